@@ -1,0 +1,53 @@
+# Every target sets up what it needs; a second run installs nothing.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+WORKERS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format bench crash-pairs crds requirements kubectl clean
+
+help: ## show the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+setup: $(STAMP) ## install everything into .venv
+
+demo: $(STAMP) ## the main job on the simulated IBM Cloud, told as a story; exit 0 only if every step was checked
+	@$(BIN)/freehold demo
+
+test: $(STAMP) ## the whole suite
+	@$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+
+check: $(STAMP) ## format, lint, types, import contracts, generated files
+	@$(BIN)/ruff format --check src tests benchmarks
+	@$(BIN)/ruff check src tests benchmarks
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python -m freehold.api.generate --check
+
+format: $(STAMP) ## rewrite to the house format
+	@$(BIN)/ruff format src tests benchmarks
+	@$(BIN)/ruff check --fix src tests benchmarks
+
+bench: $(STAMP) ## measure; prints one table and writes benchmarks/results.json
+	@$(BIN)/python -m benchmarks
+
+crash-pairs: $(STAMP) ## the crash families that CI has no time for: pairs of faults
+	@$(BIN)/python -m pytest -n $(WORKERS) -m slow tests/crash
+
+crds: $(STAMP) ## generate deploy/crds from the types in freehold.api
+	@$(BIN)/python -m freehold.api.generate
+
+requirements: $(STAMP) ## pin every dependency by hash again (names no index)
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra dev pyproject.toml --output-file requirements/dev.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml --output-file requirements/runtime.txt
+
+clean: ## remove what the targets made
+	rm -rf $(VENV) .state .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
