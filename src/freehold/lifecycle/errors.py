@@ -1,0 +1,102 @@
+"""What can go wrong at a cloud, keyed by what to do next (design §4.5).
+
+::
+
+    CloudError
+    ├── Retryable               try again later; nothing happened
+    │   ├── Throttled           slow down first (``retry_after`` seconds, when the cloud says)
+    │   └── Unavailable         the cloud's fault; back off
+    ├── Unknown                 the effect may have happened: resolve before any retry
+    ├── InUse                   something must go first; names the blocker
+    ├── NotReady                the resource is in a transition; look again soon
+    ├── NotFound                it is not there (success, for a delete)
+    └── NeedsPerson             retrying changes nothing: say who must do what, recheck slowly
+        ├── NameTaken           somebody else's resource has the name
+        ├── NotOwned            the marks do not prove that it is ours
+        ├── Quota               a limit of the account is reached
+        ├── Denied              credentials or permissions
+        └── Invalid             the cloud refuses the request as such
+
+One table per cloud maps vendor codes to this tree (``clouds/<cloud>/errors.py``); nothing above the
+drivers sees a vendor's exception.
+"""
+
+from __future__ import annotations
+
+
+class CloudError(Exception):
+    """A cloud call that did not do what was asked.
+
+    ``message`` is fit for a person: what, which resource, what to do; never a secret.
+    ``code`` is the vendor's own code or status, kept for the audit log.
+    """
+
+    def __init__(self, message: str, *, code: str = "", request_id: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.request_id = request_id
+
+
+class Retryable(CloudError):
+    """Nothing happened; the same call may succeed later."""
+
+
+class Throttled(Retryable):
+    """Too many requests. ``retry_after`` is in seconds, None when the cloud does not say."""
+
+    def __init__(self, message: str, *, code: str = "", request_id: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, code=code, request_id=request_id)
+        self.retry_after = retry_after
+
+
+class Unavailable(Retryable):
+    """The cloud could not serve the call and says that it did nothing (503, connection refused)."""
+
+
+class Unknown(CloudError):
+    """The call may have taken effect (lost reply, 5xx on a write): look before any retry."""
+
+
+class InUse(CloudError):
+    """Refused because something else uses the resource; ``blocker`` names it when the cloud does."""
+
+    def __init__(self, message: str, *, code: str = "", request_id: str = "", blocker: str = "") -> None:
+        super().__init__(message, code=code, request_id=request_id)
+        self.blocker = blocker
+
+
+class NotReady(CloudError):
+    """Refused because the resource is in the middle of a change (409 ``UPDATE_PENDING``)."""
+
+
+class NotFound(CloudError):
+    """The resource does not exist."""
+
+
+class NeedsPerson(CloudError):
+    """Retrying the same call cannot help; somebody has to change something."""
+
+
+class NameTaken(NeedsPerson):
+    """The name is in use by a resource that is not ours. ``holder`` is its id when known."""
+
+    def __init__(self, message: str, *, code: str = "", request_id: str = "", holder: str = "") -> None:
+        super().__init__(message, code=code, request_id=request_id)
+        self.holder = holder
+
+
+class NotOwned(NeedsPerson):
+    """The marks in the cloud do not prove ownership; nothing was changed."""
+
+
+class Quota(NeedsPerson):
+    """A limit of the account, region or resource is reached."""
+
+
+class Denied(NeedsPerson):
+    """The credentials are wrong, expired beyond refresh, or lack a permission."""
+
+
+class Invalid(NeedsPerson):
+    """The cloud refuses the request: a value in the spec must change."""

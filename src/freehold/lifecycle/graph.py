@@ -1,0 +1,83 @@
+"""Wanted nodes and their edges; which of them can go now, and in which order owned ones leave."""
+
+from __future__ import annotations
+
+import graphlib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from freehold.lifecycle.kinds import NodeKey, Observed, Part, Registry, Request
+
+Known = Mapping[NodeKey, Observed]
+"""What is known of the nodes that are recorded and ready."""
+
+
+class Naming(Enum):
+    """Where a name comes from decides whether a stranger's namesake may be used (design §4.2)."""
+
+    EXPLICIT = "explicit"  # in the spec: an unmarked namesake is used, never changed, never deleted (seed 001)
+    DEFAULT = "default"  # ours: a namesake is somebody else's, NameTaken (seed 000)
+
+
+def no_parts(known: Known) -> frozenset[Part]:
+    return frozenset()
+
+
+@dataclass(frozen=True)
+class Node:
+    """One wanted resource.
+
+    ``request`` computes the create request from what is known of the requirements; ``given`` likewise
+    the id, when the spec names the resource by id, and ``field`` where it does, for messages. ``parts`` is the set
+    wanted inside it.
+    """
+
+    key: NodeKey
+    name: str
+    request: Callable[[Known], Request]
+    naming: Naming = Naming.DEFAULT
+    requires: frozenset[NodeKey] = frozenset()
+    given: Callable[[Known], str] | None = None
+    parts: Callable[[Known], frozenset[Part]] = no_parts
+    field: str = ""
+
+    def absent(self, id_: str) -> str:
+        """The sentence for an id that the cloud does not know."""
+        where = self.field or f"the id that the spec gives for {self.key}"
+        return f"{where}: {self.key.kind} {id_.rpartition('/')[2]} does not exist: correct the id"
+
+
+class Graph:
+    """The wanted nodes of one object; refuses unknown requirements and cycles when it is built."""
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self.nodes = {node.key: node for node in nodes}
+        for node in self.nodes.values():
+            missing = node.requires - self.nodes.keys()
+            if missing:
+                raise ValueError(f"{node.key} requires {', '.join(map(str, missing))}, which nothing wants")
+        self.order = tuple(graphlib.TopologicalSorter({k: n.requires for k, n in self.nodes.items()}).static_order())
+
+    def wave(self, ready: Collection[NodeKey]) -> tuple[Node, ...]:
+        """All nodes whose requirements are ready, in a stable order."""
+        return tuple(self.nodes[key] for key in self.order if self.nodes[key].requires <= set(ready))
+
+
+def leaving(keys: Collection[NodeKey], registry: Registry) -> frozenset[NodeKey]:
+    """Of what is still owned, what nothing else still owned depends on: the next wave of deletes."""
+    needed: set[str] = set()
+    for kind in {key.kind for key in keys}:
+        needed |= _requirements(kind, registry)
+    return frozenset(key for key in keys if key.kind not in needed)
+
+
+def _requirements(kind: str, registry: Registry) -> set[str]:
+    found: set[str] = set()
+    todo = [kind]
+    while todo:
+        for required in registry[todo.pop()].requires:
+            if required not in found:
+                found.add(required)
+                todo.append(required)
+    return found

@@ -1,0 +1,75 @@
+"""What exists and carries our tags in an account and region: shared by all clusters, with an age.
+
+An index is eventually consistent: presence in it proves, absence is a hint and asks the resource itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.errors import CloudError
+
+TagsByTarget = Mapping[str, frozenset[str]]
+
+
+@dataclass(frozen=True)
+class TagChange:
+    """Tags to attach to, or detach from, one target."""
+
+    target: str
+    tags: frozenset[str]
+
+
+class Tagger(Protocol):
+    """Reads and changes tags, in as few calls as the cloud allows. Never replaces other people's."""
+
+    async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
+        """From the index, now: every target that bears this owner's uuid mark, and the ``also`` targets."""
+        ...
+
+    async def everything(self) -> TagsByTarget:
+        """From the index: every target that bears any owner's uuid mark, in few large pages."""
+        ...
+
+    async def tags_of(self, target: str) -> frozenset[str]:
+        """Ask the resource itself: what is attached to it; empty when nothing is, or it is not there."""
+        ...
+
+    async def attach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
+        """Batches identical sets; the reply holds the targets that failed (empty: all done)."""
+        ...
+
+    async def detach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]: ...
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One reading of the index; ``taken`` is domain time."""
+
+    targets: TagsByTarget
+    taken: float
+
+
+class Inventory:
+    """One shared reading for many objects, so that an idle pass costs a fraction of a call."""
+
+    def __init__(self, tagger: Tagger, clock: Clock) -> None:
+        self._tagger = tagger
+        self._clock = clock
+        self._shared: Snapshot | None = None
+        self._reading = asyncio.Lock()
+
+    async def shared(self, max_age: float) -> Snapshot:
+        """Everything marked, at most ``max_age`` seconds old: enough to notice, never to conclude.
+
+        Whoever finds it too old reads it for all: the others wait for that reading.
+        """
+        async with self._reading:
+            if self._shared is None or self._clock.now() - self._shared.taken > max_age:
+                taken = self._clock.now()
+                self._shared = Snapshot(await self._tagger.everything(), taken)
+            return self._shared

@@ -1,0 +1,183 @@
+"""What must never be lost: identity, open intents, ids, requested deletes (design §4.1).
+
+One compact JSON annotation on the object, written by compare-and-set, a whole wave in one patch,
+before that wave's creates. Status is a cache; this is the deed box.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from freehold.lifecycle.kinds import NodeKey, Request
+from freehold.lifecycle.ownership import Owner
+
+FORMAT = 1
+
+
+class Phase(Enum):
+    """How far a node has come. The letters are the stored form."""
+
+    INTENDED = "i"  # a create may have been sent; no id known
+    RECORDED = "r"  # id known; the mark has not been read back
+    OWNED = "o"  # the mark was read back: the intent is closed
+    GIVEN = "g"  # named by id in the spec
+    VACANT = "v"  # attempts so far came to nothing; the next one has its number here
+    REUSED = "u"  # found by the name that the spec gives explicitly
+
+    @property
+    def ours(self) -> bool:
+        return self in (Phase.INTENDED, Phase.RECORDED, Phase.OWNED)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One node's record.
+
+    ``request`` is the exact create request while the intent is open. ``attempt`` counts creates of this
+    node for ever (nonce and token derive from it); ``fails`` counts attempts in a row that came to
+    nothing. ``opened`` and ``deleting`` are domain times, for people. ``earlier`` are carried ids that
+    are gone: kept until their marks are off the carrier, which may be somebody else's. ``deed`` is what
+    only the operator can write for this id (:func:`ownership.deed`): whoever may edit the object's
+    annotations can write an id in here.
+    """
+
+    phase: Phase
+    id: str = ""
+    target: str = ""
+    carried: bool = False
+    attempt: int = 1
+    fails: int = 0
+    opened: float = 0.0
+    deleting: float = 0.0
+    request: Request | None = None
+    earlier: tuple[str, ...] = ()
+    deed: str = ""
+
+
+@dataclass(frozen=True)
+class Journal:
+    """Everything that one object remembers. Immutable: each change is a new value to be saved.
+
+    ``account`` is the cloud account that the ids are of; empty until one is known. With the credentials of
+    another account nothing of it can be seen, and nothing of that means gone.
+    """
+
+    owner: Owner
+    entries: Mapping[NodeKey, Entry] = field(default_factory=lambda: MappingProxyType({}))
+    account: str = ""
+
+    def get(self, key: NodeKey) -> Entry | None:
+        return self.entries.get(key)
+
+    def put(self, key: NodeKey, entry: Entry) -> Journal:
+        return replace(self, entries={**self.entries, key: entry})
+
+    def drop(self, key: NodeKey) -> Journal:
+        return replace(self, entries={k: e for k, e in self.entries.items() if k != key})
+
+    @property
+    def open(self) -> dict[NodeKey, Entry]:
+        """Intents whose outcome is not known yet."""
+        return {k: e for k, e in self.entries.items() if e.phase is Phase.INTENDED}
+
+    @property
+    def ours(self) -> dict[NodeKey, Entry]:
+        return {k: e for k, e in self.entries.items() if e.phase.ours}
+
+
+def vacated(entry: Entry, *, fails: int) -> Entry:
+    """The attempt is over. A carried id is kept until the mark that names it is off the carrier."""
+    earlier = (*entry.earlier, entry.id) if entry.carried and entry.id else entry.earlier
+    target = entry.target if earlier else ""
+    return Entry(
+        Phase.VACANT, target=target, carried=bool(earlier), attempt=entry.attempt + 1, fails=fails, earlier=earlier
+    )
+
+
+def confirm(journal: Journal, key: NodeKey, id_: str, deed: str) -> Journal:
+    """A person says that ``id_`` is what an open, presumed create made: recorded as ours.
+
+    ``deed`` is the operator's (:func:`ownership.deed`): without it the record counts for nothing. Raises
+    KeyError when no create of ``key`` is open.
+    """
+    return journal.put(key, replace(journal.open[key], phase=Phase.RECORDED, id=id_, deed=deed))
+
+
+def refuse(journal: Journal, key: NodeKey) -> Journal:
+    """A person says that an open create of ``key`` came to nothing. Raises KeyError when none is open."""
+    entry = journal.open[key]
+    return journal.put(key, vacated(entry, fails=entry.fails))
+
+
+class StaleObject(Exception):
+    """The object changed since it was read: drop this pass and start from the newer one."""
+
+
+class Store(Protocol):
+    """Where the journal lives: an annotation in production, a dict in tests."""
+
+    async def save(self, journal: Journal) -> None:
+        """Write by compare-and-set; raises StaleObject."""
+        ...
+
+
+class CorruptJournal(Exception):
+    """The annotation cannot be read: nothing may be created or deleted until a person has looked."""
+
+
+_SHORT = {
+    "id": "id",
+    "target": "t",
+    "carried": "c",
+    "attempt": "a",
+    "fails": "f",
+    "opened": "o",
+    "deleting": "d",
+    "request": "r",
+    "earlier": "e",
+    "deed": "s",
+}
+_EMPTY = Entry(Phase.INTENDED)
+
+
+def dumps(journal: Journal) -> str:
+    """Compact, with sorted keys, so that equal journals are equal texts and cause no write."""
+    owner = journal.owner
+    entries: dict[str, Any] = {}
+    for key, entry in journal.entries.items():
+        row: dict[str, Any] = {"p": entry.phase.value}
+        for name, short in _SHORT.items():
+            value = getattr(entry, name)
+            if value != getattr(_EMPTY, name):
+                row[short] = value
+        entries[str(key)] = row
+    document = {"v": FORMAT, "owner": [owner.uuid, owner.kind, owner.namespace, owner.name], "nodes": entries}
+    if journal.account:
+        document["account"] = journal.account
+    return json.dumps(document, separators=(",", ":"), sort_keys=True)
+
+
+def loads(text: str) -> Journal:
+    """Raises CorruptJournal; unknown formats are refused, never guessed at."""
+    try:
+        document = json.loads(text)
+        if document["v"] != FORMAT:
+            raise CorruptJournal(f"journal format {document['v']} is not one this version reads ({FORMAT})")
+        owner = Owner(*document["owner"])
+        entries = {NodeKey.parse(key): _entry(row) for key, row in document["nodes"].items()}
+        account = str(document.get("account", ""))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CorruptJournal(f"the journal annotation cannot be read ({type(error).__name__})") from error
+    return Journal(owner, entries, account)
+
+
+def _entry(row: Mapping[str, Any]) -> Entry:
+    values = {name: row[short] for name, short in _SHORT.items() if short in row}
+    if "earlier" in values:
+        values["earlier"] = tuple(values["earlier"])
+    return Entry(phase=Phase(row["p"]), **values)

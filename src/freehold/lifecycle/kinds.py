@@ -1,0 +1,247 @@
+"""A kind is data; a driver is its verbs. A new kind is one small file and a line in a registry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, NamedTuple, Protocol
+
+Request = Mapping[str, Any]
+"""What a create needs, as plain JSON: kept in the journal, replayed exactly."""
+
+
+class NodeKey(NamedTuple):
+    """Names one resource of one object for life: the kind, and a stable name within the kind."""
+
+    kind: str
+    logical: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.logical}"
+
+    @classmethod
+    def parse(cls, text: str) -> NodeKey:
+        kind, _, logical = text.partition("/")
+        return cls(kind, logical)
+
+
+class Tagging(Enum):
+    """When a kind can bear our mark."""
+
+    ON_CREATE = "on-create"  # in the create call, readable in the same read as the resource itself
+    AFTER = "after"  # by a second call
+    NEVER = "never"  # not at all: carried by another resource, or the journal is the only deed
+
+
+class Dedupe(Enum):
+    """What keeps a repeated create from making a second one."""
+
+    TOKEN = "client-token"  # noqa: S105 - the name of a mechanism
+    NONCE = "nonce"  # no token: something we choose in the create body tells our create from others'
+    KEY = "natural-key"  # nothing of ours fits into the body: a namesake can only be presumed ours
+
+
+class Witness(Enum):
+    """Who can testify about an open intent (design §4.2); asked in turn."""
+
+    MARK = "mark"
+    TOKEN = "token"  # noqa: S105 - the name of a mechanism
+    NONCE = "nonce"
+    KEY = "key"
+
+
+class State(Enum):
+    """Where a resource is in its life; each driver maps its vendor's words to these."""
+
+    PENDING = "pending"
+    READY = "ready"
+    FAILED = "failed"
+    DELETING = "deleting"
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a cloud said about one resource.
+
+    ``id`` is enough, with the target, to ask for the resource again without the spec (a driver may
+    join several vendor ids with ``/``). ``target`` is what the tagger tags (a CRN or ARN): the resource
+    itself, or its carrier when ``carried``; empty while unknown. ``births`` are the texts in which a
+    birth mark may stand (own name, pool names). ``created_at`` is epoch seconds of the cloud's clock.
+    ``tags`` are those that came with the same read, None where the read does not show tags.
+    """
+
+    id: str
+    name: str
+    state: State
+    target: str = ""
+    carried: bool = False
+    births: frozenset[str] = frozenset()
+    created_at: float | None = None
+    tags: frozenset[str] | None = None
+    word: str = ""  # the vendor's own word for the state
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Ref(NamedTuple):
+    """Enough to ask a driver about a resource: its id and what its mark is attached to."""
+
+    id: str
+    target: str = ""
+
+
+@dataclass(frozen=True)
+class Want:
+    """What to look for: the wanted name in the scope that ``request`` describes, and our birth marks."""
+
+    key: NodeKey
+    name: str
+    request: Request
+    nonces: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Birth:
+    """What a create carries to be recognised: the client token, or the nonce; and the marks on create."""
+
+    token: str
+    nonce: str
+    marks: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Part:
+    """What lives inside a resource and bears no mark: a rule, a listener, a member (design §4)."""
+
+    kind: str
+    natural_key: str
+    request: Request = field(default_factory=dict, compare=False, hash=False)
+    id: str = field(default="", compare=False)
+
+
+class Driver(Protocol):
+    """The verbs of one kind. Idempotent, never waiting, raising only lifecycle errors.
+
+    ``observe`` and ``find`` never write. Every request passes the port the driver was built with.
+    """
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        """Create exactly what ``request`` says. Unknown when the effect may have happened."""
+        ...
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        """The state of each, by id; one that is missing from the reply is not there (a native read)."""
+        ...
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        """Everything in the scope of each want that bears its name or one of its nonces, in any state."""
+        ...
+
+    def identify(self, target: str, carried: str = "") -> str:
+        """The engine id of what bears a mark: from its CRN or ARN, and the id that a carrier's mark names.
+
+        Empty when it cannot be told. Needed only when the journal was lost; no I/O.
+        """
+        ...
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        """Bring mutable attributes (the kind names them) to these values."""
+        ...
+
+    async def delete(self, ref: Ref) -> None:
+        """Request the deletion; NotFound when it is gone already, InUse when something must go first."""
+        ...
+
+
+class PartsDriver(Protocol):
+    """Of kinds that hold parts."""
+
+    async def parts(self, ref: Ref) -> frozenset[Part]: ...
+
+    async def add_part(self, ref: Ref, part: Part) -> None: ...
+
+    async def remove_part(self, ref: Ref, part: Part) -> None: ...
+
+
+class ContainerDriver(Protocol):
+    """Of kinds whose delete would destroy what others may have put inside."""
+
+    async def children(self, ref: Ref) -> Sequence[Observed]:
+        """What stands inside; an id is written as the child's own driver writes it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of cloud resource, as data.
+
+    Times are seconds of domain time. ``settle`` must exceed the longest time in which a create that was
+    sent may still take effect, plus read lag, plus tag lag: every guarantee rests on it.
+    ``requires`` names the kinds that must outlive it (deletion order). ``carrier`` is the kind that
+    bears its mark when it cannot bear one itself; ``carrier_owned``: only a carrier of our own will do.
+    ``token_life``: for how long a repeated token answers with the first resource.
+    """
+
+    name: str
+    tagging: Tagging
+    dedupe: Dedupe
+    driver: Driver
+    requires: tuple[str, ...] = ()
+    carrier: str | None = None
+    carrier_owned: bool = False
+    mutable: frozenset[str] = frozenset()
+    contains: tuple[str, ...] = ()
+    exclusive_parts: frozenset[str] = frozenset()
+    born_with_parts: bool = False
+    prunable: bool = False
+    create_time: float = 5.0
+    delete_time: float = 5.0
+    settle: float = 60.0
+    attempts: int = 2
+    token_life: float = float("inf")
+    parts: PartsDriver | None = None
+    container: ContainerDriver | None = None
+
+    @property
+    def markable(self) -> bool:
+        """Whether some mark in the cloud can prove ownership (its own or a carrier's)."""
+        return self.tagging is not Tagging.NEVER or self.carrier is not None
+
+    @property
+    def witnesses(self) -> tuple[Witness, ...]:
+        """Seed 003's five workflows are five such tuples."""
+        marked = (Witness.MARK,) if self.markable else ()
+        if self.tagging is Tagging.ON_CREATE and self.dedupe is not Dedupe.TOKEN:
+            return (Witness.MARK,)
+        last = {Dedupe.TOKEN: Witness.TOKEN, Dedupe.NONCE: Witness.NONCE, Dedupe.KEY: Witness.KEY}
+        return (*marked, last[self.dedupe])
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether something in the cloud tells our create from a stranger's of the same name at once.
+
+        Otherwise (by natural key, or once a token has expired) a namesake can only be presumed ours.
+        """
+        return self.tagging is Tagging.ON_CREATE or self.dedupe is Dedupe.NONCE
+
+
+class Registry(Mapping[str, Kind]):
+    """The kinds that one object may use, by name: an explicit tuple, checked when it is built."""
+
+    def __init__(self, kinds: Sequence[Kind]) -> None:
+        self._kinds = {kind.name: kind for kind in kinds}
+        if len(self._kinds) != len(kinds):
+            raise ValueError("two kinds of one name")
+        for kind in kinds:
+            for other in (*kind.requires, *((kind.carrier,) if kind.carrier else ())):
+                if other not in self._kinds:
+                    raise ValueError(f"kind {kind.name} names {other}, which is not registered")
+
+    def __getitem__(self, name: str) -> Kind:
+        return self._kinds[name]
+
+    def __iter__(self) -> Any:
+        return iter(self._kinds)
+
+    def __len__(self) -> int:
+        return len(self._kinds)

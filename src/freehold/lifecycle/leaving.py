@@ -1,0 +1,250 @@
+"""Leave: prove, delete, observe until gone, and make sure that nothing of ours stays behind.
+
+Works from what is *owned* (journal and index), not from what the spec says today. The marks are read in
+the same pass as the delete is sent; a resource that they do not prove is healed first or kept, and named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from freehold.lifecycle import looking, strays
+from freehold.lifecycle.errors import CloudError, InUse, NotFound
+from freehold.lifecycle.graph import leaving
+from freehold.lifecycle.inventory import TagChange, TagsByTarget
+from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State
+from freehold.lifecycle.outcomes import Blocked, Kept, Reason, Waiting, of_error
+from freehold.lifecycle.ownership import Strength
+from freehold.lifecycle.work import Work
+
+RECHECK = 300.0
+"""Most seconds between looks at what blocks a delete and only a person can move."""
+
+
+def wave(work: Work) -> frozenset[NodeKey]:
+    """What nothing else of ours depends on; a kind this version does not know blocks and is named."""
+    ours = set(work.journal.ours)
+    for key in [k for k in ours if k.kind not in work.tools.registry]:
+        ours.discard(key)
+        work.outcomes[key] = Blocked(
+            Reason.UNKNOWN_KIND, f"{key} is ours and of a kind that this version does not know: use a newer one"
+        )
+    now = leaving(ours, work.tools.registry)
+    for key in ours - now:
+        work.outcomes[key] = Waiting(Reason.DEPENDENTS, work.tools.pace.slow, "waits for what depends on it")
+    return frozenset(key for key in now if work.journal.entries[key].id)
+
+
+async def look_through(work: Work) -> frozenset[NodeKey]:
+    """Look at everything that may leave now; what is seen gone frees what it depended on in the same pass."""
+    looked: set[NodeKey] = set()
+    standing: frozenset[NodeKey] = frozenset()
+    while now := wave(work) - looked:
+        looked |= now
+        standing |= await look(work, now)
+    return standing
+
+
+async def look(work: Work, keys: Collection[NodeKey]) -> frozenset[NodeKey]:
+    """Observe what is due; what is gone leaves the journal. Returns those that still stand and may be deleted."""
+    due = [key for key in keys if work.due(key)]
+    for key in set(keys) - set(due):
+        left = work.memory.look_at[key] - work.now
+        work.outcomes[key] = work.memory.held.get(key) or Waiting(Reason.DELETING, left, "is being deleted")
+        work.outcomes[key] = replace(work.outcomes[key], after=left)  # type: ignore[arg-type]  # both wait
+    standing: set[NodeKey] = set()
+    for key, seen in (await looking.by_key(work, due)).items():
+        if isinstance(seen, CloudError):
+            work.wait(key, _waiting(seen))
+        elif seen is None:
+            await _absent(work, key)
+        else:
+            work.remember(key, seen)
+            if seen.state is State.DELETING:
+                work.wait(key, Waiting(Reason.DELETING, work.poll(key, seen), f"is {seen.word or 'deleting'}", seen))
+            elif work.now - work.memory.delete_sent.get(key, float("-inf")) < work.kind(key).delete_time:
+                work.wait(key, Waiting(Reason.DELETING, max(5.0, work.kind(key).delete_time / 4), "", seen))
+            else:
+                standing.add(key)
+    return frozenset(standing)
+
+
+async def _absent(work: Work, key: NodeKey) -> None:
+    """Gone, if the cloud took our request; else a lagging read may be at fault, and the settle time decides."""
+    entry = work.journal.entries[key]
+    since = work.memory.absent_since.setdefault(key, work.now)
+    if key not in work.memory.delete_sent and not work.settled(key, since):
+        left = min(work.kind(key).settle - (work.now - since), 30.0)
+        work.wait(key, Waiting(Reason.SETTLING, left, f"{entry.id} is not to be seen"))
+        return
+    await _drop(work, key)
+
+
+async def _drop(work: Work, key: NodeKey) -> None:
+    """Detach its mark from a carrier that stays, then take it out of the journal."""
+    entry = work.journal.entries[key]
+    carrier_ours = any(e.target == entry.target and not e.carried for k, e in work.journal.ours.items() if k != key)
+    if entry.carried and entry.target and not carrier_ours:
+        mark = work.tools.codec.carried(work.owner, key.kind, entry.id)
+        failed = await work.tools.tagger.detach([TagChange(entry.target, frozenset({mark}))])
+        error = failed.get(entry.target)
+        if error is not None and not isinstance(error, NotFound):
+            work.wait(key, _waiting(error))
+            return
+    work.memory.forget(key)
+    work.memory.gone |= {entry.id} if entry.carried else {entry.id, entry.target}
+    work.outcomes.pop(key, None)
+    # The attempt's number stays: its birth mark is spent, and on anything that still bears it, a copy.
+    work.journal = work.journal.put(key, Entry(Phase.VACANT, attempt=entry.attempt + 1))
+
+
+def _waiting(error: CloudError) -> Waiting:
+    outcome = of_error(error)
+    return outcome if isinstance(outcome, Waiting) else Waiting(outcome.reason, outcome.after, outcome.message)
+
+
+async def prove(work: Work, standing: Collection[NodeKey], marked: TagsByTarget) -> frozenset[NodeKey]:
+    """Of those that stand, what the marks prove now; the rest is healed, or kept, or named."""
+    proven: set[NodeKey] = set()
+    for key in sorted(standing):
+        observed, entry = work.memory.seen[key], work.journal.entries[key]
+        if not work.kind(key).markable and work.attested(key):
+            proven.add(key)  # nothing can mark it: the journal is the only deed (design §4.2)
+            continue
+        tags = observed.tags if observed.tags is not None else marked.get(observed.target, frozenset())
+        try:
+            if work.evidence(key, observed, tags).strength is not Strength.PROVEN and observed.target:
+                tags = await work.tools.tagger.tags_of(observed.target)
+        except CloudError as error:
+            work.wait(key, _waiting(error))
+            continue
+        evidence = work.evidence(key, observed, tags)
+        if evidence.strength is Strength.PROVEN:
+            proven.add(key)
+        elif evidence.strength is Strength.HEALABLE:
+            _heal(work, key, entry, observed)
+        else:
+            work.notes.append(f"{key}: {observed.id} bears {evidence.source}: kept")
+            work.journal = work.journal.put(key, replace(entry, phase=Phase.REUSED, deleting=0.0))
+    return frozenset(proven)
+
+
+def _heal(work: Work, key: NodeKey, entry: Entry, observed: Observed) -> None:
+    """Mark it (again) from the journal's evidence; the proof is read in a later pass."""
+    if work.now - work.memory.marked_at.get(key, float("-inf")) >= work.kind(key).settle:
+        work.memory.marked_at.pop(key, None)
+    work.journal = work.journal.put(key, replace(entry, phase=Phase.RECORDED))
+    work.wait(key, Waiting(Reason.MARKING, work.tools.pace.tag_lag, "is marked again before it is deleted", observed))
+
+
+async def _occupied(work: Work, key: NodeKey) -> Waiting | None:
+    """What its delete would destroy that is not provably ours (a stranger's VM in a workspace), or None."""
+    kind, entry = work.kind(key), work.journal.entries[key]
+    if not kind.contains or kind.container is None:
+        return None
+    children = await kind.container.children(Ref(entry.id, entry.target))
+    ours = {e.id for e in work.journal.ours.values()}
+    foreign = [child for child in children if child.id not in ours and child.state is not State.DELETING]
+    if foreign:
+        names = ", ".join(sorted(f"{child.name} ({child.id})" for child in foreign))
+        message = f"{entry.id} holds what is not provably ours: {names}. Remove it, or move it, and the delete goes on"
+        return Waiting(Reason.IN_USE, RECHECK, message, work.memory.seen.get(key))
+    leaving_now = [child for child in children if child.state is State.DELETING]
+    if leaving_now:
+        return Waiting(Reason.DEPENDENTS, 10.0, f"{leaving_now[0].name} in it is still being deleted")
+    return None
+
+
+async def delete(work: Work, proven: Collection[NodeKey]) -> None:
+    """Record the requests in one patch, then send them together."""
+    if not proven or work.disputed:
+        return
+    keys = sorted(proven)
+    stamp = round(work.tools.clock.now(), 3)
+    for key in keys:
+        entry = work.journal.entries[key]
+        if not entry.deleting:
+            work.journal = work.journal.put(key, replace(entry, deleting=stamp))
+    await work.save()
+    results = await work.tools.port.all([_send(work, key) for key in keys])
+    for key, result in zip(keys, results, strict=True):
+        if result is None:
+            seen = replace(work.memory.seen[key], state=State.DELETING)
+            work.memory.seen[key] = seen
+            work.memory.pending_since.pop(key, None)
+            work.memory.delete_sent[key] = work.now
+            work.wait(key, Waiting(Reason.DELETING, work.poll(key, seen), "delete was requested", seen))
+        elif isinstance(result, Waiting):
+            work.wait(key, result)
+        elif isinstance(result, NotFound):
+            # Seen a moment ago: one of the two reads is behind. The next looks decide.
+            work.wait(key, Waiting(Reason.DELETING, 5.0, "the cloud no longer knows it", work.memory.seen[key]))
+        elif isinstance(result, InUse):
+            message = f"{result.message}" + (f" (held by {result.blocker})" if result.blocker else "")
+            since = work.memory.refused_since.setdefault(key, work.now)
+            after = min(max(10.0, (work.now - since) / 4), RECHECK)
+            work.wait(key, Waiting(Reason.IN_USE, after, message, work.memory.seen[key]))
+        elif isinstance(result, CloudError):
+            work.wait(key, _waiting(result))
+        else:
+            raise result
+
+
+async def _send(work: Work, key: NodeKey) -> Waiting | None:
+    """Look inside as late as can be, then ask for the delete."""
+    occupied = await _occupied(work, key)
+    if occupied is None:
+        entry = work.journal.entries[key]
+        await work.kind(key).driver.delete(Ref(entry.id, entry.target))
+    return occupied
+
+
+async def finished(work: Work) -> bool:
+    """No intent open, settled since the last create, and native lists and index show nothing of ours."""
+    _keep_unmanaged(work)
+    unclean = any(entry.earlier for entry in work.journal.entries.values())
+    if work.journal.ours or unclean or any(isinstance(o, Blocked) for o in work.outcomes.values()):
+        return False
+    left = _unsettled(work)
+    if left > 0:
+        work.outcomes[NodeKey("finalizer", "settle")] = Waiting(
+            Reason.SETTLING, left, "a create that was cut off may still take effect"
+        )
+        return False
+    await strays.born(work)
+    if work.journal.ours:
+        return False
+    try:
+        marked = await work.tools.tagger.marked(work.owner.uuid)
+    except CloudError as error:
+        work.outcomes[NodeKey("finalizer", "index")] = of_error(error)
+        return False
+    await strays.marked(work, marked, thorough=True)
+    return not work.journal.ours and not any(isinstance(o, Blocked) for o in work.outcomes.values())
+
+
+def _keep_unmanaged(work: Work) -> None:
+    for key, entry in work.journal.entries.items():
+        if entry.phase is Phase.GIVEN:
+            work.outcomes[key] = Kept(Reason.GIVEN, f"{entry.id} was given by id in the spec")
+        elif entry.phase is Phase.REUSED:
+            work.outcomes[key] = Kept(Reason.REUSED_BY_NAME, f"{entry.id} existed before and was used by its name")
+
+
+def _unsettled(work: Work) -> float:
+    """Seconds until no create of this or an earlier process can take effect any more."""
+    since = work.memory.last_create
+    if not work.memory.minted:
+        since = max(since, work.memory.first_seen)
+    longest = max((kind.settle for kind in work.tools.registry.values()), default=0.0)
+    return since + longest - work.now
+
+
+def blocked_by(outcomes: Sequence[object]) -> str:
+    """One sentence on what holds a delete up; empty when nothing but time does."""
+    for outcome in outcomes:
+        if isinstance(outcome, Blocked) or (isinstance(outcome, Waiting) and outcome.reason is Reason.IN_USE):
+            return outcome.message
+    return ""

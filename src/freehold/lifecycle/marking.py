@@ -1,0 +1,250 @@
+"""Mark: attach what proves ownership, read it back, heal what was stripped; then names and parts.
+
+An intent closes only when its mark has been *read back*. Tags are added and removed, never replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from freehold.lifecycle.errors import CloudError, NotFound
+from freehold.lifecycle.inventory import TagChange, TagsByTarget
+from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.kinds import NodeKey, Observed, Ref
+from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting, of_error
+from freehold.lifecycle.ownership import Strength
+from freehold.lifecycle.work import Work
+
+
+async def verify(work: Work, keys: Collection[NodeKey]) -> TagsByTarget:
+    """Read marks back: one search for all, then the resource itself where the index shows nothing yet.
+
+    Covers records whose mark was never read back and, in a deep pass, everything of ours. Returns what
+    the search showed, empty when none was needed.
+    """
+    due = [key for key in keys if _verification_due(work, key)]
+    for key in [key for key in due if not work.kind(key).markable]:
+        _close(work, key, work.journal.entries[key])
+        due.remove(key)
+    if not due:
+        return {}
+    try:
+        marked = await read(work)
+    except CloudError as error:
+        work.outcomes.update(dict.fromkeys(due, of_error(error)))
+        return {}
+    for key in due:
+        entry = work.journal.entries[key]
+        observed = work.memory.seen[key]
+        tags = observed.tags if observed.tags is not None else marked.get(entry.target, frozenset())
+        if not _complete(work, key, observed, tags):
+            try:
+                tags = await work.tools.tagger.tags_of(entry.target)
+            except CloudError as error:
+                work.outcomes[key] = of_error(error)
+                continue
+        _conclude(work, key, observed, tags)
+    return marked
+
+
+async def read(work: Work) -> TagsByTarget:
+    """What the index says now of everything that bears our uuid, and of our carriers."""
+    carriers = {e.target for e in work.journal.entries.values() if e.carried and e.target}
+    return await work.tools.tagger.marked(work.owner.uuid, carriers)
+
+
+def _verification_due(work: Work, key: NodeKey) -> bool:
+    entry = work.journal.get(key)
+    if not entry or not entry.id or key not in work.memory.seen:
+        return False
+    if key in work.memory.absent_since:
+        return False  # not to be seen: whether it lost its mark or is gone, later looks tell
+    if not work.kind(key).markable:
+        return entry.phase is Phase.RECORDED
+    if not entry.target:
+        return False
+    if entry.phase is Phase.OWNED:
+        return work.deep
+    if entry.phase is not Phase.RECORDED:
+        return False
+    attached = work.memory.marked_at.get(key)
+    if work.memory.seen[key].tags is not None:
+        return True
+    if attached is None:
+        # Recorded by an earlier process or recovered: it may be marked already.
+        return not work.memory.minted
+    return work.now - attached >= work.tools.pace.tag_lag - 0.001
+
+
+def _complete(work: Work, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
+    have = work.tools.codec.fold(tags)
+    users = frozenset() if observed.carried else work.user_tags
+    proven = work.evidence(key, observed, tags).strength is Strength.PROVEN
+    return proven and work.tools.codec.fold(work.marks(key, observed) | users) <= have
+
+
+def _conclude(work: Work, key: NodeKey, observed: Observed, tags: Collection[str]) -> None:
+    entry = work.journal.entries[key]
+    evidence = work.evidence(key, observed, tags)
+    if _complete(work, key, observed, tags):
+        _close(work, key, entry)
+    elif evidence.strength is Strength.OTHERS:
+        work.outcomes[key] = Blocked(
+            Reason.NOT_OWNED,
+            f"{observed.name} ({observed.id}) bears {evidence.source}: nothing of it is changed until a person has "
+            "found out whose it is",
+            observed=observed,
+        )
+    elif evidence.strength is not Strength.PROVEN and not work.attested(key):
+        work.outcomes[key] = _unattested(observed)
+    elif work.now - work.memory.marked_at.get(key, float("-inf")) >= work.kind(key).settle:
+        if entry.phase is Phase.OWNED:
+            work.notes.append(f"{key}: a mark or tag of {entry.id} was missing and is attached again")
+        work.memory.marked_at.pop(key, None)
+        work.journal = work.journal.put(key, replace(entry, phase=Phase.RECORDED))
+
+
+def _close(work: Work, key: NodeKey, entry: Entry) -> None:
+    deed = work.deed(key, entry.id)
+    work.journal = work.journal.put(key, replace(entry, phase=Phase.OWNED, request=None, fails=0, deed=deed))
+
+
+def _unattested(observed: Observed) -> Blocked:
+    """An id that a person, a backup of another operator or an attacker wrote: a record is not laundered into a mark."""
+    return Blocked(
+        Reason.NOT_OWNED,
+        f"{observed.name} ({observed.id}) is in the journal, but neither its marks nor this operator's credentials "
+        "attest that it is ours: it is neither changed nor deleted. Attach its marks again if it is",
+        observed=observed,
+    )
+
+
+async def attach(work: Work, keys: Collection[NodeKey]) -> None:
+    """Attach the marks and the user's tags to what is recorded and not yet marked, batched by the tagger."""
+    wanted: dict[str, frozenset[str]] = {}
+    due: dict[NodeKey, str] = {}
+    for key in keys:
+        entry, observed = work.journal.get(key), work.memory.seen.get(key)
+        if not entry or entry.phase is not Phase.RECORDED or observed is None or key in work.memory.marked_at:
+            continue
+        if key in work.memory.absent_since:
+            continue
+        if not work.kind(key).markable or not observed.target or isinstance(work.outcomes.get(key), Blocked):
+            continue
+        if not work.attested(key):
+            work.outcomes[key] = _unattested(observed)
+            continue
+        if observed.carried and not _carrier_fits(work, key, observed):
+            continue
+        tags = work.marks(key, observed) | (frozenset() if observed.carried else work.user_tags)
+        wanted[observed.target] = wanted.get(observed.target, frozenset()) | tags
+        due[key] = observed.target
+    if not due:
+        return
+    failed = await work.tools.tagger.attach([TagChange(target, tags) for target, tags in wanted.items()])
+    for key, target in due.items():
+        if target in failed:
+            work.outcomes[key] = of_error(failed[target])
+        else:
+            work.memory.marked_at[key] = work.now
+
+
+async def clean(work: Work) -> None:
+    """Take the marks of carried resources that are gone off their carrier, which may be somebody else's."""
+    stale = {key: e for key, e in work.journal.entries.items() if e.earlier and e.target}
+    codec = work.tools.codec
+    changes: dict[str, frozenset[str]] = {}
+    for key, entry in stale.items():
+        tags = frozenset(codec.carried(work.owner, key.kind, id_) for id_ in entry.earlier)
+        changes[entry.target] = changes.get(entry.target, frozenset()) | tags
+    if not changes:
+        return
+    failed = await work.tools.tagger.detach([TagChange(target, tags) for target, tags in changes.items()])
+    for key, entry in stale.items():
+        error = failed.get(entry.target)
+        if error is None or isinstance(error, NotFound):
+            work.journal = work.journal.put(key, replace(entry, earlier=()))
+
+
+def _carrier_fits(work: Work, key: NodeKey, observed: Observed) -> bool:
+    kind = work.kind(key)
+    if not kind.carrier_owned:
+        return True
+    for other, entry in work.journal.entries.items():
+        if other.kind == kind.carrier and entry.target == observed.target and entry.phase.ours:
+            return True
+    work.outcomes[key] = Blocked(
+        Reason.UNMARKABLE,
+        f"{observed.name} ({observed.id}) bears no tags and its {kind.carrier} is not ours to mark it on: it stands, "
+        "recorded in the journal only, and will not be deleted by us",
+        observed=observed,
+    )
+    return False
+
+
+def awaiting(work: Work, keys: Collection[NodeKey]) -> None:
+    """A resource that stands is not Ready before its mark has been read back."""
+    for key in keys:
+        entry, outcome = work.journal.get(key), work.outcomes.get(key)
+        if entry and entry.phase is Phase.RECORDED and isinstance(outcome, Ready):
+            attached = work.memory.marked_at.get(key, work.now)
+            left = max(work.tools.pace.tag_lag - (work.now - attached), 5.0)
+            work.outcomes[key] = Waiting(Reason.MARKING, left, "its mark is not readable yet", outcome.observed)
+
+
+async def sync(work: Work) -> None:
+    """Bring names and other mutable attributes, and parts, of proven resources to the spec."""
+    due = [
+        key
+        for key, node in work.graph.nodes.items()
+        if (entry := work.journal.get(key))
+        and entry.phase is Phase.OWNED
+        and isinstance(work.outcomes.get(key), Ready)
+        and node.requires <= work.known.keys()
+    ]
+    results = await work.tools.port.all([_sync(work, key) for key in due])
+    for key, result in zip(due, results, strict=True):
+        if isinstance(result, CloudError):
+            outcome = of_error(result)
+            work.outcomes[key] = replace(outcome, observed=work.memory.seen[key])
+        elif isinstance(result, Exception):
+            raise result
+
+
+async def _sync(work: Work, key: NodeKey) -> None:
+    kind, node, entry = work.kind(key), work.graph.nodes[key], work.journal.entries[key]
+    observed, wanted = work.memory.seen[key], node.request(work.known)
+    ref = Ref(entry.id, entry.target)
+    changes = {a: wanted[a] for a in sorted(kind.mutable) if a in wanted and observed.attributes.get(a) != wanted[a]}
+    if changes:
+        await kind.driver.update(ref, changes)
+        observed = replace(
+            observed,
+            name=str(changes.get("name", observed.name)),
+            attributes={**observed.attributes, **changes},
+        )
+        work.memory.seen[key] = work.known[key] = observed
+        work.outcomes[key] = Ready(observed, work.category(key))
+    drift = sorted(
+        a for a in wanted.keys() & observed.attributes.keys() - kind.mutable if observed.attributes[a] != wanted[a]
+    )
+    if drift:
+        is_ = ", ".join(f"{a} is {observed.attributes[a]!r}, the spec says {wanted[a]!r}" for a in drift)
+        note = f"{is_}: it cannot be changed in place; delete the resource to have it created anew"
+        work.outcomes[key] = Ready(observed, work.category(key), Reason.DRIFTED, note)
+    await _sync_parts(work, key, ref)
+
+
+async def _sync_parts(work: Work, key: NodeKey, ref: Ref) -> None:
+    kind = work.kind(key)
+    wanted = work.graph.nodes[key].parts(work.known)
+    if kind.parts is None or key in work.memory.parts_checked or not (wanted or kind.exclusive_parts):
+        return
+    have = await kind.parts.parts(ref)
+    for part in sorted(wanted - have, key=lambda p: (p.kind, p.natural_key)):
+        await kind.parts.add_part(ref, part)
+    for part in sorted(have - wanted, key=lambda p: (p.kind, p.natural_key)):
+        if part.kind in kind.exclusive_parts:
+            await kind.parts.remove_part(ref, part)
+    work.memory.parts_checked.add(key)

@@ -1,0 +1,69 @@
+"""What one process remembers of one object between passes: losing it costs reads, never safety.
+
+Times are monotonic domain seconds. Settle delays start when *this* process first saw what it waits for,
+so a restart or a jump of the wall clock only makes it more careful.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from freehold.lifecycle.kinds import NodeKey, Observed
+from freehold.lifecycle.outcomes import Blocked, Ready, Surplus, Waiting
+
+
+@dataclass
+class Memory:
+    """Per object. ``minted``: this process wrote the identity, so nothing of an earlier life can be in flight."""
+
+    first_seen: float
+    minted: bool = False
+    seen: dict[NodeKey, Observed] = field(default_factory=dict)
+    look_at: dict[NodeKey, float] = field(default_factory=dict)
+    retry_at: dict[NodeKey, float] = field(default_factory=dict)
+    held: dict[NodeKey, Waiting | Blocked] = field(default_factory=dict)
+    pending_since: dict[NodeKey, float] = field(default_factory=dict)
+    open_since: dict[NodeKey, float] = field(default_factory=dict)
+    absent_since: dict[NodeKey, float] = field(default_factory=dict)
+    marked_at: dict[NodeKey, float] = field(default_factory=dict)
+    delete_sent: dict[NodeKey, float] = field(default_factory=dict)
+    refused_since: dict[NodeKey, float] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)
+    copied: dict[str, str] = field(default_factory=dict)
+    settled: dict[NodeKey, Ready | Surplus] = field(default_factory=dict)
+    releasing: bool = False
+    index_read: bool = False
+    parts_checked: set[NodeKey] = field(default_factory=set)
+    last_create: float = float("-inf")
+    deep_at: float = float("-inf")
+
+    def rehearsal(self) -> Memory:
+        """A copy for a plan: what it learns must not colour what is really done next. As if settled."""
+        return replace(copy.deepcopy(self), minted=True)
+
+    def hurry(self) -> None:
+        """Something changed or a hint came: look at everything in the next pass."""
+        self.deep_at = float("-inf")
+        self.look_at.clear()
+        self.retry_at.clear()
+        self.parts_checked.clear()
+
+    def forget(self, key: NodeKey) -> None:
+        """The resource is gone: what was remembered of it must not colour its successor."""
+        remembered: tuple[dict[NodeKey, Any], ...] = (
+            self.seen,
+            self.look_at,
+            self.retry_at,
+            self.held,
+            self.pending_since,
+            self.open_since,
+            self.absent_since,
+            self.marked_at,
+            self.delete_sent,
+            self.refused_since,
+        )
+        for memory in remembered:
+            memory.pop(key, None)
+        self.parts_checked.discard(key)

@@ -1,0 +1,128 @@
+"""What became of one wanted or owned resource in one pass. Named, never a bare boolean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+
+from freehold.lifecycle import errors
+from freehold.lifecycle.kinds import Observed
+
+
+class Category(Enum):
+    """Seed 003's ownership categories."""
+
+    MANAGED = "managed"  # created by us, marked, kept in sync, deleted
+    SHARED = "shared"  # created and deleted by us, in between handed to the in-cluster provider
+    UNMANAGED = "unmanaged"  # given: never changed, never deleted
+
+
+class Reason(StrEnum):
+    """Why something waits, is blocked or is kept. The words appear in conditions and must not change."""
+
+    # waiting
+    REQUIREMENT = "WaitingForRequirement"
+    PROVISIONING = "Provisioning"
+    CREATING = "Creating"
+    SETTLING = "Settling"
+    MARKING = "Marking"
+    UPDATING = "Updating"
+    DELETING = "Deleting"
+    DEPENDENTS = "WaitingForDependents"
+    RETRYING = "Retrying"
+    THROTTLED = "Throttled"
+    # blocked: somebody must act
+    NAME_TAKEN = "NameTaken"
+    NOT_FOUND = "NotFound"
+    PRESUMED_ONLY = "PresumedOnly"
+    VANISHING = "Vanishing"
+    AMBIGUOUS = "Ambiguous"
+    FAILED = "ProvisioningFailed"
+    QUOTA = "QuotaReached"
+    DENIED = "Denied"
+    INVALID = "InvalidRequest"
+    NOT_OWNED = "NotOwned"
+    IN_USE = "InUse"
+    UNKNOWN_KIND = "UnknownKind"
+    UNMARKABLE = "Unmarkable"
+    DRIFTED = "Drifted"
+    # kept on delete
+    GIVEN = "GivenInSpec"
+    REUSED_BY_NAME = "ReusedByName"
+
+
+@dataclass(frozen=True)
+class Ready:
+    """It stands as wanted. ``note`` tells what a person should know although nothing is wrong."""
+
+    observed: Observed
+    category: Category
+    reason: Reason | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Nothing to do for a person; look again ``after`` seconds of domain time."""
+
+    reason: Reason
+    after: float
+    message: str = ""
+    observed: Observed | None = None
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """A person must act; ``message`` says who and what. Rechecked slowly, ``after`` seconds."""
+
+    reason: Reason
+    message: str
+    after: float = 300.0
+    observed: Observed | None = None
+
+
+@dataclass(frozen=True)
+class Surplus:
+    """Ours, but the spec no longer wants it: reported, and pruned only where that is provably safe."""
+
+    observed: Observed | None
+    message: str
+
+
+@dataclass(frozen=True)
+class Gone:
+    """Released: the cloud no longer knows it."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Not ours to delete; stays, and this is why."""
+
+    reason: Reason
+    message: str
+
+
+Outcome = Ready | Waiting | Blocked | Surplus | Gone | Kept
+
+_BLOCKING: dict[type[errors.CloudError], Reason] = {
+    errors.NameTaken: Reason.NAME_TAKEN,
+    errors.NotOwned: Reason.NOT_OWNED,
+    errors.Quota: Reason.QUOTA,
+    errors.Denied: Reason.DENIED,
+    errors.Invalid: Reason.INVALID,
+    errors.NotFound: Reason.NOT_FOUND,
+}
+
+
+def of_error(error: errors.CloudError) -> Waiting | Blocked:
+    """What a failed call means for its resource: the error's class says what to do next."""
+    match error:
+        case errors.Throttled():
+            return Waiting(Reason.THROTTLED, error.retry_after or 10.0, error.message)
+        case errors.InUse():
+            return Waiting(Reason.IN_USE, 10.0, error.message)
+        case errors.NotReady():
+            return Waiting(Reason.UPDATING, 10.0, error.message)
+        case errors.Retryable() | errors.Unknown():
+            return Waiting(Reason.RETRYING, 5.0, error.message)
+    return Blocked(_BLOCKING.get(type(error), Reason.INVALID), error.message)

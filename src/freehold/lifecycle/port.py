@@ -1,0 +1,106 @@
+"""Every cloud call and every store write is a value that passes one port (design §4).
+
+The engine is async code that does no I/O of its own. In production the port runs the vendor's SDK in a
+bounded thread pool behind the rate limiter; in tests it runs inline, on one thread, on virtual time,
+and can crash, fault, delay or reorder at every call; a plan is the same engine behind a port that
+answers reads and stops at writes. Audit and metrics are wrappers of the port too.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class Effect(Enum):
+    """What a call may change."""
+
+    READ = "read"
+    WRITE = "write"  # changes the cloud
+    STORE = "store"  # changes our own object behind the Kubernetes API
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request, not yet sent.
+
+    ``api`` and ``operation`` name it for limits, metrics and audit (``vpc``, ``create_vpc``);
+    ``subject`` is the resource it concerns, fit for a person; ``detail`` is what the audit log keeps
+    of the request (never a secret). ``run`` sends it: blocking, or returning an awaitable.
+    """
+
+    api: str
+    operation: str
+    effect: Effect
+    run: Callable[[], Any]
+    subject: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Port(Protocol):
+    """The one way out of the engine."""
+
+    async def send(self, call: Call) -> Any:
+        """Send ``call`` and return its reply; raises only lifecycle errors and StaleObject."""
+        ...
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        """Run independent pieces of work, together where the port can; a failure is a result."""
+        ...
+
+
+class InlinePort:
+    """Runs each call at once on the caller's thread: for tests, and for commands that ask one thing."""
+
+    async def send(self, call: Call) -> Any:
+        reply = call.run()
+        return await reply if inspect.isawaitable(reply) else reply
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        results: list[T | Exception] = []
+        try:
+            for piece in work:
+                try:
+                    results.append(await piece)
+                except Exception as error:  # handed to the caller as a value; nothing is swallowed
+                    results.append(error)
+        finally:
+            for piece in work:
+                piece.close()  # only one that never ran, because the process is being stopped, minds
+        return results
+
+
+class WouldWrite(Exception):
+    """A plan has reached the first write."""
+
+    def __init__(self, call: Call) -> None:
+        super().__init__(f"{call.api}.{call.operation}")
+        self.call = call
+
+
+class PlanPort(InlinePort):
+    """Answers reads through another port and stops at the first write."""
+
+    def __init__(self, inner: Port) -> None:
+        self._inner = inner
+
+    async def send(self, call: Call) -> Any:
+        if call.effect is not Effect.READ:
+            raise WouldWrite(call)
+        return await self._inner.send(call)
+
+
+def step(coroutine: Awaitable[T]) -> T:
+    """Run a coroutine that never really suspends (inline port) to its end, without an event loop."""
+    iterator = coroutine.__await__()
+    try:
+        next(iterator)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    raise RuntimeError("the coroutine suspended: only code behind an inline port can be stepped")

@@ -1,0 +1,60 @@
+"""The shared inventory is one reading for all: a thousand clusters that wake together must not read it each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+
+import pytest
+
+from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.errors import CloudError, Unavailable
+from freehold.lifecycle.inventory import Inventory, TagChange, TagsByTarget
+
+
+class SlowIndex:
+    """An index that answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.readings = 0
+        self.broken = False
+        self.answer = asyncio.Event()
+
+    async def everything(self) -> TagsByTarget:
+        self.readings += 1
+        await self.answer.wait()
+        if self.broken:
+            raise Unavailable("the index does not answer")
+        return {"target": frozenset({f"reading-{self.readings}"})}
+
+    async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
+        return {}
+
+    async def tags_of(self, target: str) -> frozenset[str]:
+        return frozenset()
+
+    async def attach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
+        return {}
+
+    async def detach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
+        return {}
+
+
+async def test_who_asks_while_it_is_read_waits_for_that_reading() -> None:
+    index = SlowIndex()
+    inventory = Inventory(index, ManualClock())
+    asking = [asyncio.create_task(inventory.shared(60.0)) for _ in range(8)]
+    index.answer.set()
+    snapshots = await asyncio.gather(*asking)
+    assert {each.targets["target"] for each in snapshots} == {frozenset({"reading-1"})}
+
+
+async def test_a_reading_that_failed_is_tried_again_by_the_next() -> None:
+    index = SlowIndex()
+    inventory = Inventory(index, ManualClock())
+    index.broken = True
+    index.answer.set()
+    with pytest.raises(Unavailable):
+        await inventory.shared(60.0)
+    index.broken = False
+    assert (await inventory.shared(60.0)).targets == {"target": frozenset({"reading-2"})}

@@ -1,0 +1,95 @@
+"""The journal is the deed box: what is put in comes out, and what cannot be read is refused, never guessed at."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle.journal import CorruptJournal, Entry, Journal, Phase
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.ownership import Owner
+
+OWNER = Owner("uuid", "Kind", "ns", "name")
+KEY = NodeKey("disk", "data")
+WORDS = st.text(st.characters(codec="utf-8"), max_size=12)
+ENTRIES = st.builds(
+    Entry,
+    phase=st.sampled_from(Phase),
+    id=WORDS,
+    target=WORDS,
+    carried=st.booleans(),
+    attempt=st.integers(0, 9),
+    fails=st.integers(0, 9),
+    opened=st.floats(0, 2e9),
+    deleting=st.floats(0, 2e9),
+    request=st.none() | st.dictionaries(WORDS, WORDS | st.integers() | st.lists(WORDS), max_size=3),
+    earlier=st.lists(WORDS, max_size=2).map(tuple),
+    deed=WORDS,
+)
+KEYS = st.builds(NodeKey, st.from_regex(r"[a-z-]{1,9}", fullmatch=True), WORDS)
+
+
+@given(st.dictionaries(KEYS, ENTRIES, max_size=4), WORDS)
+def test_what_is_written_is_read(entries: dict[NodeKey, Entry], account: str) -> None:
+    journal = Journal(OWNER, entries, account)
+    assert journals.loads(journals.dumps(journal)) == journal
+
+
+def test_equal_journals_are_equal_texts() -> None:
+    """Otherwise a pass that changed nothing would write."""
+    one = Journal(OWNER).put(KEY, Entry(Phase.OWNED, "a")).put(NodeKey("net", "n"), Entry(Phase.GIVEN, "b"))
+    two = Journal(OWNER).put(NodeKey("net", "n"), Entry(Phase.GIVEN, "b")).put(KEY, Entry(Phase.OWNED, "a"))
+    assert journals.dumps(one) == journals.dumps(two)
+
+
+@pytest.mark.parametrize(
+    "text",
+    (
+        "",
+        "not json",
+        "null",
+        "[]",
+        "{}",
+        '{"v":2,"owner":["u","k","n","m"],"nodes":{}}',
+        '{"v":1,"owner":["u"],"nodes":{}}',
+        '{"v":1,"owner":["u","k","n","m"]}',
+        '{"v":1,"owner":["u","k","n","m"],"nodes":{"disk/x":{}}}',
+        '{"v":1,"owner":["u","k","n","m"],"nodes":{"disk/x":{"p":"?"}}}',
+        '{"v":1,"owner":["u","k","n","m"],"nodes":[]}',
+    ),
+)
+def test_what_cannot_be_read_is_refused(text: str) -> None:
+    """A journal that is guessed at would create twice or forget what is owned."""
+    with pytest.raises(CorruptJournal):
+        journals.loads(text)
+
+
+def test_a_corrupt_journal_is_not_quoted() -> None:
+    """The message goes into conditions; the annotation may hold anything."""
+    with pytest.raises(CorruptJournal) as caught:
+        journals.loads('{"v": "s3cret')
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_person_confirms_or_refuses_an_open_create() -> None:
+    journal = Journal(OWNER).put(KEY, Entry(Phase.INTENDED, attempt=3, request={"name": "x"}))
+    confirmed = journals.confirm(journal, KEY, "id-1", "deed").entries[KEY]
+    refused = journals.refuse(journal, KEY).entries[KEY]
+    assert (confirmed.phase, confirmed.id, confirmed.deed, confirmed.attempt) == (Phase.RECORDED, "id-1", "deed", 3)
+    assert (refused.phase, refused.attempt) == (Phase.VACANT, 4)
+
+
+def test_there_is_nothing_to_confirm_without_an_open_create() -> None:
+    journal = Journal(OWNER).put(KEY, Entry(Phase.OWNED, "id-1"))
+    for word in (lambda: journals.confirm(journal, KEY, "id-2", ""), lambda: journals.refuse(journal, KEY)):
+        with pytest.raises(KeyError):
+            word()
+
+
+def test_a_carried_id_is_kept_until_its_mark_is_off_the_carrier() -> None:
+    carried = journals.vacated(Entry(Phase.OWNED, "hub/l1", "crn:hub", carried=True, attempt=1), fails=0)
+    own = journals.vacated(Entry(Phase.OWNED, "d1", "crn:d1", attempt=1), fails=0)
+    assert (carried.earlier, carried.target) == (("hub/l1",), "crn:hub")
+    assert (own.earlier, own.target) == ((), "")

@@ -1,0 +1,208 @@
+"""A name is not a deed: each row of the decision order for a named resource (design §4.2)."""
+
+from __future__ import annotations
+
+import pytest
+
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle import ownership
+from freehold.lifecycle.graph import Naming
+from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Surplus, Waiting
+from lab.cloud import Resource
+from lab.life import OWNER, Life
+from lab.spelling import PlainCodec
+from lab.world import MemoryWorld, node
+
+CODEC = PlainCodec()
+KEY = NodeKey("site", "home")
+OLD = 3600.0
+
+
+def _world(naming: Naming = Naming.DEFAULT, given: str = "") -> MemoryWorld:
+    return MemoryWorld(nodes=[node("site/home", naming=naming, given=given)])
+
+
+def _theirs(world: MemoryWorld, *tags: str, age: float = OLD, name: str = "c1-home") -> Resource:
+    made = world.cloud.create("site", name, {}, creator="stranger", tags=frozenset(tags))
+    made.theirs = frozenset(tags)
+    world.clock.advance(age)
+    return made
+
+
+def _standing(world: MemoryWorld) -> set[tuple[str, bool]]:
+    return {(thing.id, thing.ours) for thing in world.living()}
+
+
+def _outcome(life: Life) -> Outcome:
+    return life.create()["site/home"]
+
+
+@pytest.mark.parametrize("naming", Naming, ids=lambda n: n.value)
+def test_our_own_sealed_mark_makes_it_ours(naming: Naming) -> None:
+    """The journal was lost: the marks say that it is ours, whatever the name says."""
+    world = _world(naming)
+    lost = world.cloud.create("site", "c1-home", {"role": "site/home"}, creator="freehold")
+    seal = ownership.seal(OWNER, KEY, lost.target)
+    world.cloud.attach(lost.target, CODEC.owner(OWNER) | {CODEC.node(KEY, seal)})
+    world.clock.advance(OLD)
+    outcome = _outcome(Life(world))
+    assert isinstance(outcome, Ready)
+    assert outcome.category is Category.MANAGED
+    assert _standing(world) == {(lost.id, True)}
+
+
+@pytest.mark.parametrize("naming", Naming, ids=lambda n: n.value)
+@pytest.mark.parametrize("age", (1.0, OLD), ids=("young", "old"))
+def test_another_owners_mark_means_the_name_is_taken(naming: Naming, age: float) -> None:
+    """Seed 000: error out on another uuid, though the spec names it."""
+    world = _world(naming)
+    theirs = _theirs(world, "owner:prod.c2", "uuid:another", age=age)
+    outcome = _outcome(Life(world))
+    assert isinstance(outcome, Blocked)
+    assert outcome.reason is Reason.NAME_TAKEN
+    assert theirs.id in outcome.message and "prod.c2" in outcome.message
+    assert _standing(world) == {(theirs.id, False)}
+    assert not world.tampered()
+
+
+@pytest.mark.parametrize("naming", Naming, ids=lambda n: n.value)
+def test_copied_marks_make_nothing_ours(naming: Naming) -> None:
+    """The seal was made for another resource."""
+    world = _world(naming)
+    seal = ownership.seal(OWNER, KEY, "crn:site:somewhere-else")
+    theirs = _theirs(world, *CODEC.owner(OWNER), CODEC.node(KEY, seal))
+    outcome = _outcome(Life(world))
+    assert isinstance(outcome, Blocked)
+    assert outcome.reason is Reason.NAME_TAKEN
+    assert _standing(world) == {(theirs.id, False)}
+
+
+def test_an_unmarked_young_namesake_is_waited_for() -> None:
+    """Its maker may not have marked it yet; once they have, the name is taken, although the spec names it."""
+    world = _world(Naming.EXPLICIT)
+    theirs = _theirs(world, age=1.0)
+    life = Life(world)
+    life.once()
+    assert life.last is not None
+    outcome = life.last.outcomes[KEY]
+    assert isinstance(outcome, Waiting)
+    assert outcome.reason is Reason.SETTLING
+    world.cloud.attach(theirs.target, frozenset({"owner:prod.c2", "uuid:another"}), by="stranger")
+    after = _outcome(life)
+    assert isinstance(after, Blocked)
+    assert after.reason is Reason.NAME_TAKEN
+
+
+def test_an_unmarked_old_one_that_the_spec_names_is_used_and_never_changed() -> None:
+    """Seed 001: use what exists; unmanaged: kept on delete, with the reason."""
+    world = _world(Naming.EXPLICIT)
+    theirs = _theirs(world)
+    life = Life(world)
+    outcome = _outcome(life)
+    assert isinstance(outcome, Ready)
+    assert outcome.category is Category.UNMANAGED
+    assert life.journal.entries[KEY].phase is Phase.REUSED
+    kept = life.delete()["site/home"]
+    assert isinstance(kept, Kept)
+    assert kept.reason is Reason.REUSED_BY_NAME
+    assert _standing(world) == {(theirs.id, False)}
+    assert next(iter(world.living())).state == theirs.due
+
+
+def test_an_unmarked_old_one_under_a_default_name_means_the_name_is_taken() -> None:
+    """Seed 000: nothing is adopted because its name looks like ours."""
+    world = _world()
+    theirs = _theirs(world)
+    outcome = _outcome(Life(world))
+    assert isinstance(outcome, Blocked)
+    assert outcome.reason is Reason.NAME_TAKEN
+    assert theirs.id in outcome.message
+    assert _standing(world) == {(theirs.id, False)}
+
+
+def test_several_of_one_name_are_not_chosen_from() -> None:
+    world = _world(Naming.EXPLICIT)
+    two = [_theirs(world).id, _theirs(world).id]
+    outcome = _outcome(Life(world))
+    assert isinstance(outcome, Blocked)
+    assert outcome.reason is Reason.AMBIGUOUS
+    assert all(ident in outcome.message for ident in two)
+
+
+def test_one_that_is_being_deleted_is_waited_for() -> None:
+    """Then the name is free, and ours is created."""
+    world = _world()
+    theirs = _theirs(world)
+    world.cloud.delete(theirs.id, "stranger")
+    life = Life(world)
+    life.once()
+    assert life.last is not None
+    assert isinstance(life.last.outcomes[KEY], Waiting)
+    assert isinstance(_outcome(life), Ready)
+    assert [ours for _, ours in _standing(world)] == [True]
+
+
+def test_an_open_intent_comes_before_the_name() -> None:
+    """What a create of ours made is ours although it is young, unmarked and named by default."""
+    world = _world()
+    life = Life(world)
+    nonce = ownership.nonce(OWNER, KEY, 1)
+    made = world.cloud.create("site", f"c1-home-{nonce}", {"role": "site/home"}, creator="freehold")
+    intent = Entry(Phase.INTENDED, opened=world.clock.now(), request={"name": "c1-home", "role": "site/home"})
+    life.stored.versions.append(journals.dumps(life.journal.put(KEY, intent)))
+    assert isinstance(_outcome(life), Ready)
+    assert _standing(world) == {(made.id, True)}
+
+
+def test_given_by_id_is_used_and_kept() -> None:
+    world = _world()
+    theirs = _theirs(world, name="theirs")
+    world.nodes = [node("site/home", given=theirs.id)]
+    life = Life(world)
+    outcome = _outcome(life)
+    assert isinstance(outcome, Ready)
+    assert outcome.category is Category.UNMANAGED
+    kept = life.delete()["site/home"]
+    assert isinstance(kept, Kept)
+    assert kept.reason is Reason.GIVEN
+    assert _standing(world) == {(theirs.id, False)}
+
+
+def test_a_given_id_that_does_not_exist_is_said_and_nothing_is_created() -> None:
+    world = _world(given="site-404")
+    outcome = _outcome(Life(world))
+    assert isinstance(outcome, Blocked)
+    assert outcome.reason is Reason.NOT_FOUND
+    assert "site-404" in outcome.message
+    assert not world.living()
+
+
+def test_another_id_given_later_replaces_what_was_given() -> None:
+    world = _world()
+    one, two = _theirs(world, name="one"), _theirs(world, name="two")
+    world.nodes = [node("site/home", given=one.id)]
+    life = Life(world)
+    _outcome(life)
+    world.nodes = [node("site/home", given=two.id)]
+    life.memory.hurry()
+    _outcome(life)
+    assert life.journal.entries[KEY].id == two.id
+
+
+def test_an_id_given_in_place_of_ours_makes_ours_surplus_and_releases_it_at_the_end() -> None:
+    """The record of what we made must outlive the spec that no longer wants it."""
+    world = _world()
+    life = Life(world)
+    _outcome(life)
+    ours = life.journal.entries[KEY].id
+    theirs = _theirs(world, name="theirs")
+    world.nodes = [node("site/home", given=theirs.id)]
+    life.memory.hurry()
+    outcomes = life.create()
+    assert isinstance(outcomes["site/home"], Ready)
+    assert any(isinstance(outcome, Surplus) and ours in outcome.message for outcome in outcomes.values())
+    life.delete()
+    assert life.last is not None and life.last.released
+    assert _standing(world) == {(theirs.id, False)}

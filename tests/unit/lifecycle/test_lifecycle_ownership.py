@@ -1,0 +1,88 @@
+"""The only ownership test, and what is derived from an identity: tables, since everything rests on them."""
+
+from __future__ import annotations
+
+import pytest
+
+from freehold.lifecycle import ownership
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.ownership import Owner, Strength, proves
+from lab.spelling import PlainCodec
+
+CODEC = PlainCodec()
+US = Owner("11111111-aaaa", "C", "prod", "c1")
+THEM = Owner("22222222-bbbb", "C", "prod", "c2")
+NAMESAKE = Owner("33333333-cccc", "C", "prod", "c1")  # our name, in another management cluster
+KEY = NodeKey("disk", "data")
+SEALED = CODEC.node(KEY, ownership.seal(US, KEY, "crn:1"))
+ELSEWHERE = CODEC.node(KEY, ownership.seal(US, KEY, "crn:2"))
+OWNER_MARK, UUID_MARK = sorted(CODEC.owner(US))
+
+CASES = {
+    "both marks and the seal": ({*CODEC.owner(US), SEALED}, False, Strength.PROVEN),
+    "both marks, and recorded": (CODEC.owner(US), True, Strength.PROVEN),
+    "capitals do not matter": ({t.upper() for t in (*CODEC.owner(US), SEALED)}, False, Strength.PROVEN),
+    "both marks copied from another of ours": ({*CODEC.owner(US), ELSEWHERE}, False, Strength.COPIED),
+    "both marks alone": (CODEC.owner(US), False, Strength.COPIED),
+    "the seal alone": ({SEALED}, False, Strength.COPIED),
+    "uuid stripped, recorded": ({OWNER_MARK, SEALED}, True, Strength.HEALABLE),
+    "owner stripped, recorded": ({UUID_MARK, SEALED}, True, Strength.HEALABLE),
+    "all stripped, recorded": (set(), True, Strength.HEALABLE),
+    "nothing": (set(), False, Strength.NONE),
+    "only a stranger's tags": ({"team:blue"}, False, Strength.NONE),
+    "another owner's": (CODEC.owner(THEM), False, Strength.OTHERS),
+    "another owner's, though recorded": (CODEC.owner(THEM), True, Strength.OTHERS),
+    "another owner's beside ours": ({*CODEC.owner(US), *CODEC.owner(THEM), SEALED}, True, Strength.OTHERS),
+    "our name, another uuid": ({*CODEC.owner(NAMESAKE), SEALED}, True, Strength.OTHERS),
+    "our uuid, another name beside": ({*CODEC.owner(US), "owner:prod.c2", SEALED}, True, Strength.OTHERS),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_tags_prove(case: str) -> None:
+    tags, recorded, strength = CASES[case]
+    evidence = proves(CODEC, US, tags, acceptable={SEALED}, recorded=recorded)
+    assert evidence.strength is strength
+    assert evidence.source
+
+
+@pytest.mark.parametrize(
+    ("tags", "recorded", "strength"),
+    (
+        ({"carried:link:11111111-aaaa:l1", *CODEC.owner(THEM)}, False, Strength.PROVEN),
+        ({"carried:link:11111111-aaaa:l2"}, True, Strength.HEALABLE),
+        ({"carried:link:22222222-bbbb:l1"}, False, Strength.NONE),
+    ),
+    ids=("the carrier names it, whoever the carrier's owner is", "it names another", "another owner's"),
+)
+def test_what_a_carrier_proves(tags: set[str], recorded: bool, strength: Strength) -> None:
+    mark = CODEC.carried(US, "link", "hub/l1")
+    assert proves(CODEC, US, tags, acceptable={mark}, recorded=recorded, carried=True).strength is strength
+
+
+def test_derived_words_depend_on_all_they_are_derived_from() -> None:
+    """A nonce of one attempt, node or owner must never be another's."""
+    words = {
+        make(owner, key, attempt)
+        for make in (ownership.nonce, ownership.token)
+        for owner in (US, THEM)
+        for key in (KEY, NodeKey("disk", "data2"), NodeKey("site", "data"))
+        for attempt in (1, 2)
+    }
+    assert len(words) == 2 * 2 * 3 * 2
+    assert ownership.nonce(US, KEY, 1) == ownership.nonce(Owner(US.uuid, "x", "y", "z"), KEY, 1)
+
+
+def test_a_nonce_fits_where_names_are_narrow() -> None:
+    """It begins with a letter and has eight of lower case or digits: legal in every name of IBM Cloud and AWS."""
+    word = ownership.nonce(US, KEY, 1)
+    assert len(word) == 8
+    assert word[0].isalpha()
+    assert word.isalnum() and word == word.lower()
+
+
+def test_a_deed_needs_the_secret_and_binds_the_id() -> None:
+    deed = ownership.deed(b"secret", US, "disk", "id-1")
+    assert deed != ownership.deed(b"other", US, "disk", "id-1")
+    assert deed != ownership.deed(b"secret", US, "disk", "id-2")
+    assert deed != ownership.deed(b"secret", THEM, "disk", "id-1")

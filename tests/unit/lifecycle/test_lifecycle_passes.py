@@ -1,0 +1,226 @@
+"""What a pass costs, what a plan leaves alone, and what a delete says when it may not go on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.kinds import NodeKey, Part
+from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason, Waiting
+from freehold.lifecycle.port import Effect, PlanPort, step
+from freehold.lifecycle.workflow import plan
+from lab import faults
+from lab.families import Case, run
+from lab.faults import Script
+from lab.life import Handle, Life
+from lab.world import TRAITS, MemoryWorld, node, standard
+
+
+def _planned(life: Life) -> set[str]:
+    tools = life.world.tools(PlanPort(life.port))
+    done = step(plan(tools, life.world.graph(), life.journal, Handle(life.stored), life.memory))
+    return {str(key) for key in done.creating}
+
+
+def test_a_plan_writes_nothing_and_names_what_would_be_created_now() -> None:
+    life = Life(MemoryWorld())
+    assert _planned(life) == {"net/main", "site/home", "ticket/seat", "hub/core"}
+    assert life.port.writes == 0
+    assert not life.world.living()
+    assert len(life.stored.versions) == 1
+
+
+def test_a_plan_in_the_middle_of_a_create_writes_nothing_either() -> None:
+    """An open intent with a token is resolved by a create: a plan must not send it."""
+    world = MemoryWorld(nodes=[node("ticket/seat"), node("site/home")])
+    life = Life(world, Script({3: faults.late_crash(10)}))
+    life.once()
+    assert life.journal.open
+    before, writes = life.stored.text, life.port.writes
+    _planned(life)
+    assert life.port.writes == writes
+    assert life.stored.text == before
+
+
+def test_a_plan_does_not_colour_what_is_done_next() -> None:
+    """What it looked up must not count as seen, created or waited for."""
+    planned, fresh = Life(MemoryWorld()), Life(MemoryWorld())
+    _planned(planned)
+    assert planned.memory == fresh.memory
+    assert all(isinstance(outcome, Ready) for outcome in planned.create().values())
+
+
+def test_an_idle_pass_asks_the_shared_index_and_nothing_else() -> None:
+    life = Life(MemoryWorld())
+    life.create()
+    begun = len(life.port.calls)
+    life.once()
+    assert [call.operation for call in life.port.calls[begun:]] in ([], ["search_all"])
+
+
+def test_a_pass_is_idle_again_after_something_was_pruned() -> None:
+    """The number of a pruned node's attempts stays on record, and is no reason to look around for ever."""
+    world = MemoryWorld()
+    life = Life(world)
+    life.create()
+    world.edit(drop="disk/data")
+    life.memory.hurry()
+    life.create()
+    assert not [thing for thing in world.living() if thing.kind == "disk"]
+    begun = len(life.port.calls)
+    life.once()
+    assert [call.operation for call in life.port.calls[begun:]] in ([], ["search_all"])
+
+
+def test_what_was_pruned_and_is_wanted_again_is_made_anew() -> None:
+    """Under a new token: the old one would answer with what is gone."""
+    world = MemoryWorld()
+    life = Life(world)
+    life.create()
+    before = list(world.nodes)
+    world.edit(drop="disk/data")
+    life.memory.hurry()
+    life.create()
+    world.nodes = before
+    life.memory.hurry()
+    assert isinstance(life.create()["disk/data"], Ready)
+    assert len([thing for thing in world.living() if thing.kind == "disk"]) == 1
+
+
+def test_a_deep_pass_reads_each_kind_once() -> None:
+    life = Life(MemoryWorld())
+    life.create()
+    life.memory.hurry()
+    begun = len(life.port.calls)
+    life.once()
+    calls = life.port.calls[begun:]
+    assert all(call.effect is Effect.READ for call in calls)
+    assert len(calls) <= len(standard()) + 2
+
+
+def test_parts_are_brought_to_the_spec_and_only_where_they_are_ours_alone() -> None:
+    world = MemoryWorld(nodes=[node("net/main"), node("wall/edge", "net/main", parts=(Part("allow", "80"),))])
+    life = Life(world)
+    life.create()
+    wall = next(r for r in world.cloud.living() if r.kind == "wall")
+    wall.parts["allow", "22"] = "stranger"  # the kind declares that all of this sort are ours
+    wall.parts["note", "x"] = "stranger"
+    del wall.parts["allow", "80"]
+    life.memory.hurry()
+    life.create()
+    assert set(wall.parts) == {("allow", "80"), ("note", "x")}
+
+
+def test_a_mutable_attribute_follows_the_spec_and_an_immutable_one_is_told() -> None:
+    world = MemoryWorld(nodes=[node("net/main", size=1), node("disk/d", "net/main", shape="a")])
+    life = Life(world)
+    life.create()
+    world.nodes = [node("net/main", size=2), node("disk/d", "net/main", shape="b")]
+    life.memory.hurry()
+    outcomes = life.create()
+    assert next(r for r in world.cloud.living() if r.kind == "net").attributes["size"] == 2
+    disk = outcomes["disk/d"]
+    assert isinstance(disk, Ready)
+    assert disk.reason is Reason.DRIFTED
+    assert "'a'" in disk.note and "'b'" in disk.note
+
+
+def test_a_kind_that_this_version_does_not_know_blocks_a_delete_and_is_named() -> None:
+    life = Life(MemoryWorld(nodes=[node("site/home")]))
+    life.create()
+    future = life.journal.put(NodeKey("teleporter", "t"), Entry(Phase.OWNED, "t-1", "crn:t-1"))
+    life.stored.versions.append(journals.dumps(future))
+    outcomes = life.delete()
+    blocked = outcomes["teleporter/t"]
+    assert isinstance(blocked, Blocked)
+    assert blocked.reason is Reason.UNKNOWN_KIND
+    assert life.last is not None and not life.last.released
+
+
+def test_what_another_owner_claims_is_kept_and_says_so() -> None:
+    life = Life(MemoryWorld(nodes=[node("site/home")]))
+    life.create()
+    life.world.steal("site")  # type: ignore[attr-defined]  # the in-memory world
+    life.delete()
+    assert life.last is not None
+    kept = life.last.outcomes[NodeKey("site", "home")]
+    assert isinstance(kept, Kept | Blocked)
+    assert [thing.kind for thing in life.world.living()] == ["site"]
+
+
+def test_a_strangers_child_holds_the_delete_and_is_named_until_it_leaves() -> None:
+    world = MemoryWorld(nodes=[node("site/home")])
+    life = Life(world)
+    life.create()
+    world.move_in("site")
+    held = life.delete()["site/home"]
+    assert isinstance(held, Waiting)
+    assert held.reason is Reason.IN_USE
+    assert "their-machine" in held.message
+    guest = next(r for r in world.cloud.living() if r.kind == "guest")
+    world.cloud.vanish(guest.id)
+    life.delete()
+    assert life.last is not None and life.last.released
+    assert not world.living()
+
+
+def test_something_that_keeps_vanishing_is_not_created_for_ever() -> None:
+    """Two attempts, then a person is asked: find out who deletes it."""
+    world = MemoryWorld(nodes=[node("balancer/web", "net/main"), node("net/main")])
+    life = Life(world)
+    for _ in range(60):
+        life.once()
+        world.strike("balancer")
+        assert life.last is not None
+        world.clock.advance(max(1.0, min(life.last.after, 60.0)))
+    outcome = life.last.outcomes[NodeKey("balancer", "web")]
+    assert isinstance(outcome, Blocked)
+    assert outcome.reason is Reason.VANISHING
+    assert sum(1 for r in world.cloud.log if r.kind == "balancer") == 2
+
+
+@pytest.mark.parametrize("gap", (10.0, 5000.0), ids=("within the token's life", "after it"))
+def test_a_token_is_not_sent_again_when_the_cloud_has_forgotten_it(gap: float) -> None:
+    """Past its life it would make a second one: what has the name is presumed, and a person decides."""
+    traits = {**TRAITS, "disk": replace(TRAITS["disk"], token_life=1000.0)}
+    world = MemoryWorld(nodes=[node("net/main"), node("disk/d", "net/main")], traits=traits)
+    probe = Life(MemoryWorld(nodes=[node("net/main"), node("disk/d", "net/main")]))
+    probe.create()
+    number = next(i for i, call in enumerate(probe.port.calls) if call.operation == "create_disk")
+    life = Life(world, Script({number: faults.AFTER}), restart_after=gap)
+    outcome = life.create()["disk/d"]
+    assert sum(1 for r in world.cloud.log if r.kind == "disk") == 1
+    assert isinstance(outcome, Ready) if gap < 1000 else isinstance(outcome, Blocked)
+
+
+def test_a_cluster_of_nothing_is_released_at_once() -> None:
+    life = Life(MemoryWorld(nodes=[]))
+    assert not Graph([]).nodes
+    life.delete()
+    assert life.last is not None and life.last.released
+
+
+def test_a_refused_delete_backs_off() -> None:
+    """A stranger's thing in ours is no reason to ask four times a minute for ever."""
+    world = MemoryWorld(nodes=[node("net/main")])
+    life = Life(world)
+    life.create()
+    ours = world.ours("net")
+    assert ours is not None
+    world.cloud.create("disk", "theirs", {"net": ours.id}, creator="stranger")
+    begun = world.clock.monotonic()
+    life.delete()
+    seconds = world.clock.monotonic() - begun
+    sent = sum(1 for call in life.port.calls if call.operation == "delete_net")
+    assert sent < seconds / 30
+
+
+def test_two_faults_in_a_row_at_the_same_create() -> None:
+    """The recovery from a lost reply is itself cut off."""
+    for gap in range(1, 8):
+        script = Script({5: faults.LOST, 5 + gap: faults.AFTER})
+        assert not run(Case("twice", MemoryWorld, lambda _, s=script: s)).faults  # type: ignore[misc]  # mypy infers no lambda defaults

@@ -1,0 +1,137 @@
+"""Pure parts of the engine: order of leaving, checks when a graph or registry is built, poll times, error classes."""
+
+from __future__ import annotations
+
+import pytest
+
+from freehold.lifecycle import errors
+from freehold.lifecycle.graph import Graph, leaving
+from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Observed, Registry, State, Tagging, Witness
+from freehold.lifecycle.memory import Memory
+from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
+from freehold.lifecycle.port import InlinePort
+from freehold.lifecycle.work import Work
+from lab.faults import FaultPort
+from lab.life import OWNER, Life
+from lab.world import MemoryWorld, kinds, node
+
+
+def _registry() -> Registry:
+    world = MemoryWorld()
+    return Registry(kinds(world.cloud, FaultPort(world)))
+
+
+def _names(*keys: str) -> set[NodeKey]:
+    return {NodeKey.parse(key) for key in keys}
+
+
+@pytest.mark.parametrize(
+    ("owned", "first"),
+    (
+        ({"net/a"}, {"net/a"}),
+        ({"net/a", "disk/d"}, {"disk/d"}),
+        ({"net/a", "rule/r"}, {"rule/r"}),
+        ({"net/a", "wall/w", "rule/r", "ticket/t"}, {"rule/r", "ticket/t"}),
+        ({"hub/h", "net/a", "link/l"}, {"link/l"}),
+        (set(), set()),
+    ),
+    ids=(
+        "alone",
+        "what stands in it first",
+        "also at one remove",
+        "all that is free at once",
+        "a carrier last",
+        "none",
+    ),
+)
+def test_what_leaves_first(owned: set[str], first: set[str]) -> None:
+    assert leaving(_names(*owned), _registry()) == _names(*first)
+
+
+def test_a_graph_refuses_what_nothing_wants_and_cycles() -> None:
+    with pytest.raises(ValueError, match="nothing wants"):
+        Graph([node("disk/d", "net/missing")])
+    with pytest.raises(ValueError, match="cycle"):
+        Graph([node("disk/d", "net/n"), node("net/n", "disk/d")])
+
+
+def test_a_registry_refuses_two_of_a_name_and_unknown_names() -> None:
+    one = _registry()["net"]
+    with pytest.raises(ValueError, match="two kinds"):
+        Registry([one, one])
+    with pytest.raises(ValueError, match="not registered"):
+        Registry([Kind("disk", Tagging.AFTER, Dedupe.TOKEN, one.driver, requires=("nowhere",))])
+    with pytest.raises(ValueError, match="not registered"):
+        Registry([Kind("link", Tagging.NEVER, Dedupe.NONCE, one.driver, carrier="nowhere")])
+
+
+@pytest.mark.parametrize(
+    ("kind", "witnesses"),
+    (
+        ("net", (Witness.MARK,)),
+        ("disk", (Witness.MARK, Witness.TOKEN)),
+        ("site", (Witness.MARK, Witness.NONCE)),
+        ("ticket", (Witness.TOKEN,)),
+        ("rule", (Witness.NONCE,)),
+        ("record", (Witness.KEY,)),
+        ("link", (Witness.MARK, Witness.NONCE)),
+    ),
+)
+def test_the_five_workflows_are_tuples_of_witnesses(kind: str, witnesses: tuple[Witness, ...]) -> None:
+    assert _registry()[kind].witnesses == witnesses
+
+
+def test_the_first_look_is_near_the_expected_end_and_then_steps_grow() -> None:
+    """Cloud calls are budgeted: a fixed beat asks twenty times for what takes five minutes."""
+    world = MemoryWorld()
+    life = Life(world)
+    work = Work(life.tools, Graph([]), Journal(OWNER), None, Memory(0.0))  # type: ignore[arg-type]  # nothing is saved
+    key, seen = NodeKey("balancer", "web"), Observed("b", "b", State.PENDING)
+    looks, total = [], 0.0
+    while total < 180:
+        after = work.poll(key, seen)
+        looks.append(after)
+        world.clock.advance(after)
+        total += after
+    assert 60 <= looks[0] <= 63
+    assert all(3 <= step <= 30 for step in looks[1:])
+    assert looks[-1] >= looks[1]
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "reason"),
+    (
+        (errors.Throttled("x", retry_after=7), Waiting, Reason.THROTTLED),
+        (errors.Unavailable("x"), Waiting, Reason.RETRYING),
+        (errors.Unknown("x"), Waiting, Reason.RETRYING),
+        (errors.InUse("x"), Waiting, Reason.IN_USE),
+        (errors.NotReady("x"), Waiting, Reason.UPDATING),
+        (errors.NotFound("x"), Blocked, Reason.NOT_FOUND),
+        (errors.NameTaken("x"), Blocked, Reason.NAME_TAKEN),
+        (errors.NotOwned("x"), Blocked, Reason.NOT_OWNED),
+        (errors.Quota("x"), Blocked, Reason.QUOTA),
+        (errors.Denied("x"), Blocked, Reason.DENIED),
+        (errors.Invalid("x"), Blocked, Reason.INVALID),
+    ),
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
+)
+def test_what_an_error_means(error: errors.CloudError, outcome: type, reason: Reason) -> None:
+    """Retry by itself, or ask a person: nothing else, and never at once."""
+    got = of_error(error)
+    assert isinstance(got, outcome)
+    assert got.reason is reason
+    assert got.after > 0
+    assert got.message == "x"
+
+
+async def test_a_failing_piece_of_work_does_not_stop_the_others() -> None:
+    async def work(number: int) -> int:
+        if number == 2:
+            raise errors.Unavailable("two")
+        return number
+
+    results = await InlinePort().all([work(1), work(2), work(3)])
+    assert results[0] == 1
+    assert isinstance(results[1], errors.Unavailable)
+    assert results[2] == 3
