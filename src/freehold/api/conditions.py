@@ -1,0 +1,150 @@
+"""Pure functions over ``status.conditions``: merge, order, sum up. Time is passed in; no import of pydantic.
+
+Rules (capi-contract 1.9, 1.10, 6.3, 6.4): a reason is always set and is one word; ``lastTransitionTime`` moves
+only when the status does; ``observedGeneration`` is the generation that was looked at; ``Ready`` first,
+``Deleting`` and ``Paused`` last. The same observations always give the same list, so a pass that finds
+nothing new writes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+from freehold.api.names import (
+    DELETING,
+    PAUSED,
+    POWERVS_PART_CONDITIONS,
+    READY,
+    REASON_DELETING,
+    REASON_NOT_READY,
+    REASON_READY,
+    REASON_READY_UNKNOWN,
+)
+from freehold.api.patterns import CONDITION_REASON
+
+Status = Literal["True", "False", "Unknown"]
+Condition = dict[str, Any]
+"""One entry of ``status.conditions`` on the wire."""
+
+MESSAGE_LIMIT: Final = 10240
+"""Characters; upstream's v1beta2 schema, which stays installed in take-over mode, allows no more."""
+REASON_LIMIT: Final = 256
+"""Characters; the same source."""
+
+_FIRST: Final = (READY, *POWERVS_PART_CONDITIONS)
+_LAST: Final = (DELETING, PAUSED)
+_REASON = re.compile(CONDITION_REASON)
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one condition shall say now. Raises ``ValueError`` when the reason is not one legal word."""
+
+    type: str
+    status: Status
+    reason: str
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        if not _REASON.fullmatch(self.reason) or len(self.reason) > REASON_LIMIT:
+            raise ValueError(f"condition {self.type}: {self.reason!r} is no legal reason ({CONDITION_REASON})")
+
+
+def merge(
+    existing: Sequence[Mapping[str, Any]], observations: Iterable[Observation], *, generation: int, now: datetime
+) -> list[Condition]:
+    """The conditions after a pass, in order.
+
+    What is not observed stays as it is (another controller's condition, or one of an earlier pass). ``now``
+    is aware; it is written with seconds and ``Z``. Of two observations of one type the later counts.
+    """
+    held = {str(condition["type"]): dict(condition) for condition in existing if condition.get("type")}
+    latest = {observed.type: observed for observed in observations}
+    for observed in latest.values():
+        held[observed.type] = _written(held.get(observed.type), observed, generation, now)
+    return sorted(held.values(), key=lambda condition: _rank(condition["type"]))
+
+
+def without(existing: Sequence[Mapping[str, Any]], types: Iterable[str]) -> list[Condition]:
+    """The conditions less those types: for one that has nothing to say any more (its field left the spec)."""
+    gone = frozenset(types)
+    return [dict(condition) for condition in existing if condition.get("type") not in gone]
+
+
+def find(conditions: Sequence[Mapping[str, Any]], type_: str) -> Mapping[str, Any] | None:
+    """The condition of one type, or None."""
+    return next((condition for condition in conditions if condition.get("type") == type_), None)
+
+
+def summary(
+    observations: Iterable[Observation], parts: Sequence[str] = POWERVS_PART_CONDITIONS, *, deleting: bool = False
+) -> Observation:
+    """``Ready``, from its parts: False if one is, else Unknown if one is or is missing, else True.
+
+    The message lists the parts that are not True, in the order of ``parts``. A deleting object is never Ready;
+    its message says what is still there. ``parts`` are those that the spec asks for.
+    """
+    by_type = {observed.type: observed for observed in observations}
+    held = [
+        by_type.get(part) or Observation(part, "Unknown", REASON_READY_UNKNOWN, "not yet looked at") for part in parts
+    ]
+    failing = [observed for observed in held if observed.status == "False"]
+    open_ = [observed for observed in held if observed.status == "Unknown"]
+    if deleting:
+        return Observation(READY, "False", REASON_DELETING, _listed(failing or open_) or "being deleted")
+    if failing:
+        return Observation(READY, "False", REASON_NOT_READY, _listed(failing + open_))
+    if open_:
+        return Observation(READY, "Unknown", REASON_READY_UNKNOWN, _listed(open_))
+    return Observation(READY, "True", REASON_READY)
+
+
+def unknown(existing: Sequence[Mapping[str, Any]], types: Iterable[str]) -> tuple[Observation, ...]:
+    """An Unknown for each type that has no condition yet: every known type is there from the first visit."""
+    present = {condition.get("type") for condition in existing}
+    return tuple(
+        Observation(type_, "Unknown", REASON_READY_UNKNOWN, "not yet looked at")
+        for type_ in types
+        if type_ not in present
+    )
+
+
+def timestamp(moment: datetime) -> str:
+    """RFC 3339 in UTC with seconds and ``Z``, as Kubernetes writes it. ``moment`` must be aware."""
+    if moment.tzinfo is None:
+        raise ValueError("a time without a zone cannot be written to the API")
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _written(before: Condition | None, observed: Observation, generation: int, now: datetime) -> Condition:
+    kept = before is not None and before.get("status") == observed.status and before.get("lastTransitionTime")
+    written: Condition = {
+        "type": observed.type,
+        "status": observed.status,
+        "observedGeneration": generation,
+        "lastTransitionTime": kept or timestamp(now),
+        "reason": observed.reason,
+    }
+    if observed.message:
+        written["message"] = _cut(observed.message)
+    return written
+
+
+def _cut(message: str) -> str:
+    return message if len(message) <= MESSAGE_LIMIT else message[: MESSAGE_LIMIT - 1] + "…"
+
+
+def _listed(observations: Sequence[Observation]) -> str:
+    return "; ".join(f"{observed.type}: {observed.message or observed.reason}" for observed in observations)
+
+
+def _rank(type_: str) -> tuple[int, int, str]:
+    if type_ in _FIRST:
+        return 0, _FIRST.index(type_), ""
+    if type_ in _LAST:
+        return 2, _LAST.index(type_), ""
+    return 1, 0, type_

@@ -1,0 +1,75 @@
+"""``python -m freehold.api.generate [--check]``: writes ``deploy/crds`` from the types, or says what is stale."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from freehold.api.crd import SERVED, custom_resource_definition
+
+DIRECTORY = Path("deploy/crds")
+_HEADER = "# Generated from the types in src/freehold/api by `make crds`. Do not edit.\n"
+
+
+class _PlainDumper(yaml.SafeDumper):
+    """Block YAML without anchors: the same schema in two places is written twice, as kubectl wants it."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def rendered() -> dict[str, str]:
+    """File name -> content of every generated CRD; the same text on every run."""
+    return {
+        f"{served.group}_{served.plural}.yaml": _HEADER
+        + yaml.dump(
+            custom_resource_definition(served),
+            Dumper=_PlainDumper,
+            sort_keys=True,
+            width=110,
+            allow_unicode=True,
+            default_flow_style=False,
+        )
+        for served in SERVED
+    }
+
+
+def stale(directory: Path) -> tuple[str, ...]:
+    """Names of files that are missing, differ from what the types say, or belong to no kind; sorted."""
+    wanted = rendered()
+    present = {path.name: path.read_text(encoding="utf-8") for path in directory.glob("*.yaml")}
+    return tuple(sorted(name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name)))
+
+
+def write(directory: Path) -> None:
+    """Writes every CRD and removes files that belong to no kind any more."""
+    directory.mkdir(parents=True, exist_ok=True)
+    wanted = rendered()
+    for path in directory.glob("*.yaml"):
+        if path.name not in wanted:
+            path.unlink()
+    for name, content in wanted.items():
+        (directory / name).write_text(content, encoding="utf-8")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Exit code 0 when the files say what the types say, 1 when ``--check`` finds one that does not."""
+    parser = argparse.ArgumentParser(prog="python -m freehold.api.generate", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when a file is stale")
+    parser.add_argument("--directory", type=Path, default=DIRECTORY, help="where the CRDs are (default: %(default)s)")
+    options = parser.parse_args(arguments)
+    if not options.check:
+        write(options.directory)
+        return 0
+    names = stale(options.directory)
+    for name in names:
+        print(f"{options.directory / name} is not what the types say; run `make crds`", file=sys.stderr)
+    return 1 if names else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

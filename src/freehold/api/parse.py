@@ -1,0 +1,162 @@
+"""From a raw Kubernetes object to a typed spec, with errors as sentences that name the field.
+
+What the API server has accepted parses; errors come from objects that were stored under an older schema, or
+by a server without CEL. The sentences are ours: pydantic's text never reaches a user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from freehold.api.base import ApiModel
+from freehold.api.patterns import WORDS
+from freehold.api.powervs import IBMPowerVSClusterSpec
+from freehold.api.powervs_status import IBMPowerVSClusterStatus
+
+M = TypeVar("M", bound=ApiModel)
+
+_SHOWN = 60
+"""Characters of a wrong value that a message repeats."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing to change in the manifest: the field's path, and a sentence without it."""
+
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}"
+
+
+class InvalidObject(ValueError):
+    """An object that does not say what its type demands. Its text lists every problem, a sentence each."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("; ".join(str(problem) for problem in problems))
+        self.problems = problems
+
+
+def parse_spec(raw: Mapping[str, Any]) -> IBMPowerVSClusterSpec:
+    """The spec of a raw ``IBMPowerVSCluster``; an absent spec is an empty one. Raises ``InvalidObject``."""
+    return parse(IBMPowerVSClusterSpec, raw.get("spec"), at="spec")
+
+
+def parse_status(raw: Mapping[str, Any]) -> IBMPowerVSClusterStatus:
+    """The status of a raw ``IBMPowerVSCluster``; an absent one is an empty one. Raises ``InvalidObject``."""
+    return parse(IBMPowerVSClusterStatus, raw.get("status"), at="status")
+
+
+def parse(model: type[M], value: Any, at: str) -> M:
+    """A raw value as ``model``; ``at`` is the path of the value in its object, for the messages.
+
+    A null is an absent field, as for the API server. Raises ``InvalidObject`` with every problem, in the
+    order of the fields.
+    """
+    try:
+        return model.model_validate(_without_nulls({} if value is None else value))
+    except ValidationError as error:
+        problems = tuple(_problem(detail, at) for detail in error.errors(include_url=False))
+    raise InvalidObject(problems)
+
+
+def _without_nulls(value: Any) -> Any:
+    match value:
+        case Mapping():
+            return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+        case list():
+            return [_without_nulls(item) for item in value]
+        case _:
+            return value
+
+
+def _problem(detail: ErrorDetails, at: str) -> Problem:
+    path = at
+    for part in detail["loc"]:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}"
+    sentence = _SENTENCES.get(detail["type"], _unnamed)
+    return Problem(path, sentence(detail.get("ctx", {}), detail["input"]))
+
+
+def _unnamed(_: Mapping[str, Any], value: Any) -> str:
+    return f"{_shown(value)} is not accepted here"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return f'"{value}"' if len(value) <= _SHOWN else f'"{value[:_SHOWN]}…"'
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _sort(value) if isinstance(value, dict | list) else str(value)
+
+
+def _sort(value: Any) -> str:
+    match value:
+        case bool():
+            return "a boolean"
+        case str():
+            return "a string"
+        case int() | float():
+            return "a number"
+        case list() | tuple():
+            return "a list"
+        case dict():
+            return "an object"
+        case _:
+            return "nothing"
+
+
+def _must_be(wanted: str) -> Callable[[Mapping[str, Any], Any], str]:
+    return lambda _, value: f"must be {wanted}, not {_sort(value)}"
+
+
+def _whole_number(_: Mapping[str, Any], value: Any) -> str:
+    return f"must be a whole number, not {value if isinstance(value, float) else _sort(value)}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _too_short(context: Mapping[str, Any], value: Any) -> str:
+    least = context["min_length"]
+    return "must not be empty" if least == 1 else f"{_shown(value)} must have at least {_count(least, 'character')}"
+
+
+def _too_long(context: Mapping[str, Any], value: Any) -> str:
+    return f"{_shown(value)} has {_count(len(value), 'character')}; at most {context['max_length']} are allowed"
+
+
+def _pattern(context: Mapping[str, Any], value: Any) -> str:
+    pattern = context["pattern"]
+    return f"{_shown(value)} is not accepted: {WORDS.get(pattern, f'it must match {pattern}')}"
+
+
+def _choice(context: Mapping[str, Any], value: Any) -> str:
+    return f"must be {context['expected'].replace(chr(39), '')}, not {_shown(value)}"
+
+
+_SENTENCES: dict[str, Callable[[Mapping[str, Any], Any], str]] = {
+    "missing": lambda _, __: "is required",
+    "string_type": _must_be("a string"),
+    "bool_type": _must_be("true or false"),
+    "int_type": _whole_number,
+    "tuple_type": _must_be("a list"),
+    "dict_type": _must_be("an object"),
+    "model_type": _must_be("an object"),
+    "string_too_short": _too_short,
+    "string_too_long": _too_long,
+    "string_pattern_mismatch": _pattern,
+    "literal_error": _choice,
+    "greater_than_equal": lambda context, value: f"must be at least {context['ge']}, not {value}",
+    "less_than_equal": lambda context, value: f"must be at most {context['le']}, not {value}",
+    "too_long": lambda context, value: f"has {len(value)} entries; at most {context['max_length']} are allowed",
+    "rule": lambda context, _: str(context["sentence"]),
+}
+"""Every kind of error that the types of this package can raise, as a sentence."""

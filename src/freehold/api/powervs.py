@@ -1,0 +1,168 @@
+"""``IBMPowerVSCluster`` v1beta2: what a user writes.
+
+Field names, defaults, enums and patterns are upstream's (its CRD is test data in ``tests/data/upstream``), so
+that every object that upstream accepts is accepted here and keeps all its fields. Three differences, all
+wider: ``network`` and ``serviceInstanceID`` are optional, as upstream's defaulting makes them; ``tags`` is
+seed 000's; status has more fields. What the annotation ``create-infra`` demands in addition cannot be a
+schema rule (CEL sees no annotations): the reconciler says it in a condition.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from freehold.api import patterns
+from freehold.api.base import ApiModel, Int32, Items, Rule
+from freehold.api.names import TAG_PREFIX
+from freehold.api.powervs_status import IBMPowerVSClusterStatus
+from freehold.api.powervs_vpc import Subnet, VPCLoadBalancerSpec, VPCResourceReference, VPCSecurityGroup
+
+TAG_LENGTH_LIMIT = 128
+"""IBM Cloud: a user tag, ``key:value`` as one text, has 1 to 128 characters (ibm-cloud.md §0.1)."""
+
+
+class Tag(ApiModel):
+    """One user tag, attached to every resource of the cluster as ``key:value``.
+
+    IBM Cloud allows letters, digits, space and ``_ - . :`` in a tag, and ignores upper and lower case.
+    """
+
+    RULES = (
+        Rule(
+            "!has(self.value) || size(self.value) == 0 || size(self.key) + size(self.value) < 128",
+            f"key and value together may have at most {TAG_LENGTH_LIMIT - 1} characters",
+            lambda tag: not tag.value or len(tag.key) + len(tag.value) < TAG_LENGTH_LIMIT,
+        ),
+        Rule(
+            f"!self.key.lowerAscii().startsWith('{TAG_PREFIX}')",
+            f"keys that begin with {TAG_PREFIX} are reserved for the marks of ownership",
+            lambda tag: not tag.key.lower().startswith(TAG_PREFIX),
+        ),
+    )
+
+    key: Annotated[str, Field(min_length=1, max_length=TAG_LENGTH_LIMIT, pattern=patterns.TAG_KEY)]
+    """What the tag is about, for example ``team``. Does not begin with a space, nor with the prefix of
+    the marks of ownership."""
+    value: Annotated[str, Field(max_length=TAG_LENGTH_LIMIT - 2, pattern=patterns.TAG_VALUE)] | None = None
+    """What it says, for example ``payments``. May be empty or left out: then the tag is the key alone."""
+
+
+class IBMPowerVSResourceReference(ApiModel):
+    """An existing or wanted resource, by id or by name."""
+
+    id: Annotated[str, Field(min_length=1)] | None = None
+    """The id of an existing resource. It is used as it is and never changed or deleted."""
+    name: Annotated[str, Field(min_length=1)] | None = None
+    """The name to look for, and to create when nothing has it."""
+    regex: Annotated[str, Field(min_length=1)] | None = None
+    """A pattern for names. Accepted and kept, not acted on when the infrastructure is created."""
+
+
+class APIEndpoint(ApiModel):
+    """Where the API server of the cluster is reached."""
+
+    host: Annotated[str, Field(max_length=512)] | None = None
+    """Hostname or address. Set from the public load balancer unless the user has set it."""
+    port: Int32 | None = None
+    """TCP port; 6443 unless the Cluster says otherwise."""
+
+
+class DHCPServer(ApiModel):
+    """The DHCP server of the workspace, which brings its private network with it."""
+
+    cidr: str | None = None
+    """Address range of the private network; the cloud picks one when omitted."""
+    dns_server: str = "1.1.1.1"
+    """DNS server that the DHCP server hands out."""
+    id: str | None = None
+    """The id of an existing DHCP server. It is used as it is and never changed or deleted."""
+    name: str | None = None
+    """Name of the DHCP server; the network is then called ``DHCPSERVER<name>_Private``. The cluster's name
+    when omitted. Letters, digits and dashes."""
+    snat: bool = True
+    """Whether machines in the private network reach the internet through source NAT."""
+
+
+class TransitGateway(ApiModel):
+    """The gateway that joins the PowerVS workspace and the VPC."""
+
+    global_routing: bool | None = None
+    """True joins different regions, false one region only. When omitted it follows from the region of
+    ``zone`` and ``vpc.region``."""
+    id: str | None = None
+    """The id of an existing gateway. It is used as it is; only its connections may be ours."""
+    name: Annotated[str, Field(min_length=1, max_length=63, pattern=patterns.GATEWAY_NAME)] | None = None
+    """The name to look for, and to create when nothing has it."""
+
+
+class CosInstance(ApiModel):
+    """Object storage for machines that boot with Ignition. Created only when this field is set."""
+
+    bucket_name: str | None = None
+    """Name of the bucket."""
+    bucket_region: str | None = None
+    """Region of the bucket."""
+    name: Annotated[str, Field(min_length=3, max_length=63, pattern=patterns.COS_NAME)] | None = None
+    """Name of the Cloud Object Storage instance."""
+
+
+class Ignition(ApiModel):
+    """How machines boot with Ignition."""
+
+    version: Literal["2.3", "2.4", "3.0", "3.1", "3.2", "3.3", "3.4"] = "2.3"
+    """Version of the Ignition data."""
+
+
+class IBMPowerVSClusterSpec(ApiModel):
+    """What infrastructure the cluster shall have."""
+
+    service_instance_id: str | None = None
+    """Deprecated: use serviceInstance.id. The id of an existing PowerVS workspace."""
+    network: IBMPowerVSResourceReference | None = None
+    """The private network in the workspace. ``name`` is looked for as it is, then as
+    ``DHCPSERVER<name>_Private``; when neither exists, a DHCP server of that name is created. When the field is
+    omitted, a DHCP server is created as ``dhcpServer`` says. ``regex`` is not acted on."""
+    dhcp_server: DHCPServer | None = None
+    """How to create the DHCP server, or the id of an existing one."""
+    control_plane_endpoint: APIEndpoint | None = None
+    """Where the API server of the cluster is reached. Filled in from the public load balancer; a value
+    that the user has set is never overwritten."""
+    service_instance: IBMPowerVSResourceReference | None = None
+    """The PowerVS workspace; ``<cluster>-serviceInstance`` is created when omitted. ``regex`` is not acted on."""
+    zone: str | None = None
+    """PowerVS zone, for example ``dal10``. Needed when the infrastructure is to be created; the zone must have
+    a Power Edge Router."""
+    resource_group: IBMPowerVSResourceReference | None = None
+    """The resource group of everything that is created. ``name`` is needed when the infrastructure is to be
+    created; ``id`` and ``regex`` are not acted on."""
+    vpc: VPCResourceReference | None = None
+    """The VPC of the load balancer; ``<cluster>-vpc`` is created when neither id nor name is given.
+    ``region`` is needed when the infrastructure is to be created."""
+    vpc_subnets: Items[Subnet] = ()
+    """Subnets of the VPC. When omitted, one in each zone of ``vpc.region``, named
+    ``<cluster>-vpcsubnet-<zone>``."""
+    vpc_security_groups: Items[VPCSecurityGroup] = ()
+    """Security groups of the VPC, with their rules."""
+    transit_gateway: TransitGateway | None = None
+    """The gateway between workspace and VPC; ``<cluster>-transitgateway`` is created when omitted."""
+    load_balancers: Items[VPCLoadBalancerSpec] = ()
+    """Load balancers in front of the machines; at least one must be public. When omitted, one public
+    ``<cluster>-loadbalancer``."""
+    cos_instance: CosInstance | None = None
+    """Object storage for Ignition; nothing is created when omitted."""
+    ignition: Ignition | None = None
+    """How machines boot with Ignition. Accepted and kept; machines are not served here."""
+    tags: Annotated[Items[Tag], Field(max_length=100)] = ()
+    """User tags for every resource of the cluster, the given ones too (seed 000). On deletion they are taken
+    off given resources again, if they were put on by us."""
+
+
+class IBMPowerVSCluster(ApiModel):
+    """The cloud infrastructure of one cluster on IBM Power Virtual Server."""
+
+    spec: IBMPowerVSClusterSpec = Field(default_factory=IBMPowerVSClusterSpec)
+    """What infrastructure the cluster shall have."""
+    status: IBMPowerVSClusterStatus | None = None
+    """What has been observed; written by the operator."""

@@ -1,0 +1,179 @@
+"""``IBMPowerVSCluster`` v1beta2: what the operator reports.
+
+Status is a cache and a report (design §4.1): nothing in it proves ownership, and all of it can be lost.
+``controllerCreated`` is derived from the marks in the cloud at each pass.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from freehold.api import patterns
+from freehold.api.base import ApiModel, Int64, Items, Timestamp, extensions
+
+Ownership = Literal["managed", "shared", "unmanaged", "unknown"]
+
+
+class ResourceReference(ApiModel):
+    """A resource in the cloud."""
+
+    controller_created: bool = False
+    """Whether the marks in the cloud say that the resource is ours."""
+    id: str | None = None
+    """Its id."""
+
+
+class VPCLoadBalancerStatus(ResourceReference):
+    """A load balancer in the cloud."""
+
+    hostname: str | None = None
+    """The name under which it is reached."""
+    state: str | None = None
+    """The state that the cloud reports."""
+
+
+class VPCSecurityGroupStatus(ResourceReference):
+    """A security group in the cloud."""
+
+    rule_ids: Items[str] = ()
+    """The ids of its rules."""
+
+
+class TransitGatewayStatus(ResourceReference):
+    """The transit gateway in the cloud, and its two connections."""
+
+    power_vs_connection: ResourceReference | None = None
+    """The connection to the PowerVS workspace."""
+    vpc_connection: ResourceReference | None = None
+    """The connection to the VPC."""
+
+
+class Condition(ApiModel):
+    """One observation, in the shape of the v1beta1 contract with v1beta2's fields beside it."""
+
+    last_transition_time: Timestamp
+    """When ``status`` last changed."""
+    message: Annotated[str, Field(max_length=32768)] | None = None
+    """For people: what, where, what to do."""
+    observed_generation: Annotated[Int64, Field(ge=0)] | None = None
+    """The generation of the spec that was looked at."""
+    reason: Annotated[str, Field(max_length=1024)] | None = None
+    """For programs: one word, stable."""
+    severity: Annotated[str, Field(max_length=32)] | None = None
+    """v1beta1's ``Error``, ``Warning`` or ``Info``. Read, never needed."""
+    status: str
+    """``True``, ``False`` or ``Unknown``."""
+    type: Annotated[str, Field(min_length=1, max_length=316)]
+    """What is observed."""
+
+
+class V1Beta2Condition(ApiModel):
+    """One observation in the shape of Kubernetes' own conditions."""
+
+    last_transition_time: Timestamp
+    """When ``status`` last changed."""
+    message: Annotated[str, Field(max_length=32768)]
+    """For people."""
+    observed_generation: Annotated[Int64, Field(ge=0)] | None = None
+    """The generation of the spec that was looked at."""
+    reason: Annotated[str, Field(min_length=1, max_length=1024, pattern=patterns.CONDITION_REASON)]
+    """For programs."""
+    status: Literal["True", "False", "Unknown"]
+    """The value."""
+    type: Annotated[
+        str,
+        Field(
+            max_length=316,
+            pattern=patterns.CONDITION_TYPE,
+        ),
+    ]
+    """What is observed."""
+
+
+class V1Beta2Status(ApiModel):
+    """Upstream's place for conditions of the next contract. Kept when present, not written."""
+
+    conditions: Annotated[
+        Items[V1Beta2Condition],
+        Field(max_length=32, json_schema_extra=extensions(list_type="map", list_map_keys=["type"])),
+    ] = ()
+    """Conditions of the next contract."""
+
+
+class Initialization(ApiModel):
+    """What Cluster API's v1beta2 contract reads."""
+
+    provisioned: bool | None = None
+    """True once the infrastructure has been complete for the first time; never false again."""
+
+
+class ResourceSummary(ApiModel):
+    """One line for people about one resource: ``freehold tree`` and the live progress read these."""
+
+    kind: str
+    """The kind of resource, for example ``vpc-subnet``."""
+    name: str
+    """Its name in the cloud."""
+    id: str | None = None
+    """Its id in the cloud, once known."""
+    state: str | None = None
+    """Where it stands: ``Ready``, ``Waiting``, ``Blocked``, ``Surplus``, ``Deleting``."""
+    ownership: Ownership | None = None
+    """``managed``: ours, deleted with the object. ``shared``: ours, used by the cluster's cloud provider too.
+    ``unmanaged``: given, never changed or deleted. ``unknown``: not yet decided."""
+    reason: str | None = None
+    """One word: why it is in this state."""
+    message: str | None = None
+    """One sentence: why, and what to do."""
+    since: Timestamp | None = None
+    """When it came into this state."""
+
+
+class Identity(ApiModel):
+    """A copy of the identity, for the day on which the journal annotation is lost (design §4.1)."""
+
+    uid: str
+    """The UID of the object that this status is about: a status copied to another object proves nothing."""
+    uuid: str
+    """The owner uuid that the marks in the cloud bear."""
+
+
+class IBMPowerVSClusterStatus(ApiModel):
+    """What has been observed."""
+
+    ready: bool = False
+    """True once the infrastructure has been complete for the first time; never false again."""
+    initialization: Initialization | None = None
+    """The same for Cluster API's v1beta2 contract."""
+    observed_generation: Annotated[Int64, Field(ge=0)] | None = None
+    """The generation of the spec that was last reconciled."""
+    resource_group_id: ResourceReference | None = None
+    """The resource group."""
+    service_instance: ResourceReference | None = None
+    """The PowerVS workspace."""
+    network: ResourceReference | None = None
+    """The private network in the workspace."""
+    dhcp_server: ResourceReference | None = None
+    """The DHCP server."""
+    vpc: ResourceReference | None = None
+    """The VPC."""
+    vpc_subnet: dict[str, ResourceReference] = Field(default_factory=dict)
+    """The subnets of the VPC, by name."""
+    vpc_security_groups: dict[str, VPCSecurityGroupStatus] = Field(default_factory=dict)
+    """The security groups of the VPC, by name."""
+    transit_gateway: TransitGatewayStatus | None = None
+    """The transit gateway and its connections."""
+    cos_instance: ResourceReference | None = None
+    """The Cloud Object Storage instance."""
+    load_balancers: dict[str, VPCLoadBalancerStatus] = Field(default_factory=dict)
+    """The load balancers, by name."""
+    resources: Items[ResourceSummary] = ()
+    """Every resource of the cluster in one list, in the order in which they are created."""
+    identity: Identity | None = None
+    """Who owns the resources: a copy, read only when the journal was lost."""
+    conditions: Items[Condition] = ()
+    """What is going on: ``Ready`` sums the others up."""
+    v1beta2: V1Beta2Status | None = None
+    """Upstream's place for conditions of the next contract."""

@@ -1,0 +1,226 @@
+"""What the API server would refuse in a CRD's schema, said before it is committed.
+
+Each rule is one function in ``RULES``, drawn from the API server's validation of structural schemas and of
+defaults (reference ``kubernetes.md`` §E). A clean schema has no findings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from freehold.api.structural import INT_OR_STRING, PRESERVE, Schema
+
+_KEYWORDS = frozenset(
+    {"additionalProperties", "default", "description", "enum", "example", "exclusiveMaximum", "exclusiveMinimum"}
+    | {"format", "items", "maxItems", "maxLength", "maxProperties", "maximum", "minItems", "minLength"}
+    | {"minProperties", "minimum", "multipleOf", "nullable", "pattern", "properties", "required", "title", "type"}
+    | {"x-kubernetes-embedded-resource", INT_OR_STRING, "x-kubernetes-list-map-keys", "x-kubernetes-list-type"}
+    | {"x-kubernetes-map-type", PRESERVE, "x-kubernetes-validations"}
+)
+_TYPES: dict[str, tuple[type, ...]] = {
+    "array": (list,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+    "object": (dict,),
+    "string": (str,),
+}
+_SCALARS = frozenset({"boolean", "integer", "number", "string"})
+# Go's RE2 has neither look-around nor back references.
+_NOT_RE2 = re.compile(r"\(\?[=!]|\(\?<[=!]|\\[1-9]|\(\?P=")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that the API server would refuse: where, which rule, why."""
+
+    path: str
+    rule: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path or '(root)'}: {self.message} [{self.rule}]"
+
+
+def lint(schema: Schema) -> tuple[Finding, ...]:
+    """Every finding in a structural schema, in the order of the walk; empty means that it can be served."""
+    found = [*_root(schema)]
+    for path, node in walk(schema):
+        for name, check in RULES.items():
+            found += [Finding(path, name, message) for message in check(node)]
+    return tuple(found)
+
+
+def walk(schema: Schema, path: str = "") -> Iterator[tuple[str, Schema]]:
+    """Every node with its path: ``spec.vpcSubnets[*].name``, ``status.vpcSubnet.*.id``."""
+    yield path, schema
+    for name, child in schema.get("properties", {}).items():
+        yield from walk(child, f"{path}.{name}" if path else name)
+    if isinstance(schema.get("items"), dict):
+        yield from walk(schema["items"], f"{path}[*]")
+    if isinstance(schema.get("additionalProperties"), dict):
+        yield from walk(schema["additionalProperties"], f"{path}.*")
+
+
+def _root(schema: Schema) -> Iterator[Finding]:
+    if schema.get("type") != "object":
+        yield Finding("", "root-object", "the root must have type object")
+    if schema.get("nullable"):
+        yield Finding("", "root-object", "the root must not be nullable")
+    metadata = schema.get("properties", {}).get("metadata", {"type": "object"})
+    if set(metadata) - {"type", "description"}:
+        yield Finding("metadata", "metadata-plain", "metadata may say its type and nothing else")
+
+
+def _keywords(node: Schema) -> Iterator[str]:
+    for keyword in sorted(set(node) - _KEYWORDS):
+        yield f"{keyword} is not allowed in a structural schema"
+
+
+def _type(node: Schema) -> Iterator[str]:
+    if node.get(INT_OR_STRING):
+        if "type" in node:
+            yield "int-or-string stands in place of a type"
+    elif node.get(PRESERVE):
+        if node.get("type", "object") != "object":
+            yield "unknown fields can be preserved in an object only"
+    elif node.get("type") not in _TYPES:
+        yield f"type must be one of {', '.join(_TYPES)}"
+
+
+def _properties(node: Schema) -> Iterator[str]:
+    if "properties" in node and "additionalProperties" in node:
+        yield "properties and additionalProperties exclude each other"
+    if node.get("additionalProperties", True) is False:
+        yield "additionalProperties must not be false; unknown fields are pruned anyway"
+    if node.get("type") != "object" and ("properties" in node or "additionalProperties" in node):
+        yield "only an object has properties"
+
+
+def _items(node: Schema) -> Iterator[str]:
+    if node.get("type") == "array" and not isinstance(node.get("items"), dict):
+        yield "an array needs one schema for its items"
+    if node.get("type") != "array" and "items" in node:
+        yield "only an array has items"
+
+
+def _required(node: Schema) -> Iterator[str]:
+    for name in node.get("required", ()):
+        if name not in node.get("properties", {}):
+            yield f"required names {name}, which is no property"
+
+
+def _bounds(node: Schema) -> Iterator[str]:
+    for keyword in ("exclusiveMinimum", "exclusiveMaximum"):
+        if keyword in node and not isinstance(node[keyword], bool):
+            yield f"{keyword} is a flag beside the bound"
+    for low, high in (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems")):
+        if low in node and high in node and node[low] > node[high]:
+            yield f"{low} is above {high}"
+
+
+def _pattern(node: Schema) -> Iterator[str]:
+    if "pattern" not in node:
+        return
+    if _NOT_RE2.search(node["pattern"]):
+        yield "the pattern uses look-around or back references, which RE2 does not have"
+    try:
+        re.compile(node["pattern"])
+    except re.error as error:
+        yield f"the pattern does not compile: {error}"
+
+
+def _enum(node: Schema) -> Iterator[str]:
+    if "enum" not in node:
+        return
+    if not node["enum"]:
+        yield "enum must offer a value"
+    for value in node["enum"]:
+        if not _fits_type(value, node):
+            yield f"enum value {value!r} is not of type {node.get('type')}"
+
+
+def _default(node: Schema) -> Iterator[str]:
+    if "default" not in node:
+        return
+    value = node["default"]
+    if value is None:
+        if not node.get("nullable"):
+            yield "default null needs nullable"
+    elif not _fits_type(value, node):
+        yield f"default {value!r} is not of type {node.get('type')}"
+    elif "enum" in node and value not in node["enum"]:
+        yield f"default {value!r} is not among the enum's values"
+    elif "pattern" in node and not re.search(node["pattern"], value):
+        yield f"default {value!r} does not match the pattern"
+
+
+def _lists(node: Schema) -> Iterator[str]:
+    kind = node.get("x-kubernetes-list-type")
+    keys = node.get("x-kubernetes-list-map-keys", ())
+    items = node.get("items") if isinstance(node.get("items"), dict) else {}
+    assert isinstance(items, dict)
+    if kind is not None and node.get("type") != "array":
+        yield "only an array has a list type"
+    if kind not in (None, "atomic", "set", "map"):
+        yield "the list type must be atomic, set or map"
+    if bool(keys) != (kind == "map"):
+        yield "a list of type map names its keys, and no other does"
+    if kind == "set" and items.get("type") not in _SCALARS and items.get("x-kubernetes-map-type") != "atomic":
+        yield "the items of a set must be scalars or atomic"
+    for key in keys:
+        yield from _map_key(key, items)
+
+
+def _map_key(key: str, items: Schema) -> Iterator[str]:
+    member = items.get("properties", {}).get(key)
+    if member is None:
+        yield f"the key {key} is no property of the items"
+        return
+    if member.get("type") not in _SCALARS:
+        yield f"the key {key} must be a scalar"
+    if member.get("nullable"):
+        yield f"the key {key} must not be nullable"
+    if key not in items.get("required", ()) and "default" not in member:
+        yield f"the key {key} must be required or have a default"
+
+
+def _map_type(node: Schema) -> Iterator[str]:
+    kind = node.get("x-kubernetes-map-type")
+    if kind is not None and (kind not in ("atomic", "granular") or node.get("type") != "object"):
+        yield "an object has map type atomic or granular, and nothing else has one"
+
+
+def _cel(node: Schema) -> Iterator[str]:
+    for entry in node.get("x-kubernetes-validations", ()):
+        if not str(entry.get("rule", "")).strip():
+            yield "a CEL rule must not be empty"
+        if not entry.get("message") or "\n" in entry["message"]:
+            yield "a CEL rule needs a message of one line"
+
+
+def _fits_type(value: Any, node: Schema) -> bool:
+    if node.get(INT_OR_STRING):
+        return isinstance(value, int | str) and not isinstance(value, bool)
+    kinds = _TYPES.get(str(node.get("type")), (object,))
+    return isinstance(value, kinds) and (bool in kinds or object in kinds or not isinstance(value, bool))
+
+
+RULES: dict[str, Callable[[Schema], Iterator[str]]] = {
+    "keyword": _keywords,
+    "type": _type,
+    "properties": _properties,
+    "items": _items,
+    "required": _required,
+    "bounds": _bounds,
+    "pattern": _pattern,
+    "enum": _enum,
+    "default": _default,
+    "list-type": _lists,
+    "map-type": _map_type,
+    "cel": _cel,
+}
+"""Every rule that looks at one node, by the name that a finding carries."""

@@ -1,0 +1,192 @@
+"""From a pydantic model to a structural schema: the part of OpenAPI v3 that a CRD may carry.
+
+The table of what pydantic emits and what a CRD needs is reference ``kubernetes.md`` §E; the rules come from
+Kubernetes' "structural schema" page and the API server's own validation. What has no honest translation
+(unions of models, tuples of fixed length, pattern properties) is refused, never approximated.
+``schema_lint`` checks the result.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+from freehold.api.base import ApiModel
+
+Schema = dict[str, Any]
+
+PRESERVE = "x-kubernetes-preserve-unknown-fields"
+INT_OR_STRING = "x-kubernetes-int-or-string"
+
+_REFUSED = {
+    "allOf": "several schemas for one value",
+    "discriminator": "a union of models; use one object with optional members and a CEL rule",
+    "if": "a conditional schema; use a CEL rule",
+    "not": "a negated schema; use a CEL rule",
+    "oneOf": "a union; use one object with optional members and a CEL rule",
+    "patternProperties": "property names by pattern",
+    "prefixItems": "a tuple of fixed length; use an object",
+    "propertyNames": "constrained property names",
+}
+_DROPPED = frozenset({"title", "examples"})
+
+
+class NotStructural(ValueError):
+    """A type that no structural schema can say. ``path`` is the field, in JSONPath without the ``$``."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path or 'the root'} cannot be part of a CRD: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+def structural(model: type[BaseModel]) -> Schema:
+    """The structural schema of a model, with docstrings as descriptions and all references inlined.
+
+    Raises ``NotStructural`` naming the field that has no translation.
+    """
+    document = model.model_json_schema(by_alias=True, mode="validation", schema_generator=_Documented)
+    definitions = document.pop("$defs", {})
+    return _Inliner(definitions).node(document, path="", within=())
+
+
+def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
+    """Field name -> the docstring below it, from the sources of the class and its bases; nearest wins."""
+    found: dict[str, str] = {}
+    for cls in reversed(model.__mro__):
+        if issubclass(cls, BaseModel) and cls is not BaseModel:
+            (tree,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
+            assert isinstance(tree, ast.ClassDef)
+            for field, text in zip(tree.body, tree.body[1:], strict=False):
+                match field, text:
+                    case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(doc))):
+                        found[name] = one_line(doc)
+    return found
+
+
+def one_line(text: str) -> str:
+    """A docstring as a description: paragraphs kept, lines within one joined."""
+    paragraphs = inspect.cleandoc(text).replace("``", "`").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+class _Documented(GenerateJsonSchema):
+    """pydantic's generator, plus the docstrings below the fields and the rules of the models."""
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        built = super().model_schema(schema)
+        model: type[BaseModel] = schema["cls"]
+        texts = field_docstrings(model)
+        for name, field in model.model_fields.items():
+            if name in texts:
+                built["properties"][field.alias or name].setdefault("description", texts[name])
+        if "description" in built:
+            built["description"] = one_line(built["description"])
+        if issubclass(model, ApiModel) and model.RULES:
+            built["x-kubernetes-validations"] = [{"message": rule.message, "rule": rule.cel} for rule in model.RULES]
+        return built
+
+
+class _Inliner:
+    """Walks pydantic's JSON schema and writes the structural one."""
+
+    def __init__(self, definitions: Mapping[str, Schema]) -> None:
+        self._definitions = definitions
+
+    def node(self, source: Schema, path: str, within: tuple[str, ...], required: bool = False) -> Schema:
+        """One node and all below it; ``within`` names the models being inlined, to notice recursion."""
+        source, within = self._dereference(source, within)
+        if within and within[-1] in within[:-1]:
+            return _described(source, {"type": "object", PRESERVE: True})
+        if "anyOf" in source:
+            return self._any_of(source, path, within, required)
+        for keyword, reason in _REFUSED.items():
+            if keyword in source:
+                raise NotStructural(path, reason)
+        target = {key: value for key, value in source.items() if key not in _DROPPED}
+        _constants(target)
+        _bounds(target)
+        _defaults(target)
+        _sets(target)
+        self._children(target, path, within)
+        if "type" not in target and INT_OR_STRING not in target:
+            target[PRESERVE] = True
+        return target
+
+    def _dereference(self, source: Schema, within: tuple[str, ...]) -> tuple[Schema, tuple[str, ...]]:
+        while "$ref" in source:
+            name = source["$ref"].rsplit("/", 1)[-1]
+            own = {key: value for key, value in source.items() if key != "$ref"}
+            source, within = {**self._definitions[name], **own}, (*within, name)
+        return source, within
+
+    def _any_of(self, source: Schema, path: str, within: tuple[str, ...], required: bool) -> Schema:
+        """``T | None`` becomes an optional ``T``; ``int | str`` becomes int-or-string; nothing else is said."""
+        branches = [branch for branch in source["anyOf"] if branch.get("type") != "null"]
+        rest = {key: value for key, value in source.items() if key != "anyOf"}
+        if {str(branch.get("type")) for branch in branches} == {"integer", "string"} and len(branches) == 2:
+            target = {key: value for key, value in rest.items() if key not in _DROPPED}
+            _defaults(target)
+            target[INT_OR_STRING] = True
+        elif len(branches) == 1:
+            target = self.node({**branches[0], **rest}, path, within)
+        else:
+            raise NotStructural(path, "a union of types; use one object with optional members and a CEL rule")
+        if len(branches) < len(source["anyOf"]) and (required or "default" in target):
+            target["nullable"] = True
+        return target
+
+    def _children(self, target: Schema, path: str, within: tuple[str, ...]) -> None:
+        required = set(target.get("required", ()))
+        if "properties" in target:
+            target["properties"] = {
+                name: self.node(child, f"{path}.{name}" if path else name, within, name in required)
+                for name, child in target["properties"].items()
+            }
+        if "items" in target:
+            target["items"] = self.node(target["items"], f"{path}[*]", within, required=True)
+        values = target.pop("additionalProperties", None)
+        if isinstance(values, dict) and values:
+            target["additionalProperties"] = self.node(values, f"{path}.*", within, required=True)
+        elif "properties" not in target and values in (True, {}):
+            target[PRESERVE] = True
+
+
+def _described(source: Schema, target: Schema) -> Schema:
+    return {"description": source["description"], **target} if "description" in source else target
+
+
+def _constants(target: Schema) -> None:
+    """``const`` is a list of one choice; a choice needs a type beside it."""
+    if "const" in target:
+        target["enum"] = [target.pop("const")]
+    if "enum" in target and "type" not in target:
+        kinds = {str: "string", bool: "boolean", int: "integer"}
+        (target["type"],) = {kinds[type(value)] for value in target["enum"]}
+
+
+def _bounds(target: Schema) -> None:
+    """OpenAPI v3.0 has the exclusive bounds as flags beside the bound."""
+    for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if exclusive in target:
+            target[bound] = target[exclusive]
+            target[exclusive] = True
+
+
+def _defaults(target: Schema) -> None:
+    """An optional field with nothing in it is absent, so null and empty are no defaults."""
+    if "default" in target and target["default"] in (None, [], {}, ()):
+        del target["default"]
+
+
+def _sets(target: Schema) -> None:
+    """``uniqueItems`` is forbidden (its check is quadratic); a set is a list type."""
+    if target.pop("uniqueItems", False):
+        target["x-kubernetes-list-type"] = "set"

@@ -1,0 +1,185 @@
+"""Conditions: deterministic, ordered, with times that move only when the status does."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from freehold.api import names
+from freehold.api.conditions import (
+    MESSAGE_LIMIT,
+    Observation,
+    Status,
+    find,
+    merge,
+    summary,
+    timestamp,
+    unknown,
+    without,
+)
+from freehold.api.parse import parse_status
+from freehold.api.patterns import CONDITION_REASON
+
+EARLY = datetime(2026, 1, 1, 12, 0, 0, 999_000, tzinfo=UTC)
+LATE = EARLY + timedelta(hours=1)
+VPC_READY = Observation("VPCReady", "True", "Ready")
+
+
+def test_the_time_of_a_condition_moves_only_with_its_status() -> None:
+    """capi-contract 6.3: `lastTransitionTime` says since when, not when it was last looked at."""
+    first = merge([], [Observation("VPCReady", "False", "NotReady", "creating")], generation=1, now=EARLY)
+    second = merge(first, [Observation("VPCReady", "False", "Quota", "no VPC left")], generation=2, now=LATE)
+    assert second[0]["lastTransitionTime"] == first[0]["lastTransitionTime"] == "2026-01-01T12:00:00Z"
+    assert (second[0]["reason"], second[0]["message"], second[0]["observedGeneration"]) == ("Quota", "no VPC left", 2)
+    third = merge(second, [VPC_READY], generation=2, now=LATE)
+    assert third[0]["lastTransitionTime"] == "2026-01-01T13:00:00Z"
+
+
+def test_nothing_new_changes_nothing() -> None:
+    """capi-contract 6.7: an idle pass writes no status."""
+    seen = [VPC_READY, Observation("Ready", "True", "Ready")]
+    before = merge([], seen, generation=1, now=EARLY)
+    assert merge(before, seen, generation=1, now=LATE) == before
+
+
+def test_what_is_given_is_not_changed_in_place() -> None:
+    before = merge([], [VPC_READY], generation=1, now=EARLY)
+    copy = [dict(condition) for condition in before]
+    merge(before, [Observation("VPCReady", "False", "NotReady")], generation=2, now=LATE)
+    assert before == copy
+
+
+def test_a_message_that_is_gone_is_gone() -> None:
+    """An old fault beside a new True would mislead; upstream's schema refuses an empty message, so it is left out."""
+    before = merge([], [Observation("VPCReady", "False", "NotReady", "broken")], generation=1, now=EARLY)
+    assert "message" not in merge(before, [VPC_READY], generation=1, now=LATE)[0]
+
+
+def test_a_condition_without_a_time_gets_one() -> None:
+    """An object that was restored by hand may lack it; the schema demands it."""
+    (written,) = merge([{"type": "VPCReady", "status": "True"}], [VPC_READY], generation=1, now=EARLY)
+    assert written["lastTransitionTime"] == "2026-01-01T12:00:00Z"
+
+
+def test_foreign_conditions_are_kept_as_they_are() -> None:
+    foreign = {"type": "example.com/Audited", "status": "True", "severity": "Info", "lastTransitionTime": "x"}
+    assert foreign in merge([foreign], [VPC_READY], generation=1, now=EARLY)
+
+
+def test_ready_comes_first_and_paused_last() -> None:
+    """capi-contract 6.3; parts in the order of creation, ours and foreign ones between."""
+    types = ["Paused", "Zebra", "LoadBalancerReady", "Deleting", "Ready", "Alpha", "ServiceInstanceReady"]
+    ordered = merge([], [Observation(each, "True", "Yes") for each in types], generation=1, now=EARLY)
+    assert [condition["type"] for condition in ordered] == [
+        "Ready",
+        "ServiceInstanceReady",
+        "LoadBalancerReady",
+        "Alpha",
+        "Zebra",
+        "Deleting",
+        "Paused",
+    ]
+
+
+def test_a_long_message_is_cut_to_what_the_schema_takes() -> None:
+    (written,) = merge([], [Observation("VPCReady", "False", "NotReady", "x" * 20_000)], generation=1, now=EARLY)
+    assert len(written["message"]) == MESSAGE_LIMIT and written["message"].endswith("…")
+
+
+@pytest.mark.parametrize("reason", ["", "two words", "9lives", "a/b", "Trailing:", "x" * 300, "Line\n"])
+def test_an_illegal_reason_is_refused(reason: str) -> None:
+    """capi-contract 1.10: core mirrors it, and its own patch would be refused."""
+    with pytest.raises(ValueError, match="no legal reason"):
+        Observation("Ready", "False", reason)
+
+
+def test_every_reason_of_ours_is_legal() -> None:
+    reasons = [value for name, value in vars(names).items() if name.startswith("REASON_")]
+    assert len(reasons) > 10
+    assert all(re.fullmatch(CONDITION_REASON, reason) for reason in reasons)
+
+
+def part(type_: str, status: Status, message: str = "") -> Observation:
+    return Observation(type_, status, "Ready" if status == "True" else "NotReady", message)
+
+
+SUMMARIES: dict[str, tuple[list[Observation], Status, str, str]] = {
+    "all true": ([part("A", "True"), part("B", "True")], "True", "Ready", ""),
+    "one false": (
+        [part("B", "False", "quota"), part("A", "True")],
+        "False",
+        "NotReady",
+        "B: quota",
+    ),
+    "false before unknown": (
+        [part("A", "Unknown", "creating"), part("B", "False", "quota")],
+        "False",
+        "NotReady",
+        "B: quota; A: creating",
+    ),
+    "one unknown": ([part("A", "Unknown"), part("B", "True")], "Unknown", "ReadyUnknown", "A: NotReady"),
+    "one missing": ([part("B", "True")], "Unknown", "ReadyUnknown", "A: not yet looked at"),
+}
+
+
+@pytest.mark.parametrize("parts, status, reason, message", SUMMARIES.values(), ids=SUMMARIES.keys())
+def test_ready_sums_up_its_parts(parts: list[Observation], status: Status, reason: str, message: str) -> None:
+    """capi-contract 6.4: the message lists the parts that fail, in a fixed order."""
+    assert summary(parts, ("A", "B")) == Observation("Ready", status, reason, message)
+
+
+def test_a_deleting_object_is_never_ready() -> None:
+    """capi-contract 1.9: Ready covers the whole life, deletion included."""
+    assert summary([part("A", "True")], ("A",), deleting=True) == Observation(
+        "Ready", "False", "Deleting", "being deleted"
+    )
+    assert summary([part("A", "False", "in use")], ("A",), deleting=True).message == "A: in use"
+
+
+def test_known_types_are_there_from_the_first_visit() -> None:
+    """capi-contract 6.3; what is there already is not made unknown."""
+    seen = unknown([{"type": "VPCReady", "status": "True"}], ["VPCReady", "NetworkReady"])
+    assert [(each.type, each.status) for each in seen] == [("NetworkReady", "Unknown")]
+
+
+def test_find_and_without() -> None:
+    held = merge([], [VPC_READY, Observation("Ready", "True", "Ready")], generation=1, now=EARLY)
+    found = find(held, "VPCReady")
+    assert found is not None and found["status"] == "True"
+    assert find(without(held, ["VPCReady"]), "VPCReady") is None
+    assert len(without(held, ["VPCReady"])) == 1
+
+
+def test_times_are_utc_with_seconds() -> None:
+    """Kubernetes' metav1.Time; a naive time is a fault of the caller."""
+    assert timestamp(EARLY.astimezone(timezone(timedelta(hours=5)))) == "2026-01-01T12:00:00Z"
+    with pytest.raises(ValueError, match="without a zone"):
+        timestamp(datetime(2026, 1, 1))
+
+
+observations = st.lists(
+    st.builds(
+        Observation,
+        st.sampled_from([*names.POWERVS_PART_CONDITIONS, names.READY, names.PAUSED, "Own"]),
+        st.sampled_from(["True", "False", "Unknown"]),
+        st.sampled_from(["Ready", "NotReady"]),
+        st.text(max_size=20),
+    ),
+    max_size=8,
+)
+
+
+@given(st.lists(observations, max_size=4))
+def test_any_sequence_of_passes_gives_a_list_that_the_schema_takes(passes: list[list[Observation]]) -> None:
+    """One entry a type, and the last pass repeated changes nothing."""
+    held: list[dict[str, Any]] = []
+    for generation, seen in enumerate(passes):
+        held = merge(held, seen, generation=generation, now=EARLY + timedelta(minutes=generation))
+        assert merge(held, seen, generation=generation, now=LATE) == held
+    assert len({condition["type"] for condition in held}) == len(held)
+    assert len(parse_status({"status": {"conditions": held}}).conditions) == len(held)

@@ -1,0 +1,98 @@
+"""The committed CRDs are the generated ones, and what contracts ask of them is there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import BaseModel
+
+from freehold.api import generate
+from freehold.api.crd import ServedKind, UnservableSchema, custom_resource_definition, custom_resource_definitions
+
+CRDS = Path(__file__).parents[3] / "deploy" / "crds"
+DATA_MODULES = ("names", "annotations", "conditions", "patterns", "placeholders")
+
+
+def test_committed_crds_are_the_generated_ones() -> None:
+    """Else users install what the code does not mean. Remedy: `make crds`."""
+    assert generate.stale(CRDS) == ()
+
+
+def test_generated_yaml_reads_back_as_the_definition_and_has_no_anchors() -> None:
+    (text,) = generate.rendered().values()
+    assert yaml.safe_load(text) == custom_resource_definitions()[0]
+    assert "&id" not in text
+    assert text.startswith("# Generated")
+
+
+def test_check_names_what_is_stale_and_write_repairs_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (name,) = generate.rendered()
+    (tmp_path / "gone.yaml").write_text("old", encoding="utf-8")
+    where = ["--directory", str(tmp_path)]
+    assert generate.main([*where, "--check"]) == 1
+    said = capsys.readouterr().err
+    assert "gone.yaml is not what the types say; run `make crds`" in said and name in said
+    assert generate.main(where) == 0
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert generate.main([*where, "--check"]) == 0
+
+
+def test_contract_label_names_a_served_version_and_no_provider_label_is_set() -> None:
+    """capi-contract 0.2, 0.6."""
+    (crd,) = custom_resource_definitions()
+    assert crd["metadata"]["labels"] == {"cluster.x-k8s.io/v1beta1": "v1beta2"}
+    assert [version["name"] for version in crd["spec"]["versions"]] == ["v1beta2"]
+    assert crd["spec"]["names"]["categories"] == ["cluster-api"]
+
+
+def test_printer_columns_are_those_of_the_contract() -> None:
+    """capi-contract 6.2."""
+    columns: list[dict[str, Any]] = custom_resource_definitions()[0]["spec"]["versions"][0]["additionalPrinterColumns"]
+    assert [(column["name"], column.get("priority", 0)) for column in columns] == [
+        ("Cluster", 0),
+        ("Ready", 0),
+        ("Age", 0),
+        ("Instance ID", 1),
+        ("Endpoint", 1),
+        ("Port", 1),
+        ("Paused", 10),
+    ]
+    assert columns[0]["jsonPath"] == r".metadata.labels.cluster\.x-k8s\.io/cluster-name"
+
+
+def test_a_field_without_a_description_is_found() -> None:
+    """`kubectl explain` is the reference that people have at hand; every field says what it means."""
+
+    def bare(node: dict[str, Any], path: str) -> list[str]:
+        missing = [] if "description" in node or path == "metadata" else [path]
+        for name, child in node.get("properties", {}).items():
+            missing += bare(child, f"{path}.{name}" if path else name)
+        for key, mark in (("items", "[*]"), ("additionalProperties", ".*")):
+            if node.get(key, {}).get("type") == "object":
+                missing += bare(node[key], path + mark)
+        return missing
+
+    assert bare(custom_resource_definitions()[0]["spec"]["versions"][0]["schema"]["openAPIV3Schema"], "") == []
+
+
+def test_a_model_that_the_api_server_would_refuse_is_not_built() -> None:
+    class Bad(BaseModel):
+        spec: int = -1
+
+        model_config = {"json_schema_extra": {"x-kubernetes-map-type": "odd"}}
+
+    served = ServedKind("example.com", "v1", "Bad", "bads", Bad, ())
+    with pytest.raises(UnservableSchema, match=r"the schema of Bad would be refused"):
+        custom_resource_definition(served)
+
+
+@pytest.mark.parametrize("module", DATA_MODULES)
+def test_names_and_conditions_come_without_pydantic(module: str) -> None:
+    """`freehold --help` and the light commands must not pay for it."""
+    code = f"import sys, freehold.api.{module}; sys.exit('pydantic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,148 @@
+"""Rules over several fields: our CEL, our predicate and upstream's CEL agree on every small object.
+
+All objects over the interesting values of each field are tried. The CEL library is the embedded API server's.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import cel
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from freehold.api.base import ApiModel
+from freehold.api.crd import custom_resource_definitions
+from freehold.api.powervs import Tag
+from freehold.api.powervs_vpc import (
+    VPCResource,
+    VPCSecurityGroup,
+    VPCSecurityGroupPortRange,
+    VPCSecurityGroupRule,
+    VPCSecurityGroupRulePrototype,
+    VPCSecurityGroupRuleRemote,
+)
+from freehold.api.schema_lint import walk
+from freehold.apiserver.cel_functions import FUNCTIONS
+
+UPSTREAM = Path(__file__).parents[2] / "data" / "upstream" / "ibmpowervsclusters.v1beta2.crd.yaml"
+
+RULE = "spec.vpcSecurityGroups[*].rules[*]"
+PROTOTYPE = {"protocol": "tcp", "remotes": []}
+TRAFFIC: dict[str, list[Any]] = {
+    "icmpCode": [None, 0],
+    "icmpType": [None, 0],
+    "portRange": [None, {"minimumPort": 1, "maximumPort": 2}],
+    "protocol": ["tcp", "udp", "icmp", "icmp_tcp_udp", "all", "esp"],
+    "remotes": [[]],
+}
+REMOTE: dict[str, list[Any]] = {
+    "address": [None, "10.0.0.1"],
+    "cidrSubnetName": [None, "a"],
+    "remoteType": ["any", "cidr", "address", "sg"],
+    "securityGroupName": [None, "b"],
+}
+PORTS: dict[str, list[Any]] = {"minimumPort": [None, 1, 5], "maximumPort": [None, 1, 5]}
+REFERENCE: dict[str, list[Any]] = {"id": [None, "r006-1"], "name": [None, "a"]}
+
+CASES: dict[str, tuple[type[ApiModel], dict[str, list[Any]]]] = {
+    "spec.loadBalancers[*].subnets[*]": (VPCResource, REFERENCE),
+    "spec.loadBalancers[*].securityGroups[*]": (VPCResource, REFERENCE),
+    "spec.vpcSecurityGroups[*]": (VPCSecurityGroup, REFERENCE),
+    RULE: (
+        VPCSecurityGroupRule,
+        {"direction": ["inbound", "outbound"], "source": [None, PROTOTYPE], "destination": [None, PROTOTYPE]},
+    ),
+    **{f"{RULE}.{end}": (VPCSecurityGroupRulePrototype, TRAFFIC) for end in ("source", "destination")},
+    **{f"{RULE}.{end}.portRange": (VPCSecurityGroupPortRange, PORTS) for end in ("source", "destination")},
+    **{f"{RULE}.{end}.remotes[*]": (VPCSecurityGroupRuleRemote, REMOTE) for end in ("source", "destination")},
+}
+
+
+def rules(crd: dict[str, Any]) -> dict[str, list[str]]:
+    """Path -> the CEL expressions there."""
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    found = {path: node.get("x-kubernetes-validations", []) for path, node in walk(schema)}
+    return {path: [entry["rule"] for entry in entries] for path, entries in found.items() if entries}
+
+
+@cache
+def program(expression: str) -> cel.Program:
+    return cel.compile(expression)
+
+
+def holds(expression: str, value: dict[str, Any]) -> bool:
+    """One CEL expression over one object; a missing key is an error, and an error refuses, as in the API server."""
+    try:
+        return program(expression).execute(cel.Context({"self": value}, dict(FUNCTIONS))) is True
+    except (ValueError, RuntimeError, TypeError, KeyError):
+        return False
+
+
+def objects(choices: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    for values in itertools.product(*choices.values()):
+        yield {name: value for name, value in zip(choices, values, strict=True) if value is not None}
+
+
+def accepted(model: type[ApiModel], value: dict[str, Any]) -> bool:
+    try:
+        model.model_validate(value)
+    except ValidationError:
+        return False
+    return True
+
+
+@pytest.fixture(scope="module")
+def ours() -> dict[str, list[str]]:
+    (crd,) = custom_resource_definitions()
+    return rules(crd)
+
+
+@pytest.fixture(scope="module")
+def theirs() -> dict[str, list[str]]:
+    return rules(yaml.safe_load(UPSTREAM.read_text(encoding="utf-8")))
+
+
+def test_every_rule_is_compared(ours: dict[str, list[str]], theirs: dict[str, list[str]]) -> None:
+    """A rule at a path that no case covers would be a hole in the comparison; tags are our own."""
+    assert set(theirs) == set(CASES)
+    assert set(ours) == {*CASES, "spec.tags[*]"}
+
+
+@pytest.mark.parametrize("path", CASES)
+def test_our_rules_refuse_exactly_what_upstreams_refuse(
+    path: str, ours: dict[str, list[str]], theirs: dict[str, list[str]]
+) -> None:
+    model, choices = CASES[path]
+    for value in objects(choices):
+        upstream = all(holds(rule, value) for rule in theirs[path])
+        assert all(holds(rule, value) for rule in ours[path]) == upstream, value
+        assert accepted(model, value) == upstream, value
+
+
+TAGS: dict[str, list[Any]] = {
+    "key": [
+        "a",
+        "k" * 126,
+        "k" * 127,
+        "k" * 128,
+        "powervs.cluster.x-k8s.io.owner",
+        "PowerVS.Cluster.x-k8s.io",
+        "powervs",
+    ],
+    "value": [None, "", "v", "vv", "v" * 126],
+}
+
+
+def test_tag_rules_say_the_same_in_cel_and_in_python(ours: dict[str, list[str]]) -> None:
+    """Seed 000: a tag has at most 128 characters, and a user cannot write a mark of ownership."""
+    for value in objects(TAGS):
+        length = len(value["key"]) + (1 + len(value["value"]) if value.get("value") else 0)
+        expected = length <= 128 and not value["key"].lower().startswith("powervs.cluster.x-k8s.io")
+        assert accepted(Tag, value) == expected, value
+        assert all(holds(rule, value) for rule in ours["spec.tags[*]"]) == expected, value

@@ -1,0 +1,136 @@
+"""Ours takes every object that upstream's v1beta2 takes, prunes none of its fields and fills in the same defaults.
+
+A recursive comparison of the two schemas: every field of upstream's is there, with the same type, format,
+default, enum and pattern, no more required fields, and no bound that is narrower.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from freehold.api.crd import custom_resource_definitions
+from freehold.api.schema_lint import lint
+
+UPSTREAM = Path(__file__).parents[2] / "data" / "upstream" / "ibmpowervsclusters.v1beta2.crd.yaml"
+
+Schema = dict[str, Any]
+
+# Must be the same on both sides.
+SAME = ("type", "format", "default", "enum", "pattern", "x-kubernetes-list-type", "x-kubernetes-list-map-keys")
+SAME += ("x-kubernetes-map-type", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string")
+AT_MOST = ("minimum", "minLength", "minItems", "minProperties")
+AT_LEAST = ("maximum", "maxLength", "maxItems", "maxProperties")
+
+
+def narrower(ours: Schema, theirs: Schema, path: str = "") -> Iterator[str]:
+    """Each way in which ours takes less than theirs, as a sentence with the field's path."""
+    where = path or "(root)"
+    for keyword in SAME:
+        if ours.get(keyword) != theirs.get(keyword):
+            yield f"{where}: {keyword} is {ours.get(keyword)!r}, upstream's is {theirs.get(keyword)!r}"
+    for keyword in AT_MOST:
+        if keyword in ours and ours[keyword] > theirs.get(keyword, float("-inf")):
+            yield f"{where}: {keyword} {ours[keyword]} is above upstream's {theirs.get(keyword)}"
+    for keyword in AT_LEAST:
+        if keyword in ours and ours[keyword] < theirs.get(keyword, float("inf")):
+            yield f"{where}: {keyword} {ours[keyword]} is below upstream's {theirs.get(keyword)}"
+    for name in sorted(set(ours.get("required", ())) - set(theirs.get("required", ()))):
+        yield f"{where}: {name} is required, upstream's is optional"
+    if len(ours.get("x-kubernetes-validations", ())) > 0 and "x-kubernetes-validations" not in theirs:
+        yield f"{where}: has CEL rules where upstream has none"
+    for name, child in theirs.get("properties", {}).items():
+        below = f"{path}.{name}" if path else name
+        if name not in ours.get("properties", {}):
+            yield f"{below}: is missing, so the API server would prune it"
+        else:
+            yield from narrower(ours["properties"][name], child, below)
+    for keyword, mark in (("items", "[*]"), ("additionalProperties", ".*")):
+        if isinstance(theirs.get(keyword), dict):
+            yield from narrower(ours.get(keyword, {}), theirs[keyword], path + mark)
+
+
+def schema_of(crd: dict[str, Any]) -> Schema:
+    (version,) = crd["spec"]["versions"]
+    schema: Schema = version["schema"]["openAPIV3Schema"]
+    return schema
+
+
+@pytest.fixture(scope="module")
+def theirs() -> dict[str, Any]:
+    crd: dict[str, Any] = yaml.safe_load(UPSTREAM.read_text(encoding="utf-8"))
+    return crd
+
+
+@pytest.fixture(scope="module")
+def ours() -> dict[str, Any]:
+    (crd,) = custom_resource_definitions()
+    return crd
+
+
+def test_no_field_is_narrower_than_upstreams(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
+    found = list(narrower(schema_of(ours), schema_of(theirs)))
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_names_are_upstreams(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
+    """clusterctl and every manifest find the kind by these."""
+    assert ours["metadata"]["name"] == theirs["metadata"]["name"]
+    assert {k: ours["spec"][k] for k in ("group", "names", "scope")} == {
+        k: theirs["spec"][k] for k in ("group", "names", "scope")
+    }
+    (our_version,), (their_version,) = ours["spec"]["versions"], theirs["spec"]["versions"]
+    assert our_version["name"] == their_version["name"]
+    assert our_version["subresources"] == their_version["subresources"]
+
+
+def test_fields_that_upstreams_webhook_makes_optional_are_optional(ours: dict[str, Any]) -> None:
+    assert "required" not in schema_of(ours)["properties"]["spec"]
+
+
+def test_fields_beyond_upstreams_are_the_ones_we_know_of(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
+    """A field more is a promise more; each is named here."""
+    own, upstream = schema_of(ours)["properties"], schema_of(theirs)["properties"]
+    assert set(own["spec"]["properties"]) - set(upstream["spec"]["properties"]) == {"tags"}
+    assert set(own["status"]["properties"]) - set(upstream["status"]["properties"]) == {
+        "initialization",
+        "observedGeneration",
+        "resources",
+        "identity",
+    }
+
+
+def test_upstreams_own_schema_passes_the_lint(theirs: dict[str, Any]) -> None:
+    """It is served by real API servers, so a finding in it would be a fault of the lint."""
+    assert lint(schema_of(theirs)) == ()
+
+
+BREAKAGES = {
+    "type changed": (("spec", "zone"), {"type": "integer"}, "spec.zone: type is 'integer'"),
+    "default lost": (("spec", "dhcpServer", "snat"), {"default": None}, "spec.dhcpServer.snat: default is None"),
+    "enum shorter": (("spec", "ignition", "version"), {"enum": ["2.3"]}, "spec.ignition.version: enum is ['2.3']"),
+    "pattern changed": (("spec", "vpc", "name"), {"pattern": "^a$"}, "spec.vpc.name: pattern is '^a$'"),
+    "maximum lower": (("spec", "vpc", "name"), {"maxLength": 10}, "spec.vpc.name: maxLength 10 is below upstream's 63"),
+    "minimum higher": (("spec", "vpc", "name"), {"minLength": 5}, "spec.vpc.name: minLength 5 is above upstream's 1"),
+    "new bound": (("spec", "zone"), {"maxLength": 9}, "spec.zone: maxLength 9 is below upstream's None"),
+    "required": (("spec",), {"required": ["zone"]}, "spec: zone is required, upstream's is optional"),
+    "field lost": (("spec", "vpc"), {"properties": {}}, "spec.vpc.region: is missing"),
+}
+
+
+@pytest.mark.parametrize("path, change, sentence", BREAKAGES.values(), ids=BREAKAGES.keys())
+def test_the_comparison_has_teeth(
+    theirs: dict[str, Any], path: tuple[str, ...], change: dict[str, Any], sentence: str
+) -> None:
+    """Each way to be narrower is found, and said with the field's path."""
+    broken = copy.deepcopy(schema_of(theirs))
+    node = broken
+    for name in path:
+        node = node["properties"][name]
+    node.update(change)
+    assert [found for found in narrower(broken, schema_of(theirs)) if found.startswith(sentence)]
