@@ -1,0 +1,198 @@
+"""The built-in kinds: enough of core, coordination and authorization for kubectl and an operator."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from freehold.apiserver import builtin_schemas as schemas
+from freehold.apiserver import structural
+from freehold.apiserver.errors import FieldError
+from freehold.apiserver.resources import Resource
+from freehold.apiserver.store import Json
+from freehold.apiserver.strategy import Findings, put_back, take_only
+from freehold.apiserver.tables import AGE, NAME, Column, at
+from freehold.apiserver.validation import Validator
+
+
+class PlainStrategy:
+    """Checks by a schema and otherwise keeps what it is given: no status of its own, no generation."""
+
+    unconditional_update = True
+
+    def __init__(self, schema: Mapping[str, Any] | None = None) -> None:
+        self.schema = schema
+        self._validator = Validator(schema) if schema else None
+
+    def decode(self, obj: Json) -> Findings:
+        if not self.schema:
+            return Findings()
+        unknown = structural.prune(obj, self.schema)
+        structural.default(obj, self.schema)
+        return Findings(tuple(unknown))
+
+    def prepare_create(self, obj: Json) -> None:
+        return
+
+    def prepare_update(self, obj: Json, old: Json, subresource: str) -> None:
+        return
+
+    def validate(self, obj: Json, old: Json | None) -> Sequence[FieldError]:
+        return self._validator.errors(obj) if self._validator else []
+
+    def prepare_delete(self, obj: Json) -> None:
+        return
+
+    def holds(self, obj: Json) -> bool:
+        return False
+
+
+class NamespaceStrategy(PlainStrategy):
+    """A namespace stays until the last object in it has gone (:mod:`freehold.apiserver.controllers`)."""
+
+    def prepare_create(self, obj: Json) -> None:
+        obj["spec"] = {"finalizers": ["kubernetes"]}
+        obj["status"] = {"phase": "Active"}
+        # Selectors by name rely on this label, which every real namespace has.
+        obj["metadata"].setdefault("labels", {})["kubernetes.io/metadata.name"] = obj["metadata"]["name"]
+
+    def prepare_update(self, obj: Json, old: Json, subresource: str) -> None:
+        if subresource in ("status", "finalize"):
+            take_only(obj, old, "status" if subresource == "status" else "spec")
+            return
+        put_back(obj, old, "spec")
+        put_back(obj, old, "status")
+
+    def prepare_delete(self, obj: Json) -> None:
+        obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
+
+    def holds(self, obj: Json) -> bool:
+        return bool(obj.get("spec", {}).get("finalizers"))
+
+
+class ConfigMapStrategy(PlainStrategy):
+    """An immutable one cannot be changed."""
+
+    _content: tuple[str, ...] = ("data", "binaryData")
+
+    def validate(self, obj: Json, old: Json | None) -> Sequence[FieldError]:
+        found = list(super().validate(obj, old))
+        if old and old.get("immutable"):
+            if obj.get("immutable") is not True:
+                found.append(FieldError.forbidden("immutable", "field is immutable when `immutable` is set"))
+            found += [
+                FieldError.forbidden(part, "field is immutable when `immutable` is set")
+                for part in self._content
+                if obj.get(part) != old.get(part)
+            ]
+        return found
+
+
+class SecretStrategy(ConfigMapStrategy):
+    """``stringData`` is folded into ``data``; the type cannot be changed."""
+
+    _content = ("data",)
+
+    def decode(self, obj: Json) -> Findings:
+        findings = super().decode(obj)
+        plain = obj.pop("stringData", None)
+        if isinstance(plain, dict):
+            encoded = {key: base64.b64encode(str(value).encode()).decode() for key, value in plain.items()}
+            obj["data"] = {**(obj.get("data") or {}), **encoded}
+        obj.setdefault("type", "Opaque")
+        return findings
+
+    def validate(self, obj: Json, old: Json | None) -> Sequence[FieldError]:
+        found = list(super().validate(obj, old))
+        found += [
+            FieldError("data." + key, "FieldValueInvalid", "Invalid value: not valid base64")
+            for key, value in (obj.get("data") or {}).items()
+            if isinstance(value, str) and not _is_base64(value)
+        ]
+        if old and obj.get("type") != old.get("type"):
+            found.append(FieldError.invalid("type", obj.get("type"), "field is immutable"))
+        return found
+
+
+class LeaseStrategy(PlainStrategy):
+    """A lease lasts for a time."""
+
+    def validate(self, obj: Json, old: Json | None) -> Sequence[FieldError]:
+        found = list(super().validate(obj, old))
+        seconds = (obj.get("spec") or {}).get("leaseDurationSeconds")
+        if isinstance(seconds, int) and seconds <= 0:
+            found.append(FieldError.invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0"))
+        return found
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
+
+
+def _count(*fields: str) -> Callable[[Json], int]:
+    return lambda obj: sum(len(obj.get(name) or ()) for name in fields)
+
+
+def _event_object(obj: Json) -> str:
+    about = obj.get("involvedObject") or {}
+    return f"{str(about.get('kind', '')).lower()}/{about.get('name', '')}"
+
+
+def _last_seen(obj: Json) -> str | None:
+    return obj.get("lastTimestamp") or obj.get("eventTime") or obj.get("firstTimestamp")
+
+
+_EVENT_COLUMNS = (
+    Column("Last Seen", "date", _last_seen),
+    Column("Type", "string", at(".type")),
+    Column("Reason", "string", at(".reason")),
+    Column("Object", "string", _event_object),
+    Column("Source", "string", at(".source.component"), priority=1),
+    Column("Message", "string", at(".message")),
+    Column("Count", "integer", at(".count"), priority=1),
+    Column("Name", "string", at(".metadata.name"), "name", priority=1),
+)
+
+
+def built_in_resources() -> tuple[Resource, ...]:
+    """Everything served without a CRD, but for CRDs themselves."""
+    return (
+        _core("Namespace", "namespaces", NamespaceStrategy(schemas.NAMESPACE), namespaced=False, short_names=("ns",),
+              subresources=("status", "finalize"), columns=(Column("Status", "string", at(".status.phase")), AGE)),
+        _core("Secret", "secrets", SecretStrategy(schemas.SECRET),
+              columns=(Column("Type", "string", at(".type")), Column("Data", "integer", _count("data")), AGE)),
+        _core("ConfigMap", "configmaps", ConfigMapStrategy(schemas.CONFIG_MAP), short_names=("cm",),
+              columns=(Column("Data", "integer", _count("data", "binaryData")), AGE)),
+        _core("ServiceAccount", "serviceaccounts", PlainStrategy(schemas.SERVICE_ACCOUNT), short_names=("sa",),
+              columns=(Column("Secrets", "integer", _count("secrets")), AGE)),
+        replace(_core("Event", "events", PlainStrategy(schemas.EVENT), short_names=("ev",)), columns=_EVENT_COLUMNS),
+        Resource("coordination.k8s.io", "v1", "Lease", "leases", True, "v1", LeaseStrategy(schemas.LEASE),
+                 singular="lease", list_kind="LeaseList", schema=schemas.LEASE,
+                 columns=(NAME, Column("Holder", "string", at(".spec.holderIdentity")), AGE)),
+        # Answered by access.py; listed so that discovery names it.
+        Resource("authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", False, "v1",
+                 PlainStrategy(), singular="selfsubjectaccessreview", verbs=("create",)),
+    )  # fmt: skip
+
+
+def _core(
+    kind: str,
+    plural: str,
+    strategy: PlainStrategy,
+    *,
+    namespaced: bool = True,
+    short_names: tuple[str, ...] = (),
+    subresources: tuple[str, ...] = (),
+    columns: tuple[Column, ...] = (),
+) -> Resource:
+    return Resource(
+        "", "v1", kind, plural, namespaced, "v1", strategy, singular=kind.lower(), list_kind=kind + "List",
+        short_names=short_names, subresources=subresources, columns=(NAME, *columns), schema=strategy.schema or {},
+    )  # fmt: skip

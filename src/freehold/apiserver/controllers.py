@@ -1,0 +1,130 @@
+"""What happens by itself: namespaces and CRDs that are going, dependants of gone owners, old events.
+
+Level-triggered: every pass looks at what is stored, so nothing is lost over a restart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+
+from freehold.apiserver import crds
+from freehold.apiserver.errors import ApiError, Notes
+from freehold.apiserver.garbage import GarbageCollector
+from freehold.apiserver.objects import DeleteOptions, Objects, WriteOptions
+from freehold.apiserver.resources import Registry, Resource
+from freehold.apiserver.store import Change, Json, Store, Stored, key_of
+
+_LOG = logging.getLogger(__name__)
+_NAMESPACES = "/namespaces"
+_EVENTS = "/events"
+EVENT_LIFETIME = timedelta(hours=1)
+"""As long as a real API server keeps events (``--event-ttl``)."""
+IDLE_SECONDS = 60.0
+
+
+class Controllers:
+    """One task that tidies up after writes."""
+
+    def __init__(self, store: Store, objects: Objects, registry: Registry, now: Callable[[], datetime]) -> None:
+        self._store = store
+        self._objects = objects
+        self._registry = registry
+        self._now = now
+        self._due = asyncio.Event()
+        self._garbage = GarbageCollector(store, objects, registry)
+        store.observe(self._follow)
+        self._due.set()
+
+    async def run(self, closing: asyncio.Event) -> None:
+        """Tidy up until ``closing``."""
+        closer = asyncio.ensure_future(closing.wait())
+        closer.add_done_callback(lambda _: self._due.set())
+        try:
+            while not closing.is_set():
+                self._due.clear()
+                try:
+                    self.tidy()
+                except ApiError as problem:
+                    _LOG.error("tidying up stopped at an object: %s", problem.message)
+                try:
+                    async with asyncio.timeout(IDLE_SECONDS):
+                        await self._due.wait()
+                except TimeoutError:
+                    continue
+        finally:
+            closer.cancel()
+
+    def tidy(self) -> None:
+        """One pass over everything that may be due."""
+        self._garbage.collect()
+        for stored in self._going(crds.COLLECTION):
+            self._finish_crd(stored)
+        for stored in self._going(_NAMESPACES):
+            self._finish_namespace(stored)
+        self._expire_events()
+
+    def _follow(self, collection: str, change: Change) -> None:
+        self._garbage.follow(collection, change)
+        going = change.type == "DELETED" or change.new.obj["metadata"].get("deletionTimestamp")
+        if going or self._garbage.due:
+            self._due.set()
+
+    def _going(self, collection: str) -> list[Stored]:
+        return [each for each in self._store.scan(collection) if each.obj["metadata"].get("deletionTimestamp")]
+
+    # Namespaces and CRDs: first what is in them, then they
+
+    def _finish_namespace(self, namespace: Stored) -> None:
+        name = namespace.obj["metadata"]["name"]
+        left = False
+        for resource in self._registry.namespaced_collections().values():
+            left |= self._delete_all(resource, name)
+        if not left:
+            body = copy.deepcopy(namespace.obj)
+            body["spec"] = {**body.get("spec", {}), "finalizers": []}
+            self._update("", "namespaces", name, body, "finalize")
+
+    def _finish_crd(self, crd: Stored) -> None:
+        name = crd.obj["metadata"]["name"]
+        resource = next(iter(crds.served_resources(crd.obj)), None)
+        if resource is not None and self._delete_all(resource, None):
+            return
+        body = copy.deepcopy(crd.obj)
+        finalizers = body["metadata"].get("finalizers") or []
+        if crds.CLEANUP_FINALIZER in finalizers:
+            body["metadata"]["finalizers"] = [each for each in finalizers if each != crds.CLEANUP_FINALIZER]
+            self._update(crds.GROUP, "customresourcedefinitions", name, body, "")
+
+    def _delete_all(self, resource: Resource, namespace: str | None) -> bool:
+        """Delete what is there; returns whether finalizers keep some of it."""
+        for stored in self._store.scan(resource.collection, namespace):
+            if not stored.obj["metadata"].get("deletionTimestamp"):
+                self._objects.delete(resource, key_of(stored), DeleteOptions())
+        return bool(self._store.scan(resource.collection, namespace))
+
+    def _update(self, group: str, plural: str, name: str, body: Json, subresource: str) -> None:
+        resource = self._registry.find(group, "v1", plural)
+        assert resource is not None
+        self._objects.update(resource, ("", name), body, WriteOptions(), Notes(), subresource)
+
+    # Events
+
+    def _expire_events(self) -> None:
+        resource = self._registry.find("", "v1", "events")
+        assert resource is not None
+        for stored in list(self._expired()):
+            self._objects.delete(resource, key_of(stored), DeleteOptions())
+
+    def _expired(self) -> Iterator[Stored]:
+        limit = self._now() - EVENT_LIFETIME
+        for stored in self._store.scan(_EVENTS):
+            seen = stored.obj.get("lastTimestamp") or stored.obj["metadata"]["creationTimestamp"]
+            try:
+                if datetime.fromisoformat(seen) < limit:
+                    yield stored
+            except (TypeError, ValueError):
+                yield stored

@@ -1,0 +1,66 @@
+"""Keeps the registry of served resources in step with the stored CRDs."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Sequence
+
+from freehold.apiserver.crds import COLLECTION, served_resources
+from freehold.apiserver.errors import ApiError, Notes
+from freehold.apiserver.objects import Objects, WriteOptions
+from freehold.apiserver.resources import Registry, Resource
+from freehold.apiserver.store import Change, Json, Store
+
+_LOG = logging.getLogger(__name__)
+NAMESPACES = ("default", "kube-system")
+
+
+class Definitions:
+    """Serves each stored CRD from the moment it is written to the moment it has gone."""
+
+    def __init__(self, store: Store, objects: Objects, registry: Registry, crd: Resource) -> None:
+        self._store = store
+        self._objects = objects
+        self._registry = registry
+        self._crd = crd
+        for stored in store.scan(COLLECTION):
+            registry.set_custom(stored.obj["metadata"]["name"], served_resources(stored.obj))
+        store.observe(self._follow)
+
+    def install(self, crds: Sequence[Json]) -> None:
+        """Create these CRDs, or bring the stored ones up to them. Raises ValueError naming a CRD that is refused."""
+        for crd in crds:
+            name = crd["metadata"]["name"]
+            try:
+                self._install(name, copy.deepcopy(crd))
+            except ApiError as problem:
+                raise ValueError(f"CRD {name} cannot be installed: {problem.message}") from problem
+
+    def _install(self, name: str, crd: Json) -> None:
+        crd.pop("status", None)
+        notes = Notes()
+        if self._store.get(COLLECTION, ("", name)) is None:
+            self._objects.create(self._crd, "", crd, WriteOptions(), notes)
+        else:
+            # Whoever starts the server decides what these CRDs are, so no version is compared.
+            self._objects.update(self._crd, ("", name), crd, WriteOptions(), notes)
+        for warning in notes.warnings:
+            _LOG.warning("CRD %s: %s", name, warning)
+
+    def create_namespaces(self) -> None:
+        """Make the namespaces that every cluster has, where they are missing."""
+        namespaces = self._registry.find("", "v1", "namespaces")
+        assert namespaces is not None
+        for name in NAMESPACES:
+            if self._store.get(namespaces.collection, ("", name)) is None:
+                body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+                self._objects.create(namespaces, "", body, WriteOptions(), Notes())
+
+    def _follow(self, collection: str, change: Change) -> None:
+        if collection != COLLECTION:
+            return
+        if change.type == "DELETED":
+            self._registry.drop_custom(change.key[1])
+        elif change.old is None or change.old.obj["spec"] != change.new.obj["spec"]:
+            self._registry.set_custom(change.key[1], served_resources(change.new.obj))

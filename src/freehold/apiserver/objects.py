@@ -1,0 +1,263 @@
+"""The write pipeline: create, update, patch and delete, the same for every kind.
+
+Each step is synchronous, from reading the stored object to committing the new one, so on one event
+loop every write is atomic and the resourceVersion check cannot race.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from freehold.apiserver import errors, metadata, patches
+from freehold.apiserver.errors import Notes
+from freehold.apiserver.resources import Resource
+from freehold.apiserver.store import Json, Key, Store, Stored
+
+_NAMESPACES = "/namespaces"
+FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
+"""Finalizers that say what is to become of the dependants (:mod:`freehold.apiserver.garbage`)."""
+_HOLDS = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    """Query parameters that every write takes. ``field_validation`` is Strict, Warn or Ignore."""
+
+    dry_run: bool = False
+    field_validation: str = "Warn"
+    duplicates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DeleteOptions:
+    """The body of a DELETE. Empty preconditions are not checked."""
+
+    dry_run: bool = False
+    uid: str = ""
+    resource_version: str = ""
+    propagation: str = "Background"
+
+
+@dataclass(frozen=True)
+class Deleted:
+    """What a delete did: the object's last state, and whether it has gone or only begun to go."""
+
+    stored: Stored
+    gone: bool
+
+
+class Objects:
+    """Writes to a store, as the strategies of the kinds allow them."""
+
+    def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
+        self._store = store
+        self._now = now
+
+    def get(self, resource: Resource, namespace: str, name: str) -> Stored:
+        """Raises 404 NotFound."""
+        found = self._store.get(resource.collection, (namespace, name))
+        if found is None:
+            raise errors.not_found(resource.group, resource.plural, name)
+        return found
+
+    def create(self, resource: Resource, namespace: str, obj: Json, options: WriteOptions, notes: Notes) -> Stored:
+        """Raises 400, 403 (namespace going), 404 (no namespace), 409 AlreadyExists, 422 Invalid."""
+        meta = _checked(resource, namespace, obj)
+        if meta.get("resourceVersion"):
+            raise errors.bad_request("resourceVersion should not be set on objects to be created")
+        if not meta.get("name"):
+            if not meta.get("generateName"):
+                problem = errors.FieldError.required("metadata.name", "name or generateName is required")
+                raise errors.invalid(resource.group, resource.kind, "", [problem])
+            meta["name"] = metadata.generated_name(meta["generateName"])
+        self._require_namespace(resource, namespace, meta["name"])
+        self._decode(resource, obj, options, notes)
+        metadata.stamp_new(meta, self._now())
+        resource.strategy.prepare_create(obj)
+        self._validate(resource, obj, None)
+        key = (namespace, meta["name"])
+        if self._store.get(resource.collection, key):
+            raise errors.already_exists(resource.group, resource.plural, meta["name"])
+        return self._save(resource, key, obj, options)
+
+    def update(
+        self,
+        resource: Resource,
+        key: Key,
+        obj: Json,
+        options: WriteOptions,
+        notes: Notes,
+        subresource: str = "",
+    ) -> Stored:
+        """Replace the object, or only its ``subresource``. Raises 400, 404, 409 Conflict, 422 Invalid."""
+        old = self.get(resource, *key)
+        meta = _checked(resource, key[0], obj)
+        if meta.get("name", key[1]) != key[1]:
+            raise errors.bad_request(
+                f"the name of the object ({meta['name']}) does not match the name on the URL ({key[1]})"
+            )
+        if not meta.get("resourceVersion") and not resource.strategy.unconditional_update:
+            problem = errors.FieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update")
+            raise errors.invalid(resource.group, resource.kind, key[1], [problem])
+        return self._replace(resource, key, old, obj, options, notes, subresource)
+
+    def patch(
+        self,
+        resource: Resource,
+        key: Key,
+        patch: Any,
+        content_type: str,
+        options: WriteOptions,
+        notes: Notes,
+        *,
+        custom: bool,
+        subresource: str = "",
+    ) -> Stored:
+        """Apply a patch body. Raises what :meth:`update` raises, and 415 for a patch type that is not offered."""
+        old = self.get(resource, *key)
+        base = {**old.obj, "apiVersion": resource.api_version}
+        obj = copy.deepcopy(patches.apply_to(base, patch, content_type, custom=custom))
+        if obj.get("kind") != resource.kind or obj.get("apiVersion") != resource.api_version:
+            raise errors.bad_request("a patch may not change apiVersion or kind")
+        if not isinstance(obj.get("metadata"), dict) or obj["metadata"].get("name") != key[1]:
+            raise errors.bad_request("a patch may not change metadata.name")
+        return self._replace(resource, key, old, obj, options, notes, subresource)
+
+    def delete(self, resource: Resource, key: Key, options: DeleteOptions) -> Deleted:
+        """Remove the object, or begin to where finalizers hold it. Raises 404, 409 on a failed precondition."""
+        old = self.get(resource, *key)
+        meta = old.obj["metadata"]
+        for name, wanted, actual in (
+            ("UID", options.uid, meta["uid"]),
+            ("ResourceVersion", options.resource_version, meta["resourceVersion"]),
+        ):
+            if wanted and wanted != actual:
+                why = f"Precondition failed: {name} in precondition: {wanted}, {name} in object meta: {actual}"
+                raise errors.conflict(resource.group, resource.plural, key[1], why)
+        obj = copy.deepcopy(old.obj)
+        resource.strategy.prepare_delete(obj)
+        if hold := _HOLDS.get(options.propagation):
+            finalizers = obj["metadata"].setdefault("finalizers", [])
+            if hold not in finalizers and not meta.get("deletionTimestamp"):
+                finalizers.append(hold)
+        if not obj["metadata"].get("finalizers") and not resource.strategy.holds(obj):
+            return Deleted(old if options.dry_run else self._store.remove(resource.collection, key), gone=True)
+        if meta.get("deletionTimestamp"):
+            return Deleted(old, gone=False)
+        obj["metadata"]["deletionTimestamp"] = metadata.timestamp(self._now())
+        obj["metadata"]["deletionGracePeriodSeconds"] = 0
+        if "generation" in meta:
+            obj["metadata"]["generation"] = meta["generation"] + 1
+        return Deleted(self._save(resource, key, obj, WriteOptions(dry_run=options.dry_run)), gone=False)
+
+    def _replace(
+        self,
+        resource: Resource,
+        key: Key,
+        old: Stored,
+        obj: Json,
+        options: WriteOptions,
+        notes: Notes,
+        subresource: str,
+    ) -> Stored:
+        meta, was = obj["metadata"], old.obj["metadata"]
+        if meta.get("uid", was["uid"]) != was["uid"]:
+            why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {was['uid']}"
+            raise errors.conflict(resource.group, resource.plural, key[1], why)
+        if meta.get("resourceVersion") and meta["resourceVersion"] != was["resourceVersion"]:
+            raise errors.conflict(resource.group, resource.plural, key[1], errors.STALE)
+        metadata.restore_server_owned(meta, was)
+        meta.update(name=key[1], resourceVersion=was["resourceVersion"])
+        if key[0]:
+            meta["namespace"] = key[0]
+        self._decode(resource, obj, options, notes)
+        resource.strategy.prepare_update(obj, old.obj, subresource)
+        self._validate(resource, obj, old.obj)
+        obj["apiVersion"] = old.obj["apiVersion"]
+        if _same(obj, old.obj):
+            return old
+        released = not obj["metadata"].get("finalizers") and not resource.strategy.holds(obj)
+        if obj["metadata"].get("deletionTimestamp") and released and not options.dry_run:
+            return self._store.remove(resource.collection, key)
+        return self._save(resource, key, obj, options)
+
+    def _decode(self, resource: Resource, obj: Json, options: WriteOptions, notes: Notes) -> None:
+        """Prune and default by the schema; unknown and duplicate fields are errors, warnings or nothing."""
+        unknown = metadata.tidy(obj["metadata"])
+        findings = resource.strategy.decode(obj)
+        notes.warnings += findings.warnings
+        said = [f'unknown field "{path}"' for path in (*unknown, *findings.unknown_fields)]
+        said += [f'duplicate field "{path}"' for path in options.duplicates]
+        if said and options.field_validation == "Strict":
+            raise errors.bad_request(
+                f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: '
+                f"strict decoding error: {', '.join(said)}"
+            )
+        if options.field_validation == "Warn":
+            notes.warnings += said
+
+    def _validate(self, resource: Resource, obj: Json, old: Json | None) -> None:
+        label_name = resource.collection == _NAMESPACES
+        found = metadata.errors(obj["metadata"], old["metadata"] if old else None, label_name=label_name)
+        found += resource.strategy.validate(obj, old)
+        if found:
+            raise errors.invalid(resource.group, resource.kind, obj["metadata"]["name"], found)
+
+    def _save(self, resource: Resource, key: Key, obj: Json, options: WriteOptions) -> Stored:
+        obj["apiVersion"] = (
+            f"{resource.group}/{resource.storage_version}" if resource.group else resource.storage_version
+        )
+        if options.dry_run:
+            return Stored(self._store.revision, obj, b"")
+        return self._store.put(resource.collection, key, obj)
+
+    def _require_namespace(self, resource: Resource, namespace: str, name: str) -> None:
+        if not resource.namespaced:
+            return
+        found = self._store.get(_NAMESPACES, ("", namespace))
+        if found is None:
+            raise errors.not_found("", "namespaces", namespace)
+        if found.obj["metadata"].get("deletionTimestamp"):
+            why = f"unable to create new content in namespace {namespace} because it is being terminated"
+            cause = {"reason": "NamespaceTerminating", "message": f"namespace {namespace} is being terminated",
+                     "field": "metadata.namespace"}  # fmt: skip
+            raise errors.forbidden(resource.group, resource.plural, name, why, [cause])
+
+
+def _same(one: Json, other: Json) -> bool:
+    """Whether nothing would be written. In Python 1 equals True, in JSON it does not."""
+    return one == other and json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _checked(resource: Resource, namespace: str, obj: Any) -> Json:
+    """The metadata of a request's object, after what the URL says has been compared. Raises 400."""
+    if not isinstance(obj, dict):
+        raise errors.bad_request("the body of the request is not an object")
+    if not obj.get("kind"):
+        raise errors.bad_request(f"Object 'Kind' is missing in the body of the request; expected {resource.kind}")
+    given = (obj.get("apiVersion"), obj.get("kind"))
+    if given[0] != resource.api_version:
+        raise errors.bad_request(
+            f"the API version in the data ({given[0]}) does not match the expected API version ({resource.api_version})"
+        )
+    if given[1] != resource.kind:
+        raise errors.bad_request(
+            f"the kind in the data ({given[1]}) does not match the expected kind ({resource.kind})"
+        )
+    meta = obj.setdefault("metadata", {})
+    if not isinstance(meta, dict):
+        raise errors.bad_request("metadata of the object is not an object")
+    if not resource.namespaced:
+        meta.pop("namespace", None)
+    elif meta.get("namespace", namespace) != namespace:
+        raise errors.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    else:
+        meta["namespace"] = namespace
+    return meta

@@ -1,0 +1,138 @@
+"""Reading a request: the parts of its path, its query and its body."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from freehold.apiserver import errors, protobuf
+from freehold.apiserver.objects import DeleteOptions, WriteOptions
+from freehold.apiserver.store import Json
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a resource path names. An empty ``name`` is the collection; ``namespace`` None is all of them."""
+
+    group: str
+    version: str
+    plural: str
+    namespace: str | None
+    name: str
+    subresource: str
+
+
+def parse_path(path: str) -> Target | None:
+    """``/api/v1/…`` or ``/apis/{group}/{version}/…``; None when the path names no resource.
+
+    ``/api/v1/namespaces/x`` is the object x; ``/api/v1/namespaces/x/secrets`` is a collection in x.
+    """
+    parts = [part for part in path.split("/") if part]
+    if parts[:1] == ["api"] and len(parts) >= 3:
+        group, version, rest = "", parts[1], parts[2:]
+    elif parts[:1] == ["apis"] and len(parts) >= 4:
+        group, version, rest = parts[1], parts[2], parts[3:]
+    else:
+        return None
+    namespace = None
+    if rest[0] == "namespaces" and len(rest) >= 3 and not (group == "" and rest[2] in ("status", "finalize")):
+        namespace, rest = rest[1], rest[2:]
+    if len(rest) > 3:
+        return None
+    padded = [*rest, "", ""]
+    return Target(group, version, padded[0], namespace, padded[1], padded[2])
+
+
+def flag(query: Mapping[str, str], name: str) -> bool:
+    """A boolean query parameter."""
+    return query.get(name, "").lower() in ("true", "1")
+
+
+def number(query: Mapping[str, str], name: str) -> int | None:
+    """A non-negative integer query parameter; None when it is absent or empty. Raises 400."""
+    text = query.get(name, "")
+    if not text:
+        return None
+    if not text.isdigit():
+        raise errors.bad_request(f"invalid value for query parameter {name}: {text!r} is not a non-negative integer")
+    return int(text)
+
+
+def write_options(query: Mapping[str, str], duplicates: tuple[str, ...] = ()) -> WriteOptions:
+    validation = query.get("fieldValidation") or "Warn"
+    if validation not in ("Strict", "Warn", "Ignore"):
+        raise errors.bad_request(f"invalid value for fieldValidation: {validation!r}; use Strict, Warn or Ignore")
+    return WriteOptions(_dry_run(query.get("dryRun", "")), validation, duplicates)
+
+
+def delete_options(query: Mapping[str, str], body: Any) -> DeleteOptions:
+    """DeleteOptions from the body, or from the query where the body says nothing."""
+    given: Json = body if isinstance(body, dict) else {}
+    preconditions = given.get("preconditions") or {}
+    dry_run = (given.get("dryRun") or [query.get("dryRun", "")])[0]
+    propagation = given.get("propagationPolicy") or query.get("propagationPolicy") or "Background"
+    if given.get("orphanDependents") or flag(query, "orphanDependents"):
+        propagation = "Orphan"
+    if propagation not in ("Background", "Foreground", "Orphan"):
+        raise errors.bad_request(f"invalid propagationPolicy {propagation!r}; use Background, Foreground or Orphan")
+    return DeleteOptions(
+        _dry_run(dry_run), preconditions.get("uid") or "", preconditions.get("resourceVersion") or "", propagation
+    )
+
+
+def _dry_run(value: str) -> bool:
+    if value not in ("", "All"):
+        raise errors.bad_request(f"invalid value for dryRun: {value!r}; only All is supported")
+    return value == "All"
+
+
+def decode_body(data: bytes, content_type: str) -> tuple[Any, tuple[str, ...]]:
+    """The body as plain data, and the paths of fields that occur twice in it.
+
+    Raises 400 when it cannot be read, 415 when the content type is not one that is read here.
+    """
+    if "yaml" in content_type:
+        try:
+            return yaml.safe_load(data), ()
+        except yaml.YAMLError as problem:
+            raise errors.bad_request(f"error parsing the body of the request as YAML: {problem}") from problem
+    if content_type == protobuf.CONTENT_TYPE:
+        return protobuf.decode(data), ()
+    if content_type and not content_type.endswith("json"):
+        raise errors.unsupported_media(
+            f"the body of the request was in an unknown format ({content_type}) - accepted media types include: "
+            "application/json, application/yaml"
+        )
+    duplicated: list[tuple[dict[str, Any], str]] = []
+
+    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
+        obj = dict(found)
+        if len(obj) != len(found):
+            keys = [key for key, _ in found]
+            duplicated.extend((obj, key) for key in obj if keys.count(key) > 1)
+        return obj
+
+    try:
+        value = json.loads(data, object_pairs_hook=pairs)
+    except (ValueError, RecursionError) as problem:
+        raise errors.bad_request(f"error parsing the body of the request as JSON: {problem}") from problem
+    return value, tuple(sorted({path for obj, key in duplicated for path in _paths_to(value, obj, key, "")}))
+
+
+def _paths_to(value: Any, wanted: dict[str, Any], key: str, path: str) -> list[str]:
+    """Where in ``value`` the object ``wanted`` (the same one, not an equal one) has ``key``."""
+    if value is wanted:
+        return [f"{path}.{key}" if path else key]
+    if isinstance(value, dict):
+        return [
+            hit
+            for name, each in value.items()
+            for hit in _paths_to(each, wanted, key, f"{path}.{name}" if path else name)
+        ]
+    if isinstance(value, list):
+        return [hit for index, each in enumerate(value) for hit in _paths_to(each, wanted, key, f"{path}[{index}]")]
+    return []

@@ -1,0 +1,243 @@
+"""Objects, kept: every acknowledged write is in SQLite; reads and watches are served from memory.
+
+**Durability.** A write returns only after SQLite has committed it. In WAL mode with
+``synchronous=NORMAL`` the commit has been handed to the operating system, so killing this process at
+any moment loses nothing acknowledged; only a power cut may lose the last commits (never corrupt the
+file). That is the right trade on a laptop: an fsync a write would cost more than the write, and the
+operator's journal survives being rolled back (design §5). See https://www.sqlite.org/pragma.html#pragma_synchronous
+
+**History.** The last changes of every collection are kept in memory, for watches that resume and for
+paging over a consistent snapshot. What is older is compacted: asking for it raises 410 Expired.
+History does not survive a restart, so watches from before one relist.
+"""
+
+from __future__ import annotations
+
+import bisect
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from freehold.apiserver import errors
+
+Key = tuple[str, str]
+"""(namespace, name); the namespace of a cluster-scoped object is empty."""
+
+Json = dict[str, Any]
+ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
+
+HISTORY_CHANGES = 20_000
+HISTORY_BYTES = 32 * 1024 * 1024
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS objects (
+    collection TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (collection, namespace, name)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS revision (id INTEGER PRIMARY KEY CHECK (id = 1), value INTEGER NOT NULL);
+INSERT OR IGNORE INTO revision VALUES (1, 1);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An object at one resourceVersion, decoded and encoded. ``obj`` must never be changed in place."""
+
+    revision: int
+    obj: Json
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One write. ``new`` of a DELETED change is the last state, at the revision of the deletion."""
+
+    type: ChangeType
+    key: Key
+    new: Stored
+    old: Stored | None
+
+
+class _Collection:
+    """The objects of one resource, in key order, and the changes that led here."""
+
+    def __init__(self, floor: int) -> None:
+        self.objects: dict[Key, Stored] = {}
+        self.keys: list[Key] = []
+        self.changes: list[Change] = []
+        self.history_bytes = 0
+        self.floor = floor
+        self.listeners: set[Callable[[], None]] = set()
+
+    def insert(self, key: Key, stored: Stored) -> None:
+        if key not in self.objects:
+            bisect.insort(self.keys, key)
+        self.objects[key] = stored
+
+    def remove(self, key: Key) -> None:
+        del self.objects[key]
+        del self.keys[bisect.bisect_left(self.keys, key)]
+
+    def record(self, change: Change, limit: int) -> None:
+        self.changes.append(change)
+        self.history_bytes += len(change.new.body)
+        if len(self.changes) > limit or self.history_bytes > HISTORY_BYTES:
+            self._compact()
+        for wake in tuple(self.listeners):
+            wake()
+
+    def _compact(self) -> None:
+        # Half at once, so that trimming a list costs nothing per write.
+        cut = (len(self.changes) + 1) // 2
+        self.floor = self.changes[cut - 1].new.revision
+        del self.changes[:cut]
+        self.history_bytes = sum(len(change.new.body) for change in self.changes)
+
+
+class Store:
+    """All objects of one API server. Not thread-safe: one event loop owns it."""
+
+    def __init__(self, connection: sqlite3.Connection, history: int = HISTORY_CHANGES) -> None:
+        self._db = connection
+        self._history = history
+        self._collections: dict[str, _Collection] = {}
+        self._db.executescript(_SCHEMA)
+        self.revision: int = self._db.execute("SELECT value FROM revision").fetchone()[0]
+        self._start = self.revision
+        self._observers: list[Callable[[str, Change], None]] = []
+        self._load()
+
+    @classmethod
+    def open(cls, path: str | Path, history: int = HISTORY_CHANGES) -> Store:
+        """Open (or make) the store at ``path``; ``":memory:"`` keeps nothing.
+
+        ``history`` bounds the changes kept in memory for each collection.
+        """
+        connection = sqlite3.connect(str(path), isolation_level=None)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        return cls(connection, history)
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _load(self) -> None:
+        for collection, namespace, name, body in self._db.execute(
+            "SELECT collection, namespace, name, body FROM objects"
+        ):
+            obj = json.loads(body)
+            stored = Stored(int(obj["metadata"]["resourceVersion"]), obj, body)
+            self._of(collection).insert((namespace, name), stored)
+
+    def _of(self, collection: str) -> _Collection:
+        found = self._collections.get(collection)
+        if found is None:
+            found = self._collections[collection] = _Collection(self._start)
+        return found
+
+    # Writes
+
+    def put(self, collection: str, key: Key, obj: Json) -> Stored:
+        """Create or replace; the stored object has the next resourceVersion in its metadata."""
+        revision = self.revision + 1
+        obj = {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(revision)}}
+        stored = Stored(revision, obj, encode(obj))
+        with self._db:
+            self._db.execute("BEGIN")
+            self._db.execute("INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?)", (collection, *key, stored.body))
+            self._db.execute("UPDATE revision SET value = ?", (revision,))
+        self.revision = revision
+        into = self._of(collection)
+        old = into.objects.get(key)
+        into.insert(key, stored)
+        self._publish(collection, into, Change("MODIFIED" if old else "ADDED", key, stored, old))
+        return stored
+
+    def remove(self, collection: str, key: Key) -> Stored:
+        """Forget an object that exists; returns its last state at the revision of the deletion."""
+        revision = self.revision + 1
+        source = self._of(collection)
+        old = source.objects[key]
+        obj = {**old.obj, "metadata": {**old.obj["metadata"], "resourceVersion": str(revision)}}
+        last = Stored(revision, obj, encode(obj))
+        with self._db:
+            self._db.execute("BEGIN")
+            self._db.execute(
+                "DELETE FROM objects WHERE collection = ? AND namespace = ? AND name = ?", (collection, *key)
+            )
+            self._db.execute("UPDATE revision SET value = ?", (revision,))
+        self.revision = revision
+        source.remove(key)
+        self._publish(collection, source, Change("DELETED", key, last, old))
+        return last
+
+    def _publish(self, name: str, into: _Collection, change: Change) -> None:
+        into.record(change, self._history)
+        for observer in self._observers:
+            observer(name, change)
+
+    # Reads
+
+    def get(self, collection: str, key: Key) -> Stored | None:
+        return self._of(collection).objects.get(key)
+
+    def collections(self) -> list[str]:
+        """Names of the collections that hold or held something."""
+        return list(self._collections)
+
+    def scan(self, collection: str, namespace: str | None = None) -> list[Stored]:
+        """All objects in key order, of one namespace or of all."""
+        source = self._of(collection)
+        if namespace is None:
+            return [source.objects[key] for key in source.keys]
+        first = bisect.bisect_left(source.keys, (namespace, ""))
+        last = bisect.bisect_left(source.keys, (namespace + "\0", ""))
+        return [source.objects[key] for key in source.keys[first:last]]
+
+    def scan_at(self, collection: str, revision: int, namespace: str | None = None) -> list[Stored]:
+        """The same list as it was at ``revision``. Raises 410 Expired when that has been compacted."""
+        source = self._of(collection)
+        if revision < source.floor:
+            raise errors.expired("The provided continue parameter is too old to display a consistent list result.")
+        undone = list(self.changes_after(collection, revision))
+        if not undone:
+            return self.scan(collection, namespace)
+        objects = dict(source.objects)
+        for change in reversed(undone):
+            if change.old is None:
+                objects.pop(change.key, None)
+            else:
+                objects[change.key] = change.old
+        return [objects[key] for key in sorted(objects) if namespace is None or key[0] == namespace]
+
+    def changes_after(self, collection: str, revision: int) -> Iterator[Change]:
+        """Changes newer than ``revision``, oldest first. Raises 410 Expired when some have been compacted."""
+        source = self._of(collection)
+        if revision < source.floor:
+            raise errors.expired(f"too old resource version: {revision} ({source.floor})")
+        first = bisect.bisect_right(source.changes, revision, key=lambda change: change.new.revision)
+        return iter(source.changes[first:])
+
+    def observe(self, observer: Callable[[str, Change], None]) -> None:
+        """Tell ``observer`` of every change of every collection, for as long as the store lives."""
+        self._observers.append(observer)
+
+    def listen(self, collection: str, wake: Callable[[], None]) -> Callable[[], None]:
+        """Call ``wake`` after every change of the collection; returns what stops that."""
+        listeners = self._of(collection).listeners
+        listeners.add(wake)
+        return lambda: listeners.discard(wake)
+
+
+def key_of(stored: Stored) -> Key:
+    """Where an object is kept."""
+    meta = stored.obj["metadata"]
+    return meta.get("namespace", ""), meta["name"]
+
+
+def encode(obj: Mapping[str, Any]) -> bytes:
+    """Compact JSON."""
+    return json.dumps(obj, separators=(",", ":"), ensure_ascii=False).encode()

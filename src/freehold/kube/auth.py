@@ -1,0 +1,220 @@
+"""Credentials that renew themselves: static, from a file, from an exec plugin.
+
+Rules learnt from the failures of other clients (reference/kubernetes-client.md): one renewal at a
+time, whoever asks; renew before expiry and after a 401; an old credential stays in use while
+renewing it fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from freehold.kube.errors import ConfigError, KubeError, Unauthorized
+
+_LOG = logging.getLogger(__name__)
+
+FILE_SECONDS = 60.0
+"""A token file is read again after this long; the kubelet rotates projected tokens well before they expire."""
+
+EXPIRY_SKEW_SECONDS = 60.0
+"""A credential is renewed this long before it expires."""
+
+RETRY_SECONDS = 10.0
+"""After a failed renewal the old credential is used for this long before the next attempt."""
+
+PLUGIN_SECONDS = 60.0
+EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
+
+
+@dataclass(frozen=True)
+class Credential:
+    """What a request shows: an ``Authorization`` header, a client certificate (PEM), both or neither."""
+
+    authorization: str = ""
+    certificate: tuple[bytes, bytes] | None = None
+    expires: float | None = None
+
+    def __repr__(self) -> str:
+        return "Credential(...)"
+
+
+class CredentialSource(Protocol):
+    """Where credentials come from."""
+
+    async def get(self) -> Credential:
+        """The credential to use now. Raises Unauthorized when there is none to be had."""
+        ...
+
+    def invalidate(self, used: Credential) -> None:
+        """The server refused ``used``: do not hand it out again without trying to renew it."""
+        ...
+
+
+class Static:
+    """A credential that never changes."""
+
+    def __init__(self, credential: Credential) -> None:
+        self._credential = credential
+
+    async def get(self) -> Credential:
+        return self._credential
+
+    def invalidate(self, used: Credential) -> None:
+        """Nothing to renew."""
+
+
+class Renewing:
+    """Keeps one credential fresh; ``load`` fetches a new one and raises KubeError or OSError when it cannot."""
+
+    def __init__(self, load: _Load, lifetime: float | None, now: Callable[[], float]) -> None:
+        self._load = load
+        self._lifetime = lifetime
+        self._now = now
+        self._lock = asyncio.Lock()
+        self._current: Credential | None = None
+        self._renew_at = self._not_before = float("-inf")
+
+    async def get(self) -> Credential:
+        if self._current and self._now() < self._renew_at:
+            return self._current
+        async with self._lock:
+            if self._current and self._now() < self._renew_at:
+                return self._current
+            try:
+                fresh = await self._load()
+            except (KubeError, OSError) as problem:
+                if self._current is None:
+                    raise Unauthorized(f"no credentials for the API server: {problem}") from problem
+                _LOG.warning("renewing the API server credentials failed, the old ones stay in use: %s", problem)
+                self._renew_at = self._not_before = self._now() + RETRY_SECONDS
+                return self._current
+            self._current, self._renew_at = fresh, self._next_renewal(fresh)
+            return fresh
+
+    def invalidate(self, used: Credential) -> None:
+        if used is self._current:
+            self._renew_at = self._not_before
+
+    def _next_renewal(self, fresh: Credential) -> float:
+        ends = [self._now() + self._lifetime] if self._lifetime is not None else []
+        if fresh.expires is not None:
+            # A plugin that hands out nearly expired credentials must not run for every request.
+            ends.append(max(fresh.expires - EXPIRY_SKEW_SECONDS, self._now() + 1.0))
+        return min(ends, default=float("inf"))
+
+
+class _Load(Protocol):
+    async def __call__(self) -> Credential: ...
+
+
+def from_file(path: Path, now: Callable[[], float] = time.monotonic) -> Renewing:
+    """The token in ``path``, read again every minute and after a 401. An empty file counts as unreadable."""
+
+    async def load() -> Credential:
+        token = _read_small(path).strip()
+        if not token:
+            raise Unauthorized(f"the token file {path} is empty")
+        return Credential(authorization=f"Bearer {token}")
+
+    return Renewing(load, FILE_SECONDS, now)
+
+
+def _read_small(path: Path) -> str:
+    return path.read_text()
+
+
+@dataclass(frozen=True)
+class ExecPlugin:
+    """The ``exec`` part of a kubeconfig user. ``cluster`` is passed on when ``provideClusterInfo`` is set.
+
+    https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
+    """
+
+    command: str
+    args: tuple[str, ...]
+    env: Mapping[str, str]
+    api_version: str
+    install_hint: str = ""
+    cluster: Mapping[str, object] | None = None
+
+    def info(self) -> str:
+        """The value of KUBERNETES_EXEC_INFO."""
+        spec: dict[str, object] = {"interactive": False}
+        if self.cluster is not None:
+            spec["cluster"] = dict(self.cluster)
+        return json.dumps({"apiVersion": self.api_version, "kind": "ExecCredential", "spec": spec})
+
+    async def run(self) -> Credential:
+        """Run the plugin once. Raises ConfigError or Unauthorized; never shows what it printed on stdout."""
+        env = {**os.environ, **self.env, "KUBERNETES_EXEC_INFO": self.info()}
+        try:
+            process = await asyncio.create_subprocess_exec(
+                self.command, *self.args, env=env,
+                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            )  # fmt: skip
+        except OSError as problem:
+            hint = f" {self.install_hint}" if self.install_hint else ""
+            raise ConfigError(
+                f"the credential plugin {self.command!r} cannot be run: {problem.strerror}.{hint}"
+            ) from None
+        try:
+            async with asyncio.timeout(PLUGIN_SECONDS):
+                out, err = await process.communicate()
+        except TimeoutError:
+            raise Unauthorized(
+                f"the credential plugin {self.command!r} did not end within {PLUGIN_SECONDS:.0f} s"
+            ) from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        if process.returncode:
+            said = err.decode(errors="replace").strip()[-300:]
+            raise Unauthorized(f"the credential plugin {self.command!r} failed with {process.returncode}: {said}")
+        return self._read(out)
+
+    def _read(self, out: bytes) -> Credential:
+        try:
+            answer = json.loads(out)
+            status = answer["status"]
+            token, expiry = status.get("token"), status.get("expirationTimestamp")
+            cert, key = status.get("clientCertificateData"), status.get("clientKeyData")
+            expires = datetime.fromisoformat(expiry).timestamp() if expiry else None
+            version = answer.get("apiVersion")
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise Unauthorized(
+                f"the credential plugin {self.command!r} printed no ExecCredential with a status"
+            ) from None
+        if version != self.api_version:
+            raise ConfigError(
+                f"the credential plugin {self.command!r} answered {version}, the kubeconfig asks for {self.api_version}"
+            )
+        if not token and not (cert and key):
+            raise Unauthorized(
+                f"the credential plugin {self.command!r} gave neither a token nor a certificate with its key"
+            )
+        return Credential(
+            authorization=f"Bearer {token}" if token else "",
+            certificate=(cert.encode(), key.encode()) if cert and key else None,
+            expires=expires,
+        )
+
+
+def from_plugin(plugin: ExecPlugin, now: Callable[[], float] = time.time) -> Renewing:
+    """Credentials from an exec plugin: run at first use, before expiry, and after a 401."""
+    return Renewing(plugin.run, None, now)
+
+
+def basic(username: str, password: str) -> Credential:
+    """HTTP basic authentication."""
+    return Credential(authorization="Basic " + base64.b64encode(f"{username}:{password}".encode()).decode())

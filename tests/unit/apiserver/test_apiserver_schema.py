@@ -1,0 +1,111 @@
+"""Pruning, defaulting, validation and rules of custom resources, in a real API server's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from apiserver_testbed import WIDGETS, Api, widget
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "reason", "message"),
+    [
+        ({"size": "x"}, "spec.size", "FieldValueTypeInvalid",
+         'Invalid value: "string": spec.size in body must be of type integer: "string"'),
+        ({"size": 0}, "spec.size", "FieldValueInvalid",
+         "Invalid value: 0: spec.size in body should be greater than or equal to 1"),
+        ({"size": 101}, "spec.size", "FieldValueInvalid",
+         "Invalid value: 101: spec.size in body should be less than or equal to 100"),
+        ({"colour": "blue"}, "spec.colour", "FieldValueNotSupported",
+         'Unsupported value: "blue": supported values: "red", "green"'),
+        ({"name": "ABC"}, "spec.name", "FieldValueInvalid",
+         "Invalid value: \"ABC\": spec.name in body should match '^[a-z]+$'"),
+        ({"name": "abcdef"}, "spec.name", "FieldValueTooLong", "Too long: may not be more than 5 bytes"),
+        ({"parts": [{}]}, "spec.parts[0].name", "FieldValueRequired", "Required value"),
+        ({"port": True}, "spec.port", "FieldValueTypeInvalid",
+         'Invalid value: "boolean": spec.port in body must be of type integer,string: "boolean"'),
+        ({"tags": ["a", "b", "a"]}, "spec.tags[2]", "FieldValueDuplicate", 'Duplicate value: "a"'),
+        ({"parts": [{"name": "a"}, {"name": "a"}]}, "spec.parts[1]", "FieldValueDuplicate",
+         'Duplicate value: {"name":"a"}'),
+        ({"size": 13}, "spec", "FieldValueInvalid", 'Invalid value: "object": size may not be 13'),
+    ],
+)  # fmt: skip
+async def test_each_fault_is_told_with_its_path(
+    api: Api, spec: dict[str, Any], field: str, reason: str, message: str
+) -> None:
+    answer = await api.post(WIDGETS, widget("a", spec))
+    assert answer.code == 422
+    assert {"field": field, "reason": reason, "message": message} in answer.json["details"]["causes"]
+    assert answer.message.startswith('Widget.test.freehold.dev "a" is invalid: ')
+    assert f"{field}: {message}" in answer.message
+
+
+async def test_all_faults_are_listed_at_once(api: Api) -> None:
+    answer = await api.post(WIDGETS, widget("a", {"size": "x", "colour": "blue"}))
+    assert {each["field"] for each in answer.json["details"]["causes"]} >= {"spec.size", "spec.colour"}
+    assert ": [" in answer.message
+
+
+async def test_transition_rules_compare_with_what_was(api: Api) -> None:
+    await api.made(WIDGETS, widget("a", {"fixed": "x"}))
+    assert (await api.merge(f"{WIDGETS}/a", {"spec": {"size": 2}})).code == 200
+    answer = await api.merge(f"{WIDGETS}/a", {"spec": {"fixed": "y"}})
+    assert answer.code == 422
+    assert 'spec.fixed: Invalid value: "string": fixed is immutable' in answer.message
+
+
+async def test_unknown_fields_go_and_are_named_as_strictly_as_asked(api: Api) -> None:
+    body = widget("a", {"sise": 1, "parts": [{"name": "x", "extra": 1}], "free": {"any": {"thing": 1}}})
+    body["more"] = 1
+    strict = await api.post(WIDGETS, body, fieldValidation="Strict")
+    assert strict.code == 400
+    assert strict.message == (
+        'Widget in version "v1" cannot be handled as a Widget: strict decoding error: unknown field "spec.sise", '
+        'unknown field "spec.parts[0].extra", unknown field "more"'
+    )
+    warned = await api.post(WIDGETS, body, fieldValidation="Warn")
+    assert warned.code == 201
+    assert '299 - "unknown field \\"spec.sise\\""' in warned.headers.getall("Warning")
+    assert warned.json["spec"]["free"] == {"any": {"thing": 1}}, "preserved where the schema says so"
+    assert "sise" not in warned.json["spec"] and warned.json["spec"]["parts"] == [{"name": "x", "count": 1}]
+    ignored = await api.post(WIDGETS, {**body, "metadata": {"name": "b"}}, fieldValidation="Ignore")
+    assert ignored.code == 201 and "Warning" not in ignored.headers
+    assert (await api.post(WIDGETS, body, fieldValidation="Maybe")).code == 400
+
+
+async def test_unknown_metadata_is_noticed(api: Api) -> None:
+    answer = await api.post(WIDGETS, widget("a", {}, lables={"x": "y"}), fieldValidation="Strict")
+    assert answer.code == 400 and 'unknown field "metadata.lables"' in answer.message
+
+
+async def test_a_field_given_twice_is_noticed(api: Api) -> None:
+    text = '{"apiVersion":"test.freehold.dev/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"size":1,"size":2}}'
+    answer = await api.call("POST", WIDGETS, text, fieldValidation="Strict")
+    assert answer.code == 400 and 'strict decoding error: duplicate field "spec.size"' in answer.message
+
+
+async def test_defaults_reach_nested_objects_and_list_elements(api: Api) -> None:
+    made = await api.made(WIDGETS, widget("a", {"parts": [{"name": "x"}, {"name": "y", "count": 2}]}))
+    assert made["spec"]["nested"] == {"deep": True}
+    assert [each["count"] for each in made["spec"]["parts"]] == [1, 2]
+
+
+async def test_null_means_absent_unless_nullable(api: Api) -> None:
+    made = await api.made(WIDGETS, widget("a", {"colour": None, "size": None, "nested": {"maybe": None}}))
+    assert made["spec"]["colour"] == "red", "a default takes the place of null"
+    assert "size" not in made["spec"]
+    assert made["spec"]["nested"] == {"deep": True, "maybe": None}
+
+
+@pytest.mark.parametrize("port", [80, "http"])
+async def test_int_or_string_takes_both(api: Api, port: object) -> None:
+    assert (await api.made(WIDGETS, widget("a", {"port": port})))["spec"]["port"] == port
+
+
+async def test_misspelt_fields_of_built_in_kinds_are_noticed(api: Api) -> None:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "dta": {"x": "y"}}
+    answer = await api.post("/api/v1/namespaces/default/configmaps", body, fieldValidation="Strict")
+    assert answer.code == 400 and 'unknown field "dta"' in answer.message
+    wrong = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": 1}}
+    assert (await api.post("/api/v1/namespaces/default/configmaps", wrong)).code == 422
