@@ -1,0 +1,96 @@
+"""Faults as data, the same for every simulated cloud: which calls go wrong, how, and how often.
+
+The rules and their counters are plain dicts inside the world's state, so a snapshot carries them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import Any
+
+
+class Effect(StrEnum):
+    """What goes wrong."""
+
+    THROTTLE = "throttle"
+    ERROR_BEFORE = "error-before"
+    ERROR_AFTER = "error-after"
+    REPLY_LOST = "reply-lost"
+    RESET = "reset"
+    LATE = "late"
+    DENIED = "denied"
+    EXPIRED = "expired"
+    QUOTA = "quota"
+    PARTIAL = "partial"
+    SLOW = "slow"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One rule.
+
+    operation    shell pattern on the operation name: `vpc.create_load_balancer`, `tagging.*`, `*`
+    contains     text that must occur in path, query or body of the request ("" is always there)
+    nth, count   the first matching call that is hit (1 is the next one), and how many from there on; None: all
+    status       HTTP status of `error-before` and `error-after`
+    retry_after  seconds in a Retry-After header of `throttle`; None sends none
+    factor       how many times as long provisioning takes (`slow`)
+    delay        domain seconds until a `late` effect happens; the caller saw a lost reply
+    items        zero-based positions in a batch that fail (`partial`); empty means every second one, from the second
+    """
+
+    effect: Effect
+    operation: str
+    contains: str = ""
+    nth: int = 1
+    count: int | None = 1
+    status: int = 500
+    retry_after: int | None = None
+    factor: float = 10.0
+    delay: float = 30.0
+    items: tuple[int, ...] = ()
+    message: str = ""
+
+    @staticmethod
+    def from_dict(raw: Mapping[str, Any]) -> "Fault":
+        """Build a rule from JSON; raises TypeError or ValueError on unknown fields or effects."""
+        values = dict(raw)
+        values["effect"] = Effect(values.get("effect", ""))
+        values["items"] = tuple(values.get("items", ()))
+        return Fault(**values)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "effect": self.effect.value, "items": list(self.items)}
+
+
+class FaultBook:
+    """The rules in force over one world; `rows` belongs to that world's state."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self._rows = rows
+
+    def add(self, fault: Fault) -> None:
+        self._rows.append({"rule": fault.as_dict(), "seen": 0, "hits": 0})
+
+    def clear(self) -> None:
+        self._rows.clear()
+
+    def rules(self) -> list[dict[str, Any]]:
+        """Return each rule with how many calls it matched (`seen`) and how many it spoiled (`hits`)."""
+        return [{**row["rule"], "seen": row["seen"], "hits": row["hits"]} for row in self._rows]
+
+    def strike(self, operation: str, text: str) -> Fault | None:
+        """Count this call against every matching rule; return the first rule that hits it, if any."""
+        struck: Fault | None = None
+        for row in self._rows:
+            rule = row["rule"]
+            if not fnmatchcase(operation, rule["operation"]) or rule["contains"] not in text:
+                continue
+            row["seen"] += 1
+            last = None if rule["count"] is None else rule["nth"] + rule["count"]
+            if struck is None and rule["nth"] <= row["seen"] and (last is None or row["seen"] < last):
+                row["hits"] += 1
+                struck = Fault.from_dict(rule)
+        return struck

@@ -1,0 +1,42 @@
+"""HTTP as values: what a simulated cloud is asked and what it answers, whatever the transport."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request. `path` is still percent-encoded, `query` is decoded, header names are lower case."""
+
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One answer; header names are as sent."""
+
+    status: int
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def json(self) -> Any:
+        """Return the decoded body, None when it is empty."""
+        return json.loads(self.body) if self.body else None
+
+
+class TransportFault(Exception):
+    """There is no answer: the transport must fail as a real one would."""
+
+
+class ConnectionReset(TransportFault):
+    """The connection broke before the request had any effect."""
+
+
+class ReplyLost(TransportFault):
+    """The reply never arrives: the caller cannot know whether the request had, or will have, an effect."""

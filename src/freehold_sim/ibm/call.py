@@ -1,0 +1,133 @@
+"""What a handler gets and gives: one call of one operation, its route, and its reply."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from freehold_sim.faults import Effect, Fault
+from freehold_sim.http import Request
+from freehold_sim.ibm import errors
+from freehold_sim.ibm.settings import Settings
+from freehold_sim.ibm.shapes import misshapen
+from freehold_sim.ibm.world import Record, World
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A handler's answer; `body` is encoded as JSON unless it is bytes already; None sends no body."""
+
+    status: int
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of one operation. `params` are the decoded path variables, `actor` is "api" or "stranger"."""
+
+    world: World
+    settings: Settings
+    request: Request
+    operation: str
+    params: Mapping[str, str]
+    now: float
+    wall: float
+    fault: Fault | None = None
+    actor: str = "api"
+    replica: int = 0
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        return self.request.query
+
+    @property
+    def service(self) -> str:
+        return self.operation.partition(".")[0]
+
+    def json(self) -> dict[str, Any]:
+        """Return the body as a JSON object; refuses anything else and wrong field types with 400; empty is {}."""
+        if not self.request.body:
+            return {}
+        try:
+            body = json.loads(self.request.body)
+        except ValueError:
+            raise self.refuse(400, "bad_request", "The request body is not valid JSON") from None
+        if not isinstance(body, dict):
+            raise self.refuse(400, "bad_request", "The request body must be a JSON object")
+        if field := misshapen(body):
+            raise self.refuse(400, "invalid_type", f"The field {field} has the wrong JSON type")
+        return body
+
+    def refuse(self, status: int, code: str, message: str) -> errors.Refused:
+        return errors.of_service(self.service, status, code, message)
+
+    # -- provisioning ---------------------------------------------------------------------------------------
+
+    def takes(self, seconds: float) -> float:
+        """Return when something that takes `seconds` is done, a `slow` fault included."""
+        slow = self.fault is not None and self.fault.effect is Effect.SLOW
+        return self.now + seconds * (self.fault.factor if slow and self.fault else 1.0)
+
+    def provision(self, record: Record, seconds: float, good: Mapping[str, Any], failed: Mapping[str, Any]) -> None:
+        """Let `record` become `good` after `seconds`; `failed` instead under a `failed` fault."""
+        broken = self.fault is not None and self.fault.effect is Effect.FAILED
+        self.world.schedule(self.takes(seconds), record, dict(failed if broken else good))
+
+    # -- reading --------------------------------------------------------------------------------------------
+
+    def listed(self, records: Iterable[Record]) -> list[Record]:
+        """Drop what is too young for a lagging list to show."""
+        lag = self.lag(self.settings.lags.lists)
+        return [r for r in records if r["created_at"] <= self.now - lag] if lag else list(records)
+
+    def lag(self, seconds: float) -> float:
+        """Return how far behind the replica of this call is, if replicas are `seconds` behind."""
+        if not seconds or not self.settings.lags.non_monotonic:
+            return seconds
+        if not self.replica:
+            self.world.data["reads"] += 1
+            self.replica = 2 - self.world.data["reads"] % 2
+        return seconds * self.replica
+
+    def page(self, records: list[Record], default: int = 50, ceiling: int = 100) -> tuple[list[Record], int, str]:
+        """Return one page by `limit` and `start`, the limit in force, and the next page's start ("" at the end)."""
+        text = self.query.get("limit") or str(default)
+        if not text.isdigit() or not 1 <= int(text) <= ceiling:
+            raise self.refuse(400, "invalid_value", f"limit must be between 1 and {ceiling}, not {text}")
+        limit = min(int(text), self.settings.page_size or ceiling)
+        start = self.query.get("start", "")
+        if start and not start.isdigit():
+            raise self.refuse(400, "invalid_value", f"start is not a page token: {start}")
+        rest = [r for r in records if r["serial"] > int(start or 0)]
+        more = len(rest) > limit
+        return rest[:limit], limit, str(rest[limit - 1]["serial"]) if more else ""
+
+
+Handler = Callable[[Call], Reply]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One operation: `pattern` has literal segments and `{variables}`; `open` ones need no token."""
+
+    method: str
+    pattern: str
+    operation: str
+    handler: Handler
+    writes: bool
+    open: bool = False
+
+
+def reads(method: str, pattern: str, operation: str, handler: Handler, *, open: bool = False) -> Route:  # noqa: A002 (the word for an endpoint without auth)
+    return Route(method, pattern, operation, handler, False, open)
+
+
+def writes(method: str, pattern: str, operation: str, handler: Handler) -> Route:
+    return Route(method, pattern, operation, handler, True)
+
+
+def iso(moment: float) -> str:
+    """Return an epoch time as IBM prints it: RFC 3339, UTC."""
+    return datetime.fromtimestamp(round(moment, 3), UTC).isoformat().replace("+00:00", "Z")

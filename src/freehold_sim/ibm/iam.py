@@ -1,0 +1,89 @@
+"""IAM: API keys for access tokens (reference §1.1). Tokens run on wall time, because the SDKs read `exp` so."""
+
+import base64
+import hashlib
+import hmac
+import json
+from functools import lru_cache
+from typing import Any
+from urllib.parse import parse_qs
+
+from freehold_sim.ibm import errors
+from freehold_sim.ibm.call import Call, Reply, reads
+from freehold_sim.ibm.settings import Settings
+
+_GRANT = "urn:ibm:params:oauth:grant-type:apikey"
+
+
+def _encode(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def _decode(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def _key(settings: Settings) -> str:
+    return f"{settings.account_id}:{settings.api_key}"
+
+
+def _signature(key: str, signed: str) -> str:
+    return _encode(hmac.new(key.encode(), signed.encode(), hashlib.sha256).digest())
+
+
+def issue(settings: Settings, serial: int, wall: float) -> str:
+    """Return an access token: HS256, because Go clients fail on `alg: none` (reference §1.1)."""
+    user = f"IBMid-{settings.account_id[:10].upper()}"
+    claims = {
+        "iam_id": user, "id": user, "realmid": "IBMid", "jti": f"sim-{serial}", "email": settings.email,
+        "sub": settings.email, "account": {"valid": True, "bss": settings.account_id, "frozen": True},
+        "iat": int(wall), "exp": int(wall) + settings.token_seconds,
+        "iss": "https://iam.cloud.ibm.com/identity", "grant_type": _GRANT, "scope": "ibm openid",
+        "client_id": "default",
+    }  # fmt: skip
+    header = {"kid": "sim", "alg": "HS256", "typ": "JWT"}
+    signed = f"{_encode(json.dumps(header).encode())}.{_encode(json.dumps(claims).encode())}"
+    return f"{signed}.{_signature(_key(settings), signed)}"
+
+
+@lru_cache(maxsize=64)
+def _expiry(key: str, bearer: str) -> int | None:
+    """Return when this token ends (epoch seconds), None when it was not signed with the account's key."""
+    signed, _, signature = bearer.rpartition(".")
+    if signed.count(".") != 1 or not hmac.compare_digest(signature, _signature(key, signed)):
+        return None
+    claims: dict[str, Any] = json.loads(_decode(signed.partition(".")[2]))
+    return int(claims["exp"])
+
+
+def rejects(settings: Settings, authorization: str, wall: float) -> str:
+    """Return why this Authorization header is not good, "" when it is."""
+    scheme, _, bearer = authorization.partition(" ")
+    if scheme.lower() != "bearer" or not bearer:
+        return "No valid authorization token was given"
+    expiry = _expiry(_key(settings), bearer)
+    if expiry is None:
+        return "The authorization token is not known"
+    return "The authorization token has expired" if expiry <= wall else ""
+
+
+def token(call: Call) -> Reply:
+    form = parse_qs(call.request.body.decode())
+    if form.get("grant_type") != [_GRANT]:
+        raise errors.iam(400, "BXNIM0400E", "Property missing or not valid: grant_type")
+    if form.get("apikey") != [call.settings.api_key]:
+        raise errors.iam(400, "BXNIM0415E", "Provided API key could not be found.")
+    call.world.data["tokens"] += 1
+    seconds = call.settings.token_seconds
+    body = {
+        "access_token": issue(call.settings, call.world.data["tokens"], call.wall),
+        "refresh_token": "not_supported",
+        "token_type": "Bearer",
+        "expires_in": seconds,
+        "expiration": int(call.wall) + seconds,
+        "scope": "ibm openid",
+    }
+    return Reply(200, body)
+
+
+ROUTES = (reads("POST", "/iam/identity/token", "iam.issue_token", token, open=True),)

@@ -1,0 +1,132 @@
+"""PowerVS: datacenters, workspaces and cloud instances (reference §1.4)."""
+
+from typing import Any
+
+from freehold_sim.ibm import errors
+from freehold_sim.ibm.call import Call, Reply, iso, reads
+from freehold_sim.ibm.resource_controller import POWER
+from freehold_sim.ibm.world import Record
+
+
+def check_region(call: Call) -> str:
+    region = call.params["region"]
+    if all(zone.region != region for zone in call.settings.power_zones.values()):
+        raise errors.power(404, f"region {region} does not exist")
+    return region
+
+
+def workspace_of(call: Call, *, ready: bool = True) -> Record:
+    """Return the workspace of a cloud-instance path.
+
+    Refuses unknown ones, a missing or different CRN header, and, if `ready`, one that is not active yet.
+    """
+    region, ident = check_region(call), call.params["workspace"]
+    record = call.world.get("instance", ident)
+    known = record is not None and record["service"] == POWER.service and record["state"] != "removed"
+    if record is None or not known or call.settings.power_zones[record["target"]].region != region:
+        raise errors.power(404, f"cloud instance {ident} does not exist")
+    if call.actor == "api":
+        _check_crn_header(call, record)
+    if ready and record["state"] != "active":
+        raise errors.power(400, f"cloud instance {ident} is not ready: it is {record['state']}")
+    return record
+
+
+def _check_crn_header(call: Call, record: Record) -> None:
+    """The CRN header names the workspace; clients of a test host say `staging` for `bluemix` (reference §1.4)."""
+    sent = call.request.headers.get("crn", "").replace(":staging:", ":bluemix:", 1)
+    if sent != record["crn"]:
+        raise errors.power(401, f"the CRN header does not name this workspace: {sent or 'missing'}")
+
+
+def _datacenter(call: Call, name: str) -> dict[str, Any]:
+    zone = call.settings.power_zones[name]
+    location = {
+        "region": name,
+        "regionDisplayName": name.upper(),
+        "type": "data-center",
+        "url": f"https://{zone.region}.power-iaas.cloud.ibm.com",
+    }
+    capabilities = {"cloud-connections": True, "disaster-recovery-site": False, "vpn-connections": False}
+    return {
+        "capabilities": {**capabilities, "power-edge-router": zone.edge_router},
+        "location": location,
+        "status": "active",
+        "type": "off-premises",
+    }
+
+
+def list_datacenters(call: Call) -> Reply:
+    check_region(call)
+    return Reply(200, {"datacenters": [_datacenter(call, name) for name in call.settings.power_zones]})
+
+
+def get_datacenter(call: Call) -> Reply:
+    check_region(call)
+    name = call.params["zone"]
+    if name not in call.settings.power_zones:
+        raise errors.power(400, f"datacenter {name} does not exist")
+    return Reply(200, _datacenter(call, name))
+
+
+def _render(call: Call, record: Record) -> dict[str, Any]:
+    zone = call.settings.power_zones[record["target"]]
+    details: dict[str, Any] = {"creationDate": iso(record["created_at"]), "crn": record["crn"]}
+    if zone.edge_router:
+        state = "active" if record["state"] == "active" else "configuring"
+        details["powerEdgeRouter"] = {"state": state, "type": "automated", "migrationStatus": ""}
+    return {
+        "capabilities": {"cloud-connections": True, "power-edge-router": zone.edge_router},
+        "details": details,
+        "id": record["id"],
+        "location": _datacenter(call, record["target"])["location"],
+        "name": record["name"],
+        "status": {"active": "active", "failed": "critical"}.get(record["state"], "configuring"),
+        "type": "off-premises",
+    }
+
+
+def _in_region(call: Call) -> list[Record]:
+    region, zones = check_region(call), call.settings.power_zones
+    records = call.world.all("instance", service=POWER.service)
+    return [r for r in records if r["state"] != "removed" and zones[r["target"]].region == region]
+
+
+def list_workspaces(call: Call) -> Reply:
+    return Reply(200, {"workspaces": [_render(call, r) for r in call.listed(_in_region(call))]})
+
+
+def get_workspace(call: Call) -> Reply:
+    for record in _in_region(call):
+        if record["id"] == call.params["workspace"]:
+            return Reply(200, _render(call, record))
+    raise errors.power(404, f"workspace {call.params['workspace']} does not exist")
+
+
+def get_cloud_instance(call: Call) -> Reply:
+    record = workspace_of(call)
+    limits = {"instances": 25, "memory": 960, "processors": 20, "storage": 100, "procUnits": 20}
+    body = {
+        "capabilities": [],
+        "cloudInstanceID": record["id"],
+        "enabled": True,
+        "initialized": True,
+        "limits": limits,
+        "name": record["name"],
+        "openstackID": record["id"].replace("-", ""),
+        "pvmInstances": [],
+        "region": record["target"],
+        "tenantID": call.settings.account_id,
+        "usage": dict.fromkeys(limits, 0),
+    }
+    return Reply(200, body)
+
+
+_POWER = "/power/{region}"
+ROUTES = (
+    reads("GET", _POWER + "/v1/datacenters", "power.list_datacenters", list_datacenters, open=True),
+    reads("GET", _POWER + "/v1/datacenters/{zone}", "power.get_datacenter", get_datacenter, open=True),
+    reads("GET", _POWER + "/v1/workspaces", "power.list_workspaces", list_workspaces),
+    reads("GET", _POWER + "/v1/workspaces/{workspace}", "power.get_workspace", get_workspace),
+    reads("GET", _POWER + "/pcloud/v1/cloud-instances/{workspace}", "power.get_cloud_instance", get_cloud_instance),
+)

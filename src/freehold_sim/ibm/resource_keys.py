@@ -1,0 +1,113 @@
+"""Resource keys: the credentials of an instance, with HMAC keys for COS (reference §1.3)."""
+
+from typing import Any
+
+from freehold_sim.ibm import errors, resource_controller
+from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
+from freehold_sim.ibm.world import Record
+
+
+def render(call: Call, record: Record) -> dict[str, Any]:
+    instance = resource_controller.find(call, record["instance"])
+    return {
+        "id": record["crn"],
+        "guid": record["id"],
+        "url": f"/v2/resource_keys/{record['id']}",
+        "created_at": iso(record["created_at"]),
+        "updated_at": iso(record["updated_at"]),
+        "source_crn": instance["crn"],
+        "name": record["name"],
+        "crn": record["crn"],
+        "state": "active",
+        "account_id": call.settings.account_id,
+        "resource_group_id": instance["group"],
+        "credentials": _credentials(call, record),
+        "iam_compatible": True,
+        "migrated": False,
+        "resource_instance_url": f"/v2/resource_instances/{instance['id']}",
+    }
+
+
+def _credentials(call: Call, record: Record) -> dict[str, Any]:
+    account = call.settings.account_id
+    shown: dict[str, Any] = {
+        "apikey": record["secret"],
+        "iam_apikey_description": f"Auto-generated for key {record['crn']}",
+        "iam_apikey_name": record["name"],
+        "iam_role_crn": f"crn:v1:bluemix:public:iam::::serviceRole:{record['role']}",
+        "iam_serviceid_crn": f"crn:v1:bluemix:public:iam-identity::a/{account}::serviceid:ServiceId-{record['id']}",
+    }
+    if record["access_key"]:
+        hmac_keys = {"access_key_id": record["access_key"], "secret_access_key": record["secret"]}
+        shown["cos_hmac_keys"] = hmac_keys
+    return shown
+
+
+def _find(call: Call) -> Record:
+    ident = call.params["id"]
+    guid = ident.split(":")[-1] if ident.startswith("crn:") else ident
+    record = call.world.get("resource-key", guid)
+    if record is None:
+        raise errors.controller(404, f"The resource key is not found: {ident}")
+    return record
+
+
+def _page(call: Call, records: list[Record]) -> Reply:
+    shown, _, start = call.page(records, default=10)
+    following = f"/v2/resource_keys?start={start}" if start else ""
+    body = {"rows_count": len(shown), "next_url": following, "resources": [render(call, r) for r in shown]}
+    return Reply(200, body)
+
+
+def list_keys(call: Call) -> Reply:
+    records = call.world.all("resource-key")
+    if name := call.query.get("name"):
+        records = [r for r in records if r["name"] == name]
+    return _page(call, records)
+
+
+def list_keys_of_instance(call: Call) -> Reply:
+    instance = resource_controller.find(call, call.params["id"])
+    return _page(call, call.world.all("resource-key", instance=instance["id"]))
+
+
+def get_key(call: Call) -> Reply:
+    return Reply(200, render(call, _find(call)))
+
+
+def create_key(call: Call) -> Reply:
+    body = call.json()
+    if not body.get("name"):
+        raise errors.controller(400, "The field name is required.")
+    instance = resource_controller.find(call, str(body.get("source", "")))
+    if instance["state"] != "active":
+        raise errors.controller(400, f"The resource instance is not active: it is {instance['state']}.")
+    hmac_wanted = bool((body.get("parameters") or {}).get("HMAC"))
+    ident, role = call.world.new_uuid(), str(body.get("role") or "Writer").rpartition(":")[2]
+    record: Record = {
+        "id": ident, "name": body["name"], "instance": instance["id"], "state": "active", "by": call.actor,
+        "crn": f"{instance['crn'][:-2]}:resource-key:{ident}", "role": role,
+        "access_key": call.world.new_hex() if hmac_wanted else "", "secret": call.world.new_hex() * 2,
+    }  # fmt: skip
+    call.world.add("resource-key", call.now, record)
+    return Reply(201, render(call, record))
+
+
+def delete_key(call: Call) -> Reply:
+    call.world.remove(_find(call), call.now)
+    return Reply(204)
+
+
+_KEYS = "/resource-controller/v2/resource_keys"
+ROUTES = (
+    reads("GET", _KEYS, "rc.list_resource_keys", list_keys),
+    writes("POST", _KEYS, "rc.create_resource_key", create_key),
+    reads("GET", _KEYS + "/{id}", "rc.get_resource_key", get_key),
+    writes("DELETE", _KEYS + "/{id}", "rc.delete_resource_key", delete_key),
+    reads(
+        "GET",
+        "/resource-controller/v2/resource_instances/{id}/resource_keys",
+        "rc.list_resource_keys_for_instance",
+        list_keys_of_instance,
+    ),
+)

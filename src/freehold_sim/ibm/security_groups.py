@@ -1,0 +1,249 @@
+"""VPC security groups and their rules (reference §1.5)."""
+
+import ipaddress
+import re
+from typing import Any
+
+from freehold_sim.ibm import errors
+from freehold_sim.ibm import vpc_common as common
+from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
+from freehold_sim.ibm.world import Record
+
+MISSING = "Security group not found"
+_PROTOCOLS = {
+    "any", "icmp_tcp_udp", "icmp", "tcp", "udp", "ah", "esp", "gre", "ip_in_ip", "l2tp", "rsvp", "sctp", "vrrp",
+}  # fmt: skip
+_ANYWHERE = {"cidr_block": "0.0.0.0/0"}
+
+
+def add_default(call: Call, vpc: Record) -> Record:
+    """Add the group that comes with a VPC: everything out, anything in from the group itself."""
+    record = _add(call, vpc, f"default-{call.world.new_hex()[:8]}", vpc["group"], default=True)
+    _add_rule(call, record, {"direction": "outbound", "protocol": "any"})
+    _add_rule(call, record, {"direction": "inbound", "protocol": "any", "remote": {"id": record["id"]}})
+    return record
+
+
+def _add(call: Call, vpc: Record, name: str, group: str, *, default: bool) -> Record:
+    region = vpc["region"]
+    ident = common.new_id(call, region)
+    record: Record = {
+        "id": ident, "crn": common.crn(call, region, "security-group", ident), "name": name, "region": region,
+        "vpc": vpc["id"], "group": group, "state": "available", "by": call.actor, "default": default, "rules": [],
+    }  # fmt: skip
+    return call.world.add("security-group", call.now, record)
+
+
+def _add_rule(call: Call, group: Record, body: dict[str, Any]) -> dict[str, Any]:
+    """Check a rule prototype, keep it, and return it as kept."""
+    rule = _parse_rule(call, group, body)
+    twin = {key: value for key, value in rule.items() if key != "name"}
+    for present in group["rules"]:
+        same = {key: value for key, value in present.items() if key not in {"id", "name"}}
+        if same == twin and call.settings.assumptions.duplicate_rules_refused:
+            raise errors.vpc(400, "security_group_rule_duplicate", "The security group has an identical rule already")
+    if any(present["name"] == rule["name"] for present in group["rules"]):
+        raise errors.vpc(400, "validation_unique_failed", f"Provided Name ({rule['name']}) is not unique", "name")
+    rule["id"] = common.new_id(call, group["region"])
+    group["rules"].append(rule)
+    return rule
+
+
+def _parse_rule(call: Call, group: Record, body: dict[str, Any]) -> dict[str, Any]:
+    direction, protocol = body.get("direction"), body.get("protocol")
+    if direction not in {"inbound", "outbound"}:
+        raise errors.vpc(400, "invalid_value", "direction must be inbound or outbound", "direction", str(direction))
+    if protocol not in _PROTOCOLS and not re.fullmatch(r"number_\d{1,3}", str(protocol)):
+        raise errors.vpc(400, "invalid_value", f"protocol is not known: {protocol}", "protocol", str(protocol))
+    if body.get("ip_version", "ipv4") != "ipv4":
+        raise errors.vpc(400, "invalid_value", "ip_version must be ipv4", "ip_version")
+    rule: dict[str, Any] = {
+        "name": common.name_of(call, body),
+        "direction": direction,
+        "protocol": protocol,
+        "remote": _remote(call, group, body.get("remote") or _ANYWHERE),
+        "local": _local(body.get("local") or _ANYWHERE),
+    }
+    if protocol in {"tcp", "udp"}:
+        low, high = body.get("port_min", 1), body.get("port_max", 65535)
+        if not (isinstance(low, int) and isinstance(high, int) and 1 <= low <= high <= 65535):
+            raise errors.vpc(400, "invalid_value", "port_min and port_max must be 1-65535, in order", "port_min")
+        rule.update(port_min=low, port_max=high)
+    if protocol == "icmp":
+        rule.update({key: body[key] for key in ("code", "type") if body.get(key) is not None})
+    return rule
+
+
+def _local(body: dict[str, Any]) -> dict[str, Any]:
+    return _address(body) or dict(_ANYWHERE)
+
+
+def _address(body: dict[str, Any]) -> dict[str, Any] | None:
+    try:
+        if "cidr_block" in body:
+            return {"cidr_block": str(ipaddress.IPv4Network(body["cidr_block"]))}
+        if "address" in body:
+            return {"address": str(ipaddress.IPv4Address(body["address"]))}
+    except ValueError as bad:
+        raise errors.vpc(400, "invalid_value", f"not an address or CIDR: {bad}", "remote") from None
+    return None
+
+
+def _remote(call: Call, group: Record, body: dict[str, Any]) -> dict[str, Any]:
+    if address := _address(body):
+        return address
+    peers = call.world.all("security-group", vpc=group["vpc"])
+    for peer in peers:
+        if body.get("id") == peer["id"] or body.get("crn") == peer["crn"] or body.get("name") == peer["name"]:
+            return {"group": peer["id"]}
+    raise errors.vpc(400, "not_found", f"{MISSING}: {body}", "remote")
+
+
+def _render_remote(call: Call, remote: dict[str, Any]) -> dict[str, Any]:
+    if "group" not in remote:
+        return dict(remote)
+    peer = call.world.get("security-group", remote["group"])
+    return common.reference(peer, "security_groups") if peer else dict(_ANYWHERE)
+
+
+def render_rule(call: Call, group: Record, rule: dict[str, Any]) -> dict[str, Any]:
+    plain = {key: value for key, value in rule.items() if key not in {"remote", "local"}}
+    href = f"{common.base(group['region'])}/security_groups/{group['id']}/rules/{rule['id']}"
+    return {
+        **plain,
+        "href": href,
+        "ip_version": "ipv4",
+        "local": dict(rule["local"]),
+        "remote": _render_remote(call, rule["remote"]),
+        "resource_type": "security_group_rule",
+    }
+
+
+def _targets(call: Call, group: Record) -> list[Record]:
+    return [lb for lb in call.world.all("load-balancer", vpc=group["vpc"]) if group["id"] in lb["groups"]]
+
+
+def render(call: Call, record: Record) -> dict[str, Any]:
+    vpc = call.world.get("vpc", record["vpc"])
+    assert vpc is not None, "a security group does not outlive its VPC"
+    return {
+        "created_at": iso(record["created_at"]),
+        "crn": record["crn"],
+        "href": f"{common.base(record['region'])}/security_groups/{record['id']}",
+        "id": record["id"],
+        "name": record["name"],
+        "resource_group": common.group_reference(call, record["group"]),
+        "rules": [render_rule(call, record, rule) for rule in record["rules"]],
+        "targets": [common.reference(lb, "load_balancers", "load_balancer") for lb in _targets(call, record)],
+        "vpc": common.reference(vpc, "vpcs", "vpc"),
+    }
+
+
+def _find(call: Call) -> Record:
+    return common.find(call, "security-group", common.region_of(call), call.params["id"], MISSING)
+
+
+def list_groups(call: Call) -> Reply:
+    region = common.region_of(call)
+    records = common.by_group(call, call.world.all("security-group", region=region))
+    if vpc := call.query.get("vpc.id"):
+        records = [r for r in records if r["vpc"] == vpc]
+    return common.page_of(call, region, "security_groups", records, render)
+
+
+def get_group(call: Call) -> Reply:
+    return Reply(200, render(call, _find(call)))
+
+
+def create_group(call: Call) -> Reply:
+    region, body = common.region_of(call), call.json()
+    vpc = common.given(call, "vpc", region, body.get("vpc"), "VPC not found", "vpc")
+    if vpc["state"] == "deleting":
+        raise errors.vpc(409, "vpc_not_available", "The VPC is being deleted", "vpc.id", vpc["id"])
+    name, group = common.name_of(call, body), common.group_of(call, body)
+    common.refuse_twin(call.world.all("security-group", vpc=vpc["id"]), name)
+    record = _add(call, vpc, name, group, default=False)
+    try:
+        for rule in body.get("rules") or []:
+            _add_rule(call, record, rule)
+    except errors.Refused:
+        call.world.remove(record, call.now)
+        raise
+    return Reply(201, render(call, record))
+
+
+def update_group(call: Call) -> Reply:
+    record, body = _find(call), call.json()
+    if "name" in body:
+        name = common.name_of(call, body)
+        common.refuse_twin(call.world.all("security-group", vpc=record["vpc"]), name, record["id"])
+        record["name"] = name
+    return Reply(200, render(call, record))
+
+
+def delete_group(call: Call) -> Reply:
+    record = _find(call)
+    if record["default"]:
+        message = "The default security group of a VPC cannot be deleted"
+        raise errors.vpc(409, "security_group_default", message)
+    if targets := _targets(call, record):
+        names = ", ".join(lb["id"] for lb in targets)
+        raise errors.vpc(409, "security_group_in_use", f"The security group is in use and cannot be deleted: {names}")
+    for peer in call.world.all("security-group", vpc=record["vpc"]):
+        if peer is not record and any(rule["remote"].get("group") == record["id"] for rule in peer["rules"]):
+            message = f"The security group is in use by a rule of {peer['id']}"
+            raise errors.vpc(409, "security_group_in_use", message)
+    call.world.remove(record, call.now)
+    return Reply(204)
+
+
+def list_rules(call: Call) -> Reply:
+    record = _find(call)
+    return Reply(200, {"rules": [render_rule(call, record, rule) for rule in record["rules"]]})
+
+
+def create_rule(call: Call) -> Reply:
+    record = _find(call)
+    return Reply(201, render_rule(call, record, _add_rule(call, record, call.json())))
+
+
+def _find_rule(call: Call, record: Record) -> dict[str, Any]:
+    for rule in record["rules"]:
+        if rule["id"] == call.params["rule"]:
+            found: dict[str, Any] = rule
+            return found
+    raise errors.vpc(404, "not_found", "Security group rule not found")
+
+
+def get_rule(call: Call) -> Reply:
+    record = _find(call)
+    return Reply(200, render_rule(call, record, _find_rule(call, record)))
+
+
+def update_rule(call: Call) -> Reply:
+    record, body = _find(call), call.json()
+    rule = _find_rule(call, record)
+    changed = _parse_rule(call, record, {**rule, "remote": _render_remote(call, rule["remote"]), **body})
+    rule.update(changed)
+    return Reply(200, render_rule(call, record, rule))
+
+
+def delete_rule(call: Call) -> Reply:
+    record = _find(call)
+    record["rules"].remove(_find_rule(call, record))
+    return Reply(204)
+
+
+_GROUPS = "/vpc/{region}/v1/security_groups"
+ROUTES = (
+    reads("GET", _GROUPS, "vpc.list_security_groups", list_groups),
+    writes("POST", _GROUPS, "vpc.create_security_group", create_group),
+    reads("GET", _GROUPS + "/{id}", "vpc.get_security_group", get_group),
+    writes("PATCH", _GROUPS + "/{id}", "vpc.update_security_group", update_group),
+    writes("DELETE", _GROUPS + "/{id}", "vpc.delete_security_group", delete_group),
+    reads("GET", _GROUPS + "/{id}/rules", "vpc.list_security_group_rules", list_rules),
+    writes("POST", _GROUPS + "/{id}/rules", "vpc.create_security_group_rule", create_rule),
+    reads("GET", _GROUPS + "/{id}/rules/{rule}", "vpc.get_security_group_rule", get_rule),
+    writes("PATCH", _GROUPS + "/{id}/rules/{rule}", "vpc.update_security_group_rule", update_rule),
+    writes("DELETE", _GROUPS + "/{id}/rules/{rule}", "vpc.delete_security_group_rule", delete_rule),
+)

@@ -1,0 +1,187 @@
+"""What a simulated IBM Cloud is like: its account, geography, delays, lags, quotas, and the unproved assumptions.
+
+Every value that could not be verified at the vendor ([U] in the reference) is a named field of `Assumptions`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Delays:
+    """The published delay profile, in domain seconds. Sources: reference ibm-cloud.md §1.3-1.6 (times seen)."""
+
+    create_workspace: float = 150.0
+    create_dhcp: float = 300.0
+    create_vpc: float = 15.0
+    create_subnet: float = 10.0
+    create_load_balancer: float = 240.0
+    update_load_balancer: float = 10.0
+    create_gateway: float = 120.0
+    create_connection: float = 120.0
+    create_cos: float = 10.0
+    create_network: float = 5.0
+    delete_workspace: float = 90.0
+    delete_dhcp: float = 180.0
+    delete_dhcp_network: float = 30.0
+    delete_vpc: float = 15.0
+    delete_subnet: float = 10.0
+    delete_load_balancer: float = 120.0
+    delete_gateway: float = 60.0
+    delete_connection: float = 60.0
+    cos_reclamation: float = 7 * 86_400.0
+
+    def scaled(self, factor: float) -> "Delays":
+        """Return the profile with every delay times `factor`, the reclamation period aside: that one is policy."""
+        times = {f.name: getattr(self, f.name) * factor for f in fields(self) if f.name != "cos_reclamation"}
+        return replace(self, **times)
+
+
+@dataclass(frozen=True)
+class Lags:
+    """How far behind the truth reads are, in domain seconds.
+
+    new           Global Search does not show a CRN before this age
+    ghost         Global Search shows a deleted CRN for this long
+    tags          Global Search shows tags as they stood this long ago (about 20 s seen, terraform-provider-ibm#1276)
+    attached_to   GET /v3/tags?attached_to= shows tags as they stood this long ago
+    lists         the services' own lists do not show a resource before this age
+    detach        after a gateway connection is gone, the network counts as connected this long (#5482)
+    non_monotonic every second lagging read goes to a replica that is twice as far behind
+    """
+
+    new: float = 20.0
+    ghost: float = 20.0
+    tags: float = 20.0
+    attached_to: float = 5.0
+    lists: float = 0.0
+    detach: float = 10.0
+    non_monotonic: bool = False
+
+    @staticmethod
+    def none() -> "Lags":
+        return Lags(new=0, ghost=0, tags=0, attached_to=0, lists=0, detach=0)
+
+    @staticmethod
+    def uniform(seconds: float, non_monotonic: bool = False) -> "Lags":
+        return Lags(seconds, seconds, seconds, seconds, seconds, seconds, non_monotonic)
+
+
+@dataclass(frozen=True)
+class Quotas:
+    """Ceilings of the account; the first two are IBM's defaults (reference §1.6, §1.0)."""
+
+    gateways_per_region: int = 5
+    gateways: int = 10
+    vpcs_per_region: int = 20
+    tags_per_resource: int = 1000
+    resources_per_attach: int = 100
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """Facts that no source settles. Tests try both sides; the README lists them as assumptions.
+
+    That gateway names are unique is seen (409 in the integration test of IBM's networking-node-sdk, and
+    terraform-provider-ibm#4190); whether in the account or in a location is not: here in the account.
+    """
+
+    gateway_name_limit: int = 60
+    gateway_names_unique: bool = True
+    connection_names_unique: bool = True
+    gateway_with_connections_status: int = 409
+    gateway_quota_status: int = 400
+    local_gateway_refuses_other_region: bool = True
+    duplicate_rules_refused: bool = False
+    illegal_tag_is_400: bool = True
+    attach_needs_index: bool = False
+    lowercases_tags: bool = False
+    dhcp_network_has_crn: bool = True
+    dhcp_post_shows_network: bool = True
+    workspace_delete_tries: int = 1
+    instance_delete_status: int = 202
+    instance_create_status: int = 201
+    reclaimed_delete_status: int = 400
+
+
+def _vpc_regions() -> dict[str, str]:
+    return {
+        "us-south": "r006", "us-east": "r014", "eu-de": "r010", "eu-gb": "r018", "jp-tok": "r022",
+        "au-syd": "r026", "jp-osa": "r034", "ca-tor": "r038", "br-sao": "r042", "eu-es": "r050",
+    }  # fmt: skip
+
+
+def _power_zones() -> dict[str, "PowerZone"]:
+    table = {
+        "dal10": ("dal", "us-south"), "dal12": ("dal", "us-south"), "dal14": ("dal", "us-south"),
+        "us-south": ("us-south", "us-south"), "us-east": ("us-east", "us-east"), "wdc04": ("wdc", "us-east"),
+        "wdc06": ("wdc", "us-east"), "wdc07": ("wdc", "us-east"), "eu-de-1": ("eu-de", "eu-de"),
+        "eu-de-2": ("eu-de", "eu-de"), "lon04": ("lon", "eu-gb"), "lon06": ("lon", "eu-gb"),
+        "tok04": ("tok", "jp-tok"), "osa21": ("osa", "jp-osa"), "syd04": ("syd", "au-syd"),
+        "syd05": ("syd", "au-syd"), "tor01": ("tor", "ca-tor"), "sao01": ("sao", "br-sao"),
+        "sao04": ("sao", "br-sao"), "mad02": ("mad", "eu-es"), "mad04": ("mad", "eu-es"),
+    }  # fmt: skip
+    without_edge_router = {"wdc04", "lon04", "syd04", "us-south"}
+    return {z: PowerZone(region, vpc, z not in without_edge_router) for z, (region, vpc) in table.items()}
+
+
+@dataclass(frozen=True)
+class PowerZone:
+    """A PowerVS zone: its region (which names the endpoint), the VPC region beside it, and whether it has PER."""
+
+    region: str
+    vpc_region: str
+    edge_router: bool
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that can be set on a simulated IBM Cloud."""
+
+    account_id: str = "f0e1d2c3b4a5968778695a4b3c2d1e0f"
+    api_key: str = "simulated-api-key"
+    email: str = "owner@example.com"
+    other_account_id: str = "0123456789abcdef0123456789abcdef"
+    token_seconds: int = 3600
+    resource_groups: Mapping[str, str] = field(
+        default_factory=lambda: {
+            "Default": "11111111111111111111111111111111",
+            "ibm-hypershift-dev": "22222222222222222222222222222222",
+        }
+    )
+    vpc_regions: Mapping[str, str] = field(default_factory=_vpc_regions)
+    power_zones: Mapping[str, PowerZone] = field(default_factory=_power_zones)
+    delays: Delays = field(default_factory=Delays)
+    lags: Lags = field(default_factory=Lags)
+    quotas: Quotas = field(default_factory=Quotas)
+    assumptions: Assumptions = field(default_factory=Assumptions)
+    rate_limits: Mapping[str, tuple[int, float]] = field(default_factory=dict)
+    """Shell pattern on operation names to (calls, domain seconds): more calls in that time get 429.
+
+    IBM publishes no numbers, so there is none by default; tag reads are known to be limited
+    (terraform-provider-ibm#4125).
+    """
+
+    page_size: int | None = None
+    """A ceiling on every page, whatever `limit` asks for; 1 finds every client that reads the first page only."""
+
+    @staticmethod
+    def from_dict(overrides: Mapping[str, Any]) -> "Settings":
+        """Return the defaults with `overrides`: nested like the fields, `delays.scale` is a factor.
+
+        Raises TypeError for a field that does not exist.
+        """
+        values, settings = dict(overrides), Settings()
+        for part in ("delays", "lags", "quotas", "assumptions"):
+            changes = dict(values.get(part, {}))
+            base = getattr(settings, part)
+            if part == "delays":
+                base = base.scaled(float(changes.pop("scale", 1.0)))
+            values[part] = replace(base, **changes)
+        if "power_zones" in values:
+            values["power_zones"] = {name: PowerZone(**zone) for name, zone in values["power_zones"].items()}
+        return replace(settings, **values)
+
+    def vpc_zones(self, region: str) -> tuple[str, ...]:
+        return tuple(f"{region}-{n}" for n in (1, 2, 3)) if region in self.vpc_regions else ()

@@ -1,0 +1,195 @@
+"""Foreign actors: what others do in the same account, and what an observer of the whole world sees."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from freehold_sim.http import Request
+from freehold_sim.ibm import resource_controller
+from freehold_sim.ibm.settings import Settings
+from freehold_sim.ibm.world import Record
+
+if TYPE_CHECKING:
+    from freehold_sim.ibm.cloud import SimulatedIBM
+
+_ID_KEYS = ("id", "guid", "networkID", "pvmInstanceID")
+
+
+def _names(answer: Any, record: Record) -> bool:
+    """Say whether `answer`, the reply to a create, is about `record`."""
+    one = answer[0] if isinstance(answer, list) else answer
+    return record["id"] in {one.get(key) for key in _ID_KEYS}
+
+
+Fields = Mapping[str, Any]
+Recipe = tuple[str, dict[str, Any]]
+
+
+class Strangers:
+    """Acts without a token, a fault or a delay. Every method works on the world as it is now."""
+
+    def __init__(self, cloud: "SimulatedIBM") -> None:
+        self._cloud = cloud
+
+    def send(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        """Send a request as another user of the account; raises ValueError with the body if it is refused."""
+        raw = json.dumps(body).encode() if body is not None else b""
+        response = self._cloud.handle(Request(method, path, {}, {}, raw), actor="stranger")
+        if response.status >= 400:
+            raise ValueError(f"{method} {path}: {response.status} {response.body.decode()}")
+        return response.json()
+
+    def create(self, path: str, body: dict[str, Any], *, tags: Iterable[str] = (), settled: bool = True) -> Record:
+        """Create by POST on a service path, at once in its final state unless `settled` is False.
+
+        Returns a copy of the record. Example: create("/vpc/us-south/v1/vpcs", {"name": "theirs"}, tags=["a:b"]).
+        """
+        before = {record["serial"] for record in self._cloud.world.everything()}
+        answer = self.send("POST", path, body)
+        fresh = [r for r in self._cloud.world.everything() if r["serial"] not in before]
+        record = next(r for r in fresh if _names(answer, r))
+        for one in fresh if settled else ():
+            self._cloud.world.hasten(one, self._cloud.clock.now())
+        self.attach(record["crn"], *tags)
+        return dict(record)
+
+    def make(self, kind: str, *, tags: Iterable[str] = (), **fields: Any) -> Record:
+        """Create one of the usual kinds from a few words, in its final state; returns a copy of the record.
+
+        vpc(region, name), subnet(region, vpc, zone, name), security-group(region, vpc, name),
+        load-balancer(region, subnet, name), gateway(location, name), connection(gateway, network, name),
+        workspace(zone, name), dhcp(region, workspace, name), network(region, workspace, name),
+        vm(region, workspace, network, name), cos-instance(name). Here `region` of the last PowerVS kinds is the
+        PowerVS region, `network` of a connection is a CRN. Raises KeyError for another kind or a missing word.
+        """
+        path, body = _RECIPES[kind](fields, self._cloud.settings)
+        return self.create(path, body, tags=tags)
+
+    def occupy(self, kind: str, name: str, **fields: Any) -> Record:
+        """Add what no service here creates, but what others may own: a `virtual-server` or a `public-gateway`.
+
+        Fields: `vpc` (id), `region`, and for a server `subnets` (list of ids): such a subnet cannot be deleted.
+        """
+        now, world = self._cloud.clock.now(), self._cloud.world
+        record = {"id": world.new_uuid(), "name": name, "state": "available", "by": "stranger", **fields}
+        world.touched = True
+        return dict(world.add(kind, now, record))
+
+    def attach(self, crn: str, *tags: str) -> None:
+        known = self._cloud.world.data["tag_names"]
+        for tag in tags:
+            self._cloud.world.tag(crn, known.setdefault(tag.casefold(), tag), self._cloud.clock.now())
+
+    def detach(self, crn: str, *tags: str) -> None:
+        for tag in tags:
+            self._cloud.world.untag(crn, tag, self._cloud.clock.now())
+
+    def strip(self, crn: str) -> None:
+        """Take every tag off."""
+        self.detach(crn, *self._cloud.world.tags_at(crn, self._cloud.clock.now()))
+
+    def rename(self, ident: str, name: str) -> None:
+        self.find(ident)["name"] = name
+        self._cloud.world.touched = True
+
+    def change(self, ident: str, **fields: Any) -> None:
+        """Set fields of a record directly, such as state="failed"; voids what was under way for it."""
+        self._cloud.world.redirect(self.find(ident), **fields)
+        self._cloud.world.touched = True
+
+    def delete(self, ident: str) -> None:
+        """Take away a resource by id or CRN, and what it contains, this moment, whatever refers to it.
+
+        Raises KeyError for an unknown one, ValueError for the default security group of a VPC.
+        """
+        self._cloud.settle()
+        record, world, now = self.find(ident), self._cloud.world, self._cloud.clock.now()
+        if record.get("default"):
+            raise ValueError(f"{ident} is the default security group of its VPC: nobody can delete it")
+        for child in [r for r in world.everything() if r is not record and _inside(record, r)]:
+            world.remove(child, now)
+        if record["kind"] == "instance":
+            world.redirect(record, state="removed", operation="delete", progress="succeeded")
+            world.unindex(record, now)
+        else:
+            world.remove(record, now)
+        world.touched = True
+
+    def find(self, ident: str) -> Record:
+        """Return the live record with this id or CRN; raises KeyError."""
+        for record in self._cloud.world.everything():
+            if ident in {record["id"], record["crn"] or None}:
+                return record
+        raise KeyError(ident)
+
+    def resources(self) -> list[dict[str, Any]]:
+        """Return every resource as it is now, oldest first: the truth, without any lag.
+
+        Service instances that are gone stay, with state `removed`, as Resource Controller shows them.
+        """
+        self._cloud.settle()
+        now, world = self._cloud.clock.now(), self._cloud.world
+        rows = sorted(world.everything(), key=lambda r: int(r["serial"]))
+        return [
+            {
+                "kind": r["kind"],
+                "name": r["name"],
+                "id": r["id"],
+                "crn": r["crn"],
+                "state": r["state"],
+                "created_by": r["by"],
+                "created_at": r["created_at"],
+                "parent": next((r[key] for key in _PARENTS if r.get(key)), ""),
+                "tags": sorted(world.tags_at(r["crn"], now).values()) if r["crn"] else [],
+            }
+            for r in rows
+        ]
+
+
+def _power(fields: Fields, rest: str) -> str:
+    return f"/power/{fields['region']}/pcloud/v1/cloud-instances/{fields['workspace']}/{rest}"
+
+
+def _instance(fields: Fields, settings: Settings, offering: resource_controller.Offering, target: str) -> Recipe:
+    group = fields.get("group") or next(iter(settings.resource_groups.values()))
+    body = {"name": fields["name"], "target": target, "resource_group": group, "resource_plan_id": offering.plans[0]}
+    return "/resource-controller/v2/resource_instances", body
+
+
+def _connection(fields: Fields) -> Recipe:
+    kind = "power_virtual_server" if ":power-iaas:" in fields["network"] else "vpc"
+    body = {"network_type": kind, "network_id": fields["network"], "name": fields["name"]}
+    return f"/transit/v1/transit_gateways/{fields['gateway']}/connections", body
+
+
+_RECIPES: Mapping[str, Callable[[Fields, Settings], Recipe]] = {
+    "vpc": lambda f, _: (f"/vpc/{f['region']}/v1/vpcs", {"name": f["name"]}),
+    "subnet": lambda f, _: (
+        f"/vpc/{f['region']}/v1/subnets",
+        {"name": f["name"], "vpc": {"id": f["vpc"]}, "zone": {"name": f["zone"]}, "total_ipv4_address_count": 256},
+    ),
+    "security-group": lambda f, _: (
+        f"/vpc/{f['region']}/v1/security_groups",
+        {"name": f["name"], "vpc": {"id": f["vpc"]}},
+    ),
+    "load-balancer": lambda f, _: (
+        f"/vpc/{f['region']}/v1/load_balancers",
+        {"name": f["name"], "is_public": True, "subnets": [{"id": f["subnet"]}]},
+    ),
+    "gateway": lambda f, _: ("/transit/v1/transit_gateways", {"name": f["name"], "location": f["location"]}),
+    "connection": lambda f, _: _connection(f),
+    "workspace": lambda f, s: _instance(f, s, resource_controller.POWER, f["zone"]),
+    "cos-instance": lambda f, s: _instance(f, s, resource_controller.COS, "global"),
+    "dhcp": lambda f, _: (_power(f, "services/dhcp"), {"name": f["name"]}),
+    "network": lambda f, _: (_power(f, "networks"), {"name": f["name"], "type": "vlan"}),
+    "vm": lambda f, _: (
+        _power(f, "pvm-instances"),
+        {"serverName": f["name"], "networks": [{"networkID": f["network"]}]},
+    ),
+}
+
+_PARENTS = ("vpc", "gateway", "workspace", "instance")
+
+
+def _inside(parent: Record, child: Record) -> bool:
+    return any(child.get(key) == parent["id"] for key in _PARENTS)

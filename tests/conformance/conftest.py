@@ -1,0 +1,136 @@
+"""A simulated IBM account with every kind's requirements standing, behind a port that keeps count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import requests
+
+from freehold.clouds.ibm.registry import ibm_kinds
+from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
+from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Ref, State, Want
+from freehold.lifecycle.port import Call, InlinePort
+from freehold_sim.clock import VirtualClock
+from freehold_sim.ibm.cloud import SimulatedIBM
+from freehold_sim.ibm.settings import Settings
+from freehold_sim.mount import WorldAdapter, mount_s3
+
+BASE = "http://ibm.sim"
+GROUP = "11111111111111111111111111111111"
+HOUR = 3600.0
+STEP = 1.0
+
+
+class Mount:
+    """Puts the simulated account under every SDK."""
+
+    def __init__(self, cloud: SimulatedIBM) -> None:
+        self._cloud = cloud
+
+    def http(self, session: requests.Session) -> None:
+        session.mount(BASE, WorldAdapter(self._cloud))
+
+    def s3(self, client: Any) -> None:
+        mount_s3(client, self._cloud)
+
+
+class CountingPort(InlinePort):
+    """Keeps the names of the calls that passed."""
+
+    def __init__(self) -> None:
+        self.passed: list[str] = []
+
+    async def send(self, call: Call) -> Any:
+        self.passed.append(f"{call.api}.{call.operation}")
+        return await super().send(call)
+
+
+class Bench:
+    """What the suite does with a kind, whatever it is."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        self.settings = Settings()
+        self.cloud = SimulatedIBM(self.clock, self.settings)
+        self.port = CountingPort()
+        session = IbmSession(Credentials(self.settings.api_key), Endpoints.at(BASE), Mount(self.cloud))
+        self.kinds = ibm_kinds(session, self.port)
+        self.stands: dict[str, Observed] = {}
+
+    async def request(self, kind: str) -> dict[str, Any]:
+        """A create request of ``kind``, as the reconciler writes it; what it requires is created first."""
+        for required in self.kinds[kind].requires:
+            if required not in self.stands:
+                made = await self.create(required, await self.request(required), "frequire")
+                self.stands[required], _ = await self.until(required, made, State.READY)
+        return _request(kind, {name: seen.attributes for name, seen in self.stands.items()})
+
+    async def create(self, kind: str, request: Mapping[str, Any], nonce: str) -> Observed:
+        return await self.kinds[kind].driver.create(request, Birth("token", nonce))
+
+    async def observe(self, kind: str, seen: Observed) -> Observed | None:
+        return (await self.kinds[kind].driver.observe([Ref(seen.id, seen.target)])).get(seen.id)
+
+    async def find(self, kind: str, request: Mapping[str, Any], name: str, *nonces: str) -> list[Observed]:
+        key = NodeKey(kind, "main")
+        return list((await self.kinds[kind].driver.find([Want(key, name, request, frozenset(nonces))]))[key])
+
+    async def until(self, kind: str, seen: Observed, wanted: State | None) -> tuple[Observed, float]:
+        """Let time pass until the state is ``wanted`` (None: gone); the last look, and how long it took."""
+        start = self.clock.now()
+        while self.clock.now() - start < HOUR:
+            now = await self.observe(kind, seen)
+            if (now.state if now else None) is wanted:
+                return now or seen, self.clock.now() - start
+            self.clock.advance(STEP)
+        raise AssertionError(f"{kind} {seen.id} was not {wanted} within an hour")
+
+
+def _request(kind: str, known: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    plain = {"name": f"my-{kind}"[:30], "resource_group": GROUP}
+    regional = {**plain, "region": "us-south"}
+    match kind:
+        case "workspace":
+            return {**plain, "zone": "dal10"}
+        case "dhcp-server":
+            network = "DHCPSERVERmynet_Private"
+            return {
+                "name": "mynet", "network": network, "search": [network], "zone": "dal10", "dns": "1.1.1.1",
+                "snat": True, "workspace": known["workspace"]["id"],
+            }  # fmt: skip
+        case "vpc":
+            return regional
+        case "vpc-subnet":
+            return {**regional, "zone": "us-south-1", "vpc": known["vpc"]["id"], "address_count": 256}
+        case "security-group":
+            return {**regional, "vpc": known["vpc"]["id"]}
+        case "load-balancer":
+            check = {"protocol": "tcp", "algorithm": "round_robin", "delay": 5, "timeout": 2, "retries": 2}
+            return {
+                **regional, "public": True, "subnets": [known["vpc-subnet"]["id"]],
+                "security_groups": [known["security-group"]["id"]],
+                "pools": [{"name": "pool-6443", "type": "tcp", **check}],
+                "listeners": [{"port": 6443, "protocol": "tcp", "pool": "pool-6443"}],
+            }  # fmt: skip
+        case "transit-gateway":
+            return {**plain, "location": "us-south", "global": False}
+        case "transit-gateway-connection":
+            gateway = known["transit-gateway"]
+            return {
+                "name": "my-con", "gateway": gateway["id"], "gateway_crn": gateway["crn"], "network_type": "vpc",
+                "network_id": known["vpc"]["crn"],
+            }  # fmt: skip
+        case "cos-instance":
+            return plain
+        case "cos-bucket":
+            instance = known["cos-instance"]
+            return {"name": "my-bucket", "instance": instance["id"], "instance_crn": instance["crn"],
+                    "region": "us-south"}  # fmt: skip
+    raise KeyError(f"say in this file what a request of kind {kind} looks like")
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()

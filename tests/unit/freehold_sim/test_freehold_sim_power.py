@@ -1,0 +1,149 @@
+"""PowerVS: fields and statuses of the reference, for there is no SDK model to hold them against."""
+
+from collections.abc import Callable
+from typing import Any
+
+from freehold_sim.ibm.settings import Assumptions
+
+
+def _path(workspace: dict[str, Any], rest: str = "") -> str:
+    return f"/pcloud/v1/cloud-instances/{workspace['guid']}{rest}"
+
+
+def test_datacenters_need_no_token_and_say_whether_there_is_an_edge_router(account: Any) -> None:
+    def ask(zone: str) -> Any:
+        return account.session.get(f"http://ibm.sim/power/dal/v1/datacenters/{zone}")
+
+    assert ask("dal10").json()["capabilities"]["power-edge-router"] is True
+    assert ask("wdc04").json()["capabilities"]["power-edge-router"] is False
+    assert {"capabilities", "location", "status", "type"} <= set(ask("dal10").json())
+    assert ask("mars01").status_code == 400
+
+
+def test_workspaces_by_their_own_api(account: Any) -> None:
+    workspace = account.a_workspace()
+    listed = account.power("GET", "/v1/workspaces").json()["workspaces"]
+    assert [(one["id"], one["status"]) for one in listed] == [(workspace["guid"], "active")]
+    one = account.power("GET", f"/v1/workspaces/{workspace['guid']}").json()
+    assert one["details"]["powerEdgeRouter"]["state"] == "active"
+    assert account.power("GET", f"/v1/workspaces/{workspace['guid']}", region="wdc").status_code == 404
+    cloud_instance = account.power("GET", _path(workspace), crn=workspace["crn"]).json()
+    assert cloud_instance["cloudInstanceID"] == workspace["guid"]
+
+
+def test_calls_without_the_workspace_crn_are_refused(account: Any) -> None:
+    workspace = account.a_workspace()
+    assert account.power("GET", _path(workspace, "/networks")).status_code == 401
+    assert account.power("GET", _path(workspace, "/networks"), crn=workspace["crn"]).status_code == 200
+
+
+def test_a_workspace_that_is_not_active_yet_serves_nothing(account: Any) -> None:
+    plan = "f165dd34-3a40-423b-9d95-e90a23f724dd"
+    group = "11111111111111111111111111111111"
+    made = account.rc.create_resource_instance("ws", "dal10", group, plan).get_result()
+    refused = account.power("GET", _path(made, "/networks"), crn=made["crn"])
+    assert (refused.status_code, refused.json()["error"]) == (400, "bad request")
+
+
+def test_dhcp_server_and_its_network_through_their_states(account: Any) -> None:
+    workspace = account.a_workspace()
+    path, crn = _path(workspace, "/services/dhcp"), workspace["crn"]
+    made = account.power("POST", path, {"name": "c", "cidr": "192.168.5.0/24", "dnsServer": "9.9.9.9"}, crn)
+    server = made.json()
+    assert (made.status_code, server["status"], server["network"]["name"]) == (202, "BUILD", "DHCPSERVERc_Private")
+    account.clock.advance(300)
+    assert [one["status"] for one in account.power("GET", path, crn=crn).json()] == ["ACTIVE"]
+    network = account.power("GET", _path(workspace, f"/networks/{server['network']['id']}"), crn=crn).json()
+    assert (network["cidr"], network["dnsServers"], network["dhcpManaged"]) == ("192.168.5.0/24", ["9.9.9.9"], True)
+    assert {"networkID", "name", "type", "vlanID", "ipAddressRanges", "ipAddressMetrics", "crn"} <= set(network)
+    one = f"{path}/{server['id']}"
+    assert account.power("DELETE", one, crn=crn).status_code == 202
+    assert account.power("GET", one, crn=crn).json()["status"] == "ACTIVE", "it keeps its state until it is gone"
+    account.clock.advance(180)
+    gone = account.power("GET", one, crn=crn)
+    assert (gone.status_code, gone.json()["description"]) == (404, "dhcp server does not exist")
+    networks = _path(workspace, "/networks")
+    assert len(account.power("GET", networks, crn=crn).json()["networks"]) == 1, "the network outlives its server"
+    account.clock.advance(30)
+    assert account.power("GET", networks, crn=crn).json()["networks"] == []
+
+
+def test_a_dhcp_server_is_a_service_instance_too(account: Any) -> None:
+    workspace = account.a_workspace()
+    server = account.a_dhcp(workspace)
+    seen = account.power("GET", _path(workspace, f"/pvm-instances/{server['id']}"), crn=workspace["crn"])
+    assert seen.json()["pvmInstanceID"] == server["id"]
+
+
+def test_dhcp_delete_waits_for_the_vms_on_its_network(account: Any) -> None:
+    workspace = account.a_workspace()
+    server, crn = account.a_dhcp(workspace), workspace["crn"]
+    network = server["network"]["id"]
+    body = {"serverName": "vm", "networks": [{"networkID": network}]}
+    vm = account.power("POST", _path(workspace, "/pvm-instances"), body, crn).json()[0]
+    one = _path(workspace, f"/services/dhcp/{server['id']}")
+    assert len(account.power("GET", one, crn=crn).json()["leases"]) == 1
+    refused = account.power("DELETE", one, crn=crn)
+    assert refused.status_code == 400
+    assert f"network {network} still attached to pvm-instances" in refused.json()["description"]
+    account.power("DELETE", _path(workspace, f"/pvm-instances/{vm['pvmInstanceID']}"), crn=crn)
+    assert account.power("DELETE", one, crn=crn).status_code == 202
+
+
+def test_one_dhcp_server_a_workspace_and_only_plain_names(account: Any) -> None:
+    workspace = account.a_workspace()
+    path, crn = _path(workspace, "/services/dhcp"), workspace["crn"]
+    assert account.power("POST", path, {"name": "a.b"}, crn).status_code == 400
+    assert account.power("POST", path, {"name": "a", "cidr": "1.2.3/8"}, crn).status_code == 400
+    assert account.power("POST", path, {"name": "a", "cloudConnectionID": "x"}, crn).status_code == 404
+    assert account.power("POST", path, {"name": "a"}, crn).status_code == 202
+    assert account.power("POST", path, {"name": "b"}, crn).status_code == 409
+
+
+def test_the_dhcp_network_may_have_no_crn_and_may_be_missing_from_the_post(make_account: Callable[..., Any]) -> None:
+    account = make_account(assumptions=Assumptions(dhcp_network_has_crn=False, dhcp_post_shows_network=False))
+    workspace = account.a_workspace()
+    assert "network" not in account.a_dhcp(workspace)
+    networks = account.power("GET", _path(workspace, "/networks"), crn=workspace["crn"]).json()["networks"]
+    assert [("crn" in one, one["name"]) for one in networks] == [(False, "DHCPSERVERd_Private")]
+
+
+def test_networks_and_ports(account: Any) -> None:
+    workspace = account.a_workspace()
+    path, crn = _path(workspace, "/networks"), workspace["crn"]
+    body = {"type": "vlan", "name": "n", "cidr": "10.0.0.0/24", "userTags": ["a:b"]}
+    made = account.power("POST", path, body, crn)
+    network = f"{path}/{made.json()['networkID']}"
+    assert (made.status_code, made.json()["userTags"]) == (201, ["a:b"])
+    assert account.power("POST", path, body, crn).status_code == 409
+    assert account.power("PUT", network, {"name": "m"}, crn).json()["name"] == "m"
+    port = account.power("POST", f"{network}/ports", {"description": "p"}, crn).json()
+    assert account.power("GET", f"{network}/ports", crn=crn).json()["ports"] == [port]
+    assert account.power("GET", f"{network}/ports/{port['portID']}", crn=crn).json() == port
+    assert account.power("DELETE", network, crn=crn).status_code == 409
+    assert account.power("DELETE", f"{network}/ports/{port['portID']}", crn=crn).status_code == 200
+    assert account.power("DELETE", network, crn=crn).status_code == 200
+    assert account.power("GET", network, crn=crn).status_code == 404
+
+
+def test_workspace_delete_takes_everything_inside_with_it(account: Any) -> None:
+    workspace = account.a_workspace()
+    account.a_dhcp(workspace)
+    account.rc.delete_resource_instance(workspace["guid"])
+    account.clock.advance(90)
+    left = {row["kind"]: row["state"] for row in account.cloud.strangers.resources()}
+    assert left == {"instance": "removed"}
+
+
+def test_workspace_delete_may_need_several_tries(make_account: Callable[..., Any]) -> None:
+    """CAPIBM issue 1805: the first delete of a workspace with something in it often fails."""
+    account = make_account(assumptions=Assumptions(workspace_delete_tries=2))
+    workspace = account.a_workspace()
+    account.a_dhcp(workspace)
+    account.rc.delete_resource_instance(workspace["guid"])
+    account.clock.advance(90)
+    seen = account.rc.get_resource_instance(workspace["guid"]).get_result()
+    assert (seen["state"], seen["last_operation"]["state"]) == ("active", "failed")
+    account.rc.delete_resource_instance(workspace["guid"])
+    account.clock.advance(90)
+    assert account.rc.get_resource_instance(workspace["guid"]).get_result()["state"] == "removed"
