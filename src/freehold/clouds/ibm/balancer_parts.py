@@ -1,0 +1,96 @@
+"""Listeners of a load balancer, each with a pool of its own (reference ibm-cloud.md §1.5).
+
+Every change puts the load balancer into ``update_pending`` for a while, in which the next one is refused
+(NotReady): a listener with a new pool comes about in two passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from freehold.clouds.ibm.calls import Caller, Json
+from freehold.clouds.ibm.names import without_nonce
+from freehold.lifecycle.kinds import Part
+
+KIND = "listener"
+
+
+def pool_prototype(pool: Mapping[str, Any], name: str) -> Json:
+    """The pool ``{name, protocol, algorithm, delay, timeout, retries, type}`` under ``name``, as the API takes it."""
+    return {
+        "name": name,
+        "protocol": pool["protocol"],
+        "algorithm": pool["algorithm"],
+        "health_monitor": {
+            "delay": pool["delay"],
+            "timeout": pool["timeout"],
+            "max_retries": pool["retries"],
+            "type": pool["type"],
+        },
+    }
+
+
+class Listeners:
+    """Parts of kind ``listener``; the natural key is the port."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def every(self, region: str, balancer: str) -> frozenset[Part]:
+        """All listeners; the list is not paged."""
+        body = await self._caller.read(
+            "vpc",
+            "list_load_balancer_listeners",
+            lambda: self._sdk(region).list_load_balancer_listeners(balancer),
+            f"load balancer {balancer}",
+        )
+        return frozenset(Part(KIND, str(one["port"]), one, one["id"]) for one in body["listeners"])
+
+    async def add(self, region: str, balancer: str, part: Part) -> None:
+        """Add the pool, unless an earlier pass did, then the listener."""
+        wanted = part.request
+        pool = await self._pool(region, balancer, wanted["pool"])
+        port, protocol = wanted["port"], wanted["protocol"]
+        await self._caller.write(
+            "vpc",
+            "create_load_balancer_listener",
+            lambda: self._sdk(region).create_load_balancer_listener(
+                balancer, protocol, port=port, default_pool={"id": pool}
+            ),
+            f"listener {port} of load balancer {balancer}",
+            port=port,
+        )
+
+    async def remove(self, region: str, balancer: str, part: Part) -> None:
+        """Remove the listener; its pool, to which nothing leads any more, stays until the balancer goes."""
+        await self._caller.write(
+            "vpc",
+            "delete_load_balancer_listener",
+            lambda: self._sdk(region).delete_load_balancer_listener(balancer, part.id),
+            f"listener {part.natural_key} of load balancer {balancer}",
+            port=part.natural_key,
+        )
+
+    async def _pool(self, region: str, balancer: str, wanted: Mapping[str, Any]) -> str:
+        body = await self._caller.read(
+            "vpc",
+            "list_load_balancer_pools",
+            lambda: self._sdk(region).list_load_balancer_pools(balancer),
+            f"load balancer {balancer}",
+        )
+        for pool in body["pools"]:
+            if wanted["name"] in (pool["name"], without_nonce(pool["name"])):  # with the members that others put in
+                return str(pool["id"])
+        fields = pool_prototype(wanted, wanted["name"])
+        made = await self._caller.write(
+            "vpc",
+            "create_load_balancer_pool",
+            lambda: self._sdk(region).create_load_balancer_pool(balancer, **fields),
+            f"pool {wanted['name']} of load balancer {balancer}",
+            name=wanted["name"],
+        )
+        return str(made["id"])
+
+    def _sdk(self, region: str) -> Any:
+        return self._caller.session.vpc(region)

@@ -1,0 +1,74 @@
+"""Buckets of an object storage instance, over the S3 API (reference ibm-cloud.md §1.9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from freehold.clouds.ibm.calls import Caller
+
+LIST_REGION = "us-south"
+"""Any endpoint lists the buckets of an instance in every region."""
+CLASS = "smart"
+"""The storage class: the one that CAPIBM uses."""
+
+
+def join(instance: str, region: str, name: str) -> str:
+    """The engine id: its last component, ``<region>.<name>``, is what the carrier's mark names."""
+    return f"{instance}/{region}.{name}"
+
+
+def split(engine_id: str) -> tuple[str, str, str]:
+    """Instance guid, region and name. No region has a dot in its name."""
+    instance, _, rest = engine_id.partition("/")
+    region, _, name = rest.partition(".")
+    return instance, region, name
+
+
+class Buckets:
+    """The operations that we need."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def of_instance(self, instance: str) -> dict[str, str]:
+        """Name and region of every bucket of an instance, all pages."""
+        found: dict[str, str] = {}
+        marker = ""
+        while True:
+            body = await self._page(instance, marker)
+            rows: list[dict[str, Any]] = body.get("Buckets") or []
+            found |= {row["Name"]: str(row.get("LocationConstraint", "")).rpartition("-")[0] for row in rows}
+            if not body.get("IsTruncated") or not rows:
+                return found
+            marker = str(body.get("NextMarker") or rows[-1]["Name"])
+
+    async def create(self, instance: str, region: str, name: str) -> None:
+        location = {"LocationConstraint": f"{region}-{CLASS}"}
+        await self._caller.write(
+            "cos",
+            "create_bucket",
+            lambda: self._caller.session.cos(region).create_bucket(
+                Bucket=name, IBMServiceInstanceId=instance, CreateBucketConfiguration=location
+            ),
+            f"bucket {name}",
+            region=region,
+        )
+
+    async def delete(self, region: str, name: str) -> None:
+        await self._caller.write(
+            "cos",
+            "delete_bucket",
+            lambda: self._caller.session.cos(region).delete_bucket(Bucket=name),
+            f"bucket {name}",
+            region=region,
+        )
+
+    async def _page(self, instance: str, marker: str) -> dict[str, Any]:
+        page = {"Marker": marker} if marker else {}
+        body: dict[str, Any] = await self._caller.read(
+            "cos",
+            "list_buckets",
+            lambda: self._caller.session.cos(LIST_REGION).list_buckets_extended(IBMServiceInstanceId=instance, **page),
+            f"of object storage instance {instance}",
+        )
+        return body

@@ -1,0 +1,96 @@
+"""Every request to IBM Cloud becomes one call through the port, and every failure one of the lifecycle's errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from freehold.clouds.ibm import errors
+from freehold.clouds.ibm.session import IbmSession
+from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.port import Call, Effect, Port
+
+Json = dict[str, Any]
+PAGE = 100
+"""The largest page of VPC, Transit Gateway and Resource Controller (reference §1.3-1.6)."""
+
+
+class Caller:
+    """Sends SDK requests of one account through a port."""
+
+    def __init__(self, session: IbmSession, port: Port) -> None:
+        self.session = session
+        self._port = port
+
+    async def read(self, api: str, operation: str, run: Callable[[], Any], subject: str, **detail: Any) -> Any:
+        """Send a request that changes nothing; the reply's body."""
+        return await self._send(Call(api, operation, Effect.READ, run, subject, detail))
+
+    async def write(self, api: str, operation: str, run: Callable[[], Any], subject: str, **detail: Any) -> Any:
+        """Send a request that changes the cloud. Raises Unknown when the effect may have happened."""
+        return await self._send(Call(api, operation, Effect.WRITE, run, subject, detail))
+
+    async def pages(
+        self, api: str, operation: str, fetch: Callable[[str | None], Any], items: str, subject: str, **detail: Any
+    ) -> list[Json]:
+        """All pages of a list, one call each. ``fetch`` takes the page token, ``items`` names the collection."""
+        found: list[Json] = []
+        start: str | None = None
+        while True:
+            body = await self.read(api, operation, _fetching(fetch, start), subject, **detail)
+            found += body.get(items) or ()
+            start = following(body)
+            if start is None:
+                return found
+
+    async def account(self) -> str:
+        """The account of the API key."""
+        await self._token()
+        return self.session.account_id
+
+    async def _send(self, call: Call) -> Any:
+        await self._token()
+        mapped = self._mapped(call)
+        try:
+            return await self._port.send(mapped)
+        except errors.TokenRejected:
+            self.session.tokens.forget()
+        await self._token()
+        return await self._port.send(mapped)
+
+    async def _token(self) -> None:
+        if self.session.tokens.stale:
+            fetch = Call("iam", "issue_token", Effect.READ, self.session.tokens.get_token, "an access token")
+            await self._port.send(self._mapped(fetch))
+
+    def _mapped(self, call: Call) -> Call:
+        """The same call, whose ``run`` gives a plain body and raises only the lifecycle's errors."""
+        session = self.session
+
+        def run() -> Any:
+            try:
+                reply = call.run()
+                return reply.get_result() if hasattr(reply, "get_result") else reply
+            except CloudError:
+                raise
+            except Exception as error:
+                what = f"{call.operation.replace('_', ' ')} ({call.subject})"
+                raise errors.translate(
+                    error, effect=call.effect, what=what, variable=session.variable, scrub=session.scrub
+                ) from None
+
+        return Call(call.api, call.operation, call.effect, run, call.subject, call.detail)
+
+
+def _fetching(fetch: Callable[[str | None], Any], start: str | None) -> Callable[[], Any]:
+    return lambda: fetch(start)
+
+
+def following(body: Mapping[str, Any]) -> str | None:
+    """The token of the next page: in ``next.start``, or in the query of ``next.href`` or ``next_url``."""
+    link = body.get("next") or {}
+    if link.get("start"):
+        return str(link["start"])
+    found = parse_qs(urlsplit(link.get("href") or body.get("next_url") or "").query).get("start")
+    return found[0] if found else None

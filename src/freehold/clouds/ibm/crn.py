@@ -1,0 +1,35 @@
+"""Cloud resource names: what can be read from one without asking (reference ibm-cloud.md §1.0)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Crn:
+    """``crn:v1:bluemix:public:<service>:<location>:a/<account>:<instance>:<type>:<id>``."""
+
+    service: str
+    location: str
+    instance: str
+    type: str
+    id: str
+
+    @property
+    def region(self) -> str:
+        """The VPC region: zonal resources name their zone (``us-south-1``) as their location."""
+        return re.sub(r"-\d+$", "", self.location)
+
+
+def parse(text: str) -> Crn | None:
+    """The parts of ``text``, None when it is no CRN."""
+    parts = text.split(":", 9)
+    if len(parts) != 10 or parts[0].casefold() != "crn":
+        return None
+    return Crn(service=parts[4], location=parts[5], instance=parts[7], type=parts[8], id=parts[9])
+
+
+def power_region(zone: str) -> str:
+    """The PowerVS region of a zone: ``dal10`` is in ``dal``, ``eu-de-1`` in ``eu-de`` (reference §1.4)."""
+    return re.sub(r"-?\d+$", "", zone)

@@ -1,0 +1,70 @@
+"""A DHCP server and its network as one resource, and what bears their mark (reference ibm-cloud.md §1.4)."""
+
+from __future__ import annotations
+
+from freehold.clouds.ibm import crn
+from freehold.clouds.ibm.calls import Json
+from freehold.clouds.ibm.power_networks import PowerNetworks
+from freehold.lifecycle.kinds import Observed, State
+
+_STATES = {"ACTIVE": State.READY, "ERROR": State.FAILED}
+
+
+def server_seen(guid: str, body: Json, target: str, carried: bool) -> Observed:
+    network = body.get("network") or {}
+    name = network.get("name", "")
+    return Observed(
+        id=f"{guid}/dhcp/{body['id']}",
+        name=name,
+        state=_STATES.get(str(body["status"]).upper(), State.PENDING),
+        target=target,
+        carried=carried,
+        births=frozenset({name}),
+        word=body["status"],
+        attributes={"id": body["id"], "network_id": network.get("id", ""), "network": name},
+    )
+
+
+def network_seen(guid: str, body: Json, workspace: str, state: State = State.READY) -> Observed:
+    own = body.get("crn") or ""
+    return Observed(
+        id=f"{guid}/network/{body['networkID']}",
+        name=body["name"],
+        state=state,
+        target=own or workspace,
+        carried=not own,
+        births=frozenset({body["name"]}),
+        attributes={"id": "", "network_id": body["networkID"], "network": body["name"]},
+    )
+
+
+class MarkedNetworks:
+    """Finds out what bears the mark of a DHCP server: its network, or the workspace where that has no CRN."""
+
+    def __init__(self, power: PowerNetworks) -> None:
+        self._power = power
+
+    async def server(self, guid: str, workspace: str, server: Json, target: str) -> Observed:
+        """The server with what bears its mark; ``target`` is what was known of that, which saves a read."""
+        network = (server.get("network") or {}).get("id", "")
+        known = crn.parse(target)
+        if known and network and known.id == network:
+            return server_seen(guid, server, target, False)
+        if target == workspace:
+            return server_seen(guid, server, workspace, True)
+        body = await self._power.network(workspace, network) if network else None
+        if body is None:
+            return server_seen(guid, server, "", False)
+        own = body.get("crn") or ""
+        return server_seen(guid, server, own or workspace, not own)
+
+    async def left_behind(self, workspace: str, target: str) -> Json | None:
+        """The network of a server that is gone, while it is still there (openshift/installer#9458)."""
+        known = crn.parse(target)
+        if known and known.type == "network":
+            return await self._power.network(workspace, known.id)
+        managed = [body for body in await self._power.networks(workspace) if body.get("dhcpManaged")]
+        if not managed:
+            return None
+        serving = {(server.get("network") or {}).get("id") for server in await self._power.servers(workspace)}
+        return next((body for body in managed if body["networkID"] not in serving), None)

@@ -1,0 +1,83 @@
+"""Kind ``cos-bucket``: has no tags and a name for life, so its instance carries its mark, and only ours may.
+
+Engine id: ``<instance guid>/<region>.<name>``. Names are global: one that a stranger has shows at the create.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from freehold.clouds.ibm import crn
+from freehold.clouds.ibm.buckets import Buckets, join, split
+from freehold.clouds.ibm.calls import Caller
+from freehold.clouds.ibm.times import SETTLE
+from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Ref, Request, State, Tagging, Want
+
+
+def _observed(instance: str, region: str, name: str, target: str) -> Observed:
+    return Observed(
+        id=join(instance, region, name),
+        name=name,
+        state=State.READY,
+        target=target,
+        carried=True,
+        births=frozenset({name}),
+        attributes={"name": name, "region": region},
+    )
+
+
+class CosBucketDriver:
+    """A bucket is there at once, and gone at once."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._buckets = Buckets(caller)
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        instance, region, name = request["instance"], request["region"], request["name"]
+        await self._buckets.create(instance, region, name)
+        return _observed(instance, region, name, request["instance_crn"])
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        inside = {instance: await self._buckets.of_instance(instance) for instance in {split(r.id)[0] for r in refs}}
+        found: dict[str, Observed] = {}
+        for ref in refs:
+            instance, region, name = split(ref.id)
+            if inside[instance].get(name) == region:
+                found[ref.id] = _observed(instance, region, name, ref.target)
+        return found
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        found: dict[NodeKey, Sequence[Observed]] = {}
+        for want in wants:
+            instance, name = want.request["instance"], want.name
+            region = (await self._buckets.of_instance(instance)).get(name)
+            here = [] if region is None else [_observed(instance, region, name, want.request["instance_crn"])]
+            found[want.key] = here
+        return found
+
+    def identify(self, target: str, carried: str = "") -> str:
+        parsed = crn.parse(target)
+        is_storage = parsed and parsed.service == "cloud-object-storage"
+        return f"{parsed.instance}/{carried}" if parsed and is_storage and "." in carried else ""
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        """Nothing about a bucket is changed in place."""
+
+    async def delete(self, ref: Ref) -> None:
+        _, region, name = split(ref.id)
+        await self._buckets.delete(region, name)
+
+
+def kind(caller: Caller) -> Kind:
+    return Kind(
+        name="cos-bucket",
+        tagging=Tagging.NEVER,
+        dedupe=Dedupe.KEY,
+        driver=CosBucketDriver(caller),
+        requires=("cos-instance",),
+        carrier="cos-instance",
+        carrier_owned=True,
+        create_time=2.0,
+        delete_time=2.0,
+        settle=SETTLE,
+    )

@@ -1,0 +1,64 @@
+"""Kind ``cos-instance``: a Cloud Object Storage instance of the standard plan. Engine id: the guid.
+
+A deleted one stays in reclamation for days, from which a person may restore it: for us it is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from freehold.clouds.ibm import buckets
+from freehold.clouds.ibm.calls import Caller
+from freehold.clouds.ibm.resource_controller import COS, Instances, by_id, observed
+from freehold.clouds.ibm.times import SETTLE
+from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Ref, Request, State, Tagging, Want
+
+TARGET = "Global"
+
+
+class CosInstanceDriver:
+    """Names need not be unique; instances are global."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._instances = Instances(caller, COS)
+        self._buckets = buckets.Buckets(caller)
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        body = await self._instances.create(request["name"], birth.nonce, TARGET, request["resource_group"])
+        return observed(body)
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        return by_id(observed(body) for body in await self._instances.present(refs))
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        return {want.key: [observed(body) for body in await self._instances.matching(want)] for want in wants}
+
+    def identify(self, target: str, carried: str = "") -> str:
+        return self._instances.guid_of(target)
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        await self._instances.rename(ref.id, changes["name"])
+
+    async def delete(self, ref: Ref) -> None:
+        """With its keys; the buckets have been looked at before."""
+        await self._instances.delete(ref.id, recursive=True)
+
+    async def children(self, ref: Ref) -> Sequence[Observed]:
+        inside = await self._buckets.of_instance(ref.id)
+        return [Observed(buckets.join(ref.id, region, name), name, State.READY) for name, region in inside.items()]
+
+
+def kind(caller: Caller) -> Kind:
+    driver = CosInstanceDriver(caller)
+    return Kind(
+        name="cos-instance",
+        tagging=Tagging.AFTER,
+        dedupe=Dedupe.NONCE,
+        driver=driver,
+        mutable=frozenset({"name"}),
+        contains=("cos-bucket",),
+        create_time=10.0,
+        delete_time=5.0,
+        settle=SETTLE,
+        container=driver,
+    )

@@ -1,0 +1,150 @@
+"""Kind ``dhcp-server``: a DHCP server and the private network that it brings along, or a plain network that is reused.
+
+Engine id: ``<workspace guid>/dhcp/<id>`` or ``<workspace guid>/network/<id>``. The mark stands on the network;
+one that has no CRN is carried by the workspace (reference ibm-cloud.md §1.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from freehold.clouds.ibm import crn
+from freehold.clouds.ibm.calls import Caller
+from freehold.clouds.ibm.dhcp_networks import MarkedNetworks, network_seen, server_seen
+from freehold.clouds.ibm.names import DHCP, bears, born
+from freehold.clouds.ibm.power_networks import PowerNetworks
+from freehold.clouds.ibm.times import SETTLE
+from freehold.lifecycle.errors import CloudError, InUse, NotFound
+from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Ref, Request, State, Tagging, Want
+
+
+class DhcpServerDriver:
+    """IBM allows one DHCP server in a workspace; its private network outlives it for a while."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._power = PowerNetworks(caller)
+        self._marks = MarkedNetworks(self._power)
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        guid = request["workspace"]
+        workspace = await self._power.workspace(guid, zone=request["zone"])
+        optional = {"cidr": request.get("cidr"), "dnsServer": request.get("dns"), "snatEnabled": request.get("snat")}
+        wanted = {name: value for name, value in optional.items() if value is not None}
+        body = {"name": born(request["name"], birth.nonce, DHCP), **wanted}
+        made = await self._power.create_server(workspace, body)
+        try:
+            return await self._marks.server(guid, workspace, made, "")
+        except CloudError:
+            return server_seen(guid, made, "", False)  # it stands; a later look learns what bears its mark
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        found: dict[str, Observed] = {}
+        for ref in refs:
+            try:
+                seen = await self._look(ref)
+            except NotFound:  # the workspace itself is gone
+                continue
+            if seen is not None:
+                found[ref.id] = seen
+        return found
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        return {want.key: await self._find(want) for want in wants}
+
+    def identify(self, target: str, carried: str = "") -> str:
+        parsed = crn.parse(target)
+        if parsed is None or parsed.service != "power-iaas":
+            return ""
+        if carried:
+            return f"{parsed.instance}/dhcp/{carried}"
+        return f"{parsed.instance}/network/{parsed.id}" if parsed.type == "network" else ""
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        guid, form, ident = ref.id.split("/")
+        workspace = await self._power.workspace(guid, ref.target)
+        if form == "dhcp":
+            server = await self._power.server(workspace, ident)
+            if server is None:
+                raise NotFound(f"the DHCP server {ident} of workspace {guid} is gone")
+            ident = server["network"]["id"]
+        await self._power.rename_network(workspace, ident, changes["network"])
+
+    async def delete(self, ref: Ref) -> None:
+        """A network goes with the server that manages it, a plain one by itself."""
+        guid, form, ident = ref.id.split("/")
+        workspace = await self._power.workspace(guid, ref.target)
+        try:
+            if form == "dhcp":
+                await self._power.delete_server(workspace, ident)
+                return
+            for server in await self._power.servers(workspace):
+                if (server.get("network") or {}).get("id") == ident:
+                    await self._power.delete_server(workspace, server["id"])
+                    return
+            await self._power.delete_network(workspace, ident)
+        except InUse as refused:
+            names = await self._machines(workspace, ident)
+            raise InUse(refused.message, code=refused.code, request_id=refused.request_id, blocker=names) from refused
+
+    async def _machines(self, workspace: str, ident: str) -> str:
+        """The virtual machines on the network of server or network ``ident``: what holds a delete up (CAPIBM#1815)."""
+        network = ((await self._power.server(workspace, ident) or {}).get("network") or {}).get("id", ident)
+        return ", ".join(
+            sorted(
+                f"virtual machine {vm['serverName']} ({vm['pvmInstanceID']})"
+                for vm in await self._power.machines(workspace)
+                if vm["pvmInstanceID"] != ident
+                and network in {attached.get("networkID") for attached in vm.get("networks") or ()}
+            )
+        )
+
+    async def _look(self, ref: Ref) -> Observed | None:
+        guid, form, ident = ref.id.split("/")
+        workspace = await self._power.workspace(guid, ref.target)
+        if form == "network":
+            network = await self._power.network(workspace, ident)
+            return network_seen(guid, network, workspace) if network else None
+        server = await self._power.server(workspace, ident)
+        if server is not None:
+            return await self._marks.server(guid, workspace, server, ref.target)
+        left = await self._marks.left_behind(workspace, ref.target)
+        if left is None:
+            return None
+        return replace(network_seen(guid, left, workspace, State.DELETING), id=ref.id)
+
+    async def _find(self, want: Want) -> Sequence[Observed]:
+        guid = want.request["workspace"]
+        workspace = await self._power.workspace(guid, zone=want.request.get("zone", ""))
+        networks = {body["networkID"]: body for body in await self._power.networks(workspace)}
+        here: list[Observed] = []
+        for server in await self._power.servers(workspace):
+            body = networks.pop((server.get("network") or {}).get("id", ""), None)
+            own = (body or {}).get("crn") or ""
+            target = own or (workspace if body else "")
+            here.append(server_seen(guid, server, target, bool(body) and not own))
+        for body in networks.values():
+            state = State.DELETING if body.get("dhcpManaged") else State.READY
+            here.append(network_seen(guid, body, workspace, state))
+        births = [one for one in here if bears(one.name, "", want.nonces)]
+        for name in want.request.get("search") or [want.name]:
+            named = [one for one in here if one.name == name and one not in births]
+            if named:
+                return [*births, *named]
+        return births
+
+
+def kind(caller: Caller) -> Kind:
+    return Kind(
+        name="dhcp-server",
+        tagging=Tagging.AFTER,
+        dedupe=Dedupe.NONCE,
+        driver=DhcpServerDriver(caller),
+        requires=("workspace",),
+        carrier="workspace",
+        carrier_owned=True,
+        mutable=frozenset({"network"}),
+        create_time=300.0,
+        delete_time=210.0,  # its private network outlives it by half a minute (openshift/installer#9458)
+        settle=SETTLE,
+    )

@@ -1,0 +1,125 @@
+"""Kind ``load-balancer``: a VPC load balancer with its pools and listeners. Engine id: ``<region>/<id>``.
+
+A rename would put it into ``update_pending``, so it is born under its wanted name, and its nonce stands in the
+name of its first pool, the API server's. Listeners are parts: ours are added when missing, others' are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from freehold.clouds.ibm import vpc
+from freehold.clouds.ibm.balancer_parts import Listeners, pool_prototype
+from freehold.clouds.ibm.calls import Caller, Json
+from freehold.clouds.ibm.names import VPC, bears, nested
+from freehold.clouds.ibm.times import SETTLE
+from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Part, Ref, Request, Tagging, Want
+
+
+def _observed(region: str, body: Json) -> Observed:
+    attributes = {"hostname": body["hostname"], "public": body["is_public"]}
+    return vpc.observed(region, body, body["provisioning_status"], attributes, _pools(body))
+
+
+def _pools(body: Json) -> list[str]:
+    return [pool["name"] for pool in body.get("pools") or ()]
+
+
+def _ids(values: Sequence[Any]) -> list[dict[str, Any]]:
+    return [{"id": value} for value in values]
+
+
+class LoadBalancerDriver:
+    """Names are unique in a VPC, but the list is the region's: namesakes in other VPCs are told apart."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._balancers = vpc.Collection(caller, "load_balancer", "load_balancers")
+        self._subnets = vpc.Collection(caller, "subnet", "subnets")
+        self._listeners = Listeners(caller)
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        names = {pool["name"]: pool["name"] for pool in request["pools"]}
+        first = request["pools"][0]["name"]
+        names[first] = nested(first, birth.nonce, VPC)
+        fields: dict[str, Any] = {
+            "name": request["name"],
+            "resource_group": {"id": request["resource_group"]},
+            "pools": [pool_prototype(pool, names[pool["name"]]) for pool in request["pools"]],
+            "listeners": [
+                {
+                    "port": listener["port"],
+                    "protocol": listener["protocol"],
+                    "default_pool": {"name": names[listener["pool"]]},
+                }
+                for listener in request["listeners"]
+            ],
+        }
+        if request["security_groups"]:
+            fields["security_groups"] = _ids(request["security_groups"])
+        public, subnets = request["public"], _ids(request["subnets"])
+        body = await self._balancers.create(
+            request["region"], request["name"], lambda send: send(public, subnets, **fields), name=request["name"]
+        )
+        return _observed(request["region"], body)
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        seen = [_observed(region, body) for region, body in await self._balancers.present(refs)]
+        return {one.id: one for one in seen}
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        regions = sorted({want.request["region"] for want in wants})
+        bodies = {region: await self._balancers.every(region) for region in regions}
+        found: dict[NodeKey, Sequence[Observed]] = {}
+        for want in wants:
+            region = want.request["region"]
+            found[want.key] = [
+                _observed(region, body)
+                for body in bodies[region]
+                if any(bears(name, "", want.nonces) for name in _pools(body))
+                or (body["name"] == want.name and await self._same_vpc(region, body, want.request["subnets"]))
+            ]
+        return found
+
+    def identify(self, target: str, carried: str = "") -> str:
+        return vpc.identify(target, "load-balancer")
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        """Nothing but its listeners is changed in place."""
+
+    async def delete(self, ref: Ref) -> None:
+        await self._balancers.delete(ref)
+
+    async def parts(self, ref: Ref) -> frozenset[Part]:
+        return await self._listeners.every(*vpc.split(ref.id))
+
+    async def add_part(self, ref: Ref, part: Part) -> None:
+        await self._listeners.add(*vpc.split(ref.id), part)
+
+    async def remove_part(self, ref: Ref, part: Part) -> None:
+        await self._listeners.remove(*vpc.split(ref.id), part)
+
+    async def _same_vpc(self, region: str, body: Json, wanted: Sequence[str]) -> bool:
+        """Whether a namesake is in our VPC: told by its subnets, which are asked for only if they differ."""
+        have = [subnet["id"] for subnet in body["subnets"]]
+        if not set(have).isdisjoint(wanted):
+            return True
+        homes = [await self._subnets.get(region, ident) for ident in (have[0], wanted[0])]
+        ids = {home["vpc"]["id"] for home in homes if home}
+        return len(ids) == 1
+
+
+def kind(caller: Caller) -> Kind:
+    driver = LoadBalancerDriver(caller)
+    return Kind(
+        name="load-balancer",
+        tagging=Tagging.AFTER,
+        dedupe=Dedupe.NONCE,
+        driver=driver,
+        requires=("vpc-subnet", "security-group"),
+        born_with_parts=True,
+        create_time=240.0,
+        delete_time=120.0,
+        settle=SETTLE,
+        parts=driver,
+    )

@@ -1,0 +1,86 @@
+"""Kind ``security-group``: a security group of a VPC, all of whose rules are ours. Engine id: ``<region>/<id>``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from freehold.clouds.ibm import rules, vpc
+from freehold.clouds.ibm.calls import Caller, Json
+from freehold.clouds.ibm.names import VPC, born
+from freehold.clouds.ibm.times import SETTLE
+from freehold.lifecycle.errors import InUse
+from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Part, Ref, Request, Tagging, Want
+
+
+def _observed(region: str, body: Json) -> Observed:
+    """A group has no status: it is there at once, and gone at once."""
+    return vpc.observed(region, body, "available", {})
+
+
+class SecurityGroupDriver:
+    """Names are unique in a VPC."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._groups = vpc.Collection(caller, "security_group", "security_groups")
+        self._rules = rules.Rules(caller)
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        name = born(request["name"], birth.nonce, VPC)
+        home, group = {"id": request["vpc"]}, {"id": request["resource_group"]}
+        body = await self._groups.create(
+            request["region"],
+            request["name"],
+            lambda send: send(vpc=home, name=name, resource_group=group),
+            name=name,
+        )
+        return _observed(request["region"], body)
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        seen = [_observed(region, body) for region, body in await self._groups.present(refs)]
+        return {one.id: one for one in seen}
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        found = await self._groups.named(wants)
+        return {key: [_observed(region, body) for region, body in bodies] for key, bodies in found.items()}
+
+    def identify(self, target: str, carried: str = "") -> str:
+        return vpc.identify(target, "security-group")
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        await self._groups.rename(ref, changes["name"])
+
+    async def delete(self, ref: Ref) -> None:
+        """Where two groups name each other in rules, none can go first: then its rules that name groups go."""
+        try:
+            await self._groups.delete(ref)
+        except InUse:
+            for part in sorted(await self.parts(ref), key=lambda part: part.natural_key):
+                if (part.request.get("remote") or {}).get("crn"):
+                    await self.remove_part(ref, part)
+            raise
+
+    async def parts(self, ref: Ref) -> frozenset[Part]:
+        return await self._rules.every(*vpc.split(ref.id))
+
+    async def add_part(self, ref: Ref, part: Part) -> None:
+        await self._rules.add(*vpc.split(ref.id), part)
+
+    async def remove_part(self, ref: Ref, part: Part) -> None:
+        await self._rules.remove(*vpc.split(ref.id), part)
+
+
+def kind(caller: Caller) -> Kind:
+    driver = SecurityGroupDriver(caller)
+    return Kind(
+        name="security-group",
+        tagging=Tagging.AFTER,
+        dedupe=Dedupe.NONCE,
+        driver=driver,
+        requires=("vpc",),
+        mutable=frozenset({"name"}),
+        exclusive_parts=frozenset({rules.KIND}),
+        create_time=2.0,
+        delete_time=2.0,
+        settle=SETTLE,
+        parts=driver,
+    )

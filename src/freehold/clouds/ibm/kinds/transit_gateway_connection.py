@@ -1,0 +1,132 @@
+"""Kind ``transit-gateway-connection``: has no CRN and no tags, so its gateway carries its mark.
+
+Engine id: ``<gateway id>/<connection id>``. A network joins a gateway once, whatever the connection's name, so
+a connection of the wanted network counts as one of the wanted name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from freehold.clouds.ibm import crn
+from freehold.clouds.ibm.calls import Caller, Json
+from freehold.clouds.ibm.names import TRANSIT, bears, born
+from freehold.clouds.ibm.times import SETTLE, epoch
+from freehold.clouds.ibm.transit_connections import Connections
+from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Ref, Request, State, Tagging, Want
+
+_STATES = {
+    "attached": State.READY,
+    "failed": State.FAILED,
+    "detached": State.FAILED,
+    "suspending": State.FAILED,
+    "suspended": State.FAILED,
+    "detaching": State.DELETING,
+    "deleting": State.DELETING,
+}
+"""Everything else (pending, network_pending) is still to come."""
+
+
+def _observed(gateway: str, gateway_crn: str, body: Json) -> Observed:
+    # Not the name: it keeps its nonce for life, and would seem to differ from the wanted one.
+    attributes = {name: body.get(name, "") for name in ("id", "network_id", "network_type")}
+    return Observed(
+        id=f"{gateway}/{body['id']}",
+        name=body.get("name", ""),
+        state=_STATES.get(body["status"], State.PENDING),
+        target=gateway_crn,
+        carried=True,
+        births=frozenset({body.get("name", "")}),
+        created_at=epoch(body.get("created_at")),
+        word=body["status"],
+        attributes=attributes,
+    )
+
+
+class ConnectionDriver:
+    """Connections of one gateway are listed once for all of them."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+        self._sdk = caller.session.transit
+        self._connections = Connections(caller)
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        gateway, network, network_type = request["gateway"], request["network_id"], request["network_type"]
+        name = born(request["name"], birth.nonce, TRANSIT)
+        body = await self._caller.write(
+            "transit",
+            "create_transit_gateway_connection",
+            lambda: self._sdk().create_transit_gateway_connection(gateway, network_type, name=name, network_id=network),
+            f"connection {request['name']} of transit gateway {gateway}",
+            name=name,
+            network=network,
+        )
+        return _observed(gateway, request["gateway_crn"], body)
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        gateways: dict[str, list[Ref]] = {}
+        for ref in refs:
+            gateways.setdefault(ref.id.partition("/")[0], []).append(ref)
+        found: dict[str, Observed] = {}
+        for gateway, group in gateways.items():
+            listed = (
+                {body["id"]: body for body in await self._connections.of_gateway(gateway)} if len(group) > 1 else {}
+            )
+            for ref in group:
+                ident = ref.id.partition("/")[2]
+                body = listed.get(ident)
+                if body is None and not (len(group) > 1 and self._connections.listed_before(ident)):
+                    body = await self._connections.get(gateway, ident)  # lists show new connections late
+                if body is not None:
+                    found[ref.id] = _observed(gateway, ref.target, body)
+        return found
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        gateways = sorted({want.request["gateway"] for want in wants})
+        bodies = {gateway: await self._connections.of_gateway(gateway) for gateway in gateways}
+        return {
+            want.key: [
+                _observed(want.request["gateway"], want.request["gateway_crn"], body)
+                for body in bodies[want.request["gateway"]]
+                if _fits(body, want)
+            ]
+            for want in wants
+        }
+
+    def identify(self, target: str, carried: str = "") -> str:
+        parsed = crn.parse(target)
+        is_gateway = parsed and parsed.service == "transit" and parsed.type == "gateway"
+        return f"{parsed.id}/{carried}" if parsed and is_gateway and carried else ""
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        """Nothing about a connection is changed in place."""
+
+    async def delete(self, ref: Ref) -> None:
+        gateway, _, ident = ref.id.partition("/")
+        await self._caller.write(
+            "transit",
+            "delete_transit_gateway_connection",
+            lambda: self._sdk().delete_transit_gateway_connection(gateway, ident),
+            f"connection {ident} of transit gateway {gateway}",
+        )
+
+
+def _fits(body: Json, want: Want) -> bool:
+    """The same network, or born of ours. A namesake joins another network: on a shared gateway, another cluster's."""
+    same_network = str(body.get("network_id", "")).casefold() == str(want.request["network_id"]).casefold()
+    return same_network or bears(body.get("name", ""), "", want.nonces)
+
+
+def kind(caller: Caller) -> Kind:
+    return Kind(
+        name="transit-gateway-connection",
+        tagging=Tagging.NEVER,
+        dedupe=Dedupe.NONCE,
+        driver=ConnectionDriver(caller),
+        requires=("transit-gateway", "vpc", "workspace"),
+        carrier="transit-gateway",
+        create_time=120.0,
+        delete_time=60.0,
+        settle=SETTLE,
+    )

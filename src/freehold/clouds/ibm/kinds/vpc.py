@@ -1,0 +1,123 @@
+"""Kind ``vpc``: a VPC, and those rules of its default security group that are ours.
+
+Engine id: ``<region>/<id>``. Names are unique in a region. The default group, ACL and routing table come
+and go with the VPC and are no children of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from freehold.clouds.ibm import vpc
+from freehold.clouds.ibm.calls import Caller, Json
+from freehold.clouds.ibm.names import VPC, bears, born
+from freehold.clouds.ibm.rules import Rules, part_of
+from freehold.clouds.ibm.times import SETTLE
+from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Part, Ref, Request, Tagging, Want
+
+
+def _observed(region: str, body: Json) -> Observed:
+    attributes = {"region": region, "default_security_group": body["default_security_group"]["id"]}
+    return vpc.observed(region, body, body["status"], attributes)
+
+
+class VpcDriver:
+    """Also lists what is inside, and the rules of the default group (parts of kind ``rule``)."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+        self._vpcs = vpc.Collection(caller, "vpc", "vpcs")
+        self._subnets = vpc.Collection(caller, "subnet", "subnets")
+        self._groups = vpc.Collection(caller, "security_group", "security_groups")
+        self._rules = Rules(caller)
+        self._default_groups: dict[str, str] = {}
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        region, group = request["region"], {"id": request["resource_group"]}
+        name = born(request["name"], birth.nonce, VPC)
+        body = await self._vpcs.create(
+            region, request["name"], lambda send: send(name=name, resource_group=group), name=name
+        )
+        return self._seen(region, body)
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        seen = [self._seen(region, body) for region, body in await self._vpcs.present(refs)]
+        return {one.id: one for one in seen}
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        regions = sorted({want.request["region"] for want in wants})
+        bodies = {region: await self._vpcs.every(region) for region in regions}
+        found: dict[NodeKey, Sequence[Observed]] = {}
+        for want in wants:
+            region = want.request["region"]
+            named = [body for body in bodies[region] if bears(body["name"], want.name, want.nonces)]
+            found[want.key] = [self._seen(region, body) for body in named]
+        return found
+
+    def identify(self, target: str, carried: str = "") -> str:
+        return vpc.identify(target, "vpc")
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        await self._vpcs.rename(ref, changes["name"])
+
+    async def delete(self, ref: Ref) -> None:
+        await self._vpcs.delete(ref)
+
+    async def children(self, ref: Ref) -> Sequence[Observed]:
+        """Subnets, and groups other than the default one. A load balancer cannot be here without a subnet."""
+        region, ident = vpc.split(ref.id)
+        default = await self._default_group(ref)
+        subnets = [vpc.observed(region, body, body["status"], {}) for body in await self._subnets.every(region, ident)]
+        groups = [
+            vpc.observed(region, body, "available", {})
+            for body in await self._groups.every(region, ident)
+            if body["id"] != default
+        ]
+        return [*subnets, *groups]
+
+    async def parts(self, ref: Ref) -> frozenset[Part]:
+        """The rules of the default group, in one call."""
+        region, ident = vpc.split(ref.id)
+        body = await self._caller.read(
+            "vpc",
+            "get_vpc_default_security_group",
+            lambda: self._caller.session.vpc(region).get_vpc_default_security_group(ident),
+            f"vpc {ident}",
+        )
+        self._default_groups[ident] = body["id"]
+        return frozenset(part_of(rule) for rule in body["rules"])
+
+    async def add_part(self, ref: Ref, part: Part) -> None:
+        region, _ = vpc.split(ref.id)
+        await self._rules.add(region, await self._default_group(ref), part)
+
+    async def remove_part(self, ref: Ref, part: Part) -> None:
+        region, _ = vpc.split(ref.id)
+        await self._rules.remove(region, await self._default_group(ref), part)
+
+    def _seen(self, region: str, body: Json) -> Observed:
+        self._default_groups[body["id"]] = body["default_security_group"]["id"]
+        return _observed(region, body)
+
+    async def _default_group(self, ref: Ref) -> str:
+        _, ident = vpc.split(ref.id)
+        if ident not in self._default_groups:
+            await self.parts(ref)
+        return self._default_groups[ident]
+
+
+def kind(caller: Caller) -> Kind:
+    driver = VpcDriver(caller)
+    return Kind(
+        name="vpc",
+        tagging=Tagging.AFTER,
+        dedupe=Dedupe.NONCE,
+        driver=driver,
+        mutable=frozenset({"name"}),
+        contains=("vpc-subnet", "security-group"),
+        create_time=15.0,
+        delete_time=15.0,
+        settle=SETTLE,
+        parts=driver,
+        container=driver,
+    )

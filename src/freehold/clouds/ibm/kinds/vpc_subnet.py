@@ -1,0 +1,67 @@
+"""Kind ``vpc-subnet``: a subnet of a VPC, in one zone. Engine id: ``<region>/<id>``. Names are unique in a VPC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from freehold.clouds.ibm import vpc
+from freehold.clouds.ibm.calls import Caller, Json
+from freehold.clouds.ibm.names import VPC, born
+from freehold.clouds.ibm.times import SETTLE
+from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Ref, Request, Tagging, Want
+
+
+def _observed(region: str, body: Json) -> Observed:
+    attributes = {"zone": body["zone"]["name"], "vpc": body["vpc"]["id"], "cidr": body["ipv4_cidr_block"]}
+    return vpc.observed(region, body, body["status"], attributes)
+
+
+class VpcSubnetDriver:
+    """Subnets are cut from the address prefix of their zone by size."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._subnets = vpc.Collection(caller, "subnet", "subnets")
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        prototype = {
+            "name": born(request["name"], birth.nonce, VPC),
+            "vpc": {"id": request["vpc"]},
+            "zone": {"name": request["zone"]},
+            "resource_group": {"id": request["resource_group"]},
+            "total_ipv4_address_count": request["address_count"],
+        }
+        body = await self._subnets.create(
+            request["region"], request["name"], lambda send: send(prototype), name=prototype["name"]
+        )
+        return _observed(request["region"], body)
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        seen = [_observed(region, body) for region, body in await self._subnets.present(refs)]
+        return {one.id: one for one in seen}
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        found = await self._subnets.named(wants)
+        return {key: [_observed(region, body) for region, body in bodies] for key, bodies in found.items()}
+
+    def identify(self, target: str, carried: str = "") -> str:
+        return vpc.identify(target, "subnet")
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        await self._subnets.rename(ref, changes["name"])
+
+    async def delete(self, ref: Ref) -> None:
+        await self._subnets.delete(ref)
+
+
+def kind(caller: Caller) -> Kind:
+    return Kind(
+        name="vpc-subnet",
+        tagging=Tagging.AFTER,
+        dedupe=Dedupe.NONCE,
+        driver=VpcSubnetDriver(caller),
+        requires=("vpc",),
+        mutable=frozenset({"name"}),
+        create_time=10.0,
+        delete_time=10.0,
+        settle=SETTLE,
+    )

@@ -1,0 +1,78 @@
+"""Kind ``workspace``: a PowerVS workspace, which the Resource Controller calls a service instance.
+
+Engine id: the guid. Its delete takes everything inside along, so what is inside is listed first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from freehold.clouds.ibm.calls import Caller, Json
+from freehold.clouds.ibm.resource_controller import POWER, Instances, by_id, observed
+from freehold.clouds.ibm.times import SETTLE
+from freehold.clouds.ibm.workspace_contents import Contents
+from freehold.lifecycle.errors import NotReady
+from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Ref, Request, State, Tagging, Want
+
+
+def _observed(body: Json) -> Observed:
+    seen = observed(body)
+    return replace(seen, attributes={**seen.attributes, "zone": body.get("region_id", "")})
+
+
+class WorkspaceDriver:
+    """A workspace has a zone for its location, and a name that need not be unique."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._instances = Instances(caller, POWER)
+        self._contents = Contents(caller)
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        name, zone, group = request["name"], request["zone"], request["resource_group"]
+        return _observed(await self._instances.create(name, birth.nonce, zone, group))
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        return by_id(_observed(body) for body in await self._instances.present(refs))
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        found: dict[NodeKey, Sequence[Observed]] = {}
+        for want in wants:
+            zone = want.request.get("zone", "")
+            bodies = await self._instances.matching(want)
+            found[want.key] = [_observed(body) for body in bodies if body.get("region_id") == zone]
+        return found
+
+    def identify(self, target: str, carried: str = "") -> str:
+        return self._instances.guid_of(target)
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        await self._instances.rename(ref.id, changes["name"])
+
+    async def delete(self, ref: Ref) -> None:
+        await self._instances.delete(ref.id, recursive=False)
+
+    async def children(self, ref: Ref) -> Sequence[Observed]:
+        try:
+            return await self._contents.children(ref)
+        except NotReady:
+            body = await self._instances.get(ref.id)
+            if body is None or _observed(body).state is State.FAILED:
+                return ()  # it never came up, so nothing can have been put inside
+            raise
+
+
+def kind(caller: Caller) -> Kind:
+    driver = WorkspaceDriver(caller)
+    return Kind(
+        name="workspace",
+        tagging=Tagging.AFTER,
+        dedupe=Dedupe.NONCE,
+        driver=driver,
+        mutable=frozenset({"name"}),
+        contains=("dhcp-server",),
+        create_time=150.0,
+        delete_time=90.0,
+        settle=SETTLE,
+        container=driver,
+    )

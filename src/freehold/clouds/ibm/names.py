@@ -1,0 +1,62 @@
+"""Birth names: under which a resource is created before it gets its own (design §4.2).
+
+The wanted name, cut to fit, and the nonce. Which names each service allows:
+
+========================  =====  =====================================================================
+VPC, subnet, group, pool     63  lower-case letters, digits, dashes; a letter first, no dash last
+transit gateway, connection  60  letters, digits, ``-`` and ``_``; a letter first, no dash last
+resource instance           180  letters, digits, spaces and ``- . _ :`` (workspace, object storage)
+DHCP server                 100  letters, digits and dashes; its network is ``DHCPSERVER<name>_Private``
+========================  =====  =====================================================================
+
+A nonce is letters and digits, so the birth name of a legal name is legal (reference ibm-cloud.md §1.3-1.6).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection
+
+VPC = 63
+TRANSIT = 60
+INSTANCE = 180
+DHCP = 100
+_HASH = 6
+_NONCE = re.compile("f[a-z2-7]{7}")
+
+
+def born(name: str, nonce: str, limit: int) -> str:
+    """``<name>-<nonce>``, where ``name`` is cut and hashed if both do not fit into ``limit`` characters."""
+    room = limit - len(nonce) - 1
+    if len(name) > room:
+        digest = hashlib.sha256(name.encode()).hexdigest()[:_HASH]
+        name = f"{name[: room - _HASH - 1].rstrip('-._ :')}-{digest}"
+    return f"{name}-{nonce}"
+
+
+def nested(name: str, nonce: str, limit: int) -> str:
+    """``<name but its last word>-<nonce>-<last word>``: upstream's machine controller reads the port from the end
+    of a pool's name (CAPIBM, ``CreateVPCLoadBalancerPoolMember``)."""
+    head, dash, last = name.rpartition("-")
+    return f"{born(head, nonce, limit - len(last) - 1)}-{last}" if dash else born(name, nonce, limit)
+
+
+def without_nonce(text: str) -> str:
+    """The name that a text was before :func:`nested` put a nonce into it, if one did (and it was not cut)."""
+    return "-".join(word for word in text.split("-") if not _NONCE.fullmatch(word))
+
+
+def bears(text: str, name: str, nonces: Collection[str]) -> bool:
+    """Whether ``text`` is ``name``, or has one of ``nonces`` as a word of its own."""
+    return text == name or not set(text.casefold().replace("_", "-").split("-")).isdisjoint(nonces)
+
+
+def network_of(dhcp: str) -> str:
+    """The private network that a DHCP server of this name brings with it (seed 001)."""
+    return f"DHCPSERVER{dhcp}_Private"
+
+
+def dhcp_of(network: str) -> str:
+    """The DHCP name in the name of its network; the whole text when it is no such name."""
+    return network.removeprefix("DHCPSERVER").removesuffix("_Private")

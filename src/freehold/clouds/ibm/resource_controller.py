@@ -1,0 +1,152 @@
+"""Resource Controller instances: what workspaces and object storage have in common (reference ibm-cloud.md §1.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from freehold.clouds.ibm import crn
+from freehold.clouds.ibm.calls import PAGE, Caller, Json
+from freehold.clouds.ibm.names import INSTANCE, bears, born
+from freehold.clouds.ibm.times import epoch
+from freehold.lifecycle.errors import NotFound
+from freehold.lifecycle.kinds import Observed, Ref, State, Want
+
+GONE = frozenset({"removed", "pending_reclamation"})
+"""A removed instance still answers 200; one in reclamation is deleted unless somebody restores it."""
+
+_HIDDEN = ("failed", "inactive")
+"""States that a list shows only when it is asked for each (its default is active and provisioning)."""
+
+_STATES = {"active": State.READY, "failed": State.FAILED}
+
+
+@dataclass(frozen=True)
+class Offering:
+    """What is ordered from the catalog. ``word`` is what people call it."""
+
+    word: str
+    service: str
+    resource_id: str
+    plan: str
+
+
+POWER = Offering(
+    "workspace", "power-iaas", "abd259f0-9990-11e8-acc8-b9f54a8f1661", "f165dd34-3a40-423b-9d95-e90a23f724dd"
+)
+COS = Offering(
+    "object storage instance",
+    "cloud-object-storage",
+    "dff97f5c-bc5e-4455-b470-411c3edbe49c",
+    "1e4e33e4-cfa6-4f12-9016-be594a6d5f87",
+)
+
+
+def state_of(body: Json) -> State:
+    """A delete shows in the last operation before it shows in the state."""
+    last = body.get("last_operation") or {}
+    if last.get("type") == "delete" and last.get("state") == "in progress":
+        return State.DELETING
+    return _STATES.get(str(body["state"]), State.PENDING)
+
+
+def observed(body: Json) -> Observed:
+    return Observed(
+        id=body["guid"],
+        name=body["name"],
+        state=state_of(body),
+        target=body["crn"],
+        births=frozenset({body["name"]}),
+        created_at=epoch(body.get("created_at")),
+        word=str(body["state"]),
+        attributes={"id": body["guid"], "crn": body["crn"], "name": body["name"]},
+    )
+
+
+class Instances:
+    """The instances of one offering."""
+
+    def __init__(self, caller: Caller, offering: Offering) -> None:
+        self._caller = caller
+        self._offering = offering
+
+    async def create(self, name: str, nonce: str, target: str, group: str) -> Json:
+        sdk, plan = self._caller.session.resource_controller, self._offering.plan
+        unborn = born(name, nonce, INSTANCE)
+        body: Json = await self._caller.write(
+            "rc",
+            "create_resource_instance",
+            lambda: sdk().create_resource_instance(unborn, target, group, plan),
+            f"{self._offering.word} {name}",
+            name=unborn,
+            target=target,
+        )
+        return body
+
+    async def get(self, guid: str) -> Json | None:
+        """The instance in any state, None when it is gone."""
+        sdk = self._caller.session.resource_controller
+        try:
+            body: Json = await self._caller.read(
+                "rc",
+                "get_resource_instance",
+                lambda: sdk().get_resource_instance(guid),
+                f"{self._offering.word} {guid}",
+            )
+        except NotFound:
+            return None
+        return None if body["state"] in GONE else body
+
+    async def present(self, refs: Sequence[Ref]) -> list[Json]:
+        """Those of ``refs`` that are there, one read each: a list would hide some states."""
+        found = [await self.get(ref.id) for ref in refs]
+        return [body for body in found if body is not None]
+
+    async def matching(self, want: Want) -> list[Json]:
+        """Every instance in the group that bears the name or a nonce: three lists, names not being unique."""
+        group = str(want.request.get("resource_group", ""))
+        bodies = [body for state in (None, *_HIDDEN) for body in await self._list(group, state)]
+        return [body for body in bodies if bears(body["name"], want.name, want.nonces)]
+
+    async def rename(self, guid: str, name: str) -> None:
+        sdk = self._caller.session.resource_controller
+        await self._caller.write(
+            "rc",
+            "update_resource_instance",
+            lambda: sdk().update_resource_instance(guid, name=name),
+            f"{self._offering.word} {name} ({guid})",
+            name=name,
+        )
+
+    async def delete(self, guid: str, *, recursive: bool) -> None:
+        """``recursive`` takes the instance's keys along."""
+        sdk = self._caller.session.resource_controller
+        await self._caller.write(
+            "rc",
+            "delete_resource_instance",
+            lambda: sdk().delete_resource_instance(guid, recursive=recursive),
+            f"{self._offering.word} {guid}",
+            recursive=recursive,
+        )
+
+    def guid_of(self, target: str) -> str:
+        """The guid in the CRN of an instance of this offering; empty for any other text."""
+        parsed = crn.parse(target)
+        return parsed.instance if parsed and parsed.service == self._offering.service and not parsed.type else ""
+
+    async def _list(self, group: str, state: str | None) -> list[Json]:
+        sdk, resource_id = self._caller.session.resource_controller, self._offering.resource_id
+        return await self._caller.pages(
+            "rc",
+            "list_resource_instances",
+            lambda start: sdk().list_resource_instances(
+                resource_id=resource_id, resource_group_id=group or None, state=state, limit=PAGE, start=start
+            ),
+            "resources",
+            f"{self._offering.word}s in state {state or 'active or provisioning'}",
+        )
+
+
+def by_id(observations: Iterable[Observed]) -> dict[str, Observed]:
+    """Observations as ``Driver.observe`` answers them."""
+    return {one.id: one for one in observations}

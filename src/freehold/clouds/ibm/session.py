@@ -1,0 +1,269 @@
+"""How to reach one IBM Cloud account: credentials, addresses, and the vendor's SDK clients, built when first used."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import requests
+from requests.adapters import HTTPAdapter
+from requests.utils import get_environ_proxies
+
+from freehold.clouds.ibm.tokens import SessionAuthenticator, SessionTokenManager
+
+TRANSIT_VERSION = "2026-01-01"
+CONNECTIONS = 32
+"""Sockets kept open to one host; above the threads that a port may use."""
+
+
+_REGION = re.compile(r"[a-z][a-z0-9]{1,15}(-[a-z0-9]{1,15}){0,3}")
+"""``us-south``, ``dal``, ``ca-mon``: nothing that could end a host name."""
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """An API key, and the environment variable that it came from, for messages. The key is never shown."""
+
+    api_key: str = field(repr=False)
+    variable: str = "IBMCLOUD_API_KEY"
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """Base URLs of the services (reference ibm-cloud.md §1); ``{region}`` stands in regional ones."""
+
+    iam: str = "https://iam.cloud.ibm.com"
+    resource_controller: str = "https://resource-controller.cloud.ibm.com"
+    power: str = "https://{region}.power-iaas.cloud.ibm.com"
+    vpc: str = "https://{region}.iaas.cloud.ibm.com/v1"
+    transit: str = "https://transit.cloud.ibm.com/v1"
+    tagging: str = "https://tags.global-search-tagging.cloud.ibm.com"
+    search: str = "https://api.global-search-tagging.cloud.ibm.com"
+    cos: str = "https://s3.{region}.cloud-object-storage.appdomain.cloud"
+
+    @classmethod
+    def at(cls, base: str) -> Endpoints:
+        """All services below one URL, with a path prefix each: a simulated cloud."""
+        base = base.rstrip("/")
+        return cls(
+            iam=f"{base}/iam",
+            resource_controller=f"{base}/resource-controller",
+            power=f"{base}/power/{{region}}",
+            vpc=f"{base}/vpc/{{region}}/v1",
+            transit=f"{base}/transit/v1",
+            tagging=f"{base}/tagging",
+            search=f"{base}/search",
+            cos=f"{base}/cos/{{region}}",
+        )
+
+
+def _at(template: str, region: str) -> str:
+    """The base URL of one region. Raises ValueError for what is none.
+
+    Regions come from manifests and journals, and name the host that is sent our token: ``thief.example/#``
+    must not.
+    """
+    if not _REGION.fullmatch(region):
+        raise ValueError(f"{region!r} is no region or zone of IBM Cloud")
+    return template.format(region=region)
+
+
+class Mount(Protocol):
+    """Puts another transport under the SDKs: how tests reach a simulated cloud without a socket."""
+
+    def http(self, session: requests.Session) -> None: ...
+
+    def s3(self, client: Any) -> None: ...
+
+
+class _Session(requests.Session):
+    """Takes proxies and the CA bundle from the environment, as requests does, but looks once a host.
+
+    requests reads the whole environment at each request, a third of what a call costs us in CPU; and a
+    netrc entry for a host would replace our token (https://github.com/psf/requests/issues/3929).
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trust_env = False
+        self._bundle = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
+        self._proxies: dict[str, dict[str, str]] = {}
+
+    def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
+        host = urlsplit(url).netloc
+        if host not in self._proxies:
+            self._proxies[host] = get_environ_proxies(url)
+        if verify is True or verify is None:
+            verify = self._bundle or verify
+        return super().merge_environment_settings(url, {**self._proxies[host], **(proxies or {})}, stream, verify, cert)
+
+
+class IbmSession:
+    """The SDK clients of one account, one authenticator under all of them.
+
+    The SDKs' own retries stay off: they repeat POSTs (reference ibm-cloud.md §0.8). ``timeout`` is seconds
+    to connect and seconds to wait for bytes. Clients may be used from several threads.
+    """
+
+    def __init__(
+        self,
+        credentials: Credentials,
+        endpoints: Endpoints | None = None,
+        mount: Mount | None = None,
+        timeout: tuple[float, float] = (3.0, 10.0),
+    ) -> None:
+        self.variable = credentials.variable
+        self._secret = credentials.api_key
+        self._endpoints = endpoints or Endpoints()
+        self._mount = mount
+        self._timeout = timeout
+        self._clients: dict[Hashable, Any] = {}
+        self._gate = Lock()
+        self._http = _Session()
+        pool = HTTPAdapter(pool_maxsize=CONNECTIONS, max_retries=0)
+        self._http.mount("https://", pool)
+        self._http.mount("http://", pool)
+        if mount is not None:
+            mount.http(self._http)
+        manager = SessionTokenManager(credentials.api_key, self._endpoints.iam, self._http, timeout)
+        self._authenticator = SessionAuthenticator(manager)
+
+    @property
+    def http(self) -> requests.Session:
+        """What all clients but COS's send with."""
+        return self._http
+
+    @property
+    def tokens(self) -> SessionTokenManager:
+        return self._authenticator.token_manager
+
+    @property
+    def account_id(self) -> str:
+        """The account of the API key; empty before the first token."""
+        return self.tokens.account_id
+
+    def scrub(self, text: str) -> str:
+        """``text`` without the API key, should a vendor ever echo it."""
+        return text.replace(self._secret, "***") if self._secret else text
+
+    def close(self) -> None:
+        """Close the sockets."""
+        self._http.close()
+
+    def vpc(self, region: str) -> Any:
+        """``ibm_vpc.VpcV1`` of one region."""
+
+        def build() -> Any:
+            from ibm_vpc import VpcV1
+
+            return VpcV1(authenticator=self._authenticator)
+
+        return self._client(("vpc", region), build, _at(self._endpoints.vpc, region))
+
+    def transit(self) -> Any:
+        """``TransitGatewayApisV1``."""
+
+        def build() -> Any:
+            from ibm_cloud_networking_services import TransitGatewayApisV1
+
+            return TransitGatewayApisV1(version=TRANSIT_VERSION, authenticator=self._authenticator)
+
+        return self._client("transit", build, self._endpoints.transit)
+
+    def resource_controller(self) -> Any:
+        """``ResourceControllerV2``."""
+
+        def build() -> Any:
+            from ibm_platform_services import ResourceControllerV2
+
+            return ResourceControllerV2(authenticator=self._authenticator)
+
+        return self._client("rc", build, self._endpoints.resource_controller)
+
+    def resource_manager(self) -> Any:
+        """``ResourceManagerV2``."""
+
+        def build() -> Any:
+            from ibm_platform_services import ResourceManagerV2
+
+            return ResourceManagerV2(authenticator=self._authenticator)
+
+        return self._client("rm", build, self._endpoints.resource_controller)
+
+    def tagging(self) -> Any:
+        """``GlobalTaggingV1``."""
+
+        def build() -> Any:
+            from ibm_platform_services import GlobalTaggingV1
+
+            return GlobalTaggingV1(authenticator=self._authenticator)
+
+        return self._client("tagging", build, self._endpoints.tagging)
+
+    def search(self) -> Any:
+        """``GlobalSearchV2``."""
+
+        def build() -> Any:
+            from ibm_platform_services import GlobalSearchV2
+
+            return GlobalSearchV2(authenticator=self._authenticator)
+
+        return self._client("search", build, self._endpoints.search)
+
+    def power(self, region: str) -> Any:
+        """:class:`freehold.clouds.ibm.power.PowerV1` of one PowerVS region (``dal``, not ``dal10``)."""
+
+        def build() -> Any:
+            from freehold.clouds.ibm.power import PowerV1
+
+            return PowerV1(self._authenticator)
+
+        return self._client(("power", region), build, _at(self._endpoints.power, region))
+
+    def cos(self, region: str) -> Any:
+        """An S3 client of ``ibm_boto3`` for one region, authenticated by the shared token."""
+        with self._gate:
+            client = self._clients.get(("cos", region))
+            if client is None:
+                client = self._clients["cos", region] = self._build_cos(region)
+            return client
+
+    def _build_cos(self, region: str) -> Any:
+        import ibm_boto3
+        from ibm_botocore import UNSIGNED
+        from ibm_botocore.client import Config
+
+        connect, read = self._timeout
+        config = Config(
+            signature_version=UNSIGNED,
+            s3={"addressing_style": "path"},
+            connect_timeout=connect,
+            read_timeout=read,
+            retries={"total_max_attempts": 1},
+        )
+        endpoint = _at(self._endpoints.cos, region)
+        client = ibm_boto3.session.Session().client("s3", endpoint_url=endpoint, region_name=region, config=config)
+        client.meta.events.register("before-sign.s3", self._sign)
+        if self._mount is not None:
+            self._mount.s3(client)
+        return client
+
+    def _sign(self, request: Any, **_: Any) -> None:
+        request.headers["Authorization"] = f"Bearer {self.tokens.get_token()}"
+
+    def _client(self, key: Hashable, build: Callable[[], Any], url: str) -> Any:
+        with self._gate:
+            client = self._clients.get(key)
+            if client is None:
+                client = build()
+                client.set_service_url(url)
+                client.set_http_client(self._http)
+                # Per call, `timeout` would be an API parameter of search and tagging (reference §4).
+                client.set_http_config({"timeout": self._timeout})
+                self._clients[key] = client
+            return client

@@ -1,0 +1,216 @@
+"""Tags of IBM Cloud: how our marks are spelled, how they are read and changed (reference §0.1, §1.7, §1.8).
+
+User tags allow ``A-Z a-z 0-9 space _ - . :``, 1 to 128 characters, and know no case.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from freehold.clouds.ibm.calls import Caller, Json
+from freehold.lifecycle.errors import CloudError, Invalid, NotFound, NotReady, Quota, Unavailable
+from freehold.lifecycle.inventory import TagChange, TagsByTarget
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.ownership import CarriedMark, Marks, NodeMark, Owner
+
+PREFIX = "powervs.cluster.x-k8s.io."
+LONGEST = 128
+CARRIED = ("dhcp-server", "transit-gateway-connection", "cos-bucket")
+"""Kinds whose marks may stand on another resource."""
+_ILLEGAL = re.compile(r"[^A-Za-z0-9 _\-.:]")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+def _fit(text: str, room: int) -> str:
+    """``text`` in legal characters and cut to ``room``; with a hash of the whole where that changed it."""
+    legal = _ILLEGAL.sub("-", text)
+    if legal == text and len(text) <= room:
+        return text
+    return f"{legal[: room - 9]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+class IbmCodec:
+    """The lifecycle's marks as user tags: ``powervs.cluster.x-k8s.io.<what>:<value>``."""
+
+    def owner(self, owner: Owner) -> frozenset[str]:
+        room = LONGEST - len(f"{PREFIX}owner:")
+        name = _fit(f"{owner.namespace}.{owner.name}", room)
+        return frozenset({f"{PREFIX}owner:{name}", f"{PREFIX}cluster-uuid:{owner.uuid}"})
+
+    def node(self, key: NodeKey, seal: str) -> str:
+        before, after = f"{PREFIX}node:{key.kind}.", f".{seal}"
+        return before + _fit(key.logical, LONGEST - len(before) - len(after)) + after
+
+    def carried(self, owner: Owner, kind: str, id: str) -> str:  # noqa: A002 - the field's word
+        before = f"{PREFIX}{kind}:{owner.uuid}."
+        return before + _fit(id.rpartition("/")[2], LONGEST - len(before))
+
+    def read(self, tags: Collection[str]) -> Marks:
+        owners: set[str] = set()
+        uuids: set[str] = set()
+        nodes: set[NodeMark] = set()
+        carried: set[CarriedMark] = set()
+        for tag in tags:
+            what, _, value = tag.partition(":")
+            if not what.casefold().startswith(PREFIX) or not value:
+                continue
+            word = what[len(PREFIX) :].casefold()
+            if word == "owner":
+                owners.add(value)
+            elif word == "cluster-uuid":
+                uuids.add(value)
+            elif word == "node":
+                nodes |= set(_node(value))
+            elif word in CARRIED and _UUID.match(value):
+                carried.add(CarriedMark(word, value[:36], value[37:]))
+        return Marks(frozenset(owners), frozenset(uuids), frozenset(nodes), frozenset(carried))
+
+    def user(self, key: str, value: str) -> str:
+        """``key:value``, or ``key`` alone; what IBM Cloud refuses is for the caller to check (:func:`complaint`)."""
+        return f"{key}:{value}" if value else key
+
+    def fold(self, tags: Collection[str]) -> frozenset[str]:
+        return frozenset(tag.strip().casefold() for tag in tags)
+
+
+def _node(value: str) -> Iterator[NodeMark]:
+    kind, _, rest = value.partition(".")
+    logical, _, seal = rest.rpartition(".")
+    if kind and logical and seal:
+        yield NodeMark(NodeKey(kind, logical), seal)
+
+
+def complaint(tag: str) -> str:
+    """Why IBM Cloud refuses ``tag``, and what to do; empty when it does not."""
+    if not 1 <= len(tag) <= LONGEST:
+        return f"the tag {tag!r} has {len(tag)} characters, IBM Cloud allows 1 to {LONGEST}: shorten it"
+    if found := _ILLEGAL.search(tag):
+        return f"the tag {tag!r} has {found.group()!r} in it: use letters, digits, spaces and any of _ - . :"
+    return ""
+
+
+class IbmTagger:
+    """Global Tagging changes, Global Search finds. Tags are attached and detached, never replaced."""
+
+    SEARCH_PAGE = 1000
+    TAGS_PAGE = 1000
+    BATCH = 100
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
+        """One query: what bears the uuid, what carries a mark of it, and the ``also`` targets."""
+        terms = [f'tags:"{PREFIX}cluster-uuid:{uuid}"']
+        terms += [f"tags:{PREFIX}{kind}\\:{uuid}.*" for kind in CARRIED]
+        terms += [f'crn:"{target}"' for target in sorted(set(also))]
+        return await self._search(" OR ".join(terms), f"marks of {uuid}")
+
+    async def everything(self) -> TagsByTarget:
+        return await self._search(f"tags:{PREFIX}cluster-uuid\\:*", "marks of every cluster")
+
+    async def tags_of(self, target: str) -> frozenset[str]:
+        """All pages of what is attached to ``target``; this list pages by offset."""
+        found: set[str] = set()
+        offset = 0
+        while True:
+            try:
+                body = await self._tags_page(target, offset)
+            except NotFound:
+                return frozenset()
+            items: list[Json] = body.get("items") or []
+            found |= {item["name"] for item in items}
+            offset += len(items)
+            if not items or offset >= body.get("total_count", 0):
+                return frozenset(found)
+
+    async def attach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
+        return await self._change("attach_tag", changes)
+
+    async def detach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
+        return await self._change("detach_tag", changes)
+
+    async def _search(self, query: str, subject: str) -> TagsByTarget:
+        found: dict[str, frozenset[str]] = {}
+        cursor: str | None = None
+        while True:
+            body = await self._search_page(query, cursor, subject)
+            items: list[Json] = body.get("items") or []
+            found |= {item["crn"]: frozenset(item.get("tags") or ()) for item in items}
+            cursor = body.get("search_cursor")
+            if not items or not cursor or len(items) < body.get("limit", self.SEARCH_PAGE):
+                return found
+
+    async def _search_page(self, query: str, cursor: str | None, subject: str) -> Json:
+        sdk = self._caller.session.search
+        body: Json = await self._caller.read(
+            "search",
+            "search",
+            lambda: sdk().search(query=query, fields=["crn", "tags"], search_cursor=cursor, limit=self.SEARCH_PAGE),
+            subject,
+        )
+        return body
+
+    async def _tags_page(self, target: str, offset: int) -> Json:
+        sdk = self._caller.session.tagging
+        body: Json = await self._caller.read(
+            "tagging",
+            "list_tags",
+            lambda: sdk().list_tags(attached_to=target, tag_type="user", offset=offset, limit=self.TAGS_PAGE),
+            target,
+        )
+        return body
+
+    async def _change(self, operation: str, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
+        groups: dict[frozenset[str], list[str]] = {}
+        for change in changes:
+            if change.tags:
+                groups.setdefault(change.tags, []).append(change.target)
+        failed: dict[str, CloudError] = {}
+        for tags, targets in groups.items():
+            for at in range(0, len(targets), self.BATCH):
+                failed |= await self._batch(operation, tags, targets[at : at + self.BATCH])
+        return failed
+
+    async def _batch(self, operation: str, tags: Collection[str], targets: Sequence[str]) -> dict[str, CloudError]:
+        """One call; 200 does not mean that it worked for every target (terraform-provider-ibm#5635)."""
+        sdk = self._caller.session.tagging
+        names, resources = sorted(tags), [{"resource_id": target} for target in targets]
+        try:
+            body = await self._caller.write(
+                "tagging",
+                operation,
+                lambda: getattr(sdk(), operation)(tag_names=names, resources=resources, tag_type="user"),
+                ", ".join(targets),
+                tags=names,
+            )
+        except CloudError as error:
+            return dict.fromkeys(targets, error)
+        answers = {result["resource_id"]: result for result in body.get("results") or ()}
+        verb = operation.removesuffix("_tag")
+        return {
+            target: _refusal(verb, target, str(answers.get(target, {}).get("message") or "no answer for it"))
+            for target in targets
+            if answers.get(target, {"is_error": True}).get("is_error")
+        }
+
+
+_REFUSALS: tuple[tuple[str, type[CloudError], str], ...] = (
+    ("too many tags", Quota, "Detach tags that are not needed"),
+    ("not valid", Invalid, "Correct the tag in the manifest"),
+    # Also said of a resource that the index does not know yet (terraform-provider-ibm#3874).
+    ("not authorized", NotReady, "It is tried again; if it goes on, grant the API key's owner the editor role on it"),
+)
+
+
+def _refusal(verb: str, target: str, said: str) -> CloudError:
+    message = f"IBM Cloud did not {verb} the tags of {target}: {said}"
+    if "does not exist" in said.casefold() or "not found" in said.casefold():
+        missing = NotFound if verb == "detach" else NotReady  # an index that lags does not know a new resource
+        return missing(f"{message}. It is looked for again", code="is_error")
+    for words, error, advice in _REFUSALS:
+        if words in said.casefold():
+            return error(f"{message}. {advice}", code="is_error")
+    return Unavailable(f"{message}. It is tried again", code="is_error")

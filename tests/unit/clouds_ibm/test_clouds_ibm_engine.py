@@ -1,0 +1,110 @@
+"""The engine on our drivers: marks, renames and proofs on IBM's lags, from nothing to Ready and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from freehold.clouds.ibm.tags import IbmCodec
+from freehold.lifecycle.graph import Graph, Known, Node
+from freehold.lifecycle.inventory import Inventory
+from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.kinds import NodeKey, Request
+from freehold.lifecycle.memory import Memory
+from freehold.lifecycle.outcomes import Ready
+from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.work import Tools
+from freehold.lifecycle.workflow import ensure, release
+
+OWNER = Owner("0a1b2c3d-1111-4222-8333-444455556666", "IBMPowerVSCluster", "default", "demo")
+WORKSPACE, NETWORK, VPC = NodeKey("workspace", "main"), NodeKey("dhcp-server", "main"), NodeKey("vpc", "main")
+SUBNET, GATEWAY = NodeKey("vpc-subnet", "us-south-1"), NodeKey("transit-gateway", "main")
+STORAGE, BUCKET = NodeKey("cos-instance", "main"), NodeKey("cos-bucket", "main")
+LINK = NodeKey("transit-gateway-connection", "vpc")
+HOUR = 3600.0
+
+
+class _Clock:
+    """The engine's clock on the simulator's."""
+
+    def __init__(self, clock: Any) -> None:
+        self._clock = clock
+
+    def now(self) -> float:
+        return float(self._clock.now())
+
+    def monotonic(self) -> float:
+        return float(self._clock.now())
+
+
+class _Store:
+    """The annotation, in memory."""
+
+    async def save(self, journal: Journal) -> None:
+        """The pass hands the journal on."""
+
+
+def _graph(account: Any) -> Graph:
+    """One of most kinds, wired as the reconciler wires them."""
+
+    def node(key: NodeKey, request: Callable[[Known], Request], *requires: NodeKey) -> Node:
+        return Node(key, f"demo-{key.kind}"[:40], request, requires=frozenset(requires))
+
+    def named(request: dict[str, Any]) -> Callable[[Known], Request]:
+        return lambda known: request
+
+    return Graph(
+        [
+            node(WORKSPACE, named(account.workspace("demo-workspace"))),
+            Node(
+                NETWORK, "DHCPSERVERnet_Private", lambda known: account.dhcp(known[WORKSPACE]),
+                requires=frozenset({WORKSPACE}),
+            ),
+            node(VPC, named(account.vpc("demo-vpc"))),
+            node(SUBNET, lambda known: account.subnet(known[VPC], "demo-vpc-subnet"), VPC),
+            node(GATEWAY, named(account.gateway("demo-transit-gateway"))),
+            node(
+                LINK, lambda known: {**account.connection(known[GATEWAY], known[VPC]),
+                                     "name": "demo-transit-gateway-connection"}, GATEWAY, VPC,
+            ),
+            node(STORAGE, named(account.cos("demo-cos-instance"))),
+            node(BUCKET, lambda known: account.bucket(known[STORAGE], "demo-cos-bucket"), STORAGE),
+        ]
+    )  # fmt: skip
+
+
+async def test_a_cluster_s_resources_from_nothing_to_ready_and_back(account: Any) -> None:
+    """Everything is created once, marked, named as wanted, and leaves nothing behind, on lags as IBM has them."""
+    clock, graph = _Clock(account.clock), _graph(account)
+    tools = Tools(account.kinds, IbmCodec(), account.tagger, Inventory(account.tagger, clock), account.port, clock)
+    memory = Memory(first_seen=clock.monotonic(), minted=True)
+    journal, start, notes = Journal(OWNER), clock.now(), []
+    while clock.now() - start < HOUR:
+        done = await ensure(tools, graph, journal, _Store(), memory)
+        journal = done.journal
+        notes += done.notes
+        if all(isinstance(outcome, Ready) for outcome in done.outcomes.values()):
+            break
+        account.clock.advance(max(done.after, 1.0))
+    assert {key for key, outcome in done.outcomes.items() if isinstance(outcome, Ready)} == graph.nodes.keys()
+    assert [o.note for o in done.outcomes.values() if isinstance(o, Ready) and o.note] == []
+    assert clock.now() - start <= 1.15 * (150 + 300)
+    names = {record["name"] for record in _standing(account)}
+    assert {"demo-workspace", "demo-vpc", "demo-vpc-subnet", "demo-transit-gateway", "demo-cos-instance"} <= names
+    assert {"DHCPSERVERnet_Private", "demo-cos-bucket"} <= names
+
+    while not done.released and clock.now() - start < 3 * HOUR:
+        done = await release(tools, graph, journal, _Store(), memory)
+        journal = done.journal
+        account.clock.advance(max(done.after, 1.0))
+    assert done.released
+    assert {record["kind"] for record in _standing(account)} <= {"instance"}  # storage, in reclamation
+    assert [r["name"] for r in _standing(account) if r["state"] != "pending_reclamation"] == []
+
+
+def _standing(account: Any) -> list[Any]:
+    """What is in the account, but for what is removed and only remembered."""
+    kinds = ("instance", "dhcp", "network", "vpc", "subnet", "gateway", "connection", "bucket")
+    records = [record for kind in kinds for record in account.cloud.world.all(kind)]
+    gone_with_storage = {r["id"] for r in records if r.get("state") == "pending_reclamation"}
+    return [r for r in records if r.get("state") != "removed" and r.get("instance") not in gone_with_storage]

@@ -1,0 +1,206 @@
+"""What goes wrong between us and IBM Cloud, and which of the lifecycle's errors it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from freehold.lifecycle import errors
+from freehold.lifecycle.kinds import Ref, State
+from freehold_sim.faults import Effect, Fault
+from freehold_sim.ibm.settings import Assumptions, Quotas
+
+NONCE = "fabcdefg"
+
+CREATES: dict[str, str] = {
+    "workspace": "rc.create_resource_instance",
+    "vpc": "vpc.create_vpc",
+    "transit-gateway": "transit.create_transit_gateway",
+    "cos-instance": "rc.create_resource_instance",
+}
+
+
+def _request(account: Any, kind: str) -> dict[str, Any]:
+    requests: dict[str, dict[str, Any]] = {
+        "workspace": account.workspace(),
+        "vpc": account.vpc(),
+        "transit-gateway": account.gateway(),
+        "cos-instance": account.cos(),
+    }
+    return requests[kind]
+
+
+@pytest.mark.parametrize("effect", [Effect.REPLY_LOST, Effect.ERROR_AFTER], ids=["lost", "5xx-after"])
+@pytest.mark.parametrize("kind", CREATES)
+async def test_a_create_that_took_effect_unseen_is_found_by_its_nonce(account: Any, kind: str, effect: Effect) -> None:
+    """CAPIBM#1745: the POST failed and the server was there. Unknown, then one candidate, never a second."""
+    request = _request(account, kind)
+    account.cloud.faults.add(Fault(effect, CREATES[kind], status=502))
+    with pytest.raises(errors.Unknown):
+        await account.create(kind, request)
+    found = await account.find(kind, {**request, "name": "another"}, NONCE)
+    assert [NONCE in one.name for one in found] == [True]
+
+
+async def test_a_dhcp_server_behind_a_lost_reply_is_found_by_its_network(account: Any) -> None:
+    """Its own name is nowhere to be read; the name of the network that it brings along is."""
+    workspace = await account.ready("workspace", account.workspace())
+    account.cloud.faults.add(Fault(Effect.REPLY_LOST, "power.create_dhcp"))
+    with pytest.raises(errors.Unknown):
+        await account.create("dhcp-server", account.dhcp(workspace))
+    found = await account.find("dhcp-server", account.dhcp(workspace), NONCE)
+    assert [one.births for one in found] == [{f"DHCPSERVERnet-{NONCE}_Private"}]
+
+
+async def test_a_load_balancer_behind_a_lost_reply_is_found_by_its_pools(account: Any) -> None:
+    vpc = await account.ready("vpc", account.vpc())
+    subnet = await account.ready("vpc-subnet", account.subnet(vpc))
+    account.cloud.faults.add(Fault(Effect.REPLY_LOST, "vpc.create_load_balancer"))
+    request = account.balancer(subnet)
+    with pytest.raises(errors.Unknown):
+        await account.create("load-balancer", request)
+    assert len(await account.find("load-balancer", {**request, "name": "other"}, NONCE)) == 1
+
+
+async def test_a_read_that_is_not_served_is_unavailable(account: Any) -> None:
+    """Nothing can have happened: back off and ask again."""
+    vpc = await account.ready("vpc", account.vpc())
+    for effect in (Effect.ERROR_BEFORE, Effect.REPLY_LOST, Effect.RESET):
+        account.cloud.faults.add(Fault(effect, "vpc.get_vpc", status=503))
+        with pytest.raises(errors.Unavailable):
+            await account.look("vpc", vpc)
+        account.cloud.faults.clear()
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(17, 17.0), (None, None)])
+async def test_throttling_says_how_long(account: Any, seconds: int | None, expected: float | None) -> None:
+    account.cloud.faults.add(Fault(Effect.THROTTLE, "vpc.create_vpc", retry_after=seconds))
+    with pytest.raises(errors.Throttled) as caught:
+        await account.create("vpc", account.vpc())
+    assert caught.value.retry_after == expected
+    assert await account.find("vpc", account.vpc(), NONCE) == []
+
+
+async def test_an_expired_token_is_replaced_once(account: Any) -> None:
+    """401 once: a new token and the same request; 401 again: a person must look."""
+    account.cloud.faults.add(Fault(Effect.EXPIRED, "vpc.create_vpc"))
+    made = await account.create("vpc", account.vpc())
+    assert made.state is State.PENDING
+    assert account.requests().count("iam.issue_token") == 2
+    account.cloud.faults.add(Fault(Effect.EXPIRED, "vpc.get_vpc", count=None))
+    with pytest.raises(errors.Denied):
+        await account.look("vpc", made)
+    assert account.requests().count("vpc.get_vpc") == 2
+
+
+async def test_a_wrong_api_key_names_the_variable_and_not_the_key(make_account: Callable[..., Any]) -> None:
+    account = make_account(api_key="wrong-secret")
+    with pytest.raises(errors.Denied) as caught:
+        await account.create("vpc", account.vpc())
+    assert "IBMCLOUD_API_KEY" in caught.value.message
+    assert "wrong-secret" not in repr(caught.value) + repr(account.port.calls) + repr(account.session)
+
+
+async def test_a_missing_permission_is_denied(account: Any) -> None:
+    account.cloud.faults.add(Fault(Effect.DENIED, "transit.create_transit_gateway"))
+    with pytest.raises(errors.Denied, match="permission"):
+        await account.create("transit-gateway", account.gateway())
+
+
+async def test_the_gateway_quota_is_for_a_person(make_account: Callable[..., Any]) -> None:
+    """CAPIBM#1653: fail at once and say so, do not ask for ever."""
+    account = make_account(quotas=Quotas(gateways_per_region=1))
+    await account.create("transit-gateway", account.gateway())
+    with pytest.raises(errors.Quota, match="cannot add more than 1 gateways"):
+        await account.create("transit-gateway", account.gateway("second"), "fzzzzzzz")
+
+
+async def test_the_vpc_quota_is_for_a_person(make_account: Callable[..., Any]) -> None:
+    account = make_account(quotas=Quotas(vpcs_per_region=0))
+    with pytest.raises(errors.Quota, match="over quota"):
+        await account.create("vpc", account.vpc())
+
+
+async def test_a_taken_name_is_told_from_other_bad_input(account: Any) -> None:
+    vpc = await account.ready("vpc", account.vpc())
+    await account.ready("vpc", account.vpc("taken"), "fzzzzzzz")
+    ref = Ref(vpc.id, vpc.target)
+    with pytest.raises(errors.NameTaken):
+        await account.kinds["vpc"].driver.update(ref, {"name": "taken-fzzzzzzz"})
+    with pytest.raises(errors.Invalid):
+        await account.kinds["vpc"].driver.update(ref, {"name": "Not.Legal"})
+
+
+async def test_deletes_that_must_wait_name_what_is_in_the_way(account: Any) -> None:
+    vpc = await account.ready("vpc", account.vpc())
+    subnet = await account.ready("vpc-subnet", account.subnet(vpc))
+    with pytest.raises(errors.InUse) as caught:
+        await account.kinds["vpc"].driver.delete(Ref(vpc.id, vpc.target))
+    assert subnet.attributes["id"] in caught.value.blocker
+    balancer = await account.create("load-balancer", account.balancer(subnet))
+    with pytest.raises(errors.InUse):
+        await account.kinds["vpc-subnet"].driver.delete(Ref(subnet.id, subnet.target))
+    with pytest.raises(errors.NotReady):
+        await account.kinds["load-balancer"].driver.delete(Ref(balancer.id, balancer.target))
+
+
+async def test_a_dhcp_server_with_machines_on_its_network_is_in_use(account: Any) -> None:
+    """CAPIBM#1815: PowerVS says 400, and means that something must go first."""
+    workspace = await account.ready("workspace", account.workspace())
+    server = await account.ready("dhcp-server", account.dhcp(workspace))
+    account.machine(server)
+    with pytest.raises(errors.InUse, match="still attached to pvm-instances"):
+        await account.kinds["dhcp-server"].driver.delete(Ref(server.id, server.target))
+
+
+@pytest.mark.parametrize("status", [400, 409])
+async def test_a_gateway_with_connections_is_in_use(make_account: Callable[..., Any], status: int) -> None:
+    account = make_account(assumptions=Assumptions(gateway_with_connections_status=status))
+    vpc = await account.ready("vpc", account.vpc())
+    gateway = await account.ready("transit-gateway", account.gateway())
+    await account.ready("transit-gateway-connection", account.connection(gateway, vpc))
+    with pytest.raises(errors.InUse):
+        await account.kinds["transit-gateway"].driver.delete(Ref(gateway.id, gateway.target))
+
+
+async def test_deleting_what_is_gone_says_so(account: Any) -> None:
+    """Success, for a delete."""
+    vpc = await account.ready("vpc", account.vpc())
+    ref = Ref(vpc.id, vpc.target)
+    await account.kinds["vpc"].driver.delete(ref)
+    with pytest.raises(errors.NotReady):
+        await account.kinds["vpc"].driver.delete(ref)
+    account.clock.advance(15)
+    with pytest.raises(errors.NotFound):
+        await account.kinds["vpc"].driver.delete(ref)
+
+
+@pytest.mark.parametrize("status", [400, 422])
+async def test_object_storage_in_reclamation_counts_as_gone(make_account: Callable[..., Any], status: int) -> None:
+    """It could be restored for days; a second delete is refused with either status (reference §1.3)."""
+    account = make_account(assumptions=Assumptions(reclaimed_delete_status=status))
+    storage = await account.ready("cos-instance", account.cos())
+    ref = Ref(storage.id, storage.target)
+    await account.kinds["cos-instance"].driver.delete(ref)
+    assert await account.look("cos-instance", storage) is None
+    with pytest.raises(errors.NotFound):
+        await account.kinds["cos-instance"].driver.delete(ref)
+
+
+async def test_a_failed_workspace_is_still_found(account: Any) -> None:
+    """The default list hides it, and CAPIBM creates a second one (reference §2.4)."""
+    account.cloud.faults.add(Fault(Effect.FAILED, "rc.create_resource_instance"))
+    await account.create("workspace", account.workspace())
+    account.clock.advance(150)
+    assert [one.state for one in await account.find("workspace", account.workspace(), NONCE)] == [State.FAILED]
+
+
+async def test_a_bucket_of_somebody_else_s_is_a_taken_name(account: Any) -> None:
+    storage = await account.ready("cos-instance", account.cos())
+    other = await account.ready("cos-instance", account.cos("other"), "fzzzzzzz")
+    await account.create("cos-bucket", account.bucket(other))
+    assert await account.find("cos-bucket", account.bucket(storage)) == []
+    with pytest.raises(errors.NameTaken):
+        await account.create("cos-bucket", account.bucket(storage))

@@ -1,0 +1,103 @@
+"""A region or zone from a manifest or a journal names a host: no text of a user may send our token elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+from requests.adapters import BaseAdapter
+
+from freehold.clouds.ibm.registry import ibm_kinds
+from freehold.clouds.ibm.session import Credentials, IbmSession
+from freehold.lifecycle.errors import Invalid
+from freehold.lifecycle.kinds import NodeKey, Ref, Want
+from freehold.lifecycle.port import InlinePort, step
+
+EVIL = "thief.example/#"
+
+
+class Tap(BaseAdapter):
+    """Notes which hosts are sent anything, and answers nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hosts: set[str] = set()
+
+    def send(self, request: Any, *_: Any, **__: Any) -> Any:
+        self.hosts.add(urlsplit(request.url).netloc)
+        raise requests.ConnectionError("nobody answers")
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Mounted:
+    """Puts the tap under the SDKs."""
+
+    def __init__(self, tap: Tap) -> None:
+        self._tap = tap
+
+    def http(self, session: Any) -> None:
+        session.mount("https://", self._tap)
+        session.mount("http://", self._tap)
+
+    def s3(self, client: Any) -> None:
+        """COS has sockets of its own; no client may even be built."""
+
+
+@pytest.fixture
+def tap() -> Tap:
+    return Tap()
+
+
+@pytest.fixture
+def session(tap: Tap) -> IbmSession:
+    return IbmSession(Credentials("a-key"), mount=Mounted(tap))
+
+
+@pytest.mark.parametrize("service", ["vpc", "power", "cos"])
+@pytest.mark.parametrize("region", [EVIL, "thief.example", "a@thief.example:443/", "us-south\n", "US", ""])
+def test_no_client_is_built_for_what_is_no_region(session: IbmSession, service: str, region: str) -> None:
+    """``https://{region}.iaas.cloud.ibm.com`` with ``thief.example/#`` is a URL of thief.example."""
+    with pytest.raises(ValueError, match="region"):
+        getattr(session, service)(region)
+
+
+def _signed_in(session: IbmSession) -> None:
+    """As after the first token: the next request carries it."""
+    session.tokens.access_token = "a-token"
+    session.tokens._replace_at = float("inf")
+    session.tokens._claims = {"account": {"bss": "0" * 32}}
+
+
+def test_an_id_in_a_forged_journal_sends_no_token_to_its_host(session: IbmSession, tap: Tap) -> None:
+    """Whoever may edit the object's annotations writes an id there; the engine asks the driver about it."""
+    _signed_in(session)
+    driver = ibm_kinds(session, InlinePort())["vpc"].driver
+
+    with pytest.raises(Invalid, match="region"):
+        step(driver.observe([Ref(f"{EVIL}/r006-1")]))
+
+    assert tap.hosts == set()
+
+
+def test_the_zone_of_a_manifest_sends_no_token_to_its_host(session: IbmSession, tap: Tap) -> None:
+    """Without the create-infra annotation the zone is not checked against the cloud before it is used."""
+    _signed_in(session)
+    driver = ibm_kinds(session, InlinePort())["dhcp-server"].driver
+    key = NodeKey("dhcp-server", "network")
+    request = {"workspace": "d0d0d0d0-0000-4000-8000-000000000000", "zone": EVIL, "name": "n", "network": "n"}
+
+    with pytest.raises(Invalid, match="region"):
+        step(driver.find([Want(key, "n", request)]))
+
+    assert tap.hosts == set()
+
+
+def test_ordinary_regions_pass(session: IbmSession, tap: Tap) -> None:
+    """The check refuses nothing that IBM Cloud has: us-south, br-sao, dal, eu-de, ca-mon2."""
+    for region in ("us-south", "eu-de", "jp-tok", "ca-mon2"):
+        assert session.vpc(region).service_url == f"https://{region}.iaas.cloud.ibm.com/v1"
+    assert session.power("dal").service_url == "https://dal.power-iaas.cloud.ibm.com"

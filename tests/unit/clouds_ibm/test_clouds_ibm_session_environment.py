@@ -1,0 +1,79 @@
+"""What the SDKs' HTTP session takes from the environment: it reads it once a host, and must still obey it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+import requests
+
+from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
+
+TARGET = "http://cloud.invalid"
+"""Never resolves (RFC 2606): an answer can only come through a proxy."""
+
+
+class _Proxy(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        body = b'{"access_token": "t", "expires_in": 3600}'
+        self.send_response(203 if self.path.startswith(TARGET) else 500)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("X-Authorization", self.headers.get("Authorization", ""))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+        """Tests print nothing."""
+
+
+@pytest.fixture
+def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    with HTTPServer(("127.0.0.1", 0), _Proxy) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        monkeypatch.setenv("HTTP_PROXY", url)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        monkeypatch.delenv("no_proxy", raising=False)
+        yield url
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def http() -> Iterator[requests.Session]:
+    session = IbmSession(Credentials("key"), Endpoints.at(TARGET))
+    yield session.http
+    session.close()
+
+
+def test_a_proxy_of_the_environment_is_used(proxy: str, http: requests.Session) -> None:
+    assert [http.post(f"{TARGET}/{n}").status_code for n in range(2)] == [203, 203]
+
+
+def test_a_host_that_the_environment_excepts_goes_direct(
+    proxy: str, http: requests.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "cloud.invalid")
+    with pytest.raises(requests.ConnectionError):
+        http.post(TARGET)
+
+
+def test_a_netrc_entry_does_not_replace_the_token(
+    proxy: str, http: requests.Session, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    netrc = tmp_path_factory.mktemp("home") / "netrc"
+    netrc.write_text("machine cloud.invalid login a password b\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    answer = http.post(TARGET, headers={"Authorization": "Bearer ours"})
+    assert answer.headers["X-Authorization"] == "Bearer ours"
+
+
+def test_a_bundle_of_certificates_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "company.pem")
+    session = IbmSession(Credentials("key"), Endpoints.at(TARGET))
+    settings = session.http.merge_environment_settings("https://cloud.invalid", {}, None, True, None)
+    session.close()
+    assert settings["verify"] == "company.pem"
