@@ -1,0 +1,142 @@
+"""The operator as a whole: put together once, run until stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import AsyncExitStack, ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from freehold.api import names
+from freehold.kube import errors as kube
+from freehold.kube.client import KubeClient
+from freehold.kube.config import Connection
+from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Key
+from freehold.lifecycle.clock import SystemClock
+from freehold.lifecycle.work import Pace
+from freehold.operator.audit import Audit, FileAudit, NoAudit
+from freehold.operator.controller import Controller, Done, Health, Result, Watched
+from freehold.operator.events import EventRecorder
+from freehold.operator.ibm import IbmAccount
+from freehold.operator.limits import Limits
+from freehold.operator.objects import Document
+from freehold.operator.powervs import POWERVS_CLUSTERS, PowerVSReconciler
+from freehold.operator.surroundings import CLUSTERS, Neighbours, concerned
+from freehold.operator.timing import RunningTime
+from freehold.reconcilers.gate import Mode
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parsed once at the edge. ``ibm_url`` is the simulated cloud's base URL, None for the real one."""
+
+    kube: Connection
+    api_key: str = field(repr=False)
+    ibm_url: str | None = None
+    cluster_api: str = "auto"
+    namespace: str | None = None
+    workers: int = 8
+    clock: SystemClock = field(default_factory=SystemClock)
+    audit: Path | None = None
+    pace: Pace = field(default_factory=Pace)
+    limits: Limits = field(default_factory=Limits)
+
+
+class PeerInstalled(Exception):
+    """A provider that serves the same kinds is installed: two controllers must not share an object (0.6)."""
+
+
+class Operator:
+    """Serves IBMPowerVSCluster objects of one API server."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._stop = asyncio.Event()
+        self._controller: Controller | None = None
+
+    def stop(self) -> None:
+        """Finish the passes in hand, then return from ``run``."""
+        self._stop.set()
+
+    def health(self) -> Health | None:
+        """None until it has started."""
+        return self._controller.health() if self._controller else None
+
+    async def run(self) -> None:
+        """Until ``stop``. Raises PeerInstalled, and KubeError when the API server cannot be used at all."""
+        settings = self._settings
+        async with AsyncExitStack() as stack:
+            client = await stack.enter_async_context(KubeClient(settings.kube))
+            await refuse_peer(client)
+            files = stack.enter_context(ExitStack())
+            audit: Audit = NoAudit()
+            if settings.audit is not None:
+                audit = files.enter_context(FileAudit(settings.audit, settings.clock))
+            account = stack.enter_context(
+                IbmAccount(
+                    settings.api_key, settings.ibm_url, settings.clock, audit, settings.pace, limits=settings.limits
+                )
+            )
+            recorder = EventRecorder(client, "freehold", settings.clock.now)
+            posting = asyncio.create_task(recorder.run())
+            stack.callback(posting.cancel)
+            reconciler = PowerVSReconciler(account, settings.clock, recorder)
+            self._controller = controller = self._build(client, reconciler)
+            running = asyncio.create_task(controller.run())
+            stopping = asyncio.create_task(self._stop.wait())
+            try:
+                await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                stopping.cancel()
+                controller.stop()
+                await running
+
+    def _build(self, client: KubeClient, reconciler: PowerVSReconciler) -> Controller:
+        settings = self._settings
+        mode = Mode(settings.cluster_api)
+        neighbours = Neighbours(client, mode)
+
+        async def reconcile(key: Key) -> Result:
+            raw = controller.get(key)
+            if raw is None:
+                return Done()
+            newest = await client.get(POWERVS_CLUSTERS, key) if key in written else raw
+            document = Document(client, POWERVS_CLUSTERS, newest)
+            result = await reconciler.reconcile(document, await neighbours.around(newest))
+            if document.version == raw["metadata"]["resourceVersion"]:
+                written.discard(key)
+            else:
+                written.add(key)
+            return result
+
+        written: set[Key] = set()
+        watches = []
+        if mode is not Mode.OFF:  # also where it is not installed (yet): the watch looks again from time to time
+            watches.append(Watched(CLUSTERS, concerned, namespace=settings.namespace or ""))
+        controller = Controller(
+            client,
+            POWERVS_CLUSTERS,
+            reconcile,
+            time=RunningTime(settings.clock),
+            namespace=settings.namespace or "",
+            workers=settings.workers,
+            watches=watches,
+        )
+        return controller
+
+
+async def refuse_peer(client: KubeClient) -> None:
+    """Refuse to start beside a provider of the same kinds."""
+    crd = f"{names.POWERVS_CLUSTER_PLURAL}.{names.INFRASTRUCTURE_GROUP}"
+    try:
+        found = await client.get(CUSTOM_RESOURCE_DEFINITIONS, Key("", crd))
+    except kube.NotFound as error:
+        raise kube.ConfigError(f"the API server does not serve {crd}: apply deploy/crds first") from error
+    label = (found["metadata"].get("labels") or {}).get(names.PROVIDER_LABEL)
+    if label == "infrastructure-ibmcloud":
+        raise PeerInstalled(
+            f"CRD {crd} belongs to provider {label}: two controllers must not serve one object. Uninstall it first"
+        )

@@ -1,0 +1,78 @@
+"""The audit log: append-only JSON lines, one before and one after every mutating call.
+
+A line holds the object, the call, the resource, what was asked, the vendor's request id and the outcome.
+Requests that drivers put into ``Call.detail`` never hold secrets (lifecycle/port.py).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.errors import CloudError, Unknown
+from freehold.lifecycle.port import Call
+
+
+class Audit(Protocol):
+    """Where the lines go."""
+
+    def sent(self, subject: str, call: Call) -> None: ...
+
+    def done(self, subject: str, call: Call, error: BaseException | None) -> None: ...
+
+
+class FileAudit:
+    """Lines in a file of mode 0600; each is written whole by one ``write`` in append mode."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._clock = clock
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def __enter__(self) -> FileAudit:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+    def sent(self, subject: str, call: Call) -> None:
+        self._write(subject, call, {"outcome": "sent", "request": dict(call.detail)})
+
+    def done(self, subject: str, call: Call, error: BaseException | None) -> None:
+        self._write(subject, call, _outcome(error))
+
+    def _write(self, subject: str, call: Call, more: Mapping[str, Any]) -> None:
+        line = {
+            "time": round(self._clock.now(), 3),
+            "object": subject,
+            "call": f"{call.api}.{call.operation}",
+            "resource": call.subject,
+            **more,
+        }
+        os.write(self._fd, (json.dumps(line, sort_keys=True, default=str) + "\n").encode())
+
+
+class NoAudit:
+    """For plans and tools that change nothing."""
+
+    def sent(self, subject: str, call: Call) -> None:
+        """Nothing is kept."""
+
+    def done(self, subject: str, call: Call, error: BaseException | None) -> None:
+        """Nothing is kept."""
+
+
+def _outcome(error: BaseException | None) -> dict[str, str]:
+    if error is None:
+        return {"outcome": "done"}
+    if isinstance(error, CloudError):
+        word = "unknown" if isinstance(error, Unknown) else "refused"
+        return {"outcome": word, "error": error.message, "code": error.code, "request_id": error.request_id}
+    return {"outcome": "unknown", "error": type(error).__name__}

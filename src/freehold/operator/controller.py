@@ -1,0 +1,297 @@
+"""A controller: watch, cache, queue, workers. Level-triggered: a reconcile is given a key and looks for itself.
+
+Promises: one reconcile at a time for an object; a failing one backs off alone; a lost event is
+repaired by the next resync; a task that dies is started again and reported. No promise that the
+cache shows our own last write: where that matters, write with a resourceVersion or read from the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time as wall
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from freehold.kube.client import KubeClient
+from freehold.kube.errors import Conflict, KubeError
+from freehold.kube.resources import Json, Key, Resource, key_of
+from freehold.kube.watch import RESYNC_SECONDS, Change, Origin, Reflector, State
+from freehold.lifecycle.errors import CloudError
+from freehold.operator import wakes
+from freehold.operator.timing import DomainTime
+from freehold.operator.workqueue import Backoff, Priority, WorkQueue
+
+_LOG = logging.getLogger(__name__)
+
+RESTART_SECONDS = 1.0
+LONGEST_RESTART_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Done:
+    """Nothing to do until something changes (or the next resync)."""
+
+
+@dataclass(frozen=True)
+class RequeueAfter:
+    """Look again after ``seconds`` of domain time, sooner if something changes."""
+
+    seconds: float
+
+
+Result = Done | RequeueAfter
+Reconcile = Callable[[Key], Awaitable[Result]]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Another resource whose changes concern our objects. ``concerns`` names the ones that an object of it touches."""
+
+    resource: Resource
+    concerns: Callable[[Json], Iterable[Key]]
+    wakes: wakes.Wakes = wakes.on_any_change
+    namespace: str = ""
+
+
+@dataclass(frozen=True)
+class Health:
+    """What a probe, or a person, wants to know. Ages are in seconds of wall time.
+
+    ``followed`` tells for each resource what its watch knows; ``silent`` how long the quietest watch
+    has not heard from the server; ``busy`` how long the longest reconcile in hand has been running.
+    """
+
+    ready: bool
+    followed: dict[str, State]
+    silent: float
+    busy: float
+    last_progress: float
+    queued: int
+    scheduled: int
+    restarts: int
+
+
+class Controller:
+    """Runs ``reconcile`` for the objects of ``resource``.
+
+    ``time`` is domain time (requeues, backoff). ``resync`` and ``grace`` are wall seconds: how long a
+    lost event can last, and how long a reconcile in hand may go on after ``stop``.
+    """
+
+    def __init__(
+        self,
+        client: KubeClient,
+        resource: Resource,
+        reconcile: Reconcile,
+        *,
+        time: DomainTime,
+        namespace: str = "",
+        workers: int = 8,
+        watches: Sequence[Watched] = (),
+        wake: wakes.Wakes = wakes.on_spec_or_metadata,
+        backoff: Backoff | None = None,
+        resync: float = RESYNC_SECONDS,
+        grace: float = 20.0,
+        label_selector: str = "",
+    ) -> None:
+        self.resource = resource
+        self.queue: WorkQueue[Key] = WorkQueue(time, backoff)
+        self._reconcile = reconcile
+        self._workers = workers
+        self._wake = wake
+        self._grace = grace
+        self._primary = Reflector(client, resource, namespace, label_selector=label_selector, resync=resync)
+        self._secondary = [
+            (watched, Reflector(client, watched.resource, watched.namespace, resync=resync)) for watched in watches
+        ]
+        self._settled = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._begun: dict[Key, float] = {}
+        self._said: dict[Key, str] = {}
+        self._last_progress = wall.monotonic()
+        self._restarts = 0
+
+    # --- reading -------------------------------------------------------------------------------
+
+    def get(self, key: Key) -> Json | None:
+        """The latest known object; None when there is none. Must not be modified."""
+        return self._primary.objects.get(key)
+
+    def follower(self, resource: Resource) -> Reflector:
+        """The cache, and what is known of it, of a watched resource. Raises KeyError for one that is not watched."""
+        for reflector in self._reflectors():
+            if reflector.resource == resource:
+                return reflector
+        raise KeyError(f"{self.resource}'s controller does not watch {resource}")
+
+    def health(self) -> Health:
+        """The state of things now."""
+        now = wall.monotonic()
+        return Health(
+            ready=self._primary.state is State.SYNCED and self._settled.is_set(),
+            followed={str(each.resource): each.state for each in self._reflectors()},
+            silent=max(now - each.last_contact for each in self._reflectors()),
+            busy=max((now - begun for begun in self._begun.values()), default=0.0),
+            last_progress=now - self._last_progress,
+            queued=len(self.queue),
+            scheduled=self.queue.scheduled,
+            restarts=self._restarts,
+        )
+
+    async def synced(self) -> None:
+        """Wait until the first lists are in and the workers run."""
+        await self._settled.wait()
+
+    # --- running -------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Take nothing new; ``run`` returns when what is in hand is finished, or its grace is over."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Work until ``stop`` or cancellation. The server's failures never end it."""
+        followers = [self._start("watch", self._follow_primary)]
+        for watched, reflector in self._secondary:
+            followers.append(self._start(f"watch of {watched.resource}", self._following(watched, reflector)))
+        workers: list[asyncio.Task[None]] = []
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        settled = asyncio.ensure_future(self._settled.wait())
+        try:
+            await asyncio.wait((settled, stopping), return_when=asyncio.FIRST_COMPLETED)
+            workers = [self._start("worker", self._work) for _ in range(self._workers)]
+            await stopping
+            self.queue.close()
+            await self._finish_in_hand()
+        finally:
+            self.queue.close()
+            tasks = (stopping, settled, *followers, *workers)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _finish_in_hand(self) -> None:
+        try:
+            async with asyncio.timeout(self._grace):
+                await self.queue.drained()
+        except TimeoutError:
+            left = ", ".join(sorted(str(key) for key in self.queue.active))
+            _LOG.warning("%s: stopping while still in hand: %s (the next start goes on)", self.resource, left)
+
+    def _start(self, what: str, run: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+        return asyncio.create_task(self._supervised(what, run), name=f"{self.resource} {what}")
+
+    async def _supervised(self, what: str, run: Callable[[], Awaitable[None]]) -> None:
+        """Start ``run`` again whenever it ends by a defect: the operator must not become a zombie."""
+        delay = RESTART_SECONDS
+        while not self._stopping.is_set():
+            try:
+                await run()
+                return
+            except Exception:
+                self._restarts += 1
+                _LOG.exception("%s: the %s died and is started again in %.0f s", self.resource, what, delay)
+                await asyncio.sleep(delay)
+                delay = min(delay * 2.0, LONGEST_RESTART_SECONDS)
+
+    # --- watching ------------------------------------------------------------------------------
+
+    async def _follow_primary(self) -> None:
+        async with aclosing(self._primary.changes()) as changes:
+            async for change in changes:
+                self._progressed()
+                if isinstance(change, Change):
+                    self._enqueue(change, self._wake, lambda obj: (key_of(obj),))
+                else:
+                    self._look_whether_settled()
+
+    def _following(self, watched: Watched, reflector: Reflector) -> Callable[[], Awaitable[None]]:
+        async def follow() -> None:
+            reflector.on_state = self._look_whether_settled
+            async with aclosing(reflector.changes()) as changes:
+                async for change in changes:
+                    self._progressed()
+                    if isinstance(change, Change):
+                        self._enqueue(change, watched.wakes, watched.concerns)
+
+        return follow
+
+    def _enqueue(self, change: Change, wake: wakes.Wakes, concerns: Callable[[Json], Iterable[Key]]) -> None:
+        if change.origin is Origin.WATCH and change.old and change.new and not wake(change.old, change.new):
+            return
+        priority = Priority.BACKLOG if change.origin is Origin.LIST else Priority.LIVE
+        for obj in (change.old, change.new):
+            if obj is not None:
+                for key in self._concerned(obj, concerns):
+                    self.queue.add(key, priority)
+
+    def _concerned(self, obj: Json, concerns: Callable[[Json], Iterable[Key]]) -> tuple[Key, ...]:
+        """One object that the mapping cannot digest must not keep the watch from all the others."""
+        try:
+            return tuple(concerns(obj))
+        except Exception:
+            _LOG.exception("%s: %s %s cannot be mapped to our objects", self.resource, obj.get("kind"), key_of(obj))
+            return ()
+
+    def _look_whether_settled(self) -> None:
+        """Workers begin when our own objects are listed and every other watch knows where it stands.
+
+        A watch that fails counts as knowing: its state tells the reconcile "unknown", never "absent"
+        (reference/capi-contract.md 5.4), and one that is refused must not hold up everything else.
+        """
+        if self._primary.state is State.SYNCED and all(each.state is not State.STARTING for _, each in self._secondary):
+            self._settled.set()
+
+    def _reflectors(self) -> list[Reflector]:
+        return [self._primary, *(reflector for _, reflector in self._secondary)]
+
+    # --- working -------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        while (key := await self.queue.get()) is not None:
+            self._begun[key] = wall.monotonic()
+            try:
+                result = await self._reconcile(key)
+            except Exception as problem:
+                self._failed(key, problem)
+            else:
+                self._succeeded(key, result)
+            finally:
+                del self._begun[key]
+                self.queue.done(key)
+            self._progressed()
+
+    def _succeeded(self, key: Key, result: Result) -> None:
+        self.queue.forget(key)
+        self._said.pop(key, None)
+        if isinstance(result, RequeueAfter):
+            self.queue.add_after(key, result.seconds)
+
+    def _failed(self, key: Key, problem: Exception) -> None:
+        """Back off; say each distinct problem once, a defect of ours with its traceback."""
+        if key not in self._primary.objects and isinstance(problem, KubeError):
+            self.queue.forget(key)  # it went while we were at it; its deletion has queued it again
+            self._said.pop(key, None)
+            return
+        delay = self.queue.retry(key, _asked(problem))
+        if isinstance(problem, Conflict):
+            _LOG.debug("%s %s changed meanwhile; again in %.1f s", self.resource, key, delay)
+            return
+        text = f"{type(problem).__name__}: {problem}"
+        if self._said.get(key) == text:
+            return
+        self._said[key] = text
+        if isinstance(problem, KubeError | CloudError):
+            _LOG.warning("%s %s: %s; again in %.1f s", self.resource, key, problem, delay)
+        else:
+            _LOG.error("%s %s: unexpected failure; again in %.1f s", self.resource, key, delay, exc_info=problem)
+
+    def _progressed(self) -> None:
+        self._last_progress = wall.monotonic()
+
+
+def _asked(problem: Exception) -> float:
+    """How long a server asked us to wait, in seconds."""
+    asked = getattr(problem, "retry_after", None)
+    return float(asked) if isinstance(asked, int | float) else 0.0

@@ -1,0 +1,147 @@
+"""One IBM Cloud account as the operator uses it: session, limits, shared inventory, and an object's tools."""
+
+from __future__ import annotations
+
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Self
+
+from freehold.clouds.ibm.calls import Caller
+from freehold.clouds.ibm.facts import IbmFacts, NoSuchValue
+from freehold.clouds.ibm.registry import ibm_kinds
+from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession, Mount
+from freehold.clouds.ibm.tags import IbmCodec, IbmTagger
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.inventory import Inventory
+from freehold.lifecycle.kinds import Observed, Ref, Registry
+from freehold.lifecycle.outcomes import of_error
+from freehold.lifecycle.port import PlanPort, Port
+from freehold.lifecycle.work import Pace, Tools
+from freehold.operator.audit import Audit, NoAudit
+from freehold.operator.limits import Limits
+from freehold.operator.ports import ObjectPort, ThreadPort
+from freehold.reconcilers.powervs_existing import ById, Lookup
+from freehold.reconcilers.powervs_facts import Answer, NoAnswer, NoSuch, PowerZone
+
+THREADS = 16
+"""SDK calls in flight; more objects than this wait their turn."""
+
+
+class IbmAccount:
+    """Shared by all objects: one token, one inventory, one bucket an API. A context manager: ends its threads.
+
+    ``url`` is the base of a simulated cloud, None for the real one; ``mount`` and ``port`` put tests' own
+    transport and port under it.
+    """
+
+    def __init__(
+        self,
+        api_key: str,
+        url: str | None,
+        clock: Clock,
+        audit: Audit | None = None,
+        pace: Pace | None = None,
+        *,
+        mount: Mount | None = None,
+        port: Port | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self._session = IbmSession(Credentials(api_key), Endpoints.at(url) if url else None, mount)
+        self._secret = hashlib.sha256(b"freehold journal\0" + api_key.encode()).digest()
+        self._clock = clock
+        self._audit = audit or NoAudit()
+        self._pace = pace or Pace()
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ibm") if port is None else None
+        self.port: Port = port or ThreadPort(self._require_pool(), limits or Limits())
+        self._codec = IbmCodec()
+        self._inventory = Inventory(IbmTagger(Caller(self._session, self.port)), clock)
+        self._tools: dict[str, Tools] = {}
+        facts = IbmFacts(Caller(self._session, self.port), clock)
+        self._questions = IbmQuestions(facts, ibm_kinds(self._session, self.port))
+
+    def _require_pool(self) -> ThreadPoolExecutor:
+        assert self._pool is not None
+        return self._pool
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def tools(self, subject: str) -> Tools:
+        """The engine's tools for one object; what it changes is audited under ``subject``."""
+        if subject not in self._tools:  # drivers remember what saves calls, such as where a subnet lives
+            self._tools[subject] = self._behind(ObjectPort(self.port, subject, self._audit))
+        return self._tools[subject]
+
+    def rehearsal(self) -> Tools:
+        """Tools that stop at writes, the drivers' too: for plans, and for objects that must not change."""
+        return self._behind(PlanPort(self.port))
+
+    def _behind(self, port: Port) -> Tools:
+        return Tools(
+            registry=ibm_kinds(self._session, port),
+            codec=self._codec,
+            tagger=IbmTagger(Caller(self._session, port)),
+            inventory=self._inventory,
+            port=port,
+            clock=self._clock,
+            pace=self._pace,
+            secret=self._secret,
+        )
+
+    async def account(self) -> str:
+        """The id of the account that the API key is of. Raises CloudError."""
+        return await Caller(self._session, self.port).account()
+
+    def forget(self, subject: str) -> None:
+        """The object is gone."""
+        self._tools.pop(subject, None)
+
+    def questions(self) -> IbmQuestions:
+        """What manifests depend on; answers are shared and cached."""
+        return self._questions
+
+
+class IbmQuestions:
+    """The reconciler's questions (powervs_facts.Questions), and lookups of what exists, answered by IBM Cloud."""
+
+    def __init__(self, facts: IbmFacts, registry: Registry) -> None:
+        self._facts = facts
+        self._kinds = registry
+
+    async def resource_group(self, name: str) -> Answer[str] | NoSuch:
+        try:
+            return Answer(await self._facts.resource_group_id(name))
+        except NoSuchValue as error:
+            return NoSuch(error.known)
+
+    async def zone(self, zone: str) -> Answer[PowerZone] | NoSuch:
+        try:
+            found = await self._facts.power_zone(zone)
+        except NoSuchValue as error:
+            return NoSuch(error.known)
+        return Answer(PowerZone(found.region, found.edge_router))
+
+    async def vpc_zones(self, region: str) -> Answer[tuple[str, ...]] | NoSuch:
+        try:
+            return Answer(await self._facts.vpc_zones(region))
+        except NoSuchValue as error:
+            return NoSuch(error.known)
+
+    async def look_up(self, lookup: Lookup) -> Answer[Observed] | NoSuch | NoAnswer:
+        """A resource that must be there already, by id or by name."""
+        driver = self._kinds[lookup.key.kind].driver
+        try:
+            if isinstance(lookup, ById):
+                seen = (await driver.observe([Ref(lookup.id)])).get(lookup.id)
+                return Answer(seen) if seen else NoSuch()
+            found = (await driver.find([lookup])).get(lookup.key, ())
+        except CloudError as error:
+            outcome = of_error(error)
+            return NoAnswer(outcome.reason, outcome.message, outcome.after)
+        return Answer(found[0]) if found else NoSuch()

@@ -1,0 +1,80 @@
+"""One Kubernetes object in one pass: the newest version, and writes that fail when it is not the newest.
+
+Every write to metadata carries the resourceVersion it was decided on (compare-and-set), so a process
+that lost its turn gets a conflict instead of overwriting (reference/kubernetes.md §D, fencing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from freehold.api import names
+from freehold.kube import errors as kube
+from freehold.kube.client import KubeClient
+from freehold.kube.resources import Json, Key, Resource
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle.journal import Journal, StaleObject
+
+
+class Document:
+    """The object as last read or written in this pass. Raises StaleObject when somebody else was faster."""
+
+    def __init__(self, client: KubeClient, resource: Resource, raw: Json) -> None:
+        self._client = client
+        self._resource = resource
+        self.raw = raw
+
+    @property
+    def key(self) -> Key:
+        return Key(self.metadata.get("namespace", ""), self.metadata["name"])
+
+    @property
+    def metadata(self) -> Json:
+        found: Json = self.raw["metadata"]
+        return found
+
+    @property
+    def version(self) -> str:
+        return str(self.metadata["resourceVersion"])
+
+    async def save(self, journal: Journal) -> None:
+        """The journal's place: one annotation (lifecycle.journal.Store)."""
+        await self.apply({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: journals.dumps(journal)}}})
+
+    async def apply(self, patch: Mapping[str, Any]) -> None:
+        """A merge patch of metadata or spec, on the version that this document shows now."""
+        metadata = {**patch.get("metadata", {}), "resourceVersion": self.version}
+        self.raw = await self._send({**patch, "metadata": metadata})
+
+    async def patch_status(self, status: Mapping[str, Any]) -> None:
+        """Replace the status, if anything in it differs; an equal one is not written."""
+        before = self.raw.get("status") or {}
+        if before == status:
+            return
+        removed = dict.fromkeys(before.keys() - status.keys())
+        body = {"metadata": {"resourceVersion": self.version}, "status": {**_merge_patch(before, status), **removed}}
+        self.raw = await self._send(body, "status")
+
+    async def _send(self, body: Json, subresource: str = "") -> Json:
+        try:
+            return await self._client.patch(self._resource, self.key, body, subresource=subresource)
+        except kube.Conflict as error:
+            raise StaleObject(f"{self.key} changed since it was read") from error
+        except kube.NotFound as error:
+            raise StaleObject(f"{self.key} is gone") from error
+
+
+def _merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> Json:
+    """The merge patch (RFC 7396) that turns one mapping into the other: absent keys are removed by null."""
+    patch: Json = {}
+    for name, value in after.items():
+        old = before.get(name)
+        if isinstance(value, Mapping) and isinstance(old, Mapping):
+            inner = _merge_patch(old, value)
+            inner.update(dict.fromkeys(old.keys() - value.keys()))
+            if inner:
+                patch[name] = inner
+        elif value != old or name not in before:
+            patch[name] = value
+    return patch

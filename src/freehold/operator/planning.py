@@ -1,0 +1,130 @@
+"""What a manifest would do: the same reconcile behind a port that stops at the first write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from freehold.api.parse import InvalidObject, parse_spec
+from freehold.lifecycle import workflow
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.graph import Graph, Node
+from freehold.lifecycle.journal import Entry, Journal, Phase
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.memory import Memory
+from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Surplus, Waiting
+from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.work import Pass
+from freehold.operator.app import Settings
+from freehold.operator.ibm import IbmAccount
+from freehold.operator.powervs import FINALIZER, Cloud, asked
+from freehold.reconcilers import identity
+from freehold.reconcilers.powervs_wanted import Refused, Undecided, wanted
+
+
+@dataclass(frozen=True)
+class PlanRow:
+    """One resource. ``action``: create, reuse, keep, wait or refuse; ``reason`` says why, for a person."""
+
+    kind: str
+    logical: str
+    name: str
+    action: str
+    reason: str
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Of one object (``namespace/name``). ``problems`` are sentences with a field path that stop everything."""
+
+    object: str
+    rows: tuple[PlanRow, ...] = ()
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class _NoStore:
+    """The port stops before a journal is saved; nothing may get here."""
+
+    async def save(self, journal: Journal) -> None:
+        raise AssertionError("a plan must not write")
+
+
+async def plan(raw: Mapping[str, Any], settings: Settings, stored: Mapping[str, Any] | None = None) -> Plan:
+    """What applying ``raw`` would do; ``stored`` is the object as it stands, for its identity. Writes nothing."""
+    with IbmAccount(settings.api_key, settings.ibm_url, settings.clock, pace=settings.pace) as account:
+        return await plan_with(account, settings.clock, raw, stored)
+
+
+async def plan_with(
+    cloud: Cloud, clock: Clock, raw: Mapping[str, Any], stored: Mapping[str, Any] | None = None
+) -> Plan:
+    """The same with the cloud passed in."""
+    metadata = raw["metadata"]
+    subject = f"{metadata.get('namespace') or 'default'}/{metadata['name']}"
+    annotations = metadata.get("annotations") or {}
+    try:
+        spec = parse_spec(raw)
+    except InvalidObject as error:
+        return Plan(subject, problems=tuple(str(problem) for problem in error.problems))
+    journal = _journal(raw, stored)
+    facts = await asked(cloud.questions(), annotations, spec, 6443, journal)
+    found = wanted(metadata["name"], annotations, spec, facts, journal)
+    notes = tuple(str(note) for note in found.notes)
+    if isinstance(found, Refused):
+        return Plan(subject, problems=tuple(str(problem) for problem in found.problems), notes=notes)
+    if isinstance(found, Undecided):
+        missing = tuple(f"{field}: {answer.message}" for field, answer in found.missing.items())
+        return Plan(subject, problems=missing, notes=notes)
+    memory = Memory(first_seen=clock.monotonic())
+    try:
+        done = await workflow.plan(cloud.rehearsal(), found.graph, journal, _NoStore(), memory)
+    except CloudError as error:
+        return Plan(subject, problems=(error.message,), notes=notes)
+    rows = tuple(_row(node, done, found.graph) for node in (found.graph.nodes[key] for key in found.graph.order))
+    return Plan(subject, rows, (), (*notes, *done.notes))
+
+
+def _journal(raw: Mapping[str, Any], stored: Mapping[str, Any] | None) -> Journal:
+    """The stored object's own, or one that owns nothing: nobody's uuid matches it."""
+    if stored is not None:
+        found = identity.identify(stored, FINALIZER)
+        if isinstance(found, identity.Known | identity.Restored | identity.Minted):
+            return found.journal
+    metadata = raw["metadata"]
+    return Journal(Owner("plan", str(raw["kind"]), str(metadata.get("namespace") or "default"), metadata["name"]))
+
+
+def _row(node: Node, done: Pass, graph: Graph) -> PlanRow:
+    key, outcome = node.key, done.outcomes.get(node.key)
+    entry = done.journal.get(key)
+    if isinstance(outcome, Waiting) and outcome.reason is Reason.REQUIREMENT:
+        action, reason = _later(node, graph)
+    else:
+        action, reason = _action(key, outcome, entry, done)
+    return PlanRow(key.kind, key.logical, node.name, action, reason, entry.id if entry else "")
+
+
+def _action(key: NodeKey, outcome: Outcome | None, entry: Entry | None, done: Pass) -> tuple[str, str]:
+    if key in done.creating:
+        return "create", "nothing has this name"
+    if isinstance(outcome, Blocked):
+        return "refuse", outcome.message
+    if entry and entry.phase is Phase.GIVEN:
+        return "reuse", "given by id: never changed, never deleted"
+    if entry and entry.phase is Phase.REUSED:
+        return "reuse", "found by the name in the spec, not ours: never changed, never deleted"
+    if isinstance(outcome, Ready | Surplus) or (entry and entry.phase.ours):
+        return "keep", "ours" + (f": {outcome.message}" if isinstance(outcome, Waiting) and outcome.message else "")
+    return "wait", outcome.message if isinstance(outcome, Waiting) else ""
+
+
+def _later(node: Node, graph: Graph) -> tuple[str, str]:
+    """What can only be looked up inside something that is not there yet."""
+    after = ", ".join(sorted(f"{required.kind} {graph.nodes[required].name}" for required in node.requires))
+    if node.given is not None:
+        return "wait", f"given by id; looked for after {after}"
+    return "create", f"after {after}"

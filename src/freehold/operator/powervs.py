@@ -1,0 +1,288 @@
+"""One reconcile of an IBMPowerVSCluster: from the object to the engine's two passes, and back to its status.
+
+The path: gate (may we?) → identity (who is it?) → facts (what must the cloud be asked?) → wanted (what shall
+be there?) → ``workflow.ensure`` or ``workflow.release`` → status. Every step before the engine is a pure
+decision with a named outcome; the only I/O of this file passes the document, the facts and the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from freehold.api import names
+from freehold.api.annotations import CreateInfra, create_infra
+from freehold.api.parse import InvalidObject, parse_spec
+from freehold.api.powervs import IBMPowerVSClusterSpec
+from freehold.kube.resources import Json, Resource
+from freehold.lifecycle import workflow
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.journal import Journal, StaleObject
+from freehold.lifecycle.kinds import NodeKey, Observed
+from freehold.lifecycle.memory import Memory
+from freehold.lifecycle.outcomes import of_error
+from freehold.lifecycle.work import Tools
+from freehold.operator.controller import Done, RequeueAfter, Result
+from freehold.operator.events import Severity
+from freehold.operator.report import happenings
+from freehold.reconcilers import gate, identity, powervs_existing, powervs_status
+from freehold.reconcilers import powervs_facts as facts
+from freehold.reconcilers.findings import Problem
+from freehold.reconcilers.powervs_existing import Lookup
+from freehold.reconcilers.powervs_facts import Answer, NoAnswer, NoSuch
+from freehold.reconcilers.powervs_status import Came
+from freehold.reconcilers.powervs_wanted import Refused, Undecided, Wanted, Way, wanted
+
+POWERVS_CLUSTERS = Resource(
+    names.INFRASTRUCTURE_GROUP, names.V1BETA2, names.POWERVS_CLUSTER_PLURAL, names.POWERVS_CLUSTER_KIND
+)
+FINALIZER = names.POWERVS_CLUSTER_FINALIZER
+
+CONFLICT_SECONDS = 1.0
+SLOW_SECONDS = 300.0
+ACCOUNT_CHANGED = "AccountChanged"
+
+
+class Document(Protocol):
+    """One object in one pass; production's is operator.objects.Document, tests keep theirs in a dict."""
+
+    @property
+    def raw(self) -> Json: ...
+
+    async def save(self, journal: Journal) -> None: ...
+
+    async def apply(self, patch: Mapping[str, Any]) -> None: ...
+
+    async def patch_status(self, status: Mapping[str, Any]) -> None: ...
+
+
+class Questions(facts.Questions, Protocol):
+    """What a manifest depends on, and what must be there already."""
+
+    async def look_up(self, lookup: Lookup) -> Answer[Observed] | NoSuch | NoAnswer: ...
+
+
+class Cloud(Protocol):
+    """The account that objects are served in."""
+
+    def tools(self, subject: str) -> Tools: ...
+
+    def rehearsal(self) -> Tools: ...
+
+    async def account(self) -> str: ...
+
+    def forget(self, subject: str) -> None: ...
+
+    def questions(self) -> Questions: ...
+
+
+class Recorder(Protocol):
+    """Where events go."""
+
+    def record(self, obj: Json, severity: Severity, reason: str, message: str) -> None: ...
+
+
+@dataclass
+class _Known:
+    """What this process remembers of one object."""
+
+    memory: Memory
+    generation: int = -1
+
+
+class PowerVSReconciler:
+    """Reconciles one object at a time; holds only memories whose loss costs reads."""
+
+    def __init__(self, cloud: Cloud, clock: Clock, recorder: Recorder) -> None:
+        self._cloud = cloud
+        self._clock = clock
+        self._recorder = recorder
+        self._known: dict[str, _Known] = {}
+
+    async def reconcile(self, document: Document, around: gate.Surroundings) -> Result:
+        """One pass. Raises nothing but what is a defect, or the API server's own refusal."""
+        before = document.raw.get("status") or {}
+        try:
+            result, notes = await self._decide(document, around)
+        except StaleObject:
+            return RequeueAfter(CONFLICT_SECONDS)
+        after = document.raw.get("status") or {}
+        for event in happenings(before, after, notes):
+            self._recorder.record(document.raw, event.severity, event.reason, event.message)
+        return result
+
+    async def _decide(self, document: Document, around: gate.Surroundings) -> tuple[Result, tuple[str, ...]]:
+        raw = document.raw
+        match gate.decide(raw, around, FINALIZER):
+            case gate.Skip():
+                return Done(), ()
+            case gate.LetGo():
+                await document.apply(_without_finalizer(raw))
+                return Done(), ()
+            case gate.Paused(message):
+                await self._write(document, powervs_status.paused(raw, message, self._now()))
+                return Done(), ()
+            case gate.Hold(reason, message):
+                await self._write(document, powervs_status.held(raw, reason, message, self._now()))
+                return RequeueAfter(SLOW_SECONDS), ()
+            case gate.Release():
+                return await self._identified(document, None)
+            case gate.Proceed() as proceed:
+                return await self._identified(document, proceed)
+
+    async def _identified(self, document: Document, proceed: gate.Proceed | None) -> tuple[Result, tuple[str, ...]]:
+        found = identity.identify(document.raw, FINALIZER)
+        if isinstance(found, identity.ReadOnly):
+            why = powervs_status.held(document.raw, found.reason.value, found.message, self._now())
+            await self._write(document, why)
+            return Done(), ()
+        if found.patch is not None:
+            await document.apply(found.patch)
+        # Not before it is stored: whoever was faster may have creates under way.
+        uid = document.raw["metadata"]["uid"]
+        lost = not isinstance(found, identity.Known) and uid in self._known
+        if lost:
+            del self._known[uid]  # creates of the lost journal may be under way: nothing remembered shortens a wait
+        known = self._remember(document.raw, minted=isinstance(found, identity.Minted) and not lost)
+        try:
+            account = await self._cloud.account()
+        except CloudError as error:
+            return await self._failed(document, error)
+        journal = replace(found.journal, account=found.journal.account or account)
+        if journal.account != account:
+            return await self._elsewhere(document, journal.account, account)
+        if proceed is None:
+            return await self._release(document, journal, known)
+        return await self._ensure(document, journal, known, proceed)
+
+    async def _elsewhere(self, document: Document, recorded: str, account: str) -> tuple[Result, tuple[str, ...]]:
+        """With another account's credentials everything of it seems gone, and is not: nothing may follow from that."""
+        message = (
+            f"its resources are in IBM Cloud account {recorded} and the API key is of account {account}: nothing is "
+            f"read, created or deleted until the operator runs with a key of {recorded}"
+        )
+        why = powervs_status.held(document.raw, ACCOUNT_CHANGED, message, self._now())
+        await self._write(document, why)
+        return RequeueAfter(SLOW_SECONDS), ()
+
+    def _remember(self, raw: Json, *, minted: bool) -> _Known:
+        uid = raw["metadata"]["uid"]
+        if uid not in self._known:
+            self._known[uid] = _Known(Memory(first_seen=self._clock.monotonic(), minted=minted))
+        known = self._known[uid]
+        generation = int(raw["metadata"].get("generation", 0))
+        if generation != known.generation:
+            known.memory.hurry()
+            known.generation = generation
+        return known
+
+    async def _ensure(
+        self, document: Document, journal: Journal, known: _Known, proceed: gate.Proceed
+    ) -> tuple[Result, tuple[str, ...]]:
+        plan, group = await self._plan(document, journal, proceed)
+        if not isinstance(plan, Wanted):
+            came = Came(plan, journal, resource_group=group)
+            await self._write(document, powervs_status.fold(document.raw, came, self._now()))
+            return RequeueAfter(plan.after if isinstance(plan, Undecided) else SLOW_SECONDS), ()
+        tools = self._cloud.tools(_subject(document.raw))
+        tags = frozenset(tools.codec.user(key, value) for key, value in plan.user_tags)
+        try:
+            if plan.way is Way.FROZEN:
+                rehearsal = self._cloud.rehearsal()
+                done = await workflow.plan(rehearsal, plan.graph, journal, document, known.memory)
+            else:
+                done = await workflow.ensure(tools, plan.graph, journal, document, known.memory, tags)
+        except CloudError as error:
+            return await self._failed(document, error)
+        came = Came(plan, done.journal, done.outcomes, group)
+        await self._write(document, powervs_status.fold(document.raw, came, self._now()))
+        known.generation = int(document.raw["metadata"].get("generation", 0))  # the endpoint is ours: no news
+        return RequeueAfter(done.after), done.notes
+
+    async def _plan(
+        self, document: Document, journal: Journal, proceed: gate.Proceed
+    ) -> tuple[Wanted | Refused | Undecided, str]:
+        """What is wanted, and the id of the resource group once it is known."""
+        raw = document.raw
+        annotations = raw["metadata"].get("annotations") or {}
+        try:
+            spec = parse_spec(raw)
+        except InvalidObject as error:
+            return Refused(tuple(Problem(p.field, p.message) for p in error.problems)), ""
+        known = await asked(self._cloud.questions(), annotations, spec, proceed.port, journal)
+        group = known.resource_group.value if isinstance(known.resource_group, Answer) else ""
+        return wanted(raw["metadata"]["name"], annotations, spec, known, journal), group
+
+    async def _release(self, document: Document, journal: Journal, known: _Known) -> tuple[Result, tuple[str, ...]]:
+        """Delete from what is owned; today's spec only helps to look for strays, and may be invalid by now."""
+        alone = gate.Proceed(document.raw["metadata"]["name"])
+        plan, group = await self._plan(document, journal, alone)
+        graph = plan.graph if isinstance(plan, Wanted) else Graph(())
+        tools = self._cloud.tools(_subject(document.raw))
+        try:
+            done = await workflow.release(tools, graph, journal, document, known.memory)
+        except CloudError as error:
+            return await self._failed(document, error)
+        came = Came(plan, done.journal, done.outcomes, group, deleting=True)
+        await self._write(document, powervs_status.fold(document.raw, came, self._now()))
+        if done.released and isinstance(plan, Undecided):
+            return RequeueAfter(max(plan.after, 1.0)), done.notes  # where to look for strays is not known yet
+        if done.released:
+            await document.apply(_without_finalizer(document.raw))
+            self._known.pop(document.raw["metadata"]["uid"], None)
+            self._cloud.forget(_subject(document.raw))
+            return Done(), done.notes
+        return RequeueAfter(done.after), done.notes
+
+    async def _failed(self, document: Document, error: CloudError) -> tuple[Result, tuple[str, ...]]:
+        """The cloud refused a call that concerns the whole object, such as the search by our tags."""
+        outcome = of_error(error)
+        why = powervs_status.held(document.raw, outcome.reason.value, outcome.message, self._now())
+        await self._write(document, why)
+        return RequeueAfter(outcome.after), ()
+
+    async def _write(self, document: Document, folded: powervs_status.Folded) -> None:
+        """The endpoint first: whoever sees ready must see it (capi-contract 1.4)."""
+        if folded.endpoint is not None:
+            await document.apply({"spec": {"controlPlaneEndpoint": dict(folded.endpoint)}})
+        if folded.changed:
+            await document.patch_status(folded.status)
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock.now(), UTC)
+
+
+async def asked(
+    questions: Questions,
+    annotations: Mapping[str, str],
+    spec: IBMPowerVSClusterSpec,
+    port: int,
+    journal: Journal | None = None,
+) -> facts.Facts:
+    """What :func:`powervs_wanted.wanted` must know; nothing is asked that the spec leaves open.
+
+    Without the annotation, what an object owns already needs the same facts as creating it did.
+    """
+    frozen = journal is not None and bool(journal.ours)
+    if frozen or create_infra(annotations) is not CreateInfra.NOT_REQUESTED:
+        return await facts.ask(questions, spec, port)
+    found: dict[NodeKey, Answer[Observed] | NoSuch | NoAnswer] = {}
+    while lookups := powervs_existing.lookups(spec, facts.Facts(api_port=port, existing=found)):
+        for lookup in lookups:
+            found[lookup.key] = await questions.look_up(lookup)
+    return facts.Facts(api_port=port, existing=found)
+
+
+def _subject(raw: Json) -> str:
+    metadata = raw["metadata"]
+    return f"{names.POWERVS_CLUSTER_KIND} {metadata.get('namespace', '')}/{metadata['name']}"
+
+
+def _without_finalizer(raw: Json) -> Mapping[str, Any]:
+    metadata = raw["metadata"]
+    rest = [name for name in metadata.get("finalizers") or () if name != FINALIZER]
+    return {"metadata": {"resourceVersion": metadata["resourceVersion"], "finalizers": rest}}

@@ -1,0 +1,75 @@
+"""What changed in a pass, as events for people: a condition that turned, a resource made, healed or gone. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from freehold.api import conditions
+from freehold.operator.events import Severity
+
+Status = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Happening:
+    """One event: ``reason`` is stable UpperCamelCase, ``message`` a sentence."""
+
+    severity: Severity
+    reason: str
+    message: str
+
+
+def happenings(before: Status, after: Status, notes: Sequence[str] = ()) -> Iterator[Happening]:
+    """What a person should hear of, from two statuses and the notes of the pass between them."""
+    yield from _turned(before.get("conditions") or (), after.get("conditions") or ())
+    yield from _resources(before.get("resources") or (), after.get("resources") or ())
+    for note in notes:
+        yield Happening(Severity.WARNING, "ResourceChangedOutside", note)
+
+
+def _turned(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[Happening]:
+    for condition in after:
+        old = conditions.find(before, condition["type"])
+        word = (condition["status"], condition["reason"])
+        if condition["status"] == "Unknown" or (old and (old.get("status"), old.get("reason")) == word):
+            continue
+        good = condition["status"] == "True" or condition["reason"] in _CALM
+        if good and (old is None or condition["status"] == "False"):
+            continue  # how it begins, and steps on the way: the resources' own events tell of those
+        message = str(condition.get("message") or condition["reason"])
+        yield Happening(
+            Severity.NORMAL if good else Severity.WARNING,
+            _camel(condition["type"] if condition["status"] == "True" else condition["reason"]),
+            message if condition["status"] == "False" else f"{condition['type']} is True",
+        )
+
+
+_CALM = frozenset(
+    {"NotPaused", "NotDeleting", "Deleting", "Provisioning", "Creating", "NotReady", "Marking", "WaitingForRequirement"}
+)
+"""Reasons of a False condition that nobody has to act on."""
+
+
+def _resources(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[Happening]:
+    old = {_identity(row): row for row in before}
+    for row in after:
+        was = old.get(_identity(row), {})
+        if row.get("id") and not was.get("id"):
+            word = "Created" if row.get("ownership") == "managed" else "Found"
+            yield Happening(Severity.NORMAL, f"Resource{word}", f"{row['kind']} {row['name']} ({row['id']})")
+    now = {_identity(row) for row in after}
+    for identity, row in old.items():
+        if identity not in now and row.get("id") and row.get("ownership") == "managed":
+            yield Happening(Severity.NORMAL, "ResourceDeleted", f"{row['kind']} {row['name']} ({row['id']}) is gone")
+
+
+def _identity(row: Mapping[str, Any]) -> tuple[str, str]:
+    return str(row.get("kind", "")), str(row.get("name", ""))
+
+
+def _camel(word: str) -> str:
+    letters = re.sub(r"[^A-Za-z0-9]", "", word)
+    return letters[:1].upper() + letters[1:]

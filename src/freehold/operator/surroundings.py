@@ -1,0 +1,76 @@
+"""What stands around an object: its Cluster, a Cluster that refers to it, and whether Cluster API is there.
+
+Answers come from watches' caches; a cache that is not in step answers "unknown", never "absent"
+(reference/capi-contract.md 5.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from freehold.api import names
+from freehold.kube import errors as kube
+from freehold.kube.client import KubeClient
+from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
+from freehold.reconcilers import gate
+
+CLUSTERS = Resource(names.CLUSTER_API_GROUP, names.V1BETA2, "clusters", "Cluster")
+CLUSTER_CRD = Key("", f"clusters.{names.CLUSTER_API_GROUP}")
+
+
+class Neighbours:
+    """Looks the Cluster up at the API server, once a pass: a pass is rare, and a stale answer could create."""
+
+    def __init__(self, client: KubeClient, mode: gate.Mode) -> None:
+        self._client = client
+        self._mode = mode
+
+    async def around(self, raw: Mapping[str, Any]) -> gate.Surroundings:
+        """Everything that :func:`gate.decide` must know besides the object."""
+        if self._mode is gate.Mode.OFF:
+            return gate.Surroundings(gate.Mode.OFF)
+        crds = await self._crds()
+        owner = gate.owner_of(raw)
+        namespace = raw["metadata"].get("namespace", "")
+        if owner is not None:
+            return gate.Surroundings(self._mode, crds, await self._get(Key(namespace, owner.name)))
+        if crds is gate.Presence.ABSENT:
+            return gate.Surroundings(self._mode, crds)
+        return gate.Surroundings(self._mode, crds, referrer=await self._referrer(namespace, raw))
+
+    async def _crds(self) -> gate.Presence:
+        try:
+            await self._client.get(CUSTOM_RESOURCE_DEFINITIONS, CLUSTER_CRD)
+        except kube.NotFound:
+            return gate.Presence.ABSENT
+        except kube.KubeError:
+            return gate.Presence.UNKNOWN
+        return gate.Presence.PRESENT
+
+    async def _get(self, key: Key) -> gate.Lookup:
+        try:
+            return gate.FoundCluster(await self._client.get(CLUSTERS, key))
+        except kube.NotFound:
+            return gate.NoCluster()
+        except kube.KubeError as error:
+            return gate.UnreadableCluster(str(error))
+
+    async def _referrer(self, namespace: str, raw: Mapping[str, Any]) -> gate.Lookup:
+        try:
+            clusters = await self._client.list(CLUSTERS, namespace)
+        except kube.NotFound:
+            return gate.NoCluster()
+        except kube.KubeError as error:
+            return gate.UnreadableCluster(str(error))
+        for cluster in clusters.items:
+            if gate.refers_to(cluster, raw):
+                return gate.FoundCluster(cluster)
+        return gate.NoCluster()
+
+
+def concerned(cluster: Json) -> Iterable[Key]:
+    """Which of our objects a change of this Cluster touches: the one it refers to (1.16: unpausing wakes us)."""
+    reference = (cluster.get("spec") or {}).get("infrastructureRef") or {}
+    if reference.get("kind") == names.POWERVS_CLUSTER_KIND and reference.get("name"):
+        yield Key(cluster["metadata"].get("namespace", ""), str(reference["name"]))

@@ -1,0 +1,220 @@
+"""What may be done with an object now: decided from the object and its Cluster alone, without I/O.
+
+The order is the contract (reference/capi-contract.md §1, §5, §M): who else manages it, move, pause, and
+only then deletion and creation. What cannot be read is unknown, and unknown holds; it never means absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import Any
+
+from freehold.api import names
+
+DEFAULT_API_PORT = 6443
+
+
+class Mode(StrEnum):
+    """``--cluster-api``."""
+
+    AUTO = "auto"
+    REQUIRED = "required"
+    OFF = "off"
+
+
+class Presence(Enum):
+    """Whether the CRDs of Cluster API are installed."""
+
+    PRESENT = "present"
+    ABSENT = "absent"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class FoundCluster:
+    """The Cluster, raw, in whichever version it was served."""
+
+    cluster: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class NoCluster:
+    """The API server answered: there is none."""
+
+
+@dataclass(frozen=True)
+class UnreadableCluster:
+    """The API server did not answer the question (403, timeout, 5xx); ``why`` is fit for a person."""
+
+    why: str
+
+
+Lookup = FoundCluster | NoCluster | UnreadableCluster
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the gate must know besides the object.
+
+    ``owner`` answers for the ownerReference of :func:`owner_of` (NoCluster when there is none);
+    ``referrer`` is a Cluster of the namespace whose ``infrastructureRef`` names the object.
+    """
+
+    mode: Mode
+    crds: Presence = Presence.ABSENT
+    owner: Lookup = NoCluster()
+    referrer: Lookup = NoCluster()
+
+
+@dataclass(frozen=True)
+class Proceed:
+    """Bring it to its spec. ``cluster`` is the name of its Cluster, the object's own when it stands alone."""
+
+    cluster: str
+    port: int = DEFAULT_API_PORT
+    standalone: bool = False
+
+
+@dataclass(frozen=True)
+class Release:
+    """It is being deleted and our finalizer holds it: let go of what is owned, then of the finalizer."""
+
+
+@dataclass(frozen=True)
+class Paused:
+    """No cloud write and no write to the object but its Paused condition (1.14, 1.15, M6)."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class Hold:
+    """Not yet: somebody else must act first. No cloud write."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True)
+class LetGo:
+    """It was moved to another API server: drop the finalizer and touch nothing in the cloud (M4)."""
+
+
+@dataclass(frozen=True)
+class Skip:
+    """Not ours: no write at all, not even to status (1.17)."""
+
+    message: str
+
+
+Decision = Proceed | Release | Paused | Hold | LetGo | Skip
+
+
+@dataclass(frozen=True)
+class OwnerReference:
+    """The Cluster that an object belongs to."""
+
+    name: str
+    api_version: str
+
+
+def owner_of(raw: Mapping[str, Any]) -> OwnerReference | None:
+    """The ownerReference to a Cluster: matched by group and kind, any version, any ``controller`` (1.12)."""
+    for reference in raw["metadata"].get("ownerReferences") or ():
+        group, _, version = str(reference.get("apiVersion", "")).partition("/")
+        if group == names.CLUSTER_API_GROUP and version and reference.get("kind") == "Cluster":
+            return OwnerReference(str(reference.get("name", "")), f"{group}/{version}")
+    return None
+
+
+def refers_to(cluster: Mapping[str, Any], raw: Mapping[str, Any]) -> bool:
+    """Whether a Cluster's ``infrastructureRef`` names the object; both served shapes (1.25)."""
+    reference = (cluster.get("spec") or {}).get("infrastructureRef") or {}
+    group = reference.get("apiGroup") or str(reference.get("apiVersion", "")).partition("/")[0]
+    ours = str(raw.get("apiVersion", "")).partition("/")[0]
+    return (group, reference.get("kind"), reference.get("name")) == (ours, raw.get("kind"), raw["metadata"]["name"])
+
+
+def decide(raw: Mapping[str, Any], around: Surroundings, finalizer: str) -> Decision:
+    """The one thing that may be done with ``raw`` now.
+
+    Names are the object's own in both modes (upstream does the same), so that a Cluster which appears
+    later changes no name of a resource (5.5).
+    """
+    metadata = raw["metadata"]
+    annotations = metadata.get("annotations") or {}
+    deleting = bool(metadata.get("deletionTimestamp"))
+    manager = annotations.get(names.MANAGED_BY_ANNOTATION)
+    if manager is not None and manager != names.MANAGED_BY_FREEHOLD:
+        return Skip(f"annotation {names.MANAGED_BY_ANNOTATION} says that something else manages it")
+    if deleting and finalizer not in (metadata.get("finalizers") or ()):
+        return Skip("it is being deleted and nothing of ours holds it")
+    if deleting and names.DELETE_FOR_MOVE_ANNOTATION in annotations:
+        return LetGo()
+    if names.PAUSED_ANNOTATION in annotations:
+        return Paused(f"{raw.get('kind', 'The object')} has the {names.PAUSED_ANNOTATION} annotation")
+    return _by_cluster(raw, around, deleting)
+
+
+def _by_cluster(raw: Mapping[str, Any], around: Surroundings, deleting: bool) -> Decision:
+    owner = owner_of(raw)
+    lookup = around.owner if owner else around.referrer
+    match lookup:
+        case UnreadableCluster(why):
+            return Hold(names.REASON_WAITING_FOR_CLUSTER, f"whether a Cluster owns it cannot be told: {why}")
+        case FoundCluster(cluster) if (cluster.get("spec") or {}).get("paused") is True:
+            return Paused("Cluster spec.paused is set to true")
+    if deleting:
+        # Also with the Cluster gone: nobody could unpause it any more, and only LetGo means a move.
+        return Release()
+    if owner and around.mode is not Mode.OFF:
+        if isinstance(lookup, NoCluster):
+            return Hold(
+                names.REASON_WAITING_FOR_CLUSTER,
+                f"its ownerReference names Cluster {owner.name!r}, which does not exist; "
+                "restore the Cluster or remove the ownerReference",
+            )
+        return _proceed(raw, lookup, standalone=False)
+    return _alone(raw, around, lookup)
+
+
+def _alone(raw: Mapping[str, Any], around: Surroundings, lookup: Lookup) -> Decision:
+    """Without an owner: wait for one wherever one may still come (5.3 b, c)."""
+    if around.mode is Mode.OFF:
+        return _proceed(raw, lookup, standalone=True)
+    metadata = raw["metadata"]
+    annotations = metadata.get("annotations") or {}
+    label = (metadata.get("labels") or {}).get(names.CLUSTER_NAME_LABEL)
+    reason = names.REASON_WAITING_FOR_CLUSTER
+    if isinstance(lookup, FoundCluster):
+        name = lookup.cluster["metadata"]["name"]
+        return Hold(reason, f"Cluster {name!r} refers to it; Cluster API has not set the ownerReference yet")
+    if label is not None:
+        return Hold(
+            reason,
+            f"label {names.CLUSTER_NAME_LABEL} says that it belongs to Cluster {label!r}, which has not set the "
+            "ownerReference yet; without Cluster API, start freehold with --cluster-api=off or remove the label",
+        )
+    if around.mode is Mode.REQUIRED:
+        return Hold(reason, "no Cluster owns it; create one that refers to it, or start with --cluster-api=auto")
+    if around.crds is Presence.UNKNOWN:
+        return Hold(reason, "whether Cluster API is installed cannot be told; check that CRDs may be read")
+    opted_in = names.STANDALONE_ANNOTATION in annotations and annotations[names.STANDALONE_ANNOTATION] != "false"
+    if around.crds is Presence.ABSENT or opted_in or names.JOURNAL_ANNOTATION in annotations:
+        # The journal: it was served alone before Cluster API came (5.5).
+        return _proceed(raw, lookup, standalone=True)
+    return Hold(
+        reason,
+        "no Cluster owns it and Cluster API is installed; create a Cluster that refers to it, or set annotation "
+        f"{names.STANDALONE_ANNOTATION}: 'true' to serve it alone",
+    )
+
+
+def _proceed(raw: Mapping[str, Any], lookup: Lookup, *, standalone: bool) -> Proceed:
+    if not isinstance(lookup, FoundCluster):
+        return Proceed(raw["metadata"]["name"], standalone=standalone)
+    network = (lookup.cluster.get("spec") or {}).get("clusterNetwork") or {}
+    port = network.get("apiServerPort") or DEFAULT_API_PORT
+    return Proceed(lookup.cluster["metadata"]["name"], int(port), standalone)

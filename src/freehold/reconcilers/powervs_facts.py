@@ -1,0 +1,121 @@
+"""What the cloud must be asked before a PowerVS manifest can be turned into wanted resources.
+
+The questions are few and change slowly; the answers are values, so that the decisions stay pure. Zone and
+region are checked against the cloud, never against a list of ours (upstream's static list ages).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Generic, Protocol, TypeVar
+
+from freehold.api.powervs import IBMPowerVSClusterSpec
+from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.kinds import NodeKey, Observed
+from freehold.lifecycle.outcomes import Reason, of_error
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Answer(Generic[T]):
+    """The cloud's answer."""
+
+    value: T
+
+
+@dataclass(frozen=True)
+class NoSuch:
+    """The cloud answered that there is no such thing; ``known`` lists what there is, for the message."""
+
+    known: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class NoAnswer:
+    """The cloud could not be asked; ``after`` is seconds of domain time until it is worth asking again."""
+
+    reason: Reason
+    message: str
+    after: float = 10.0
+
+
+@dataclass(frozen=True)
+class PowerZone:
+    """A PowerVS zone: its region (``dal`` of ``dal10``), and whether it has a Power Edge Router."""
+
+    region: str
+    edge_router: bool
+
+
+NOT_ASKED = NoAnswer(Reason.REQUIREMENT, "the cloud has not been asked yet", 0.0)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The answers.
+
+    ``resource_group`` is the id for ``spec.resourceGroup.name``; ``vpc_zones`` the zones of
+    ``spec.vpc.region``. ``existing`` answers the lookups of :func:`powervs_existing.lookups`, and is used
+    only without the create-infra annotation. ``api_port`` is the API server's.
+    """
+
+    resource_group: Answer[str] | NoSuch | NoAnswer = NOT_ASKED
+    zone: Answer[PowerZone] | NoSuch | NoAnswer = NOT_ASKED
+    vpc_zones: Answer[tuple[str, ...]] | NoSuch | NoAnswer = NOT_ASKED
+    api_port: int = 6443
+    existing: Mapping[NodeKey, Answer[Observed] | NoSuch | NoAnswer] = field(default_factory=dict)
+
+
+class Questions(Protocol):
+    """Where the answers come from. A CloudError means that the cloud could not be asked."""
+
+    async def resource_group(self, name: str) -> Answer[str] | NoSuch: ...
+
+    async def zone(self, zone: str) -> Answer[PowerZone] | NoSuch: ...
+
+    async def vpc_zones(self, region: str) -> Answer[tuple[str, ...]] | NoSuch: ...
+
+
+async def ask(questions: Questions, spec: IBMPowerVSClusterSpec, api_port: int) -> Facts:
+    """The facts for one manifest with the create-infra annotation; what it leaves out is not asked."""
+    facts = Facts(api_port=api_port)
+    group, region = spec.resource_group and spec.resource_group.name, spec.vpc and spec.vpc.region
+    if group:
+        facts = replace(facts, resource_group=await _answer(questions.resource_group(group)))
+    if spec.zone:
+        facts = replace(facts, zone=await _answer(questions.zone(spec.zone)))
+    if region:
+        facts = replace(facts, vpc_zones=await _answer(questions.vpc_zones(region)))
+    return facts
+
+
+async def _answer(question: Awaitable[Answer[T] | NoSuch]) -> Answer[T] | NoSuch | NoAnswer:
+    try:
+        return await question
+    except CloudError as error:
+        outcome = of_error(error)
+        return NoAnswer(outcome.reason, outcome.message, outcome.after)
+
+
+VPC_REGIONS: Mapping[str, str] = {
+    "dal": "us-south",
+    "us-south": "us-south",
+    "wdc": "us-east",
+    "us-east": "us-east",
+    "tor": "ca-tor",
+    "sao": "br-sao",
+    "eu-de": "eu-de",
+    "lon": "eu-gb",
+    "mad": "eu-es",
+    "osa": "jp-osa",
+    "syd": "au-syd",
+    "tok": "jp-tok",
+}
+"""The VPC region beside each PowerVS region (CAPIBM docs, reference/regions-zones-mapping). Montreal has none."""
+
+
+def needs_global_routing(power_region: str, vpc_region: str) -> bool:
+    """Whether a gateway between the two must route globally. A pair that we do not know is taken for distant."""
+    return VPC_REGIONS.get(power_region) != vpc_region

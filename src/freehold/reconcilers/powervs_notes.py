@@ -1,0 +1,133 @@
+"""Fields that are accepted and kept but not acted on, each named with the reason (issue 2, item 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from freehold.api.powervs import IBMPowerVSClusterSpec, IBMPowerVSResourceReference
+from freehold.reconcilers.findings import Note
+from freehold.reconcilers.powervs_names import mapped
+
+Notes = Iterator[Note]
+
+
+def notes(cluster: str, spec: IBMPowerVSClusterSpec, *, creating: bool) -> tuple[Note, ...]:
+    """What a person should know about this manifest, in the order of the spec."""
+    found = [*_workspace(spec), *_references(spec)]
+    if not creating:
+        return (*found, *_without_annotation(spec))
+    parts = (_name(cluster), _network(spec), _vpc(spec), _load_balancers(spec), _machines(spec))
+    return (*found, *(note for part in parts for note in part))
+
+
+def _name(cluster: str) -> Notes:
+    if mapped(cluster):
+        yield Note(
+            "metadata.name",
+            f"{cluster!r} is too long for some names in IBM Cloud, or has characters that it refuses; "
+            "default names that do not fit are shortened or changed and end in a hash",
+            served=True,
+        )
+
+
+def _workspace(spec: IBMPowerVSClusterSpec) -> Notes:
+    if spec.service_instance_id:
+        if spec.service_instance and spec.service_instance.id:
+            yield Note("spec.serviceInstanceID", "not used, because spec.serviceInstance.id is set")
+        else:
+            yield Note(
+                "spec.serviceInstanceID", "used, but deprecated; write it as spec.serviceInstance.id", served=True
+            )
+
+
+def _references(spec: IBMPowerVSClusterSpec) -> Notes:
+    for field, reference in (("serviceInstance", spec.service_instance), ("network", spec.network)):
+        yield from _reference(f"spec.{field}", reference)
+    if spec.resource_group:
+        for part in ("id", "regex"):
+            if getattr(spec.resource_group, part):
+                yield Note(f"spec.resourceGroup.{part}", "not acted on; the resource group is found by its name")
+
+
+def _reference(field: str, reference: IBMPowerVSResourceReference | None) -> Notes:
+    if reference is None:
+        return
+    if reference.regex:
+        yield Note(f"{field}.regex", "not acted on; give an id or a name")
+    if reference.id and reference.name:
+        yield Note(f"{field}.name", "not used, because the id is set")
+
+
+def _without_annotation(spec: IBMPowerVSClusterSpec) -> Notes:
+    given = {
+        "dhcpServer": spec.dhcp_server,
+        "vpc": spec.vpc,
+        "vpcSubnets": spec.vpc_subnets,
+        "vpcSecurityGroups": spec.vpc_security_groups,
+        "transitGateway": spec.transit_gateway,
+        "loadBalancers": spec.load_balancers,
+        "cosInstance": spec.cos_instance,
+    }
+    for field, value in given.items():
+        if value:
+            yield Note(f"spec.{field}", "not acted on without annotation powervs.cluster.x-k8s.io/create-infra: 'true'")
+
+
+def _network(spec: IBMPowerVSClusterSpec) -> Notes:
+    dhcp = spec.dhcp_server
+    given = (dhcp and dhcp.id) or (spec.network and spec.network.id)
+    if dhcp and given:
+        for field, value in (("cidr", dhcp.cidr), ("name", dhcp.name)):
+            if value:
+                yield Note(f"spec.dhcpServer.{field}", "not used, because the network is given by its id")
+
+
+def _vpc(spec: IBMPowerVSClusterSpec) -> Notes:
+    if spec.vpc and spec.vpc.id and spec.vpc.name:
+        yield Note("spec.vpc.name", "not used, because the id is set")
+    for index, subnet in enumerate(spec.vpc_subnets):
+        if subnet.cidr:
+            field = f"spec.vpcSubnets[{index}].cidr"
+            yield Note(field, "not acted on; the subnet gets 256 addresses of its zone's prefix")
+    for index, group in enumerate(spec.vpc_security_groups):
+        if group.tags:
+            yield Note(f"spec.vpcSecurityGroups[{index}].tags", "not acted on; spec.tags are for all resources")
+        if group.id and group.rules:
+            field = f"spec.vpcSecurityGroups[{index}].rules"
+            yield Note(field, "not acted on; a group that is given by its id is never changed")
+        for i, rule in enumerate(group.rules):
+            if rule.security_group_id:
+                field = f"spec.vpcSecurityGroups[{index}].rules[{i}].securityGroupID"
+                yield Note(field, "not acted on; the rule belongs to the group that it is written in")
+    gateway = spec.transit_gateway
+    if gateway and gateway.id:
+        for field, value in (("name", gateway.name), ("globalRouting", gateway.global_routing)):
+            if value is not None:
+                yield Note(f"spec.transitGateway.{field}", "not used, because the id is set")
+
+
+def _load_balancers(spec: IBMPowerVSClusterSpec) -> Notes:
+    for index, balancer in enumerate(spec.load_balancers):
+        field = f"spec.loadBalancers[{index}]"
+        if balancer.backend_pools:
+            message = "not acted on; each listener gets a pool of its own (round robin, checked by tcp)"
+            yield Note(f"{field}.backendPools", message)
+        for i, listener in enumerate(balancer.additional_listeners):
+            if listener.selector:
+                where = f"{field}.additionalListeners[{i}].selector"
+                yield Note(where, "not acted on; whoever creates the machines puts them into the pool")
+        if balancer.id:
+            unused = {
+                "name": balancer.name,
+                "additionalListeners": balancer.additional_listeners,
+                "securityGroups": balancer.security_groups,
+                "subnets": balancer.subnets,
+            }
+            for name, value in unused.items():
+                if value:
+                    yield Note(f"{field}.{name}", "not acted on; a load balancer given by its id is never changed")
+
+
+def _machines(spec: IBMPowerVSClusterSpec) -> Notes:
+    if spec.ignition:
+        yield Note("spec.ignition", "not acted on; it concerns machines, which are not served here")

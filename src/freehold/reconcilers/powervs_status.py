@@ -1,0 +1,258 @@
+"""Fold what a pass came to into status, conditions and the endpoint: pure, and equal for equal inputs.
+
+Everything is rebuilt from journal and outcomes at each pass; only ``ready``, transition times and what the
+last look did not see come from the previous status. A status that did not change equals the one before,
+so the caller can leave the write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from freehold.api import conditions as api_conditions
+from freehold.api import names
+from freehold.api.conditions import Observation
+from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.outcomes import Outcome, Ready, Reason
+from freehold.reconcilers import identity, powervs_conditions
+from freehold.reconcilers import powervs_keys as keys
+from freehold.reconcilers.findings import text
+from freehold.reconcilers.powervs_table import observed_of, ownership, rows, sentences, vendor_id
+from freehold.reconcilers.powervs_wanted import Plan, Refused, Undecided, Wanted, Way
+
+Status = dict[str, Any]
+
+_REFERENCES = frozenset(
+    {
+        "serviceInstance",
+        "network",
+        "dhcpServer",
+        "vpc",
+        "vpcSubnet",
+        "vpcSecurityGroups",
+        "loadBalancers",
+        "transitGateway",
+        "cosInstance",
+    }
+)
+"""The fields of status that are rebuilt at each pass."""
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What to write.
+
+    ``endpoint`` is ``spec.controlPlaneEndpoint``, to be patched *before* ``status`` is written (capi-contract
+    1.4: whoever sees ready sees the endpoint); None when it stands already. ``changed``: whether status does.
+    """
+
+    status: Status
+    endpoint: Mapping[str, Any] | None
+    changed: bool
+
+
+@dataclass(frozen=True)
+class Came:
+    """What a pass came to. ``resource_group`` is its id, empty while unknown. A deletion needs no ``plan``."""
+
+    plan: Plan | None
+    journal: Journal | None = None
+    outcomes: Mapping[NodeKey, Outcome] = field(default_factory=dict)
+    resource_group: str = ""
+    deleting: bool = False
+
+
+def fold(raw: Mapping[str, Any], came: Came, now: datetime) -> Folded:
+    """Status after a pass that was allowed to work on the object ``raw``. ``now`` is aware."""
+    before: Mapping[str, Any] = raw.get("status") or {}
+    graph = came.plan.graph if isinstance(came.plan, Wanted) else None
+    observations, endpoint = _observe(raw, came, graph)
+    status = {**before, "ready": before.get("ready") is True}
+    if came.journal:
+        status["identity"] = dict(identity.in_status(raw, came.journal.owner))
+    if graph or came.deleting:
+        stamp = api_conditions.timestamp(now)
+        table = rows(before.get("resources") or (), graph, came.journal, came.outcomes, stamp, deleting=came.deleting)
+        status["resources"] = table
+        if came.deleting:
+            observations += powervs_conditions.leaving(table)
+    if graph and not came.deleting:
+        status = {name: value for name, value in status.items() if name not in _REFERENCES}
+        status |= _references(before, came, graph)
+    whole = next(o for o in observations if o.type == names.READY).status == "True"
+    if whole and not came.deleting:
+        status["ready"] = True
+    if status["ready"]:
+        status["initialization"] = {"provisioned": True}
+    return _written(raw, status, observations, now, endpoint, graph)
+
+
+def paused(raw: Mapping[str, Any], message: str, now: datetime) -> Folded:
+    """The only write while paused (capi-contract 1.15)."""
+    return _said(raw, [Observation(names.PAUSED, "True", names.REASON_PAUSED, message)], now)
+
+
+def held(raw: Mapping[str, Any], reason: str, message: str, now: datetime) -> Folded:
+    """The object waits for somebody, is read-only, or cannot be read: Ready says why, the parts stay as they were."""
+    ready = Observation(names.READY, "False", reason, message)
+    return _said(raw, [ready, powervs_conditions.not_paused()], now)
+
+
+def _said(raw: Mapping[str, Any], observations: Sequence[Observation], now: datetime) -> Folded:
+    before = raw.get("status") or {}
+    return _written(raw, {**before, "ready": before.get("ready") is True}, observations, now, None, None)
+
+
+def _written(
+    raw: Mapping[str, Any],
+    status: Status,
+    observations: Sequence[Observation],
+    now: datetime,
+    endpoint: Mapping[str, Any] | None,
+    graph: Graph | None,
+) -> Folded:
+    generation = int(raw["metadata"].get("generation", 0))
+    held: Sequence[Mapping[str, Any]] = status.get("conditions") or ()
+    if graph:
+        held = api_conditions.without(held, set(powervs_conditions.PARTS) - set(powervs_conditions.wanted_parts(graph)))
+    status["conditions"] = api_conditions.merge(held, observations, generation=generation, now=now)
+    if observations[0].type != names.PAUSED:  # while paused, nothing of the spec was looked at
+        status["observedGeneration"] = generation
+    return Folded(status, endpoint, status != (raw.get("status") or {}))
+
+
+def _observe(
+    raw: Mapping[str, Any], came: Came, graph: Graph | None
+) -> tuple[list[Observation], Mapping[str, Any] | None]:
+    """All conditions, ``Ready`` first, and the endpoint when it is to be written."""
+    if came.deleting or came.plan is None:
+        lines = list(sentences(came.outcomes))
+        ready = Observation(names.READY, "False", names.REASON_DELETING, "; ".join(lines) or "being deleted")
+        return [ready, powervs_conditions.deleting(came.outcomes, lines), powervs_conditions.not_paused()], None
+    rest = [_valid(came.plan), powervs_conditions.fields_served(came.plan.notes), powervs_conditions.not_paused()]
+    rest.append(Observation(names.DELETING, "False", names.REASON_NOT_DELETING))
+    if not isinstance(came.plan, Wanted) or graph is None:
+        valid = rest[0]
+        return [Observation(names.READY, "False", valid.reason, valid.message), *rest], None
+    found = list(powervs_conditions.parts(graph, came.journal, came.outcomes))
+    ready = api_conditions.summary(found, powervs_conditions.wanted_parts(graph))
+    endpoint = _endpoint(raw, came.plan, came.outcomes)
+    if ready.status == "True" and not (_host(raw) or endpoint):
+        ready = _without_endpoint(came.plan)
+    return [ready, *found, *rest], endpoint
+
+
+def _valid(plan: Plan) -> Observation:
+    match plan:
+        case Refused(problems=problems):
+            return Observation(names.SPEC_VALID, "False", names.REASON_INVALID_SPEC, text(problems))
+        case Undecided(missing=missing):
+            lines = "; ".join(f"{where}: cannot be checked: {answer.message}" for where, answer in missing.items())
+            return Observation(names.SPEC_VALID, "Unknown", next(iter(missing.values())).reason.value, lines)
+        case Wanted(way=Way.FROZEN):
+            message = "annotation create-infra is not 'true' any more: nothing more is created"
+            return Observation(names.SPEC_VALID, "True", names.REASON_CREATE_INFRA_NOT_REQUESTED, message)
+    return Observation(names.SPEC_VALID, "True", names.REASON_VALID_SPEC)
+
+
+def _host(raw: Mapping[str, Any]) -> str:
+    return ((raw.get("spec") or {}).get("controlPlaneEndpoint") or {}).get("host") or ""
+
+
+def _endpoint(raw: Mapping[str, Any], plan: Wanted, outcomes: Mapping[NodeKey, Outcome]) -> Mapping[str, Any] | None:
+    """The first public load balancer's hostname, once it stands; a host that is there already is never touched."""
+    outcome = outcomes.get(plan.endpoint) if plan.endpoint else None
+    hostname = outcome.observed.attributes.get("hostname") if isinstance(outcome, Ready) else None
+    if _host(raw) or not hostname:
+        return None
+    given = ((raw.get("spec") or {}).get("controlPlaneEndpoint") or {}).get("port")
+    return {"host": hostname, "port": given or plan.port}
+
+
+def _without_endpoint(plan: Wanted) -> Observation:
+    if plan.way is Way.EXISTING:
+        message = "spec.controlPlaneEndpoint.host: it is missing; set the address of the API server"
+    else:
+        message = "the public load balancer has no hostname yet"
+    return Observation(names.READY, "False", Reason.REQUIREMENT.value, message)
+
+
+def _references(before: Mapping[str, Any], came: Came, graph: Graph) -> Status:
+    """The fields that upstream has, one for each resource."""
+    fields = _Fields(before, came)
+    found: Status = {
+        "serviceInstance": fields.single(keys.WORKSPACE),
+        "vpc": fields.single(keys.VPC),
+        "cosInstance": fields.single(keys.COS_INSTANCE),
+        **fields.network(),
+        "vpcSubnet": fields.many(graph, keys.SUBNET_KIND),
+        "vpcSecurityGroups": fields.many(graph, keys.GROUP_KIND),
+        "loadBalancers": fields.many(graph, keys.BALANCER_KIND, balancer=True),
+        "transitGateway": fields.gateway(),
+    }
+    if came.resource_group:
+        found["resourceGroupID"] = {"id": came.resource_group, "controllerCreated": False}
+    return {name: value for name, value in found.items() if value}
+
+
+@dataclass(frozen=True)
+class _Fields:
+    """Builds references from journal and outcomes; ``controllerCreated`` is derived anew each time."""
+
+    before: Mapping[str, Any]
+    came: Came
+
+    def single(self, key: NodeKey) -> Status:
+        """Empty while the resource has no id."""
+        entry = self.came.journal.get(key) if self.came.journal else None
+        observed = observed_of(self.came.outcomes.get(key))
+        ident = vendor_id((entry.id if entry else "") or (observed.id if observed else ""))
+        if not ident:
+            return {}
+        owned = ownership(entry, self.came.outcomes.get(key)) in ("managed", "shared")
+        return {"id": ident, "controllerCreated": owned}
+
+    def network(self) -> Status:
+        """A DHCP server brings its network; a network that was there has no DHCP server of ours."""
+        reference = self.single(keys.NETWORK)
+        if not reference:
+            return {}
+        entry = self.came.journal.get(keys.NETWORK) if self.came.journal else None
+        observed = observed_of(self.came.outcomes.get(keys.NETWORK))
+        ident = (entry.id if entry else "") or (observed.id if observed else "")
+        if "/dhcp/" not in ident:
+            return {"network": reference, "dhcpServer": {}}
+        seen = observed.attributes.get("network_id") if observed else None
+        network = seen or (self.before.get("network") or {}).get("id")
+        return {"dhcpServer": reference, "network": {**reference, "id": network} if network else {}}
+
+    def many(self, graph: Graph, kind: str, *, balancer: bool = False) -> Status:
+        """By name, as upstream has it."""
+        found = {}
+        for key, node in graph.nodes.items():
+            if key.kind == kind and (reference := self.single(key)):
+                found[node.name] = reference | (self._balancer(key, node.name) if balancer else {})
+        return found
+
+    def _balancer(self, key: NodeKey, name: str) -> Status:
+        """``state`` is the vendor's word."""
+        before = (self.before.get("loadBalancers") or {}).get(name) or {}
+        observed = observed_of(self.came.outcomes.get(key))
+        if observed is None:
+            return {part: before[part] for part in ("hostname", "state") if part in before}
+        values = {"hostname": observed.attributes.get("hostname"), "state": observed.word}
+        return {part: value for part, value in values.items() if value}
+
+    def gateway(self) -> Status:
+        ends: Iterable[tuple[str, NodeKey]] = (
+            ("vpcConnection", keys.VPC_CONNECTION),
+            ("powerVSConnection", keys.POWERVS_CONNECTION),
+        )
+        connections = {name: reference for name, key in ends if (reference := self.single(key))}
+        gateway = self.single(keys.GATEWAY)
+        return {**gateway, **connections} if gateway else {}

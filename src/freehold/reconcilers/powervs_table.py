@@ -1,0 +1,141 @@
+"""``status.resources``: one row for each resource, for people; ``tree`` and the live progress read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.journal import Entry, Journal, Phase
+from freehold.lifecycle.kinds import NodeKey, Observed
+from freehold.lifecycle.outcomes import Blocked, Category, Gone, Kept, Outcome, Ready, Reason, Surplus, Waiting
+from freehold.lifecycle.work import STRANGER
+
+Row = dict[str, Any]
+
+NOT_A_RESOURCE = "finalizer"
+"""The engine's pseudo-kind for what the finalizer still waits for; it has no row."""
+
+
+def observed_of(outcome: Outcome | None) -> Observed | None:
+    """What the last look saw, where the outcome carries it."""
+    return outcome.observed if isinstance(outcome, Ready | Waiting | Blocked | Surplus) else None
+
+
+def vendor_id(ident: str) -> str:
+    """The cloud's own id: the last part of the engine's (``us-south/r006-…``, ``<guid>/network/<id>``)."""
+    return ident.rpartition("/")[2]
+
+
+def ownership(entry: Entry | None, outcome: Outcome | None) -> str:
+    """Whose it is, by the journal; the marks decide what the journal says (design §4.2)."""
+    if isinstance(outcome, Ready) and outcome.category is Category.SHARED:
+        return "shared"
+    if entry and entry.phase.ours:
+        return "managed"
+    if isinstance(outcome, Kept) or (entry and entry.phase in (Phase.GIVEN, Phase.REUSED)):
+        return "unmanaged"
+    return "unknown"
+
+
+def rows(
+    before: Sequence[Mapping[str, Any]],
+    graph: Graph | None,
+    journal: Journal | None,
+    outcomes: Mapping[NodeKey, Outcome],
+    now: str,
+    *,
+    deleting: bool,
+) -> list[Row]:
+    """The table: wanted nodes in the order of the graph, then what else is ours.
+
+    While deleting, a row without an outcome is of something that is gone; it stays, so that the last table
+    tells the whole story. ``now`` is the wire form; ``since`` moves only with ``state``.
+    """
+    nodes = graph.nodes if graph else {}
+    keys = [*(key for key in nodes if not deleting or key in outcomes)]
+    keys += sorted(key for key in outcomes.keys() - nodes.keys() if key.kind != NOT_A_RESOURCE)
+    found = [_row(key, before, graph, journal, outcomes.get(key)) for key in keys]
+    if deleting:
+        named = {(row["kind"], row["name"]) for row in found}
+        rest = (row for row in before if (row.get("kind"), row.get("name")) not in named)
+        found = _in_old_order(before, [*found, *map(_gone, rest)])
+    held = {(row.get("kind"), row.get("name")): row for row in before}
+    return [_since(row, held.get((row["kind"], row["name"])), now) for row in found]
+
+
+def _row(
+    key: NodeKey,
+    before: Sequence[Mapping[str, Any]],
+    graph: Graph | None,
+    journal: Journal | None,
+    outcome: Outcome | None,
+) -> Row:
+    entry = journal.get(key) if journal else None
+    observed = observed_of(outcome)
+    ident = vendor_id((entry.id if entry else "") or (observed.id if observed else ""))
+    state, reason, message = _words(outcome)
+    row: Row = {"kind": key.kind, "name": _name(key, before, graph, observed, ident)}
+    optional = {"id": ident, "state": state, "ownership": ownership(entry, outcome), "reason": reason}
+    optional["message"] = message
+    return row | {name: value for name, value in optional.items() if value}
+
+
+def _name(
+    key: NodeKey,
+    before: Sequence[Mapping[str, Any]],
+    graph: Graph | None,
+    observed: Observed | None,
+    ident: str,
+) -> str:
+    """The wanted name; a resource that nothing wants any more keeps the name that it was shown under."""
+    if graph and key in graph.nodes:
+        return graph.nodes[key].name
+    same = (row for row in before if ident and row.get("kind") == key.kind and row.get("id") == ident)
+    shown = next(same, {}).get("name")
+    if key.kind == STRANGER:
+        return ":".join(key.logical.split(":")[-2:])  # of a CRN: type and id
+    return str(shown or (observed and observed.name) or key.logical)
+
+
+def _words(outcome: Outcome | None) -> tuple[str, str, str]:
+    """State, reason, message."""
+    match outcome:
+        case Ready(reason=reason, note=note):
+            return "Ready", reason.value if reason else "", note
+        case Waiting(reason=Reason.DELETING, message=message):
+            return "Deleting", Reason.DELETING.value, message
+        case Waiting(reason=reason, message=message):
+            return "Waiting", reason.value, message
+        case Blocked(reason=reason, message=message):
+            return "Blocked", reason.value, message
+        case Surplus(message=message):
+            return "Surplus", "", message
+        case Kept(reason=reason, message=message):
+            return "Kept", reason.value, message
+        case Gone():
+            return "Gone", "", ""
+    return "Waiting", Reason.REQUIREMENT.value, ""
+
+
+def _gone(row: Mapping[str, Any]) -> Row:
+    if row.get("state") == "Kept":
+        return dict(row)
+    return {name: row[name] for name in ("kind", "name", "id", "ownership") if name in row} | {"state": "Gone"}
+
+
+def _in_old_order(before: Sequence[Mapping[str, Any]], found: Sequence[Row]) -> list[Row]:
+    order = {(row.get("kind"), row.get("name")): index for index, row in enumerate(before)}
+    return sorted(found, key=lambda row: order.get((row["kind"], row["name"]), len(order)))
+
+
+def _since(row: Row, before: Mapping[str, Any] | None, now: str) -> Row:
+    same = before is not None and before.get("state") == row.get("state")
+    return row | {"since": (before or {}).get("since") or now if same else now}
+
+
+def sentences(outcomes: Mapping[NodeKey, Outcome]) -> Iterator[str]:
+    """What stands in the way, one sentence each, in a stable order."""
+    for key, outcome in sorted(outcomes.items()):
+        if isinstance(outcome, Waiting | Blocked):
+            yield f"{key}: {outcome.message or outcome.reason.value}"

@@ -1,0 +1,297 @@
+"""From a PowerVS manifest to wanted resources: a pure decision over the spec, the facts and the journal.
+
+With the create-infra annotation everything is wanted (seed 001); see :mod:`powervs_existing` for the way
+without it. The result is a named outcome: nothing runs on a manifest with a problem, or on a fact that
+could not be asked, so that nothing is created and then forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import partial
+from typing import Any
+
+from freehold.api.names import CREATE_INFRA_ANNOTATION
+from freehold.api.powervs import IBMPowerVSClusterSpec
+from freehold.lifecycle.graph import Graph, Known, Naming, Node, no_parts
+from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.kinds import NodeKey, Part, Request
+from freehold.reconcilers import powervs_existing as existing
+from freehold.reconcilers import powervs_input, powervs_notes
+from freehold.reconcilers import powervs_keys as keys
+from freehold.reconcilers.findings import Note, Problem
+from freehold.reconcilers.powervs_balancers import Balancer, balancer_nodes, balancers
+from freehold.reconcilers.powervs_facts import Answer, Facts, NoAnswer, PowerZone, needs_global_routing
+from freehold.reconcilers.powervs_groups import api_server_rule, group_keys, group_nodes
+from freehold.reconcilers.powervs_names import DefaultNames, connection_name
+from freehold.reconcilers.powervs_network import network_node, workspace_node
+from freehold.reconcilers.powervs_subnets import subnet_keys, subnet_nodes
+
+
+class Way(Enum):
+    """How the graph is to be used."""
+
+    CREATE = "create"
+    """ensure() may create what is missing."""
+    EXISTING = "existing"
+    """No annotation: every node is given, nothing is ever created."""
+    FROZEN = "frozen"
+    """No annotation, but something is owned: the graph holds what exists; run it behind a port that stops at
+    writes. Deleting still releases everything (issue 2, item 6)."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What shall be there.
+
+    ``endpoint`` is the load balancer whose hostname becomes the endpoint (the first public one), None
+    without the annotation. ``user_tags`` are (key, value), to be spelled by the cloud's codec.
+    """
+
+    way: Way
+    graph: Graph
+    port: int
+    endpoint: NodeKey | None = None
+    user_tags: tuple[tuple[str, str], ...] = ()
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A person must change the manifest first; nothing is created or changed."""
+
+    problems: tuple[Problem, ...]
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """The cloud could not be asked; nothing is created until it has been. ``missing`` is by field path."""
+
+    missing: Mapping[str, NoAnswer]
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def after(self) -> float:
+        """Seconds of domain time until another look is worth it."""
+        return max(answer.after for answer in self.missing.values())
+
+
+Plan = Wanted | Refused | Undecided
+
+
+def wanted(
+    name: str,
+    annotations: Mapping[str, str],
+    spec: IBMPowerVSClusterSpec,
+    facts: Facts,
+    journal: Journal | None = None,
+) -> Plan:
+    """What shall be there for the object called ``name``.
+
+    ``journal`` is what the object remembers, None before its identity is minted: earlier logical names
+    hold the zones that were picked for subnets (:mod:`slots`).
+    """
+    creating = powervs_input.creation(annotations)
+    if isinstance(creating, Problem):
+        return Refused((creating,))
+    notes = powervs_notes.notes(name, spec, creating=creating)
+    if creating:
+        return _created(name, spec, facts, journal, notes)
+    if journal and journal.ours:
+        return _frozen(name, spec, facts, journal, powervs_notes.notes(name, spec, creating=True))
+    return _existing(spec, facts, notes)
+
+
+def _existing(spec: IBMPowerVSClusterSpec, facts: Facts, notes: tuple[Note, ...]) -> Plan:
+    problems = existing.check(spec, facts)
+    if problems:
+        return Refused(problems, notes)
+    missing = existing.missing(spec, facts)
+    if missing:
+        return Undecided(missing, notes)
+    return Wanted(Way.EXISTING, Graph(existing.nodes(spec, facts)), facts.api_port, None, _tags(spec), notes)
+
+
+def _frozen(name: str, spec: IBMPowerVSClusterSpec, facts: Facts, journal: Journal, notes: tuple[Note, ...]) -> Plan:
+    """The part of the whole that is there already, with what it stands on."""
+    plan = _created(name, spec, facts, journal, notes)
+    if not isinstance(plan, Wanted):
+        return plan
+    nodes = plan.graph.nodes
+    keep: set[NodeKey] = set()
+    todo = [key for key, node in nodes.items() if key in journal.entries or (node.given and not node.requires)]
+    while todo:
+        key = todo.pop()
+        if key not in keep:
+            keep.add(key)
+            todo += nodes[key].requires
+    note = Note(
+        f"metadata.annotations[{CREATE_INFRA_ANNOTATION}]",
+        "it is not 'true' any more: nothing more is created; what was created stays until the object is deleted",
+        served=True,
+    )
+    graph = Graph(node for key, node in nodes.items() if key in keep)
+    return replace(plan, way=Way.FROZEN, graph=graph, notes=(note, *notes))
+
+
+def _created(
+    name: str, spec: IBMPowerVSClusterSpec, facts: Facts, journal: Journal | None, notes: tuple[Note, ...]
+) -> Plan:
+    problems = powervs_input.check(spec, facts)
+    if problems:
+        return Refused(problems, notes)
+    group, zone, zones = facts.resource_group, facts.zone, facts.vpc_zones
+    if not (isinstance(group, Answer) and isinstance(zone, Answer) and isinstance(zones, Answer)):
+        asked = {"spec.resourceGroup.name": group, "spec.zone": zone, "spec.vpc.region": zones}
+        return Undecided({field: a for field, a in asked.items() if isinstance(a, NoAnswer)}, notes)
+    earlier = journal.entries if journal else {}
+    build = _Build(name, spec, group.value, zone.value, zones.value, facts.api_port, tuple(earlier))
+    lbs = build.balancers()
+    endpoint = next(balancer.key for balancer in lbs if balancer.public)
+    return Wanted(Way.CREATE, Graph(build.nodes(lbs)), facts.api_port, endpoint, _tags(spec), notes)
+
+
+def _tags(spec: IBMPowerVSClusterSpec) -> tuple[tuple[str, str], ...]:
+    return tuple((tag.key, tag.value or "") for tag in spec.tags if tag.key)
+
+
+@dataclass(frozen=True)
+class _Build:
+    """The nodes of one manifest that has been checked; all facts are in."""
+
+    name: str
+    spec: IBMPowerVSClusterSpec
+    group: str
+    zone: PowerZone
+    zones: tuple[str, ...]
+    port: int
+    earlier: tuple[NodeKey, ...]
+
+    @property
+    def names(self) -> DefaultNames:
+        return DefaultNames(self.name)
+
+    @property
+    def region(self) -> str:
+        return (self.spec.vpc and self.spec.vpc.region) or ""
+
+    def _earlier(self, kind: str) -> tuple[str, ...]:
+        return tuple(key.logical for key in self.earlier if key.kind == kind)
+
+    def balancers(self) -> tuple[Balancer, ...]:
+        subnets = self._subnet_keys()
+        named = {spec.name: key for spec, key in zip(self.spec.vpc_subnets, subnets, strict=False) if spec.name}
+        return balancers(
+            self.spec.load_balancers,
+            self.names,
+            self.port,
+            self._earlier(keys.BALANCER_KIND),
+            named,
+            subnets,
+            group_keys(self.spec.vpc_security_groups),
+        )
+
+    def _subnet_keys(self) -> tuple[NodeKey, ...]:
+        return subnet_keys(self.spec.vpc_subnets, self.zones, self._earlier(keys.SUBNET_KIND))
+
+    def nodes(self, lbs: tuple[Balancer, ...]) -> Iterator[Node]:
+        yield workspace_node(self.spec, self.names, self.group)
+        yield network_node(self.spec, self.names)
+        yield self._vpc()
+        subnets = self._subnet_keys()
+        yield from subnet_nodes(self.spec.vpc_subnets, subnets, self.names, self.region, self.group)
+        named = {spec.name: key for spec, key in zip(self.spec.vpc_subnets, subnets, strict=False) if spec.name}
+        yield from group_nodes(self.spec.vpc_security_groups, self.region, self.group, named)
+        yield from balancer_nodes(lbs, self.region, self.group)
+        yield from self._gateway()
+        yield from self._object_storage()
+
+    def _vpc(self) -> Node:
+        vpc = self.spec.vpc
+        if vpc and vpc.id:
+            given = partial(keys.constant, f"{self.region}/{vpc.id}")
+            return Node(
+                keys.VPC, vpc.name or vpc.id, keys.no_request, Naming.EXPLICIT, given=given, field="spec.vpc.id"
+            )
+        explicit = vpc.name if vpc else None
+        name = explicit or self.names.vpc
+        request = {"name": name, "region": self.region, "resource_group": self.group}
+        parts = frozenset({api_server_rule(self.port)})
+        return _simple(keys.VPC, name, request, explicit, parts)
+
+    def _gateway(self) -> Iterator[Node]:
+        spec = self.spec.transit_gateway
+        explicit = spec.name if spec else None
+        name = explicit or self.names.transit_gateway
+        if spec and spec.id:
+            given = partial(keys.constant, spec.id)
+            name_ = explicit or spec.id
+            field = "spec.transitGateway.id"
+            gateway = Node(keys.GATEWAY, name_, keys.no_request, Naming.EXPLICIT, given=given, field=field)
+        else:
+            wish = spec.global_routing if spec else None
+            routing = needs_global_routing(self.zone.region, self.region) if wish is None else wish
+            request = {"name": name, "location": self.region, "global": routing, "resource_group": self.group}
+            gateway = _simple(keys.GATEWAY, name, request, explicit)
+        yield gateway
+        yield self._connection(keys.VPC_CONNECTION, keys.VPC, "vpc", connection_name(name, "vpc"))
+        yield self._connection(
+            keys.POWERVS_CONNECTION, keys.WORKSPACE, "power_virtual_server", connection_name(name, "pvs")
+        )
+
+    def _connection(self, key: NodeKey, end: NodeKey, network_type: str, name: str) -> Node:
+        """A network can be connected to a gateway once: where the spec names both ends, one that is there is used."""
+        request = partial(_connect, end, network_type, name)
+        return Node(key, name, request, self._both_named(end), requires=frozenset({keys.GATEWAY, end}))
+
+    def _both_named(self, end: NodeKey) -> Naming:
+        spec = self.spec
+        ends = {
+            keys.VPC: spec.vpc and (spec.vpc.id or spec.vpc.name),
+            keys.WORKSPACE: spec.service_instance_id
+            or (spec.service_instance and (spec.service_instance.id or spec.service_instance.name)),
+        }
+        gateway = spec.transit_gateway and (spec.transit_gateway.id or spec.transit_gateway.name)
+        return Naming.EXPLICIT if gateway and ends[end] else Naming.DEFAULT
+
+    def _object_storage(self) -> Iterator[Node]:
+        cos = self.spec.cos_instance
+        if cos is None:
+            return
+        name = cos.name or self.names.cos_instance
+        yield _simple(keys.COS_INSTANCE, name, {"name": name, "resource_group": self.group}, cos.name)
+        bucket = cos.bucket_name or self.names.cos_bucket
+        yield Node(
+            keys.COS_BUCKET,
+            bucket,
+            partial(_bucket, bucket, cos.bucket_region or self.region),
+            Naming.EXPLICIT if cos.bucket_name else Naming.DEFAULT,
+            frozenset({keys.COS_INSTANCE}),
+        )
+
+
+def _simple(
+    key: NodeKey, name: str, request: Mapping[str, Any], explicit: str | None, parts: frozenset[Part] = frozenset()
+) -> Node:
+    """A node whose request depends on nothing."""
+    naming = Naming.EXPLICIT if explicit else Naming.DEFAULT
+    return Node(key, name, lambda known: request, naming, parts=(lambda known: parts) if parts else no_parts)
+
+
+def _connect(end: NodeKey, network_type: str, name: str, known: Known) -> Request:
+    gateway = known[keys.GATEWAY].attributes
+    return {
+        "gateway": gateway["id"],
+        "gateway_crn": gateway["crn"],
+        "network_type": network_type,
+        "network_id": known[end].attributes["crn"],
+        "name": name,
+    }
+
+
+def _bucket(name: str, region: str, known: Known) -> Request:
+    instance = known[keys.COS_INSTANCE].attributes
+    return {"instance": instance["id"], "instance_crn": instance["crn"], "name": name, "region": region}

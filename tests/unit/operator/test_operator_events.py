@@ -1,0 +1,94 @@
+"""Events: aggregated, limited, and never in the way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from freehold.apiserver.server import ApiServer
+from freehold.apiserver.store import Store
+from freehold.kube import Connection, Json, Key, KubeClient
+from freehold.kube.resources import EVENTS
+from freehold.operator.events import BURST, EventRecorder, Severity
+
+OBJ: Json = {
+    "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+    "kind": "IBMPowerVSCluster",
+    "metadata": {"name": "c", "namespace": "default", "uid": "u1", "resourceVersion": "7"},
+}
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[KubeClient]:
+    store = Store.open(":memory:")
+    server = ApiServer(store)
+    async with KubeClient(Connection(await server.start())) as found:
+        yield found
+    await server.stop()
+    store.close()
+
+
+@pytest.fixture
+async def recorder(client: KubeClient) -> AsyncIterator[EventRecorder]:
+    found = EventRecorder(client, "freehold", lambda: 1_700_000_000.0)
+    task = asyncio.ensure_future(found.run())
+    yield found
+    task.cancel()
+
+
+async def flushed(recorder: EventRecorder) -> None:
+    async with asyncio.timeout(10):
+        await recorder.flushed()
+
+
+async def test_repeats_raise_the_count_of_one_event(client: KubeClient, recorder: EventRecorder) -> None:
+    for _ in range(3):
+        recorder.record(OBJ, Severity.WARNING, "QuotaReached", "no more VPCs; ask for more")
+    await flushed(recorder)
+    recorder.record(OBJ, Severity.WARNING, "QuotaReached", "no more VPCs; ask for more")
+    await flushed(recorder)
+    (event,) = (await client.list(EVENTS)).items
+    assert (event["count"], event["type"], event["reason"]) == (4, "Warning", "QuotaReached")
+    assert event["involvedObject"]["name"] == "c" and event["involvedObject"]["kind"] == "IBMPowerVSCluster"
+
+
+async def test_event_that_expired_is_begun_anew(client: KubeClient, recorder: EventRecorder) -> None:
+    recorder.record(OBJ, Severity.NORMAL, "Ready", "all there")
+    await flushed(recorder)
+    (event,) = (await client.list(EVENTS)).items
+    await client.delete(EVENTS, Key("default", event["metadata"]["name"]))
+    recorder.record(OBJ, Severity.NORMAL, "Ready", "all there")
+    await flushed(recorder)
+    assert [each["count"] for each in (await client.list(EVENTS)).items] == [1]
+
+
+async def test_long_message_is_cut_and_bad_reason_dropped(client: KubeClient, recorder: EventRecorder) -> None:
+    recorder.record(OBJ, Severity.NORMAL, "Created", "x" * 5000)
+    recorder.record(OBJ, Severity.NORMAL, "not camel", "dropped")
+    await flushed(recorder)
+    (event,) = (await client.list(EVENTS)).items
+    assert len(event["message"]) == 1024 and recorder.dropped == 1
+
+
+async def test_a_flood_about_one_object_is_limited_and_others_are_heard(
+    client: KubeClient, recorder: EventRecorder
+) -> None:
+    for index in range(BURST + 20):
+        recorder.record(OBJ, Severity.NORMAL, "Chatter", f"line {index}")
+    other = {**OBJ, "metadata": {**OBJ["metadata"], "uid": "u2", "name": "d"}}
+    recorder.record(other, Severity.NORMAL, "Chatter", "me too")
+    await flushed(recorder)
+    assert len((await client.list(EVENTS)).items) == BURST + 1
+    assert recorder.dropped == 20
+
+
+async def test_server_that_is_away_bothers_nobody() -> None:
+    async with KubeClient(Connection("http://127.0.0.1:1")) as nobody:
+        recorder = EventRecorder(nobody, "freehold", lambda: 0.0)
+        task = asyncio.ensure_future(recorder.run())
+        recorder.record(OBJ, Severity.NORMAL, "Created", "unheard")
+        await flushed(recorder)
+        assert recorder.dropped == 1 and not task.done()
+        task.cancel()

@@ -1,0 +1,35 @@
+"""A write that waited long in the queue was decided on what is old: it must not take effect late."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from freehold.lifecycle.errors import Unavailable
+from freehold.lifecycle.port import Call, Effect
+from freehold.operator.limits import Limits
+from freehold.operator.ports import STALE_WRITE, ThreadPort
+
+
+@pytest.mark.parametrize(
+    ("effect", "waited", "sent"),
+    [
+        (Effect.WRITE, STALE_WRITE + 1, False),  # another process may have given this create up by now
+        (Effect.WRITE, 1.0, True),
+        (Effect.READ, STALE_WRITE + 1, True),  # what it answers is as new as ever
+    ],
+)
+async def test_a_write_that_waited_too_long_is_not_sent(effect: Effect, waited: float, sent: bool) -> None:
+    """The clock shows ``waited`` more when the call's turn has come."""
+    times = iter([100.0, 100.0 + waited])
+    world: list[str] = []
+    with ThreadPoolExecutor(1) as pool:
+        port = ThreadPort(pool, Limits(), lambda: next(times))
+        call = Call("vpc", "create_vpc", effect, lambda: world.append("made"), "vpc one")
+        if sent:
+            await port.send(call)
+        else:
+            with pytest.raises(Unavailable, match="not sent"):
+                await port.send(call)
+    assert world == (["made"] if sent else [])

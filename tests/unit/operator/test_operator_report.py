@@ -1,0 +1,52 @@
+"""Events are for people: what turned bad, what was made, what is gone; not every step on the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from freehold.operator.events import Severity
+from freehold.operator.report import happenings
+
+
+def condition(type_: str, status: str, reason: str, message: str = "") -> dict[str, Any]:
+    return {"type": type_, "status": status, "reason": reason, "message": message}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        pytest.param(None, condition("Paused", "False", "NotPaused"), [], id="how it begins is no news"),
+        pytest.param(None, condition("VPCReady", "False", "Provisioning"), [], id="a step on the way is no news"),
+        pytest.param(
+            condition("Ready", "False", "NotReady"),
+            condition("Ready", "True", "Ready"),
+            [(Severity.NORMAL, "Ready", "Ready is True")],
+            id="Ready is what people wait for",
+        ),
+        pytest.param(
+            None,
+            condition("VPCReady", "False", "NameTaken", "prod-vpc is not ours"),
+            [(Severity.WARNING, "NameTaken", "prod-vpc is not ours")],
+            id="what a person must mend is said at once, also at the first look",
+        ),
+        pytest.param(
+            condition("VPCReady", "False", "NameTaken", "a"),
+            condition("VPCReady", "False", "NameTaken", "b"),
+            [],
+            id="another message of one reason is the condition's business",
+        ),
+    ],
+)
+def test_conditions_that_turn(before: Any, after: Any, said: list[tuple[Severity, str, str]]) -> None:
+    found = list(happenings({"conditions": [before] if before else []}, {"conditions": [after]}))
+    assert [(event.severity, event.reason, event.message) for event in found] == said
+
+
+def test_a_resource_that_appears_and_one_that_goes_are_told() -> None:
+    made = {"kind": "vpc", "name": "prod-vpc", "id": "r006-1", "ownership": "managed"}
+    found = {"kind": "workspace", "name": "team", "id": "w", "ownership": "unmanaged"}
+    up = [event.reason for event in happenings({}, {"resources": [made, found]})]
+    down = [event.reason for event in happenings({"resources": [made, found]}, {})]
+    assert (up, down) == (["ResourceCreated", "ResourceFound"], ["ResourceDeleted"])

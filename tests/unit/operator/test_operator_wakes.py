@@ -1,0 +1,49 @@
+"""What wakes a reconcile: others' intentions, not our own bookkeeping."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from freehold.operator import wakes
+
+BASE: dict[str, Any] = {
+    "metadata": {"name": "a", "uid": "1", "generation": 1, "resourceVersion": "5", "annotations": {"x": "1"}},
+    "spec": {"size": 1},
+    "status": {},
+}
+
+
+def changed(**meta: Any) -> dict[str, Any]:
+    return {**BASE, "metadata": {**BASE["metadata"], "resourceVersion": "6", **meta}}
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        (changed(), False),
+        ({**changed(), "status": {"ready": True}}, False),
+        (changed(annotations={"x": "1", "freehold.dev/journal": "{}"}), False),
+        (changed(managedFields=[{}]), False),
+        (changed(generation=2), True),
+        (changed(annotations={"x": "2"}), True),
+        (changed(annotations={}), True),
+        (changed(labels={"a": "b"}), True),
+        (changed(finalizers=["f"]), True),
+        (changed(deletionTimestamp="2026-01-01T00:00:00Z"), True),
+        (changed(ownerReferences=[{"uid": "9"}]), True),
+    ],
+    ids=["version only", "our status", "our journal", "managed fields", "spec", "annotation", "annotation removed",
+         "label", "finalizer", "deletion", "owner"],
+)  # fmt: skip
+def test_what_wakes(new: dict[str, Any], expected: bool) -> None:
+    assert wakes.on_spec_or_metadata(BASE, new) is expected
+
+
+def test_content_wakes_where_there_is_no_generation() -> None:
+    """Secrets and ConfigMaps count no generation."""
+    old = {"metadata": {"name": "s", "resourceVersion": "1"}, "data": {"k": "1"}}
+    new = {"metadata": {"name": "s", "resourceVersion": "2"}, "data": {"k": "2"}}
+    assert wakes.on_spec_or_metadata(old, new)
+    assert not wakes.on_spec_or_metadata(old, {**old, "metadata": {"name": "s", "resourceVersion": "2"}})

@@ -1,0 +1,223 @@
+"""What may be done with an object: the rules of the Cluster API contract, a row each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from freehold.api import names
+from freehold.reconcilers.gate import (
+    Decision,
+    FoundCluster,
+    Hold,
+    LetGo,
+    Mode,
+    NoCluster,
+    Paused,
+    Presence,
+    Proceed,
+    Release,
+    Skip,
+    Surroundings,
+    UnreadableCluster,
+    decide,
+    owner_of,
+    refers_to,
+)
+
+FINALIZER = names.POWERVS_CLUSTER_FINALIZER
+
+
+def obj(
+    *,
+    owner: str = "",
+    annotations: dict[str, str] | None = None,
+    labels: dict[str, str] | None = None,
+    deleting: bool = False,
+    finalizers: tuple[str, ...] = (FINALIZER,),
+) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"name": "c1", "namespace": "ns", "uid": "u1", "annotations": annotations or {}}
+    metadata["labels"] = labels or {}
+    metadata["finalizers"] = list(finalizers)
+    if owner:
+        metadata["ownerReferences"] = [{"apiVersion": owner, "kind": "Cluster", "name": "c1", "uid": "x"}]
+    if deleting:
+        metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    return {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+        "kind": "IBMPowerVSCluster",
+        "metadata": metadata,
+        "spec": {},
+    }
+
+
+def cluster(paused: bool | None = None, port: int | None = None) -> FoundCluster:
+    spec: dict[str, Any] = {}
+    if paused is not None:
+        spec["paused"] = paused
+    if port:
+        spec["clusterNetwork"] = {"apiServerPort": port}
+    return FoundCluster({"metadata": {"name": "c1"}, "spec": spec})
+
+
+V2 = "cluster.x-k8s.io/v1beta2"
+AUTO, REQUIRED, OFF = Mode.AUTO, Mode.REQUIRED, Mode.OFF
+FORBIDDEN = UnreadableCluster("403 on clusters")
+PAUSED = {names.PAUSED_ANNOTATION: ""}
+MOVED = {names.DELETE_FOR_MOVE_ANNOTATION: ""}
+LABEL = {names.CLUSTER_NAME_LABEL: "c1"}
+
+ROWS: dict[str, tuple[dict[str, Any], Surroundings, type[Decision]]] = {
+    "1.12 owner of v1beta2 found": (obj(owner=V2), Surroundings(AUTO, owner=cluster()), Proceed),
+    "1.12 any version of the owner": (
+        obj(owner="cluster.x-k8s.io/v1beta1"),
+        Surroundings(REQUIRED, owner=cluster()),
+        Proceed,
+    ),
+    "1.12 a Cluster of another group is no owner": (
+        obj(owner="example.com/v1"),
+        Surroundings(REQUIRED, owner=cluster()),
+        Hold,
+    ),
+    "5.3a owner named but gone: hold, never standalone": (obj(owner=V2), Surroundings(AUTO), Hold),
+    "5.3b label without owner: wait": (obj(labels=LABEL), Surroundings(AUTO), Hold),
+    "5.3b a Cluster refers to it: wait": (obj(), Surroundings(AUTO, referrer=cluster()), Hold),
+    "5.3c no Cluster API installed: standalone": (obj(), Surroundings(AUTO, Presence.ABSENT), Proceed),
+    "5.3c Cluster API installed, no opt-in: wait": (obj(), Surroundings(AUTO, Presence.PRESENT), Hold),
+    "5.3c opted in": (
+        obj(annotations={names.STANDALONE_ANNOTATION: "true"}),
+        Surroundings(AUTO, Presence.PRESENT),
+        Proceed,
+    ),
+    "5.3c opted out in words": (
+        obj(annotations={names.STANDALONE_ANNOTATION: "false"}),
+        Surroundings(AUTO, Presence.PRESENT),
+        Hold,
+    ),
+    "5.4 owner unreadable: unknown is not absent": (obj(owner=V2), Surroundings(AUTO, owner=FORBIDDEN), Hold),
+    "5.4 referrers unreadable": (obj(), Surroundings(AUTO, referrer=FORBIDDEN), Hold),
+    "5.4 CRDs unreadable": (obj(), Surroundings(AUTO, Presence.UNKNOWN), Hold),
+    "5.4 unreadable holds a delete too, it may be paused": (
+        obj(owner=V2, deleting=True),
+        Surroundings(AUTO, owner=FORBIDDEN),
+        Hold,
+    ),
+    "5.5 served alone before Cluster API came: goes on": (
+        obj(annotations={names.JOURNAL_ANNOTATION: "{}"}),
+        Surroundings(AUTO, Presence.PRESENT),
+        Proceed,
+    ),
+    "required: standalone never": (
+        obj(annotations={names.STANDALONE_ANNOTATION: "true"}),
+        Surroundings(REQUIRED),
+        Hold,
+    ),
+    "off: the label waits for nobody": (obj(labels=LABEL), Surroundings(OFF), Proceed),
+    "off: an owner that is not there does not matter": (obj(owner=V2), Surroundings(OFF), Proceed),
+    "1.14 paused by annotation, empty value": (obj(annotations=PAUSED), Surroundings(OFF), Paused),
+    "1.14 paused by annotation without any Cluster (CAPO's bug)": (
+        obj(annotations=PAUSED),
+        Surroundings(AUTO, Presence.UNKNOWN),
+        Paused,
+    ),
+    "1.14 paused by the Cluster": (obj(owner=V2), Surroundings(AUTO, owner=cluster(paused=True)), Paused),
+    "1.14 pause goes before delete": (
+        obj(owner=V2, deleting=True),
+        Surroundings(AUTO, owner=cluster(paused=True)),
+        Paused,
+    ),
+    "1.16 paused: null is not paused": (obj(owner=V2), Surroundings(AUTO, owner=cluster(paused=False)), Proceed),
+    "off: the Cluster of the manifest pauses too": (obj(), Surroundings(OFF, referrer=cluster(paused=True)), Paused),
+    "1.17 managed by something else": (
+        obj(annotations={names.MANAGED_BY_ANNOTATION: "argo"}),
+        Surroundings(OFF),
+        Skip,
+    ),
+    "1.17 managed-by without a value is something else": (
+        obj(annotations={names.MANAGED_BY_ANNOTATION: ""}),
+        Surroundings(OFF),
+        Skip,
+    ),
+    "1.17 managed by something else, deleting": (
+        obj(annotations={names.MANAGED_BY_ANNOTATION: "argo"}, deleting=True),
+        Surroundings(OFF),
+        Skip,
+    ),
+    "1.17 amendment: managed by freehold is ours": (
+        obj(annotations={names.MANAGED_BY_ANNOTATION: "freehold"}),
+        Surroundings(OFF),
+        Proceed,
+    ),
+    "1.19 ownerless and never touched: nothing to do on delete": (
+        obj(deleting=True, finalizers=()),
+        Surroundings(REQUIRED),
+        Skip,
+    ),
+    "1.19 ownerless with our finalizer: released, not stranded": (
+        obj(deleting=True),
+        Surroundings(REQUIRED),
+        Release,
+    ),
+    "delete with the Cluster gone": (obj(owner=V2, deleting=True), Surroundings(AUTO), Release),
+    "delete": (obj(owner=V2, deleting=True), Surroundings(AUTO, owner=cluster()), Release),
+    "M4 moved away: let go": (obj(owner=V2, annotations=MOVED, deleting=True), Surroundings(AUTO), LetGo),
+    "M4 moved away while its Cluster is still paused": (
+        obj(owner=V2, annotations=MOVED, deleting=True),
+        Surroundings(AUTO, owner=cluster(paused=True)),
+        LetGo,
+    ),
+    "M4 moved away and Cluster unreadable": (
+        obj(owner=V2, annotations=MOVED, deleting=True),
+        Surroundings(AUTO, owner=FORBIDDEN),
+        LetGo,
+    ),
+    "M4 the annotation alone moves nothing": (obj(annotations=MOVED), Surroundings(OFF), Proceed),
+}
+
+
+@pytest.mark.parametrize(("raw", "around", "expected"), ROWS.values(), ids=ROWS.keys())
+def test_decision(raw: dict[str, Any], around: Surroundings, expected: type[Decision]) -> None:
+    assert isinstance(decide(raw, around, FINALIZER), expected)
+
+
+def test_the_port_is_the_clusters() -> None:
+    """The API server listens where the Cluster says; 6443 otherwise."""
+    around = Surroundings(AUTO, owner=cluster(port=8443))
+    assert decide(obj(owner=V2), around, FINALIZER) == Proceed("c1", 8443, standalone=False)
+    assert decide(obj(), Surroundings(OFF), FINALIZER) == Proceed("c1", 6443, standalone=True)
+
+
+def test_the_standalone_object_uses_the_port_of_the_manifests_cluster() -> None:
+    """In the embedded API the Cluster is a placeholder that nobody reconciles, but its port is meant."""
+    around = Surroundings(OFF, referrer=cluster(port=8443))
+    assert decide(obj(), around, FINALIZER) == Proceed("c1", 8443, standalone=True)
+
+
+@pytest.mark.parametrize("raw", [obj(owner=V2), obj(deleting=True)], ids=["live", "deleting"])
+def test_messages_of_pause_are_the_contracts(raw: dict[str, Any]) -> None:
+    """1.15 fixes the texts."""
+    raw["metadata"]["annotations"] = PAUSED
+    decision = decide(raw, Surroundings(AUTO, owner=cluster()), FINALIZER)
+    assert decision == Paused("IBMPowerVSCluster has the cluster.x-k8s.io/paused annotation")
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "IBMPowerVSCluster", "name": "c1"},
+        {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "IBMPowerVSCluster", "name": "c1"},
+    ],
+    ids=["v1beta2 shape", "v1beta1 shape"],
+)
+def test_a_cluster_refers_in_either_shape(reference: dict[str, str]) -> None:
+    """1.25: both served shapes of the Cluster must be read."""
+    assert refers_to({"spec": {"infrastructureRef": reference}}, obj())
+    assert not refers_to({"spec": {"infrastructureRef": {**reference, "name": "other"}}}, obj())
+    assert not refers_to({}, obj())
+
+
+def test_no_owner_is_none() -> None:
+    """An object without ownerReferences has no owner; nothing is guessed from labels."""
+    assert owner_of(obj(labels=LABEL)) is None
+    assert isinstance(Surroundings(AUTO).owner, NoCluster)

@@ -1,0 +1,118 @@
+"""The identity is minted once, never guessed, never shared (design §4.1, reference/capi-contract.md §O)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from freehold.api import names
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle.journal import Entry, Journal, Phase
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.ownership import Owner
+from freehold.reconcilers.identity import Known, Minted, ReadOnly, Restored, Why, identify, in_status
+
+FINALIZER = names.POWERVS_CLUSTER_FINALIZER
+OWNER = Owner("first-uid", "IBMPowerVSCluster", "ns", "c1")
+JOURNAL = Journal(OWNER, {NodeKey("vpc", "main"): Entry(Phase.OWNED, id="us-south/v")})
+
+
+def obj(
+    *,
+    journal: str | None = None,
+    held: bool = True,
+    deleting: bool = False,
+    status: dict[str, Any] | None = None,
+    uid: str = "uid",
+    **metadata: Any,
+) -> dict[str, Any]:
+    raw: dict[str, Any] = {
+        "kind": "IBMPowerVSCluster",
+        "metadata": {"name": "c1", "namespace": "ns", "uid": uid, "resourceVersion": "7", **metadata},
+    }
+    if journal is not None:
+        raw["metadata"]["annotations"] = {names.JOURNAL_ANNOTATION: journal}
+    raw["metadata"]["finalizers"] = ["other", *([FINALIZER] if held else [])]
+    if deleting:
+        raw["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    if status is not None:
+        raw["status"] = status
+    return raw
+
+
+def test_a_new_object_gets_its_first_uid_and_the_finalizer_in_one_patch() -> None:
+    """Nothing may exist in the cloud that a crash between two patches could orphan."""
+    result = identify(obj(held=False), FINALIZER)
+    assert isinstance(result, Minted)
+    assert result.journal.owner == Owner("uid", "IBMPowerVSCluster", "ns", "c1")
+    metadata = result.patch["metadata"]
+    assert metadata["finalizers"] == ["other", FINALIZER]
+    assert metadata["resourceVersion"] == "7"
+    assert journals.loads(metadata["annotations"][names.JOURNAL_ANNOTATION]) == result.journal
+
+
+def test_a_restored_object_keeps_its_first_uid() -> None:
+    """O4: after restore or move metadata.uid is new; it is no gate."""
+    result = identify(obj(journal=journals.dumps(JOURNAL), uid="second-uid"), FINALIZER)
+    assert result == Known(JOURNAL)
+
+
+def test_a_stripped_finalizer_is_put_back_with_the_journal_kept() -> None:
+    """1.18: the finalizer is there before the first cloud write, also after someone took it off."""
+    text = journals.dumps(JOURNAL)
+    result = identify(obj(journal=text, held=False), FINALIZER)
+    assert isinstance(result, Known)
+    assert result.patch is not None
+    assert result.patch["metadata"]["finalizers"] == ["other", FINALIZER]
+    assert result.patch["metadata"]["annotations"] == {names.JOURNAL_ANNOTATION: text}
+
+
+def test_no_finalizer_is_added_to_a_deleting_object() -> None:
+    """The API server refuses that."""
+    result = identify(obj(journal=journals.dumps(JOURNAL), held=False, deleting=True), FINALIZER)
+    assert result == Known(JOURNAL)
+
+
+OWN_STATUS = {"identity": dict(in_status(obj(), OWNER))}
+
+READ_ONLY = {
+    "O7 deleting without identity: never minted, never guessed": (obj(deleting=True), Why.LOST),
+    "O7 not even from status, when deleting": (obj(deleting=True, status=OWN_STATUS), Why.LOST),
+    "finalizer without identity: lost": (obj(), Why.LOST),
+    "lost, and the status was copied from another object": (obj(uid="other", status=OWN_STATUS), Why.LOST),
+    "O6 copied under another name": (obj(journal=journals.dumps(JOURNAL), name="c2"), Why.COPIED),
+    "O6 copied into another namespace": (obj(journal=journals.dumps(JOURNAL), namespace="ns2"), Why.COPIED),
+    "O6 copied, then deleted: the original's resources stay": (
+        obj(journal=journals.dumps(JOURNAL), name="c2", deleting=True),
+        Why.COPIED,
+    ),
+    "no JSON": (obj(journal="{"), Why.CORRUPT),
+    "empty": (obj(journal=""), Why.CORRUPT),
+    "another format": (obj(journal='{"v":99}'), Why.CORRUPT),
+    "a corrupt journal of a new object is no reason to mint": (obj(journal="{", held=False), Why.CORRUPT),
+}
+
+
+@pytest.mark.parametrize(("raw", "reason"), READ_ONLY.values(), ids=READ_ONLY.keys())
+def test_read_only(raw: dict[str, Any], reason: Why) -> None:
+    result = identify(raw, FINALIZER)
+    assert isinstance(result, ReadOnly)
+    assert result.reason is reason
+    assert names.JOURNAL_ANNOTATION in result.message
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["finalizer there", "finalizer gone too"])
+def test_a_lost_annotation_is_restored_from_the_objects_own_status(held: bool) -> None:
+    """Status names this object's UID, so it was not copied; minting anew would orphan everything."""
+    result = identify(obj(held=held, status=OWN_STATUS), FINALIZER)
+    assert isinstance(result, Restored)
+    assert result.journal == Journal(OWNER)
+    assert result.patch["metadata"]["finalizers"] == ["other", FINALIZER]
+
+
+def test_a_recreated_object_is_somebody_new() -> None:
+    """O5: deleted with the finalizer stripped and created again: a new identity, which owns nothing yet."""
+    result = identify(obj(held=False, uid="new", status=OWN_STATUS), FINALIZER)
+    assert isinstance(result, Minted)
+    assert result.journal.owner.uuid == "new"

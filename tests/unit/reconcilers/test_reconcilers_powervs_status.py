@@ -1,0 +1,399 @@
+"""From outcomes to status, conditions and endpoint: deterministic, sticky where the contract says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from freehold.api import names
+from freehold.api.parse import parse_spec, parse_status
+from freehold.lifecycle.journal import Entry, Journal, Phase
+from freehold.lifecycle.kinds import NodeKey, Observed, State
+from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Surplus, Waiting
+from freehold.lifecycle.ownership import Owner
+from freehold.reconcilers.powervs_facts import Answer, Facts, NoAnswer, PowerZone
+from freehold.reconcilers.powervs_status import Came, Folded, fold, held, paused
+from freehold.reconcilers.powervs_wanted import Plan, Wanted, wanted
+
+NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
+LATER = NOW + timedelta(minutes=5)
+OWNER = Owner("u1", "IBMPowerVSCluster", "ns", "c1")
+FACTS = Facts(Answer("rg-id"), Answer(PowerZone("dal", edge_router=True)), Answer(("us-south-1",)))
+SPEC: dict[str, Any] = {"resourceGroup": {"name": "rg"}, "zone": "dal10", "vpc": {"region": "us-south"}}
+IDS = {
+    "workspace/main": "guid",
+    "dhcp-server/main": "guid/dhcp/dh",
+    "vpc/main": "us-south/v",
+    "vpc-subnet/us-south-1": "us-south/s",
+    "load-balancer/0": "us-south/lb",
+    "transit-gateway/main": "tg",
+    "transit-gateway-connection/vpc": "tg/con-v",
+    "transit-gateway-connection/powervs": "tg/con-p",
+}
+ATTRIBUTES = {"load-balancer/0": {"hostname": "lb.example.net"}, "dhcp-server/main": {"network_id": "net"}}
+
+
+def obj(status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+    metadata = {"name": "c1", "namespace": "ns", "uid": "u1", "generation": 3, "resourceVersion": "9"}
+    raw: dict[str, Any] = {"kind": "IBMPowerVSCluster", "metadata": metadata, "spec": {**SPEC, **spec}}
+    if status is not None:
+        raw["status"] = status
+    return raw
+
+
+def plan(facts: Facts = FACTS, **spec: Any) -> Plan:
+    annotations = {names.CREATE_INFRA_ANNOTATION: "true"}
+    return wanted("c1", annotations, parse_spec({"spec": {**SPEC, **spec}}), facts)
+
+
+def journal(**phases: Phase) -> Journal:
+    entries = {NodeKey.parse(k): Entry(phases.get(k.partition("/")[0], Phase.OWNED), id=i) for k, i in IDS.items()}
+    return Journal(OWNER, entries)
+
+
+def seen(key: str) -> Observed:
+    return Observed(IDS[key], key, State.READY, word="active", attributes=ATTRIBUTES.get(key, {}))
+
+
+def ready(**but: Outcome) -> Mapping[NodeKey, Outcome]:
+    outcomes: dict[NodeKey, Outcome] = {NodeKey.parse(k): Ready(seen(k), Category.MANAGED) for k in IDS}
+    return outcomes | {key: but[key.kind] for key in outcomes if key.kind in but}
+
+
+def condition(folded: Folded, type_: str) -> dict[str, Any]:
+    return next(c for c in folded.status["conditions"] if c["type"] == type_)
+
+
+WHOLE = Came(plan(), journal(), ready(), "rg-id")
+
+
+def test_a_complete_cluster() -> None:
+    """Every field that upstream has is there; controllerCreated follows the journal."""
+    folded = fold(obj(), WHOLE, NOW)
+    assert folded.endpoint == {"host": "lb.example.net", "port": 6443}
+    status = {k: v for k, v in folded.status.items() if k not in ("conditions", "resources")}
+    assert status == {
+        "ready": True,
+        "initialization": {"provisioned": True},
+        "observedGeneration": 3,
+        "identity": {"uid": "u1", "uuid": "u1"},
+        "resourceGroupID": {"id": "rg-id", "controllerCreated": False},
+        "serviceInstance": {"id": "guid", "controllerCreated": True},
+        "dhcpServer": {"id": "dh", "controllerCreated": True},
+        "network": {"id": "net", "controllerCreated": True},
+        "vpc": {"id": "v", "controllerCreated": True},
+        "vpcSubnet": {"c1-vpcsubnet-us-south-1": {"id": "s", "controllerCreated": True}},
+        "loadBalancers": {
+            "c1-loadbalancer": {"id": "lb", "controllerCreated": True, "hostname": "lb.example.net", "state": "active"}
+        },
+        "transitGateway": {
+            "id": "tg",
+            "controllerCreated": True,
+            "vpcConnection": {"id": "con-v", "controllerCreated": True},
+            "powerVSConnection": {"id": "con-p", "controllerCreated": True},
+        },
+    }
+    assert {c["type"]: c["status"] for c in folded.status["conditions"]} == {
+        "Ready": "True",
+        "ServiceInstanceReady": "True",
+        "NetworkReady": "True",
+        "VPCReady": "True",
+        "VPCSubnetReady": "True",
+        "TransitGatewayReady": "True",
+        "LoadBalancerReady": "True",
+        "SpecValid": "True",
+        "FieldsServed": "True",
+        "Deleting": "False",
+        "Paused": "False",
+    }
+
+
+def test_the_status_is_valid_for_the_schema() -> None:
+    """What we write, the API server must take, and give back unchanged."""
+    folded = fold(obj(), WHOLE, NOW)
+    model = parse_status({"status": folded.status})
+    written = model.model_dump(by_alias=True, exclude_unset=True, mode="json")
+    assert written == folded.status
+
+
+def test_the_same_pass_again_changes_nothing() -> None:
+    """6.7: a steady state writes no status, whatever the clock says."""
+    first = fold(obj(), WHOLE, NOW)
+    again = fold(obj(first.status, controlPlaneEndpoint=dict(first.endpoint or {})), WHOLE, LATER)
+    assert (first.changed, again.changed, again.endpoint) == (True, False, None)
+    assert again.status == first.status
+
+
+def test_status_is_rebuilt_when_it_was_lost() -> None:
+    """M3: after a move or restore the same status comes from journal and cloud alone."""
+    endpoint = {"host": "lb.example.net", "port": 6443}
+    first = fold(obj(), WHOLE, NOW)
+    assert fold(obj(controlPlaneEndpoint=endpoint), WHOLE, NOW).status == first.status
+
+
+def test_controller_created_follows_the_journal_at_each_pass() -> None:
+    """Seed 000's drawback 1: a flag that is set once. Ours is derived, so it cannot be wrong for ever."""
+    wrong = {"vpc": {"id": "v", "controllerCreated": False}}
+    assert fold(obj(wrong), WHOLE, NOW).status["vpc"] == {"id": "v", "controllerCreated": True}
+    given = Came(plan(), journal(vpc=Phase.GIVEN), ready(vpc=Ready(seen("vpc/main"), Category.UNMANAGED)))
+    assert fold(obj(), given, NOW).status["vpc"] == {"id": "v", "controllerCreated": False}
+
+
+WAITING = Waiting(Reason.PROVISIONING, 10.0, "is create_pending")
+BLOCKED = Blocked(Reason.NAME_TAKEN, "c1-vpc exists and is not ours: choose another name")
+DRIFTED = Ready(seen("vpc/main"), Category.MANAGED, Reason.DRIFTED, "zone is a, the spec says b")
+
+PARTS: dict[str, tuple[str, Outcome, str, tuple[str, str, str]]] = {
+    "waiting": (
+        "load-balancer",
+        WAITING,
+        "LoadBalancerReady",
+        ("False", "Provisioning", "load-balancer c1-loadbalancer: is create_pending"),
+    ),
+    "blocked": (
+        "vpc",
+        BLOCKED,
+        "VPCReady",
+        ("False", "NameTaken", "vpc c1-vpc: c1-vpc exists and is not ours: choose another name"),
+    ),
+    "ready, but a person should know": (
+        "vpc",
+        DRIFTED,
+        "VPCReady",
+        ("True", "Drifted", "vpc c1-vpc: zone is a, the spec says b"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("kind", "outcome", "type_", "expected"), PARTS.values(), ids=PARTS.keys())
+def test_a_part(kind: str, outcome: Outcome, type_: str, expected: tuple[str, str, str]) -> None:
+    """Reason and text are the outcome's, so that a person reads what is in the way."""
+    folded = fold(obj(), Came(plan(), journal(), ready(**{kind: outcome})), NOW)
+    found = condition(folded, type_)
+    assert (found["status"], found["reason"], found.get("message", "")) == expected
+    assert condition(folded, "Ready")["status"] == expected[0]
+
+
+def test_a_part_that_was_found_by_name_says_so() -> None:
+    """Design §4.2: condition ReusedByName, because such a resource stays when the cluster goes."""
+    folded = fold(obj(), Came(plan(), journal(vpc=Phase.REUSED), ready()), NOW)
+    found = condition(folded, "VPCReady")
+    assert (found["status"], found["reason"]) == ("True", names.REASON_REUSED_BY_NAME)
+
+
+def test_what_was_not_looked_at_is_unknown() -> None:
+    """No outcome is no statement."""
+    outcomes = {k: o for k, o in ready().items() if k.kind != "vpc"}
+    folded = fold(obj(), Came(plan(), journal(), outcomes), NOW)
+    assert condition(folded, "VPCReady")["status"] == "Unknown"
+    assert folded.status["ready"] is False
+
+
+def test_ready_is_sticky() -> None:
+    """1.6: an outage later takes Ready away, never the flag."""
+    first = fold(obj(), WHOLE, NOW)
+    raw = obj(first.status, controlPlaneEndpoint=dict(first.endpoint or {}))
+    broken = fold(raw, Came(plan(), journal(), ready(vpc=WAITING)), LATER)
+    assert condition(broken, "Ready")["status"] == "False"
+    assert broken.status["ready"] is True
+    assert broken.status["initialization"] == {"provisioned": True}
+    assert condition(broken, "Ready")["lastTransitionTime"] == "2026-01-01T12:05:00Z"
+    assert condition(broken, "NetworkReady")["lastTransitionTime"] == "2026-01-01T12:00:00Z"
+
+
+ENDPOINTS: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
+    "none: host and port": ({}, {"host": "lb.example.net", "port": 6443}),
+    "the user's host is never touched": ({"controlPlaneEndpoint": {"host": "vip", "port": 6443}}, None),
+    "the user's port is kept": ({"controlPlaneEndpoint": {"port": 8443}}, {"host": "lb.example.net", "port": 8443}),
+}
+
+
+@pytest.mark.parametrize(("spec", "expected"), ENDPOINTS.values(), ids=ENDPOINTS.keys())
+def test_endpoint(spec: dict[str, Any], expected: dict[str, Any] | None) -> None:
+    folded = fold(obj(**spec), WHOLE, NOW)
+    assert folded.endpoint == expected
+    assert folded.status["ready"] is True
+
+
+def test_not_ready_without_a_hostname() -> None:
+    """1.4: whenever ready is true there is an endpoint."""
+    bare = Ready(Observed("us-south/lb", "lb", State.READY), Category.MANAGED)
+    folded = fold(obj(), Came(plan(), journal(), ready(**{"load-balancer": bare})), NOW)
+    assert (folded.endpoint, folded.status["ready"]) == (None, False)
+    assert condition(folded, "Ready")["status"] == "False"
+
+
+def test_the_first_public_load_balancer_is_the_endpoint() -> None:
+    """Issue item 6; a private one that stands earlier in the list is not."""
+    lbs = [{"name": "inner", "public": False}, {"name": "outer"}, {"name": "third"}]
+    result = plan(loadBalancers=lbs)
+    assert isinstance(result, Wanted)
+    outcomes = {
+        NodeKey("load-balancer", name): Ready(
+            Observed(f"us-south/{name}", name, State.READY, attributes={"hostname": f"{name}.net"}), Category.MANAGED
+        )
+        for name in ("inner", "outer", "third")
+    }
+    folded = fold(obj(), Came(result, journal(), outcomes), NOW)
+    assert folded.endpoint == {"host": "outer.net", "port": 6443}
+
+
+def test_a_refused_manifest_keeps_what_was_known() -> None:
+    """A typo in the spec of a live cluster must not wipe its status."""
+    first = fold(obj(), WHOLE, NOW)
+    folded = fold(obj(first.status), Came(plan(zone=None), journal()), LATER)
+    assert condition(folded, "SpecValid")["reason"] == "InvalidSpec"
+    assert condition(folded, "Ready")["message"].startswith("spec.zone: it is missing")
+    assert folded.status["vpc"] == first.status["vpc"]
+    assert folded.status["resources"] == first.status["resources"]
+    assert folded.status["ready"] is True
+
+
+def test_a_question_without_an_answer_is_said() -> None:
+    """A wrong API key shows in a condition within one reconcile."""
+    denied = NoAnswer(Reason.DENIED, "the API key was refused", 300.0)
+    result = plan(Facts(denied, denied, denied))
+    folded = fold(obj(), Came(result), NOW)
+    found = condition(folded, "SpecValid")
+    assert (found["status"], found["reason"]) == ("Unknown", "Denied")
+    assert condition(folded, "Ready")["message"].startswith("spec.resourceGroup.name: cannot be checked: the API key")
+
+
+def test_ignored_fields_are_named_in_a_condition() -> None:
+    folded = fold(obj(), Came(plan(network={"name": "n", "regex": "x"}), journal(), ready()), NOW)
+    found = condition(folded, "FieldsServed")
+    assert (found["status"], found["reason"]) == ("False", "FieldsIgnored")
+    assert "spec.network.regex" in found["message"]
+
+
+def test_paused_writes_one_condition() -> None:
+    """1.15: the only write while paused."""
+    first = fold(obj(), WHOLE, NOW)
+    folded = paused(obj(first.status), "Cluster spec.paused is set to true", LATER)
+    before = {c["type"]: c for c in first.status["conditions"]}
+    after = {c["type"]: c for c in folded.status["conditions"]}
+    assert {type_ for type_ in after if after[type_] != before[type_]} == {"Paused"}
+    assert {k: v for k, v in folded.status.items() if k != "conditions"} == {
+        k: v for k, v in first.status.items() if k != "conditions"
+    }
+    assert condition(fold(obj(folded.status), WHOLE, LATER), "Paused")["status"] == "False"
+
+
+def test_held_says_why() -> None:
+    """The gate's and the identity's reasons reach the user as they are."""
+    folded = held(obj(), "WaitingForOwnerCluster", "no Cluster owns it", NOW)
+    found = condition(folded, "Ready")
+    assert (found["status"], found["reason"], found["message"]) == (
+        "False",
+        "WaitingForOwnerCluster",
+        "no Cluster owns it",
+    )
+    assert folded.status["ready"] is False
+
+
+def test_the_table_follows_the_graph_and_names_what_is_surplus() -> None:
+    """tree and the live progress show every resource, wanted or only ours."""
+    surplus = {NodeKey("vpc-subnet", "old:us-south-1"): Surplus(None, "is ours and no longer wanted")}
+    held_ = journal().put(NodeKey("vpc-subnet", "old:us-south-1"), Entry(Phase.OWNED, id="us-south/old"))
+    folded = fold(obj(), Came(plan(), held_, {**ready(vpc=WAITING), **surplus}), NOW)
+    table = [(r["kind"], r["name"], r.get("id"), r["state"], r["ownership"]) for r in folded.status["resources"]]
+    assert table == [
+        ("workspace", "c1-serviceInstance", "guid", "Ready", "managed"),
+        ("dhcp-server", "DHCPSERVERc1_Private", "dh", "Ready", "managed"),
+        ("vpc", "c1-vpc", "v", "Waiting", "managed"),
+        ("vpc-subnet", "c1-vpcsubnet-us-south-1", "s", "Ready", "managed"),
+        ("load-balancer", "c1-loadbalancer", "lb", "Ready", "managed"),
+        ("transit-gateway", "c1-transitgateway", "tg", "Ready", "managed"),
+        ("transit-gateway-connection", "c1-transitgateway-vpc-con", "con-v", "Ready", "managed"),
+        ("transit-gateway-connection", "c1-transitgateway-pvs-con", "con-p", "Ready", "managed"),
+        ("vpc-subnet", "old:us-south-1", "old", "Surplus", "managed"),
+    ]
+
+
+def test_since_moves_with_the_state_alone() -> None:
+    """How long something has been waiting is the first question of whoever is on call."""
+    first = fold(obj(), Came(plan(), journal(), ready(vpc=WAITING)), NOW)
+    other = Waiting(Reason.MARKING, 5.0, "its mark is not readable yet")
+    second = fold(obj(first.status), Came(plan(), journal(), ready(vpc=other)), LATER)
+    vpc = next(r for r in second.status["resources"] if r["kind"] == "vpc")
+    assert (vpc["since"], vpc["reason"]) == ("2026-01-01T12:00:00Z", "Marking")
+    third = fold(obj(second.status), WHOLE, LATER)
+    assert next(r for r in third.status["resources"] if r["kind"] == "vpc")["since"] == "2026-01-01T12:05:00Z"
+
+
+def test_the_table_of_a_deletion_tells_the_whole_story() -> None:
+    """What is gone stays in the table, and what is not owned stays with its reason."""
+    first = fold(obj(), WHOLE, NOW)
+    kept = journal(vpc=Phase.GIVEN)
+    left = Journal(OWNER, {k: e for k, e in kept.entries.items() if k.kind in ("vpc", "workspace")})
+    outcomes: dict[NodeKey, Outcome] = {
+        NodeKey("vpc", "main"): Kept(Reason.GIVEN, "us-south/v was given by id in the spec"),
+        NodeKey("workspace", "main"): Waiting(Reason.DELETING, 60.0, "is removing"),
+        NodeKey("finalizer", "settle"): Waiting(Reason.SETTLING, 60.0, "a create may still take effect"),
+    }
+    folded = fold(obj(first.status), Came(None, left, outcomes, deleting=True), LATER)
+    assert [(r["kind"], r["state"]) for r in folded.status["resources"]] == [
+        ("workspace", "Deleting"),
+        ("dhcp-server", "Gone"),
+        ("vpc", "Kept"),
+        ("vpc-subnet", "Gone"),
+        ("load-balancer", "Gone"),
+        ("transit-gateway", "Gone"),
+        ("transit-gateway-connection", "Gone"),
+        ("transit-gateway-connection", "Gone"),
+    ]
+    assert condition(folded, "Deleting")["status"] == "True"
+    parts = {
+        part: condition(folded, part)["status"] for part in ("ServiceInstanceReady", "VPCReady", "LoadBalancerReady")
+    }
+    # What goes is not ready any more; what is kept stays as it was.
+    assert parts == {"ServiceInstanceReady": "False", "VPCReady": "True", "LoadBalancerReady": "False"}
+    ready_ = condition(folded, "Ready")
+    assert (ready_["status"], ready_["reason"]) == ("False", "Deleting")
+    assert folded.status["ready"] is True
+    again = fold(obj(folded.status), Came(None, left, outcomes, deleting=True), LATER + timedelta(minutes=1))
+    assert not again.changed
+
+
+def test_a_blocked_deletion_names_who_must_act() -> None:
+    """A delete that is stuck must say so in one look."""
+    outcomes: dict[NodeKey, Outcome] = {NodeKey("vpc", "main"): Blocked(Reason.IN_USE, "subnet x is inside; remove it")}
+    folded = fold(obj(), Came(None, journal(), outcomes, deleting=True), NOW)
+    found = condition(folded, "Deleting")
+    assert (found["reason"], found["message"]) == ("InUse", "vpc/main: subnet x is inside; remove it")
+
+
+def test_the_existing_way_is_ready_with_the_users_endpoint() -> None:
+    """Without the annotation nothing gives an endpoint, so the user must (1.4)."""
+    spec = {"serviceInstanceID": "guid", "network": {"id": "n"}}
+    result = wanted("c1", {}, parse_spec({"spec": {**SPEC, **spec}}), Facts())
+    outcomes: dict[NodeKey, Outcome] = {
+        NodeKey("workspace", "main"): Ready(Observed("guid", "ws", State.READY), Category.UNMANAGED),
+        NodeKey("dhcp-server", "main"): Ready(Observed("guid/network/n", "n", State.READY), Category.UNMANAGED),
+    }
+    entries = {key: Entry(Phase.GIVEN, id=o.observed.id) for key, o in outcomes.items() if isinstance(o, Ready)}
+    came = Came(result, Journal(OWNER, entries), outcomes)
+    without = fold(obj(), came, NOW)
+    assert (without.status["ready"], without.status["network"]["id"]) == (False, "n")
+    assert "spec.controlPlaneEndpoint.host" in condition(without, "Ready")["message"]
+    assert fold(obj(controlPlaneEndpoint={"host": "vip", "port": 6443}), came, NOW).status["ready"] is True
+
+
+def test_conditions_of_parts_that_are_not_wanted_any_more_go() -> None:
+    """A condition that nobody updates is a lie in the making."""
+    first = fold(obj(), Came(plan(cosInstance={"name": "cos"}), journal(), ready()), NOW)
+    assert condition(first, "COSInstanceCreated")["status"] == "Unknown"
+    second = fold(obj(first.status), WHOLE, LATER)
+    assert "COSInstanceCreated" not in {c["type"] for c in second.status["conditions"]}
+
+
+@pytest.mark.parametrize("reason", list(Reason), ids=[reason.value for reason in Reason])
+def test_every_reason_is_legal(reason: Reason) -> None:
+    """1.10: core mirrors reasons, and one that does not match makes its own patch fail."""
+    folded = fold(obj(), Came(plan(), journal(), ready(vpc=Blocked(reason, "why"))), NOW)
+    for found in folded.status["conditions"]:
+        assert re.fullmatch(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", found["reason"])
