@@ -1,0 +1,1 @@
+"""The command line. ``main`` declares the commands; each imports its own module only when it runs."""

@@ -1,0 +1,96 @@
+"""The demo's checks: pure, on what the simulated cloud says. Each returns what it found or raises NotSo."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from freehold.api.names import CLUSTER_UUID_TAG, OWNER_TAG
+from freehold.cli.demo.world import Call, Resource, others, ours
+
+CREATES: Mapping[str, str] = {
+    "rc.create_resource_instance": "instance",
+    "power.create_dhcp": "dhcp",
+    "vpc.create_vpc": "vpc",
+    "vpc.create_subnet": "subnet",
+    "vpc.create_load_balancer": "load-balancer",
+    "transit.create_transit_gateway": "gateway",
+    "transit.create_transit_gateway_connection": "connection",
+}
+"""Which call makes which kind of resource."""
+
+DELETE_ORDER: tuple[tuple[str, str], ...] = (
+    ("vpc.delete_load_balancer", "vpc.delete_subnet"),
+    ("vpc.delete_subnet", "vpc.delete_vpc"),
+    ("transit.delete_transit_gateway_connection", "transit.delete_transit_gateway"),
+    ("power.delete_dhcp", "rc.delete_resource_instance"),
+)
+"""Which delete must have come before which: a resource goes before what it stands in."""
+
+
+class NotSo(Exception):
+    """A check that failed, in a sentence."""
+
+
+def created_once(resources: Sequence[Resource], calls: Sequence[Call]) -> str:
+    """As many effective creates as there are resources, of each kind: no duplicate, no orphan."""
+    there = Counter(each.kind for each in ours(resources))
+    made = Counter(CREATES[call.operation] for call in calls if call.effective and call.operation in CREATES)
+    for kind in sorted(set(CREATES.values())):
+        if made[kind] != there[kind]:
+            raise NotSo(f"{made[kind]} creates of kind {kind} were effective, {there[kind]} are there")
+    if not made:
+        raise NotSo("nothing was created")
+    return f"{sum(made.values())} creates for {sum(made.values())} resources, none twice"
+
+
+def marked(resources: Sequence[Resource]) -> str:
+    """Whatever of ours can bear a tag bears the two ownership tags of seed 000."""
+    bearing = [each for each in ours(resources) if each.crn and each.kind in set(CREATES.values())]
+    for each in bearing:
+        for key in (OWNER_TAG, CLUSTER_UUID_TAG):
+            if not _tag(each, key) and each.kind != "connection":
+                raise NotSo(f"{each.kind} {each.name} lacks the tag {key}")
+    owners = {_tag(each, OWNER_TAG) for each in bearing if _tag(each, OWNER_TAG)}
+    return f"each of them bears its owner and uuid tags ({', '.join(sorted(owners))})"
+
+
+def owner_tags(resource: Resource) -> frozenset[str]:
+    """The owner tag that stands on a resource."""
+    return frozenset(tag for tag in resource.tags if tag.casefold().startswith(f"{OWNER_TAG}:".casefold()))
+
+
+def _tag(resource: Resource, key: str) -> str:
+    return next((tag for tag in sorted(resource.tags) if tag.casefold().startswith(f"{key}:".casefold())), "")
+
+
+def untouched(before: Sequence[Resource], after: Sequence[Resource]) -> str:
+    """What strangers own is as it was: nothing gone, changed, tagged or untagged."""
+    now = {each.id: each for each in others(after)}
+    for each in others(before):
+        if each.id not in now:
+            raise NotSo(f"{each.kind} {each.name} of a stranger is gone")
+        if now[each.id] != each:
+            raise NotSo(f"{each.kind} {each.name} of a stranger was changed")
+    return f"{len(others(before))} resources of strangers as they were"
+
+
+def all_gone(resources: Sequence[Resource]) -> str:
+    """Nothing that was made with our credentials is left."""
+    left = ours(resources)
+    if left:
+        raise NotSo("left behind: " + ", ".join(f"{each.kind} {each.name} ({each.state})" for each in left))
+    return "nothing made with our credentials is left"
+
+
+def in_order(calls: Sequence[Call]) -> str:
+    """Every delete came after the deletes of what stood in it or hung on it."""
+    done = [(call.sequence, call.operation) for call in calls if call.effective and ".delete_" in call.operation]
+    for first, then in DELETE_ORDER:
+        firsts = [sequence for sequence, operation in done if operation == first]
+        thens = [sequence for sequence, operation in done if operation == then]
+        if not firsts or not thens:
+            raise NotSo(f"{then if firsts else first} was never called")
+        if max(firsts) > min(thens):
+            raise NotSo(f"{then} was called before the last {first}")
+    return f"{len(done)} deletes, in dependency order"

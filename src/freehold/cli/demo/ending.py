@@ -1,0 +1,40 @@
+"""The demo's last table: what is still in the cloud, and why it was not deleted. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from freehold.cli.demo.checks import owner_tags
+from freehold.cli.demo.world import Resource
+from freehold.cli.terminal import shortened
+from freehold.cli.view import Line
+
+Row = tuple[str, str, str, str, str]
+
+
+def closing_table(resources: Sequence[Resource], reported: Sequence[Line]) -> list[Row]:
+    """One row for each resource. The operator's own words come first, where it had to decide about it."""
+    return [(each.kind, each.name, each.by, each.state, _why(each, resources, reported)) for each in resources]
+
+
+def told_of(resource: Resource, reported: Sequence[Line]) -> str:
+    """What the operator said about a resource that it left alone; empty when it said nothing."""
+    told = [line for line in reported if line.state == "Kept" and _same(line, resource)]
+    return shortened(told[0].message or told[0].reason).removeprefix(f"{shortened(resource.crn)} ") if told else ""
+
+
+def _why(resource: Resource, resources: Sequence[Resource], reported: Sequence[Line]) -> str:
+    if told := told_of(resource, reported):
+        return told
+    if owner_tags(resource):
+        return "bears our tags, but they were made for another resource"
+    parent = next((each for each in resources if each.id == resource.parent), None)
+    if parent is not None:
+        return f"stands in {parent.kind} {parent.name}, and bears no mark of ours"
+    return "bears no mark of ours; a name proves nothing"
+
+
+def _same(line: Line, resource: Resource) -> bool:
+    """The operator names what is not ours by its cloud resource name, whole or short; it may have nothing else."""
+    named = {line.id, shortened(line.name)} - {""}
+    return bool(named & {resource.id, shortened(resource.crn)})

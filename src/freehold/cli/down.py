@@ -1,0 +1,98 @@
+"""``freehold down``: delete, then watch until everything owned is gone; say what stays, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from freehold.cli import manifests
+from freehold.cli.applying import Target, targets
+from freehold.cli.errors import CliError
+from freehold.cli.following import Followed, Picture, UntilGone, follow, last_views
+from freehold.cli.kinds import OURS
+from freehold.cli.progress import display
+from freehold.cli.running import access
+from freehold.cli.running import run as run_to_end
+from freehold.cli.session import Access, Session, opened
+from freehold.cli.terminal import say
+from freehold.kube.errors import NotFound
+from freehold.kube.resources import Key
+
+
+def run(
+    name: str | None, filename: str | None, simulate: bool, speed: float, namespace: str, state: Path | None,
+    kubeconfig: str, timeout: float,
+) -> None:  # fmt: skip
+    """The command. Raises CliError."""
+    if (name is None) == (filename is None):
+        raise CliError("say what to delete: freehold down NAME, or freehold down -f FILE")
+    documents = manifests.read(filename) if filename else []
+    way = access(state, kubeconfig=kubeconfig, simulate=simulate, speed=speed)
+    run_to_end(_down(way, name or "", documents, namespace, timeout))
+
+
+async def _down(
+    way: Access, name: str, documents: Sequence[manifests.Document], namespace: str, patience: float
+) -> None:
+    async with opened(way) as session:
+        say(session.describe())
+        where = namespace or session.namespace
+        wanted = await targets(session.client, documents, where) if documents else []
+        ours: list[Followed] = [(each.resource, each.key) for each in wanted if each.ours]
+        if name:
+            ours = await _named(session, Key(where, name))
+        present = await _delete(session, ours)
+        if name and not present:
+            raise CliError(f"there is no {OURS[0].kind} {where}/{name}; freehold get shows what there is")
+        if present:
+            with display() as show:
+                picture = await follow(session, present, show, UntilGone(), patience=patience)
+            _conclude(picture)
+        await _delete_others(session, [each for each in wanted if not each.ours])
+
+
+async def _named(session: Session, key: Key) -> list[Followed]:
+    found: list[Followed] = []
+    for resource in OURS:
+        try:
+            await session.client.get(resource, key)
+        except NotFound:
+            continue
+        found.append((resource, key))
+    return found
+
+
+async def _delete(session: Session, wanted: Iterable[Followed]) -> list[Followed]:
+    """Ask for the deletion of each; those that were there."""
+    present = []
+    for resource, key in wanted:
+        try:
+            await session.client.delete(resource, key)
+        except NotFound:
+            say(f"{resource.kind} {key}: not there")
+            continue
+        say(f"{resource.kind} {key}: deletion requested")
+        present.append((resource, key))
+    return present
+
+
+async def _delete_others(session: Session, others: Sequence[Target]) -> None:
+    """In the reverse of the order of applying, so that namespaces come last."""
+    gone = [str(each) for each in reversed(others) if await _gone(session, each)]
+    if gone:
+        say(f"deleted, never served by Freehold: {', '.join(gone)}")
+
+
+async def _gone(session: Session, target: Target) -> bool:
+    try:
+        await session.client.delete(target.resource, target.key)
+    except NotFound:
+        return False
+    return True
+
+
+def _conclude(picture: Picture) -> None:
+    for view in last_views(picture).values():
+        say(f"{view.title} is gone, and everything that it owned")
+        for line in view.not_ours:
+            say(f"  kept: {line.kind} {line.name} {line.id}: {line.note}")

@@ -1,0 +1,200 @@
+"""Follows objects of ours until they stand as wanted, over servers that come and go."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from freehold.cli.errors import CliError
+from freehold.cli.progress import Display
+from freehold.cli.session import Session
+from freehold.cli.view import View, view
+from freehold.kube.resources import Json, Key, Resource
+from freehold.kube.watch import Change, Reflector, State
+
+_TICK_SECONDS = 0.25
+_GRACE_DOMAIN_SECONDS = 30.0
+_GRACE_WALL_SECONDS = 3.0
+_UNHEARD_SECONDS = 60.0
+_UNHEARD = (
+    "no operator has looked at the object: is one running, and does the annotation cluster.x-k8s.io/managed-by, "
+    "a paused Cluster or a watch filter keep it away?"
+)
+
+Followed = tuple[Resource, Key]
+
+
+@dataclass
+class Picture:
+    """What is known of the followed objects. ``last`` keeps the final state of those that have gone."""
+
+    wanted: tuple[Followed, ...]
+    present: dict[Followed, Json] = field(default_factory=dict)
+    last: dict[Followed, Json] = field(default_factory=dict)
+    synced: set[Resource] = field(default_factory=set)
+
+    @property
+    def complete(self) -> bool:
+        return {resource for resource, _ in self.wanted} <= self.synced
+
+    @property
+    def views(self) -> list[View]:
+        return [view(self.present[each]) for each in self.wanted if each in self.present]
+
+    def forget(self, resource: Resource) -> None:
+        """Nothing is known of this resource until it has been listed again."""
+        self.synced.discard(resource)
+        self.present = {key: obj for key, obj in self.present.items() if key[0] != resource}
+
+    def take(self, resource: Resource, change: Change) -> None:
+        key = (resource, change.key)
+        if key not in self.wanted:
+            return
+        if change.new is not None:
+            self.present[key] = self.last[key] = change.new
+        else:
+            self.present.pop(key, None)
+            if change.old is not None:
+                self.last[key] = change.old
+
+
+Verdict = Callable[[Picture, float], bool]
+"""Whether to stop looking; given the picture and domain time in epoch seconds. May raise CliError."""
+
+
+async def follow(
+    session: Session, followed: Sequence[Followed], show: Display, verdict: Verdict, *, patience: float
+) -> Picture:
+    """Look until the verdict is in. ``patience`` is seconds of wall time. Raises CliError."""
+    picture = Picture(tuple(followed))
+    deadline = time.monotonic() + patience
+    while True:
+        async with _Following(session, picture) as following:
+            while not following.lost:
+                if picture.complete:
+                    show.show(picture.views, session.clock.now())
+                    if verdict(picture, session.clock.now()):
+                        return picture
+                if time.monotonic() > deadline:
+                    raise CliError(f"not done after {patience:.0f} s", _left(picture))
+                await following.news(_TICK_SECONDS)
+        show.line("the server has gone away; connecting again")
+        await session.renew()
+
+
+def _left(picture: Picture) -> list[str]:
+    return [
+        f"{each.title}: {line.kind} {line.name}: {line.state}: {line.note}"
+        for each in picture.views
+        for line in each.lines
+        if line.state != "Ready"
+    ]
+
+
+class _Following:
+    """Watches for one connection; ``lost`` once the server cannot be asked any more."""
+
+    def __init__(self, session: Session, picture: Picture) -> None:
+        self._session = session
+        self._picture = picture
+        self._news = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self.lost = False
+
+    async def __aenter__(self) -> _Following:
+        for resource in dict.fromkeys(resource for resource, _ in self._picture.wanted):
+            self._tasks.append(asyncio.create_task(self._watch(resource), name=f"watch of {resource}"))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def news(self, seconds: float) -> None:
+        """Wait for a change, ``seconds`` at most. Raises what made a watch, or the operator, end."""
+        self._news.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        except TimeoutError:
+            pass  # the clock has moved, which is news enough for a display
+        for task in self._tasks:
+            if task.done():
+                task.result()
+        running = self._session.running
+        if running is not None and running.failed.done():
+            running.failed.result()
+
+    async def _watch(self, resource: Resource) -> None:
+        namespaces = {key.namespace for each, key in self._picture.wanted if each == resource}
+        namespace = next(iter(namespaces)) if len(namespaces) == 1 else ""
+        reflector = Reflector(self._session.client, resource, namespace)
+        reflector.on_state = lambda: self._heard(reflector)
+        self._picture.forget(resource)  # what is still there will be listed
+        async with aclosing(reflector.changes()) as changes:
+            async for change in changes:
+                if isinstance(change, Change):
+                    self._picture.take(resource, change)
+                else:
+                    self._picture.synced.add(resource)
+                self._news.set()
+
+    def _heard(self, reflector: Reflector) -> None:
+        if reflector.state in (State.FAILING, State.ABSENT) and self._session.embedded:
+            self.lost = True
+            self._news.set()
+
+
+class UntilReady:
+    """Done when every object is Ready; gives up when people must act and nothing moves for a while."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._still: tuple[object, float, float] | None = None
+        self._begun = monotonic()
+
+    def __call__(self, picture: Picture, now: float) -> bool:
+        views = picture.views
+        gone = [str(key) for resource, key in picture.wanted if (resource, key) not in picture.present]
+        if gone:
+            raise CliError(f"deleted meanwhile: {', '.join(gone)}")
+        if all(each.phase.value == "Ready" for each in views):
+            return True
+        if not any(each.heard for each in views) and self._monotonic() - self._begun > _UNHEARD_SECONDS:
+            raise CliError(_UNHEARD)
+        self._refuse_standstill(views, now)
+        return False
+
+    def _refuse_standstill(self, views: Sequence[View], now: float) -> None:
+        stuck = [each for each in views if each.blocked]
+        if not stuck or any(each.moving for each in views):
+            self._still = None
+            return
+        state = tuple(each.blocked for each in views)
+        if self._still is None or self._still[0] != state:
+            self._still = (state, now, self._monotonic())
+            return
+        _, since, wall = self._still
+        if now - since >= _GRACE_DOMAIN_SECONDS and self._monotonic() - wall >= _GRACE_WALL_SECONDS:
+            raise CliError(_needs_somebody(stuck), [f"{each.title}: {text}" for each in stuck for text in each.blocked])
+
+
+def _needs_somebody(stuck: Sequence[View]) -> str:
+    names = ", ".join(each.title for each in stuck)
+    return f"somebody must act before {names} can go on (change the manifest or the cloud, then run this again)"
+
+
+class UntilGone:
+    """Done when none of the objects is there any more."""
+
+    def __call__(self, picture: Picture, now: float) -> bool:
+        return not any(each in picture.present for each in picture.wanted)
+
+
+def last_views(picture: Picture) -> Mapping[Followed, View]:
+    """The last known state of every followed object, the gone ones among them."""
+    return {key: view(obj) for key, obj in picture.last.items()}

@@ -1,0 +1,68 @@
+"""Which kinds a server serves: from a manifest's apiVersion and kind, or from a word of the user, to a Resource."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from freehold.api import names
+from freehold.cli.errors import CliError
+from freehold.kube.client import KubeClient
+from freehold.kube.errors import NotFound
+from freehold.kube.resources import Resource
+
+OURS: tuple[Resource, ...] = (
+    Resource(names.INFRASTRUCTURE_GROUP, names.V1BETA2, names.POWERVS_CLUSTER_PLURAL, names.POWERVS_CLUSTER_KIND),
+)
+"""The kinds that Freehold reconciles: those of ``api.crd.SERVED``, without the types behind them."""
+
+
+class Catalog:
+    """Discovery, asked once for each group and version."""
+
+    def __init__(self, client: KubeClient) -> None:
+        self._client = client
+        self._known: dict[str, list[tuple[Resource, frozenset[str]]]] = {}
+
+    async def of(self, api_version: str, kind: str) -> Resource | None:
+        """The resource of a kind; None when the server does not know it."""
+        for resource, _ in await self._in(api_version):
+            if resource.kind == kind:
+                return resource
+        return None
+
+    async def named(self, word: str) -> Resource:
+        """The resource that a user means: kind, plural, singular or short name, with or without its group.
+
+        Ours come first, then the core group, then the rest. Raises CliError naming what there is.
+        """
+        name, _, group = word.lower().partition(".")
+        seen = []
+        for api_version in await self._versions():
+            for resource, called in await self._in(api_version):
+                if name in called and (not group or resource.group == group):
+                    return resource
+                seen.append(str(resource))
+        raise CliError(f"this server has no kind {word!r}; it has: {', '.join(sorted(set(seen)))}")
+
+    async def _versions(self) -> list[str]:
+        groups = (await self._client.request("GET", "/apis")).get("groups") or []
+        preferred = [str(each["preferredVersion"]["groupVersion"]) for each in groups]
+        ours = {each.api_version for each in OURS}
+        return sorted(["v1", *preferred], key=lambda version: (version not in ours, version != "v1", version))
+
+    async def _in(self, api_version: str) -> list[tuple[Resource, frozenset[str]]]:
+        if api_version not in self._known:
+            path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+            try:
+                found = (await self._client.request("GET", path)).get("resources") or []
+            except NotFound:
+                found = []
+            self._known[api_version] = [_resource(api_version, each) for each in found if "/" not in each["name"]]
+        return self._known[api_version]
+
+
+def _resource(api_version: str, entry: dict[str, Any]) -> tuple[Resource, frozenset[str]]:
+    group, _, version = api_version.rpartition("/")
+    resource = Resource(group, version, entry["name"], entry["kind"], bool(entry["namespaced"]))
+    names = {entry["name"], entry["kind"].lower(), entry.get("singularName") or "", *(entry.get("shortNames") or ())}
+    return resource, frozenset(names - {""})

@@ -1,0 +1,192 @@
+"""The live server of a state directory: the embedded API, the operator, and the cloud they talk to.
+
+Whoever runs it holds the directory's lock. Nothing is kept outside the directory, so the next one,
+after a kill -9 as after a clean end, goes on from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sqlite3
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from freehold.apiserver.crds import COLLECTION as DEFINITIONS
+from freehold.apiserver.server import ApiServer
+from freehold.apiserver.store import Store
+from freehold.cli.errors import CliError
+from freehold.cli.simulator import API_KEY, SPEED, clock_of, simulated_cloud
+from freehold.cli.state_directory import Cloud, LiveServer, Lock, StateDirectory, write_whole
+from freehold.cli.terminal import API_KEY_VARIABLE
+from freehold.kube.config import Connection
+from freehold.lifecycle.clock import SystemClock
+
+if TYPE_CHECKING:
+    from freehold.operator.app import Operator, Settings
+
+_STOP_SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is to be served. ``operator`` False serves the objects alone, to be read.
+
+    ``simulator`` is the URL of a simulated cloud that runs already; else one is started where the state
+    is bound to it. ``install`` False leaves the stored CRDs as they are: enough to read by, and quicker.
+    ``deep_every`` shortens the pause between deep passes (seconds of domain time).
+    """
+
+    operator: bool = True
+    install: bool = True
+    simulate: bool = False
+    speed: float = SPEED
+    simulator: str = ""
+    port: int = 0
+    deep_every: float | None = None
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server that this process runs. ``failed`` ends, with an error, when the operator ends by itself."""
+
+    server: LiveServer
+    clock: SystemClock
+    failed: asyncio.Future[None]
+
+
+@asynccontextmanager
+async def live_server(state: StateDirectory, lock: Lock, wish: Wish) -> AsyncIterator[Running]:
+    """Serve ``state``, whose lock is held. Raises CliError when a part of it cannot start."""
+    async with AsyncExitStack() as stack:
+        stack.callback(lock.release)
+        simulator, api_key = await _cloud(state, wish, stack)
+        clock = await clock_of(simulator) if simulator else SystemClock()
+        store = _open(state)
+        stack.callback(store.close)
+        url = await _serve(store, wish, stack)
+        write_whole(state.kubeconfig, kubeconfig(url))
+        server = LiveServer(url, os.getpid(), wish.operator, simulator)
+        failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if wish.operator:
+            await stack.enter_async_context(_operating(_settings(state, wish, server, api_key, clock), failed))
+        lock.publish(server)
+        yield Running(server, clock, failed)
+
+
+async def _cloud(state: StateDirectory, wish: Wish, stack: AsyncExitStack) -> tuple[str, str]:
+    """The simulator's URL (empty for the real cloud) and the API key."""
+    if not wish.operator:
+        return "", ""
+    if wish.simulator:
+        state.bind(simulate=True)
+        return wish.simulator, API_KEY
+    if not wish.simulate and state.cloud is None:
+        api_key_of(os.environ)  # before the state is bound to a cloud that cannot be reached
+    if state.bind(wish.simulate) is Cloud.SIMULATED:
+        return await stack.enter_async_context(simulated_cloud(state, wish.speed)), API_KEY
+    return "", api_key_of(os.environ)
+
+
+def api_key_of(env: Mapping[str, str]) -> str:
+    """The key of the real account. Raises CliError when there is none."""
+    key = env.get(API_KEY_VARIABLE, "").strip()
+    if not key:
+        raise CliError(
+            f"no credentials: set {API_KEY_VARIABLE} to your API key, or use the simulated cloud: --simulate"
+        )
+    return key
+
+
+def _open(state: StateDirectory) -> Store:
+    try:
+        return Store.open(state.store)
+    except (sqlite3.Error, ValueError, KeyError) as problem:
+        raise CliError(f"the store {state.store} cannot be opened: {problem}; restore it from a backup") from problem
+
+
+async def _serve(store: Store, wish: Wish, stack: AsyncExitStack) -> str:
+    known = not wish.install and store.scan(DEFINITIONS)
+    api = ApiServer(store, [] if known else _definitions())
+    stack.push_async_callback(api.stop)
+    try:
+        return await api.start(port=wish.port)
+    except OSError as problem:
+        raise CliError(
+            f"port {wish.port} on 127.0.0.1 cannot be used: {os.strerror(problem.errno or 0)}; choose another --port"
+        ) from problem
+
+
+def _definitions() -> list[dict[str, Any]]:
+    from freehold.api.crd import custom_resource_definitions  # builds every type of every kind
+    from freehold.api.placeholders import PLACEHOLDERS
+
+    return [*custom_resource_definitions(), *(each.crd() for each in PLACEHOLDERS)]
+
+
+def kubeconfig(url: str) -> str:
+    """A kubeconfig with one context, ``freehold``."""
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "freehold",
+        "clusters": [{"name": "freehold", "cluster": {"server": url}}],
+        "contexts": [{"name": "freehold", "context": {"cluster": "freehold", "user": "freehold"}}],
+        "users": [{"name": "freehold", "user": {}}],
+    }
+    return str(yaml.safe_dump(content, sort_keys=False))
+
+
+def _settings(state: StateDirectory, wish: Wish, server: LiveServer, api_key: str, clock: SystemClock) -> Settings:
+    from freehold.lifecycle.work import Pace
+    from freehold.operator.app import Settings  # with the vendor's SDKs: only where they are needed
+
+    pace = Pace() if wish.deep_every is None else Pace(deep=wish.deep_every)
+    return Settings(
+        kube=Connection(server.url),
+        api_key=api_key,
+        ibm_url=server.simulator or None,
+        cluster_api="off",
+        clock=clock,
+        audit=state.audit,
+        pace=pace,
+    )
+
+
+@asynccontextmanager
+async def _operating(settings: Settings, failed: asyncio.Future[None]) -> AsyncIterator[None]:
+    from freehold.operator.app import Operator
+
+    operator = Operator(settings)
+    task = asyncio.create_task(operator.run(), name="operator")
+    task.add_done_callback(lambda done: _report(done, failed))
+    try:
+        yield
+    finally:
+        await _stopped(operator, task)
+
+
+def _report(done: asyncio.Task[None], failed: asyncio.Future[None]) -> None:
+    if failed.done() or done.cancelled():
+        return
+    problem = done.exception()
+    if problem is not None:
+        failed.set_exception(problem)
+        failed.exception()  # whoever waits for it is told; nobody has to
+    else:
+        failed.set_result(None)
+
+
+async def _stopped(operator: Operator, task: asyncio.Task[None]) -> None:
+    """Let the pass in hand end; it is cut off after a while, which loses nothing either."""
+    operator.stop()
+    done, _ = await asyncio.wait((task,), timeout=_STOP_SECONDS)
+    if not done:
+        logging.getLogger(__name__).warning("the operator did not stop in %.0f s and is cut off", _STOP_SECONDS)
+        task.cancel()
+        await asyncio.wait((task,))

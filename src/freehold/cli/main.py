@@ -1,0 +1,271 @@
+"""``freehold``: the commands. Only click and the standard library here; a command imports its module when it runs.
+
+The reason is ``freehold --help``: the SDKs of the clouds alone take a second to import.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from freehold.cli.errors import FAILED, INTERRUPTED, MISUSED, CliError
+from freehold.cli.terminal import escaped, warn
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+DEBUG_VARIABLE = "FREEHOLD_DEBUG"
+
+
+def _state(function: F) -> F:
+    return click.option(
+        "--state",
+        type=click.Path(path_type=Path),
+        help="State directory [default: $FREEHOLD_STATE or the XDG state directory].",
+    )(function)
+
+
+def _kubeconfig(function: F) -> F:
+    return click.option(
+        "--kubeconfig",
+        default="",
+        metavar="FILE",
+        help="Use this cluster, and the operator in it, instead of the embedded API.",
+    )(function)
+
+
+def _output(function: F) -> F:
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice(["table", "json", "yaml"]),
+        default="table",
+        show_default=True,
+        help="Format.",
+    )(function)
+
+
+def _namespace(function: F) -> F:
+    return click.option("-n", "--namespace", default="", help="Namespace [default: the context's, else default].")(
+        function
+    )
+
+
+def _simulate(function: F) -> F:
+    function = click.option(
+        "--speed", type=click.FloatRange(min=0.1, max=10_000), default=30.0, show_default=True,
+        help="Simulated seconds in a real one.",
+    )(function)  # fmt: skip
+    return click.option("--simulate", is_flag=True, help="Use the simulated IBM Cloud; needs no account.")(function)
+
+
+def _timeout(function: F) -> F:
+    return click.option(
+        "--timeout", type=click.FloatRange(min=1), default=7200.0, show_default=True, metavar="SECONDS",
+        help="Give up watching after this long; the work goes on with the next command.",
+    )(function)  # fmt: skip
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog="Errors in detail: set FREEHOLD_DEBUG=1.")
+@click.version_option(package_name="freehold")
+def cli() -> None:
+    """Create once, own by tag, collect, delete exactly what is owned: the cloud resources behind clusters."""
+
+
+@cli.command(short_help="Apply a manifest and wait until it is Ready.")
+@click.option(
+    "-f", "--filename", required=True, metavar="FILE", help="Manifest (YAML, several documents); - is standard input."
+)
+@_simulate
+@_namespace
+@_state
+@_kubeconfig
+@_timeout
+def up(**given: Any) -> None:
+    """Apply a manifest and wait until everything is Ready, or explain what blocks."""
+    from freehold.cli import up as command
+
+    command.run(**given)
+
+
+@cli.command(short_help="Delete, and wait until all that is owned is gone.")
+@click.argument("name", required=False)
+@click.option("-f", "--filename", metavar="FILE", help="Delete the objects of this manifest.")
+@_simulate
+@_namespace
+@_state
+@_kubeconfig
+@_timeout
+def down(**given: Any) -> None:
+    """Delete an object, or a manifest's, and wait until all that it owns is gone."""
+    from freehold.cli import down as command
+
+    command.run(**given)
+
+
+@cli.command(short_help="Show objects: the clusters, or any kind.")
+@click.argument("kind", required=False)
+@click.argument("name", required=False)
+@click.option("-A", "--all-namespaces", is_flag=True, help="Of every namespace.")
+@_output
+@_namespace
+@_state
+@_kubeconfig
+def get(**given: Any) -> None:
+    """Show objects: the clusters, or any KIND, or one by NAME."""
+    from freehold.cli import reading
+
+    reading.get(**given)
+
+
+@cli.command(short_help="Show an object's cloud resources.")
+@click.argument("name")
+@_output
+@_namespace
+@_state
+@_kubeconfig
+def tree(**given: Any) -> None:
+    """Show an object's cloud resources: state, ownership and its proof, id, what blocks."""
+    from freehold.cli import reading
+
+    reading.tree(**given)
+
+
+@cli.command(short_help="Say what a manifest would do; write nothing.")
+@click.option("-f", "--filename", required=True, metavar="FILE", help="Manifest; - is standard input.")
+@_simulate
+@_output
+@_namespace
+@_state
+def plan(**given: Any) -> None:
+    """Say what a manifest would create, reuse or refuse, and why. Writes nothing."""
+    from freehold.cli import planning
+
+    planning.run(**given)
+
+
+@cli.command(short_help="Run the embedded Kubernetes API and the operator.")
+@_simulate
+@click.option("--simulator", default="", metavar="URL", help="Use a simulated cloud that runs already.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="Port of the API on 127.0.0.1 [default: a free one]."
+)
+@click.option(
+    "--deep-every", type=click.FloatRange(min=1), metavar="SECONDS", help="Pause between deep passes (domain time)."
+)
+@click.option("--until-stdin-closes", is_flag=True, hidden=True)
+@_state
+def serve(**given: Any) -> None:
+    """Run the embedded Kubernetes API and the operator until told to stop."""
+    from freehold.cli import serving
+
+    serving.run(**given)
+
+
+@cli.command(name="operator", short_help="Run the operator against a cluster that is there already.")
+@click.option("--kubeconfig", default="", metavar="FILE", help="[default: KUBECONFIG, the pod's own, ~/.kube/config]")
+@click.option(
+    "--cluster-api",
+    type=click.Choice(["auto", "required", "off"]),
+    default="auto",
+    show_default=True,
+    help="Whether an object waits for the Cluster that owns it: where Cluster API is installed, always, never.",
+)
+@click.option("-n", "--namespace", default="", help="Serve this namespace only [default: all].")
+@click.option("--simulator", default="", metavar="URL", help="A simulated IBM Cloud instead of the real one.")
+@click.option("--workers", type=click.IntRange(1, 64), default=8, show_default=True, help="Objects at a time.")
+@click.option("--audit", type=click.Path(path_type=Path), help="Append every mutating call to this file.")
+def operator_(**given: Any) -> None:
+    """Run the operator alone, with the cluster of a kubeconfig, until told to stop. Apply deploy/crds first."""
+    from freehold.cli import operating
+
+    operating.run(**given)
+
+
+@cli.command(short_help="Tell the main job as a story, checking every step.")
+@click.option(
+    "-f", "--filename", metavar="FILE", help="Manifest to tell the story with [default: the upstream example]."
+)
+@click.option(
+    "--speed",
+    type=click.FloatRange(min=1, max=1000),
+    default=30.0,
+    show_default=True,
+    help="Simulated seconds in a real one.",
+)
+@click.option(
+    "--keep", type=click.Path(path_type=Path), help="Keep the state in this directory, to look at afterwards."
+)
+def demo(**given: Any) -> None:
+    """Tell the main job as a story on the simulated IBM Cloud, checking every step."""
+    from freehold.cli.demo import story
+
+    story.run(**given)
+
+
+def main() -> None:
+    """The program. Exit codes: 0 done, 1 not done, 2 wrong usage, 130 interrupted."""
+    os.umask(0o077)  # state, logs and audit are their owner's alone, wherever --state, --keep or --audit puts them
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        cli.main(prog_name="freehold", standalone_mode=False)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.ClickException as misuse:
+        return _misused(misuse)
+    except CliError as problem:
+        return _failed(problem)
+    except (KeyboardInterrupt, click.Abort):
+        warn("interrupted; nothing is lost: run the same command again to go on")
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on; Python must not complain
+        return FAILED
+    except Exception as problem:
+        return _unexpected(problem)
+    return 0
+
+
+def _misused(misuse: click.ClickException) -> int:
+    context = getattr(misuse, "ctx", None)
+    where = f"; see {context.command_path} --help" if context is not None else ""
+    warn(f"freehold: {misuse.format_message().rstrip('.')}{where}")
+    return MISUSED
+
+
+def _failed(problem: CliError) -> int:
+    if os.environ.get(DEBUG_VARIABLE):
+        sys.excepthook(type(problem), problem, problem.__traceback__)
+    warn(f"freehold: {problem.sentence}")
+    for each in problem.more:
+        warn(f"  - {each}")
+    return problem.code
+
+
+def _unexpected(problem: Exception) -> int:
+    if os.environ.get(DEBUG_VARIABLE):
+        sys.excepthook(type(problem), problem, problem.__traceback__)
+    said = " ".join(str(problem).split())[:300]
+    if getattr(problem, "message", None) and type(problem).__module__.startswith("freehold."):
+        warn(f"freehold: {said}")
+        return FAILED
+    if isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        warn(f"freehold: {escaped(said)}; make room for it and run the command again: what was written is kept")
+        return FAILED
+    warn(
+        f"freehold: a defect in Freehold: {type(problem).__name__}: {escaped(said)}; nothing is lost, "
+        f"the next command goes on; {DEBUG_VARIABLE}=1 shows where"
+    )
+    return FAILED
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""``freehold operator``: the operator alone, beside an API server that is there already."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+
+from freehold.cli.errors import CliError
+from freehold.cli.live import api_key_of
+from freehold.cli.running import run as run_to_end
+from freehold.cli.simulator import API_KEY, clock_of
+from freehold.cli.terminal import say
+
+
+def run(kubeconfig: str, cluster_api: str, namespace: str, simulator: str, workers: int, audit: Path | None) -> None:
+    """The command. Raises CliError; returns when it was told to stop (SIGTERM, Ctrl-C)."""
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    try:
+        run_to_end(_operate(kubeconfig, cluster_api, namespace, simulator, workers, audit))
+    except KeyboardInterrupt:
+        say("stopped; whoever starts next goes on")
+
+
+async def _operate(
+    kubeconfig: str, cluster_api: str, namespace: str, simulator: str, workers: int, audit: Path | None
+) -> None:
+    from freehold.kube.config import load
+    from freehold.lifecycle.clock import SystemClock
+    from freehold.operator.app import Operator, PeerInstalled, Settings
+
+    connection = load(kubeconfig=kubeconfig)
+    settings = Settings(
+        kube=connection,
+        api_key=API_KEY if simulator else api_key_of(os.environ),
+        ibm_url=simulator or None,
+        cluster_api=cluster_api,
+        namespace=namespace or None,
+        workers=workers,
+        clock=await clock_of(simulator) if simulator else SystemClock(),
+        audit=audit,
+    )
+    say(f"serving IBMPowerVSCluster objects of {connection.server}, namespace {namespace or '(all)'}")
+    try:
+        await Operator(settings).run()
+    except PeerInstalled as problem:
+        raise CliError(str(problem)) from problem

@@ -1,0 +1,242 @@
+"""Progress while a person waits: a table that lives on a terminal, appended lines everywhere else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
+
+from freehold.cli.terminal import columns, duration, escaped, folded, say, shortened
+from freehold.cli.view import Line, Phase, View
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.live import Live
+
+_MARKS = {"Ready": "✓", "Gone": "✓", "Blocked": "✗", "Surplus": "!", "Kept": "–"}
+_STYLES = {
+    "Ready": "green",
+    "Gone": "dim",
+    "Blocked": "bold red",
+    "Surplus": "yellow",
+    "Kept": "cyan",
+    "Deleting": "magenta",
+}
+_COLUMNS = ("", "KIND", "NAME", "STATE", "ELAPSED", "NOTE")
+_GIVING_WAY = (("NOTE", 0), ("NAME", 28), ("KIND", 8), ("NAME", 12), ("KIND", 0))
+"""On a narrow terminal: which column is cut, and how narrow it may become, in this order."""
+
+_NAMED = 60
+_SAID = 100
+
+
+@dataclass
+class Watchmaker:
+    """How long each resource took, in domain seconds, as far as it was seen from here."""
+
+    _spans: dict[tuple[str, str, str], tuple[float, float | None]] = field(default_factory=dict)
+    _going: set[tuple[str, str, str]] = field(default_factory=set)
+
+    def elapsed(self, view: View, line: Line, now: float) -> float | None:
+        """Since its creation, or deletion, was begun until that was done, or until now; None: done before we came."""
+        key = (view.title, *line.key)
+        if key not in self._spans and line.state == "Ready":
+            return None
+        began, ended = self._spans.get(key, (line.since or now, None))
+        deleting = view.phase is Phase.DELETING
+        if deleting and key not in self._going:
+            self._going.add(key)
+            began, ended = now, None
+        if line.state not in ("Gone" if deleting else "Ready", "Kept"):
+            if ended is not None:  # it had been done, and has come undone
+                began = line.since or now
+            ended = None
+        elif ended is None:
+            ended = min(line.since or now, now)
+        self._spans[key] = (began, ended)
+        return max((now if ended is None else ended) - began, 0.0)
+
+
+class Display(Protocol):
+    """Where progress goes. ``show`` may be called as often as one likes."""
+
+    def show(self, views: Sequence[View], now: float) -> None: ...
+
+    def line(self, text: str) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def display() -> Display:
+    """The live table when standard output is a terminal, else plain lines."""
+    return LiveDisplay() if sys.stdout.isatty() else PlainDisplay()
+
+
+class PlainDisplay:
+    """One line whenever a resource changes its state."""
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[str, str, str], tuple[str, str]] = {}
+        self._watch = Watchmaker()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is held."""
+
+    def line(self, text: str) -> None:
+        say(text)
+
+    def show(self, views: Sequence[View], now: float) -> None:
+        for view in views:
+            present = {line.key for line in view.lines}
+            names = max((len(_cut(line.name, _NAMED)) for line in view.lines), default=0)
+            for line in view.lines:
+                elapsed = _elapsed(self._watch.elapsed(view, line, now))
+                word = (line.state, line.reason if line.state != "Ready" else "")
+                key = (view.title, *line.key)
+                if self._said.get(key) != word and not _untouched(view, line):
+                    self._said[key] = word
+                    self._row(line.kind, _cut(line.name, _NAMED).ljust(names), line.state, elapsed, line.note)
+            for key in [key for key in self._said if key[0] == view.title and key[1:] not in present]:
+                del self._said[key]
+                self._row(key[1], _cut(key[2], _NAMED), "Gone", "", "")
+
+    @staticmethod
+    def _row(kind: str, name: str, state: str, elapsed: str, note: str) -> None:
+        mark = _MARKS.get(state, "…")
+        text = f"  {mark} {kind:<26} {name:<36} {state:<9} {elapsed:>7}"
+        say(f"{text}   {_cut(note, _SAID)}" if note else text.rstrip())
+
+
+class LiveDisplay:
+    """A table that is redrawn in place; ended, it stays as it last was."""
+
+    def __init__(self) -> None:
+        self._watch = Watchmaker()
+        self._live: Live | None = None
+
+    def __enter__(self) -> Self:
+        from rich.live import Live  # a hundred milliseconds that only a terminal needs
+
+        self._live = Live(auto_refresh=False, transient=False)
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def line(self, text: str) -> None:
+        from rich.text import Text
+
+        if self._live is None:
+            say(text)
+        else:
+            self._live.console.print(Text(escaped(text)))
+
+    def show(self, views: Sequence[View], now: float) -> None:
+        if self._live is not None:
+            # Room is left for the ^C that a terminal echoes: a line that wraps would spoil the redrawing.
+            self._live.update(self._drawn(views, now, self._live.console.width - 4), refresh=True)
+
+    def _drawn(self, views: Iterable[View], now: float, width: int) -> RenderableType:
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        parts: list[RenderableType] = []
+        for view in views:
+            rows = _fitting([_COLUMNS, *(self._cells(view, line, now) for line in view.lines)], width)
+            table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+            for name in _COLUMNS:
+                table.add_column(no_wrap=True, justify="right" if name == "ELAPSED" else "left")
+            table.add_row(*(Text(cell, style="dim") for cell in rows[0]))
+            for line, row in zip(view.lines, rows[1:], strict=True):
+                style = "dim" if _untouched(view, line) else _STYLES.get(line.state, "yellow")
+                table.add_row(*(Text(cell, style=style if i in (0, 3) else "") for i, cell in enumerate(row)))
+            count = f"{view.ready_count} ready" if view.lines else "the cloud is being looked at"
+            head = f"{view.title}   {view.phase.value}   {count}"
+            parts += [
+                Text(escaped(head), style="bold", no_wrap=True, overflow="ellipsis"),
+                *([table] if view.lines else []),
+            ]
+        return Group(*parts)
+
+    def _cells(self, view: View, line: Line, now: float) -> tuple[str, ...]:
+        mark = " " if _untouched(view, line) else _MARKS.get(line.state, "…")
+        elapsed = _elapsed(self._watch.elapsed(view, line, now))
+        cells = (mark, line.kind, _cut(line.name, _NAMED), line.state, elapsed, _cut(line.note, _SAID))
+        return tuple(map(escaped, cells))
+
+
+def _elapsed(seconds: float | None) -> str:
+    return "" if seconds is None else duration(seconds)
+
+
+def _cut(text: str, width: int) -> str:
+    text = shortened(text)
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _fitting(rows: Sequence[tuple[str, ...]], width: int) -> list[tuple[str, ...]]:
+    """Rows cut to ``width``; the mark, the state and the time are never cut."""
+    widths = [max(len(row[index]) for row in rows) for index in range(len(_COLUMNS))]
+    for column, least in _GIVING_WAY:
+        excess = sum(widths) + 2 * len(widths) - width
+        index = _COLUMNS.index(column)
+        widths[index] = max(widths[index] - max(excess, 0), min(widths[index], least))
+    return [tuple(_middle_cut(cell, room) for cell, room in zip(row, widths, strict=True)) for row in rows]
+
+
+def _middle_cut(text: str, width: int) -> str:
+    """Cut in the middle where it can be: names differ in how they end."""
+    if len(text) <= width:
+        return text
+    tail = width * 2 // 3 if width >= 10 and " " not in text else 0
+    return f"{text[: max(width - tail - 1, 0)]}…{text[len(text) - tail :]}" if width else ""
+
+
+def _untouched(view: View, line: Line) -> bool:
+    """It stands as it did when the deletion was asked for."""
+    return view.phase is Phase.DELETING and line.state == "Ready"
+
+
+def tree_lines(view: View, proofs: Mapping[str, str], now: float, room: int = sys.maxsize) -> list[str]:
+    """The object, and below it each resource with its ownership, what proves that, id, and what keeps it.
+
+    ``proofs`` is by id; ``now`` in epoch seconds of domain time. Where ``room`` (characters) is not
+    enough for a table, a resource takes several lines.
+    """
+    if not view.lines:
+        return [escaped(f"{view.title}   {view.phase.value}   no resource has been reported yet")]
+    head = f"{view.title}   {view.phase.value}"
+    lines = [escaped(f"{head}   {view.endpoint}" if view.endpoint else head)]
+    rows: list[tuple[str, ...]] = [("", "KIND", "NAME", "STATE", "FOR", "OWNERSHIP", "PROOF", "ID")]
+    for index, line in enumerate(view.lines):
+        branch = "└─" if index == len(view.lines) - 1 else "├─"
+        since = duration(now - line.since) if line.since else ""
+        proof = proofs.get(line.id, "") if line.id else ""
+        rows.append((branch, line.kind, line.name, line.state, since, line.ownership or "unknown", proof, line.id))
+    table = columns(rows, "  ")
+    if max(map(len, table)) <= room:
+        lines.append(table[0])
+    else:
+        table = ["", *(escaped(f"{row[0]} {row[1]} {row[2]}: {row[3]} {row[4]}") for row in rows[1:])]
+    for row, drawn, line in zip(rows[1:], table[1:], view.lines, strict=True):
+        indent = "      " if row[0] == "└─" else "│     "
+        lines.append(drawn)
+        if "OWNERSHIP" not in table[0]:
+            owned = f"{row[5]}: {row[6]}" if row[6] else row[5]
+            lines += [f"{indent}{escaped(each)}" for each in (owned, row[7]) if each]
+        if line.note:
+            lines += folded(line.note, indent, room)
+    return lines

@@ -1,0 +1,64 @@
+"""``freehold serve``: the live server, until told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from shlex import quote
+
+from freehold.cli.errors import CliError
+from freehold.cli.live import Wish, live_server
+from freehold.cli.running import log_to
+from freehold.cli.running import run as run_to_end
+from freehold.cli.state_directory import Cloud, Lock, StateDirectory, default_path
+from freehold.cli.terminal import say
+
+
+def run(
+    simulate: bool, speed: float, simulator: str, port: int, deep_every: float | None, until_stdin_closes: bool,
+    state: Path | None,
+) -> None:  # fmt: skip
+    """The command. Raises CliError; returns when it was told to stop."""
+    directory = StateDirectory.open(state or default_path())
+    log_to(directory.log)
+    wish = Wish(simulate=simulate, speed=speed, simulator=simulator, port=port, deep_every=deep_every)
+    try:
+        run_to_end(_serve(directory, wish, until_stdin_closes))
+    except KeyboardInterrupt:
+        say("stopped; the state is kept, and the next command goes on")
+
+
+async def _serve(directory: StateDirectory, wish: Wish, until_stdin_closes: bool) -> None:
+    if until_stdin_closes:
+        _stop_at_end_of_input()
+    lock = Lock(directory.lock)
+    if not lock.take():
+        server = lock.read()
+        who = f"process {server.pid} at {server.url}" if server else "another process"
+        raise CliError(f"the state in {directory.path} is already served by {who}; use that one, or choose --state DIR")
+    async with live_server(directory, lock, wish) as running:
+        cloud = "the simulated IBM Cloud" if directory.cloud is Cloud.SIMULATED else "IBM Cloud"
+        say(f"serving {directory.path} on {running.server.url}, with {cloud}")
+        say(f"  export KUBECONFIG={quote(str(directory.kubeconfig))}")
+        say("  kubectl apply -f examples/powervs-create-infra.yaml")
+        say("  kubectl get ibmpowervsclusters -w        (or: freehold tree NAME)")
+        if directory.cloud is Cloud.SIMULATED:
+            say("  times in statuses and events are the simulated cloud's own")
+        say(f"log {directory.log}, audit {directory.audit}; Ctrl-C stops")
+        await running.failed
+        raise CliError(f"the operator ended by itself; see {directory.log}")
+
+
+def _stop_at_end_of_input() -> None:
+    """End with the process that holds the other end of our standard input, however that one ends."""
+    loop, task, descriptor = asyncio.get_running_loop(), asyncio.current_task(), sys.stdin.fileno()
+    assert task is not None
+
+    def read() -> None:
+        if not os.read(descriptor, 4096):
+            loop.remove_reader(descriptor)
+            task.cancel()
+
+    loop.add_reader(descriptor, read)

@@ -1,0 +1,137 @@
+"""One command's way to the Kubernetes API: a real cluster, the live server, or one that it runs itself.
+
+If the live server of another process goes away, ``renew`` finds the next one, or becomes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from freehold.cli.errors import CliError
+from freehold.cli.live import Running, Wish, live_server
+from freehold.cli.simulator import clock_of, stopped_clock
+from freehold.cli.state_directory import Cloud, LiveServer, Lock, StateDirectory
+from freehold.kube import config
+from freehold.kube.client import KubeClient
+from freehold.kube.config import Connection
+from freehold.kube.errors import KubeError
+from freehold.lifecycle.clock import SystemClock
+
+_PATIENCE_SECONDS = 30.0
+"""How long another process may take to start its server, or a reader to finish."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """How to get in: a kubeconfig, else the state directory served as wished."""
+
+    state: StateDirectory | None
+    wish: Wish
+    kubeconfig: str = ""
+
+
+class Session:
+    """A client that can be renewed. ``clock`` is the domain time of what the objects report."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._stack = AsyncExitStack()
+        self._client: KubeClient | None = None
+        self.clock = SystemClock()
+        self.running: Running | None = None
+        self.namespace = "default"
+        self.simulator = ""
+
+    @property
+    def client(self) -> KubeClient:
+        if self._client is None:
+            raise RuntimeError("the session is not open")
+        return self._client
+
+    @property
+    def embedded(self) -> bool:
+        return not self._access.kubeconfig
+
+    def describe(self) -> str:
+        """For people: whose API this is, and which cloud is behind it."""
+        if not self.embedded:
+            return f"cluster {self.client.connection.server}"
+        state = self._access.state
+        assert state is not None
+        cloud = "simulated IBM Cloud" if state.cloud is Cloud.SIMULATED else "IBM Cloud"
+        return f"{cloud}, state in {state.path}"
+
+    async def open(self) -> None:
+        """Find or start a server. Raises CliError."""
+        if self._access.kubeconfig:
+            connection = config.load(kubeconfig=self._access.kubeconfig)
+            self.namespace = connection.namespace
+            await self._use(connection)
+            return
+        state = self._access.state
+        assert state is not None
+        lock = Lock(state.lock)
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while not lock.take():
+            server = lock.read()
+            if server is not None and await self._usable(server):
+                self.simulator = server.simulator
+                self.clock = await clock_of(server.simulator) if server.simulator else SystemClock()
+                await self._use(Connection(server.url))
+                return
+            if time.monotonic() > deadline:
+                raise CliError(_busy(state, server))
+            await asyncio.sleep(0.1)
+        self.running = await self._stack.enter_async_context(live_server(state, lock, self._access.wish))
+        self.clock, self.simulator = self.running.clock, self.running.server.simulator
+        if not self._access.wish.operator and state.cloud is Cloud.SIMULATED:
+            self.clock = stopped_clock(state.world)
+        await self._use(Connection(self.running.server.url))
+
+    async def _usable(self, server: LiveServer) -> bool:
+        if self._access.wish.operator and not server.operator:
+            return False
+        async with KubeClient(Connection(server.url), timeout=5.0) as client:
+            try:
+                await client.request("GET", "/version")
+            except KubeError:
+                return False
+        return True
+
+    async def _use(self, connection: Connection) -> None:
+        self._client = await self._stack.enter_async_context(KubeClient(connection))
+
+    async def renew(self) -> None:
+        """Connect again after the server has gone away. Raises CliError when it was ours, or a real cluster's."""
+        if self.running is not None:
+            raise CliError("the server of this command has failed; run the command again to go on")
+        await self.close()
+        await self.open()
+
+    async def close(self) -> None:
+        await self._stack.aclose()
+        self._stack, self._client, self.running = AsyncExitStack(), None, None
+
+
+@asynccontextmanager
+async def opened(access: Access) -> AsyncIterator[Session]:
+    """A session for the length of a command."""
+    session = Session(access)
+    try:
+        await session.open()
+        yield session
+    finally:
+        await session.close()
+
+
+def _busy(state: StateDirectory, server: LiveServer | None) -> str:
+    if server is None:
+        return f"another process holds {state.lock} but serves nothing yet; wait for it, or end it"
+    return (
+        f"process {server.pid} holds the state in {state.path} but its server at {server.url} does not answer; "
+        "end that process and run this command again"
+    )

@@ -1,0 +1,114 @@
+"""The simulated IBM Cloud as a child process: it ends with us, however we end; its world stays in a file.
+
+Its standard input is a pipe that we hold: the kernel closes it when we die, and the simulator stops.
+Until it has, it holds the lock on its world, so the next one cannot start on a world that is still written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from freehold.cli.errors import CliError
+from freehold.cli.state_directory import Lock, StateDirectory
+from freehold.lifecycle.clock import SystemClock
+
+API_KEY = "simulated-api-key"
+"""The one key that the simulated account knows; no secret."""
+
+SPEED = 30.0
+"""Simulated seconds in a real one, where nothing else is asked for."""
+
+_START_SECONDS = 30.0
+_STOP_SECONDS = 10.0
+
+
+@asynccontextmanager
+async def simulated_cloud(state: StateDirectory, speed: float = SPEED) -> AsyncIterator[str]:
+    """Run the simulator on the world of ``state``; gives its base URL. Raises CliError when it does not start."""
+    lock = Lock(state.world_lock)
+    await _take(lock)
+    with state.simulator_log.open("w") as complaints:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "freehold_sim", "--speed", str(speed), "--state", str(state.world),
+            "--until-stdin-closes",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=complaints,
+            pass_fds=(lock.descriptor,), start_new_session=True,
+        )  # fmt: skip
+    lock.let_go()
+    try:
+        yield await _announced(process, state.simulator_log)
+    finally:
+        if process.stdin is not None:
+            process.stdin.close()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), _STOP_SECONDS)
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def _take(lock: Lock) -> None:
+    deadline = time.monotonic() + _STOP_SECONDS
+    while not lock.take():
+        if time.monotonic() > deadline:
+            raise CliError("another simulator still runs on this state directory; end it, or choose --state DIR")
+        await asyncio.sleep(0.05)
+
+
+async def _announced(process: asyncio.subprocess.Process, log: Path) -> str:
+    assert process.stdout is not None
+    try:
+        line = await asyncio.wait_for(process.stdout.readline(), _START_SECONDS)
+        return str(json.loads(line)["url"])
+    except (TimeoutError, ValueError, KeyError):
+        raise CliError(f"the simulated cloud did not start: {_complaint(log)}") from None
+
+
+def _complaint(log: Path) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines()
+    last = lines[-1] if lines else f"it gave no answer in {_START_SECONDS:.0f} s"
+    if "No module named" in last:
+        return f"{last}; install it with the extra: pip install 'freehold[simulate]'"
+    return last
+
+
+async def ask(base: str, path: str, body: Any = None) -> Any:
+    """GET, or POST with a body, at the simulator's back door (``/_sim/<path>``). Raises CliError with its words."""
+    method = "GET" if body is None else "POST"
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10)) as session,
+            session.request(method, f"{base}/_sim/{path}", json=body) as response,
+        ):
+            answer = await response.json()
+    except (aiohttp.ClientError, TimeoutError) as problem:
+        raise CliError(
+            f"the simulated cloud at {base} cannot be reached: {problem or 'no answer in time'}"
+        ) from problem
+    if response.status != 200:
+        raise CliError(f"the simulated cloud refuses {path}: {answer.get('error', response.status)}")
+    return answer
+
+
+async def clock_of(base: str) -> SystemClock:
+    """The simulator's domain clock, continued here."""
+    told = await ask(base, "clock")
+    return SystemClock(float(told["speed"]), (time.time(), float(told["now"])))
+
+
+def stopped_clock(world: Path) -> SystemClock:
+    """The domain time at which a simulated cloud that does not run now was left; wall time where there is none."""
+    try:
+        left = float(json.loads(world.read_text())["time"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return SystemClock()
+    return SystemClock(0.0, (time.time(), left))

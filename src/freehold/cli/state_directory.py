@@ -1,0 +1,206 @@
+"""The state directory: what a laptop keeps, and the lock that makes one process its only writer.
+
+Whether the server lives is asked of the kernel (flock), never of a pid: after kill -9 the content of
+the lock file is stale, the lock itself is not held.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import Enum
+from pathlib import Path
+
+from freehold.cli.errors import CliError
+
+STATE_VARIABLE = "FREEHOLD_STATE"
+
+
+class Cloud(Enum):
+    """Which cloud the objects of a state directory stand for; fixed by the first command that needs to know."""
+
+    IBM = "ibm"
+    SIMULATED = "simulated"
+
+
+@dataclass(frozen=True)
+class LiveServer:
+    """Where the server on a state directory is. ``operator`` False: it only lets somebody read, for a moment.
+
+    ``simulator`` is the base URL of the simulated cloud, empty for the real one.
+    """
+
+    url: str
+    pid: int
+    operator: bool
+    simulator: str = ""
+
+
+def default_path(env: Mapping[str, str] = os.environ) -> Path:
+    """FREEHOLD_STATE, else ``freehold`` in the XDG state directory (freedesktop.org's base directory rules)."""
+    if env.get(STATE_VARIABLE):
+        return Path(env[STATE_VARIABLE]).expanduser()
+    root = env.get("XDG_STATE_HOME") or str(Path(env.get("HOME", "~")).expanduser() / ".local" / "state")
+    return Path(root) / "freehold"
+
+
+@dataclass(frozen=True)
+class StateDirectory:
+    """Paths in one directory of mode 0700."""
+
+    path: Path
+
+    @classmethod
+    def open(cls, path: Path) -> StateDirectory:
+        """Make the directory if it is missing. Raises CliError when it cannot be used."""
+        try:
+            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+                raise PermissionError(13, "Permission denied")
+        except OSError as problem:
+            raise CliError(
+                f"the state directory {path} cannot be used: {problem.strerror}; choose another one with --state DIR"
+            ) from problem
+        return cls(path.absolute())
+
+    @property
+    def store(self) -> Path:
+        return self.path / "store.sqlite"
+
+    @property
+    def world(self) -> Path:
+        return self.path / "simulated-cloud.json"
+
+    @property
+    def audit(self) -> Path:
+        return self.path / "audit.jsonl"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "freehold.log"
+
+    @property
+    def simulator_log(self) -> Path:
+        return self.path / "simulator.log"
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.path / "kubeconfig"
+
+    @property
+    def lock(self) -> Path:
+        return self.path / "server.lock"
+
+    @property
+    def world_lock(self) -> Path:
+        return self.path / "simulated-cloud.lock"
+
+    @property
+    def cloud(self) -> Cloud | None:
+        """The cloud that this directory is bound to; None while it is not."""
+        try:
+            return Cloud(json.loads((self.path / "cloud.json").read_text())["cloud"])
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError):
+            raise CliError(
+                f"{self.path / 'cloud.json'} cannot be read; it should say which cloud the state is of"
+            ) from None
+
+    def choose(self, simulate: bool) -> Cloud:
+        """The cloud to use: the one that the directory is bound to, else the one that is asked for.
+
+        Raises CliError for --simulate on the state of a real account: its objects stand for real resources.
+        """
+        bound = self.cloud
+        if bound is None:
+            return Cloud.SIMULATED if simulate else Cloud.IBM
+        if simulate and bound is Cloud.IBM:
+            raise CliError(
+                f"{self.path} holds the state of a real IBM Cloud account; "
+                "for the simulated cloud choose another directory with --state DIR"
+            )
+        return bound
+
+    def bind(self, simulate: bool) -> Cloud:
+        """The same, and from now on the directory is bound to it."""
+        chosen = self.choose(simulate)
+        if self.cloud is None:
+            write_whole(self.path / "cloud.json", json.dumps({"cloud": chosen.value}))
+        return chosen
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replace a file at once, mode 0600: a reader sees the old content or the new."""
+    fresh = path.with_name(path.name + ".new")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+    fresh.replace(path)
+
+
+class Lock:
+    """An exclusive lock on a file, held until ``release`` or the end of the process, however it ends."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor: int | None = None
+
+    @property
+    def held(self) -> bool:
+        return self._descriptor is not None
+
+    @property
+    def descriptor(self) -> int:
+        """For handing the lock to a child process. Raises ValueError when it is not held."""
+        if self._descriptor is None:
+            raise ValueError("the lock is not held")
+        return self._descriptor
+
+    def take(self) -> bool:
+        """Try once; False when another process holds it. The old content is wiped. Raises CliError."""
+        try:
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as problem:
+            raise CliError(f"{self._path} cannot be opened: {problem.strerror}; choose --state DIR") from problem
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(descriptor, 0)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+        except OSError as problem:
+            os.close(descriptor)
+            raise CliError(
+                f"{self._path} cannot be locked ({problem.strerror}): "
+                "the state directory must be on a file system that knows flock; choose --state DIR"
+            ) from problem
+        self._descriptor = descriptor
+        return True
+
+    def publish(self, server: LiveServer) -> None:
+        """Let other commands know where the server is."""
+        os.pwrite(self.descriptor, json.dumps(asdict(server)).encode(), 0)
+
+    def read(self) -> LiveServer | None:
+        """What the holder published; None while it is starting."""
+        try:
+            content = json.loads(self._path.read_bytes())
+            return LiveServer(**content)
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def release(self) -> None:
+        """Let go, leaving no content behind."""
+        if self._descriptor is not None:
+            os.ftruncate(self._descriptor, 0)
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Close our hold without a trace: a child that was handed the descriptor goes on holding it."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None

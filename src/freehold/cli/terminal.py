@@ -1,0 +1,79 @@
+"""What reaches the terminal: escaped, without secrets, in columns."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import IO
+
+API_KEY_VARIABLE = "IBMCLOUD_API_KEY"
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+"""Unicode categories that can move the cursor, reorder text or hide in it."""
+
+
+def escaped(text: str) -> str:
+    """``text`` with every character that could act on a terminal written as an escape, and no API key in it."""
+    secret = os.environ.get(API_KEY_VARIABLE, "")
+    if len(secret) >= 8:
+        text = text.replace(secret, "***")
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_visible(each) if unicodedata.category(each) in _HIDDEN else each for each in text)
+
+
+def _visible(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+_CRN = re.compile(r"\bcrn:v1:(?:[^\s:]*:){5}([^\s:]*):([^\s:]*):([^\s:,;]*)")
+
+
+def shortened(text: str) -> str:
+    """Cloud resource names cut to what tells them apart: ``vpc:r006-…`` (the tree shows them whole)."""
+    return _CRN.sub(lambda found: f"{found[2]}:{found[3]}" if found[3] else found[1], text)
+
+
+def say(text: str = "", stream: IO[str] | None = None) -> None:
+    """Print one line; newlines in ``text`` are kept, each line is escaped."""
+    out = stream or sys.stdout
+    print("\n".join(escaped(line) for line in text.split("\n")), file=out, flush=True)
+
+
+def warn(text: str) -> None:
+    """The same on standard error, so that it never mixes with data."""
+    say(text, sys.stderr)
+
+
+def columns(rows: Iterable[Sequence[str]], gap: str = "   ") -> list[str]:
+    """Rows as aligned lines, escaped; the first row is usually the header."""
+    cells = [[escaped(cell) for cell in row] for row in rows]
+    if not cells:
+        return []
+    widths = [max(len(row[index]) for row in cells if index < len(row)) for index in range(max(map(len, cells)))]
+    return [gap.join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip() for row in cells]
+
+
+def width() -> int:
+    """Characters in a line of the terminal; no end where standard output is not one."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+
+
+def folded(text: str, indent: str, room: int) -> list[str]:
+    """``text`` in lines of at most ``room`` characters, escaped and indented."""
+    text = escaped(text)
+    return textwrap.wrap(text, min(max(room, 40), 1000), initial_indent=indent, subsequent_indent=indent)
+
+
+def duration(seconds: float) -> str:
+    """``12s``, ``4m05s``, ``2h07m``, ``3d04h``: two units are enough for a person."""
+    whole = max(int(seconds), 0)
+    for unit, below, size, smaller in (("d", "h", 86_400, 3_600), ("h", "m", 3_600, 60), ("m", "s", 60, 1)):
+        if whole >= size:
+            return f"{whole // size}{unit}{whole % size // smaller:02d}{below}"
+    return f"{whole}s"

@@ -1,0 +1,64 @@
+"""``freehold up``: apply, then watch until Ready."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from freehold.cli import manifests
+from freehold.cli.applying import Applied, Verb, apply, targets
+from freehold.cli.following import Picture, UntilReady, follow
+from freehold.cli.progress import display
+from freehold.cli.running import access
+from freehold.cli.running import run as run_to_end
+from freehold.cli.session import Access, opened
+from freehold.cli.terminal import say
+
+
+def run(
+    filename: str, simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str, timeout: float
+) -> None:
+    """The command. Raises CliError."""
+    documents = manifests.read(filename)
+    way = access(state, kubeconfig=kubeconfig, simulate=simulate, speed=speed)
+    run_to_end(_up(way, documents, namespace, timeout))
+
+
+async def _up(way: Access, documents: Sequence[manifests.Document], namespace: str, patience: float) -> None:
+    async with opened(way) as session:
+        say(session.describe())
+        wanted = await targets(session.client, documents, namespace or session.namespace)
+        applied = await apply(session.client, wanted)
+        _tell(applied)
+        followed = [(each.resource, each.key) for each in wanted if each.ours]
+        if not followed:
+            say("nothing in this manifest is served by Freehold; it is kept as it is")
+            return
+        with display() as show:
+            picture = await follow(session, followed, show, UntilReady(), patience=patience)
+        _conclude(picture)
+
+
+def _tell(applied: Sequence[Applied]) -> None:
+    for each in applied:
+        if each.target.ours:
+            say(f"{each.target}: {each.verb.value}")
+    others = [each for each in applied if not each.target.ours]
+    if others:
+        say(f"kept, not served by Freehold: {_counted(others)}")
+
+
+def _counted(applied: Sequence[Applied]) -> str:
+    counts: dict[tuple[str, Verb], int] = {}
+    for each in applied:
+        word = (each.target.resource.kind, each.verb)
+        counts[word] = counts.get(word, 0) + 1
+    return ", ".join(f"{kind}{f' ×{n}' if n > 1 else ''} {verb.value}" for (kind, verb), n in counts.items())
+
+
+def _conclude(picture: Picture) -> None:
+    for each in picture.views:
+        where = f", endpoint {each.endpoint}" if each.endpoint else ""
+        say(f"{each.title} is Ready: {len(each.lines)} resources{where}")
+        for note in each.notes:
+            say(f"  note: {note}")

@@ -1,0 +1,179 @@
+"""What a person should know of one object: read from its status, decided here, printed elsewhere. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+from freehold.api import names
+from freehold.api.conditions import find
+
+Json = Mapping[str, Any]
+
+_ON_THE_WAY = frozenset({names.REASON_NOT_READY, names.REASON_READY, names.REASON_READY_UNKNOWN, names.REASON_DELETING})
+"""Reasons of the Ready condition that ask nothing of anybody."""
+
+_IDLE = frozenset({"WaitingForRequirement", "WaitingForDependents"})
+"""Reasons of a Waiting resource that only moves when another one has."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One resource, as the status reports it. ``since`` is domain time in epoch seconds, 0 when unknown."""
+
+    kind: str
+    name: str
+    id: str
+    state: str
+    ownership: str
+    reason: str
+    message: str
+    since: float
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.kind, self.name
+
+    @property
+    def moving(self) -> bool:
+        return self.state in ("Waiting", "Deleting") and self.reason not in _IDLE
+
+    @property
+    def note(self) -> str:
+        """Why it stands there, as short as it can be said."""
+        if self.state == "Ready":
+            return self.message if self.ownership != "unmanaged" else self.message or "given, not ours"
+        return self.message or self.reason
+
+
+class Phase(Enum):
+    """Where an object stands as a whole."""
+
+    READY = "Ready"
+    PROGRESSING = "Progressing"
+    BLOCKED = "Blocked"
+    DELETING = "Deleting"
+
+
+@dataclass(frozen=True)
+class View:
+    """One object of ours. ``blocked`` are sentences: what, and who must act; empty while nobody must."""
+
+    kind: str
+    namespace: str
+    name: str
+    phase: Phase
+    lines: tuple[Line, ...]
+    endpoint: str
+    blocked: tuple[str, ...]
+    notes: tuple[str, ...]
+    moving: bool
+    heard: bool
+    created: float
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+    @property
+    def ready_count(self) -> str:
+        return f"{sum(line.state == 'Ready' for line in self.lines)}/{len(self.lines)}"
+
+    @property
+    def not_ours(self) -> tuple[Line, ...]:
+        """Resources that a delete leaves alone; what has no id never came to be."""
+        return tuple(
+            line
+            for line in self.lines
+            if line.state == "Kept" or (line.id and line.ownership in ("unmanaged", "unknown"))
+        )
+
+
+def view(obj: Json) -> View:
+    """What the object says of itself; a status of an older generation counts as none."""
+    metadata, status = obj["metadata"], obj.get("status") or {}
+    conditions = status.get("conditions") or []
+    lines = tuple(map(_line, status.get("resources") or ()))
+    deleting = "deletionTimestamp" in metadata
+    blocked = tuple(_blocked(conditions, lines))
+    current = _current(metadata, conditions)
+    return View(
+        kind=str(obj.get("kind", "")),
+        namespace=str(metadata.get("namespace") or ""),
+        name=str(metadata["name"]),
+        phase=_phase(deleting, conditions, blocked, current),
+        lines=lines,
+        endpoint=_endpoint(obj),
+        blocked=blocked,
+        notes=tuple(_notes(conditions)),
+        moving=not current or any(line.moving for line in lines) or (not lines and not blocked),
+        heard=bool(conditions),
+        created=_seconds(metadata.get("creationTimestamp")),
+    )
+
+
+def _line(row: Json) -> Line:
+    def text(name: str) -> str:
+        return str(row.get(name) or "")
+
+    return Line(
+        text("kind"), text("name"), text("id"), text("state"), text("ownership"), text("reason"), text("message"),
+        _seconds(row.get("since")),
+    )  # fmt: skip
+
+
+def _current(metadata: Json, conditions: Sequence[Json]) -> bool:
+    ready = find(conditions, names.READY) or {}
+    return int(ready.get("observedGeneration") or 0) >= int(metadata.get("generation") or 0)
+
+
+def _phase(deleting: bool, conditions: Sequence[Json], blocked: Sequence[str], current: bool) -> Phase:
+    if deleting:
+        return Phase.DELETING
+    if not current:
+        return Phase.PROGRESSING
+    if (find(conditions, names.READY) or {}).get("status") == "True":
+        return Phase.READY
+    return Phase.BLOCKED if blocked else Phase.PROGRESSING
+
+
+def _blocked(conditions: Sequence[Json], lines: Iterable[Line]) -> Iterable[str]:
+    paused = find(conditions, names.PAUSED) or {}
+    if paused.get("status") == "True":
+        yield f"paused: {paused.get('message') or 'nothing is done until the pause is lifted'}"
+    invalid = find(conditions, names.SPEC_VALID) or {}
+    if invalid.get("status") == "False":
+        yield from _findings(str(invalid.get("message") or "the spec is not valid"))
+    rows = [f"{line.kind} {line.name}: {line.message or line.reason}" for line in lines if line.state == "Blocked"]
+    yield from rows
+    ready = find(conditions, names.READY) or {}
+    held = ready.get("status") != "True" and ready.get("reason") not in _ON_THE_WAY
+    if ready and held and not rows and invalid.get("status") != "False" and paused.get("status") != "True":
+        yield str(ready.get("message") or ready.get("reason"))
+
+
+def _notes(conditions: Sequence[Json]) -> Iterable[str]:
+    served = find(conditions, names.FIELDS_SERVED) or {}
+    if served.get("message"):
+        yield from _findings(str(served["message"]))
+
+
+def _findings(message: str) -> list[str]:
+    """A condition lists findings in one line; each begins with the path of its field."""
+    return re.split(r"; (?=(?:spec|metadata)[.\[])", message)
+
+
+def _endpoint(obj: Json) -> str:
+    endpoint = (obj.get("spec") or {}).get("controlPlaneEndpoint") or {}
+    return f"{endpoint['host']}:{endpoint.get('port', 0)}" if endpoint.get("host") else ""
+
+
+def _seconds(timestamp: Any) -> float:
+    try:
+        return datetime.fromisoformat(str(timestamp)).timestamp()
+    except ValueError:
+        return 0.0

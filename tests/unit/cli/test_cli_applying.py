@@ -1,0 +1,115 @@
+"""Applying is all or nothing, says everything that is wrong, and can be repeated."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from freehold.api.crd import SERVED
+from freehold.cli.applying import Applied, Verb, apply, targets
+from freehold.cli.errors import CliError
+from freehold.cli.kinds import OURS, Catalog
+from freehold.cli.manifests import Document, read
+from freehold.kube.client import KubeClient
+from freehold.kube.errors import NotFound
+from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, Key
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+def _document(kind: str, name: str, *, api: str = "v1", namespace: str = "", **fields: Any) -> Document:
+    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
+    return Document({"apiVersion": api, "kind": kind, "metadata": metadata, **fields}, f"document {name}")
+
+
+def _cluster(name: str, **spec: Any) -> Document:
+    return _document("IBMPowerVSCluster", name, api="infrastructure.cluster.x-k8s.io/v1beta2", spec=spec)
+
+
+async def _apply(client: KubeClient, *documents: Document) -> list[Applied]:
+    return await apply(client, await targets(client, documents, "default"))
+
+
+async def test_the_upstream_manifest_goes_in_unmodified_and_a_second_time_changes_nothing(client: KubeClient) -> None:
+    documents = read(str(EXAMPLES / "powervs-create-infra.yaml"))
+    assert {each.verb for each in await _apply(client, *documents)} == {Verb.CREATED}
+    assert {each.verb for each in await _apply(client, *documents)} == {Verb.UNCHANGED}
+
+
+async def test_nothing_is_half_applied_and_every_fault_is_named(client: KubeClient) -> None:
+    good = _document("ConfigMap", "good", data={"a": "b"})
+    bad = _cluster("bad", zone=5, colour="red")
+    worse = _cluster("worse", vpcSubnets=[{"zone": 7}])
+    with pytest.raises(CliError) as refused:
+        await _apply(client, good, bad, worse)
+    told = "\n".join(refused.value.more)
+    for path in (
+        "default/bad: spec.colour: unknown field",
+        "default/bad: spec.zone",
+        "default/worse: spec.vpcSubnets[0].zone",
+    ):
+        assert path in told
+    with pytest.raises(NotFound):
+        await client.get(CONFIG_MAPS, Key("default", "good"))
+
+
+async def test_unknown_kinds_are_all_named_before_anything_is_written(client: KubeClient) -> None:
+    with pytest.raises(CliError) as refused:
+        await _apply(
+            client, _document("ConfigMap", "a"), _document("Deployment", "b", api="apps/v1"), _document("Pod", "c")
+        )
+    assert len(refused.value.more) == 2
+    with pytest.raises(NotFound):
+        await client.get(CONFIG_MAPS, Key("default", "a"))
+
+
+async def test_a_missing_namespace_is_made_and_an_impossible_one_is_refused_first(client: KubeClient) -> None:
+    await _apply(client, _document("ConfigMap", "a", namespace="fresh"))
+    assert (await client.get(NAMESPACES, Key("", "fresh")))["metadata"]["name"] == "fresh"
+    with pytest.raises(CliError) as refused:
+        await _apply(client, _document("ConfigMap", "b"), _document("ConfigMap", "c", namespace="Not Legal"))
+    assert any(each.startswith("Namespace Not Legal: metadata.name") for each in refused.value.more)
+    with pytest.raises(NotFound):
+        await client.get(CONFIG_MAPS, Key("default", "b"))
+
+
+async def test_namespaces_of_the_manifest_come_first(client: KubeClient) -> None:
+    applied = await _apply(client, _document("ConfigMap", "a", namespace="late"), _document("Namespace", "late"))
+    assert [(each.target.resource.kind, each.verb) for each in applied] == [
+        ("Namespace", Verb.CREATED), ("ConfigMap", Verb.CREATED),
+    ]  # fmt: skip
+
+
+async def test_a_field_that_leaves_the_manifest_leaves_the_object(client: KubeClient) -> None:
+    await _apply(client, _document("ConfigMap", "a", data={"one": "1", "two": "2"}))
+    [applied] = await _apply(client, _document("ConfigMap", "a", data={"one": "1"}))
+    assert applied.verb is Verb.CONFIGURED
+    assert (await client.get(CONFIG_MAPS, Key("default", "a")))["data"] == {"one": "1"}
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [
+        ("ibmpowervscluster", "IBMPowerVSCluster"),
+        ("IBMPowerVSClusters", "IBMPowerVSCluster"),
+        ("ns", "Namespace"),
+        ("cm", "ConfigMap"),
+        ("clusters.cluster.x-k8s.io", "Cluster"),
+    ],
+)
+async def test_a_kind_is_found_by_what_people_call_it(client: KubeClient, word: str, kind: str) -> None:
+    assert (await Catalog(client).named(word)).kind == kind
+
+
+async def test_an_unknown_word_is_answered_with_what_there_is(client: KubeClient) -> None:
+    with pytest.raises(CliError, match=r"no kind 'gizmo'.*ibmpowervsclusters"):
+        await Catalog(client).named("gizmo")
+    assert await Catalog(client).of("v1", "Gizmo") is None
+    assert OURS[0].kind == "IBMPowerVSCluster"
+
+
+def test_our_kinds_are_those_that_are_served() -> None:
+    """Named twice, because the types behind them cost half a second that `freehold get` need not pay."""
+    assert [(each.group, each.version, each.plural, each.kind) for each in OURS] == [
+        (each.group, each.version, each.plural, each.kind) for each in SERVED
+    ]

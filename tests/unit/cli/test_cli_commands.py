@@ -1,0 +1,135 @@
+"""What a hostile user meets: one sentence and an exit code, never a traceback."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+MINIMAL = str(EXAMPLES / "powervs-minimal.yaml")
+
+
+def _freehold(*arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+    clean = {key: value for key, value in os.environ.items() if key not in ("IBMCLOUD_API_KEY", "FREEHOLD_DEBUG")}
+    return subprocess.run(
+        [sys.executable, "-m", "freehold.cli.main", *arguments],
+        input=stdin, capture_output=True, text=True, timeout=60, env={**clean, **env}, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["frobnicate"], 2, "No such command 'frobnicate'; see freehold --help"),
+        (["up"], 2, "Missing option '-f' / '--filename'; see freehold up --help"),
+        (["up", "-f", "none.yaml"], 1, "none.yaml cannot be read: No such file or directory"),
+        (["up", "-f", MINIMAL, "--simulate", "--kubeconfig", "x"], 1, "--simulate and --kubeconfig exclude each other"),
+        (["down"], 1, "say what to delete: freehold down NAME, or freehold down -f FILE"),
+        (["get", "--state", "/dev/null/x"], 1, "cannot be used: Not a directory; choose another one with --state DIR"),
+        (["get", "--kubeconfig", "/none"], 1, "no kubeconfig with a current-context at /none"),
+        (["serve", "--port", "70000"], 2, "70000 is not in the range 0<=x<=65535"),
+    ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else None,
+)
+def test_misuse_is_one_sentence(arguments: list[str], code: int, sentence: str, tmp_path: Path) -> None:
+    done = _freehold(*arguments, FREEHOLD_STATE=str(tmp_path))
+    assert done.returncode == code
+    assert sentence in done.stderr
+    assert done.stderr.startswith("freehold: ")
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_state_is_its_owners_alone_also_in_a_directory_open_to_all(tmp_path: Path) -> None:
+    """Secrets are stored as they were applied."""
+    tmp_path.chmod(0o755)
+    assert _freehold("get", "--state", str(tmp_path)).returncode == 0
+    assert {path.name: path.stat().st_mode & 0o077 for path in tmp_path.iterdir() if path.stat().st_mode & 0o077} == {}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_no_defect(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "freehold.cli.main", "get", "--state", str(tmp_path)]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "No space left on device; make room" in done.stderr
+    assert "defect" not in done.stderr
+
+
+def test_without_credentials_nothing_begins(tmp_path: Path) -> None:
+    done = _freehold("up", "-f", MINIMAL, "--state", str(tmp_path))
+    assert done.returncode == 1
+    assert "no credentials: set IBMCLOUD_API_KEY" in done.stderr
+    assert "--simulate" in done.stderr
+    assert not (tmp_path / "cloud.json").exists()
+
+
+def test_reading_an_empty_state_is_no_error(tmp_path: Path) -> None:
+    state = ("--state", str(tmp_path))
+    assert _freehold("get", *state).stdout == "no ibmpowervsclusters in namespace default\n"
+    assert json.loads(_freehold("get", *state, "-o", "json").stdout)["items"] == []
+    found = yaml.safe_load(_freehold("get", "ns", *state, "-o", "yaml").stdout)
+    assert [each["metadata"]["name"] for each in found["items"]] == ["default", "kube-system"]
+
+
+def test_an_unknown_name_is_answered_with_what_there_is(tmp_path: Path) -> None:
+    done = _freehold("tree", "x" * 200, "--state", str(tmp_path))
+    assert done.returncode == 1
+    assert "there is no IBMPowerVSCluster" in done.stderr
+    assert "x" * 100 not in done.stderr
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        done = _freehold("serve", "--simulate", "--state", str(tmp_path), "--port", port)
+    assert done.returncode == 1
+    assert (
+        done.stderr
+        == f"freehold: port {port} on 127.0.0.1 cannot be used: Address already in use; choose another --port\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["store.sqlite", "simulated-cloud.json", "cloud.json"])
+def test_a_spoilt_state_is_named_and_left_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / "cloud.json").write_text('{"cloud": "simulated"}')
+    (tmp_path / name).write_text("spoilt")
+    done = _freehold("up", "-f", MINIMAL, "--state", str(tmp_path))
+    assert done.returncode == 1
+    assert str(tmp_path / name) in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / name).read_text() == "spoilt"
+
+
+def test_a_refused_manifest_leaves_nothing_behind(tmp_path: Path) -> None:
+    manifest = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: half}\n---\n"
+        "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: IBMPowerVSCluster\nmetadata: {name: bad}\n"
+        "spec: {zone: 5, color: red}\n"
+    )
+    done = _freehold("up", "-f", "-", "--simulate", "--state", str(tmp_path), stdin=manifest)
+    assert done.returncode == 1
+    assert "IBMPowerVSCluster default/bad: spec.color: unknown field" in done.stderr
+    assert "IBMPowerVSCluster default/bad: spec.zone: " in done.stderr
+    assert _freehold("get", "configmaps", "--state", str(tmp_path)).stdout.startswith("no configmaps")
+
+
+def test_an_impossible_zone_is_explained_and_can_be_taken_back(tmp_path: Path) -> None:
+    """The schema cannot know zones: the condition does, within one reconcile, and `up` ends with its words."""
+    spoilt = Path(MINIMAL).read_text().replace("dal10", '"\\e[31mdal99"')
+    state = ("--state", str(tmp_path), "--speed", "300")
+    done = _freehold("up", "-f", "-", "--simulate", *state, stdin=spoilt)
+    assert done.returncode == 1
+    assert "somebody must act" in done.stderr
+    assert "spec.zone: there is no PowerVS zone" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    assert _freehold("down", "minimal", *state).returncode == 0
+    assert _freehold("get", "--state", str(tmp_path)).stdout.startswith("no ibmpowervsclusters")

@@ -1,0 +1,99 @@
+"""When to stop looking: Ready, gone, or nothing moves and somebody must act."""
+
+from typing import Any
+
+import pytest
+
+from freehold.cli.errors import CliError
+from freehold.cli.following import Picture, UntilGone, UntilReady, last_views
+from freehold.cli.kinds import OURS
+from freehold.kube.resources import Key
+from freehold.kube.watch import Change, Origin
+
+KEY = Key("n", "a")
+
+
+def _picture(ready: str | None, *rows: dict[str, Any]) -> Picture:
+    picture = Picture(((OURS[0], KEY),))
+    conditions = [{"type": "Ready", "status": ready, "reason": "NotReady", "observedGeneration": 1}] if ready else []
+    obj = {
+        "kind": "K", "metadata": {"namespace": "n", "name": "a", "generation": 1},
+        "status": {"conditions": conditions, "resources": list(rows)},
+    }  # fmt: skip
+    picture.take(OURS[0], Change(KEY, None, obj, Origin.LIST))
+    return picture
+
+
+BLOCKED = {"kind": "vpc", "name": "v", "state": "Blocked", "reason": "QuotaReached", "message": "ask IBM for more VPCs"}
+MOVING = {"kind": "gateway", "name": "g", "state": "Waiting", "reason": "Provisioning"}
+
+
+class Wall:
+    """A clock that the test moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_ready_ends_it() -> None:
+    assert UntilReady()(_picture("True"), 0.0)
+    assert not UntilReady()(_picture("False", MOVING), 0.0)
+
+
+def test_blocked_while_others_move_goes_on() -> None:
+    """A quota may stop the VPC while the workspace is still being made: nothing is said too early."""
+    wall = Wall()
+    verdict = UntilReady(wall)
+    for now in (0.0, 1000.0, 2000.0):
+        wall.now = now
+        assert not verdict(_picture("False", BLOCKED, MOVING), now)
+
+
+def test_standstill_is_explained_after_a_grace() -> None:
+    wall = Wall()
+    verdict = UntilReady(wall)
+    stuck = _picture("False", BLOCKED)
+    assert not verdict(stuck, 0.0)
+    wall.now = 1.0
+    assert not verdict(stuck, 300.0), "simulated time alone is no grace"
+    wall.now = 10.0
+    with pytest.raises(CliError) as said:
+        verdict(stuck, 310.0)
+    assert "somebody must act" in said.value.sentence
+    assert said.value.more == ("K n/a: vpc v: ask IBM for more VPCs",)
+
+
+def test_what_changes_begins_the_grace_anew() -> None:
+    wall = Wall()
+    verdict = UntilReady(wall)
+    assert not verdict(_picture("False", BLOCKED), 0.0)
+    wall.now = 100.0
+    assert not verdict(_picture("False", {**BLOCKED, "message": "another"}), 100.0)
+    assert not verdict(_picture("False", {**BLOCKED, "message": "another"}), 101.0)
+
+
+def test_an_object_that_nobody_serves_is_not_waited_for_for_ever() -> None:
+    wall = Wall()
+    verdict = UntilReady(wall)
+    assert not verdict(_picture(None), 0.0)
+    wall.now = 61.0
+    with pytest.raises(CliError, match="no operator has looked"):
+        verdict(_picture(None), 61.0)
+
+
+def test_deleted_while_waiting_for_ready_is_said() -> None:
+    picture = _picture("False", MOVING)
+    picture.take(OURS[0], Change(KEY, picture.present[OURS[0], KEY], None, Origin.WATCH))
+    with pytest.raises(CliError, match="deleted meanwhile: n/a"):
+        UntilReady()(picture, 0.0)
+    assert UntilGone()(picture, 0.0)
+    assert last_views(picture)[OURS[0], KEY].lines[0].name == "g", "the last state is kept for the closing words"
+
+
+def test_others_objects_do_not_count() -> None:
+    picture = _picture("True")
+    picture.take(OURS[0], Change(Key("n", "b"), None, {"metadata": {"name": "b"}}, Origin.WATCH))
+    assert len(picture.views) == 1

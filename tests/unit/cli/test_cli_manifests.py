@@ -1,0 +1,81 @@
+"""A manifest that cannot be read is refused with every reason, and where it stands."""
+
+from pathlib import Path
+
+import pytest
+
+from freehold.cli.errors import CliError
+from freehold.cli.manifests import read
+
+GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"
+
+BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
+"""A few lines that stand for more values than any memory holds."""
+
+
+def _file(tmp_path: Path, content: str | bytes) -> str:
+    path = tmp_path / "m.yaml"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence", "more"),
+    [
+        ("", "holds no object", ""),
+        ("---\n---\n# nothing\n", "holds no object", ""),
+        ("a: [1\nb: 2\n", "line 2, column 2: this is not YAML", ""),
+        ("hello", "is not a manifest", "an object is expected, this is a text"),
+        ("- a\n", "is not a manifest", "this is a list"),
+        ("kind: Foo\n", "is not a manifest", "apiVersion is missing"),
+        ("apiVersion: v1\nkind: A\nmetadata: {name: 5}\n", "is not a manifest", "it is a number; put it in quotes"),
+        (b"\xff\xfe\x00", "is not UTF-8 text (byte 0)", ""),
+        (f"{GOOD}---\n{GOOD}", "names an object twice", "stands already in"),
+        (f"{GOOD}kind: B\n", "line 4, column 1", ""),
+        (f"{GOOD}x: .nan\n", "is not a manifest", "cannot be said in JSON"),
+        (f"{GOOD}x: !!python/object/apply:os.system [ls]\n", "this is not YAML", ""),
+        ("apiVersion: v1\nkind: A\nmetadata: {name: '${CLUSTER_NAME}-a'}\n", "fill in ${CLUSTER_NAME} and", ""),
+        (BOMB, "its aliases stand for more than", ""),
+        (f"{GOOD}x: &x [*x]\n", "its aliases stand for more than", ""),
+        ("x" * 4_000_000, "larger than 3 MiB", ""),
+    ],
+    ids=[
+        "empty", "only separators", "syntax", "text", "list", "fields missing", "number as name", "binary", "twins",
+        "key twice", "not a number", "code in tags", "template", "aliases of aliases", "contains itself", "large",
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said(tmp_path: Path, content: str | bytes, sentence: str, more: str) -> None:
+    with pytest.raises(CliError) as refused:
+        read(_file(tmp_path, content))
+    assert sentence in refused.value.sentence
+    assert any(more in each for each in (*refused.value.more, "" if not more else "-"))
+
+
+def test_every_document_is_told_about(tmp_path: Path) -> None:
+    with pytest.raises(CliError) as refused:
+        read(_file(tmp_path, "kind: A\n---\n{}\n"))
+    assert len(refused.value.more) == 5  # apiVersion and name of the first, all three of the second
+
+
+def test_a_missing_file_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(CliError, match="cannot be read: No such file or directory"):
+        read(str(tmp_path / "none.yaml"))
+
+
+def test_dates_and_long_keys_stay_text_as_for_kubectl(tmp_path: Path) -> None:
+    [document] = read(_file(tmp_path, f"{GOOD}data: {{when: 2024-01-01, at: 2024-01-01T00:00:00Z}}\n"))
+    assert document.obj["data"] == {"when": "2024-01-01", "at": "2024-01-01T00:00:00Z"}
+    assert (document.api_version, document.kind, document.namespace, document.name) == ("v1", "ConfigMap", "b", "a")
+
+
+def test_merge_keys_and_anchors_work(tmp_path: Path) -> None:
+    [document] = read(_file(tmp_path, f"{GOOD}base: &b {{x: 1}}\nmore:\n  <<: *b\n  y: 2\n"))
+    assert document.obj["more"] == {"x": 1, "y": 2}
+
+
+def test_a_list_counts_as_its_items(tmp_path: Path) -> None:
+    content = (
+        "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A, metadata: {name: a}}\n"
+        "- {apiVersion: v1, kind: A, metadata: {name: b}}\n"
+    )
+    assert [each.name for each in read(_file(tmp_path, content))] == ["a", "b"]

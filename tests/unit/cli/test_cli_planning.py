@@ -1,0 +1,25 @@
+"""A plan is read by a person: whatever the width, every resource has its reason."""
+
+import pytest
+
+from freehold.cli.planning import _table
+from freehold.operator.planning import PlanRow
+
+ROWS = (
+    PlanRow("workspace", "main", "team-a", "reuse", "found by the name in the spec", "7ae595e3-0fda"),
+    PlanRow("vpc", "main", "prod-vpc", "create", "nothing has this name"),
+)
+
+
+@pytest.mark.parametrize("room", [200, 76, 40])
+def test_reasons_stand_beside_or_below_and_fit(room: int) -> None:
+    lines = _table(ROWS, room)
+    text = " ".join(" ".join(lines).split())
+    assert max(map(len, lines)) <= room
+    for row in ROWS:
+        assert row.reason in text
+        assert row.id in text
+
+
+def test_ids_take_no_room_where_there_are_none() -> None:
+    assert _table(ROWS[1:], 200)[0].split() == ["ACTION", "KIND", "NAME", "WHY"]

@@ -1,0 +1,126 @@
+"""Progress tells each change once, with the time that it took; nothing in it can act on a terminal."""
+
+from typing import Any
+
+import pytest
+
+from freehold.cli.progress import PlainDisplay, Watchmaker, _fitting, tree_lines
+from freehold.cli.proofs import proofs
+from freehold.cli.view import View, view
+from freehold.lifecycle.journal import Entry, Journal, Phase, dumps
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.ownership import Owner
+
+T0 = 1_800_000_000
+STAMP = "2027-01-15T08:00:00Z"  # T0 in UTC
+
+
+def _view(state: str, since: str = STAMP, *, deleting: bool = False, **row: Any) -> View:
+    metadata: dict[str, Any] = {"name": "a", "namespace": "n", "generation": 1}
+    if deleting:
+        metadata["deletionTimestamp"] = STAMP
+    line = {"kind": "vpc", "name": "v", "state": state, "since": since, **row}
+    return view({"kind": "K", "metadata": metadata, "status": {"resources": [line]}})
+
+
+def test_a_state_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with PlainDisplay() as show:
+        for now in (T0, T0 + 5, T0 + 9):
+            show.show([_view("Waiting", reason="Provisioning")], now)
+        show.show([_view("Ready", "2027-01-15T08:00:12Z")], T0 + 20)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[3:5] for line in lines] == [["Waiting", "0s"], ["Ready", "12s"]]
+
+
+def test_a_vanished_row_is_told_as_gone(capsys: pytest.CaptureFixture[str]) -> None:
+    empty = view({"kind": "K", "metadata": {"name": "a", "namespace": "n"}})
+    with PlainDisplay() as show:
+        show.show([_view("Ready")], T0)
+        show.show([empty], T0 + 1)
+        show.show([empty], T0 + 2)
+    assert [line.split()[3] for line in capsys.readouterr().out.splitlines()] == ["Ready", "Gone"]
+
+
+def test_what_stood_before_a_deletion_is_not_told_as_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    with PlainDisplay() as show:
+        show.show([_view("Ready", deleting=True)], T0)
+        show.show([_view("Deleting", deleting=True)], T0 + 3)
+    assert [line.split()[3] for line in capsys.readouterr().out.splitlines()] == ["Deleting"]
+
+
+def test_elapsed_is_of_what_is_being_done_now() -> None:
+    """A deletion does not count the hours since the creation; what comes undone starts anew."""
+    watch = Watchmaker()
+
+    def elapsed(seen: View, now: float) -> float | None:
+        return watch.elapsed(seen, seen.lines[0], now)
+
+    assert elapsed(_view("Waiting"), T0 + 10) == 10
+    assert elapsed(_view("Ready", "2027-01-15T08:00:30Z"), T0 + 40) == 30
+    assert elapsed(_view("Ready", "2027-01-15T08:00:30Z"), T0 + 400) == 30
+    assert elapsed(_view("Waiting", "2027-01-15T08:10:00Z"), T0 + 605) == 5
+    assert elapsed(_view("Deleting", "2027-01-15T08:16:40Z", deleting=True), T0 + 1000) == 0
+    assert elapsed(_view("Gone", "2027-01-15T08:17:00Z", deleting=True), T0 + 1100) == 20
+
+
+def test_what_was_done_before_we_came_took_nobody_knows_how_long() -> None:
+    seen = _view("Ready")
+    assert Watchmaker().elapsed(seen, seen.lines[0], T0 + 400) is None
+
+
+def test_hostile_names_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    seen = _view("Blocked", message="\x1b]0;owned\x07")
+    with PlainDisplay() as show:
+        show.show([seen], T0)
+    assert "\x1b" not in capsys.readouterr().out
+    assert all("\x1b" not in line for line in tree_lines(seen, {}, T0))
+
+
+def test_the_tree_tells_ownership_and_what_proves_it() -> None:
+    entries = {
+        NodeKey("vpc", "main"): Entry(Phase.OWNED, id="us-south/r006-1", target="crn"),
+        NodeKey("connection", "vpc"): Entry(Phase.OWNED, id="gw/c-1", target="crn", carried=True),
+        NodeKey("workspace", "main"): Entry(Phase.GIVEN, id="w-1"),
+    }
+    annotation = dumps(Journal(Owner("u", "K", "n", "a"), entries))
+    obj = {"metadata": {"annotations": {"freehold.dev/journal": annotation}}}
+    proven = proofs(obj)
+    assert proven == {
+        "r006-1": "own marks, read back",
+        "c-1": "mark on its carrier, read back",
+        "w-1": "given by id in the spec",
+    }
+    lines = tree_lines(_view("Ready", id="r006-1", ownership="managed", message="a note"), proven, T0 + 60)
+    assert "managed" in lines[2]
+    assert "own marks, read back" in lines[2]
+    assert lines[3].endswith("a note")
+
+
+@pytest.mark.parametrize("annotation", [None, "", "{", "[]"])
+def test_a_journal_that_cannot_be_read_proves_nothing(annotation: str | None) -> None:
+    assert proofs({"metadata": {"annotations": {"freehold.dev/journal": annotation}}}) == {}
+
+
+@pytest.mark.parametrize("width", [200, 76, 60, 36])
+def test_a_live_table_fits_its_terminal(width: int) -> None:
+    """A line that wraps spoils the redrawing; state and time are what one looks for, and names differ at their ends."""
+    rows = [
+        ("", "KIND", "NAME", "STATE", "ELAPSED", "NOTE"),
+        ("…", "transit-gateway-connection", "demo-transitgateway-vpc-con", "Waiting", "2m05s", "waits " * 20),
+        ("✓", "transit-gateway-connection", "demo-transitgateway-pvs-con", "Deleting", "2m05s", ""),
+    ]
+    fitted = _fitting(rows, width)
+    assert len({row[2] for row in fitted}) == len(rows)
+    for row, given in zip(fitted, rows, strict=True):
+        assert (row[0], *row[3:5]) == (given[0], *given[3:5])
+        taken = sum(max(len(each[index]) for each in fitted) + 2 for index in range(len(row)))
+        assert taken <= max(width, 40)
+
+
+def test_a_tree_says_the_same_where_it_is_narrow() -> None:
+    seen = _view("Ready", id="r006-1", ownership="managed", message="a note")
+    wide, narrow = (tree_lines(seen, {"r006-1": "own marks, read back"}, T0 + 60, room) for room in (200, 40))
+    for said in ("vpc", "Ready", "1m00s", "managed", "own marks, read back", "r006-1", "a note"):
+        assert any(said in line for line in wide), said
+        assert any(said in line for line in narrow), said
+    assert max(map(len, narrow)) <= 40

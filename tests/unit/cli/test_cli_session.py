@@ -1,0 +1,78 @@
+"""Commands that meet on one state directory share one server; when it goes, the next one takes over."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from freehold.cli.errors import CliError
+from freehold.cli.live import Wish
+from freehold.cli.session import Access, Session, opened
+from freehold.cli.state_directory import Lock, StateDirectory
+from freehold.kube.resources import CONFIG_MAPS, Key
+
+READER = Wish(operator=False)
+MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> StateDirectory:
+    return StateDirectory.open(tmp_path)
+
+
+async def test_the_second_command_uses_the_first_ones_server(state: StateDirectory) -> None:
+    async with opened(Access(state, READER)) as first, opened(Access(state, READER)) as second:
+        assert first.running is not None
+        assert second.running is None
+        await first.client.create(CONFIG_MAPS, MAP)
+        assert (await second.client.get(CONFIG_MAPS, Key("default", "a")))["metadata"]["name"] == "a"
+
+
+async def test_when_the_server_goes_the_next_one_takes_over_and_nothing_is_lost(state: StateDirectory) -> None:
+    first, second = Session(Access(state, READER)), Session(Access(state, READER))
+    await first.open()
+    await second.open()
+    await second.client.create(CONFIG_MAPS, MAP)
+    await first.close()
+    await second.renew()
+    assert second.running is not None
+    assert (await second.client.get(CONFIG_MAPS, Key("default", "a")))["metadata"]["name"] == "a"
+    with pytest.raises(CliError, match="the server of this command has failed"):
+        await second.renew()
+    await second.close()
+
+
+async def test_stale_content_of_a_killed_server_is_not_believed(state: StateDirectory) -> None:
+    state.lock.write_text('{"url": "http://127.0.0.1:9", "pid": 1, "operator": true, "simulator": ""}')
+    async with opened(Access(state, READER)) as session:
+        assert session.running is not None
+
+
+async def test_whoever_needs_an_operator_waits_for_a_reader_to_finish(state: StateDirectory) -> None:
+    """A `get` holds the state for a moment, without an operator: an `up` must not take it for a live server."""
+    reader = Session(Access(state, READER))
+    await reader.open()
+    writer = Session(Access(state, Wish(operator=True)))
+    waiting = asyncio.create_task(writer.open())
+    done, _ = await asyncio.wait((waiting,), timeout=0.5)
+    assert not done
+    await reader.close()
+    with pytest.raises(CliError, match="no credentials: set IBMCLOUD_API_KEY"):
+        await waiting
+    assert state.cloud is None, "a state is not bound to a cloud that could not be reached"
+    await writer.close()
+
+
+async def test_the_kubeconfig_names_the_running_server(state: StateDirectory) -> None:
+    async with opened(Access(state, READER)) as session:
+        assert session.client.connection.server in state.kubeconfig.read_text()
+        assert state.kubeconfig.stat().st_mode & 0o777 == 0o600
+    lock = Lock(state.lock)
+    assert lock.take()
+    assert lock.read() is None
+    lock.release()
+
+
+@pytest.fixture(autouse=True)
+def _no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("IBMCLOUD_API_KEY", raising=False)

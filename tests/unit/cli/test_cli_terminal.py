@@ -1,0 +1,50 @@
+"""What reaches the terminal can neither act on it nor give a key away."""
+
+import pytest
+
+from freehold.cli import terminal
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain text, größer ✓", "plain text, größer ✓"),
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("bell\x07 back\x08 \r", "bell\\x07 back\\x08 \\r"),
+        ("c1\x9b2J", "c1\\x9b2J"),
+        ("right\u202eleft", "right\\u202eleft"),
+        ("line\u2028separator", "line\\u2028separator"),
+    ],
+    ids=["harmless", "escape sequence", "c0", "c1", "bidi override", "line separator"],
+)
+def test_control_characters_are_shown_not_sent(text: str, shown: str) -> None:
+    assert terminal.escaped(text) == shown
+
+
+def test_the_api_key_is_never_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A vendor's error text may repeat the key that it was sent."""
+    monkeypatch.setenv("IBMCLOUD_API_KEY", "very-secret-key")
+    terminal.say("refused: apikey=very-secret-key")
+    terminal.warn("refused: apikey=very-secret-key")
+    seen = capsys.readouterr()
+    assert "very-secret-key" not in seen.out + seen.err
+    assert "refused: apikey=***" in seen.out
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(-3, "0s"), (0.9, "0s"), (59, "59s"), (60, "1m00s"), (3725, "1h02m"), (90_000, "1d01h")],
+)
+def test_durations_are_two_units_at_most(seconds: float, text: str) -> None:
+    assert terminal.duration(seconds) == text
+
+
+def test_columns_are_aligned_and_escaped() -> None:
+    assert terminal.columns([("A", "B"), ("long", "x\x1b")]) == ["A      B", "long   x\\x1b"]
+    assert terminal.columns([]) == []
+
+
+def test_a_cloud_resource_name_is_cut_to_what_tells_it_apart() -> None:
+    crn = "crn:v1:bluemix:public:is:us-south:a/0123::vpc:r006-1"
+    assert terminal.shortened(f"{crn} is there") == "vpc:r006-1 is there"
+    assert terminal.shortened("crn:v1:bluemix:public:power-iaas:dal10:a/0123:guid-1::") == "guid-1"

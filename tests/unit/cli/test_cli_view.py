@@ -1,0 +1,85 @@
+"""What a status means to the person who waits: go on, done, or act."""
+
+from typing import Any
+
+import pytest
+
+from freehold.cli.view import Phase, view
+
+
+def _object(
+    *conditions: dict[str, Any], rows: list[dict[str, Any]] | None = None, generation: int = 1, **metadata: Any
+) -> dict[str, Any]:
+    return {
+        "kind": "IBMPowerVSCluster",
+        "metadata": {"name": "a", "namespace": "n", "generation": generation, **metadata},
+        "status": {"conditions": list(conditions), "resources": rows or []},
+    }
+
+
+def _condition(kind: str, status: str, reason: str = "Ready", message: str = "", seen: int = 1) -> dict[str, Any]:
+    return {"type": kind, "status": status, "reason": reason, "message": message, "observedGeneration": seen}
+
+
+WAITING = {"kind": "vpc", "name": "v", "state": "Waiting", "reason": "Provisioning", "message": "is pending"}
+IDLE = {"kind": "vpc-subnet", "name": "s", "state": "Waiting", "reason": "WaitingForRequirement"}
+BLOCKED = {"kind": "vpc", "name": "v", "state": "Blocked", "reason": "QuotaReached", "message": "ask for more"}
+
+
+def test_an_object_that_nobody_has_looked_at_is_on_its_way() -> None:
+    seen = view({"kind": "A", "metadata": {"name": "a", "generation": 1}})
+    assert (seen.phase, seen.moving, seen.heard, seen.blocked) == (Phase.PROGRESSING, True, False, ())
+
+
+def test_ready_counts_only_for_the_generation_that_was_looked_at() -> None:
+    """Right after a second apply the old Ready still stands there."""
+    assert view(_object(_condition("Ready", "True"))).phase is Phase.READY
+    assert view(_object(_condition("Ready", "True"), generation=2)).phase is Phase.PROGRESSING
+
+
+def test_what_waits_for_another_does_not_move_by_itself() -> None:
+    moving = view(_object(_condition("Ready", "False", "NotReady"), rows=[WAITING, IDLE]))
+    assert (moving.phase, moving.moving) == (Phase.PROGRESSING, True)
+    stuck = view(_object(_condition("Ready", "False", "NotReady"), rows=[BLOCKED, IDLE]))
+    assert (stuck.phase, stuck.moving) == (Phase.BLOCKED, False)
+    assert stuck.blocked == ("vpc v: ask for more",)
+
+
+def test_every_finding_in_a_spec_is_a_sentence_of_its_own() -> None:
+    message = "spec.zone: there is no zone 'x'; choose one of a, b; spec.vpc.region: it is missing"
+    seen = view(
+        _object(
+            _condition("Ready", "False", "InvalidSpec", message),
+            _condition("SpecValid", "False", "InvalidSpec", message),
+        )
+    )
+    assert seen.blocked == ("spec.zone: there is no zone 'x'; choose one of a, b", "spec.vpc.region: it is missing")
+
+
+@pytest.mark.parametrize(
+    ("conditions", "sentence"),
+    [
+        ([_condition("Paused", "True", "Paused", "spec.paused is set")], "paused: spec.paused is set"),
+        ([_condition("Ready", "False", "OwnedByOther", "another object owns it")], "another object owns it"),
+    ],
+    ids=["paused", "held"],
+)
+def test_whoever_is_kept_from_working_says_so(conditions: list[dict[str, Any]], sentence: str) -> None:
+    assert view(_object(*conditions)).blocked == (sentence,)
+
+
+def test_a_deleting_object_tells_what_stays() -> None:
+    rows = [
+        {"kind": "vpc", "name": "given", "state": "Kept", "ownership": "unmanaged", "message": "given by id"},
+        {"kind": "vpc-subnet", "name": "ours", "state": "Gone", "ownership": "managed"},
+        {"kind": "load-balancer", "name": "never made", "state": "Waiting", "ownership": "unknown"},
+    ]
+    seen = view(_object(_condition("Ready", "False", "Deleting"), rows=rows, deletionTimestamp="2026-01-01T00:00:00Z"))
+    assert seen.phase is Phase.DELETING
+    assert [line.name for line in seen.not_ours] == ["given"]
+
+
+def test_fields_that_are_not_acted_on_are_notes() -> None:
+    message = "spec.ignition: not acted on; it concerns machines; spec.vpc.name: not used"
+    seen = view(_object(_condition("FieldsServed", "False", "FieldsIgnored", message)))
+    assert seen.notes == ("spec.ignition: not acted on; it concerns machines", "spec.vpc.name: not used")
