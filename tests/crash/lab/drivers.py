@@ -1,0 +1,191 @@
+"""Drivers for the in-memory cloud: one class, told by a kind's traits how it behaves."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from freehold.lifecycle import errors
+from freehold.lifecycle.inventory import TagChange
+from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Part, Ref, Request, Want
+from freehold.lifecycle.port import Call, Effect, Port
+from lab.cloud import US, Cloud, Resource
+
+
+class MemoryDriver:
+    """``nonce``: where the birth mark goes ("name": the own name, renamed later; "nested"; "" none)."""
+
+    def __init__(self, cloud: Cloud, port: Port, kind: str, *, nonce: str = "", carrier: str = "") -> None:
+        self.cloud, self.port, self.kind, self.nonce, self.carrier = cloud, port, kind, nonce, carrier
+
+    async def _send(self, operation: str, effect: Effect, run: Callable[[], Any], subject: str) -> Any:
+        return await self.port.send(Call("memory", f"{operation}_{self.kind}", effect, run, subject))
+
+    def _show(self, resource: Resource, at: float) -> Observed:
+        seen = self.cloud.show(resource, at)
+        if not self.carrier:
+            return seen
+        carrier = str(resource.attributes[self.carrier])
+        return _replaced(seen, id=f"{carrier}/{resource.id}", target=f"crn:{self.carrier}:{carrier}")
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        name = str(request["name"])
+
+        def run() -> Resource:
+            return self.cloud.create(
+                self.kind,
+                f"{name}-{birth.nonce}" if self.nonce == "name" else name,
+                request,
+                creator=US,
+                token=birth.token,
+                nested=f"{name}-{birth.nonce}" if self.nonce == "nested" else "",
+                tags=birth.marks,
+            )
+
+        resource = await self._send("create", Effect.WRITE, run, name)
+        return self._show(resource, max(self.cloud.now(), resource.created_at))
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        ids = [ref.id.rpartition("/")[2] for ref in refs]
+        seen = await self._send("list", Effect.READ, lambda: self.cloud.look(self.kind, ids), ",".join(ids))
+        shown = [self._show(resource, at) for resource, at in seen]
+        return {observed.id: observed for observed in shown}
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        listing = await self._send("find", Effect.READ, lambda: self.cloud.listing(self.kind), self.kind)
+        parent = self.cloud.traits[self.kind].parent
+        return {
+            want.key: [
+                self._show(resource, at)
+                for resource, at in listing
+                if resource.parent == str(want.request.get(parent, "")) and self._matches(want, resource, at)
+            ]
+            for want in wants
+        }
+
+    def _matches(self, want: Want, resource: Resource, at: float) -> bool:
+        texts = {resource.name(at), resource.nested}
+        if self.cloud.traits[self.kind].tags_on_create:
+            texts |= resource.tagged(at)
+        return resource.name(at) == want.name or any(nonce in text for nonce in want.nonces for text in texts)
+
+    def identify(self, target: str, carried: str = "") -> str:
+        own = target.rpartition(":")[2]
+        return f"{own}/{carried}" if carried else own
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        id_ = ref.id.rpartition("/")[2]
+        for attribute, value in changes.items():
+            change = functools.partial(self._change, id_, attribute, value)
+            verb = "rename" if attribute == "name" else "update"
+            await self._send(verb, Effect.WRITE, change, id_)
+
+    def _change(self, id_: str, attribute: str, value: object) -> None:
+        if attribute == "name":
+            self.cloud.rename(id_, str(value), US)
+        else:
+            self.cloud.change(id_, attribute, value, US)
+
+    async def delete(self, ref: Ref) -> None:
+        id_ = ref.id.rpartition("/")[2]
+        await self._send("delete", Effect.WRITE, lambda: self.cloud.delete(id_, US), id_)
+
+    # -- parts and children -------------------------------------------------------------------------
+
+    async def parts(self, ref: Ref) -> frozenset[Part]:
+        held = await self._send("parts", Effect.READ, lambda: dict(self.cloud.get(ref.id).parts), ref.id)
+        return frozenset(Part(kind, natural, id=f"{kind}-{natural}") for kind, natural in held)
+
+    async def add_part(self, ref: Ref, part: Part) -> None:
+        def run() -> None:
+            self.cloud.get(ref.id).parts[part.kind, part.natural_key] = US
+
+        await self._send("add_part", Effect.WRITE, run, ref.id)
+
+    async def remove_part(self, ref: Ref, part: Part) -> None:
+        def run() -> None:
+            self.cloud.get(ref.id).parts.pop((part.kind, part.natural_key), None)
+
+        await self._send("remove_part", Effect.WRITE, run, ref.id)
+
+    async def children(self, ref: Ref) -> Sequence[Observed]:
+        def run() -> list[Observed]:
+            now = self.cloud.now()
+            return [self.cloud.show(r, now) for r in self.cloud.living() if r.parent == ref.id]
+
+        reply: list[Observed] = await self._send("children", Effect.READ, run, ref.id)
+        return reply
+
+
+def _replaced(seen: Observed, *, id: str, target: str) -> Observed:  # noqa: A002 - the field's word
+    return Observed(
+        id=id,
+        name=seen.name,
+        state=seen.state,
+        target=target,
+        carried=True,
+        births=seen.births,
+        created_at=seen.created_at,
+        attributes=seen.attributes,
+    )
+
+
+class MemoryTagger:
+    """Tags in the in-memory cloud; one call for each set of equal tags."""
+
+    def __init__(self, cloud: Cloud, port: Port) -> None:
+        self.cloud, self.port = cloud, port
+
+    async def _send(self, operation: str, effect: Effect, run: Callable[[], Any], subject: str) -> Any:
+        return await self.port.send(Call("tags", operation, effect, run, subject))
+
+    async def marked(self, uuid: str, also: Collection[str] = ()) -> Mapping[str, frozenset[str]]:
+        index = await self._send("search", Effect.READ, self.cloud.index, uuid)
+        return {target: tags for target, tags in index.items() if f"uuid:{uuid}" in tags or target in also}
+
+    async def everything(self) -> Mapping[str, frozenset[str]]:
+        index = await self._send("search_all", Effect.READ, self.cloud.index, "all")
+        return {target: tags for target, tags in index.items() if any(tag.startswith("uuid:") for tag in tags)}
+
+    async def tags_of(self, target: str) -> frozenset[str]:
+        tags: frozenset[str] = await self._send("tags_of", Effect.READ, lambda: self.cloud.tags_of(target), target)
+        return tags
+
+    async def attach(self, changes: Sequence[TagChange]) -> Mapping[str, errors.CloudError]:
+        return await self._change("attach", changes, self.cloud.attach)
+
+    async def detach(self, changes: Sequence[TagChange]) -> Mapping[str, errors.CloudError]:
+        return await self._change("detach", changes, self.cloud.detach)
+
+    async def _change(
+        self, operation: str, changes: Sequence[TagChange], apply: Callable[[str, frozenset[str]], None]
+    ) -> dict[str, errors.CloudError]:
+        failed: dict[str, errors.CloudError] = {}
+        batches: dict[frozenset[str], list[str]] = {}
+        for change in changes:
+            batches.setdefault(change.tags, []).append(change.target)
+        for tags, targets in batches.items():
+
+            def run(tags: frozenset[str] = tags, targets: list[str] = targets) -> dict[str, errors.CloudError]:
+                return self._apply(targets, tags, apply)
+
+            try:
+                failed |= await self._send(operation, Effect.WRITE, run, ",".join(targets))
+            except errors.CloudError as error:
+                failed |= dict.fromkeys(targets, error)
+        return failed
+
+    def _apply(
+        self, targets: list[str], tags: frozenset[str], apply: Callable[[str, frozenset[str]], None]
+    ) -> dict[str, errors.CloudError]:
+        failed: dict[str, errors.CloudError] = {}
+        for position, target in enumerate(targets):
+            if self.cloud.partial and position >= len(targets) // 2:
+                failed[target] = errors.Unavailable(f"{target} was not tagged")
+                continue
+            try:
+                apply(target, tags)
+            except errors.CloudError as error:
+                failed[target] = error
+        return failed

@@ -1,0 +1,184 @@
+"""The families of design §5: which faults, at which calls, and what a run must come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle import ownership
+from freehold.lifecycle.outcomes import Blocked, Outcome, Reason, Waiting
+from lab import faults, oracles
+from lab.baselines import Naive
+from lab.faults import Fault, Script
+from lab.life import Life, Wedged
+from lab.oracles import Verdict
+from lab.world import World
+
+LATEST = 60.0
+"""Seconds after which no request of a dead process can take effect any more."""
+
+HELD_UP = (Reason.IN_USE,)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run: a fresh world, and what happens in it.
+
+    ``blocked_is_fine``: a person may have to act in the end (a stranger holds a name), so that a node
+    need not be ready; nothing may be lost or touched all the same.
+    """
+
+    label: str
+    world: Callable[[], World]
+    script: Callable[[World], Script] = lambda world: Script()
+    restart_after: float = 0.0
+    blocked_is_fine: bool = False
+    after_create: Callable[[Life], object] = lambda life: None
+    on_crash: Callable[[Life], None] = lambda life: None
+    baseline: Callable[[], Naive] | None = None
+
+
+@dataclass
+class Tally:
+    """A family's row in the table."""
+
+    family: str
+    runs: int = 0
+    orphans: int = 0
+    duplicates: int = 0
+    wrong: int = 0
+    wedged: int = 0
+    named: int = 0
+    other: int = 0
+    most_calls: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    def add(self, label: str, verdict: Verdict) -> None:
+        self.runs += 1
+        self.orphans += bool(verdict.orphans)
+        self.duplicates += bool(verdict.duplicates)
+        self.wrong += bool(verdict.wrong)
+        self.wedged += bool(verdict.wedged)
+        self.named += bool(verdict.named)
+        self.other += bool(verdict.unlike or verdict.open_intents or verdict.restless or verdict.unaudited)
+        self.most_calls = max(self.most_calls, verdict.calls)
+        self.failures += [f"{label}: {fault}" for fault in verdict.faults]
+
+    @property
+    def row(self) -> dict[str, object]:
+        return {
+            "family": self.family,
+            "runs": self.runs,
+            "orphans": self.orphans,
+            "duplicates": self.duplicates,
+            "wrong": self.wrong,
+            "wedged": self.wedged,
+            "named": self.named,
+            "other": self.other,
+            "most_calls": self.most_calls,
+        }
+
+
+def run(case: Case) -> Verdict:
+    """Create, rest, delete, rest; then judge."""
+    world, verdict = case.world(), Verdict()
+    life = Life(world, case.script(world), restart_after=case.restart_after, on_crash=case.on_crash)
+    if case.baseline:
+        naive = case.baseline()
+        life.ensure, life.release = naive.ensure, naive.release
+    try:
+        outcomes = _with_a_person(life, life.create)
+        if case.baseline:
+            oracles.twice(life, verdict)
+        elif not life.deleting:
+            oracles.after_create(life, outcomes, verdict, blocked_is_fine=case.blocked_is_fine)
+            case.after_create(life)
+        _with_a_person(life, life.delete)
+        _clear_the_way(life, verdict)
+        life.world.clock.advance(LATEST)
+        oracles.after_delete(life, verdict)
+    except Wedged as wedged:
+        verdict.wedged.append(str(wedged))
+    verdict.calls = len(life.port.calls)
+    return verdict
+
+
+def _with_a_person(life: Life, verb: Callable[[], dict[str, Outcome]]) -> dict[str, Outcome]:
+    """Rest; and where only a person can know whether a presumed resource is ours, let one say so."""
+    outcomes = verb()
+    for _ in range(4):
+        presumed = [k for k, o in outcomes.items() if isinstance(o, Blocked) and o.reason is Reason.PRESUMED_ONLY]
+        if not presumed:
+            return outcomes
+        for name in presumed:
+            _confirm(life, name)
+        outcomes = verb()
+    return outcomes
+
+
+def _clear_the_way(life: Life, verdict: Verdict) -> None:
+    """A message names what holds a delete up and is not on record as ours: a person removes it; it must go on."""
+    for _ in range(12):
+        done = life.last
+        if done is None or done.released:
+            return
+        said = " ".join(o.message for o in done.outcomes.values() if isinstance(o, Waiting) and o.reason in HELD_UP)
+        named = [t for t in life.world.living() if t.id in said and t.id not in life.stored.text]
+        if not named:
+            return
+        verdict.named += [f"{thing.id} of {thing.role}" for thing in named if thing.ours]
+        for thing in named:
+            life.world.remove(thing.id)
+        life.memory.hurry()
+        life.delete()
+
+
+def _confirm(life: Life, name: str) -> None:
+    """The person looks into the cloud's audit trail and says which one it is, or that none is ours."""
+    key = journals.NodeKey.parse(name)
+    ours = [thing.id for thing in life.world.living() if thing.ours and thing.role == name]
+    journal = life.journal
+    if ours:
+        deed = ownership.deed(life.tools.secret, journal.owner, key.kind, ours[0])
+        journal = journals.confirm(journal, key, ours[0], deed)
+    else:
+        journal = journals.refuse(journal, key)
+    life.stored.versions.append(journals.dumps(journal))
+    life.stored.touch()
+    life.memory.hurry()
+
+
+def golden(world: Callable[[], World]) -> Life:
+    """The undisturbed life, whose calls number the others' faults."""
+    life = Life(world())
+    life.create()
+    life.delete()
+    return life
+
+
+def tally(family: str, cases: Iterable[Case]) -> Tally:
+    result = Tally(family)
+    for case in cases:
+        result.add(case.label, run(case))
+    return result
+
+
+def at_each_call(
+    world: Callable[[], World], kinds: Iterable[Fault], *, calls: Iterable[int] | None = None, **more: object
+) -> Iterator[Case]:
+    """One fault at each call of create and delete."""
+    numbers = list(calls) if calls is not None else list(range(len(golden(world).port.calls)))
+    for fault in kinds:
+        for number in numbers:
+            yield Case(
+                f"{fault} at {number}",
+                world,
+                lambda _, number=number, fault=fault: Script({number: fault}),  # type: ignore[misc]  # mypy infers no lambda defaults
+                **more,  # type: ignore[arg-type]  # the fields are Case's own
+            )
+
+
+def crashes(world: Callable[[], World], **more: object) -> Iterator[Case]:
+    """Stopped before and after every call."""
+    return at_each_call(world, (faults.BEFORE, faults.AFTER), **more)

@@ -1,0 +1,137 @@
+"""The harness's port: numbers every call, and at call *i* stops, faults, delays, or lets somebody else act."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from freehold.lifecycle import errors
+from freehold.lifecycle.journal import StaleObject
+from freehold.lifecycle.port import Call, Effect, InlinePort
+from lab.world import World
+
+
+class Crash(BaseException):
+    """The process is gone: nothing below may catch it."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens at one call; ``seconds`` is how late a delayed effect comes."""
+
+    name: str
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.name}{self.seconds:g}" if self.seconds else self.name
+
+
+BEFORE = Fault("crash-before")
+AFTER = Fault("crash-after")
+THROTTLED = Fault("throttled")
+UNAVAILABLE = Fault("unavailable")
+DENIED = Fault("denied")
+LOST = Fault("lost-reply")  # the effect happened, the reply did not come
+BROKEN = Fault("5xx-after-effect")
+NEVER_SENT = Fault("unknown-without-effect")
+PARTIAL = Fault("partial-batch")
+STALE = Fault("stale-object")
+
+
+def late(seconds: float) -> Fault:
+    """The sender gives up; the effect comes later."""
+    return Fault("late", seconds)
+
+
+def late_crash(seconds: float) -> Fault:
+    """The sender dies; the effect comes later."""
+    return Fault("late-crash", seconds)
+
+
+@dataclass
+class Script:
+    """Faults by the number of the call, counted over all processes of a run; ``acts`` run before a call."""
+
+    faults: Mapping[int, Fault] = field(default_factory=dict)
+    acts: Mapping[int, Callable[[], object]] = field(default_factory=dict)
+
+
+@dataclass
+class FaultPort(InlinePort):
+    """Counts over the whole run: a restarted process goes on counting."""
+
+    world: World
+    script: Script = field(default_factory=Script)
+    calls: list[Call] = field(default_factory=list)
+    writes: int = 0  # that did something
+    sent: int = 0  # requests to change the cloud, whatever the answer
+    interfere: Callable[[], object] = lambda: None  # makes the stored object newer than what was read
+
+    async def send(self, call: Call) -> Any:
+        number = len(self.calls)
+        self.calls.append(call)
+        act = self.script.acts.get(number)
+        if act is not None:
+            act()
+            self.writes += 1
+        fault = self.script.faults.get(number)
+        if fault is None:
+            return await self._run(call)
+        return await self._faulted(call, fault)
+
+    async def _run(self, call: Call) -> Any:
+        self.sent += call.effect is Effect.WRITE
+        reply = call.run()
+        reply = await reply if inspect.isawaitable(reply) else reply
+        self.writes += call.effect is not Effect.READ
+        return reply
+
+    async def _faulted(self, call: Call, fault: Fault) -> Any:
+        where = f"{call.operation} {call.subject}"
+        match fault.name:
+            case "crash-before":
+                raise Crash(where)
+            case "crash-after":
+                await self._quietly(call)
+                raise Crash(where)
+            case "throttled":
+                raise errors.Throttled(where, retry_after=7.0)
+            case "unavailable":
+                raise errors.Unavailable(where)
+            case "denied":
+                raise errors.Denied(where)
+            case "lost-reply" | "5xx-after-effect":
+                await self._quietly(call)
+                raise errors.Unknown(where) if call.effect is Effect.WRITE else errors.Unavailable(where)
+            case "unknown-without-effect":
+                raise errors.Unknown(where) if call.effect is Effect.WRITE else errors.Unavailable(where)
+            case "partial-batch":
+                self.world.partially(True)
+                try:
+                    return await self._run(call)
+                finally:
+                    self.world.partially(False)
+            case "stale-object":
+                if call.effect is not Effect.STORE:
+                    return await self._run(call)
+                self.interfere()
+                return await self._run(call)
+            case "late" | "late-crash":
+                return await self._late(call, fault, where)
+        raise ValueError(fault.name)
+
+    async def _quietly(self, call: Call) -> None:
+        """The effect, whatever the reply would have been: nobody hears it."""
+        try:
+            await self._run(call)
+        except (errors.CloudError, StaleObject):
+            return
+
+    async def _late(self, call: Call, fault: Fault, where: str) -> Any:
+        if call.effect is Effect.WRITE:
+            self.world.later(fault.seconds, call.run)
+        elif fault.name == "late":
+            return await self._run(call)
+        raise Crash(where) if fault.name == "late-crash" else errors.Unknown(where)

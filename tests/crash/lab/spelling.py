@@ -1,0 +1,36 @@
+"""How the in-memory cloud spells marks: plain words, folded to lower case."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.ownership import CarriedMark, Marks, NodeMark, Owner
+
+
+class PlainCodec:
+    """``owner:ns.name``, ``uuid:…``, ``node:kind/logical:seal``, ``carried:kind:uuid:id``, ``user:k=v``."""
+
+    def owner(self, owner: Owner) -> frozenset[str]:
+        return frozenset({f"owner:{owner.namespace}.{owner.name}", f"uuid:{owner.uuid}"})
+
+    def node(self, key: NodeKey, seal: str) -> str:
+        return f"node:{key}:{seal}"
+
+    def carried(self, owner: Owner, kind: str, id: str) -> str:  # noqa: A002 - the protocol's word
+        return f"carried:{kind}:{owner.uuid}:{id.rpartition('/')[2]}"
+
+    def read(self, tags: Collection[str]) -> Marks:
+        words = [tag.casefold().split(":") for tag in tags]
+        return Marks(
+            owners=frozenset(w[1] for w in words if w[0] == "owner"),
+            uuids=frozenset(w[1] for w in words if w[0] == "uuid"),
+            nodes=frozenset(NodeMark(NodeKey.parse(w[1]), w[2]) for w in words if w[0] == "node"),
+            carried=frozenset(CarriedMark(w[1], w[2], w[3]) for w in words if w[0] == "carried"),
+        )
+
+    def user(self, key: str, value: str) -> str:
+        return f"user:{key}={value}"
+
+    def fold(self, tags: Collection[str]) -> frozenset[str]:
+        return frozenset(tag.casefold() for tag in tags)

@@ -1,0 +1,334 @@
+"""A world that the harness can drive: a cloud, the tools to reach it, and what one object wants there.
+
+The same families run over the in-memory world below and over the real PowerVS cluster on the simulated
+IBM Cloud: both are a :class:`World`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from freehold.lifecycle import errors
+from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.graph import Graph, Known, Naming, Node
+from freehold.lifecycle.inventory import Inventory
+from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Part, Registry, Request, Tagging
+from freehold.lifecycle.port import Port
+from freehold.lifecycle.work import Pace, Tools
+from lab.cloud import US, Cloud, Resource, Traits, Weather
+from lab.drivers import MemoryDriver, MemoryTagger
+from lab.spelling import PlainCodec
+
+
+@dataclass(frozen=True)
+class Thing:
+    """What the oracles may know of one thing in the cloud, from its creation log."""
+
+    id: str
+    kind: str
+    role: str  # the logical node it was made for; "" for a stranger's
+    ours: bool
+    parent: str  # what it stands in, and what therefore cannot go before it
+    state: object  # what it is now
+    due: object  # what its owner made of it: a stranger's thing must keep this byte for byte
+
+
+class World(Protocol):
+    """A cloud under test. ``fresh`` worlds are independent of each other."""
+
+    clock: ManualClock
+
+    def tools(self, port: Port) -> Tools: ...
+
+    def graph(self) -> Graph: ...
+
+    def living(self) -> list[Thing]:
+        """Everything that exists and is not on its way out."""
+        ...
+
+    def tampered(self) -> list[str]:
+        """Foreign things that we changed or deleted, from the cloud's own record."""
+        ...
+
+    def remove(self, id_: str) -> None:
+        """A person takes something away that a message asked them to."""
+        ...
+
+    def later(self, seconds: float, effect: Callable[[], object]) -> None:
+        """Let a request that was sent take effect later."""
+        ...
+
+    def partially(self, failing: bool) -> None:
+        """Whether batches fail in part from now on."""
+        ...
+
+
+SETTLE = 40.0
+
+
+def _nested(name: str) -> str:
+    return f"{name}-pool"
+
+
+TRAITS = {
+    t.name: t
+    for t in (
+        Traits("net", tags_on_create=True),
+        Traits("site", destroys_children=True, create_time=30.0),
+        Traits("disk", token=True, parent="net"),
+        Traits("balancer", unique=True, parent="net", create_time=60.0, delete_time=20.0),
+        Traits("wall", token=True, parent="net", unique=True),
+        Traits("ticket", token=True, taggable=False),
+        Traits("rule", taggable=False, parent="wall"),
+        Traits("record", taggable=False, unique=True, parent="net"),
+        Traits("hub", create_time=20.0, delete_time=10.0),
+        Traits("link", taggable=False, parent="hub", unique=True, create_time=15.0),
+        Traits("guest", taggable=True, parent="site"),
+    )
+}
+
+
+def kinds(cloud: Cloud, port: Port) -> tuple[Kind, ...]:
+    """All five workflows of seed 003, a carried kind, a container and a kind with parts."""
+
+    def kind(
+        name: str,
+        tagging: Tagging,
+        dedupe: Dedupe,
+        *,
+        nonce: str = "",
+        requires: tuple[str, ...] = (),
+        carrier: str = "",
+        mutable: Collection[str] = (),
+        contains: tuple[str, ...] = (),
+        parts: tuple[str, ...] = (),
+        prunable: bool = False,
+    ) -> Kind:
+        driver = MemoryDriver(cloud, port, name, nonce=nonce, carrier=carrier)
+        traits = cloud.traits[name]
+        return Kind(
+            name,
+            tagging,
+            dedupe,
+            driver,
+            requires=requires,
+            carrier=carrier or None,
+            mutable=frozenset(mutable),
+            contains=contains,
+            exclusive_parts=frozenset(parts),
+            prunable=prunable,
+            create_time=traits.create_time,
+            delete_time=traits.delete_time,
+            settle=SETTLE,
+            token_life=traits.token_life,
+            parts=driver if parts else None,
+            container=driver if contains else None,
+        )
+
+    never, after = Tagging.NEVER, Tagging.AFTER
+    return (
+        kind("net", Tagging.ON_CREATE, Dedupe.NONCE, mutable=("size",)),
+        kind("site", after, Dedupe.NONCE, nonce="name", mutable=("name",), contains=("guest",)),
+        kind("disk", after, Dedupe.TOKEN, requires=("net",), prunable=True),
+        kind("balancer", after, Dedupe.NONCE, nonce="nested", requires=("net",)),
+        kind("wall", after, Dedupe.TOKEN, requires=("net",), parts=("allow",)),
+        kind("ticket", never, Dedupe.TOKEN),
+        kind("rule", never, Dedupe.NONCE, nonce="nested", requires=("wall",)),
+        kind("record", never, Dedupe.KEY, requires=("net",)),
+        kind("hub", after, Dedupe.NONCE, nonce="name", mutable=("name",)),
+        kind("link", never, Dedupe.NONCE, nonce="name", mutable=("name",), requires=("hub", "net"), carrier="hub"),
+    )
+
+
+def node(
+    key: str,
+    *requires: str,
+    given: str = "",
+    naming: Naming = Naming.DEFAULT,
+    parts: Collection[Part] = (),
+    name: str = "",
+    **attributes: object,
+) -> Node:
+    """A wanted node whose request names, under the required kind, the id that it stands in."""
+    own, needs = NodeKey.parse(key), [NodeKey.parse(r) for r in requires]
+    wanted = name or f"c1-{own.logical}"
+
+    def request(known: Known) -> Request:
+        ids = {need.kind: known[need].id for need in needs}
+        return {"name": wanted, "role": key, **ids, **attributes}
+
+    return Node(
+        own,
+        wanted,
+        request,
+        naming,
+        frozenset(needs),
+        (lambda _: given) if given else None,
+        lambda _: frozenset(parts),
+    )
+
+
+def standard(*, hub: str = "", net: Naming = Naming.DEFAULT) -> list[Node]:
+    """Ten nodes, all kinds; the hub may be given by id and the net named in the spec."""
+    return [
+        node("net/main", size=1, naming=net),
+        node("site/home"),
+        node("disk/data", "net/main"),
+        node("balancer/web", "net/main"),
+        node("wall/edge", "net/main", parts=(Part("allow", "80"), Part("allow", "443"))),
+        node("ticket/seat"),
+        node("rule/ssh", "wall/edge"),
+        node("record/www", "net/main"),
+        node("hub/core", given=hub),
+        node("link/a", "hub/core", "net/main"),
+    ]
+
+
+@dataclass
+class MemoryWorld:
+    """The in-memory cloud and a cluster of ten resources."""
+
+    weather: Weather = field(default_factory=Weather)
+    nodes: Iterable[Node] = field(default_factory=standard)
+    given_hub: bool = False
+    old_strangers: tuple[str, ...] = ()
+    traits: dict[str, Traits] = field(default_factory=lambda: dict(TRAITS))
+
+    def __post_init__(self) -> None:
+        self.clock = ManualClock()
+        self.cloud = Cloud(self.traits, self.weather, self.clock)
+        self.nodes = list(self.nodes)
+        if self.given_hub:
+            hub = self.cloud.create("hub", "their-hub", {}, creator="stranger")
+            self.cloud.attach(hub.target, frozenset({"team:blue"}), by="stranger")
+            self.nodes = [n for n in self.nodes if n.key.kind != "hub"] + [node("hub/core", given=hub.id)]
+        for kind in self.old_strangers:
+            place = {} if not self.traits[kind].parent else {self.traits[kind].parent: ""}
+            self.cloud.create(kind, f"c1-{kind}-of-old", place, creator="stranger")
+        self.clock.advance(3600)
+
+    def tools(self, port: Port) -> Tools:
+        tagger = MemoryTagger(self.cloud, port)
+        pace = Pace(tag_lag=max(5.0, self.weather.tag_lag), shallow=60.0, deep=600.0)
+        registry = Registry(kinds(self.cloud, port))
+        inventory = Inventory(tagger, self.clock)
+        return Tools(registry, PlainCodec(), tagger, inventory, port, self.clock, pace, secret=b"laboratory")
+
+    def graph(self) -> Graph:
+        return Graph(self.nodes)
+
+    def edit(self, *, drop: str = "", rename: str = "", add: Node | None = None) -> None:
+        """What a user may do to the spec: a node less, another name, a node more."""
+        nodes = [n for n in self.nodes if str(n.key) != drop]
+        if rename:
+            nodes = [_renamed(n) if str(n.key) == rename else n for n in nodes]
+        self.nodes = [*nodes, add] if add else nodes
+
+    def living(self) -> list[Thing]:
+        now = self.cloud.now()
+        return [
+            Thing(
+                r.id, r.kind, r.role, r.creator == US, r.parent, (r.name(now), r.tagged(now)), (r.names[0][1], r.theirs)
+            )
+            for r in self.cloud.living()
+            if r.delete_at is None
+        ]
+
+    # -- strangers ----------------------------------------------------------------------------------
+
+    def ours(self, kind: str) -> Resource | None:
+        return next((r for r in self.cloud.living() if r.kind == kind and r.creator == US and not r.delete_at), None)
+
+    def namesake(self, kind: str) -> None:
+        """A stranger makes something of the name that we want, in the same place, if that place exists."""
+        wanted = next(n for n in self.nodes if n.key.kind == kind)
+        inside = self.traits[kind].parent
+        parent = self.ours(inside) if inside else None
+        if inside and parent is None:
+            return
+        place = {inside: parent.id} if parent else {}
+        with contextlib.suppress(errors.NameTaken):
+            self.cloud.create(kind, wanted.name, place, creator="stranger")
+
+    def copycat(self, kind: str) -> None:
+        """A stranger makes something like ours and copies every tag of ours onto it."""
+        model = self.ours(kind)
+        if model is None:
+            return
+        now = self.cloud.now()
+        name = model.name(now) + ("-copy" if self.traits[kind].unique else "")
+        place = {self.traits[kind].parent: model.parent} if model.parent else {}
+        copy = self.cloud.create(kind, name, place, creator="stranger", tags=model.tagged(now))
+        copy.theirs = model.tagged(now)
+
+    def brand(self, kind: str) -> None:
+        """A stranger copies every tag of ours onto something old of theirs."""
+        model = self.ours(kind)
+        old = next((r for r in self.cloud.log if r.kind == kind and r.creator != US), None)
+        if model is not None and old is not None:
+            self.cloud.attach(old.target, model.tagged(self.cloud.now()), by="stranger")
+
+    def steal(self, kind: str) -> None:
+        """What was ours becomes another owner's: they say so in its tags."""
+        taken = self.ours(kind)
+        if taken is None or any(r.parent == taken.id for r in self.cloud.living()):
+            return
+        taken.creator, taken.role = "another owner", ""
+        self.cloud.detach(taken.target, taken.tagged(self.cloud.now()))
+        self.cloud.attach(taken.target, frozenset({"owner:prod.c2", "uuid:another-uuid"}), by=taken.creator)
+        taken.names = taken.names[-1:]
+
+    def claim_uuid(self, kind: str) -> None:
+        """An owner of our name in another management cluster puts its uuid beside our marks."""
+        self._claim(kind, "uuid:another-uuid")
+
+    def claim_owner(self, kind: str) -> None:
+        """Another owner puts its name beside our marks."""
+        self._claim(kind, "owner:prod.c2")
+
+    def _claim(self, kind: str, mark: str) -> None:
+        taken = self.ours(kind)
+        if taken is None or any(r.parent == taken.id for r in self.cloud.living()):
+            return
+        taken.creator, taken.role = "another owner", ""
+        taken.names = taken.names[-1:]
+        taken.theirs = taken.tagged(self.cloud.now())
+        self.cloud.attach(taken.target, frozenset({mark}), by=taken.creator)
+
+    def move_in(self, kind: str) -> None:
+        """A stranger puts something into ours."""
+        host = self.ours(kind)
+        if host is not None:
+            self.cloud.create("guest", "their-machine", {kind: host.id}, creator="stranger")
+
+    def strip(self, kind: str) -> None:
+        """Somebody takes every tag off what is ours."""
+        victim = self.ours(kind)
+        if victim is not None:
+            self.cloud.detach(victim.target, victim.tagged(self.cloud.now()))
+
+    def strike(self, kind: str) -> None:
+        """Somebody deletes what is ours."""
+        victim = self.ours(kind)
+        if victim is not None:
+            self.cloud.vanish(victim.id)
+
+    def remove(self, id_: str) -> None:
+        self.cloud.vanish(id_)
+
+    def tampered(self) -> list[str]:
+        return self.cloud.tampered
+
+    def later(self, seconds: float, effect: Callable[[], object]) -> None:
+        self.cloud.later(seconds, effect)
+
+    def partially(self, failing: bool) -> None:
+        self.cloud.partial = failing
+
+
+def _renamed(old: Node) -> Node:
+    name = old.name + "-renamed"
+    return replace(old, name=name, request=lambda known: {**old.request(known), "name": name})

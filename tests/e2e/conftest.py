@@ -1,0 +1,143 @@
+"""One server a session, one CRD group a session, one namespace a test.
+
+The server is the embedded one, unless KUBEBUILDER_ASSETS holds ``etcd`` and ``kube-apiserver``, or
+KUBECONFIG names a cluster and this folder is asked for (``pytest tests/e2e``). Every test's id ends
+with the server that it ran on.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+from e2e_client import Http, Kubectl, widget_crd
+from e2e_operator_lab import (
+    CLUSTER_CRD,
+    POWERVS_CRD,
+    UPSTREAM_CRDS,
+    Cloud,
+    Served,
+    Stage,
+    crds_installed,
+    simulated_cloud,
+    staged,
+)
+from e2e_servers import Server, chosen, kubectl_missing, running
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"e2e server: {chosen([str(each) for each in config.args])}"
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "server" in metafunc.fixturenames:
+        label = chosen([str(each) for each in metafunc.config.args])
+        metafunc.parametrize("server", [label], indirect=True, scope="session", ids=[label])
+
+
+@pytest.fixture(scope="session")
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    if kubectl_missing():
+        pytest.skip("kubectl is not on PATH")
+    with running(request.param, tmp_path_factory.mktemp("server")) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="session")
+def group(server: Server, home: Path) -> Iterator[str]:
+    """The API group of the session's Widgets."""
+    name = f"e2e-{uuid.uuid4().hex[:8]}.freehold.dev"
+    admin = Kubectl(server, "default", home)
+    admin.apply(widget_crd(name))
+    admin.run("wait", "--for=condition=Established", f"crd/widgets.{name}", "--timeout=30s")
+    yield name
+    admin.run("delete", "crd", f"widgets.{name}", "--wait=false")
+
+
+@pytest.fixture
+def namespace(server: Server) -> Iterator[str]:
+    name = f"e2e-{uuid.uuid4().hex[:8]}"
+    url = f"{server.url}/api/v1/namespaces"
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    requests.post(url, json=body, timeout=30).raise_for_status()
+    yield name
+    requests.delete(f"{url}/{name}", timeout=30).raise_for_status()
+
+
+@pytest.fixture
+def kubectl(server: Server, namespace: str, home: Path) -> Kubectl:
+    return Kubectl(server, namespace, home)
+
+
+@pytest.fixture
+def http(server: Server, group: str, namespace: str) -> Iterator[Http]:
+    client = Http(server, group, namespace)
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def with_controllers(server: Server) -> None:
+    if not server.controllers:
+        pytest.skip(f"{server.label} runs without a controller manager")
+
+
+@pytest.fixture(scope="session")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
+    """The simulated IBM Cloud of the session."""
+    with simulated_cloud(tmp_path_factory.mktemp("cloud")) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def powervs_crd(server: Server, home: Path) -> Iterator[None]:
+    with crds_installed(server, Kubectl(server, "default", home), [POWERVS_CRD]):
+        yield
+
+
+@pytest.fixture
+def stage(server: Server, cloud: Cloud, powervs_crd: None, home: Path, tmp_path: Path) -> Iterator[Stage]:
+    """The place of one test of the operator."""
+    with staged(server, cloud, home, tmp_path) as set_up:
+        yield set_up
+
+
+@pytest.fixture(scope="module")
+def served(
+    server: Server, cloud: Cloud, powervs_crd: None, home: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
+    """A cluster that is Ready and goes on being served, watched since before it existed; for tests that look."""
+    folder = tmp_path_factory.mktemp("served")
+    with staged(server, cloud, home, folder) as stage, stage.witness() as witness, stage.operator():
+        stage.kubectl.apply(stage.powervs())
+        stage.await_ready()
+        yield Served(stage, witness)
+        stage.delete()
+
+
+@pytest.fixture
+def cluster_api(server: Server, home: Path) -> Iterator[None]:
+    """Cluster API's Cluster, a placeholder where it is not installed."""
+    with crds_installed(server, Kubectl(server, "default", home), [CLUSTER_CRD]):
+        yield
+
+
+@pytest.fixture
+def upstream_kinds(server: Server, home: Path) -> Iterator[None]:
+    """Every kind of upstream's templates."""
+    with crds_installed(server, Kubectl(server, "default", home), UPSTREAM_CRDS):
+        yield
+
+
+@pytest.fixture
+def no_cluster_api(server: Server, home: Path) -> None:
+    if "NotFound" not in Kubectl(server, "default", home).run("get", "crd", "clusters.cluster.x-k8s.io", ok=False):
+        pytest.skip(f"{server.label} has Cluster API")

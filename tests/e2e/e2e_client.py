@@ -1,0 +1,197 @@
+"""kubectl and plain HTTP against the server under test, in a namespace of one test."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import requests
+from e2e_servers import Server
+
+MERGE = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+KIND = "Widget"
+
+
+class Kubectl:
+    """Runs kubectl in one namespace, with a home (and discovery cache) of its own."""
+
+    def __init__(self, server: Server, namespace: str, home: Path) -> None:
+        self._base = ["kubectl", "--kubeconfig", str(server.kubeconfig), "--namespace", namespace]
+        self._environment = {**os.environ, "HOME": str(home)}
+
+    def run(self, *arguments: str, stdin: str = "", ok: bool = True) -> str:
+        """What it printed (both streams); fails the test when it fails unless ``ok`` is False."""
+        done = self._done(arguments, stdin)
+        assert not ok or done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stdout}{done.stderr}"
+        return done.stdout + done.stderr
+
+    def fails(self, *arguments: str, stdin: str = "") -> str:
+        """What it printed, having failed."""
+        done = self._done(arguments, stdin)
+        assert done.returncode != 0, f"kubectl {' '.join(arguments)} should have failed: {done.stdout}"
+        return done.stdout + done.stderr
+
+    def apply(self, body: dict[str, Any], *arguments: str) -> str:
+        return self.run("apply", *arguments, "-f", "-", stdin=json.dumps(body))
+
+    def json(self, *arguments: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.run(*arguments, "-o", "json"))
+        return found
+
+    def started(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen([*self._base, *arguments], stdout=subprocess.PIPE, text=True, env=self._environment)
+
+    def _done(self, arguments: tuple[str, ...], stdin: str) -> subprocess.CompletedProcess[str]:
+        command = [*self._base, *arguments]
+        return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60, env=self._environment)
+
+
+class Http:
+    """Plain requests; paths may begin with ``{widgets}``, the test's collection of custom resources."""
+
+    def __init__(self, server: Server, group: str, namespace: str) -> None:
+        self._url = server.url
+        self._session = requests.Session()
+        self.group = group
+        self.namespace = namespace
+        self.widgets = f"/apis/{group}/v1/namespaces/{namespace}/widgets"
+        self.config_maps = f"/api/v1/namespaces/{namespace}/configmaps"
+
+    def close(self) -> None:
+        self._session.close()
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        content_type: str = "application/json",
+        accept: str = "",
+        **query: Any,
+    ) -> requests.Response:
+        headers = {"Accept": accept or "application/json"}
+        data = None
+        if body is not None:
+            data = body if isinstance(body, str) else json.dumps(body)
+            headers["Content-Type"] = content_type
+        return self._session.request(method, self._url + path, params=query, data=data, headers=headers, timeout=30)
+
+    def get(self, path: str, accept: str = "", **query: Any) -> requests.Response:
+        return self.call("GET", path, accept=accept, **query)
+
+    def post(self, path: str, body: Any, **query: Any) -> requests.Response:
+        return self.call("POST", path, body, **query)
+
+    def put(self, path: str, body: Any, **query: Any) -> requests.Response:
+        return self.call("PUT", path, body, **query)
+
+    def merge(self, path: str, body: Any, **query: Any) -> requests.Response:
+        return self.call("PATCH", path, body, MERGE, **query)
+
+    def delete(self, path: str, body: Any = None, **query: Any) -> requests.Response:
+        return self.call("DELETE", path, body, **query)
+
+    def made(self, path: str, body: Any) -> dict[str, Any]:
+        """The object, created."""
+        answer = self.post(path, body)
+        assert answer.status_code == 201, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def watch(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
+        """Events until the server ends the stream."""
+        with self._session.get(self._url + path, params={"watch": "true", **query}, stream=True, timeout=30) as stream:
+            assert stream.status_code == 200, stream.text
+            for line in stream.iter_lines():
+                if line:
+                    yield json.loads(line)
+
+    def widget(self, name: str, spec: dict[str, Any] | None = None, **metadata: Any) -> dict[str, Any]:
+        body: dict[str, Any] = {"apiVersion": f"{self.group}/v1", "kind": KIND, "metadata": {"name": name, **metadata}}
+        if spec is not None:
+            body["spec"] = spec
+        return body
+
+
+def config_map(name: str, data: dict[str, str] | None = None, **metadata: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}, "data": data or {}}
+
+
+SPEC: dict[str, Any] = {
+    "type": "object",
+    "description": "What is wanted of the widget.",
+    "x-kubernetes-validations": [{"rule": "!has(self.size) || self.size != 13", "message": "size may not be 13"}],
+    "properties": {
+        "size": {"type": "integer", "minimum": 1, "maximum": 100, "description": "How large it is."},
+        "colour": {"type": "string", "enum": ["red", "green"], "default": "red"},
+        "name": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 5},
+        "fixed": {
+            "type": "string",
+            "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "fixed is immutable"}],
+        },
+        "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        "port": {"x-kubernetes-int-or-string": True},
+        "tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+        "parts": {
+            "type": "array",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["name"],
+            "items": {
+                "type": "object",
+                "required": ["name"],
+                "properties": {"name": {"type": "string"}, "count": {"type": "integer", "default": 1}},
+            },
+        },
+        "nested": {
+            "type": "object",
+            "default": {},
+            "properties": {"deep": {"type": "boolean", "default": True, "description": "Whether it is deep."}},
+        },
+    },
+}
+CONDITION = {
+    "type": "object",
+    "properties": {key: {"type": "string"} for key in ("type", "status", "reason", "message")},
+}
+STATUS = {
+    "type": "object",
+    "properties": {"ready": {"type": "boolean"}, "conditions": {"type": "array", "items": CONDITION}},
+}
+
+
+def widget_crd(group: str) -> dict[str, Any]:
+    """A CRD with a bit of everything that the embedded server claims."""
+    schema = {"type": "object", "description": "Widget is a test.", "properties": {"spec": SPEC, "status": STATUS}}
+    columns = [
+        {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
+        {"name": "Team", "type": "string", "jsonPath": r".metadata.labels.example\.com/team"},
+        {"name": "Ready", "type": "string", "jsonPath": '.status.conditions[?(@.type=="Ready")].status'},
+        {"name": "Colour", "type": "string", "jsonPath": ".spec.colour", "priority": 1},
+        {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+    ]
+    versions = [
+        {
+            "name": name,
+            "served": True,
+            "storage": name == "v1",
+            "schema": {"openAPIV3Schema": schema},
+            "subresources": {"status": {}},
+            "additionalPrinterColumns": columns,
+        }
+        for name in ("v1", "v1beta1")
+    ]
+    names = {"plural": "widgets", "singular": "widget", "kind": KIND, "listKind": "WidgetList", "shortNames": ["wdg"],
+             "categories": ["toys"]}  # fmt: skip
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"widgets.{group}"},
+        "spec": {"group": group, "scope": "Namespaced", "names": names, "versions": versions},
+    }

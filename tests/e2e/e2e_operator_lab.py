@@ -1,0 +1,378 @@
+"""What the operator's end-to-end tests are made of: a simulated cloud, operators, manifests, and a witness.
+
+Every operator serves one namespace only, so that no test touches what somebody else keeps in a shared cluster.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import requests
+import yaml
+from e2e_client import Kubectl
+from e2e_operator_witness import PATIENCE, Json, Witness
+from e2e_servers import Server
+
+from freehold.api import names
+from freehold.api.placeholders import PLACEHOLDERS
+from freehold.kube.config import from_files
+from freehold.lifecycle.clock import SystemClock
+from freehold.operator.app import Operator, Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+CRD = ROOT / "deploy/crds/infrastructure.cluster.x-k8s.io_ibmpowervsclusters.yaml"
+POWERVS_CRD: dict[str, Any] = yaml.safe_load(CRD.read_text())
+CLUSTER_CRD = next(each.crd() for each in PLACEHOLDERS if each.kind == "Cluster")
+UPSTREAM_CRDS = [each.crd() for each in PLACEHOLDERS]
+EXAMPLE = ROOT / "examples/powervs-create-infra.yaml"
+API_KEY = "simulated-api-key"
+SPEED = 600.0
+"""Simulated seconds in a second: a cluster is Ready in a few."""
+
+KIND = "ibmpowervscluster"
+
+
+class Cloud:
+    """The simulated IBM Cloud, a process of its own; asked through its back door."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def ask(self, path: str, body: Any = None) -> Any:
+        method = "GET" if body is None else "POST"
+        answer = requests.request(method, f"{self.url}/_sim/{path}", json=body, timeout=30)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def clock(self) -> SystemClock:
+        """The cloud's domain clock, continued here; one of the same speed where there is no cloud."""
+        try:
+            told = self.ask("clock")
+        except requests.ConnectionError:
+            return SystemClock(SPEED)
+        return SystemClock(float(told["speed"]), (time.time(), float(told["now"])))
+
+    def of(self, cluster: str) -> list[Json]:
+        """What exists, without lag, and was created over the API for a cluster of this name (or a name like it)."""
+        found = [row for row in self.ask("resources")["resources"] if row["state"] != "removed"]
+        return [row for row in found if cluster in row["name"] or any(cluster in tag for tag in row["tags"])]
+
+    def kinds(self, cluster: str) -> list[str]:
+        """The kinds of :meth:`of`, sorted."""
+        return sorted(row["kind"] for row in self.of(cluster))
+
+    def calls(self, since: int = 0) -> Json:
+        found: Json = self.ask(f"calls?since={since}")
+        return found
+
+
+@contextlib.contextmanager
+def simulated_cloud(folder: Path) -> Iterator[Cloud]:
+    """A fresh account, its process ended afterwards."""
+    log = folder / "simulator.log"
+    command = [sys.executable, "-m", "freehold_sim", "--speed", str(SPEED), "--until-stdin-closes"]
+    with log.open("w") as errors:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
+    with ended(process):
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, f"the simulated cloud did not start: {log.read_text()}"
+        yield Cloud(json.loads(line)["url"])
+
+
+@contextlib.contextmanager
+def ended(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
+    """End a process, gently first, and close its pipes."""
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How an operator is to be run."""
+
+    kubeconfig: str
+    cloud: str
+    namespace: str
+    cluster_api: str = "off"
+    api_key: str = API_KEY
+
+    def settings(self) -> Settings:
+        return Settings(
+            kube=from_files([Path(self.kubeconfig)]),
+            api_key=self.api_key,
+            ibm_url=self.cloud,
+            cluster_api=self.cluster_api,
+            namespace=self.namespace,
+            clock=Cloud(self.cloud).clock(),
+        )
+
+
+@contextlib.contextmanager
+def operator_here(wish: Wish) -> Iterator[Operator]:
+    """The operator in a thread with a loop of its own; its end is graceful and must be clean."""
+    operator = Operator(wish.settings())
+    loops: list[asyncio.AbstractEventLoop] = []
+    failures: list[BaseException] = []
+
+    async def run() -> None:
+        loops.append(asyncio.get_running_loop())
+        await operator.run()
+
+    def live() -> None:
+        try:
+            asyncio.run(run())
+        except BaseException as failure:
+            failures.append(failure)
+
+    thread = threading.Thread(target=live, name="operator")
+    thread.start()
+    try:
+        until(lambda: failures or ((health := operator.health()) is not None and health.ready), "the operator is ready")
+        if not failures:
+            yield operator
+    finally:
+        if loops and thread.is_alive():
+            loops[0].call_soon_threadsafe(operator.stop)
+        thread.join(PATIENCE)
+    if failures:
+        raise failures[0]
+    assert not thread.is_alive(), "the operator did not stop"
+
+
+class OperatorProcess:
+    """The operator as a process, which can be killed."""
+
+    def __init__(self, wish: Wish, log: Path) -> None:
+        self._log = log
+        command = [sys.executable, str(Path(__file__).with_name("e2e_operator_process.py")), json.dumps(wish.__dict__)]
+        with log.open("a") as errors:
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == "started\n", f"the operator did not start: {self.said()}"
+
+    def kill(self) -> None:
+        """As the kernel does it: no goodbye."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        """As Kubernetes does it; returns the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+    def said(self) -> str:
+        """Standard error so far."""
+        return self._log.read_text()
+
+
+@contextlib.contextmanager
+def operator_process(wish: Wish, log: Path) -> Iterator[OperatorProcess]:
+    running = OperatorProcess(wish, log)
+    with ended(running.process):
+        yield running
+
+
+def condition(obj: Json, kind: str) -> Json:
+    """The condition of this type; an empty one where there is none."""
+    for each in obj.get("status", {}).get("conditions", ()):
+        if each["type"] == kind:
+            found: Json = each
+            return found
+    return {}
+
+
+def is_ready(obj: Json) -> bool:
+    return bool(condition(obj, "Ready").get("status") == "True")
+
+
+def holds_for(reason: str) -> Callable[[Json], bool]:
+    """Whether Ready is not true, for this reason."""
+    return lambda obj: bool(condition(obj, "Ready").get("reason") == reason)
+
+
+def until(wanted: Callable[[], Any], what: str, seconds: float = PATIENCE) -> None:
+    """Ask again and again, on a timer, until it is true."""
+    tick, deadline = threading.Event(), time.monotonic() + seconds
+    while not wanted():
+        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
+        tick.wait(0.05)
+
+
+def cluster_name() -> str:
+    """A name that no other test has; every resource of the cluster carries it in its own name."""
+    return f"c{uuid.uuid4().hex[:8]}"
+
+
+def manifests(name: str, namespace: str) -> list[Json]:
+    """All objects of the example, under another name."""
+    text = EXAMPLE.read_text().replace("freehold-demo", name).replace("namespace: default", f"namespace: {namespace}")
+    return [each for each in yaml.safe_load_all(text) if each]
+
+
+def powervs(name: str, namespace: str) -> Json:
+    """The example's IBMPowerVSCluster without the label that says that a Cluster is to come."""
+    found = next(each for each in manifests(name, namespace) if each["kind"] == names.POWERVS_CLUSTER_KIND)
+    del found["metadata"]["labels"]
+    return found
+
+
+def capi_cluster(name: str, namespace: str, **spec: Any) -> Json:
+    found = next(each for each in manifests(name, namespace) if each["kind"] == "Cluster")
+    found["spec"].update(spec)
+    return found
+
+
+class Logs(logging.Handler):
+    """What the operators in this process log: read at the end of every test."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.setFormatter(logging.Formatter("%(levelname)s %(name)s %(message)s"))
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+    def text(self) -> str:
+        return "\n".join(self.format(each) for each in self.records)
+
+
+def clean(text: str) -> None:
+    """A log that a person may read and may show to others."""
+    assert "Traceback" not in text, text
+    assert API_KEY not in text, "the API key is in the log"
+    assert "Bearer" not in text and "apikey" not in text.casefold(), text
+
+
+class Stage:
+    """One test's place: a namespace, a cluster name, and what may be started there."""
+
+    def __init__(
+        self, server: Server, cloud: Cloud, kubectl: Kubectl, namespace: str, folder: Path, logs: Logs
+    ) -> None:
+        self.logs = logs
+        self.server, self.cloud, self.kubectl, self.namespace = server, cloud, kubectl, namespace
+        self.name = cluster_name()
+        self.log = folder / "operator.log"
+
+    def wish(self, cluster_api: str = "off") -> Wish:
+        return Wish(str(self.server.kubeconfig), self.cloud.url, self.namespace, cluster_api)
+
+    def operator(self, cluster_api: str = "off") -> contextlib.AbstractContextManager[Operator]:
+        return operator_here(self.wish(cluster_api))
+
+    def operator_process(self, cluster_api: str = "off") -> contextlib.AbstractContextManager[OperatorProcess]:
+        return operator_process(self.wish(cluster_api), self.log)
+
+    @contextlib.contextmanager
+    def witness(self) -> Iterator[Witness]:
+        witness = Witness(self.server, self.namespace, self.name)
+        try:
+            yield witness
+        finally:
+            witness.close()
+
+    def powervs(self) -> Json:
+        return powervs(self.name, self.namespace)
+
+    def object(self) -> Json:
+        return self.kubectl.json("get", KIND, self.name)
+
+    def patch(self, body: Json, *arguments: str, of: str = "") -> str:
+        return self.kubectl.run("patch", of or KIND, self.name, "--type=merge", "-p", json.dumps(body), *arguments)
+
+    def await_ready(self) -> None:
+        self.kubectl.run("wait", f"{KIND}/{self.name}", "--for=condition=Ready", f"--timeout={PATIENCE:.0f}s")
+
+    def delete(self) -> None:
+        """Delete and see that it ends, here and in the cloud."""
+        self.kubectl.run("delete", KIND, self.name, f"--timeout={PATIENCE:.0f}s")
+        assert self.cloud.of(self.name) == [], "everything that was ours is gone"
+
+    def leave(self) -> None:
+        """Nothing of a test, failed or not, may hold its namespace or a CRD."""
+        for each in self.kubectl.json("get", KIND)["items"]:
+            free = '{"metadata":{"finalizers":null}}'
+            self.kubectl.run("patch", KIND, each["metadata"]["name"], "--type=merge", "-p", free, ok=False)
+        for crd in (POWERVS_CRD, *UPSTREAM_CRDS):
+            gone = requests.delete(_objects_url(self.server, crd, self.namespace), timeout=30)
+            assert gone.status_code in (200, 404), gone.text
+
+
+@contextlib.contextmanager
+def crds_installed(server: Server, admin: Kubectl, crds: list[Json]) -> Iterator[None]:
+    """Install what is missing, and remove it again unless somebody has objects of it by then."""
+    missing = [each for each in crds if requests.get(_crd_url(server, each), timeout=30).status_code == 404]
+    if missing:
+        admin.run("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": missing}))
+    admin.run("wait", "--for=condition=Established", *_crd_names(crds), "--timeout=30s")
+    for each in crds:  # a kube-apiserver says Established a moment before it serves
+        url = _objects_url(server, each)
+        until(lambda url=url: requests.get(url, timeout=30).ok, f"{url} is served")
+    yield
+    free = [each for each in missing if not requests.get(_objects_url(server, each), timeout=30).json()["items"]]
+    if free:
+        admin.run("delete", *_crd_names(free), "--timeout=30s")
+
+
+def _crd_names(crds: list[Json]) -> list[str]:
+    return [f"crd/{each['metadata']['name']}" for each in crds]
+
+
+def _crd_url(server: Server, crd: Json) -> str:
+    return f"{server.url}/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{crd['metadata']['name']}"
+
+
+def _objects_url(server: Server, crd: Json, namespace: str = "") -> str:
+    spec = crd["spec"]
+    where = f"namespaces/{namespace}/" if namespace else ""
+    return f"{server.url}/apis/{spec['group']}/{spec['versions'][0]['name']}/{where}{spec['names']['plural']}"
+
+
+@contextlib.contextmanager
+def staged(server: Server, cloud: Cloud, home: Path, folder: Path) -> Iterator[Stage]:
+    """A stage in a namespace of its own. Whatever the operators there log must be fit for people."""
+    namespace, logs = f"e2e-{uuid.uuid4().hex[:8]}", Logs()
+    kubectl = Kubectl(server, namespace, home)
+    kubectl.run("create", "namespace", namespace)
+    logging.getLogger("freehold").addHandler(logs)
+    stage = Stage(server, cloud, kubectl, namespace, folder, logs)
+    try:
+        yield stage
+    finally:
+        logging.getLogger("freehold").removeHandler(logs)
+        stage.leave()
+        kubectl.run("delete", "namespace", namespace, "--wait=false")
+    clean(logs.text() + (stage.log.read_text() if stage.log.exists() else ""))
+
+
+@dataclass(frozen=True)
+class Served:
+    """A Ready cluster, and who has seen it become so."""
+
+    stage: Stage
+    witness: Witness

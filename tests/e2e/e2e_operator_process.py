@@ -1,0 +1,28 @@
+"""Runs the operator as a process of its own: ``python e2e_operator_process.py WISH`` (JSON of lab.Wish).
+
+Logs to standard error; says ``started`` when it is served, and ends gracefully at SIGTERM.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import signal
+import sys
+
+from e2e_operator_lab import Wish
+
+from freehold.operator.app import Operator
+
+
+async def serve(wish: Wish) -> None:
+    operator = Operator(wish.settings())
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, operator.stop)
+    print("started", flush=True)
+    await operator.run()
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr)
+    asyncio.run(serve(Wish(**json.loads(sys.argv[1]))))

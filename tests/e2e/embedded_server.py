@@ -1,0 +1,29 @@
+"""Runs the embedded API server as a process of its own: ``python embedded_server.py STATE_FILE [PORT]``.
+
+Prints its URL, then serves until it is told to end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+
+from freehold.apiserver.server import ApiServer
+from freehold.apiserver.store import Store
+
+
+async def serve(path: str, port: int = 0) -> None:
+    store = Store.open(path)
+    server = ApiServer(store)
+    ended = asyncio.Event()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(each, ended.set)
+    print(await server.start(port=port), flush=True)
+    await ended.wait()
+    await server.stop()
+    store.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(sys.argv[1], *map(int, sys.argv[2:])))

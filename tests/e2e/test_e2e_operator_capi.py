@@ -1,0 +1,146 @@
+"""The operator and Cluster API: who may be served alone, who waits, and what wakes an object again.
+
+Cluster API's own controllers do not run here; the tests write what they would write.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from e2e_client import Kubectl
+from e2e_operator_lab import CLUSTER_CRD, KIND, Json, Stage, Witness, capi_cluster, condition, crds_installed, manifests
+
+from freehold.api import names
+
+pytestmark = pytest.mark.e2e
+
+
+def waits(obj: Json) -> bool:
+    return bool(condition(obj, names.READY).get("reason") == names.REASON_WAITING_FOR_CLUSTER)
+
+
+def is_paused(obj: Json) -> bool:
+    return bool(condition(obj, names.PAUSED).get("status") == "True")
+
+
+def owned(stage: Stage, **spec: object) -> Json:
+    """Create the Cluster and make it the owner, as Cluster API does once it has seen ``infrastructureRef``."""
+    stage.kubectl.apply(capi_cluster(stage.name, stage.namespace, **spec))
+    cluster = stage.kubectl.json("get", "clusters.cluster.x-k8s.io", stage.name)
+    reference = {
+        "apiVersion": cluster["apiVersion"], "kind": "Cluster", "name": stage.name, "uid": cluster["metadata"]["uid"],
+        "controller": True, "blockOwnerDeletion": True,
+    }  # fmt: skip
+    return {"metadata": {"ownerReferences": [reference], "labels": {names.CLUSTER_NAME_LABEL: stage.name}}}
+
+
+def held_without_a_call(stage: Stage, witness: Witness, seen: int) -> str:
+    """The message of a hold, during which nothing was changed in the cloud."""
+    message = condition(witness.wait(waits, "it waits"), names.READY)["message"]
+    assert stage.cloud.calls(seen)["mutating"] == 0
+    assert stage.cloud.of(stage.name) == []
+    return str(message)
+
+
+def test_alone_where_there_is_no_cluster_api(no_cluster_api: None, stage: Stage) -> None:
+    """Unless the upstream manifest's label says that a Cluster is to come (5.3 b): then until it is taken off."""
+    labelled = stage.powervs()
+    labelled["metadata"]["labels"] = {names.CLUSTER_NAME_LABEL: stage.name}
+    seen = stage.cloud.calls()["total"]
+    with stage.witness() as witness, stage.operator("auto"):
+        stage.kubectl.apply(labelled)
+        assert names.CLUSTER_NAME_LABEL in held_without_a_call(stage, witness, seen)
+        stage.kubectl.run("label", KIND, stage.name, f"{names.CLUSTER_NAME_LABEL}-")
+        stage.await_ready()
+        stage.delete()
+
+
+def test_the_whole_example_with_its_other_kinds(upstream_kinds: None, stage: Stage) -> None:
+    """Upstream's manifest, unmodified, standalone: every object is kept, ours is served."""
+    items = manifests(stage.name, stage.namespace)
+    everything = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    with stage.operator("off"):
+        assert stage.kubectl.run("apply", "-f", "-", stdin=everything).count(" created") == len(
+            manifests(stage.name, stage.namespace)
+        )
+        stage.await_ready()
+        header, row = stage.kubectl.run("get", KIND, stage.name).splitlines()
+        assert row.split()[:3] == [stage.name, stage.name, "True"], header
+        stage.kubectl.run("delete", "-f", "-", "--timeout=60s", stdin=everything)
+        assert stage.cloud.of(stage.name) == []
+
+
+@pytest.mark.parametrize(("mode", "hint"), [("auto", names.STANDALONE_ANNOTATION), ("required", "--cluster-api=auto")])
+def test_infrastructure_first_then_its_cluster(cluster_api: None, stage: Stage, mode: str, hint: str) -> None:
+    """With Cluster API installed no owner is a normal first state (GitOps): wait, then go on when it comes.
+
+    The endpoint's port is the Cluster's.
+    """
+    seen = stage.cloud.calls()["total"]
+    with stage.witness() as witness, stage.operator(mode):
+        stage.kubectl.apply(stage.powervs())
+        assert hint in held_without_a_call(stage, witness, seen)
+        stage.patch(owned(stage, clusterNetwork={"apiServerPort": 7443}))
+        if mode == "auto":
+            stage.await_ready()
+            assert stage.object()["spec"]["controlPlaneEndpoint"]["port"] == 7443
+        else:
+            witness.wait(lambda obj: names.JOURNAL_ANNOTATION in obj["metadata"].get("annotations", {}), "it is served")
+        stage.delete()
+
+
+def test_an_owner_that_does_not_exist_holds(no_cluster_api: None, stage: Stage) -> None:
+    """A Cluster that answers 404 is not the same as none (5.3 a): after a botched restore nothing may be made.
+
+    Without the CRD, because a garbage collector that knows the kind would take the object away.
+    """
+    orphan = stage.powervs()
+    orphan["metadata"]["ownerReferences"] = [
+        {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "lost", "uid": "1-2-3"}
+    ]
+    seen = stage.cloud.calls()["total"]
+    with stage.witness() as witness, stage.operator("auto"):
+        stage.kubectl.apply(orphan)
+        assert "'lost'" in held_without_a_call(stage, witness, seen)
+        stage.delete()
+
+
+def test_unpausing_the_cluster_wakes(cluster_api: None, stage: Stage) -> None:
+    """1.16: nobody else tells us; clusterctl removes the key rather than setting it to false."""
+    with stage.witness() as witness, stage.operator("auto"):
+        stage.kubectl.apply(stage.powervs())
+        stage.patch(owned(stage, paused=True))
+        witness.wait(is_paused, "paused")
+        seen = stage.cloud.calls()["total"]
+        assert witness.quiet(0.5), "a paused object is left alone"
+        assert stage.cloud.calls(seen)["mutating"] == 0
+        stage.patch({"spec": {"paused": None}}, of="clusters.cluster.x-k8s.io")
+        stage.await_ready()
+        stage.patch({"spec": {"paused": True}}, of="clusters.cluster.x-k8s.io")
+        witness.wait_from_now(is_paused, "paused again")
+        stage.kubectl.run("delete", KIND, stage.name, "--wait=false")
+        witness.wait_from_now(lambda obj: obj["metadata"].get("deletionTimestamp"), "to be deleted")
+        seen = stage.cloud.calls()["total"]
+        witness.quiet(0.5)
+        assert witness.quiet(0.5) and stage.cloud.calls(seen)["mutating"] == 0, "paused: not even a delete"
+        stage.patch({"spec": {"paused": None}}, of="clusters.cluster.x-k8s.io")
+        stage.delete()
+
+
+def test_cluster_api_comes_later(no_cluster_api: None, home: Path, stage: Stage) -> None:
+    """An operator that was there first still hears of Clusters: nobody restarts it when Cluster API is installed."""
+    admin = Kubectl(stage.server, "default", home)
+    with (
+        stage.witness() as witness,
+        stage.operator("auto"),
+        crds_installed(stage.server, admin, [CLUSTER_CRD]),
+    ):
+        stage.kubectl.apply(stage.powervs())
+        stage.patch(owned(stage, paused=True))
+        witness.wait(is_paused, "paused")
+        stage.patch({"spec": {"paused": None}}, of="clusters.cluster.x-k8s.io")
+        stage.await_ready()
+        stage.delete()
+        stage.leave()

@@ -1,0 +1,156 @@
+"""What happens to a cluster while the operator is at work: edits, deletes, kills, rivals, restarts."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from e2e_client import Kubectl
+from e2e_operator_lab import (
+    CRD,
+    KIND,
+    Cloud,
+    Json,
+    Stage,
+    condition,
+    ended,
+    is_ready,
+    operator_here,
+    staged,
+)
+from e2e_servers import Server, write_kubeconfig
+
+from freehold.api import names
+
+pytestmark = pytest.mark.e2e
+
+
+NEVER_TAGGED = ("connection", "dhcp")
+"""IBM Cloud takes no tags on these: a gateway's tags speak for its connections, a network's for its server."""
+
+
+def begun(obj: Json) -> bool:
+    """Some resources have an id, and there is more to do."""
+    return any(row.get("id") for row in (obj.get("status") or {}).get("resources", ())) and not is_ready(obj)
+
+
+def once_each(cloud: Cloud, name: str) -> None:
+    """No resource was made twice. A gateway has two connections; everything else there is one of."""
+    found = Counter((row["kind"], row["name"]) for row in cloud.of(name))
+    assert found and set(found.values()) == {1}, found
+
+
+def test_an_edit_while_it_is_being_made(stage: Stage) -> None:
+    with stage.witness() as witness, stage.operator():
+        stage.kubectl.apply(stage.powervs())
+        witness.wait(begun, "some resources")
+        stage.patch({"spec": {"tags": [{"key": "team", "value": "blue"}]}, "metadata": {"labels": {"x": "y"}}})
+        stage.await_ready()
+        for row in stage.cloud.of(stage.name):
+            assert "team:blue" in row["tags"] or row["kind"] in NEVER_TAGGED, row
+        once_each(stage.cloud, stage.name)
+        stage.delete()
+
+
+def test_delete_in_mid_create(stage: Stage) -> None:
+    """Also what is still being made goes; ``kubectl get -w`` shows the object to its end."""
+    watching = stage.kubectl.started("get", KIND, "--watch", "--output-watch-events", "--no-headers")
+    with ended(watching), stage.witness() as witness, stage.operator():
+        stage.kubectl.apply(stage.powervs())
+        witness.wait(begun, "some resources")
+        stage.delete()
+        deleting = [each for each in witness.seen if each["metadata"].get("deletionTimestamp")]
+        assert any(condition(each, names.DELETING).get("status") == "True" for each in deleting)
+        assert watching.stdout is not None
+        words = [watching.stdout.readline().split()[:2]]
+        while words[-1][0] != "DELETED":
+            words.append(watching.stdout.readline().split()[:2])
+        assert words[0] == ["ADDED", stage.name] and ["MODIFIED", stage.name] in words
+
+
+def test_delete_of_what_was_never_served(stage: Stage) -> None:
+    """No finalizer, no wait; and an operator that comes later has nothing to do."""
+    stage.kubectl.apply(stage.powervs())
+    stage.delete()
+    before = stage.cloud.calls()["total"]
+    with stage.operator():
+        assert stage.cloud.calls(before)["mutating"] == 0
+
+
+def test_killed_in_mid_create(stage: Stage) -> None:
+    """The next process finishes what the first began, without a second of anything."""
+    with stage.witness() as witness:
+        with stage.operator_process() as first:
+            stage.kubectl.apply(stage.powervs())
+            witness.wait(begun, "some resources")
+            first.kill()
+        with stage.operator_process() as second:
+            stage.await_ready()
+            once_each(stage.cloud, stage.name)
+            stage.delete()
+            assert second.stop() == 0
+    assert "simulated-api-key" not in stage.log.read_text()
+
+
+def test_two_operators_on_one_object(stage: Stage) -> None:
+    """Compare-and-set on every write: whoever is late looks again. Both may be slow; neither may do harm."""
+    with stage.witness() as witness, stage.operator(), stage.operator():
+        stage.kubectl.apply(stage.powervs())
+        stage.await_ready()
+        once_each(stage.cloud, stage.name)
+        assert witness.quiet(0.5), "they do not take turns at rewriting"
+        stage.delete()
+
+
+def test_the_api_server_restarts(cloud: Cloud, home: Path, tmp_path: Path) -> None:
+    """Watches break, writes fail, and all goes on when it is back."""
+    with contextlib.ExitStack() as last, contextlib.ExitStack() as first:
+        url = first.enter_context(embedded(tmp_path, 0))
+        server = Server("embedded", write_kubeconfig(tmp_path / "kubeconfig", url), url, controllers=True)
+        Kubectl(server, "default", home).run("create", "-f", str(CRD))
+        stage = last.enter_context(staged(server, cloud, home, tmp_path))
+        last.enter_context(stage.operator())
+        with stage.witness() as witness:
+            stage.kubectl.apply(stage.powervs())
+            witness.wait(begun, "some resources")
+        first.close()
+        with embedded(tmp_path, int(url.rpartition(":")[2])):
+            stage.await_ready()
+            once_each(cloud, stage.name)
+            stage.delete()
+            last.close()
+
+
+@contextlib.contextmanager
+def embedded(folder: Path, port: int) -> Iterator[str]:
+    command = [sys.executable, str(Path(__file__).with_name("embedded_server.py")), str(folder / "state.db"), str(port)]
+    with ended(subprocess.Popen(command, stdout=subprocess.PIPE, text=True)) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+
+
+def test_a_wrong_api_key_is_said_and_not_shown(stage: Stage) -> None:
+    """One clear sentence in the object; the key appears nowhere."""
+    wish = replace(stage.wish(), api_key="wr0ng-key")
+    with stage.witness() as witness, operator_here(wish):
+        stage.kubectl.apply(stage.powervs())
+        held = witness.wait(lambda obj: condition(obj, names.READY).get("message"), "a reason")
+        assert "API key" in condition(held, names.READY)["message"], held
+        assert "wr0ng-key" not in json.dumps(witness.seen) + stage.kubectl.run("get", "events")
+    assert "wr0ng-key" not in stage.logs.text()
+
+
+def test_a_cloud_that_cannot_be_reached_is_said(stage: Stage) -> None:
+    away = replace(stage.wish(), cloud="http://127.0.0.1:9")
+    with stage.witness() as witness, operator_here(away):
+        stage.kubectl.apply(stage.powervs())
+        held = witness.wait(lambda obj: condition(obj, names.READY).get("message"), "a reason")
+        said = condition(held, names.READY)["message"]
+        assert "no connection" in said and "asked again" in said, said

@@ -1,0 +1,44 @@
+"""What is imported is pinned: an environment that is older than the pins hides what a fresh checkout lacks."""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def _imported(folder: Path) -> Iterator[tuple[str, str]]:
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Import):
+                yield from ((alias.name.partition(".")[0], str(path)) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                yield node.module.partition(".")[0], str(path)
+
+
+def _pinned(file: str) -> set[str]:
+    return {_plain(name) for name in re.findall(r"^([A-Za-z0-9._-]+)==", (ROOT / file).read_text(), re.MULTILINE)}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@pytest.mark.parametrize(
+    ("folder", "requirements"),
+    [("src", "requirements/runtime.txt"), ("tests", "requirements/dev.txt"), ("benchmarks", "requirements/dev.txt")],
+)
+def test_every_import_is_pinned(folder: str, requirements: str) -> None:
+    pinned, provided = _pinned(requirements), packages_distributions()
+    missing = {
+        f"{module} in {Path(path).relative_to(ROOT)}"
+        for module, path in _imported(ROOT / folder)
+        if module not in sys.stdlib_module_names and module in provided
+        if not {_plain(name) for name in provided[module]} & (pinned | {"freehold"})
+    }
+    assert missing == set()

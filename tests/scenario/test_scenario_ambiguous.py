@@ -1,0 +1,149 @@
+"""A create whose outcome is not known: exactly one resource comes of it, and nothing is left behind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from freehold_sim.faults import Effect, Fault
+from freehold_sim.ibm.settings import Assumptions, Settings
+from stage.powervs import Stage, example
+from stage.scenery import REGION, made_by_us, standing
+
+CREATES = [
+    "rc.create_resource_instance",
+    "power.create_dhcp",
+    "vpc.create_vpc",
+    "vpc.create_subnet",
+    "vpc.create_security_group",
+    "vpc.create_load_balancer",
+    "transit.create_transit_gateway",
+    "transit.create_transit_gateway_connection",
+]
+STORAGE = {"name": "demo-cos", "bucketName": "demo-bucket", "bucketRegion": REGION}
+GROUPS = [{"name": "demo-group"}]
+
+EFFECTS = {
+    "reply-lost": Fault(Effect.REPLY_LOST, ""),
+    "500-after": Fault(Effect.ERROR_AFTER, "", status=500),
+    "504-after": Fault(Effect.ERROR_AFTER, "", status=504),
+    "500-before": Fault(Effect.ERROR_BEFORE, "", status=500),
+    "reset": Fault(Effect.RESET, ""),
+    "late": Fault(Effect.LATE, "", delay=45.0),
+}
+
+
+def counted(stage: Stage) -> Counter[str]:
+    return Counter(row["kind"] for row in made_by_us(stage))
+
+
+WHOLE = Counter(
+    {
+        "instance": 2, "network": 1, "dhcp": 1, "vpc": 1, "security-group": 2, "subnet": 1, "load-balancer": 1,
+        "gateway": 1, "connection": 2, "bucket": 1, "resource-key": 0,
+    }
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("operation", CREATES)
+def test_an_ambiguous_create_makes_one_resource(operation: str) -> None:
+    """CAPIBM #1745: the DHCP create failed and the server came to be. Down leaves nothing of it."""
+    stage = Stage(example(cosInstance=STORAGE, vpcSecurityGroups=GROUPS))
+    stage.cloud.faults.add(Fault(Effect.REPLY_LOST, operation))
+    stage.up()
+
+    assert counted(stage) == WHOLE
+    stage.down()
+    stage.clock.advance(600.0)
+    assert made_by_us(stage) == []
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_every_create_of_the_whole_cluster_is_ambiguous(effect: str) -> None:
+    """A whole wave at once, whatever the way in which its replies are lost: still one of each."""
+    stage = Stage(example(cosInstance=STORAGE, vpcSecurityGroups=GROUPS))
+    for operation in CREATES:
+        stage.cloud.faults.add(replace(EFFECTS[effect], operation=operation))
+    stage.up()
+    assert counted(stage) == WHOLE
+    stage.down()
+    assert made_by_us(stage) == []
+
+
+@pytest.mark.parametrize("operation", CREATES)
+def test_killed_at_an_ambiguous_create_and_deleted_at_once(operation: str) -> None:
+    """The worst moment to lose the memory and to be told to delete: the journal's intent still finds it."""
+    stage = Stage(example(cosInstance=STORAGE, vpcSecurityGroups=GROUPS))
+    stage.cloud.faults.add(Fault(Effect.REPLY_LOST, operation))
+    stage.run(lambda: any(rule["hits"] for rule in stage.cloud.faults.rules()))
+    stage.start_process()
+    stage.down()
+
+    stage.clock.advance(600.0)
+    assert made_by_us(stage) == []
+
+
+@pytest.mark.parametrize("operation", ["vpc.create_vpc", "transit.create_transit_gateway"])
+def test_a_strangers_twin_made_in_the_same_moment_is_not_mistaken_for_ours(operation: str) -> None:
+    """While our reply is lost, someone creates a resource of the wanted name: the birth mark tells them apart."""
+    settings = replace(Settings(), assumptions=Assumptions(gateway_names_unique=False))
+    stage = Stage(settings=settings)
+    stage.cloud.faults.add(Fault(Effect.REPLY_LOST, operation))
+    stage.pass_once()
+    make = stage.cloud.strangers.make
+    theirs = [
+        make("vpc", region=REGION, name="freehold-demo-vpc"),
+        make("gateway", location=REGION, name="freehold-demo-transitgateway"),
+    ]
+    stage.for_a_while(1800.0)
+    stage.down()
+
+    assert {row["id"] for row in standing(stage) if row["kind"] in ("vpc", "gateway")} == {row["id"] for row in theirs}
+    assert all(row["tags"] == [] for row in standing(stage))
+
+
+DELETES = [
+    "rc.delete_resource_instance",
+    "power.delete_dhcp",
+    "vpc.delete_vpc",
+    "vpc.delete_subnet",
+    "vpc.delete_load_balancer",
+    "transit.delete_transit_gateway",
+    "transit.delete_transit_gateway_connection",
+]
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_ambiguous_deletes_are_observed_until_all_is_gone(effect: str) -> None:
+    """A delete is requested, then watched: a lost reply neither loses it nor ends the story early."""
+    stage = Stage()
+    stage.up()
+    for operation in DELETES:
+        stage.cloud.faults.add(replace(EFFECTS[effect], operation=operation))
+    stage.down()
+    assert standing(stage) == []
+
+
+@pytest.mark.parametrize("operation", ["tagging.attach_tag", "tagging.list_tags", "search.search"])
+def test_an_ambiguous_mark_is_read_back(operation: str) -> None:
+    """terraform-provider-ibm #5635: a tag call's answer proves nothing; what is read back does."""
+    stage = Stage()
+    stage.cloud.faults.add(Fault(Effect.REPLY_LOST, operation, count=2))
+    stage.up()
+    for row in standing(stage):
+        if row["kind"] in {"instance", "network", "vpc", "subnet", "load-balancer", "gateway"}:
+            assert len(row["tags"]) >= 3, row["name"]
+    stage.down()
+    assert standing(stage) == []
+
+
+def test_half_of_a_tag_batch_fails() -> None:
+    """The call answers 200, and some of its targets did not get the tags (ibm-cloud.md §1.7)."""
+    stage = Stage()
+    stage.cloud.faults.add(Fault(Effect.PARTIAL, "tagging.attach_tag", count=2))
+    stage.up()
+    assert all(len(row["tags"]) >= 3 for row in standing(stage, "subnet") + standing(stage, "vpc"))
+    stage.down()
+    assert standing(stage) == []

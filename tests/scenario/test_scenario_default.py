@@ -1,0 +1,187 @@
+"""From nothing to Ready and back: what a user sees, and that only what stood before is left."""
+
+from __future__ import annotations
+
+import pytest
+
+from freehold.api import names as api_names
+from freehold.reconcilers.gate import FoundCluster, Mode, Surroundings
+from stage.powervs import Stage, example
+from stage.scenery import infrastructure, made_by_us, marks, names, omitted, only, photograph, record, said, standing
+
+
+def test_up_and_down_leaves_exactly_what_stood_before() -> None:
+    """The main promise of issue 2: everything owned goes, and foreign things do not change by a byte."""
+    stage = Stage()
+    infrastructure(stage)
+    before = photograph(stage)
+
+    stage.up()
+
+    assert {row["kind"] for row in made_by_us(stage)} == {
+        "instance", "network", "dhcp", "vpc", "security-group", "subnet", "load-balancer", "gateway", "connection",
+    }  # fmt: skip
+    assert photograph(stage, before) == before
+
+    stage.down()
+
+    assert photograph(stage) == before
+    assert stage.object.raw["metadata"]["finalizers"] == []
+
+
+def test_every_created_resource_bears_the_marks_of_seed_000() -> None:
+    """Without both marks no later process could prove ownership, and the delete would leave it behind."""
+    stage = Stage()
+    stage.up()
+    uid = stage.object.raw["metadata"]["uid"]
+
+    for kind in ("instance", "network", "vpc", "subnet", "load-balancer", "gateway"):
+        tags = only(stage, kind)["tags"]
+        assert "powervs.cluster.x-k8s.io.owner:default.freehold-demo" in tags, kind
+        assert f"powervs.cluster.x-k8s.io.cluster-uuid:{uid}" in tags, kind
+    carried = [tag for tag in marks(only(stage, "gateway")) if ".transit-gateway-connection:" in tag]
+    assert {tag.rpartition(".")[2] for tag in carried} == {row["id"] for row in standing(stage, "connection")}
+
+
+def test_ready_shows_the_endpoint_and_every_condition_is_true() -> None:
+    """Capi-contract 1.4: whoever sees ready sees the public load balancer's hostname and a port."""
+    stage = Stage()
+    stage.up()
+
+    host = stage.status()["loadBalancers"]["freehold-demo-loadbalancer"]["hostname"]
+    assert stage.object.raw["spec"]["controlPlaneEndpoint"] == {"host": host, "port": 6443}
+    assert stage.status()["ready"] is True
+    assert stage.status()["initialization"] == {"provisioned": True}
+    calm = {api_names.DELETING, api_names.PAUSED}
+    assert {type_ for type_, text in stage.conditions().items() if not text.startswith("True")} == calm
+    for version in stage.object.history:
+        if (version.get("status") or {}).get("ready"):
+            assert version["spec"]["controlPlaneEndpoint"]["host"] == host
+
+
+def test_status_says_that_all_of_it_was_created_by_us() -> None:
+    """``controllerCreated`` is upstream's field; here it follows from the marks at each pass."""
+    stage = Stage()
+    stage.up()
+
+    status = stage.status()
+    for field in ("serviceInstance", "network", "dhcpServer", "vpc", "transitGateway"):
+        assert status[field]["controllerCreated"] is True, field
+    assert [one["controllerCreated"] for one in status["vpcSubnet"].values()] == [True]
+    assert [one["controllerCreated"] for one in status["loadBalancers"].values()] == [True]
+    assert status["transitGateway"]["vpcConnection"]["controllerCreated"] is True
+    assert status["network"]["id"] == only(stage, "network")["id"]
+    assert {row["ownership"] for row in status["resources"]} == {"managed"}
+
+
+def test_everything_omitted_gets_the_default_names_of_the_seed() -> None:
+    """Seed 001 names what is left out: a subnet in each zone of the region, one of everything else."""
+    stage = Stage(example(**omitted()))
+    stage.up()
+
+    assert names(stage) >= {
+        "freehold-demo-serviceInstance",
+        "DHCPSERVERfreehold-demo_Private",
+        "freehold-demo-vpc",
+        "freehold-demo-vpcsubnet-us-south-1",
+        "freehold-demo-vpcsubnet-us-south-2",
+        "freehold-demo-vpcsubnet-us-south-3",
+        "freehold-demo-transitgateway",
+        "freehold-demo-loadbalancer",
+    }
+    assert len(standing(stage, "subnet")) == 3
+    stage.down()
+    assert standing(stage) == []
+
+
+def test_a_person_hears_what_happened() -> None:
+    """Events: one for each resource, one for Ready; nothing of it is a warning, and nothing is said twice."""
+    stage = Stage()
+    stage.up()
+
+    created = [message for _, reason, message in stage.events.said if reason == "ResourceCreated"]
+    assert len(created) == len(set(created)) == 8
+    assert [reason for _, reason, _ in stage.events.said].count("Ready") == 1
+    assert [said for said in stage.events.said if said[0] != "Normal"] == []
+
+
+def test_nothing_is_written_once_it_is_ready() -> None:
+    """Idle stability: twenty passes change neither the cloud nor the object, or its own writes would wake it."""
+    stage = Stage()
+    stage.up()
+    stage.for_a_while(120.0)
+    version = stage.object.raw["metadata"]["resourceVersion"]
+    world, writes = photograph(stage), len(stage.calls(mutating=True))
+
+    stage.settle(20)
+
+    assert len(stage.calls(mutating=True)) == writes
+    assert stage.object.raw["metadata"]["resourceVersion"] == version
+    assert photograph(stage) == world
+
+
+def test_a_restart_of_the_operator_creates_nothing_and_stays_ready() -> None:
+    """Memory is no deed: what is owned is known from journal and marks."""
+    stage = Stage()
+    stage.up()
+    world = photograph(stage)
+
+    stage.start_process()
+    stage.settle(6)
+
+    assert photograph(stage) == world
+    assert stage.ready()
+
+
+def test_the_api_servers_port_comes_from_the_cluster() -> None:
+    """Issue 2, item 6: 6443 unless the Cluster says otherwise; rule, listener and endpoint follow it."""
+    cluster = {"metadata": {"name": "freehold-demo"}, "spec": {"clusterNetwork": {"apiServerPort": 7443}}}
+    stage = Stage(around=Surroundings(Mode.OFF, referrer=FoundCluster(cluster)))
+    stage.up()
+
+    assert stage.object.raw["spec"]["controlPlaneEndpoint"]["port"] == 7443
+    assert [listener["port"] for listener in record(stage, only(stage, "load-balancer")["id"])["listeners"]] == [7443]
+    assert 7443 in {rule.get("port_min") for rule in record(stage, only(stage, "security-group")["id"])["rules"]}
+
+
+@pytest.mark.parametrize("endpoint", [{"host": "api.example.com", "port": 443}, {"host": "api.example.com"}])
+def test_a_users_endpoint_is_never_overwritten(endpoint: dict[str, object]) -> None:
+    """The user may have put a name of their own in front of the load balancer."""
+    stage = Stage(example(controlPlaneEndpoint=endpoint))
+    stage.up()
+    stage.settle(3)
+    assert stage.object.raw["spec"]["controlPlaneEndpoint"] == endpoint
+
+
+def test_user_tags_are_on_everything_that_was_created() -> None:
+    """Seed 000, goal 2. A key alone is a tag, too."""
+    stage = Stage(example(tags=[{"key": "team", "value": "payments"}, {"key": "temporary"}]))
+    stage.up()
+
+    for kind in ("instance", "network", "vpc", "subnet", "load-balancer", "gateway"):
+        assert {"team:payments", "temporary"} <= set(only(stage, kind)["tags"]), kind
+
+
+def test_a_user_tag_added_later_is_attached() -> None:
+    """The spec is level-triggered: tags of today, not of the day of creation."""
+    stage = Stage()
+    stage.up()
+    stage.object.patch({"spec": {"tags": [{"key": "team", "value": "payments"}]}})
+    stage.for_a_while(300.0)
+
+    assert "team:payments" in only(stage, "vpc")["tags"]
+    assert stage.ready()
+
+
+def test_what_goes_wrong_once_ready_turns_the_condition_not_the_flag() -> None:
+    """Capi-contract 1.6: ``ready`` and ``provisioned`` are sticky, the Ready condition tells the present."""
+    stage = Stage()
+    stage.up()
+    stage.cloud.strangers.change(only(stage, "load-balancer")["id"], state="failed")
+    stage.object.patch({"metadata": {"annotations": {"poke": "1"}}})
+    stage.for_a_while(900.0)
+
+    assert not stage.ready()
+    assert "freehold-demo-loadbalancer" in said(stage)
+    assert stage.status()["ready"] is True
+    assert stage.status()["initialization"] == {"provisioned": True}

@@ -1,0 +1,100 @@
+"""Reads that show less than there is: proxies, lost permissions, lists that hide."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from freehold_sim.http import Request, Response
+from stage.powervs import Stage, example
+from stage.scenery import made_by_us, omitted, standing
+
+KINDS = {
+    "/vpc": {"vpc", "subnet", "load-balancer"},
+    "/transit": {"gateway", "connection"},
+    "/resource-controller/v2/resource_instances": {"instance"},
+    "/power": {"dhcp", "network"},
+}
+"""What a service holds, by its path."""
+
+
+class Veil:
+    """Stands between the operator and the cloud, and spoils what it is told to."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._through = stage.cloud.handle
+        stage.cloud.handle = self  # type: ignore[method-assign,assignment]  # a proxy on the wire
+        self.lost = ""
+        self.hidden: set[str] = set()
+        self.forbidden: set[str] = set()
+
+    def __call__(self, request: Request, actor: str = "api") -> Response:
+        if actor == "api" and self.lost and request.path.startswith(self.lost):
+            return Response(404, b"<html><h1>404 Not Found</h1>nginx</html>", {"content-type": "text/html"})
+        if actor == "api" and request.path.rpartition("/")[2] in self.forbidden:
+            return Response(
+                403, b'{"errors":[{"code":"not_authorized","message":"the request is not authorized"}]}', {}
+            )
+        answer = self._through(request, actor)
+        if actor == "api" and self.hidden and request.method == "GET" and request.path.endswith("/subnets"):
+            return _without(answer, "subnets", self.hidden)
+        return answer
+
+
+def _without(answer: Response, items: str, hidden: set[str]) -> Response:
+    body: dict[str, Any] = json.loads(answer.body)
+    body[items] = [one for one in body[items] if one["id"] not in hidden]
+    return Response(answer.status, json.dumps(body).encode(), answer.headers)
+
+
+@pytest.mark.parametrize("service", ["/vpc", "/transit", "/resource-controller/v2/resource_instances", "/power"])
+@pytest.mark.parametrize("deleting", [False, True])
+def test_a_404_that_no_service_said_is_not_gone(deleting: bool, service: str) -> None:
+    """A proxy or an ingress that has lost its backend says 404 in HTML: it does not know the resource."""
+    stage = Stage()
+    stage.up()
+    ours = {row["id"] for row in made_by_us(stage) if row["kind"] in KINDS[service]}
+    veil = Veil(stage)
+    veil.lost = service
+    if deleting:
+        stage.object.delete()
+    stage.for_a_while(1800.0)
+    assert not stage.object.gone
+    assert {row["id"] for row in standing(stage)} >= ours
+
+    veil.lost = ""
+    if not deleting:
+        stage.for_a_while(1800.0)
+        again = {row["id"] for row in made_by_us(stage) if row["kind"] in KINDS[service]}
+        assert again == ours, "nothing was created a second time"
+        stage.object.delete()
+    stage.run(lambda: stage.object.gone)
+    assert standing(stage) == []
+
+
+@pytest.mark.parametrize("deleting", [False, True])
+def test_what_a_list_hides_is_asked_by_id_before_it_counts_as_gone(deleting: bool) -> None:
+    """IBM's lists leave out what the key may not see; by id the answer is 403, and a person hears of it."""
+    stage = Stage(example(**omitted()))
+    stage.up()
+    subnets = {row["id"] for row in made_by_us(stage) if row["kind"] == "subnet"}
+    assert len(subnets) == 3
+    veil = Veil(stage)
+    lost = sorted(subnets)[:2]
+    veil.hidden, veil.forbidden = set(lost), set(lost)
+    if deleting:
+        stage.object.delete()
+    stage.for_a_while(3600.0)
+
+    assert not stage.object.gone
+    assert {row["id"] for row in standing(stage, "subnet")} >= set(lost)
+    assert len(standing(stage, "subnet")) <= 3
+    veil.hidden, veil.forbidden = set(), set()
+    if not deleting:
+        stage.for_a_while(1800.0)
+        assert {row["id"] for row in standing(stage, "subnet")} == subnets, "none was created a second time"
+        stage.object.delete()
+    stage.run(lambda: stage.object.gone)
+    assert standing(stage) == []

@@ -1,0 +1,171 @@
+"""What must never be lost, lost: journal, status, finalizer; and what a copy may not do (design §4.1)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from freehold.api import names
+from stage.powervs import Stage, example
+from stage.scenery import made_by_us, photograph, said, standing
+
+JOURNAL = names.JOURNAL_ANNOTATION
+
+
+def set_journal(stage: Stage, text: str | None) -> None:
+    stage.object.patch({"metadata": {"annotations": {JOURNAL: text}}})
+    stage.start_process()
+
+
+def journal(stage: Stage) -> str:
+    return str(stage.object.raw["metadata"]["annotations"][JOURNAL])
+
+
+@pytest.mark.parametrize("text", ["", "{", "null", '{"v":99}', '{"v":1,"owner":["a"],"nodes":{}}'])
+def test_a_corrupt_journal_makes_it_read_only(text: str) -> None:
+    """Nothing is guessed: no create, no delete, the finalizer stays, and a person is told what to put back."""
+    stage = Stage()
+    stage.up()
+    good, world, writes = journal(stage), photograph(stage), len(stage.calls(mutating=True))
+    set_journal(stage, text)
+    stage.for_a_while(600.0)
+    assert stage.condition("Ready")["reason"] == "JournalCorrupt"
+    assert JOURNAL in stage.condition("Ready")["message"]
+    stage.object.delete()
+    stage.for_a_while(600.0)
+    assert len(stage.calls(mutating=True)) == writes
+    assert photograph(stage) == world
+    assert not stage.object.gone
+
+    set_journal(stage, good)
+    stage.run(lambda: stage.object.gone)
+    assert standing(stage) == []
+
+
+def test_a_copied_journal_makes_the_copy_read_only() -> None:
+    """Someone exported the object and applied it under another name: the original goes on, the copy does nothing."""
+    original = Stage()
+    original.up()
+    copied = example()
+    copied["metadata"] |= {"name": "copy"}
+    copied["metadata"]["annotations"][JOURNAL] = journal(original)
+    copy = Stage(copied)
+    copy.cloud.world.data = original.cloud.world.data
+    copy.clock.advance(original.clock.now() - copy.clock.now())
+    world = photograph(original)
+
+    copy.for_a_while(600.0)
+    assert copy.condition("Ready")["reason"] == "IdentityCopied"
+    assert "default/freehold-demo" in copy.condition("Ready")["message"]
+    copy.object.delete()
+    copy.for_a_while(600.0)
+    assert copy.calls(mutating=True) == []
+    assert photograph(copy) == world
+    original.clock.advance(copy.clock.now() - original.clock.now())
+    original.down()
+    assert standing(original) == []
+
+
+def test_a_lost_journal_is_restored_from_status_and_the_marks() -> None:
+    """Status names this very object's UID, the marks tell the rest: zero creates, everything deletable."""
+    stage = Stage()
+    stage.up()
+    world = photograph(stage)
+    set_journal(stage, None)
+    stage.run(lambda: stage.passes > 3 and stage.ready())
+    stage.for_a_while(900.0)
+    assert photograph(stage) == world
+    assert stage.ready()
+    stage.down()
+    assert standing(stage) == []
+
+
+def test_a_lost_journal_and_status_makes_it_read_only() -> None:
+    """A finalizer without identity means lost: a new one would leave the old resources behind."""
+    stage = Stage()
+    stage.up()
+    world = photograph(stage)
+    del stage.object.raw["status"]
+    set_journal(stage, None)
+    stage.for_a_while(600.0)
+    assert stage.condition("Ready")["reason"] == "IdentityLost"
+    assert photograph(stage) == world
+
+
+def test_a_lost_journal_on_delete_is_said_and_nothing_is_forgotten() -> None:
+    """Never mint on an object that is being deleted."""
+    stage = Stage()
+    stage.up()
+    world = photograph(stage)
+    stage.object.delete()
+    set_journal(stage, None)
+    stage.for_a_while(600.0)
+    assert not stage.object.gone
+    assert photograph(stage) == world
+    assert stage.condition("Ready")["reason"] == "IdentityLost"
+
+
+def test_a_journal_of_before_the_last_wave_creates_nothing_twice() -> None:
+    """A restore from a backup: the cloud knows more than the journal."""
+    stage = Stage()
+    stage.pass_once()
+    early = journal(stage)
+    stage.up()
+    before = len(made_by_us(stage))
+    set_journal(stage, early)
+    stage.for_a_while(120.0)
+    stage.run(stage.ready)
+    stage.for_a_while(1200.0)
+    assert len(made_by_us(stage)) == before
+    stage.down()
+    assert made_by_us(stage) == []
+
+
+def test_a_finalizer_that_someone_took_off_is_put_back() -> None:
+    """Without it a delete would leave everything behind."""
+    stage = Stage()
+    stage.up()
+    stage.object.patch({"metadata": {"finalizers": []}})
+    stage.settle(2)
+    assert names.POWERVS_CLUSTER_FINALIZER in stage.object.raw["metadata"]["finalizers"]
+
+
+def test_re_created_under_the_same_name_it_takes_over_nothing() -> None:
+    """O5: deleted with the finalizer stripped, then applied again: a new identity, and the old resources are named."""
+    stage = Stage()
+    stage.up()
+    world = photograph(stage)
+    again = Stage()
+    again.cloud.world.data = stage.cloud.world.data
+    again.clock.advance(stage.clock.now() - again.clock.now() + 3600.0)
+    again.object.raw["metadata"]["uid"] = "77777777-9a59-4d0c-8a2c-6f0d6f5f1c11"
+    again.for_a_while(900.0)
+
+    assert photograph(again) == world
+    assert again.condition("VPCReady")["reason"] == "NameTaken"
+    assert "belongs to" in said(again)
+    again.down()
+    assert photograph(again) == world
+
+
+def test_nothing_is_created_before_identity_and_finalizer_are_stored() -> None:
+    """Design §4.1: both in one patch, before the first cloud write; an intent before each create."""
+    stage = Stage()
+    stage.pass_once()
+    first = next(version for version in stage.object.history if version["metadata"].get("finalizers"))
+    written = json.loads(first["metadata"]["annotations"][JOURNAL])
+    assert written["owner"][1:] == ["IBMPowerVSCluster", "default", "freehold-demo"]
+    assert written["nodes"] == {}
+
+
+def test_the_journal_stays_far_below_what_an_annotation_may_hold() -> None:
+    """All annotations of an object share 256 KiB."""
+    subnets = [{"name": f"subnet-number-{i}-with-a-rather-long-name"} for i in range(15)]
+    balancers = [
+        {"name": f"balancer-{i}", "additionalListeners": [{"port": 1000 + j} for j in range(9)]} for i in range(5)
+    ]
+    stage = Stage(example(vpcSubnets=subnets, loadBalancers=balancers))
+    stage.up()
+    sizes = [len(v["metadata"]["annotations"].get(JOURNAL, "")) for v in stage.object.history]
+    assert max(sizes) < 50_000

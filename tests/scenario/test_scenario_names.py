@@ -1,0 +1,36 @@
+"""Cluster names that Kubernetes allows and a cloud refuses: mapped, said, and two never share one."""
+
+from __future__ import annotations
+
+import pytest
+
+from stage.powervs import Stage, example
+from stage.scenery import names, omitted, standing
+
+
+def named(name: str) -> Stage:
+    manifest = example(**omitted())
+    manifest["metadata"]["name"] = name
+    return Stage(manifest)
+
+
+@pytest.mark.parametrize(
+    "name", ["a.b", "9lives", "x" * 63, "n" * 120, "1.2.3", "a", "very-long." * 20 + "end"],
+    ids=["dot", "digit", "63", "120", "dots", "one", "210"],
+)  # fmt: skip
+def test_every_legal_cluster_name_comes_up_and_goes(name: str) -> None:
+    """VPC, load balancer and DHCP server refuse dots and leading digits, gateways 60 characters and more."""
+    stage = named(name)
+    stage.up()
+    if name != "a":
+        assert "metadata.name" in stage.condition("FieldsServed")["message"]
+    stage.down()
+    assert standing(stage) == []
+
+
+def test_two_long_names_that_begin_alike_share_no_resource() -> None:
+    """What was cut is hashed."""
+    first, second = named("n" * 100 + "a"), named("n" * 100 + "b")
+    first.up()
+    second.up()
+    assert {n for n in names(first) & names(second) if not n.startswith("default-")} == set()

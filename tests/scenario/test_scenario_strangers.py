@@ -1,0 +1,190 @@
+"""A name is not a deed, and a copied tag is not one either: what others own is refused, named, left alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stage.powervs import Stage, example
+from stage.scenery import MARK, REGION, Row, infrastructure, made_by_us, marks, omitted, only, photograph, said
+
+DEAD = "11111111-2222-4333-8444-555555555555"
+
+
+def marks_of_the_dead(name: str = "freehold-demo") -> list[str]:
+    """Seed 000: the cluster of this name before ours, whose object is gone and whose resources are not."""
+    return [f"{MARK}owner:default.{name}", f"{MARK}cluster-uuid:{DEAD}"]
+
+
+def put(stage: Stage, kind: str, *tags: str) -> Row:
+    """A resource under the default name, put there by others long ago."""
+    make = stage.cloud.strangers.make
+    fields: dict[str, Any] = {
+        "workspace": {"zone": "dal10", "name": "freehold-demo-serviceInstance"},
+        "vpc": {"region": REGION, "name": "freehold-demo-vpc"},
+        "gateway": {"location": REGION, "name": "freehold-demo-transitgateway"},
+    }.get(kind, {})
+    if kind == "load-balancer":  # names of load balancers are unique in a VPC: it stands in the one we are given
+        home = make("vpc", region=REGION, name="home")
+        subnet = make("subnet", region=REGION, vpc=home["id"], zone=f"{REGION}-1", name="home")
+        fields = {"region": REGION, "subnet": subnet["id"], "name": "freehold-demo-loadbalancer"}
+    made = make(kind, tags=tags, **fields)
+    stage.clock.advance(3600.0)
+    return made
+
+
+def spec_for(kind: str, *, spelled: bool = False) -> dict[str, Any]:
+    """A manifest that meets ``put(kind)`` under a default name, or ``spelled`` out."""
+    spec = {} if spelled else omitted()
+    return example(**spec | ({"vpc": {"name": "home", "region": REGION}} if kind == "load-balancer" else {}))
+
+
+CONDITIONS = {
+    "workspace": "ServiceInstanceReady",
+    "vpc": "VPCReady",
+    "gateway": "TransitGatewayReady",
+    "load-balancer": "LoadBalancerReady",
+}
+
+
+@pytest.mark.parametrize("kind", CONDITIONS)
+def test_a_strangers_resource_under_a_default_name_is_refused_and_left_alone(kind: str) -> None:
+    """Seed 000: the user never mentioned that name, so using what bears it would be an accident."""
+    stage = Stage(spec_for(kind))
+    theirs = put(stage, kind)
+    before = photograph(stage)
+
+    stage.for_a_while(900.0)
+
+    condition = stage.condition(CONDITIONS[kind])
+    assert (condition["status"], condition["reason"]) == ("False", "NameTaken")
+    assert theirs["name"] in condition["message"]
+    assert theirs["id"] in condition["message"]
+    assert [row["id"] for row in made_by_us(stage) if row["name"] == theirs["name"]] == []
+    assert photograph(stage, before) == before
+
+    stage.cloud.strangers.delete(theirs["id"])
+    stage.up()
+
+    assert only(stage, stored_as(kind), theirs["name"])["id"] != theirs["id"]
+    stage.down()
+    assert made_by_us(stage) == []
+
+
+def stored_as(kind: str) -> str:
+    """The simulated Resource Controller calls every workspace an instance."""
+    return "instance" if kind == "workspace" else kind
+
+
+@pytest.mark.parametrize("kind", CONDITIONS)
+@pytest.mark.parametrize("naming", ["default", "explicit"])
+def test_what_a_dead_cluster_of_our_name_left_is_refused(kind: str, naming: str) -> None:
+    """Seed 000: the owner tag matches, the uuid does not. Also under a name that the spec spells out."""
+    stage = Stage(spec_for(kind, spelled=naming == "explicit"))
+    theirs = put(stage, kind, *marks_of_the_dead())
+    before = photograph(stage)
+
+    stage.for_a_while(900.0)
+
+    condition = stage.condition(CONDITIONS[kind])
+    assert (condition["status"], condition["reason"]) == ("False", "NameTaken")
+    assert theirs["id"] in condition["message"]
+    assert "default.freehold-demo" in condition["message"]
+
+    stage.down()
+    assert photograph(stage) == before
+
+
+def test_a_load_balancer_of_our_name_in_another_vpc_is_not_in_the_way() -> None:
+    """Names of load balancers are unique in a VPC only; a strange one elsewhere is neither used nor feared."""
+    stage = Stage(example(**omitted()))
+    theirs = put(stage, "load-balancer")
+    before = photograph(stage)
+    stage.up()
+    assert stage.status()["loadBalancers"][theirs["name"]]["id"] != theirs["id"]
+    stage.down()
+    assert photograph(stage) == before
+
+
+def test_everything_that_a_dead_cluster_left_is_named_at_once() -> None:
+    """A person who has to clean up wants the whole list, not one name a day."""
+    stage = Stage(example(**omitted()))
+    left = [put(stage, kind, *marks_of_the_dead()) for kind in ("workspace", "vpc", "gateway")]
+    stage.pass_once()
+
+    for one in left:
+        assert one["id"] in said(stage)
+    assert made_by_us(stage) == []
+
+
+def test_all_our_tags_copied_onto_a_strangers_resource_give_us_nothing() -> None:
+    """Tags are world-writable: the mark is sealed to the resource it was made for."""
+    stage = Stage()
+    stage.up()
+    copied = only(stage, "vpc")["tags"]
+    theirs = stage.cloud.strangers.make("vpc", region=REGION, name="theirs", tags=copied)
+    lb_tags = only(stage, "load-balancer")["tags"]
+    balancer = infrastructure(stage).balancer
+    stage.cloud.strangers.attach(balancer["crn"], *lb_tags)
+    before = photograph(stage, {theirs["id"], balancer["id"]})
+
+    stage.for_a_while(1500.0)
+    assert stage.ready()
+    stage.down()
+
+    assert photograph(stage, before) == before
+    assert made_by_us(stage) == []
+
+
+def test_copied_tags_on_a_namesake_give_us_nothing() -> None:
+    """The worst of both: our default name and, copied before we were born, our owner mark."""
+    stage = Stage(example(**omitted()))
+    uid = stage.object.raw["metadata"]["uid"]
+    put(stage, "vpc", f"{MARK}owner:default.freehold-demo", f"{MARK}cluster-uuid:{uid}")
+    before = photograph(stage)
+    stage.for_a_while(900.0)
+
+    assert stage.condition("VPCReady")["reason"] == "NameTaken"
+    stage.down()
+    assert photograph(stage) == before
+
+
+def test_owner_tags_on_a_reused_resource_do_not_make_it_ours() -> None:
+    """Reused by name, then tagged by someone with everything that we use: it stays on delete."""
+    stage = Stage(example(vpc={"name": "theirs", "region": REGION}))
+    theirs = stage.cloud.strangers.make("vpc", region=REGION, name="theirs")
+    stage.clock.advance(3600.0)
+    stage.up()
+    stage.cloud.strangers.attach(theirs["crn"], *marks(only(stage, "instance")))
+    stage.for_a_while(900.0)
+    stage.down()
+
+    assert only(stage, "vpc")["id"] == theirs["id"]
+
+
+def test_a_young_namesake_is_waited_for_not_taken() -> None:
+    """Something unmarked that just came to be may be anybody's create in flight."""
+    stage = Stage(example(vpc={"name": "theirs", "region": REGION}))
+    stage.cloud.strangers.make("vpc", region=REGION, name="theirs")
+    stage.pass_once()
+    assert stage.condition("VPCReady")["reason"] == "Settling"
+    stage.up()
+    assert stage.condition("VPCReady")["reason"] == "ReusedByName"
+
+
+def test_our_recorded_resource_with_another_clusters_marks_is_not_touched() -> None:
+    """Someone took our VPC over and put their marks on it: whose it is now, a person must say."""
+    stage = Stage()
+    stage.up()
+    vpc = only(stage, "vpc")
+    stage.cloud.strangers.strip(vpc["crn"])
+    stage.cloud.strangers.attach(vpc["crn"], *marks_of_the_dead("other"))
+    stage.for_a_while(1500.0)
+
+    assert stage.condition("VPCReady")["reason"] == "NotOwned"
+    assert DEAD in stage.condition("VPCReady")["message"]
+    assert only(stage, "vpc")["tags"] == sorted(marks_of_the_dead("other"))
+
+    stage.down()
+    assert [row["id"] for row in made_by_us(stage) if row["kind"] == "vpc"] == [vpc["id"]]

@@ -1,0 +1,273 @@
+"""A stage for stories about PowerVS clusters: the whole reconcile on a simulated cloud, in virtual time, inline.
+
+One thread, no socket, no sleep. ``Stage.process`` is the operator's memory: dropping it is a kill -9.
+Used by scenario tests, by the crash families and by the benchmarks.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from freehold.api import names
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.journal import Journal, StaleObject
+from freehold.lifecycle.port import InlinePort, Port, step
+from freehold.lifecycle.work import Pace
+from freehold.operator.audit import NoAudit
+from freehold.operator.controller import Done, RequeueAfter, Result
+from freehold.operator.events import Severity
+from freehold.operator.ibm import IbmAccount
+from freehold.operator.powervs import PowerVSReconciler
+from freehold.reconcilers.gate import Mode, Surroundings
+from freehold_sim.ibm.cloud import SimulatedIBM
+from freehold_sim.ibm.settings import Settings
+from freehold_sim.mount import WorldAdapter, mount_s3
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "powervs-create-infra.yaml"
+BASE = "http://ibm.sim"
+HOT = 0.5
+"""Seconds between passes that, again and again, no reconcile may ask for."""
+
+
+class SimMount:
+    """Puts the simulated cloud under the vendors' SDKs (clouds.ibm.session.Mount)."""
+
+    def __init__(self, cloud: SimulatedIBM) -> None:
+        self._cloud = cloud
+
+    def http(self, session: Any) -> None:
+        session.mount(BASE, WorldAdapter(self._cloud))
+
+    def s3(self, client: Any) -> None:
+        mount_s3(client, self._cloud)
+
+
+def example(**spec: Any) -> dict[str, Any]:
+    """The cluster of the upstream template, its spec overlaid; a value of None removes the field."""
+    documents = yaml.safe_load_all(EXAMPLE.read_text())
+    found: dict[str, Any] = next(d for d in documents if d["kind"] == names.POWERVS_CLUSTER_KIND)
+    for key, value in spec.items():
+        if value is None:
+            found["spec"].pop(key, None)
+        else:
+            found["spec"][key] = value
+    return found
+
+
+def _copied(raw: Mapping[str, Any]) -> dict[str, Any]:
+    copied: dict[str, Any] = json.loads(json.dumps(raw))
+    return copied
+
+
+def _merge(target: dict[str, Any], patch: Mapping[str, Any]) -> None:
+    for name, value in patch.items():
+        if value is None:
+            target.pop(name, None)
+        elif isinstance(value, Mapping):
+            inner = target.setdefault(name, {})
+            _merge(inner, value)
+        else:
+            target[name] = copy.deepcopy(value)
+
+
+class StoredObject:
+    """What the API server keeps of one object: versions, generation, status apart, finalizers."""
+
+    def __init__(self, manifest: Mapping[str, Any], now: Callable[[], float]) -> None:
+        self._versions = itertools.count(1)
+        self._now = now
+        self.raw: dict[str, Any] = copy.deepcopy(dict(manifest))
+        self.raw["metadata"] |= {"uid": "0b7e6a52-9a59-4d0c-8a2c-6f0d6f5f1c11", "generation": 1}
+        self.raw["metadata"].setdefault("namespace", "default")
+        self.gone = False
+        self._history: list[str] = []
+        self._bump()
+
+    def _bump(self) -> None:
+        self.raw["metadata"]["resourceVersion"] = str(next(self._versions))
+        metadata = self.raw["metadata"]
+        if "deletionTimestamp" in metadata and not metadata.get("finalizers"):
+            self.gone = True
+        self._history.append(json.dumps(self.raw))
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """Every version that was ever stored, oldest first."""
+        return [json.loads(version) for version in self._history]
+
+    def patch(self, patch: Mapping[str, Any], subresource: str = "") -> None:
+        """A merge patch by compare-and-set."""
+        wanted = (patch.get("metadata") or {}).get("resourceVersion")
+        if self.gone or (wanted is not None and wanted != self.raw["metadata"]["resourceVersion"]):
+            raise StaleObject("the object changed")
+        before = _copied(self.raw)
+        if subresource == "status":
+            self.raw["status"] = copy.deepcopy(dict(patch["status"]))
+        else:
+            _merge(self.raw, {name: value for name, value in patch.items() if name != "status"})
+        if self.raw == before:
+            return
+        if self.raw["spec"] != before["spec"]:
+            self.raw["metadata"]["generation"] += 1
+        self._bump()
+
+    def delete(self) -> None:
+        self.raw["metadata"].setdefault("deletionTimestamp", "2026-11-21T00:00:00Z")
+        self._bump()
+
+
+class MemoryDocument:
+    """One pass's view of a stored object (operator.powervs.Document)."""
+
+    def __init__(self, stored: StoredObject) -> None:
+        self._stored = stored
+        self.raw = _copied(stored.raw)
+
+    async def save(self, journal: Journal) -> None:
+        await self.apply({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: journals.dumps(journal)}}})
+
+    async def apply(self, patch: Mapping[str, Any]) -> None:
+        version = self.raw["metadata"]["resourceVersion"]
+        self._write({**patch, "metadata": {**patch.get("metadata", {}), "resourceVersion": version}})
+
+    async def patch_status(self, status: Mapping[str, Any]) -> None:
+        if status != (self.raw.get("status") or {}):
+            version = self.raw["metadata"]["resourceVersion"]
+            self._write({"metadata": {"resourceVersion": version}, "status": status}, "status")
+
+    def _write(self, patch: Mapping[str, Any], subresource: str = "") -> None:
+        self._stored.patch(patch, subresource)
+        self.raw = _copied(self._stored.raw)
+
+
+@dataclass
+class Events:
+    """What a person was told."""
+
+    said: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def record(self, obj: dict[str, Any], severity: Severity, reason: str, message: str) -> None:
+        self.said.append((severity.value, reason, message))
+
+
+class Stage:
+    """A simulated account, one object, one operator process, one clock."""
+
+    def __init__(
+        self,
+        manifest: Mapping[str, Any] | None = None,
+        settings: Settings | None = None,
+        pace: Pace | None = None,
+        around: Surroundings | None = None,
+        port: Callable[[], Port] = InlinePort,
+        api_key: str | None = None,
+    ) -> None:
+        self.clock = ManualClock()
+        self.cloud = SimulatedIBM(self.clock, settings)
+        self.object = StoredObject(manifest or example(), self.clock.now)
+        self.events = Events()
+        self.around = around or Surroundings(Mode.OFF)
+        self.passes = 0
+        self._hot = 0
+        self._last_pass = float("-inf")
+        self._pace = pace or Pace()
+        self._port = port
+        self._api_key = api_key or self.cloud.settings.api_key
+        self.start_process()
+
+    def start_process(self) -> None:
+        """A new operator process: everything in memory is lost, tokens and clients too."""
+        account = IbmAccount(
+            self._api_key,
+            BASE,
+            self.clock,
+            NoAudit(),
+            self._pace,
+            mount=SimMount(self.cloud),
+            port=self._port(),
+        )
+        self.process = PowerVSReconciler(account, self.clock, self.events)
+
+    def pass_once(self) -> Result:
+        """One reconcile of the object as it is stored."""
+        self.passes += 1
+        self._hot = self._hot + 1 if self.clock.now() - self._last_pass < HOT else 0
+        self._last_pass = self.clock.now()
+        assert self._hot < 30, f"a hot loop: 30 passes within {HOT} s of each other: {self.conditions()}"
+        return step(self.process.reconcile(MemoryDocument(self.object), self.around))
+
+    def run(self, until: Callable[[], bool], limit: float = 7200.0) -> float:
+        """Pass after pass on virtual time until ``until``; the seconds that it took. Fails at ``limit``."""
+        begun = self.clock.now()
+        while not until():
+            if self.clock.now() - begun > limit:
+                raise AssertionError(f"not there after {limit:.0f} s: {self.conditions()}")
+            result = self.pass_once()
+            if until():
+                break
+            self.clock.advance(max(result.seconds, 0.01) if isinstance(result, RequeueAfter) else 60.0)
+        return self.clock.now() - begun
+
+    def up(self) -> float:
+        """Until Ready; the seconds of domain time that it took."""
+        return self.run(self.ready)
+
+    def down(self) -> float:
+        """Delete the object, and run until it is gone."""
+        self.object.delete()
+        return self.run(lambda: self.object.gone)
+
+    def settle(self, passes: int = 3) -> None:
+        """A few more passes, each when it asked to be woken."""
+        for _ in range(passes):
+            result = self.pass_once()
+            self.clock.advance(result.seconds if isinstance(result, RequeueAfter) else 60.0)
+
+    # --- what can be seen ----------------------------------------------------------------------
+
+    def status(self) -> dict[str, Any]:
+        return dict(self.object.raw.get("status") or {})
+
+    def condition(self, type_: str) -> dict[str, Any]:
+        return next((c for c in self.status().get("conditions", []) if c["type"] == type_), {})
+
+    def conditions(self) -> dict[str, str]:
+        return {
+            c["type"]: f"{c['status']} {c['reason']} {c.get('message', '')}"
+            for c in self.status().get("conditions", [])
+        }
+
+    def for_a_while(self, seconds: float) -> None:
+        """Pass after pass, each when it asked to be woken, until so much domain time has gone by."""
+        until = self.clock.now() + seconds
+        while self.clock.now() < until and not self.object.gone:
+            result = self.pass_once()
+            wake = result.seconds if isinstance(result, RequeueAfter) else 60.0
+            self.clock.advance(min(max(wake, 0.01), max(until - self.clock.now(), 0.01)))
+
+    def ready(self) -> bool:
+        return self.condition(names.READY).get("status") == "True"
+
+    def resources(self) -> list[dict[str, Any]]:
+        """Everything in the account, from the cloud itself."""
+        return self.cloud.strangers.resources()
+
+    def calls(self, *, mutating: bool | None = None) -> list[Any]:
+        """The cloud's log of what the operator sent."""
+        return [
+            call
+            for call in self.cloud.calls
+            if call.actor != "stranger" and (mutating is None or call.mutating is mutating)
+        ]
+
+
+__all__ = ["Done", "Events", "MemoryDocument", "Stage", "StoredObject", "example"]

@@ -1,0 +1,158 @@
+"""What stands on the stage: the simulated world as an observer sees it, and things that others put there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from stage.powervs import Stage
+
+MARK = "powervs.cluster.x-k8s.io."
+REGION = "us-south"
+ZONE = "us-south-1"
+
+Row = dict[str, Any]
+
+
+def standing(stage: Stage, kind: str = "", name: str = "") -> list[Row]:
+    """What exists now, oldest first.
+
+    Service instances that were deleted are gone, although IBM still shows them, or could bring them back.
+    """
+    return [
+        row
+        for row in stage.resources()
+        if row["kind"] != "reclamation"
+        and row["state"] not in ("removed", "pending_reclamation")
+        and (not kind or row["kind"] == kind)
+        and (not name or row["name"] == name)
+    ]
+
+
+def only(stage: Stage, kind: str, name: str = "") -> Row:
+    """The one such resource; a second one is a defect of the test or a duplicate."""
+    rows = standing(stage, kind, name)
+    assert len(rows) == 1, f"{len(rows)} of kind {kind} {name}: {[row['name'] for row in rows]}"
+    return rows[0]
+
+
+def names(stage: Stage, kind: str = "") -> set[str]:
+    return {row["name"] for row in standing(stage, kind)}
+
+
+def made_by_us(stage: Stage) -> list[Row]:
+    """What our own calls created and is still there."""
+    return [row for row in standing(stage) if row["created_by"] == "api"]
+
+
+def made_by_others(stage: Stage) -> list[Row]:
+    return [row for row in standing(stage) if row["created_by"] != "api"]
+
+
+def photograph(stage: Stage, ids: Iterable[str] | None = None) -> dict[str, bytes]:
+    """Every record as the cloud holds it, rules, listeners and tags too, by id: equal means byte for byte.
+
+    With ``ids`` only those resources; one that is gone is missing.
+    """
+    wanted = None if ids is None else set(ids)
+    tags = {row["id"]: row["tags"] for row in standing(stage)}
+    return {
+        record["id"]: json.dumps([record, tags[record["id"]]], sort_keys=True).encode()
+        for record in stage.cloud.world.everything()
+        if record["id"] in tags and (wanted is None or record["id"] in wanted)
+    }
+
+
+def record(stage: Stage, ident: str) -> Row:
+    """The cloud's own record of a resource."""
+    found: Row = stage.cloud.strangers.find(ident)
+    return found
+
+
+def marks(row: Row) -> list[str]:
+    return [tag for tag in row["tags"] if tag.startswith(MARK)]
+
+
+def said(stage: Stage) -> str:
+    """All that the conditions tell, in one text."""
+    return "\n".join(f"{type_} {text}" for type_, text in stage.conditions().items())
+
+
+def row_of(stage: Stage, kind: str, name: str = "") -> Row:
+    """The row of ``status.resources``."""
+    rows = [r for r in stage.status()["resources"] if r["kind"] == kind and (not name or r["name"] == name)]
+    assert len(rows) == 1, rows
+    return dict(rows[0])
+
+
+@dataclass(frozen=True)
+class Theirs:
+    """A whole infrastructure that others built by hand, old enough to be nobody's create in flight."""
+
+    workspace: Row
+    network: Row
+    vpc: Row
+    subnet: Row
+    balancer: Row
+    gateway: Row
+    vpc_connection: Row
+    power_connection: Row
+
+    @property
+    def ids(self) -> set[str]:
+        return {row["id"] for row in vars(self).values()}
+
+
+def infrastructure(stage: Stage, prefix: str = "theirs", *, connected: bool = True) -> Theirs:
+    """Workspace with network, VPC with subnet and load balancer, gateway with both connections."""
+    make = stage.cloud.strangers.make
+    workspace = make("workspace", zone="dal10", name=f"{prefix}-serviceInstance")
+    network = make("network", region="dal", workspace=workspace["id"], name=f"{prefix}-net")
+    vpc = make("vpc", region=REGION, name=f"{prefix}-vpc")
+    subnet = make("subnet", region=REGION, vpc=vpc["id"], zone=ZONE, name=f"{prefix}-subnet")
+    balancer = make("load-balancer", region=REGION, subnet=subnet["id"], name=f"{prefix}-lb")
+    gateway = make("gateway", location=REGION, name=f"{prefix}-tg")
+    ends = [vpc["crn"], workspace["crn"]] if connected else []
+    joined = [
+        make("connection", gateway=gateway["id"], network=crn, name=f"{prefix}-tg-{end}-con")
+        for crn, end in zip(ends, ("vpc", "pvs"), strict=False)
+    ]
+    stage.clock.advance(3600.0)
+    first, second = joined or (gateway, gateway)
+    return Theirs(workspace, network, vpc, subnet, balancer, gateway, first, second)
+
+
+def everything_by_name(prefix: str = "theirs") -> dict[str, Any]:
+    """A spec that names all of :func:`infrastructure`."""
+    return {
+        "serviceInstance": {"name": f"{prefix}-serviceInstance"},
+        "network": {"name": f"{prefix}-net"},
+        "vpc": {"name": f"{prefix}-vpc", "region": REGION},
+        "vpcSubnets": [{"name": f"{prefix}-subnet"}],
+        "loadBalancers": [{"name": f"{prefix}-lb"}],
+        "transitGateway": {"name": f"{prefix}-tg"},
+    }
+
+
+def everything_by_id(theirs: Theirs) -> dict[str, Any]:
+    return {
+        "serviceInstance": {"id": theirs.workspace["id"]},
+        "network": {"id": theirs.network["id"]},
+        "vpc": {"id": theirs.vpc["id"], "region": REGION},
+        "vpcSubnets": [{"id": theirs.subnet["id"]}],
+        "loadBalancers": [{"id": theirs.balancer["id"]}],
+        "transitGateway": {"id": theirs.gateway["id"]},
+    }
+
+
+def omitted() -> dict[str, Any]:
+    """What removes everything from the spec that may be left out."""
+    return {
+        "serviceInstance": None,
+        "vpc": {"region": REGION},
+        "vpcSubnets": None,
+        "transitGateway": None,
+        "loadBalancers": None,
+    }
