@@ -1,0 +1,32 @@
+"""``python -m benchmarks [PREFIX …]``: measure, print the table, write benchmarks/results.json."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def main(prefixes: list[str]) -> int:
+    # The stage (the reconcile on a simulated cloud in virtual time) is the tests' own.
+    sys.path.insert(0, str(HERE.parent / "tests"))
+    from benchmarks import cli, operator, powervs, rows
+
+    measured = [
+        row
+        for name, measure in (("powervs", powervs.measure), ("operator", operator.measure), ("cli", cli.measure))
+        if not prefixes or name in prefixes
+        for row in measure()
+    ]
+    print(rows.table(measured))
+    if not prefixes:
+        rows.write(measured, HERE / "results.json")
+    missed = [row.name for row in measured if not row.ok]
+    if missed:
+        print(f"\nmissed: {', '.join(missed)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

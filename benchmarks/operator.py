@@ -1,0 +1,149 @@
+"""What the operator itself costs: a cold start of the runtime, and a thousand clusters in which nothing happens."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import tempfile
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from benchmarks import herd, widgets
+from benchmarks.processes import Child, Usage, child
+from benchmarks.rows import Row
+from freehold.api import names
+from freehold.apiserver.store import Store
+from freehold.kube.resources import Json, Resource, key_of
+from freehold.operator.powervs import POWERVS_CLUSTERS
+
+SMALL = 5000
+CLUSTERS = 1000
+SPIKES = "reference/kubernetes.md §D, N=5000, 'start'"
+TARGET, FLOOR = 5.0, 1.6
+"""CPU-seconds: the target, and what bare aiohttp took where it was set. On a slower or busier machine both grow."""
+
+
+def measure() -> Iterator[Row]:
+    yield from cold_start()
+    yield from idle()
+
+
+# --- cold start --------------------------------------------------------------------------------
+
+
+def cold_start(count: int = SMALL) -> Iterator[Row]:
+    """A finalizer and a status for each of many small objects that are there already."""
+    used = {program: _served_small(program, count) for program in ("bare", "controller")}
+    runtime, floor = used["controller"], used["bare"]
+    unit = f"CPU-s, {count} objects"
+    how = f"{SPIKES}; set where bare aiohttp took {FLOOR:g}: the ratio is what a machine cannot change"
+    yield Row("operator.cold_start.cpu", round(runtime.cpu, 2), unit, TARGET, "kopf 16.9, raw 1.6", how)
+    yield Row("operator.cold_start.floor", round(floor.cpu, 2), f"{unit}, bare aiohttp", None, "", how)
+    ratio, most = round(runtime.cpu / floor.cpu, 2), round(TARGET / FLOOR, 2)
+    yield Row("operator.cold_start.ratio", ratio, "× bare aiohttp", most, "kopf 10.6", how)
+    yield Row("operator.cold_start.rss", round(runtime.peak), f"MB, {count} objects", 150, "kopf 287, raw 55", SPIKES)
+
+
+def _served_small(program: str, count: int) -> Usage:
+    with _api(widgets.WIDGETS, widgets.stored(count)) as (url, _), child(program, url, count) as running:
+        return Usage.of(running.heard())
+
+
+# --- idle --------------------------------------------------------------------------------------
+
+SPEED = 4.0
+"""Domain seconds in a real one: four minutes of the clusters' time in one of ours."""
+MINUTES = 1.0
+LOOKS = 0.1
+"""Deep passes a minute and cluster (lifecycle.work.Pace: one in 600 s)."""
+LONGEST = 300.0
+IN_HAND = 3.0
+"""Seconds in which the looks that are in hand end."""
+WORKERS = 8
+"""Of the operator (operator.app.Settings)."""
+WAY = (
+    "issue 2, Measured. One cluster brought up on the simulated cloud, the others copied from it, objects and "
+    "resources (benchmarks/herd.py); operator, API server and cloud are processes; the operator's first look at "
+    "each is a deep pass"
+)
+
+
+def idle(count: int = CLUSTERS) -> Iterator[Row]:
+    """The operator on clusters that are all Ready: its first look at each, then a minute of shallow passes."""
+    prepared = herd.idle(count)
+    with tempfile.TemporaryDirectory() as folder, _api(POWERVS_CLUSTERS, prepared.objects) as (api, store):
+        world = Path(folder) / "world.json"
+        world.write_text(json.dumps(prepared.world))
+        with child("cloud", world, SPEED) as cloud:
+            url = cloud.heard()
+            with child("operator", api, url, SPEED) as operator:
+                yield from _watched(operator, url, count)
+        yield from _stored(store, count)
+
+
+def _watched(operator: Child, cloud: str, count: int) -> Iterator[Row]:
+    started = _when_looked_at(operator, count // 20)  # the vendors' SDKs are loaded by now
+    begun, looked = Usage.of(started), Usage.of(_when_looked_at(operator, count))
+    time.sleep(IN_HAND)
+    settled, looks = Usage.of(operator.ask()), _asked(cloud)
+    time.sleep(MINUTES * 60.0 / SPEED)
+    after, passes = Usage.of(operator.ask()), _asked(cloud) - looks
+    shallow = (after.cpu - settled.cpu) / MINUTES
+    deep = (looked.cpu - begun.cpu) / (count - started["scheduled"])
+    unit = f"CPU-s a minute, {count} clusters"
+    yield Row("operator.idle.cpu", round(shallow + deep * count * LOOKS, 2), unit, source=f"{WAY}: both rows below")
+    yield Row("operator.idle.cpu.shallow", round(shallow, 2), unit, source=WAY)
+    yield Row("operator.idle.cpu.look", round(deep * 1000, 1), "CPU-ms a deep pass", source=WAY)
+    yield Row("operator.idle.rss", round(after.peak), f"MB, {count} clusters", source=WAY)
+    calls = passes.total() / count / MINUTES
+    yield Row("operator.idle.calls", round(calls, 3), "shallow calls a cluster and minute", 0.5, "16 (CAPIBM)", WAY)
+
+
+def _when_looked_at(operator: Child, count: int) -> dict[str, float]:
+    """What the operator says of itself when it has an appointment with ``count`` clusters."""
+    deadline = time.monotonic() + LONGEST
+    told: dict[str, float] = operator.ask()
+    while told["scheduled"] < count - WORKERS:  # what is in hand has none
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{count} clusters were not looked at in {LONGEST:.0f} s: {told}")
+        time.sleep(0.1)
+        told = operator.ask()
+    return told
+
+
+def _asked(cloud: str) -> Counter[str]:
+    """What the cloud was asked so far, by operation. Raises AssertionError when anything was changed."""
+    with urllib.request.urlopen(f"{cloud}/_sim/calls?since=0") as answer:
+        log = json.load(answer)
+    changed = {call["operation"] for call in log["calls"] if call["mutating"]}
+    if changed:
+        raise AssertionError(f"the clusters are not idle: {changed}")
+    return Counter(log["by_operation"])
+
+
+def _stored(store: Path, count: int) -> Iterator[Row]:
+    with closing(sqlite3.connect(store)) as db:
+        query = "SELECT body FROM objects WHERE collection LIKE ?"
+        bodies = [bytes(row[0]) for row in db.execute(query, (f"%/{POWERVS_CLUSTERS.plural}",))]
+    largest = json.loads(max(bodies, key=len))
+    journal = len(largest["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
+    status = len(json.dumps(largest["status"], separators=(",", ":")))
+    yield Row("operator.stored.object", round(sum(map(len, bodies)) / count), "bytes an object in SQLite", source=WAY)
+    yield Row("operator.stored.journal", journal, "bytes an object, of these the journal", source=WAY)
+    yield Row("operator.stored.status", status, "bytes an object, of these the status", source=WAY)
+
+
+@contextmanager
+def _api(resource: Resource, objects: Iterable[Json]) -> Iterator[tuple[str, Path]]:
+    """An API server in a process of its own that has ``objects`` already; its URL and its file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "store.db"
+        with closing(Store.open(path)) as store:
+            for obj in objects:
+                store.put(f"{resource.group}/{resource.plural}", key_of(obj), obj)
+        with child("api", path) as server:
+            yield server.heard(), path

@@ -1,0 +1,136 @@
+"""Cloud calls and simulated time of PowerVS clusters, on the simulator's published delays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.rows import Row
+from freehold.lifecycle.port import step
+from freehold.operator.controller import RequeueAfter
+from freehold_sim.ibm.settings import Delays, Quotas, Settings
+from stage.powervs import MemoryDocument, Stage, StoredObject, example
+
+ISSUE = "issue 2, Measured"
+CAPIBM = "CAPIBM, counted in its code (reference/ibm-cloud.md §2.5)"
+
+
+def critical_create(delays: Delays) -> float:
+    """The longest chain of delays from apply to Ready."""
+    return max(
+        delays.create_workspace + delays.create_dhcp,
+        delays.create_vpc + delays.create_subnet + delays.create_load_balancer,
+        max(delays.create_workspace, delays.create_vpc, delays.create_gateway) + delays.create_connection,
+    )
+
+
+def critical_delete(delays: Delays) -> float:
+    """The longest chain from delete to gone; the DHCP network outlives its server, and blocks the workspace."""
+    return max(
+        max(delays.delete_dhcp + delays.delete_dhcp_network, delays.delete_connection) + delays.delete_workspace,
+        max(delays.delete_load_balancer + delays.delete_subnet, delays.delete_connection) + delays.delete_vpc,
+        delays.delete_connection + delays.delete_gateway,
+    )
+
+
+def measure() -> Iterator[Row]:
+    yield from _life()
+    yield from _scaled()
+    yield _hundred()
+
+
+def _stage(delays: Delays) -> Stage:
+    return Stage(example(vpcSubnets=None), Settings(delays=delays))
+
+
+def _life() -> Iterator[Row]:
+    delays = Delays()
+    stage = _stage(delays)
+    seconds = stage.up()
+    created = stage.calls()
+    tokens = [call for call in created if call.operation.startswith("iam.")]
+    yield Row("powervs.create.calls", len(created), "calls", 65, "~190 + ~30 tokens", CAPIBM)
+    yield Row("powervs.create.mutating", len(stage.calls(mutating=True)), "calls", None, "11, untagged", CAPIBM)
+    yield Row("powervs.create.tokens", len(tokens), "calls", 1, "~30", CAPIBM)
+    ratio = seconds / critical_create(delays)
+    yield Row("powervs.create.time", round(ratio, 3), "× critical path", 1.10, "+3 min of waits", CAPIBM)
+    yield from _idle(stage)
+    before = len(stage.calls())
+    seconds = stage.down()
+    yield Row("powervs.delete.calls", len(stage.calls()) - before, "calls", 45, "", ISSUE)
+    ratio = seconds / critical_delete(delays)
+    yield Row("powervs.delete.time", round(ratio, 3), "× critical path", 1.10, "+5.5 min of waits", CAPIBM)
+
+
+def _idle(stage: Stage) -> Iterator[Row]:
+    """Passes of a cluster in which nothing happens: shallow ones, then one whose deep look is due."""
+    stage.settle(4)
+    counts = []
+    writes = len(stage.calls(mutating=True))
+    for _ in range(40):
+        before = len(stage.calls())
+        result = stage.pass_once()
+        counts.append(len(stage.calls()) - before)
+        stage.clock.advance(result.seconds if isinstance(result, RequeueAfter) else 60.0)
+    yield Row("powervs.idle.shallow", sorted(counts)[len(counts) // 2], "calls a pass", 2, "14 + 2 tokens", CAPIBM)
+    yield Row("powervs.idle.deep", max(counts), "calls a pass", 12, "14 + 2 tokens", CAPIBM)
+    yield Row("powervs.idle.writes", len(stage.calls(mutating=True)) - writes, "calls", 0, "0", CAPIBM)
+
+
+def _scaled() -> Iterator[Row]:
+    """Delays that are not the expected ones: told, no target."""
+    for factor in (0.5, 2.0):
+        delays = Delays().scaled(factor)
+        stage = _stage(delays)
+        seconds = stage.up()
+        created = len(stage.calls())
+        yield Row(f"powervs.create.calls.delays×{factor:g}", created, "calls", None, "", ISSUE)
+        ratio = round(seconds / critical_create(delays), 3)
+        yield Row(f"powervs.create.time.delays×{factor:g}", ratio, "× critical path", None, "", ISSUE)
+        seconds = stage.down()
+        yield Row(f"powervs.delete.calls.delays×{factor:g}", len(stage.calls()) - created, "calls", None, "", ISSUE)
+        ratio = round(seconds / critical_delete(delays), 3)
+        yield Row(f"powervs.delete.time.delays×{factor:g}", ratio, "× critical path", None, "", ISSUE)
+
+
+def _hundred() -> Row:
+    """One operator, a hundred clusters, all idle: the shared inventory pays for everybody."""
+    count = 100
+    room = Quotas(gateways_per_region=count, gateways=count, vpcs_per_region=count)
+    stage = Stage(example(vpcSubnets=None), Settings(delays=Delays().scaled(0.01), quotas=room))
+    objects = [_named(stage, index) for index in range(count)]
+    due = dict.fromkeys(range(count), 0.0)
+
+    def turn(until: float) -> int:
+        """Every pass that is due by then; how many there were."""
+        passes = 0
+        while (now := min(due.values())) <= until:
+            stage.clock.advance(max(0.0, now - stage.clock.monotonic()))
+            for index in [i for i, at in due.items() if at <= now]:
+                result = step(stage.process.reconcile(MemoryDocument(objects[index]), stage.around))
+                wait = result.seconds if isinstance(result, RequeueAfter) else 60.0
+                due[index] = stage.clock.monotonic() + max(wait, 0.1)
+                passes += 1
+        return passes
+
+    turn(1400.0)
+    ready = [o for o in objects if (o.raw.get("status") or {}).get("ready")]
+    if len(ready) != count:
+        raise AssertionError(f"{len(ready)} of {count} clusters became ready")
+    before, begun = len(stage.calls()), stage.clock.monotonic()
+    passes = turn(begun + 300.0)  # between two deep looks: every pass in it is a shallow one
+    calls = (len(stage.calls()) - before) / passes
+    return Row("powervs.idle.shallow.of_100", round(calls, 3), "calls a cluster's pass", 0.5, "14 + 2 tokens", CAPIBM)
+
+
+def _named(stage: Stage, index: int) -> StoredObject:
+    manifest = example(vpcSubnets=None)
+    name = f"cluster-{index:03d}"
+    old = manifest["metadata"]["name"]
+    text = {"name": name}
+    manifest["metadata"] |= text
+    for part in ("serviceInstance", "vpc", "transitGateway"):
+        manifest["spec"][part]["name"] = manifest["spec"][part]["name"].replace(old, name)
+    manifest["spec"]["loadBalancers"] = [{"name": f"{name}-loadbalancer"}]
+    stored = StoredObject(manifest, stage.clock.now)
+    stored.raw["metadata"]["uid"] = f"00000000-0000-4000-8000-{index:012d}"
+    return stored

@@ -1,0 +1,142 @@
+"""``python -m benchmarks.programs NAME …``: what runs in the processes of the operator's benchmarks.
+
+api STORE                    the embedded API server on a SQLite file; says its URL
+cloud WORLD SPEED            the simulated IBM Cloud on a prepared world (JSON); says its URL
+operator API CLOUD SPEED     the operator; answers each line of input with its use and its queue
+controller API COUNT         a Controller that gives COUNT widgets a finalizer and a status; says its use when done
+bare API COUNT               the same two patches each by aiohttp alone: the floor
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.processes import Usage, say
+from benchmarks.widgets import CRD, FINALIZER, WIDGETS
+
+WORKERS = 16
+"""As the spikes had that the targets come from (reference/kubernetes.md §D)."""
+
+
+async def api(store: str) -> None:
+    from freehold.api.crd import custom_resource_definitions
+    from freehold.apiserver.server import ApiServer
+    from freehold.apiserver.store import Store
+
+    server = ApiServer(Store.open(store), [CRD, *custom_resource_definitions()])
+    say(await server.start())
+    await _end_of_input()
+
+
+async def cloud(world: str, speed: str) -> None:
+    from freehold_sim.ibm.settings import Settings
+    from freehold_sim.server import Options, Server
+
+    prepared = await asyncio.to_thread(Path(world).read_bytes)
+    server = Server(Options(speed=float(speed)), Settings())
+    server.cloud.world.data.update(json.loads(prepared))
+    stop = asyncio.Event()
+    serving = asyncio.create_task(server.serve(lambda port: say(f"http://127.0.0.1:{port}"), stop))
+    await _end_of_input()
+    stop.set()
+    await serving
+
+
+async def operator(api_url: str, cloud_url: str, speed: str) -> None:
+    from freehold.kube.config import Connection
+    from freehold.lifecycle.clock import SystemClock
+    from freehold.operator.app import Operator, Settings
+    from freehold.operator.limits import Limits
+    from freehold_sim.ibm.settings import Settings as CloudSettings
+
+    begun = time.time()
+    clock = SystemClock(float(speed), (begun, begun))
+    key = CloudSettings().api_key
+    # The limit on calls a second is lifted: it would stretch the first look at a thousand clusters to minutes.
+    settings = Settings(Connection(api_url), key, cloud_url, "off", clock=clock, limits=Limits(1e6, 1_000_000))
+    serving = Operator(settings)
+    running = asyncio.create_task(serving.run())
+    loop = asyncio.get_running_loop()
+    while await loop.run_in_executor(None, sys.stdin.readline) and not running.done():
+        health = serving.health()
+        queue = {"queued": health.queued, "scheduled": health.scheduled} if health else {"queued": 0, "scheduled": 0}
+        say({**asdict(Usage.so_far()), **queue})
+    serving.stop()
+    await running
+
+
+async def controller(api_url: str, count: str) -> None:
+    from freehold.kube.client import KubeClient
+    from freehold.kube.config import Connection
+    from freehold.kube.resources import Key
+    from freehold.lifecycle.clock import SystemClock
+    from freehold.operator.controller import Controller, Done, Result
+    from freehold.operator.timing import RunningTime
+
+    finished: set[Key] = set()
+    all_finished = asyncio.Event()
+
+    async def reconcile(key: Key) -> Result:
+        widget = served.get(key)
+        assert widget is not None
+        metadata = widget["metadata"]
+        version = {"resourceVersion": metadata["resourceVersion"]}
+        if FINALIZER not in metadata.get("finalizers", ()):
+            await client.patch(WIDGETS, key, {"metadata": {"finalizers": [FINALIZER], **version}})
+        elif widget.get("status", {}).get("observedGeneration") != metadata["generation"]:
+            status = {"observedGeneration": metadata["generation"], "ready": True}
+            await client.patch_status(WIDGETS, key, {"metadata": version, "status": status})
+            finished.add(key)
+            if len(finished) == int(count):
+                all_finished.set()
+        return Done()
+
+    async with KubeClient(Connection(api_url)) as client:
+        served = Controller(client, WIDGETS, reconcile, time=RunningTime(SystemClock()), workers=WORKERS)
+        running = asyncio.create_task(served.run())
+        await all_finished.wait()
+        say(asdict(Usage.so_far()))
+        served.stop()
+        await running
+
+
+async def bare(api_url: str, count: str) -> None:
+    import aiohttp
+
+    names = iter(range(int(count)))
+    headers = {"Content-Type": "application/merge-patch+json"}
+
+    async def work() -> None:
+        for index in names:
+            url = f"{api_url}{WIDGETS.collection_path('default')}/w{index}"
+            for path, patch in (
+                (url, {"metadata": {"finalizers": [FINALIZER]}}),
+                (f"{url}/status", {"status": {"observedGeneration": 1, "ready": True}}),
+            ):
+                async with session.patch(path, data=json.dumps(patch), headers=headers) as response:
+                    if response.status != 200:
+                        raise RuntimeError(f"{path}: {response.status}")
+                    json.loads(await response.read())
+
+    async with aiohttp.ClientSession() as session:
+        await asyncio.gather(*(work() for _ in range(WORKERS)))
+    say(asdict(Usage.so_far()))
+
+
+async def _end_of_input() -> None:
+    """Wait until the benchmark is gone, however it ended."""
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+
+
+PROGRAMS: dict[str, Callable[..., object]] = {
+    program.__name__: program for program in (api, cloud, operator, controller, bare)
+}
+
+if __name__ == "__main__":
+    asyncio.run(PROGRAMS[sys.argv[1]](*sys.argv[2:]))  # type: ignore[arg-type]  # each is a coroutine function
