@@ -133,8 +133,8 @@ async def prove(work: Work, standing: Collection[NodeKey], marked: TagsByTarget)
 
 def _heal(work: Work, key: NodeKey, entry: Entry, observed: Observed) -> None:
     """Mark it (again) from the journal's evidence; the proof is read in a later pass."""
-    if work.now - work.memory.marked_at.get(key, float("-inf")) >= work.kind(key).settle:
-        work.memory.marked_at.pop(key, None)
+    if not work.lagging(key, work.marks(key, observed)):
+        work.memory.attached.pop(key, None)
     work.journal = work.journal.put(key, replace(entry, phase=Phase.RECORDED))
     work.wait(key, Waiting(Reason.MARKING, work.tools.pace.tag_lag, "is marked again before it is deleted", observed))
 

@@ -12,6 +12,7 @@ from freehold.lifecycle.errors import CloudError, NotFound
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref
+from freehold.lifecycle.memory import Attached
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.work import Work
@@ -68,20 +69,23 @@ def _verification_due(work: Work, key: NodeKey) -> bool:
         return work.deep
     if entry.phase is not Phase.RECORDED:
         return False
-    attached = work.memory.marked_at.get(key)
+    attached = work.memory.attached.get(key)
     if work.memory.seen[key].tags is not None:
         return True
     if attached is None:
         # Recorded by an earlier process or recovered: it may be marked already.
         return not work.memory.minted
-    return work.now - attached >= work.tools.pace.tag_lag - 0.001
+    return work.now - attached.at >= work.tools.pace.tag_lag - 0.001
 
 
 def _complete(work: Work, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
-    have = work.tools.codec.fold(tags)
-    users = frozenset() if observed.carried else work.user_tags
     proven = work.evidence(key, observed, tags).strength is Strength.PROVEN
-    return proven and work.tools.codec.fold(work.marks(key, observed) | users) <= have
+    return proven and not _missing(work, key, observed, tags)
+
+
+def _missing(work: Work, key: NodeKey, observed: Observed, tags: Collection[str]) -> frozenset[str]:
+    fold = work.tools.codec.fold
+    return fold(work.tags(key, observed)) - fold(tags)
 
 
 def _conclude(work: Work, key: NodeKey, observed: Observed, tags: Collection[str]) -> None:
@@ -98,10 +102,11 @@ def _conclude(work: Work, key: NodeKey, observed: Observed, tags: Collection[str
         )
     elif evidence.strength is not Strength.PROVEN and not work.attested(key):
         work.outcomes[key] = _unattested(observed)
-    elif work.now - work.memory.marked_at.get(key, float("-inf")) >= work.kind(key).settle:
-        if entry.phase is Phase.OWNED:
-            work.notes.append(f"{key}: a mark or tag of {entry.id} was missing and is attached again")
-        work.memory.marked_at.pop(key, None)
+    else:
+        if not work.lagging(key, _missing(work, key, observed, tags)):
+            if entry.phase is Phase.OWNED:
+                work.notes.append(f"{key}: a mark or tag of {entry.id} was missing and is attached again")
+            work.memory.attached.pop(key, None)
         work.journal = work.journal.put(key, replace(entry, phase=Phase.RECORDED))
 
 
@@ -123,12 +128,12 @@ def _unattested(observed: Observed) -> Blocked:
 async def attach(work: Work, keys: Collection[NodeKey]) -> None:
     """Attach the marks and the user's tags to what is recorded and not yet marked, batched by the tagger."""
     wanted: dict[str, frozenset[str]] = {}
-    due: dict[NodeKey, str] = {}
+    due: dict[NodeKey, Observed] = {}
     for key in keys:
         entry, observed = work.journal.get(key), work.memory.seen.get(key)
-        if not entry or entry.phase is not Phase.RECORDED or observed is None or key in work.memory.marked_at:
+        if not entry or entry.phase is not Phase.RECORDED or observed is None or key in work.memory.absent_since:
             continue
-        if key in work.memory.absent_since:
+        if key in work.memory.attached and work.tags(key, observed) <= work.memory.attached[key].tags:
             continue
         if not work.kind(key).markable or not observed.target or isinstance(work.outcomes.get(key), Blocked):
             continue
@@ -137,17 +142,16 @@ async def attach(work: Work, keys: Collection[NodeKey]) -> None:
             continue
         if observed.carried and not _carrier_fits(work, key, observed):
             continue
-        tags = work.marks(key, observed) | (frozenset() if observed.carried else work.user_tags)
-        wanted[observed.target] = wanted.get(observed.target, frozenset()) | tags
-        due[key] = observed.target
+        wanted[observed.target] = wanted.get(observed.target, frozenset()) | work.tags(key, observed)
+        due[key] = observed
     if not due:
         return
     failed = await work.tools.tagger.attach([TagChange(target, tags) for target, tags in wanted.items()])
-    for key, target in due.items():
-        if target in failed:
-            work.outcomes[key] = of_error(failed[target])
+    for key, observed in due.items():
+        if observed.target in failed:
+            work.outcomes[key] = of_error(failed[observed.target])
         else:
-            work.memory.marked_at[key] = work.now
+            work.memory.attached[key] = Attached(work.now, work.tags(key, observed))
 
 
 async def clean(work: Work) -> None:
@@ -188,8 +192,8 @@ def awaiting(work: Work, keys: Collection[NodeKey]) -> None:
     for key in keys:
         entry, outcome = work.journal.get(key), work.outcomes.get(key)
         if entry and entry.phase is Phase.RECORDED and isinstance(outcome, Ready):
-            attached = work.memory.marked_at.get(key, work.now)
-            left = max(work.tools.pace.tag_lag - (work.now - attached), 5.0)
+            attached = work.memory.attached.get(key)
+            left = max(work.tools.pace.tag_lag - (work.now - attached.at if attached else 0.0), 5.0)
             work.outcomes[key] = Waiting(Reason.MARKING, left, "its mark is not readable yet", outcome.observed)
 
 

@@ -14,6 +14,14 @@ from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import Blocked, Ready, Surplus, Waiting
 
 
+@dataclass(frozen=True)
+class Attached:
+    """What was attached to a target, and when: only this may be missing from a read because reads lag."""
+
+    at: float
+    tags: frozenset[str]
+
+
 @dataclass
 class Memory:
     """Per object. ``minted``: this process wrote the identity, so nothing of an earlier life can be in flight."""
@@ -27,7 +35,7 @@ class Memory:
     pending_since: dict[NodeKey, float] = field(default_factory=dict)
     open_since: dict[NodeKey, float] = field(default_factory=dict)
     absent_since: dict[NodeKey, float] = field(default_factory=dict)
-    marked_at: dict[NodeKey, float] = field(default_factory=dict)
+    attached: dict[NodeKey, Attached] = field(default_factory=dict)
     delete_sent: dict[NodeKey, float] = field(default_factory=dict)
     refused_since: dict[NodeKey, float] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
@@ -60,7 +68,7 @@ class Memory:
             self.pending_since,
             self.open_since,
             self.absent_since,
-            self.marked_at,
+            self.attached,
             self.delete_sent,
             self.refused_since,
         )

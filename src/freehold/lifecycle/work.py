@@ -147,6 +147,17 @@ class Work:
             return self.seals(key, observed)
         return self.tools.codec.owner(self.owner) | self.seals(key, observed)
 
+    def tags(self, key: NodeKey, observed: Observed) -> frozenset[str]:
+        """The marks and, where they are not on somebody else's carrier, the user's tags."""
+        return self.marks(key, observed) | (frozenset() if observed.carried else self.user_tags)
+
+    def lagging(self, key: NodeKey, missing: frozenset[str]) -> bool:
+        """Whether what a read does not show was attached so lately that the read may be behind."""
+        attached = self.memory.attached.get(key)
+        if attached is None or self.now - attached.at >= self.kind(key).settle:
+            return False
+        return self.tools.codec.fold(missing) <= self.tools.codec.fold(attached.tags)
+
     def born_here(self, key: NodeKey, observed: Observed) -> bool:
         """Whether it bears a birth mark of ours: a nonce in a name, or as the seal of a mark set on create.
 
@@ -212,7 +223,7 @@ class Work:
             if entry.phase is Phase.OWNED:
                 entry = replace(entry, phase=Phase.RECORDED)
             self.journal = self.journal.put(key, replace(entry, target=observed.target, carried=observed.carried))
-            self.memory.marked_at.pop(key, None)
+            self.memory.attached.pop(key, None)
 
     def category(self, key: NodeKey) -> Category:
         entry = self.journal.get(key)

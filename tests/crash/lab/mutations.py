@@ -192,7 +192,7 @@ MUTATIONS = (
     Mutation(
         "marks that were stripped are not attached again",
         "leaving:_heal",
-        "work.memory.marked_at.pop(key, None)",
+        "work.memory.attached.pop(key, None)",
         "pass",
         ("our tags stripped",),
     ),

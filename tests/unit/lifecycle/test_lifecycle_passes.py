@@ -224,3 +224,25 @@ def test_two_faults_in_a_row_at_the_same_create() -> None:
     for gap in range(1, 8):
         script = Script({5: faults.LOST, 5 + gap: faults.AFTER})
         assert not run(Case("twice", MemoryWorld, lambda _, s=script: s)).faults  # type: ignore[misc]  # mypy infers no lambda defaults
+
+
+@pytest.mark.parametrize("passes", range(1, 16))
+def test_an_object_is_not_ready_again_before_the_tags_of_today_are_on(passes: int) -> None:
+    """An edit so soon after the marks that an index may not show them yet is still an edit, and not lag."""
+    world = MemoryWorld()
+    life = Life(world)
+    for _ in range(passes):
+        done = life.once()
+        assert done is not None
+        world.clock.advance(max(done.after, 0.001))
+    life.user_tags = frozenset({"user:team=blue"})
+    life.memory.hurry()
+    for _ in range(100):
+        done = life.once()
+        assert done is not None
+        if all(isinstance(outcome, Ready) for outcome in done.outcomes.values()):
+            break
+        world.clock.advance(max(done.after, 0.001))
+    cloud, tags = world.cloud, life.user_tags
+    taggable = [thing for thing in world.living() if TRAITS[thing.kind].taggable]
+    assert [thing.role for thing in taggable if not tags <= cloud.get(thing.id).tagged(cloud.now())] == []
