@@ -65,7 +65,8 @@ async def look(work: Work, keys: Collection[NodeKey]) -> frozenset[NodeKey]:
             if seen.state is State.DELETING:
                 work.wait(key, Waiting(Reason.DELETING, work.poll(key, seen), f"is {seen.word or 'deleting'}", seen))
             elif work.now - work.memory.delete_sent.get(key, float("-inf")) < work.kind(key).delete_time:
-                work.wait(key, Waiting(Reason.DELETING, max(5.0, work.kind(key).delete_time / 4), "", seen))
+                again = max(5.0, work.kind(key).delete_time / 4)
+                work.wait(key, Waiting(Reason.DELETING, again, "delete was requested", seen))
             else:
                 standing.add(key)
     return frozenset(standing)
