@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import requests
@@ -16,6 +17,12 @@ from ibm_cloud_sdk_core import ApiException
 
 from freehold.lifecycle import errors as lifecycle
 from freehold.lifecycle.port import Effect
+
+
+LONGEST_WAIT = 600.0
+"""Most seconds that a Retry-After is obeyed: a wrong one must not park an object for a day."""
+_LONGEST_TEXT = 1000
+"""Most characters of a vendor's words: they stand in a status, whose size Kubernetes limits."""
 
 
 class TokenRejected(lifecycle.Denied):
@@ -40,9 +47,15 @@ class Failure:
 
     @property
     def retry_after(self) -> float | None:
-        """Seconds, when the service says so in seconds."""
+        """Seconds, when the service says how many, or until when by its own clock (RFC 9110 §10.2.3)."""
         text = self.headers.get("retry-after", "")
-        return float(text) if text.isdigit() else None
+        if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
+            return min(float(text), LONGEST_WAIT)
+        try:
+            wait = parsedate_to_datetime(text) - parsedate_to_datetime(self.headers.get("date", ""))
+        except (TypeError, ValueError):
+            return None
+        return min(max(wait.total_seconds(), 0.0), LONGEST_WAIT)
 
 
 @dataclass(frozen=True)
@@ -82,6 +95,14 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(TokenRejected, "Check the API key in the environment variable {variable}", 401),
     _rule(
+        lifecycle.Quota,
+        "Delete what is not needed, or ask IBM to raise the limit",
+        400, 402, 403, 409, 412, 422,
+        codes=("over_quota",),
+        words=r"over quota|cannot add more than \d+|quota (is )?(reached|exceeded)|exceeds? the quota|too many tags"
+        r"|already has a dhcp server",
+    ),
+    _rule(
         lifecycle.Denied,
         "Grant the owner of the API key in {variable} the missing permission in IBM Cloud IAM",
         403,
@@ -90,14 +111,6 @@ RULES: tuple[Rule, ...] = (
     _rule(lifecycle.NotFound, "It is gone", 400, 410, 422, words=r"pending reclamation|is removed"),
     _rule(lifecycle.NotFound, "Check that it still exists", 404, 410),
     _rule(lifecycle.NotFound, "It is gone", words=r"dhcp server does not exist"),
-    _rule(
-        lifecycle.Quota,
-        "Delete what is not needed, or ask IBM to raise the limit",
-        400, 402, 403, 409, 412, 422,
-        codes=("over_quota",),
-        words=r"over quota|cannot add more than \d+|quota (is )?(reached|exceeded)|too many tags"
-        r"|already has a dhcp server",
-    ),
     _rule(
         lifecycle.NameTaken,
         "Choose another name, or remove the resource that has it",
@@ -115,11 +128,11 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         lifecycle.InUse,
-        "Remove what uses it, and the delete goes on",
+        "Remove what uses it; it is asked again",
         400, 409,
         codes=("BucketNotEmpty", "gateway_in_use"),
         words=r"\bin use\b|still attached to|has connections|has resource keys|connections? remain|is managed by"
-        r"|connection already added|not empty|is locked",
+        r"|already connected to|connection already added|not empty|is locked",
     ),
     _rule(lifecycle.NotReady, "It is asked again soon", 409, 423),
     _rule(
@@ -144,7 +157,7 @@ def translate(
     failure = read(error)
     if failure is None:
         return _of_transport(error, effect, what, scrub)
-    said = scrub(failure.text) or "nothing"
+    said = scrub(failure.text)[:_LONGEST_TEXT] or "nothing"
     if failure.status == 404 and not failure.spoken:
         return _unserved(effect, f"IBM Cloud could not {what}: {said}", {"code": "404"})
     facts: dict[str, Any] = {"code": failure.code or str(failure.status), "request_id": failure.request_id}
@@ -174,15 +187,22 @@ def _unserved(effect: Effect, message: str, facts: Mapping[str, Any]) -> lifecyc
 def _of_transport(error: Exception, effect: Effect, what: str, scrub: Callable[[str], str]) -> lifecycle.CloudError:
     """No answer: the request was never sent, or nobody knows what became of it."""
     message = f"IBM Cloud did not answer when asked to {what} ({scrub(_plain(error))})"
-    if isinstance(error, ValueError) and not isinstance(error, requests.RequestException):
+    if _refused_by_sdk(error):
         return lifecycle.Invalid(f"cannot {what}: {scrub(str(error))}. Correct the manifest")
     if _never_sent(error):
         return lifecycle.Unavailable(f"{message}. Check the network; it is asked again", code=type(error).__name__)
     return _unserved(effect, message, {"code": type(error).__name__})
 
 
+def _refused_by_sdk(error: Exception) -> bool:
+    """Whether an SDK, or we, would not send it. Subclasses of ValueError come from replies that cannot be read."""
+    return type(error) is ValueError or type(error).__name__ == "ParamValidationError"
+
+
 def _plain(error: Exception) -> str:
     """Why, without the address and the object that requests prints."""
+    if type(error).__name__ == "SSLError":
+        return "its certificate is not trusted; behind a proxy that signs anew, set REQUESTS_CA_BUNDLE to its CA"
     if isinstance(error, requests.Timeout):
         return "time-out"
     if _never_sent(error):
@@ -223,7 +243,10 @@ def _of_response(response: requests.Response) -> Failure:
         body = {}
     if not isinstance(body, dict):
         body = {}
-    first = body["errors"][0] if isinstance(body.get("errors"), list) and body["errors"] else {}
+    several = body.get("errors")
+    first = several[0] if isinstance(several, list) and several else several
+    if not isinstance(first, dict):
+        first = {"message": first}
     code = str(first.get("code") or body.get("errorCode") or "")
     parts = (
         first.get("message"),

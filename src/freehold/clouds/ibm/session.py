@@ -148,8 +148,10 @@ class IbmSession:
         return self.tokens.account_id
 
     def scrub(self, text: str) -> str:
-        """``text`` without the API key, should a vendor ever echo it."""
-        return text.replace(self._secret, "***") if self._secret else text
+        """``text`` without the API key and the access token, should a vendor ever echo one."""
+        for secret in (self._secret, self.tokens.access_token):
+            text = text.replace(secret, "***") if secret else text
+        return text
 
     def close(self) -> None:
         """Close the sockets."""
