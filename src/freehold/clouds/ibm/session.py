@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
@@ -73,6 +73,17 @@ def _at(template: str, region: str) -> str:
     return template.format(region=region)
 
 
+def _no_traps(url: str) -> None:
+    """Raise ValueError for a path with a segment that is empty, ``.`` or ``..``.
+
+    Segments are ids from journals, which the SDKs quote, but these pass: of ``connections/..`` a server makes
+    the gateway itself, and of ``connections/`` the list.
+    """
+    segments = unquote(urlsplit(url).path).split("/")[1:]
+    if segments != [""] and not {"", ".", ".."}.isdisjoint(segments):
+        raise ValueError(f"a part of the path of {url} is no id")
+
+
 class Mount(Protocol):
     """Puts another transport under the SDKs: how tests reach a simulated cloud without a socket."""
 
@@ -93,6 +104,10 @@ class _Session(requests.Session):
         self.trust_env = False
         self._bundle = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
         self._proxies: dict[str, dict[str, str]] = {}
+
+    def request(self, method: Any, url: Any, *args: Any, **settings: Any) -> Any:
+        _no_traps(url)
+        return super().request(method, url, *args, **settings)
 
     def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
         host = urlsplit(url).netloc

@@ -1,0 +1,49 @@
+"""Ids from a journal become path segments: none may lead out of the place it is put in, or to a list of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import requests
+
+from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
+from freehold.lifecycle.errors import Invalid
+from freehold.lifecycle.kinds import Ref
+
+GUID = "d0d0d0d0-0000-4000-8000-000000000000"
+WORKSPACE = f"crn:v1:bluemix:public:power-iaas:dal10:a/{'0' * 32}:{GUID}::"
+
+FORGED: dict[str, tuple[str, str]] = {
+    "a connection that is its gateway": ("transit-gateway-connection", f"{GUID}/.."),
+    "a gateway that is the list": ("transit-gateway", "."),
+    "a network that is its workspace": ("dhcp-server", f"{GUID}/network/.."),
+    "a server that is the list": ("dhcp-server", f"{GUID}/dhcp/"),
+    "a workspace that is the service": ("workspace", ".."),
+    "a vpc that is the region": ("vpc", "us-south/.."),
+}
+
+
+@pytest.mark.parametrize(("kind", "forged"), FORGED.values(), ids=list(FORGED))
+async def test_a_forged_id_reaches_nothing_but_itself(account: Any, kind: str, forged: str) -> None:
+    """``DELETE .../transit_gateways/<id>/connections/..`` is resolved, on the way, to the gateway's own URL."""
+    driver, ref = account.kinds[kind].driver, Ref(forged, WORKSPACE if kind == "dhcp-server" else "")
+    for ask in (driver.observe([ref]), driver.delete(ref)):
+        with pytest.raises(Invalid):
+            await ask
+    assert not [call.path for call in account.cloud.calls if call.mutating]
+
+
+@pytest.mark.parametrize("path", ["/v1/x/..", "/v1/x/.", "/v1//y", "/v1/x/../y", "/v1/x/", "/v1/x/%2e%2e"])
+def test_no_request_has_a_segment_that_a_server_resolves(path: str) -> None:
+    session = IbmSession(Credentials("key"), Endpoints.at("http://cloud.invalid"))
+    with pytest.raises(ValueError, match="path"):
+        session.http.request("DELETE", f"http://cloud.invalid{path}")
+
+
+def test_ordinary_paths_pass() -> None:
+    """Quoted CRNs and names with dots in them are no traps."""
+    session = IbmSession(Credentials("key"), Endpoints.at("http://cloud.invalid"))
+    for path in ("", "/", "/v2/resource_instances/crn%3Av1%3A%3A", "/v3/tags?attached_to=..", "/b/my..bucket"):
+        with pytest.raises(requests.ConnectionError):
+            session.http.request("GET", f"http://cloud.invalid{path}")
