@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import requests
 
+from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
 from freehold.lifecycle.errors import Invalid
 from freehold.lifecycle.kinds import Ref
@@ -47,3 +48,20 @@ def test_ordinary_paths_pass() -> None:
     for path in ("", "/", "/v2/resource_instances/crn%3Av1%3A%3A", "/v3/tags?attached_to=..", "/b/my..bucket"):
         with pytest.raises(requests.ConnectionError):
             session.http.request("GET", f"http://cloud.invalid{path}")
+
+
+async def test_a_forged_target_misleads_nobody_else(account: Any) -> None:
+    """One driver serves all objects: where one journal says that a workspace is, is no news to the others.
+
+    They would look for theirs in the wrong zone, find nothing, and take it for gone.
+    """
+    workspace = await account.ready("workspace", account.workspace())
+    server = await account.ready("dhcp-server", account.dhcp(workspace))
+    forged = workspace.target.replace(":dal10:", ":lon06:")
+    fresh = ibm_kinds(account.session, account.port)
+
+    assert await fresh["dhcp-server"].driver.observe([Ref(server.id, forged)]) == {}
+
+    assert set(await fresh["dhcp-server"].driver.observe([Ref(server.id, server.target)])) == {server.id}
+    inside = await fresh["workspace"].container.children(Ref(workspace.id, workspace.target))
+    assert [child.id for child in inside] == [server.id]

@@ -18,22 +18,23 @@ class PowerNetworks:
         self._crns: dict[str, str] = {}
 
     async def workspace(self, guid: str, target: str = "", zone: str = "") -> str:
-        """The CRN of a workspace: from a CRN in it, from its zone, else asked. Raises NotFound."""
+        """The CRN of a workspace: from a CRN in it, from its zone, else asked. Raises NotFound.
+
+        Only the cloud's own answer is kept: this serves all objects, and the journal of one may be forged.
+        """
         if guid in self._crns:
             return self._crns[guid]
         parsed = crn.parse(target)
         if parsed and parsed.service == "power-iaas" and parsed.instance == guid:
-            found = ":".join(target.split(":")[:8]) + "::"
-        elif zone:
-            found = f"crn:v1:bluemix:public:power-iaas:{zone}:a/{await self._caller.account()}:{guid}::"
-        else:
-            sdk = self._caller.session.resource_controller
-            body = await self._caller.read(
-                "rc", "get_resource_instance", lambda: sdk().get_resource_instance(guid), f"workspace {guid}"
-            )
-            found = str(body["crn"])
-        self._crns[guid] = found
-        return found
+            return ":".join(target.split(":")[:8]) + "::"
+        if zone:
+            return f"crn:v1:bluemix:public:power-iaas:{zone}:a/{await self._caller.account()}:{guid}::"
+        sdk = self._caller.session.resource_controller
+        body = await self._caller.read(
+            "rc", "get_resource_instance", lambda: sdk().get_resource_instance(guid), f"workspace {guid}"
+        )
+        self._crns[guid] = str(body["crn"])
+        return self._crns[guid]
 
     async def servers(self, workspace: str) -> list[Json]:
         """The DHCP servers; none when the workspace is gone."""
