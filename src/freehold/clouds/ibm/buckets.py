@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from freehold.clouds.ibm import errors
 from freehold.clouds.ibm.calls import Caller
 
 LIST_REGION = "us-south"
@@ -33,14 +34,16 @@ class Buckets:
     async def of_instance(self, instance: str) -> dict[str, str]:
         """Name and region of every bucket of an instance, all pages."""
         found: dict[str, str] = {}
-        marker = ""
-        while True:
+        marker, seen = "", set[str]()
+        while marker not in seen:
+            seen.add(marker)
             body = await self._page(instance, marker)
             rows: list[dict[str, Any]] = body.get("Buckets") or []
             found |= {row["Name"]: str(row.get("LocationConstraint", "")).rpartition("-")[0] for row in rows}
             if not body.get("IsTruncated") or not rows:
                 return found
             marker = str(body.get("NextMarker") or rows[-1]["Name"])
+        raise errors.endless("list_buckets", f"of object storage instance {instance}")
 
     async def create(self, instance: str, region: str, name: str) -> None:
         location = {"LocationConstraint": f"{region}-{CLASS}"}

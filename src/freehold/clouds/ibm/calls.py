@@ -15,6 +15,9 @@ Json = dict[str, Any]
 PAGE = 100
 """The largest page of VPC, Transit Gateway and Resource Controller (reference §1.3-1.6)."""
 
+_SILENT = frozenset({202, 204})
+"""Statuses that come without a body: accepted, and no content."""
+
 
 class Caller:
     """Sends SDK requests of one account through a port."""
@@ -36,13 +39,16 @@ class Caller:
     ) -> list[Json]:
         """All pages of a list, one call each. ``fetch`` takes the page token, ``items`` names the collection."""
         found: list[Json] = []
+        seen: set[str | None] = set()
         start: str | None = None
-        while True:
+        while start not in seen:
+            seen.add(start)
             body = await self.read(api, operation, _fetching(fetch, start), subject, **detail)
             found += body.get(items) or ()
             start = following(body)
             if start is None:
                 return found
+        raise errors.endless(operation, subject)
 
     async def account(self) -> str:
         """The account of the API key."""
@@ -70,8 +76,7 @@ class Caller:
 
         def run() -> Any:
             try:
-                reply = call.run()
-                return reply.get_result() if hasattr(reply, "get_result") else reply
+                return _body(call)
             except CloudError:
                 raise
             except Exception as error:
@@ -81,6 +86,21 @@ class Caller:
                 ) from None
 
         return Call(call.api, call.operation, call.effect, run, call.subject, call.detail)
+
+
+def _body(call: Call) -> Any:
+    """Send it; the reply's body, None where a write says no more. Raises Unreadable.
+
+    The SDKs hand on whatever comes with 200: the page of a hotel's gateway, or nothing.
+    """
+    reply = call.run()
+    if not hasattr(reply, "get_result"):
+        return reply
+    body = reply.get_result()
+    silent = body is None and call.effect is Effect.WRITE and reply.get_status_code() in _SILENT
+    if not silent and not isinstance(body, dict | list):
+        raise errors.Unreadable
+    return body
 
 
 def _fetching(fetch: Callable[[str | None], Any], start: str | None) -> Callable[[], Any]:

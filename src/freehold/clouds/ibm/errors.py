@@ -28,6 +28,17 @@ class TokenRejected(lifecycle.Denied):
     """401: the access token is not accepted; one new token is worth a try."""
 
 
+class Unreadable(Exception):
+    """A reply that says success and is not the answer to what was asked."""
+
+
+def endless(operation: str, subject: str) -> lifecycle.CloudError:
+    """A list that names one page twice."""
+    return lifecycle.Unavailable(
+        f"{operation.replace('_', ' ')} ({subject}) does not end: IBM Cloud names a page twice. It is asked again"
+    )
+
+
 @dataclass(frozen=True)
 class Failure:
     """What a service answered instead of doing what was asked."""
@@ -206,7 +217,8 @@ def _plain(error: Exception) -> str:
         return "time-out"
     if _never_sent(error):
         return "no connection"
-    return {"ConnectionError": "connection lost"}.get(type(error).__name__, type(error).__name__)
+    said = {"ConnectionError": "connection lost", "Unreadable": "what came is no answer of it"}
+    return said.get(type(error).__name__, type(error).__name__)
 
 
 def _never_sent(error: Exception) -> bool:

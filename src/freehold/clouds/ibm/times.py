@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 SETTLE = 120.0
 """Seconds: longer than a create may still take effect, plus list lag, plus about 20 s of tag lag (reference §0.6)."""
 
 
 def epoch(text: str | None) -> float | None:
-    """Epoch seconds of an RFC 3339 time, None without one."""
-    return datetime.fromisoformat(text).timestamp() if text else None
+    """Epoch seconds of an RFC 3339 time, UTC where it names no zone; None without one that can be read."""
+    try:
+        read = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()

@@ -15,7 +15,7 @@ from freehold.clouds.ibm.dhcp_networks import MarkedNetworks, network_seen, serv
 from freehold.clouds.ibm.names import DHCP, bears, born
 from freehold.clouds.ibm.power_networks import PowerNetworks
 from freehold.clouds.ibm.times import SETTLE
-from freehold.lifecycle.errors import CloudError, InUse, NotFound
+from freehold.lifecycle.errors import CloudError, InUse, NotFound, NotReady
 from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Ref, Request, State, Tagging, Want
 
 
@@ -67,7 +67,9 @@ class DhcpServerDriver:
             server = await self._power.server(workspace, ident)
             if server is None:
                 raise NotFound(f"the DHCP server {ident} of workspace {guid} is gone")
-            ident = server["network"]["id"]
+            ident = (server.get("network") or {}).get("id", "")
+            if not ident:
+                raise NotReady(f"the DHCP server of workspace {guid} has no network yet")
         await self._power.rename_network(workspace, ident, changes["network"])
 
     async def delete(self, ref: Ref) -> None:
