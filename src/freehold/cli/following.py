@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from freehold.cli.errors import CliError
-from freehold.cli.progress import Display
+from freehold.cli.progress import Display, standing
 from freehold.cli.session import Session
 from freehold.cli.view import View, view
 from freehold.kube.resources import Json, Key, Resource
@@ -18,6 +18,9 @@ from freehold.kube.watch import Change, Reflector, State
 _TICK_SECONDS = 0.25
 _GRACE_DOMAIN_SECONDS = 30.0
 _GRACE_WALL_SECONDS = 3.0
+_HELD_DOMAIN_SECONDS = 300.0
+"""What holds a delete up leaves by itself within minutes, or never."""
+
 _UNHEARD_SECONDS = 60.0
 _UNHEARD = (
     "no operator has looked at the object: is one running, and does the annotation cluster.x-k8s.io/managed-by, "
@@ -79,7 +82,7 @@ async def follow(
                     if verdict(picture, session.clock.now()):
                         return picture
                 if time.monotonic() > deadline:
-                    raise CliError(f"not done after {patience:.0f} s", _left(picture))
+                    raise CliError(f"not done after {patience:.0f} s; the same command goes on", _left(picture))
                 await following.news(_TICK_SECONDS)
         show.line("the server has gone away; connecting again")
         await session.renew()
@@ -90,8 +93,8 @@ def _left(picture: Picture) -> list[str]:
         f"{each.title}: {line.kind} {line.name}: {line.state}: {line.note}"
         for each in picture.views
         for line in each.lines
-        if line.state != "Ready"
-    ]
+        if line.state not in ("Ready", "Gone", "Kept")
+    ] + [f"{each.title}: {text}" for each in picture.views for text in standing(each)]
 
 
 class _Following:
@@ -150,11 +153,11 @@ class _Following:
 
 
 class UntilReady:
-    """Done when every object is Ready; gives up when people must act and nothing moves for a while."""
+    """Done when every object is Ready; gives up once nothing more can become Ready without a person."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
-        self._still: tuple[object, float, float] | None = None
+        self._standstill = _Standstill(monotonic)
         self._begun = monotonic()
 
     def __call__(self, picture: Picture, now: float) -> bool:
@@ -166,21 +169,32 @@ class UntilReady:
             return True
         if not any(each.heard for each in views) and self._monotonic() - self._begun > _UNHEARD_SECONDS:
             raise CliError(_UNHEARD)
-        self._refuse_standstill(views, now)
+        self._standstill.refuse(views, now)
         return False
 
-    def _refuse_standstill(self, views: Sequence[View], now: float) -> None:
-        stuck = [each for each in views if each.blocked]
+
+class _Standstill:
+    """People must act, and nothing has moved for a while: between two waves nothing moves for a moment either."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._still: tuple[object, float, float] | None = None
+
+    def refuse(self, views: Sequence[View], now: float) -> None:
+        """Raises CliError with what blocks."""
+        stuck = [each for each in views if each.blocked or each.held]
         if not stuck or any(each.moving for each in views):
             self._still = None
             return
-        state = tuple(each.blocked for each in views)
+        state = tuple((each.blocked, each.held) for each in views)
+        grace = _GRACE_DOMAIN_SECONDS if any(each.blocked for each in views) else _HELD_DOMAIN_SECONDS
         if self._still is None or self._still[0] != state:
             self._still = (state, now, self._monotonic())
             return
         _, since, wall = self._still
-        if now - since >= _GRACE_DOMAIN_SECONDS and self._monotonic() - wall >= _GRACE_WALL_SECONDS:
-            raise CliError(_needs_somebody(stuck), [f"{each.title}: {text}" for each in stuck for text in each.blocked])
+        if now - since >= grace and self._monotonic() - wall >= _GRACE_WALL_SECONDS:
+            said = [f"{each.title}: {text}" for each in stuck for text in (*each.blocked, *each.held)]
+            raise CliError(_needs_somebody(stuck), said)
 
 
 def _needs_somebody(stuck: Sequence[View]) -> str:
@@ -189,9 +203,13 @@ def _needs_somebody(stuck: Sequence[View]) -> str:
 
 
 class UntilGone:
-    """Done when none of the objects is there any more."""
+    """Done when none of the objects is there any more; gives up once nothing more can go without a person."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._standstill = _Standstill(monotonic)
 
     def __call__(self, picture: Picture, now: float) -> bool:
+        self._standstill.refuse(picture.views, now)
         return not any(each in picture.present for each in picture.wanted)
 
 

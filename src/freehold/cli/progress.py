@@ -83,6 +83,7 @@ class PlainDisplay:
 
     def __init__(self) -> None:
         self._said: dict[tuple[str, str, str], tuple[str, str]] = {}
+        self._stood: dict[str, tuple[object, ...]] = {}
         self._watch = Watchmaker()
 
     def __enter__(self) -> Self:
@@ -108,6 +109,11 @@ class PlainDisplay:
             for key in [key for key in self._said if key[0] == view.title and key[1:] not in present]:
                 del self._said[key]
                 self._row(key[1], _cut(key[2], _NAMED), "Gone", "", "")
+            stands = (view.blocked, view.held, bool(view.retrying))
+            if self._stood.get(view.title, ((), (), False)) != stands:
+                self._stood[view.title] = stands
+                for text in standing(view):
+                    say(f"  {text}")
 
     @staticmethod
     def _row(kind: str, name: str, state: str, elapsed: str, note: str) -> None:
@@ -163,10 +169,12 @@ class LiveDisplay:
             for line, row in zip(view.lines, rows[1:], strict=True):
                 style = "dim" if _untouched(view, line) else _STYLES.get(line.state, "yellow")
                 table.add_row(*(Text(cell, style=style if i in (0, 3) else "") for i, cell in enumerate(row)))
-            count = f"{view.ready_count} ready" if view.lines else "the cloud is being looked at"
-            head = f"{view.title}   {view.phase.value}   {count}"
+            looking = "" if standing(view) else "the cloud is being looked at"
+            count = f"{view.ready_count} ready" if view.lines else looking
+            head = f"{view.title}   {view.phase.value}   {count}".rstrip()
             parts += [
                 Text(escaped(head), style="bold", no_wrap=True, overflow="ellipsis"),
+                *(Text(each, style="yellow") for text in standing(view) for each in folded(text, "   ", width)),
                 *([table] if view.lines else []),
             ]
         return Group(*parts)
@@ -176,6 +184,23 @@ class LiveDisplay:
         elapsed = _elapsed(self._watch.elapsed(view, line, now))
         cells = (mark, line.kind, _cut(line.name, _NAMED), line.state, elapsed, _cut(line.note, _SAID))
         return tuple(map(escaped, cells))
+
+
+def standing(view: View) -> list[str]:
+    """What a person should know at once: what is retried, what blocks, and what goes on meanwhile."""
+    rest = f" (and {len(view.retrying) - 1} more)" if len(view.retrying) > 1 else ""
+    lines = [f"retrying: {each}{rest}" for each in view.retrying[:1]]
+    lines += [f"held: {text}" for text in view.held]
+    if not view.blocked:
+        return lines
+    going = [f"{line.kind} {line.name}" for line in view.lines if line.moving]
+    aim = "gone" if view.phase is Phase.DELETING else "Ready"
+    meanwhile = f"; meanwhile at work: {', '.join(going)}" if going else ""
+    return [
+        *lines,
+        *(f"blocked: {text}" for text in view.blocked),
+        f"somebody must act before it is {aim}{meanwhile}",
+    ]
 
 
 def _elapsed(seconds: float | None) -> str:

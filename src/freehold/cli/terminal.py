@@ -67,7 +67,9 @@ def width() -> int:
 def folded(text: str, indent: str, room: int) -> list[str]:
     """``text`` in lines of at most ``room`` characters, escaped and indented."""
     text = escaped(text)
-    return textwrap.wrap(text, min(max(room, 40), 1000), initial_indent=indent, subsequent_indent=indent)
+    return textwrap.wrap(
+        text, min(max(room, 40), 1000), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )
 
 
 def duration(seconds: float) -> str:

@@ -11,14 +11,21 @@ from typing import Any
 
 from freehold.api import names
 from freehold.api.conditions import find
+from freehold.lifecycle.outcomes import Reason
 
 Json = Mapping[str, Any]
 
 _ON_THE_WAY = frozenset({names.REASON_NOT_READY, names.REASON_READY, names.REASON_READY_UNKNOWN, names.REASON_DELETING})
 """Reasons of the Ready condition that ask nothing of anybody."""
 
-_IDLE = frozenset({"WaitingForRequirement", "WaitingForDependents"})
-"""Reasons of a Waiting resource that only moves when another one has."""
+_RETRIED = frozenset({Reason.RETRYING.value, Reason.THROTTLED.value})
+"""The cloud gave no answer, or asked for patience: it is asked again, and nobody has to act."""
+
+_HELD = Reason.IN_USE.value
+"""The cloud refuses a delete because of what is in it or uses it: that may leave by itself, or be a stranger's."""
+
+_IDLE = _RETRIED | {_HELD, Reason.REQUIREMENT.value, Reason.DEPENDENTS.value}
+"""Reasons of a Waiting resource that does not get on by itself: another one must first, or the cloud must answer."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,11 @@ class Phase(Enum):
 
 @dataclass(frozen=True)
 class View:
-    """One object of ours. ``blocked`` are sentences: what, and who must act; empty while nobody must."""
+    """One object of ours. ``blocked`` are sentences: what, and who must act; empty while nobody must.
+
+    ``held`` are sentences too: what keeps a delete waiting, and may need somebody or not.
+    ``retrying`` are what the cloud gave no answer to, and is asked again.
+    """
 
     kind: str
     namespace: str
@@ -70,6 +81,8 @@ class View:
     lines: tuple[Line, ...]
     endpoint: str
     blocked: tuple[str, ...]
+    held: tuple[str, ...]
+    retrying: tuple[str, ...]
     notes: tuple[str, ...]
     moving: bool
     heard: bool
@@ -109,6 +122,8 @@ def view(obj: Json) -> View:
         lines=lines,
         endpoint=_endpoint(obj),
         blocked=blocked,
+        held=tuple(_sentence(line) for line in lines if line.state == "Waiting" and line.reason == _HELD),
+        retrying=tuple(_retrying(conditions, lines)),
         notes=tuple(_notes(conditions)),
         moving=not current or any(line.moving for line in lines) or (not lines and not blocked),
         heard=bool(conditions),
@@ -148,12 +163,23 @@ def _blocked(conditions: Sequence[Json], lines: Iterable[Line]) -> Iterable[str]
     invalid = find(conditions, names.SPEC_VALID) or {}
     if invalid.get("status") == "False":
         yield from _findings(str(invalid.get("message") or "the spec is not valid"))
-    rows = [f"{line.kind} {line.name}: {line.message or line.reason}" for line in lines if line.state == "Blocked"]
+    rows = [_sentence(line) for line in lines if line.state == "Blocked"]
     yield from rows
     ready = find(conditions, names.READY) or {}
-    held = ready.get("status") != "True" and ready.get("reason") not in _ON_THE_WAY
+    held = ready.get("status") != "True" and ready.get("reason") not in _ON_THE_WAY | _RETRIED
     if ready and held and not rows and invalid.get("status") != "False" and paused.get("status") != "True":
         yield str(ready.get("message") or ready.get("reason"))
+
+
+def _sentence(line: Line) -> str:
+    return f"{line.kind} {line.name}: {line.message or line.reason}"
+
+
+def _retrying(conditions: Sequence[Json], lines: Iterable[Line]) -> Iterable[str]:
+    ready = find(conditions, names.READY) or {}
+    if ready.get("reason") in _RETRIED:
+        yield from _findings(str(ready.get("message") or ready["reason"]))
+    yield from (_sentence(line) for line in lines if line.state == "Waiting" and line.reason in _RETRIED)
 
 
 def _notes(conditions: Sequence[Json]) -> Iterable[str]:

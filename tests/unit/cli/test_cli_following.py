@@ -13,9 +13,9 @@ from freehold.kube.watch import Change, Origin
 KEY = Key("n", "a")
 
 
-def _picture(ready: str | None, *rows: dict[str, Any]) -> Picture:
+def _picture(ready: str | None, *rows: dict[str, Any], reason: str = "NotReady") -> Picture:
     picture = Picture(((OURS[0], KEY),))
-    conditions = [{"type": "Ready", "status": ready, "reason": "NotReady", "observedGeneration": 1}] if ready else []
+    conditions = [{"type": "Ready", "status": ready, "reason": reason, "observedGeneration": 1}] if ready else []
     obj = {
         "kind": "K", "metadata": {"namespace": "n", "name": "a", "generation": 1},
         "status": {"conditions": conditions, "resources": list(rows)},
@@ -50,6 +50,43 @@ def test_blocked_while_others_move_goes_on() -> None:
     for now in (0.0, 1000.0, 2000.0):
         wall.now = now
         assert not verdict(_picture("False", BLOCKED, MOVING), now)
+
+
+def test_blocked_while_the_cloud_does_not_answer_for_another_is_a_standstill() -> None:
+    """Asking again gets nothing done: only a person does, and must not be kept waiting for hours."""
+    wall = Wall()
+    verdict = UntilReady(wall)
+    retried = {**MOVING, "reason": "Retrying"}
+    assert not verdict(_picture("False", BLOCKED, retried), 0.0)
+    wall.now = 40.0
+    with pytest.raises(CliError, match="somebody must act"):
+        verdict(_picture("False", BLOCKED, retried), 40.0)
+
+
+def test_an_outage_is_waited_out() -> None:
+    """Nobody in front of the terminal can mend it: it is retried as long as the caller is patient."""
+    wall = Wall()
+    verdict = UntilReady(wall)
+    for now in (0.0, 1000.0, 6000.0):
+        wall.now = now
+        assert not verdict(_picture("False", reason="Retrying"), now)
+
+
+def test_a_deletion_that_only_a_person_can_free_is_not_watched_for_hours() -> None:
+    """What holds a delete up may leave by itself: that gets minutes, what is blocked gets seconds."""
+    wall = Wall()
+    verdict, held = UntilGone(wall), UntilGone(wall)
+    in_use = {**MOVING, "reason": "InUse", "message": "holds vm-1, which is not ours"}
+    assert not verdict(_picture("False", BLOCKED), 0.0)
+    assert not held(_picture("False", in_use), 0.0)
+    wall.now = 40.0
+    with pytest.raises(CliError, match="somebody must act"):
+        verdict(_picture("False", BLOCKED), 40.0)
+    assert not held(_picture("False", in_use), 40.0)
+    wall.now = 301.0
+    with pytest.raises(CliError) as said:
+        held(_picture("False", in_use), 301.0)
+    assert said.value.more == ("K n/a: gateway g: holds vm-1, which is not ours",)
 
 
 def test_standstill_is_explained_after_a_grace() -> None:

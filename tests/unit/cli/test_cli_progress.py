@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from freehold.cli.progress import PlainDisplay, Watchmaker, _fitting, tree_lines
+from freehold.cli.progress import LiveDisplay, PlainDisplay, Watchmaker, _fitting, tree_lines
 from freehold.cli.proofs import proofs
 from freehold.cli.view import View, view
 from freehold.lifecycle.journal import Entry, Journal, Phase, dumps
@@ -124,3 +124,28 @@ def test_a_tree_says_the_same_where_it_is_narrow() -> None:
         assert any(said in line for line in wide), said
         assert any(said in line for line in narrow), said
     assert max(map(len, narrow)) <= 40
+
+
+def test_what_blocks_is_said_at_once_in_full_and_what_goes_on_meanwhile(capsys: pytest.CaptureFixture[str]) -> None:
+    """The rest may take a quarter of an hour: whoever must act should not wait for it, or guess at a cut note."""
+    message = "the name is taken: " + "x" * 200
+    rows = [
+        {"kind": "vpc", "name": "v", "state": "Blocked", "reason": "NameTaken", "message": message},
+        {"kind": "workspace", "name": "w", "state": "Waiting", "reason": "Provisioning"},
+        {"kind": "vpc-subnet", "name": "s", "state": "Waiting", "reason": "WaitingForRequirement"},
+    ]
+    ready = {"type": "Ready", "status": "False", "reason": "NotReady", "observedGeneration": 1}
+    metadata = {"name": "a", "namespace": "n", "generation": 1}
+    seen = view({"kind": "K", "metadata": metadata, "status": {"resources": rows, "conditions": [ready]}})
+    with PlainDisplay() as show:
+        show.show([seen], T0)
+        show.show([seen], T0 + 1)
+    said = capsys.readouterr().out.splitlines()
+    assert said[3:] == [
+        f"  blocked: vpc v: {message}",
+        "  somebody must act before it is Ready; meanwhile at work: workspace w",
+    ]
+    with LiveDisplay() as show:
+        show.show([seen], T0)
+    drawn = " ".join(capsys.readouterr().out.split())
+    assert drawn.index("somebody must act before it is Ready") < drawn.index("ELAPSED"), "a short terminal cuts the end"

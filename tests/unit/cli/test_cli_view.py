@@ -83,3 +83,17 @@ def test_fields_that_are_not_acted_on_are_notes() -> None:
     message = "spec.ignition: not acted on; it concerns machines; spec.vpc.name: not used"
     seen = view(_object(_condition("FieldsServed", "False", "FieldsIgnored", message)))
     assert seen.notes == ("spec.ignition: not acted on; it concerns machines", "spec.vpc.name: not used")
+
+
+@pytest.mark.parametrize("reason", ["Retrying", "Throttled"])
+def test_an_outage_blocks_nobody(reason: str) -> None:
+    """It is asked again by itself: a person who reads "somebody must act" would look for what to change."""
+    seen = view(_object(_condition("Ready", "False", reason, "IBM Cloud did not answer; it is asked again")))
+    assert (seen.phase, seen.blocked) == (Phase.PROGRESSING, ())
+    assert seen.retrying == ("IBM Cloud did not answer; it is asked again",)
+
+
+def test_what_holds_a_delete_up_is_told_apart_from_what_blocks() -> None:
+    row = {"kind": "vpc", "name": "v", "state": "Waiting", "reason": "InUse", "message": "holds vm-1"}
+    seen = view(_object(_condition("Ready", "False", "Deleting"), rows=[row], deletionTimestamp="2026-01-01T00:00:00Z"))
+    assert (seen.held, seen.blocked, seen.moving) == (("vpc v: holds vm-1",), (), False)
