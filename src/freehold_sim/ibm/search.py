@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from fnmatch import translate
 from itertools import islice
 from typing import Any
 
@@ -16,7 +15,8 @@ _FIELDS = (
     "creation_date", "tags",
 )  # fmt: skip
 
-_TOKEN = re.compile(r'\s*(\(|\)|(?:[\w.]+:)?"(?:[^"\\]|\\.)*"|[^\s()]+)')
+_TOKEN = re.compile(r'\s*(\(|\)|(?:[\w.]+:)?"(?:[^"\\]|\\.)*"|(?:\\.|[^\s()"\\])+)')
+_PIECE = re.compile(r"\\(.)|([*?])|(.)")
 _FAMILY = {
     "vpc": ("is", "vpc"), "subnet": ("is", "subnet"), "security-group": ("is", "security-group"),
     "load-balancer": ("is", "load-balancer"), "gateway": ("transit", "gateway"),
@@ -135,18 +135,31 @@ class _Parser:
         return _term(word)
 
 
+def _pieces(text: str) -> list[tuple[str, str]]:
+    """Return each character as (literal, ""), and each wildcard as ("", what it matches).
+
+    Escaped, or in a phrase in quotes, a wildcard is a character like others.
+    """
+    quoted = text.startswith('"')
+    found = _PIECE.findall(text[1:-1] if quoted else text)
+    wildcards = {} if quoted else {"*": ".*", "?": "."}
+    return [
+        ("", wildcards[mark]) if mark in wildcards else (escaped or mark or char, "") for escaped, mark, char in found
+    ]
+
+
 def _term(text: str) -> Test:
     field, colon, value = text.partition(":")
     if text.startswith('"') or not colon:
         field, value = "", text
-    quoted = value.startswith('"')
-    value = re.sub(r"\\(.)", r"\1", value[1:-1]) if quoted else value.replace("\\", "")
-    value = value.casefold()
-    fits: Callable[[str], bool] = value.__eq__
-    plain = "*" not in value and "?" not in value
-    if not plain:
-        matcher = re.compile(translate(value.replace("[", "[[]"))).match
-        fits = lambda held: matcher(held) is not None  # noqa: E731 (one of two shapes of the same test)
+    pieces = _pieces(value.casefold())
+    value = "".join(literal for literal, _ in pieces)
+    wild = [place for place, (_, wildcard) in enumerate(pieces) if wildcard]
+    plain = not wild
+    pattern = re.compile("".join(wildcard or re.escape(literal) for literal, wildcard in pieces)) if wild else None
+
+    def fits(held: str) -> bool:
+        return held == value if pattern is None else pattern.fullmatch(held) is not None
 
     def tagged(hit: Hit) -> bool:
         return value in hit.tags if plain else any(map(fits, hit.tags))
@@ -154,8 +167,8 @@ def _term(text: str) -> Test:
     def bearers(world: World) -> Collection[str] | None:
         if plain:
             return world.bearers(value)
-        start, star, rest = value.partition("*")
-        return world.bearers_of_any(start) if star and not rest and "?" not in start else None
+        ends_open = wild == [len(pieces) - 1] and pieces[-1][1] == ".*"
+        return world.bearers_of_any(value) if ends_open else None
 
     def itself(world: World) -> Collection[str] | None:
         return (value,) if plain and value in world.data["index"] else None

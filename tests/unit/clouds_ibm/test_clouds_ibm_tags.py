@@ -72,6 +72,24 @@ def test_user_tags_are_key_and_value_or_key_alone() -> None:
     assert complaint("team:blue") == ""
     assert "'/'" in complaint("a/b")
     assert "shorten" in complaint("x" * 129)
+    assert "empty" in complaint("")
+    assert "empty" in complaint("  ")
+
+
+@pytest.mark.parametrize("value", [UUID, f"{UUID}.", f"{UUID}x1", f"x{UUID}.1"])
+def test_a_carrier_s_mark_without_an_id_is_none(value: str) -> None:
+    """An empty id would name the carrier's own network, or everything in it."""
+    assert CODEC.read({f"powervs.cluster.x-k8s.io.dhcp-server:{value}"}).carried == frozenset()
+
+
+@pytest.mark.parametrize("hostile", ['x" OR tags:"*', "x OR tags:*", "*", "x) OR (crn:*", "\\"])
+async def test_what_a_journal_names_is_no_query(make_account: Callable[..., Any], hostile: str) -> None:
+    """Whoever edits an annotation writes the target there: it must not show, or break, anybody else's search."""
+    account = make_account(lags=Lags.none())
+    vpc = await account.ready("vpc", account.vpc())
+    await account.tagger.attach([TagChange(vpc.target, CODEC.owner(OWNER))])
+    assert set(await account.tagger.marked(UUID, {hostile})) == {vpc.target}
+    assert set(await account.tagger.marked(hostile)) == set()
 
 
 async def test_one_query_finds_the_owner_s_targets_and_the_carriers(make_account: Callable[..., Any]) -> None:

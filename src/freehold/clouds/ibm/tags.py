@@ -20,7 +20,8 @@ LONGEST = 128
 CARRIED = ("dhcp-server", "transit-gateway-connection", "cos-bucket")
 """Kinds whose marks may stand on another resource."""
 _ILLEGAL = re.compile(r"[^A-Za-z0-9 _\-.:]")
-_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_CARRIED = re.compile(r"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\.(.+)")
+"""The value of a carrier's mark: our uuid, and the id of what it carries."""
 
 
 def _fit(text: str, room: int) -> str:
@@ -63,8 +64,8 @@ class IbmCodec:
                 uuids.add(value)
             elif word == "node":
                 nodes |= set(_node(value))
-            elif word in CARRIED and _UUID.match(value):
-                carried.add(CarriedMark(word, value[:36], value[37:]))
+            elif word in CARRIED and (found := _CARRIED.fullmatch(value)):
+                carried.add(CarriedMark(word, found[1], found[2]))
         return Marks(frozenset(owners), frozenset(uuids), frozenset(nodes), frozenset(carried))
 
     def user(self, key: str, value: str) -> str:
@@ -84,11 +85,23 @@ def _node(value: str) -> Iterator[NodeMark]:
 
 def complaint(tag: str) -> str:
     """Why IBM Cloud refuses ``tag``, and what to do; empty when it does not."""
-    if not 1 <= len(tag) <= LONGEST:
-        return f"the tag {tag!r} has {len(tag)} characters, IBM Cloud allows 1 to {LONGEST}: shorten it"
+    if not tag.strip():
+        return "a tag is empty: give it a key, or leave it out"
+    if len(tag) > LONGEST:
+        return f"the tag {tag!r} has {len(tag)} characters, IBM Cloud allows {LONGEST}: shorten it"
     if found := _ILLEGAL.search(tag):
         return f"the tag {tag!r} has {found.group()!r} in it: use letters, digits, spaces and any of _ - . :"
     return ""
+
+
+def _quoted(text: str) -> str:
+    """A phrase of a Lucene query. Targets come from journals: what stands in one must not become a query."""
+    return '"' + re.sub(r'(["\\])', r"\\\1", text) + '"'
+
+
+def _plain(text: str) -> str:
+    """Part of an unquoted term, in which a ``*`` may follow: every character that could mean something escaped."""
+    return re.sub(r"([^A-Za-z0-9-])", r"\\\1", text)
 
 
 class IbmTagger:
@@ -103,9 +116,9 @@ class IbmTagger:
 
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
         """One query: what bears the uuid, what carries a mark of it, and the ``also`` targets."""
-        terms = [f'tags:"{PREFIX}cluster-uuid:{uuid}"']
-        terms += [f"tags:{PREFIX}{kind}\\:{uuid}.*" for kind in CARRIED]
-        terms += [f'crn:"{target}"' for target in sorted(set(also))]
+        terms = [f"tags:{_quoted(f'{PREFIX}cluster-uuid:{uuid}')}"]
+        terms += [f"tags:{PREFIX}{kind}\\:{_plain(uuid)}.*" for kind in CARRIED]
+        terms += [f"crn:{_quoted(target)}" for target in sorted(set(also))]
         return await self._search(" OR ".join(terms), f"marks of {uuid}")
 
     async def everything(self) -> TagsByTarget:
