@@ -7,7 +7,7 @@ from pathlib import Path
 
 from freehold.cli import manifests
 from freehold.cli.applying import Target, targets
-from freehold.cli.errors import CliError
+from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.following import Followed, Picture, UntilGone, follow, last_views
 from freehold.cli.kinds import OURS
 from freehold.cli.progress import display
@@ -20,13 +20,13 @@ from freehold.kube.resources import Key
 
 
 def run(
-    name: str | None, filename: str | None, simulate: bool, speed: float, namespace: str, state: Path | None,
+    name: str | None, filename: Sequence[str], simulate: bool, speed: float, namespace: str, state: Path | None,
     kubeconfig: str, timeout: float,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
-    if (name is None) == (filename is None):
-        raise CliError("say what to delete: freehold down NAME, or freehold down -f FILE")
-    documents = manifests.read(filename) if filename else []
+    if (name is None) == (not filename):
+        raise CliError("say what to delete: freehold down NAME, or freehold down -f FILE", code=MISUSED)
+    documents = manifests.read(*filename, namespace=namespace) if filename else []
     way = access(state, kubeconfig=kubeconfig, simulate=simulate, speed=speed)
     run_to_end(_down(way, name or "", documents, namespace, timeout))
 

@@ -9,6 +9,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,11 +22,56 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 DEBUG_VARIABLE = "FREEHOLD_DEBUG"
 
+_EPILOG = """\b
+Exit codes: 0 done; 1 not done, and why; 2 wrong usage; 130 interrupted.
+Errors in detail: set FREEHOLD_DEBUG=1.
+"""
+
+_STANDSTILL = """What blocks is said at once, and the rest goes on meanwhile; with nothing left but what needs a
+person the command ends, exit code 1. What the cloud gives no answer to is asked again until --timeout."""
+
+_EMPTY = "it is empty (an unset variable?)"
+
+
+def _filled(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """An empty text is a mistake, never a default: `--kubeconfig "$UNSET"` must not go to the laptop's own state."""
+    if "" in (value if isinstance(value, tuple) else (value,)):
+        source = context.get_parameter_source(parameter.name or "")
+        if source is not click.core.ParameterSource.DEFAULT:
+            raise click.BadParameter(_EMPTY)
+    return value
+
+
+class _Place(click.Path):
+    """A path that is not empty (which would be the working directory)."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail(_EMPTY, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def _filename(what: str, *, required: bool = False) -> Callable[[F], F]:
+    return click.option(
+        "-f",
+        "--filename",
+        multiple=True,
+        required=required,
+        type=click.Path(),
+        metavar="FILE",
+        callback=_filled,
+        help=f"{what}: a file, a directory of *.yaml, *.yml and *.json, or - for standard input; may be repeated.",
+    )
+
+
+def _name(function: F, *, required: bool = False) -> F:
+    return click.argument("name", required=required, callback=_filled)(function)
+
 
 def _state(function: F) -> F:
     return click.option(
         "--state",
-        type=click.Path(path_type=Path),
+        type=_Place(path_type=Path),
         help="State directory [default: $FREEHOLD_STATE or the XDG state directory].",
     )(function)
 
@@ -34,7 +80,9 @@ def _kubeconfig(function: F) -> F:
     return click.option(
         "--kubeconfig",
         default="",
+        type=click.Path(),
         metavar="FILE",
+        callback=_filled,
         help="Use this cluster, and the operator in it, instead of the embedded API.",
     )(function)
 
@@ -51,9 +99,9 @@ def _output(function: F) -> F:
 
 
 def _namespace(function: F) -> F:
-    return click.option("-n", "--namespace", default="", help="Namespace [default: the context's, else default].")(
-        function
-    )
+    return click.option(
+        "-n", "--namespace", default="", callback=_filled, help="Namespace [default: the context's, else default]."
+    )(function)
 
 
 def _simulate(function: F) -> F:
@@ -71,16 +119,14 @@ def _timeout(function: F) -> F:
     )(function)  # fmt: skip
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog="Errors in detail: set FREEHOLD_DEBUG=1.")
-@click.version_option(package_name="freehold")
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
+@click.version_option(package_name="freehold", message="%(prog)s %(version)s")
 def cli() -> None:
     """Create once, own by tag, collect, delete exactly what is owned: the cloud resources behind clusters."""
 
 
-@cli.command(short_help="Apply a manifest and wait until it is Ready.")
-@click.option(
-    "-f", "--filename", required=True, metavar="FILE", help="Manifest (YAML, several documents); - is standard input."
-)
+@cli.command(short_help="Apply a manifest and wait until it is Ready.", epilog=_STANDSTILL)
+@_filename("Manifest to apply", required=True)
 @_simulate
 @_namespace
 @_state
@@ -93,9 +139,9 @@ def up(**given: Any) -> None:
     command.run(**given)
 
 
-@cli.command(short_help="Delete, and wait until all that is owned is gone.")
-@click.argument("name", required=False)
-@click.option("-f", "--filename", metavar="FILE", help="Delete the objects of this manifest.")
+@cli.command(short_help="Delete, and wait until all that is owned is gone.", epilog=_STANDSTILL)
+@_name
+@_filename("Manifest whose objects to delete")
 @_simulate
 @_namespace
 @_state
@@ -109,8 +155,8 @@ def down(**given: Any) -> None:
 
 
 @cli.command(short_help="Show objects: the clusters, or any kind.")
-@click.argument("kind", required=False)
-@click.argument("name", required=False)
+@click.argument("kind", required=False, callback=_filled)
+@_name
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of every namespace.")
 @_output
 @_namespace
@@ -124,7 +170,7 @@ def get(**given: Any) -> None:
 
 
 @cli.command(short_help="Show an object's cloud resources.")
-@click.argument("name")
+@partial(_name, required=True)
 @_output
 @_namespace
 @_state
@@ -137,7 +183,7 @@ def tree(**given: Any) -> None:
 
 
 @cli.command(short_help="Say what a manifest would do; write nothing.")
-@click.option("-f", "--filename", required=True, metavar="FILE", help="Manifest; - is standard input.")
+@_filename("Manifest to plan", required=True)
 @_simulate
 @_output
 @_namespace
@@ -168,7 +214,14 @@ def serve(**given: Any) -> None:
 
 
 @cli.command(name="operator", short_help="Run the operator against a cluster that is there already.")
-@click.option("--kubeconfig", default="", metavar="FILE", help="[default: KUBECONFIG, the pod's own, ~/.kube/config]")
+@click.option(
+    "--kubeconfig",
+    default="",
+    type=click.Path(),
+    metavar="FILE",
+    callback=_filled,
+    help="[default: KUBECONFIG, the pod's own, ~/.kube/config]",
+)
 @click.option(
     "--cluster-api",
     type=click.Choice(["auto", "required", "off"]),
@@ -176,10 +229,10 @@ def serve(**given: Any) -> None:
     show_default=True,
     help="Whether an object waits for the Cluster that owns it: where Cluster API is installed, always, never.",
 )
-@click.option("-n", "--namespace", default="", help="Serve this namespace only [default: all].")
+@click.option("-n", "--namespace", default="", callback=_filled, help="Serve this namespace only [default: all].")
 @click.option("--simulator", default="", metavar="URL", help="A simulated IBM Cloud instead of the real one.")
 @click.option("--workers", type=click.IntRange(1, 64), default=8, show_default=True, help="Objects at a time.")
-@click.option("--audit", type=click.Path(path_type=Path), help="Append every mutating call to this file.")
+@click.option("--audit", type=_Place(path_type=Path), help="Append every mutating call to this file.")
 def operator_(**given: Any) -> None:
     """Run the operator alone, with the cluster of a kubeconfig, until told to stop. Apply deploy/crds first."""
     from freehold.cli import operating
@@ -198,14 +251,32 @@ def operator_(**given: Any) -> None:
     show_default=True,
     help="Simulated seconds in a real one.",
 )
-@click.option(
-    "--keep", type=click.Path(path_type=Path), help="Keep the state in this directory, to look at afterwards."
-)
+@click.option("--keep", type=_Place(path_type=Path), help="Keep the state in this directory, to look at afterwards.")
 def demo(**given: Any) -> None:
     """Tell the main job as a story on the simulated IBM Cloud, checking every step."""
     from freehold.cli.demo import story
 
     story.run(**given)
+
+
+@cli.command(short_help="Show the version.")
+@click.pass_context
+def version(context: click.Context) -> None:
+    """Show the version."""
+    from importlib.metadata import version as installed
+
+    click.echo(f"{context.find_root().info_name} {installed('freehold')}")
+
+
+@cli.command(short_help="Print a shell's completion script.")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print a script that completes commands and options, to be sourced: source <(freehold completion bash)."""
+    from click.shell_completion import get_completion_class
+
+    script = get_completion_class(shell)
+    assert script is not None
+    click.echo(script(cli, {}, "freehold", "_FREEHOLD_COMPLETE").source())
 
 
 def main() -> None:
@@ -219,6 +290,9 @@ def _run() -> int:
         cli.main(prog_name="freehold", standalone_mode=False)
     except click.exceptions.Exit as ended:
         return ended.exit_code
+    except click.exceptions.NoArgsIsHelpError as asked:
+        warn(asked.format_message())
+        return MISUSED
     except click.ClickException as misuse:
         return _misused(misuse)
     except CliError as problem:

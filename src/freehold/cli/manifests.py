@@ -19,6 +19,8 @@ Json = dict[str, Any]
 
 _VARIABLE = re.compile(r"\$\{[^}]*\}")
 
+_SUFFIXES = (".yaml", ".yml", ".json")
+
 _MOST_BYTES = 3 * 1024 * 1024
 """An API server takes requests of this size; a file of more is hardly a manifest, and YAML is slow to read."""
 
@@ -74,21 +76,37 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
-def read(source: str) -> list[Document]:
-    """The objects in a file, or in standard input for ``-``; a List counts as its items.
+def read(*sources: str, namespace: str = "") -> list[Document]:
+    """The objects in files, in directories of them, or in standard input for ``-``; a List counts as its items.
 
-    Raises CliError that lists everything wrong with the file.
+    ``namespace`` is where the user wants them; objects that name another one are refused.
+    Raises CliError that lists everything wrong with a file.
     """
-    shown = "standard input" if source == "-" else source
-    documents = list(_documents(_text(source, shown), shown))
-    problems = [problem for document in documents for problem in _problems(document)]
-    if problems:
-        raise CliError(f"{shown} is not a manifest", problems)
-    found = [Document(obj, place) for obj, place in documents if obj is not None]
+    found: list[Document] = []
+    for source in dict.fromkeys(each for given in sources for each in _files(given)):
+        shown = "standard input" if source == "-" else source
+        documents = list(_documents(_text(source, shown), shown))
+        problems = [problem for document in documents for problem in _problems(document)]
+        if problems:
+            raise CliError(f"{shown} is not a manifest", problems)
+        fresh = [Document(obj, place) for obj, place in documents if obj is not None]
+        _refuse_template(fresh, shown)
+        found += fresh
+    shown = ", ".join("standard input" if each == "-" else each for each in sources)
     if not found:
         raise CliError(f"{shown} holds no object; give a manifest with at least one")
-    _refuse_template(found, shown)
     _refuse_twins(found, shown)
+    _refuse_elsewhere(found, namespace)
+    return found
+
+
+def _files(source: str) -> list[str]:
+    """What kubectl takes of a directory: its manifests, not those of directories below."""
+    if source == "-" or not Path(source).is_dir():
+        return [source]
+    found = sorted(str(each) for each in Path(source).iterdir() if each.suffix in _SUFFIXES and each.is_file())
+    if not found:
+        raise CliError(f"the directory {source} holds no manifest ({', '.join(f'*{each}' for each in _SUFFIXES)})")
     return found
 
 
@@ -184,3 +202,14 @@ def _refuse_twins(documents: list[Document], shown: str) -> None:
             twins.append(f"{each.place}: {each.kind} {each.name} stands already in {place}")
     if twins:
         raise CliError(f"{shown} names an object twice; keep one of each", twins)
+
+
+def _refuse_elsewhere(documents: list[Document], namespace: str) -> None:
+    """As kubectl does: whoever says -n must not act in another namespace than the one said."""
+    elsewhere = [
+        f"{each.place}: {each.kind} {each.name}: metadata.namespace is {each.namespace}"
+        for each in documents
+        if namespace and each.namespace not in ("", namespace)
+    ]
+    if elsewhere:
+        raise CliError(f"-n {namespace} contradicts the manifest; leave one of them out", elsewhere)

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 _ORDER = ("create", "reuse", "keep", "wait", "refuse")
 
 
-def run(filename: str, simulate: bool, speed: float, output: str, namespace: str, state: Path | None) -> None:
+def run(filename: Sequence[str], simulate: bool, speed: float, output: str, namespace: str, state: Path | None) -> None:
     """The command. Raises CliError, also when the manifest would be refused."""
-    documents = manifests.read(filename)
+    documents = manifests.read(*filename, namespace=namespace)
     way = access(state, operator=False, simulate=simulate, speed=speed)
     plans = run_to_end(_plans(way, documents, namespace))
     if output != "table":

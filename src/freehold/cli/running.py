@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
-from freehold.cli.errors import CliError
+from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.live import Wish
 from freehold.cli.session import Access
 from freehold.cli.simulator import SPEED
@@ -50,7 +50,8 @@ def access(
     if kubeconfig:
         if simulate:
             raise CliError(
-                "--simulate and --kubeconfig exclude each other: the operator in the cluster has its own cloud"
+                "--simulate and --kubeconfig exclude each other: the operator in the cluster has its own cloud",
+                code=MISUSED,
             )
         return Access(None, Wish(operator=operator), kubeconfig)
     directory = StateDirectory.open(state or default_path())

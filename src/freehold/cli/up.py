@@ -16,10 +16,11 @@ from freehold.cli.terminal import say
 
 
 def run(
-    filename: str, simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str, timeout: float
-) -> None:
+    filename: Sequence[str], simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str,
+    timeout: float,
+) -> None:  # fmt: skip
     """The command. Raises CliError."""
-    documents = manifests.read(filename)
+    documents = manifests.read(*filename, namespace=namespace)
     way = access(state, kubeconfig=kubeconfig, simulate=simulate, speed=speed)
     run_to_end(_up(way, documents, namespace, timeout))
 

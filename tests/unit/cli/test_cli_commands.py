@@ -2,9 +2,11 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -28,8 +30,14 @@ def _freehold(*arguments: str, stdin: str = "", **env: str) -> subprocess.Comple
         (["frobnicate"], 2, "No such command 'frobnicate'; see freehold --help"),
         (["up"], 2, "Missing option '-f' / '--filename'; see freehold up --help"),
         (["up", "-f", "none.yaml"], 1, "none.yaml cannot be read: No such file or directory"),
-        (["up", "-f", MINIMAL, "--simulate", "--kubeconfig", "x"], 1, "--simulate and --kubeconfig exclude each other"),
-        (["down"], 1, "say what to delete: freehold down NAME, or freehold down -f FILE"),
+        (["up", "-f", MINIMAL, "--simulate", "--kubeconfig", "x"], 2, "--simulate and --kubeconfig exclude each other"),
+        (["down"], 2, "say what to delete: freehold down NAME, or freehold down -f FILE"),
+        (["down", "a", "-f", "b"], 2, "say what to delete"),
+        (["tree", ""], 2, "Invalid value for 'NAME': it is empty (an unset variable?); see freehold tree --help"),
+        (["get", "ns", ""], 2, "it is empty (an unset variable?)"),
+        (["down", "a", "--kubeconfig", ""], 2, "Invalid value for '--kubeconfig': it is empty"),
+        (["down", "a", "--state", ""], 2, "Invalid value for '--state': it is empty"),
+        (["up", "-f", ""], 2, "it is empty"),
         (["get", "--state", "/dev/null/x"], 1, "cannot be used: Not a directory; choose another one with --state DIR"),
         (["get", "--kubeconfig", "/none"], 1, "no kubeconfig with a current-context at /none"),
         (["serve", "--port", "70000"], 2, "70000 is not in the range 0<=x<=65535"),
@@ -43,6 +51,51 @@ def test_misuse_is_one_sentence(arguments: list[str], code: int, sentence: str, 
     assert done.stderr.startswith("freehold: ")
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_interrupted_is_told_apart_from_failed(tmp_path: Path) -> None:
+    """A script must know whether somebody pressed Ctrl-C, and must not take it for done."""
+    command = [sys.executable, "-m", "freehold.cli.main", "up", "-f", MINIMAL, "--simulate", "--state", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert "state in" in running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "interrupted; nothing is lost" in said
+
+
+@pytest.mark.parametrize("arguments", [["version"], ["--version"]])
+def test_the_version_is_told_either_way(arguments: list[str]) -> None:
+    assert _freehold(*arguments).stdout == f"freehold {version('freehold')}\n"
+
+
+def test_without_a_command_there_is_help_and_no_complaint() -> None:
+    done = _freehold()
+    assert done.returncode == 2
+    assert done.stderr.startswith("Usage: freehold")
+    assert "Exit codes: 0 done; 1 not done, and why; 2 wrong usage; 130 interrupted." in done.stderr
+
+
+def test_the_shell_completes_commands_and_files() -> None:
+    script = _freehold("completion", "bash").stdout
+    assert "complete -o nosort -F _freehold_completion freehold" in script
+
+    def asked(words: str, index: int) -> list[str]:
+        env = {"_FREEHOLD_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(index)}
+        return _freehold(**env).stdout.split()
+
+    assert asked("freehold u", 1) == ["plain,up"]
+    assert asked("freehold up -f ", 3) == ["file,"]
+
+
+def test_a_namespace_that_contradicts_the_manifest_is_refused(tmp_path: Path) -> None:
+    """Whoever says `down -n test -f FILE` must not delete what the file says of another namespace."""
+    for command in ("up", "down", "plan"):
+        done = _freehold(command, "-f", MINIMAL, "-n", "other", "--simulate", "--state", str(tmp_path / command))
+        assert done.returncode == 1
+        assert "-n other contradicts the manifest" in done.stderr
+        assert "IBMPowerVSCluster minimal: metadata.namespace is default" in done.stderr
 
 
 def test_state_is_its_owners_alone_also_in_a_directory_open_to_all(tmp_path: Path) -> None:

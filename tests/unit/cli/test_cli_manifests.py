@@ -79,3 +79,24 @@ def test_a_list_counts_as_its_items(tmp_path: Path) -> None:
         "- {apiVersion: v1, kind: A, metadata: {name: b}}\n"
     )
     assert [each.name for each in read(_file(tmp_path, content))] == ["a", "b"]
+
+
+def test_several_sources_are_one_manifest(tmp_path: Path) -> None:
+    """A directory counts as kubectl counts it: sorted, its own manifests only. The last -f does not win."""
+    for name in ("b.yml", "a.yaml", "c.json", "notes.txt", "deep/d.yaml"):
+        path = tmp_path / "dir" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(GOOD.replace("name: a", f"name: {path.stem}"))
+    single = tmp_path / "z.yaml"
+    single.write_text(GOOD.replace("name: a", "name: z").replace("\n", "\r\n"))
+    assert [each.name for each in read(str(single), str(tmp_path / "dir"))] == ["z", "a", "b", "c"]
+    assert len(read(str(tmp_path / "dir"), str(tmp_path / "dir" / "b.yml"))) == 3, "one file said twice is one file"
+    (tmp_path / "copy.yaml").write_text((tmp_path / "dir" / "b.yml").read_text())
+    with pytest.raises(CliError, match="names an object twice") as twice:
+        read(str(tmp_path / "dir"), str(tmp_path / "copy.yaml"))
+    assert "copy.yaml: ConfigMap b stands already in" in twice.value.more[0]
+
+
+def test_a_directory_without_a_manifest_is_said(tmp_path: Path) -> None:
+    with pytest.raises(CliError, match=r"holds no manifest \(\*\.yaml, \*\.yml, \*\.json\)"):
+        read(str(tmp_path))
