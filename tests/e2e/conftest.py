@@ -21,11 +21,18 @@ from e2e_operator_lab import (
     Cloud,
     Served,
     Stage,
+    crd_found,
+    crd_is_the_same,
     crds_installed,
     simulated_cloud,
     staged,
 )
-from e2e_servers import Server, chosen, kubectl_missing, running
+from e2e_servers import PATIENCE, PATIENTLY, Server, chosen, kubectl_missing, running
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if chosen([str(each) for each in config.args]) == "kubeconfig" and getattr(config.option, "numprocesses", None):
+        raise pytest.UsageError("tests/e2e adds CRDs to the cluster of KUBECONFIG and removes them: run it with -n 0")
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -39,10 +46,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(request: pytest.FixtureRequest, home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     if kubectl_missing():
         pytest.skip("kubectl is not on PATH")
     with running(request.param, tmp_path_factory.mktemp("server")) as started:
+        if started.label == "kubeconfig":
+            admin = Kubectl(started, "default", home)
+            for what in ("namespaces", "customresourcedefinitions"):
+                if not admin.run("auth", "can-i", "create", what, ok=False).startswith("yes"):
+                    pytest.skip(f"the user of KUBECONFIG may not create {what}, which this suite needs")
         yield started
 
 
@@ -57,7 +69,7 @@ def group(server: Server, home: Path) -> Iterator[str]:
     name = f"e2e-{uuid.uuid4().hex[:8]}.freehold.dev"
     admin = Kubectl(server, "default", home)
     admin.apply(widget_crd(name))
-    admin.run("wait", "--for=condition=Established", f"crd/widgets.{name}", "--timeout=30s")
+    admin.run("wait", "--for=condition=Established", f"crd/widgets.{name}", PATIENTLY)
     yield name
     admin.run("delete", "crd", f"widgets.{name}", "--wait=false")
 
@@ -67,9 +79,9 @@ def namespace(server: Server) -> Iterator[str]:
     name = f"e2e-{uuid.uuid4().hex[:8]}"
     url = f"{server.url}/api/v1/namespaces"
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-    requests.post(url, json=body, timeout=30).raise_for_status()
+    requests.post(url, json=body, timeout=PATIENCE).raise_for_status()
     yield name
-    requests.delete(f"{url}/{name}", timeout=30).raise_for_status()
+    requests.delete(f"{url}/{name}", timeout=PATIENCE).raise_for_status()
 
 
 @pytest.fixture
@@ -99,6 +111,10 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
 
 @pytest.fixture(scope="session")
 def powervs_crd(server: Server, home: Path) -> Iterator[None]:
+    """Our CRD. One that is there already is not touched, and serves only if it is the same."""
+    if crd_found(server, POWERVS_CRD) and not crd_is_the_same(server, POWERVS_CRD):
+        name = POWERVS_CRD["metadata"]["name"]
+        pytest.skip(f"{server.label} has a CRD {name} of another provider or version: nothing is put in its place")
     with crds_installed(server, Kubectl(server, "default", home), [POWERVS_CRD]):
         yield
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import requests
-from e2e_servers import Server
+from e2e_servers import PATIENCE, Server
 
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -20,11 +19,11 @@ KIND = "Widget"
 
 
 class Kubectl:
-    """Runs kubectl in one namespace, with a home (and discovery cache) of its own."""
+    """Runs kubectl in one namespace, with a discovery cache of its own (in ``home``)."""
 
     def __init__(self, server: Server, namespace: str, home: Path) -> None:
-        self._base = ["kubectl", "--kubeconfig", str(server.kubeconfig), "--namespace", namespace]
-        self._environment = {**os.environ, "HOME": str(home)}
+        self._base = ["kubectl", "--cache-dir", str(home / "cache"), "--namespace", namespace]
+        self._environment = server.environment()
 
     def run(self, *arguments: str, stdin: str = "", ok: bool = True) -> str:
         """What it printed (both streams); fails the test when it fails unless ``ok`` is False."""
@@ -50,7 +49,10 @@ class Kubectl:
 
     def _done(self, arguments: tuple[str, ...], stdin: str) -> subprocess.CompletedProcess[str]:
         command = [*self._base, *arguments]
-        return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60, env=self._environment)
+        limit = PATIENCE + 60.0  # kubectl's own limits come first, and say more
+        return subprocess.run(
+            command, input=stdin, capture_output=True, text=True, timeout=limit, env=self._environment
+        )
 
 
 class Http:
@@ -81,7 +83,9 @@ class Http:
         if body is not None:
             data = body if isinstance(body, str) else json.dumps(body)
             headers["Content-Type"] = content_type
-        return self._session.request(method, self._url + path, params=query, data=data, headers=headers, timeout=30)
+        return self._session.request(
+            method, self._url + path, params=query, data=data, headers=headers, timeout=PATIENCE
+        )
 
     def get(self, path: str, accept: str = "", **query: Any) -> requests.Response:
         return self.call("GET", path, accept=accept, **query)
@@ -107,11 +111,21 @@ class Http:
 
     def watch(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
         """Events until the server ends the stream."""
-        with self._session.get(self._url + path, params={"watch": "true", **query}, stream=True, timeout=30) as stream:
+        asked = {"watch": "true", "timeoutSeconds": int(PATIENCE), **query}
+        with self._session.get(self._url + path, params=asked, stream=True, timeout=PATIENCE) as stream:
             assert stream.status_code == 200, stream.text
             for line in stream.iter_lines():
                 if line:
                     yield json.loads(line)
+
+    def watch_until(self, last: str, path: str, **query: Any) -> list[dict[str, Any]]:
+        """Events before the one of the object called ``last``: all that there are, however slow the server."""
+        seen: list[dict[str, Any]] = []
+        for event in self.watch(path, **query):
+            if event["object"]["metadata"]["name"] == last:
+                return seen
+            seen.append(event)
+        raise AssertionError(f"{last} was never seen, only {seen}")
 
     def widget(self, name: str, spec: dict[str, Any] | None = None, **metadata: Any) -> dict[str, Any]:
         body: dict[str, Any] = {"apiVersion": f"{self.group}/v1", "kind": KIND, "metadata": {"name": name, **metadata}}

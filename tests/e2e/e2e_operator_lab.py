@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import logging
+import os
 import signal
 import subprocess
 import sys
@@ -20,15 +22,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 import requests
 import yaml
-from e2e_client import Kubectl
-from e2e_operator_witness import PATIENCE, Json, Witness
-from e2e_servers import Server
+from e2e_client import MERGE, Kubectl
+from e2e_operator_witness import Json, Witness
+from e2e_servers import PATIENCE, PATIENTLY, Server, ended, until
 
 from freehold.api import names
 from freehold.api.placeholders import PLACEHOLDERS
-from freehold.kube.config import from_files
+from freehold.kube.config import load
 from freehold.lifecycle.clock import SystemClock
 from freehold.operator.app import Operator, Settings
 
@@ -53,7 +56,7 @@ class Cloud:
 
     def ask(self, path: str, body: Any = None) -> Any:
         method = "GET" if body is None else "POST"
-        answer = requests.request(method, f"{self.url}/_sim/{path}", json=body, timeout=30)
+        answer = requests.request(method, f"{self.url}/_sim/{path}", json=body, timeout=PATIENCE)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
@@ -74,16 +77,20 @@ class Cloud:
         """The kinds of :meth:`of`, sorted."""
         return sorted(row["kind"] for row in self.of(cluster))
 
+    def slow(self, cluster: str) -> None:
+        """Let everything of this cluster take much longer, so that a test can act before it is made."""
+        self.ask("faults", {"effect": "slow", "operation": "*", "contains": cluster, "count": None, "factor": 4.0})
+
     def calls(self, since: int = 0) -> Json:
         found: Json = self.ask(f"calls?since={since}")
         return found
 
 
 @contextlib.contextmanager
-def simulated_cloud(folder: Path) -> Iterator[Cloud]:
+def simulated_cloud(folder: Path, speed: float = SPEED) -> Iterator[Cloud]:
     """A fresh account, its process ended afterwards."""
     log = folder / "simulator.log"
-    command = [sys.executable, "-m", "freehold_sim", "--speed", str(SPEED), "--until-stdin-closes"]
+    command = [sys.executable, "-m", "freehold_sim", "--speed", str(speed), "--until-stdin-closes"]
     with log.open("w") as errors:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
     with ended(process):
@@ -93,28 +100,13 @@ def simulated_cloud(folder: Path) -> Iterator[Cloud]:
         yield Cloud(json.loads(line)["url"])
 
 
-@contextlib.contextmanager
-def ended(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
-    """End a process, gently first, and close its pipes."""
-    try:
-        yield process
-    finally:
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                pipe.close()
-
-
 @dataclass(frozen=True)
 class Wish:
     """How an operator is to be run."""
 
     kubeconfig: str
+    """As the variable KUBECONFIG has it."""
+
     cloud: str
     namespace: str
     cluster_api: str = "off"
@@ -122,7 +114,7 @@ class Wish:
 
     def settings(self) -> Settings:
         return Settings(
-            kube=from_files([Path(self.kubeconfig)]),
+            kube=load({**os.environ, "KUBECONFIG": self.kubeconfig}),
             api_key=self.api_key,
             ibm_url=self.cloud,
             cluster_api=self.cluster_api,
@@ -214,14 +206,6 @@ def holds_for(reason: str) -> Callable[[Json], bool]:
     return lambda obj: bool(condition(obj, "Ready").get("reason") == reason)
 
 
-def until(wanted: Callable[[], Any], what: str, seconds: float = PATIENCE) -> None:
-    """Ask again and again, on a timer, until it is true."""
-    tick, deadline = threading.Event(), time.monotonic() + seconds
-    while not wanted():
-        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
-        tick.wait(0.05)
-
-
 def cluster_name() -> str:
     """A name that no other test has; every resource of the cluster carries it in its own name."""
     return f"c{uuid.uuid4().hex[:8]}"
@@ -280,7 +264,7 @@ class Stage:
         self.log = folder / "operator.log"
 
     def wish(self, cluster_api: str = "off") -> Wish:
-        return Wish(str(self.server.kubeconfig), self.cloud.url, self.namespace, cluster_api)
+        return Wish(self.server.kubeconfig, self.cloud.url, self.namespace, cluster_api)
 
     def operator(self, cluster_api: str = "off") -> contextlib.AbstractContextManager[Operator]:
         return operator_here(self.wish(cluster_api))
@@ -306,11 +290,11 @@ class Stage:
         return self.kubectl.run("patch", of or KIND, self.name, "--type=merge", "-p", json.dumps(body), *arguments)
 
     def await_ready(self) -> None:
-        self.kubectl.run("wait", f"{KIND}/{self.name}", "--for=condition=Ready", f"--timeout={PATIENCE:.0f}s")
+        self.kubectl.run("wait", f"{KIND}/{self.name}", "--for=condition=Ready", PATIENTLY)
 
     def delete(self) -> None:
         """Delete and see that it ends, here and in the cloud."""
-        self.kubectl.run("delete", KIND, self.name, f"--timeout={PATIENCE:.0f}s")
+        self.kubectl.run("delete", KIND, self.name, PATIENTLY)
         assert self.cloud.of(self.name) == [], "everything that was ours is gone"
 
     def leave(self) -> None:
@@ -319,24 +303,53 @@ class Stage:
             free = '{"metadata":{"finalizers":null}}'
             self.kubectl.run("patch", KIND, each["metadata"]["name"], "--type=merge", "-p", free, ok=False)
         for crd in (POWERVS_CRD, *UPSTREAM_CRDS):
-            gone = requests.delete(_objects_url(self.server, crd, self.namespace), timeout=30)
+            gone = requests.delete(_objects_url(self.server, crd, self.namespace), timeout=PATIENCE)
             assert gone.status_code in (200, 404), gone.text
 
 
 @contextlib.contextmanager
 def crds_installed(server: Server, admin: Kubectl, crds: list[Json]) -> Iterator[None]:
     """Install what is missing, and remove it again unless somebody has objects of it by then."""
-    missing = [each for each in crds if requests.get(_crd_url(server, each), timeout=30).status_code == 404]
+    missing = [each for each in crds if not served_there(server, each)]
     if missing:
         admin.run("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": missing}))
-    admin.run("wait", "--for=condition=Established", *_crd_names(crds), "--timeout=30s")
+    admin.run("wait", "--for=condition=Established", *_crd_names(crds), PATIENTLY)
     for each in crds:  # a kube-apiserver says Established a moment before it serves
         url = _objects_url(server, each)
-        until(lambda url=url: requests.get(url, timeout=30).ok, f"{url} is served")
+        until(functools.partial(_answers, url), f"{url} is served")
     yield
-    free = [each for each in missing if not requests.get(_objects_url(server, each), timeout=30).json()["items"]]
+    free = [each for each in missing if not requests.get(_objects_url(server, each), timeout=PATIENCE).json()["items"]]
     if free:
-        admin.run("delete", *_crd_names(free), "--timeout=30s")
+        admin.run("delete", *_crd_names(free), PATIENTLY)
+
+
+def _answers(url: str) -> bool:
+    return requests.get(url, timeout=PATIENCE).ok
+
+
+def served_there(server: Server, crd: Json) -> bool:
+    """Whether it is installed already; skips the test when not in the version that is needed."""
+    found, version = crd_found(server, crd), crd["spec"]["versions"][0]["name"]
+    if found and not any(each["name"] == version and each["served"] for each in found["spec"]["versions"]):
+        pytest.skip(f"{server.label} has a CRD {crd['metadata']['name']} that does not serve {version}")
+    return found is not None
+
+
+def crd_is_the_same(server: Server, crd: Json) -> bool:
+    """Whether putting ``crd`` in the place of the installed one would change nothing. Asked, and not done."""
+    patch = {"spec": crd["spec"]}
+    asked = requests.patch(
+        _crd_url(server, crd), json=patch, params={"dryRun": "All"}, headers={"Content-Type": MERGE}, timeout=PATIENCE
+    )
+    found = crd_found(server, crd)
+    return asked.ok and found is not None and asked.json()["metadata"]["generation"] == found["metadata"]["generation"]
+
+
+def crd_found(server: Server, crd: Json) -> Json | None:
+    """The installed CRD of this name."""
+    answer = requests.get(_crd_url(server, crd), timeout=PATIENCE)
+    assert answer.status_code in (200, 404), answer.text
+    return answer.json() if answer.status_code == 200 else None
 
 
 def _crd_names(crds: list[Json]) -> list[str]:

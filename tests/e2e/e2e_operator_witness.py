@@ -12,42 +12,56 @@ from typing import Any
 from urllib.parse import urlencode
 
 import requests
-from e2e_servers import Server
+from e2e_servers import PATIENCE, Server
 
 from freehold.api import names
-
-PATIENCE = 60.0
-"""Seconds after which a test gives up; none of them is expected to need a tenth of it."""
 
 Json = dict[str, Any]
 
 
 class Witness:
-    """Sees every version of one object, through a watch of its own that begins before the object does."""
+    """Sees every version of one object, through a watch of its own that begins before the object does.
+
+    A witness that can see no more says so: silence must mean that nothing has changed.
+    """
 
     def __init__(self, server: Server, namespace: str, name: str) -> None:
         self.seen: list[Json] = []
         self._news = threading.Condition()
+        self._ended = ""
         path = f"/apis/{names.INFRASTRUCTURE_GROUP}/{names.V1BETA2}/namespaces/{namespace}/ibmpowervsclusters"
-        since = requests.get(server.url + path, timeout=30).json()["metadata"]["resourceVersion"]
-        query = {"watch": "true", "fieldSelector": f"metadata.name={name}", "resourceVersion": since,
-                 "timeoutSeconds": "240"}  # fmt: skip
-        self._connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=300)
+        self._object = f"{server.url}{path}/{name}"
+        listed = requests.get(server.url + path, timeout=PATIENCE)
+        listed.raise_for_status()
+        query = {"watch": "true", "fieldSelector": f"metadata.name={name}", "allowWatchBookmarks": "true",
+                 "resourceVersion": listed.json()["metadata"]["resourceVersion"], "timeoutSeconds": "3600"}  # fmt: skip
+        self._connection = http.client.HTTPConnection(server.url.removeprefix("http://"))
         self._connection.connect()
         self._socket: socket.socket = self._connection.sock
         self._connection.request("GET", f"{path}?{urlencode(query)}")
         self._stream = self._connection.getresponse()
+        assert self._stream.status == 200, self._stream.read()
         self._thread = threading.Thread(target=self._follow, name="witness")
         self._thread.start()
 
     def _follow(self) -> None:
-        with contextlib.suppress(http.client.HTTPException, OSError):  # closed under its hands at the end
+        why = "the server has ended the watch"
+        try:
             while line := self._stream.readline():
-                event = json.loads(line)
-                with self._news:
-                    if event["type"] in ("ADDED", "MODIFIED"):
-                        self.seen.append(event["object"])
-                        self._news.notify_all()
+                self._take(json.loads(line))
+        except (http.client.HTTPException, OSError, ValueError) as problem:  # closed under its hands at the end
+            why = repr(problem)
+        with self._news:
+            self._ended = self._ended or why
+            self._news.notify_all()
+
+    def _take(self, event: Json) -> None:
+        with self._news:
+            if event["type"] in ("ADDED", "MODIFIED"):
+                self.seen.append(event["object"])
+            elif event["type"] == "ERROR":
+                self._ended = json.dumps(event["object"])
+            self._news.notify_all()
 
     def wait(self, wanted: Callable[[Json], Any], what: str) -> Json:
         """The first version of which ``wanted`` is true, also one already seen."""
@@ -56,9 +70,9 @@ class Witness:
             return next((each for each in self.seen if wanted(each)), None)
 
         with self._news:
-            assert self._news.wait_for(lambda: found() is not None, PATIENCE), f"never seen: {what}: {self.last()}"
+            self._news.wait_for(lambda: found() is not None or self._ended, PATIENCE)
             result = found()
-        assert result is not None
+            assert result is not None, f"never seen: {what} {self._ended}: {self.last()}"
         return result
 
     def wait_from_now(self, wanted: Callable[[Json], Any], what: str) -> Json:
@@ -68,10 +82,16 @@ class Witness:
         return self.wait(wanted, what)
 
     def quiet(self, seconds: float) -> bool:
-        """Whether nothing changes for so long."""
+        """Whether nothing changes for so long. What the server shows already was before that."""
+        now = requests.get(self._object, timeout=PATIENCE)
+        now.raise_for_status()
+        version = now.json()["metadata"]["resourceVersion"]
+        self.wait(lambda each: each["metadata"]["resourceVersion"] == version, f"version {version}")
         with self._news:
             before = len(self.seen)
-            return not self._news.wait_for(lambda: len(self.seen) != before, seconds)
+            changed = self._news.wait_for(lambda: len(self.seen) != before or self._ended, seconds)
+            assert not self._ended, self._ended
+        return not changed
 
     def last(self) -> str:
         return json.dumps(self.seen[-1], indent=1) if self.seen else "nothing was seen"

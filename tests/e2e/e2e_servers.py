@@ -5,28 +5,52 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import requests
 
-START_SECONDS = 60.0
+PATIENCE = 240.0
+"""Seconds after which a test gives up; none is expected to need a tenth of it, however busy the machine."""
+
+PATIENTLY = f"--timeout={PATIENCE:.0f}s"
+"""The same for kubectl, where it waits for something."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """A running API server. ``url`` takes plain HTTP; ``controllers`` says whether anything tidies up behind it."""
+    """A running API server.
+
+    ``kubeconfig`` is what the variable KUBECONFIG takes: a path, or several. ``url`` takes plain HTTP and needs no
+    credentials; ``controllers`` says whether anything tidies up behind it.
+    """
 
     label: str
-    kubeconfig: Path
+    kubeconfig: str
     url: str
     controllers: bool
+
+    def environment(self) -> dict[str, str]:
+        """Makes kubectl use it. HOME stays: a user's credential plugin may keep its login there."""
+        return {**os.environ, "KUBECONFIG": self.kubeconfig}
+
+
+def until(wanted: Callable[[], Any], what: str, seconds: float = PATIENCE) -> None:
+    """Ask again and again, on a timer, until it is true."""
+    tick, deadline = threading.Event(), time.monotonic() + seconds
+    while not wanted():
+        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
+        tick.wait(0.05)
 
 
 def chosen(arguments: list[str]) -> str:
@@ -51,15 +75,22 @@ def running(label: str, folder: Path) -> Iterator[Server]:
             yield Server(label, write_kubeconfig(folder / "kubeconfig", url), url, controllers=True)
             return
         if label == "kubeconfig":
-            kubeconfig = Path(os.environ["KUBECONFIG"])
+            kubeconfig = os.environ["KUBECONFIG"]
         else:
             kubeconfig = stack.enter_context(_kube_apiserver(Path(os.environ["KUBEBUILDER_ASSETS"]), folder))
-        url = stack.enter_context(_proxied(kubeconfig))
-        yield Server(label, kubeconfig, url, controllers=label == "kubeconfig")
+        server = Server(label, kubeconfig, "", controllers=False)
+        url = stack.enter_context(_proxied(server, folder / "proxy.log"))
+        yield replace(server, url=url, controllers=_tidies_up(url))
 
 
-def write_kubeconfig(path: Path, url: str, token: str = "") -> Path:
-    cluster = {"server": url, **({"insecure-skip-tls-verify": True} if token else {})}
+def _tidies_up(url: str) -> bool:
+    """Whether a controller manager runs: nobody else makes this account."""
+    asked = requests.get(f"{url}/api/v1/namespaces/default/serviceaccounts/default", timeout=PATIENCE)
+    return asked.status_code == 200
+
+
+def write_kubeconfig(path: Path, url: str, token: str = "", authority: Path | None = None) -> str:
+    cluster = {"server": url, **({"certificate-authority": str(authority)} if authority else {})}
     body = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -69,24 +100,34 @@ def write_kubeconfig(path: Path, url: str, token: str = "") -> Path:
         "current-context": "e2e",
     }
     path.write_text(json.dumps(body))
-    return path
+    return str(path)
 
 
 @contextlib.contextmanager
-def _process(command: list[str], log: Path) -> Iterator[subprocess.Popen[str]]:
-    with log.open("w") as errors:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+def ended(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
+    """End a process, gently first, and close its pipes."""
+    try:
+        yield process
+    finally:
+        process.terminate()
         try:
-            yield process
-        finally:
-            process.terminate()
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-            if process.stdout:
-                process.stdout.close()
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+@contextlib.contextmanager
+def _process(
+    command: list[str], log: Path, environment: dict[str, str] | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    with log.open("w") as errors:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment)
+    with ended(process):
+        yield process
 
 
 @contextlib.contextmanager
@@ -100,29 +141,31 @@ def _embedded(folder: Path) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _proxied(kubeconfig: Path) -> Iterator[str]:
-    """``kubectl proxy`` knows how to authenticate, so the suite need not."""
-    command = ["kubectl", "--kubeconfig", str(kubeconfig), "proxy", "--port=0"]
-    with _process(command, kubeconfig.with_suffix(".proxy.log")) as process:
+def _proxied(server: Server, log: Path) -> Iterator[str]:
+    """``kubectl proxy`` knows every way to authenticate, so the suite need not."""
+    with _process(["kubectl", "proxy", "--port=0"], log, server.environment()) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
-        assert "Starting to serve on" in line, "kubectl proxy did not start"
+        assert "Starting to serve on" in line, f"kubectl proxy did not start: {log.read_text()}"
         yield f"http://{line.split()[-1]}"
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def steady_port() -> int:
+    """A free port that stays free while nobody listens: from below those that a kernel hands out by itself."""
+    while True:
+        port = random.randrange(20000, 30000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 @contextlib.contextmanager
-def _kube_apiserver(assets: Path, folder: Path) -> Iterator[Path]:
+def _kube_apiserver(assets: Path, folder: Path) -> Iterator[str]:
     """etcd and kube-apiserver, without a controller manager: nothing deletes namespaces or dependants."""
     for name in ("etcd", "kube-apiserver"):
         if not (assets / name).exists():
             pytest.fail(f"KUBEBUILDER_ASSETS={assets} holds no {name}")
-    etcd, peer, api = _free_port(), _free_port(), _free_port()
+    etcd, peer, api = steady_port(), steady_port(), steady_port()
     key = folder / "service-account.key"
     subprocess.run(["openssl", "genrsa", "-out", str(key), "2048"], check=True, capture_output=True)
     tokens = folder / "tokens.csv"
@@ -139,20 +182,19 @@ def _kube_apiserver(assets: Path, folder: Path) -> Iterator[Path]:
         "--service-account-issuer", "https://localhost", "--service-account-key-file", str(key),
         "--service-account-signing-key-file", str(key), "--disable-admission-plugins", "ServiceAccount",
     ]  # fmt: skip
-    kubeconfig = write_kubeconfig(folder / "kubeconfig", f"https://127.0.0.1:{api}", "e2e-token")
-    with _process(etcd_command, folder / "etcd.log"), _process(api_command, folder / "kube-apiserver.log"):
-        _await_ready(kubeconfig, folder / "kube-apiserver.log")
+    authority = folder / "certs/apiserver.crt"  # it signs for itself
+    kubeconfig = write_kubeconfig(folder / "kubeconfig", f"https://127.0.0.1:{api}", "e2e-token", authority)
+    log = folder / "kube-apiserver.log"
+    with _process(etcd_command, folder / "etcd.log"), _process(api_command, log) as process:
+        for what in (["--raw", "/readyz"], ["namespace", "default"]):
+            command = ["kubectl", "--kubeconfig", kubeconfig, "get", *what, "--request-timeout=30s"]
+
+            def answers(command: list[str] = command) -> bool:
+                assert process.poll() is None, f"kube-apiserver has ended; see {log}"
+                return subprocess.run(command, capture_output=True).returncode == 0
+
+            until(answers, f"{' '.join(what)} of kube-apiserver; see {log}")
         yield kubeconfig
-
-
-def _await_ready(kubeconfig: Path, log: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    command = ["kubectl", "--kubeconfig", str(kubeconfig), "get", "--raw", "/readyz", "--request-timeout=5s"]
-    while subprocess.run(command, capture_output=True).returncode:
-        assert time.monotonic() < deadline, f"kube-apiserver did not become ready; see {log}"
-    probe = ["kubectl", "--kubeconfig", str(kubeconfig), "get", "namespace", "default", "--request-timeout=5s"]
-    while subprocess.run(probe, capture_output=True).returncode:
-        assert time.monotonic() < deadline, f"kube-apiserver made no default namespace; see {log}"
 
 
 def kubectl_missing() -> bool:

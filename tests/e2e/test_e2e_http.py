@@ -179,7 +179,8 @@ def test_a_watch_resumes_where_a_list_ended(http: Http) -> None:
     version = http.get(http.widgets).json()["metadata"]["resourceVersion"]
     http.merge(f"{http.widgets}/a", {"spec": {"size": 2}})
     http.delete(f"{http.widgets}/a")
-    events = list(http.watch(http.widgets, resourceVersion=version, timeoutSeconds=2))
+    http.made(http.widgets, http.widget("last"))
+    events = http.watch_until("last", http.widgets, resourceVersion=version)
     assert [each["type"] for each in events] == ["MODIFIED", "DELETED"]
     assert int(events[1]["object"]["metadata"]["resourceVersion"]) > int(
         events[0]["object"]["metadata"]["resourceVersion"]
@@ -188,9 +189,16 @@ def test_a_watch_resumes_where_a_list_ended(http: Http) -> None:
 
 def test_a_watch_without_version_begins_with_what_is_there(http: Http) -> None:
     http.made(http.widgets, http.widget("a"))
-    for version in ("", "0"):
-        events = list(http.watch(http.widgets, resourceVersion=version, timeoutSeconds=2))
-        assert [each["type"] for each in events] == ["ADDED"]
+    for size, version in ((1, ""), (2, "0")):
+        events = http.watch(http.widgets, resourceVersion=version)
+        first = next(events)
+        http.merge(f"{http.widgets}/a", {"spec": {"size": size}})
+        assert [first["type"], next(events)["type"]] == ["ADDED", "MODIFIED"]
+
+
+def test_a_watch_ends_when_its_time_is_up(http: Http) -> None:
+    version = http.get(http.widgets).json()["metadata"]["resourceVersion"]
+    assert list(http.watch(http.widgets, resourceVersion=version, timeoutSeconds=1)) == []
 
 
 def test_a_selector_makes_objects_come_and_go(http: Http) -> None:
@@ -198,7 +206,8 @@ def test_a_selector_makes_objects_come_and_go(http: Http) -> None:
     http.made(http.widgets, http.widget("a", {}, labels={"on": "no"}))
     for value in ("yes", "no"):
         http.merge(f"{http.widgets}/a", {"metadata": {"labels": {"on": value}}})
-    events = list(http.watch(http.widgets, resourceVersion=version, labelSelector="on=yes", timeoutSeconds=2))
+    http.made(http.widgets, http.widget("last", {}, labels={"on": "yes"}))
+    events = http.watch_until("last", http.widgets, resourceVersion=version, labelSelector="on=yes")
     assert [each["type"] for each in events] == ["ADDED", "DELETED"]
 
 

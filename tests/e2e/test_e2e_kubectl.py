@@ -6,6 +6,7 @@ import json
 
 import pytest
 from e2e_client import Http, Kubectl, config_map, widget_crd
+from e2e_servers import PATIENCE, PATIENTLY, ended
 
 pytestmark = pytest.mark.e2e
 
@@ -61,16 +62,11 @@ def test_get_selects_by_label_and_field(kubectl: Kubectl, http: Http) -> None:
 
 def test_get_watch_prints_changes_as_they_come(kubectl: Kubectl, http: Http) -> None:
     kubectl.apply(http.widget("a", {"size": 1}))
-    watching = kubectl.started("get", "widgets", "-w", "--no-headers", "--request-timeout=30s")
-    assert watching.stdout is not None
-    try:
+    with ended(kubectl.started("get", "widgets", "-w", "--no-headers", f"--request-{PATIENTLY[2:]}")) as watching:
+        assert watching.stdout is not None
         assert watching.stdout.readline().split()[:2] == ["a", "1"]
         kubectl.run("patch", "widget", "a", "--type=merge", "-p", '{"spec":{"size":2}}')
         assert watching.stdout.readline().split()[:2] == ["a", "2"]
-    finally:
-        watching.terminate()
-        watching.wait(10)
-        watching.stdout.close()
 
 
 def test_describe_shows_the_object_and_its_events(kubectl: Kubectl, http: Http) -> None:
@@ -135,26 +131,25 @@ def test_diff_tells_what_apply_would_change(kubectl: Kubectl, http: Http) -> Non
 def test_wait_for_condition_value_and_deletion(kubectl: Kubectl, http: Http) -> None:
     kubectl.apply(http.widget("a", {}))
     assert "timed out" in kubectl.fails("wait", "widget/a", "--for=condition=Ready", "--timeout=1s")
-    waiting = kubectl.started("wait", "widget/a", "--for=condition=Ready", "--timeout=20s")
+    waiting = kubectl.started("wait", "widget/a", "--for=condition=Ready", PATIENTLY)
     http.merge(
         f"{http.widgets}/a/status", {"status": {"ready": True, "conditions": [{"type": "Ready", "status": "True"}]}}
     )
-    assert "condition met" in waiting.communicate(timeout=30)[0]
-    kubectl.run("wait", "widget/a", "--for=jsonpath={.status.ready}=true", "--timeout=10s")
-    deleting = kubectl.started("wait", "widget/a", "--for=delete", "--timeout=20s")
+    assert "condition met" in waiting.communicate(timeout=PATIENCE)[0]
+    kubectl.run("wait", "widget/a", "--for=jsonpath={.status.ready}=true", PATIENTLY)
+    deleting = kubectl.started("wait", "widget/a", "--for=delete", PATIENTLY)
     kubectl.run("delete", "widget", "a")
-    assert "condition met" in deleting.communicate(timeout=30)[0] or deleting.returncode == 0
+    assert "condition met" in deleting.communicate(timeout=PATIENCE)[0] or deleting.returncode == 0
 
 
 def test_delete_waits_for_finalizers(kubectl: Kubectl, http: Http) -> None:
     kubectl.apply(http.widget("a", {}, finalizers=["freehold.dev/e2e"]))
-    deleting = kubectl.started("delete", "widget", "a", "--timeout=30s")
-    for event in http.watch(http.widgets, fieldSelector="metadata.name=a", timeoutSeconds=20):
-        if event["object"]["metadata"].get("deletionTimestamp"):
-            break
+    deleting = kubectl.started("delete", "widget", "a", PATIENTLY)
+    events = http.watch(http.widgets, fieldSelector="metadata.name=a")
+    assert next(each for each in events if each["object"]["metadata"].get("deletionTimestamp"))
     assert deleting.poll() is None
     kubectl.run("patch", "widget", "a", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
-    assert "deleted" in deleting.communicate(timeout=30)[0]
+    assert "deleted" in deleting.communicate(timeout=PATIENCE)[0]
     assert "NotFound" in kubectl.fails("get", "widget", "a")
 
 
@@ -163,11 +158,11 @@ def test_delete_cascades_as_asked(kubectl: Kubectl, http: Http, with_controllers
     owner = http.made(http.widgets, http.widget("owner"))
     reference = {"apiVersion": owner["apiVersion"], "kind": "Widget", "name": "owner", "uid": owner["metadata"]["uid"]}
     http.made(http.config_maps, config_map("child", ownerReferences=[reference]))
-    kubectl.run("delete", "widget", "owner", f"--cascade={how}", "--timeout=60s")
+    kubectl.run("delete", "widget", "owner", f"--cascade={how}", PATIENTLY)
     if how == "orphan":
         assert "ownerReferences" not in kubectl.json("get", "configmap", "child")["metadata"]
     else:
-        kubectl.run("wait", "configmap/child", "--for=delete", "--timeout=60s")
+        kubectl.run("wait", "configmap/child", "--for=delete", PATIENTLY)
 
 
 def test_create_of_kinds_that_kubectl_sends_as_protobuf(kubectl: Kubectl) -> None:
@@ -203,17 +198,17 @@ def test_a_namespace_takes_its_objects_with_it(kubectl: Kubectl, http: Http, wit
     other = f"{http.namespace}-x"
     kubectl.run("create", "namespace", other)
     kubectl.run("create", "configmap", "c", "-n", other)
-    kubectl.run("delete", "namespace", other, "--timeout=60s")
+    kubectl.run("delete", "namespace", other, PATIENTLY)
     assert "NotFound" in kubectl.fails("get", "namespace", other)
 
 
 def test_a_crd_comes_and_goes(kubectl: Kubectl, http: Http) -> None:
     group = f"more-{http.namespace}.freehold.dev"
     kubectl.apply(widget_crd(group))
-    kubectl.run("wait", "--for=condition=Established", f"crd/widgets.{group}", "--timeout=30s")
+    kubectl.run("wait", "--for=condition=Established", f"crd/widgets.{group}", PATIENTLY)
     body = {**http.widget("a", {"size": 1}), "apiVersion": f"{group}/v1"}
     assert "created" in kubectl.run("create", "-f", "-", stdin=json.dumps(body))
-    kubectl.run("delete", "crd", f"widgets.{group}", "--timeout=60s")
+    kubectl.run("delete", "crd", f"widgets.{group}", PATIENTLY)
     assert "NotFound" in kubectl.fails("get", "crd", f"widgets.{group}")
 
 

@@ -7,6 +7,7 @@ import re
 
 import pytest
 from e2e_operator_lab import KIND, Served, condition, is_ready
+from e2e_servers import PATIENTLY, until
 
 from freehold.api import names
 
@@ -22,7 +23,7 @@ PARTS = {names.SERVICE_INSTANCE_READY, names.NETWORK_READY, names.VPC_READY, nam
 def test_wait_for_a_condition_and_for_a_field(served: Served) -> None:
     kubectl, name = served.stage.kubectl, served.stage.name
     for what in ("condition=Ready", "jsonpath={.status.ready}=true", "condition=VPCReady"):
-        assert "condition met" in kubectl.run("wait", f"{KIND}/{name}", f"--for={what}", "--timeout=20s")
+        assert "condition met" in kubectl.run("wait", f"{KIND}/{name}", f"--for={what}", PATIENTLY)
 
 
 def test_what_is_in_the_cloud(served: Served) -> None:
@@ -76,10 +77,13 @@ def test_columns(served: Served) -> None:
 
 
 def test_describe_tells_the_story(served: Served) -> None:
-    said = served.stage.kubectl.run("describe", KIND, served.stage.name)
+    def told() -> str:
+        return served.stage.kubectl.run("describe", KIND, served.stage.name)
+
+    until(lambda: "Ready is True" in told(), "the last event: each is posted after the status that it tells of")
+    said, _, events = told().partition("Events:")
     assert f"{served.stage.name}-vpc" in said and "Conditions:" in said
-    events = said.partition("Events:")[2]
-    assert "ResourceCreated" in events and "Ready" in events and "<none>" not in events
+    assert "ResourceCreated" in events and "Ready is True" in events and "<none>" not in events
 
 
 def test_explain_reads_the_generated_schema(served: Served) -> None:
@@ -108,8 +112,9 @@ def test_idle_writes_nothing(served: Served) -> None:
     version = stage.object()["metadata"]["resourceVersion"]
     seen = stage.cloud.calls()["total"]
     assert served.witness.quiet(2.0), served.witness.last()
-    since = stage.cloud.calls(seen)
-    assert since["total"] > 0 and since["mutating"] == 0, "it has looked, and only looked"
+    both = {"search.search", "vpc.get_load_balancer"}
+    until(lambda: both <= stage.cloud.calls(seen)["by_operation"].keys(), "a shallow and a deep pass")
+    assert stage.cloud.calls(seen)["mutating"] == 0, "it has looked, and only looked"
     assert stage.object()["metadata"]["resourceVersion"] == version
 
 

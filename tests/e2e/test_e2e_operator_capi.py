@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from e2e_client import Kubectl
 from e2e_operator_lab import CLUSTER_CRD, KIND, Json, Stage, Witness, capi_cluster, condition, crds_installed, manifests
+from e2e_servers import PATIENTLY
 
 from freehold.api import names
 
@@ -68,7 +69,7 @@ def test_the_whole_example_with_its_other_kinds(upstream_kinds: None, stage: Sta
         stage.await_ready()
         header, row = stage.kubectl.run("get", KIND, stage.name).splitlines()
         assert row.split()[:3] == [stage.name, stage.name, "True"], header
-        stage.kubectl.run("delete", "-f", "-", "--timeout=60s", stdin=everything)
+        stage.kubectl.run("delete", "-f", "-", PATIENTLY, stdin=everything)
         assert stage.cloud.of(stage.name) == []
 
 
