@@ -45,7 +45,7 @@ async def _serve(directory: StateDirectory, wish: Wish, until_stdin_closes: bool
         say("  kubectl apply -f examples/powervs-create-infra.yaml")
         say("  kubectl get ibmpowervsclusters -w        (or: freehold tree NAME)")
         if directory.cloud is Cloud.SIMULATED:
-            say("  times in statuses and events are the simulated cloud's own")
+            say("  times in statuses are the simulated cloud's own; ages of objects and events are real")
         say(f"log {directory.log}, audit {directory.audit}; Ctrl-C stops")
         await running.failed
         raise CliError(f"the operator ended by itself; see {directory.log}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,7 +81,7 @@ class Operator:
                     settings.api_key, settings.ibm_url, settings.clock, audit, settings.pace, limits=settings.limits
                 )
             )
-            recorder = EventRecorder(client, "freehold", settings.clock.now)
+            recorder = EventRecorder(client, "freehold", time.time)  # kubectl tells their ages, servers sweep the old
             posting = asyncio.create_task(recorder.run())
             stack.callback(posting.cancel)
             reconciler = PowerVSReconciler(account, settings.clock, recorder)

@@ -6,6 +6,8 @@ import signal
 import socket
 import subprocess
 import sys
+import time
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -184,5 +186,8 @@ def test_an_impossible_zone_is_explained_and_can_be_taken_back(tmp_path: Path) -
     assert "somebody must act" in done.stderr
     assert "spec.zone: there is no PowerVS zone" in done.stderr
     assert "\x1b" not in done.stdout + done.stderr
+    events = json.loads(_freehold("get", "events", "--state", str(tmp_path), "-o", "json").stdout)["items"]
+    ages = [time.time() - datetime.fromisoformat(each["lastTimestamp"]).timestamp() for each in events]
+    assert ages and max(map(abs, ages)) < 600, "kubectl tells ages by its own clock, and old events are swept by ours"
     assert _freehold("down", "minimal", *state).returncode == 0
     assert _freehold("get", "--state", str(tmp_path)).stdout.startswith("no ibmpowervsclusters")
