@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from freehold.clouds.ibm.times import epoch
-from freehold.lifecycle.errors import NotReady, Unavailable, Unknown
-from freehold.lifecycle.kinds import Ref
+from freehold.lifecycle.errors import Denied, InUse, NotFound, NotReady, Unavailable, Unknown
+from freehold.lifecycle.kinds import Part, Ref
 from freehold_sim.http import Request, Response
 
 JSON = {"Content-Type": "application/json"}
@@ -93,3 +93,60 @@ async def test_a_dhcp_server_without_its_network_is_renamed_later(account: Any) 
 def test_times_are_read_in_every_form(text: str | None, expected: float | None) -> None:
     """Without a zone it is UTC; a time that cannot be read is no reason to fail a reconcile."""
     assert epoch(text) == expected
+
+
+async def test_a_gateway_without_a_crn_is_seen_and_marked_later(account: Any) -> None:
+    """The SDK's model requires neither its CRN nor its group; one that is missing must not stop the look."""
+    made = await account.ready("transit-gateway", account.gateway())
+    Distorted(account.cloud, "GET", made.id, {"crn": None, "resource_group": None})
+    seen = await account.look("transit-gateway", made)
+    assert seen is not None and (seen.id, seen.target) == (made.id, "")
+
+
+async def test_a_namesake_whose_vpc_cannot_be_told_is_not_in_ours(account: Any) -> None:
+    """Of two unknown places it is not known that they are one: it must neither be used nor bar the name."""
+    here, there = [await account.ready("vpc", account.vpc(name), f"faaaaa{name}") for name in ("aa", "bb")]
+    near = await account.ready("vpc-subnet", account.subnet(here))
+    far = await account.ready("vpc-subnet", account.subnet(there))
+    await account.ready("load-balancer", account.balancer(far))
+    gone = Response(404, b'{"errors":[{"code":"not_found","message":"Subnet not found"}]}', JSON)
+    Distorted(account.cloud, "GET", far.attributes["id"], gone)
+    assert await account.find("load-balancer", account.balancer(near)) == []
+
+
+async def test_a_group_whose_rules_others_remove_too_is_not_gone(account: Any) -> None:
+    """NotFound of a rule would read as NotFound of the group: "the cloud no longer knows it"."""
+    vpc = await account.ready("vpc", account.vpc())
+    groups = [await account.ready("security-group", account.group(vpc, name), f"faaaaa{name}") for name in ("aa", "bb")]
+    for group, other in (groups, groups[::-1]):
+        rule = {"direction": "inbound", "protocol": "tcp", "remote": {"id": other.attributes["id"]}}
+        await account.kinds["security-group"].parts.add_part(Ref(group.id), Part("rule", "x", rule))
+    [part] = await account.kinds["security-group"].parts.parts(Ref(groups[0].id))
+    missing = Response(404, b'{"errors":[{"code":"not_found","message":"Rule not found"}]}', JSON)
+    Distorted(account.cloud, "DELETE", part.id, missing)
+    with pytest.raises(InUse):
+        await account.kinds["security-group"].driver.delete(Ref(groups[0].id, groups[0].target))
+
+
+async def test_a_workspace_that_powervs_does_not_know_says_so(account: Any) -> None:
+    """What is in it cannot be told, so it is not deleted; "gone" would be wrong, it stands and is billed."""
+    workspace = await account.ready("workspace", account.workspace())
+    unknown = Response(404, b'{"description":"cloud instance does not exist","error":"not found"}', JSON)
+    for path in ("services/dhcp", "networks", "pvm-instances"):
+        Distorted(account.cloud, "GET", path, unknown)
+    with pytest.raises(NotReady, match="PowerVS does not know"):
+        await account.kinds["workspace"].container.children(Ref(workspace.id, workspace.target))
+
+
+@pytest.mark.parametrize("status", [403, 404])
+async def test_the_buckets_of_a_deleted_instance_are_gone(account: Any, status: int) -> None:
+    """S3 refuses to list them, and a refusal would hold the cluster's delete up until a person comes."""
+    storage = await account.ready("cos-instance", account.cos())
+    bucket = await account.create("cos-bucket", account.bucket(storage))
+    refused = Response(status, b"<Error><Code>AccessDenied</Code></Error>", {"Content-Type": "application/xml"})
+    Distorted(account.cloud, "GET", "/us-south", refused)
+    with pytest.raises((Denied, NotFound)):
+        await account.look("cos-bucket", bucket)
+    await account.kinds["cos-instance"].driver.delete(Ref(storage.id, storage.target))
+    assert await account.look("cos-bucket", bucket) is None
+    assert await account.find("cos-bucket", account.bucket(storage)) == []

@@ -6,6 +6,8 @@ from typing import Any
 
 from freehold.clouds.ibm import errors
 from freehold.clouds.ibm.calls import Caller
+from freehold.clouds.ibm.resource_controller import COS, Instances
+from freehold.lifecycle.errors import Denied, NotFound
 
 LIST_REGION = "us-south"
 """Any endpoint lists the buckets of an instance in every region."""
@@ -30,9 +32,19 @@ class Buckets:
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
+        self._instances = Instances(caller, COS)
 
     async def of_instance(self, instance: str) -> dict[str, str]:
-        """Name and region of every bucket of an instance, all pages."""
+        """Name and region of every bucket of an instance; none when it is gone, for which S3 refuses to list them."""
+        try:
+            return await self._every(instance)
+        except (Denied, NotFound):
+            if await self._instances.get(instance) is not None:
+                raise
+            return {}
+
+    async def _every(self, instance: str) -> dict[str, str]:
+        """All pages."""
         found: dict[str, str] = {}
         marker, seen = "", set[str]()
         while marker not in seen:

@@ -15,10 +15,17 @@ from freehold.lifecycle.kinds import Observed, Ref, State, Want
 GONE = frozenset({"removed", "pending_reclamation"})
 """A removed instance still answers 200; one in reclamation is deleted unless somebody restores it."""
 
-_HIDDEN = ("failed", "inactive")
+_HIDDEN = ("failed", "inactive", "pre_provisioning")
 """States that a list shows only when it is asked for each (its default is active and provisioning)."""
 
-_STATES = {"active": State.READY, "failed": State.FAILED}
+STATES = {
+    "pre_provisioning": State.PENDING,
+    "provisioning": State.PENDING,
+    "inactive": State.PENDING,
+    "active": State.READY,
+    "failed": State.FAILED,
+    "pending_removal": State.DELETING,
+}
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ def state_of(body: Json) -> State:
     last = body.get("last_operation") or {}
     if last.get("type") == "delete" and last.get("state") == "in progress":
         return State.DELETING
-    return _STATES.get(str(body["state"]), State.PENDING)
+    return STATES.get(str(body["state"]), State.PENDING)
 
 
 def observed(body: Json) -> Observed:
@@ -103,7 +110,7 @@ class Instances:
         return [body for body in found if body is not None]
 
     async def matching(self, want: Want) -> list[Json]:
-        """Every instance in the group that bears the name or a nonce: three lists, names not being unique."""
+        """Every instance in the group that bears the name or a nonce: a list a state, names not being unique."""
         group = str(want.request.get("resource_group", ""))
         bodies = [body for state in (None, *_HIDDEN) for body in await self._list(group, state)]
         return [body for body in bodies if bears(body["name"], want.name, want.nonces)]

@@ -12,7 +12,9 @@ from freehold.clouds.ibm.times import epoch
 from freehold.lifecycle.errors import NotFound
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Want
 
-_STATES = {
+STATES = {
+    "pending": State.PENDING,
+    "create_pending": State.PENDING,
     "available": State.READY,
     "active": State.READY,
     "failed": State.FAILED,
@@ -23,7 +25,6 @@ _STATES = {
     "maintenance_pending": State.READY,
     "migrate_pending": State.READY,
 }
-"""Everything else (pending, create_pending) is still to come."""
 
 
 def join(region: str, ident: str) -> str:
@@ -50,7 +51,7 @@ def observed(region: str, body: Json, word: str, attributes: Mapping[str, Any], 
     return Observed(
         id=join(region, body["id"]),
         name=body["name"],
-        state=_STATES.get(word, State.PENDING),
+        state=STATES.get(word, State.PENDING),
         target=body["crn"],
         births=frozenset({body["name"], *births}),
         created_at=epoch(body.get("created_at")),

@@ -104,9 +104,8 @@ class LoadBalancerDriver:
         have = [subnet["id"] for subnet in body["subnets"]]
         if not set(have).isdisjoint(wanted):
             return True
-        homes = [await self._subnets.get(region, ident) for ident in (have[0], wanted[0])]
-        ids = {home["vpc"]["id"] for home in homes if home}
-        return len(ids) == 1
+        theirs, ours = [await self._subnets.get(region, ident) for ident in (have[0], wanted[0])]
+        return theirs is not None and ours is not None and bool(theirs["vpc"]["id"] == ours["vpc"]["id"])
 
 
 def kind(caller: Caller) -> Kind:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from freehold.clouds.ibm import rules, vpc
 from freehold.clouds.ibm.calls import Caller, Json
 from freehold.clouds.ibm.names import VPC, born
 from freehold.clouds.ibm.times import SETTLE
-from freehold.lifecycle.errors import InUse
+from freehold.lifecycle.errors import InUse, NotFound
 from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Part, Ref, Request, Tagging, Want
 
 
@@ -56,7 +57,8 @@ class SecurityGroupDriver:
         except InUse:
             for part in sorted(await self.parts(ref), key=lambda part: part.natural_key):
                 if (part.request.get("remote") or {}).get("crn"):
-                    await self.remove_part(ref, part)
+                    with suppress(NotFound):  # of the rule; of the group it would mean that it is gone
+                        await self.remove_part(ref, part)
             raise
 
     async def parts(self, ref: Ref) -> frozenset[Part]:

@@ -12,7 +12,8 @@ from freehold.clouds.ibm.transit_connections import Connections
 from freehold.lifecycle.errors import InUse, NotFound
 from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Ref, Request, State, Tagging, Want
 
-_STATES = {
+STATES = {
+    "pending": State.PENDING,
     "available": State.READY,
     "failed": State.FAILED,
     "suspended": State.FAILED,
@@ -23,12 +24,13 @@ _STATES = {
 
 
 def _observed(body: Json) -> Observed:
-    attributes = {name: body[name] for name in ("id", "crn", "location", "global", "name")}
+    attributes = {name: body[name] for name in ("id", "location", "global", "name")}
+    attributes["crn"] = body.get("crn", "")  # which the SDK's model does not require
     return Observed(
         id=body["id"],
         name=body["name"],
-        state=_STATES.get(body["status"], State.PENDING),
-        target=body["crn"],
+        state=STATES.get(body["status"], State.PENDING),
+        target=attributes["crn"],
         births=frozenset({body["name"]}),
         created_at=epoch(body.get("created_at")),
         word=body["status"],

@@ -15,7 +15,9 @@ from freehold.clouds.ibm.times import SETTLE, epoch
 from freehold.clouds.ibm.transit_connections import Connections
 from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Ref, Request, State, Tagging, Want
 
-_STATES = {
+STATES = {
+    "pending": State.PENDING,
+    "network_pending": State.PENDING,
     "attached": State.READY,
     "failed": State.FAILED,
     "detached": State.FAILED,
@@ -24,7 +26,6 @@ _STATES = {
     "detaching": State.DELETING,
     "deleting": State.DELETING,
 }
-"""Everything else (pending, network_pending) is still to come."""
 
 
 def _observed(gateway: str, gateway_crn: str, body: Json) -> Observed:
@@ -33,7 +34,7 @@ def _observed(gateway: str, gateway_crn: str, body: Json) -> Observed:
     return Observed(
         id=f"{gateway}/{body['id']}",
         name=body.get("name", ""),
-        state=_STATES.get(body["status"], State.PENDING),
+        state=STATES.get(body["status"], State.PENDING),
         target=gateway_crn,
         carried=True,
         births=frozenset({body.get("name", "")}),

@@ -12,7 +12,7 @@ from freehold.clouds.ibm.calls import Caller, Json
 from freehold.clouds.ibm.resource_controller import POWER, Instances, by_id, observed
 from freehold.clouds.ibm.times import SETTLE
 from freehold.clouds.ibm.workspace_contents import Contents
-from freehold.lifecycle.errors import NotReady
+from freehold.lifecycle.errors import NotFound, NotReady
 from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Ref, Request, State, Tagging, Want
 
 
@@ -55,10 +55,13 @@ class WorkspaceDriver:
     async def children(self, ref: Ref) -> Sequence[Observed]:
         try:
             return await self._contents.children(ref)
-        except NotReady:
+        except (NotReady, NotFound) as refused:
             body = await self._instances.get(ref.id)
             if body is None or _observed(body).state is State.FAILED:
                 return ()  # it never came up, so nothing can have been put inside
+            if isinstance(refused, NotFound):
+                said = f"PowerVS does not know workspace {ref.id}, which the account has: what is in it cannot be told"
+                raise NotReady(f"{said}. It is asked again; open a case with IBM if this stays") from refused
             raise
 
 
