@@ -158,10 +158,13 @@ async def _occupied(work: Work, key: NodeKey) -> Waiting | None:
     return None
 
 
-async def delete(work: Work, proven: Collection[NodeKey]) -> None:
-    """Record the requests in one patch, then send them together."""
+async def delete(work: Work, proven: Collection[NodeKey]) -> frozenset[NodeKey]:
+    """Record the requests in one patch, then send them together.
+
+    Returns what something holds that nobody has looked for yet, or not for long: it may be ours and forgotten.
+    """
     if not proven or work.disputed:
-        return
+        return frozenset()
     keys = sorted(proven)
     stamp = round(work.tools.clock.now(), 3)
     for key in keys:
@@ -169,6 +172,7 @@ async def delete(work: Work, proven: Collection[NodeKey]) -> None:
         if not entry.deleting:
             work.journal = work.journal.put(key, replace(entry, deleting=stamp))
     await work.save()
+    held: set[NodeKey] = set()
     results = await work.tools.port.all([_send(work, key) for key in keys])
     for key, result in zip(keys, results, strict=True):
         if result is None:
@@ -178,19 +182,23 @@ async def delete(work: Work, proven: Collection[NodeKey]) -> None:
             work.memory.delete_sent[key] = work.now
             work.wait(key, Waiting(Reason.DELETING, work.poll(key, seen), "delete was requested", seen))
         elif isinstance(result, Waiting):
+            held |= {key} if result.reason is Reason.IN_USE else set()
             work.wait(key, result)
         elif isinstance(result, NotFound):
             # Seen a moment ago: one of the two reads is behind. The next looks decide.
             work.wait(key, Waiting(Reason.DELETING, 5.0, "the cloud no longer knows it", work.memory.seen[key]))
         elif isinstance(result, InUse):
             message = f"{result.message}" + (f" (held by {result.blocker})" if result.blocker else "")
+            first = key not in work.memory.refused_since
             since = work.memory.refused_since.setdefault(key, work.now)
             after = min(max(10.0, (work.now - since) / 4), RECHECK)
+            held |= {key} if first or after == RECHECK else set()
             work.wait(key, Waiting(Reason.IN_USE, after, message, work.memory.seen[key]))
         elif isinstance(result, CloudError):
             work.wait(key, _waiting(result))
         else:
             raise result
+    return frozenset(held)
 
 
 async def _send(work: Work, key: NodeKey) -> Waiting | None:
@@ -223,7 +231,8 @@ async def finished(work: Work) -> bool:
         work.outcomes[NodeKey("finalizer", "index")] = of_error(error)
         return False
     await strays.marked(work, marked, thorough=True)
-    return not work.journal.ours and not any(isinstance(o, Blocked) for o in work.outcomes.values())
+    # One that could not be asked after may stand: only answers let go.
+    return not work.journal.ours and not any(isinstance(o, Blocked | Waiting) for o in work.outcomes.values())
 
 
 def _keep_unmanaged(work: Work) -> None:

@@ -233,15 +233,15 @@ async def release(tools: Tools, graph: Graph, journal: Journal, store: Store, me
         memory.releasing = True
     await witnesses.open_intents(work)
     await marking.clean(work)
-    standing = await leaving.look_through(work)
+    standing, held = await leaving.look_through(work), frozenset[NodeKey]()
     if standing or not memory.index_read:
         marked = await marking.read(work)
         memory.index_read = True
         await strays.marked(work, marked)
         proven = await leaving.prove(work, standing, marked)
         await marking.attach(work, list(work.journal.ours))
-        await leaving.delete(work, proven & leaving.wave(work))  # marks may have shown what has to go first
-    if work.now in memory.refused_since.values():
+        held = await leaving.delete(work, proven & leaving.wave(work))  # marks may have shown what has to go first
+    if held:
         await strays.born(work)  # what holds it may be ours and forgotten
     leaving.wave(work)
     done = await leaving.finished(work)

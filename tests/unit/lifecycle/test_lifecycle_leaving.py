@@ -1,0 +1,78 @@
+"""Letting go: the finalizer stays until every question about what may be ours has been answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from freehold.lifecycle import errors
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Registry, Tagging
+from lab.drivers import MemoryDriver
+from lab.life import Life
+from lab.outage import outage
+from lab.world import SETTLE, MemoryWorld, node
+
+
+@dataclass
+class Ticking:
+    """Real time: no two looks at it are equal."""
+
+    clock: ManualClock
+    looks: int = 0
+
+    def now(self) -> float:
+        return self.clock.now()
+
+    def monotonic(self) -> float:
+        self.looks += 1
+        return self.clock.monotonic() + self.looks / 1e6
+
+
+def _forget(life: Life, kind: str) -> None:
+    """The journal of a backup from before its record, and a tag cleaner that took its marks."""
+    life.world.strip(kind)  # type: ignore[attr-defined]  # of the in-memory world
+    kept = life.journal
+    for key in kept.entries:
+        kept = kept.drop(key) if key.kind == kind else kept
+    life.stored.versions.append(journals.dumps(kept))
+    life.stored.touch()
+
+
+def test_what_bears_our_marks_and_cannot_be_asked_after_is_not_let_go() -> None:
+    """Else one answer of 503 while an object from a backup is deleted leaves what is ours behind for ever."""
+    world = MemoryWorld(nodes=[node("hub/core"), node("site/home")])
+    life = Life(world)
+    life.create()
+    world.edit(drop="hub/core")
+    life.roll_back(100)
+    life.restart()
+    with outage(life, "list_hub", errors.Unavailable("503")):
+        life.deleting = True
+        for _ in range(60):
+            done = life.once()
+            assert done is not None and not done.released
+            world.clock.advance(max(done.after, 0.001))
+    life.delete()
+    assert life.last is not None and life.last.released
+    assert not world.living()
+
+
+@pytest.mark.parametrize("kind", ("balancer", "guest"))
+def test_what_holds_a_delete_and_was_forgotten_is_recognised_by_its_birth(kind: str) -> None:
+    """On a clock that never stands still, as every real one."""
+    parent = {"balancer": "net/main", "guest": "site/home"}[kind]
+    world = MemoryWorld(nodes=[node(parent), node(f"{kind}/x", parent)])
+    life = Life(world)
+    guests = MemoryDriver(world.cloud, life.port, "guest", nonce="nested")
+    guest = Kind("guest", Tagging.AFTER, Dedupe.NONCE, guests, requires=("site",), settle=SETTLE)
+    life.tools = replace(life.tools, registry=Registry([*life.tools.registry.values(), guest]))
+    life.create()
+    _forget(life, kind)
+    life.tools = replace(life.tools, clock=Ticking(world.clock))
+    life.delete()
+    assert life.last is not None and life.last.released, life.last
+    assert not world.living()
+    assert NodeKey(kind, "x") in life.journal.entries
