@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from freehold.clouds.ibm.calls import Caller, Json
-from freehold.clouds.ibm.names import without_nonce
+from freehold.clouds.ibm.names import VPC, is_nested
 from freehold.lifecycle.kinds import Part
 
 KIND = "listener"
@@ -79,9 +79,10 @@ class Listeners:
             lambda: self._sdk(region).list_load_balancer_pools(balancer),
             f"load balancer {balancer}",
         )
-        for pool in body["pools"]:
-            if wanted["name"] in (pool["name"], without_nonce(pool["name"])):  # with the members that others put in
-                return str(pool["id"])
+        name = wanted["name"]
+        for pool in sorted(body["pools"], key=lambda pool: bool(pool["name"] != name)):  # its very name first
+            if pool["name"] == name or is_nested(pool["name"], name, VPC):
+                return str(pool["id"])  # with the members that others put in
         fields = pool_prototype(wanted, wanted["name"])
         made = await self._caller.write(
             "vpc",

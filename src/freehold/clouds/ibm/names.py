@@ -24,6 +24,7 @@ INSTANCE = 180
 DHCP = 100
 _HASH = 6
 _NONCE = re.compile("f[a-z2-7]{7}")
+_NONCE_LENGTH = 8
 
 
 def born(name: str, nonce: str, limit: int) -> str:
@@ -42,9 +43,12 @@ def nested(name: str, nonce: str, limit: int) -> str:
     return f"{born(head, nonce, limit - len(last) - 1)}-{last}" if dash else born(name, nonce, limit)
 
 
-def without_nonce(text: str) -> str:
-    """The name that a text was before :func:`nested` put a nonce into it, if one did (and it was not cut)."""
-    return "-".join(word for word in text.split("-") if not _NONCE.fullmatch(word))
+def is_nested(text: str, name: str, limit: int) -> bool:
+    """Whether :func:`nested` made ``text`` of ``name``, with whatever nonce."""
+    blank = " " * _NONCE_LENGTH
+    before, _, after = nested(name, blank, limit).partition(blank)
+    nonce = text.removeprefix(before).removesuffix(after)
+    return text == before + nonce + after and bool(_NONCE.fullmatch(nonce))
 
 
 def bears(text: str, name: str, nonces: Collection[str]) -> bool:
