@@ -71,6 +71,18 @@ def test_a_netrc_entry_does_not_replace_the_token(
     assert answer.headers["X-Authorization"] == "Bearer ours"
 
 
+def test_every_client_gives_up_in_time() -> None:
+    """The SDKs wait a minute a read; PowerVS, whose own client waits minutes, is given longer."""
+    session = IbmSession(Credentials("key"), Endpoints.at(TARGET))
+    short = [session.vpc("us-south"), session.transit(), session.resource_controller(), session.tagging()]
+    assert {one.http_config["timeout"] for one in short} == {(3.0, 10.0)}
+    assert session.power("dal").http_config["timeout"] == (3.0, 25.0)
+    config = session.cos("us-south").meta.config
+    assert (config.connect_timeout, config.read_timeout) == (3.0, 10.0)
+    assert config.retries["total_max_attempts"] == 1
+    session.close()
+
+
 def test_a_bundle_of_certificates_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", "company.pem")
     session = IbmSession(Credentials("key"), Endpoints.at(TARGET))

@@ -19,7 +19,9 @@ from freehold.clouds.ibm.tokens import SessionAuthenticator, SessionTokenManager
 TRANSIT_VERSION = "2026-01-01"
 CONNECTIONS = 32
 """Sockets kept open to one host; above the threads that a port may use."""
-
+POWER_READ = 25.0
+"""Seconds to wait for bytes of PowerVS, whose own client waits minutes (reference §1.4): as long as lets a process
+that is stopped end within Kubernetes' half minute of grace."""
 
 _REGION = re.compile(r"[a-z][a-z0-9]{1,15}(-[a-z0-9]{1,15}){0,3}")
 """``us-south``, ``dal``, ``ca-mon``: nothing that could end a host name."""
@@ -240,7 +242,8 @@ class IbmSession:
 
             return PowerV1(self._authenticator)
 
-        return self._client(("power", region), build, _at(self._endpoints.power, region))
+        timeout = (self._timeout[0], max(self._timeout[1], POWER_READ))
+        return self._client(("power", region), build, _at(self._endpoints.power, region), timeout)
 
     def cos(self, region: str) -> Any:
         """An S3 client of ``ibm_boto3`` for one region, authenticated by the shared token."""
@@ -273,7 +276,9 @@ class IbmSession:
     def _sign(self, request: Any, **_: Any) -> None:
         request.headers["Authorization"] = f"Bearer {self.tokens.get_token()}"
 
-    def _client(self, key: Hashable, build: Callable[[], Any], url: str) -> Any:
+    def _client(
+        self, key: Hashable, build: Callable[[], Any], url: str, timeout: tuple[float, float] | None = None
+    ) -> Any:
         with self._gate:
             client = self._clients.get(key)
             if client is None:
@@ -281,6 +286,6 @@ class IbmSession:
                 client.set_service_url(url)
                 client.set_http_client(self._http)
                 # Per call, `timeout` would be an API parameter of search and tagging (reference §4).
-                client.set_http_config({"timeout": self._timeout})
+                client.set_http_config({"timeout": timeout or self._timeout})
                 self._clients[key] = client
             return client
