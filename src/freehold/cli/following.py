@@ -84,6 +84,7 @@ async def follow(
                 if time.monotonic() > deadline:
                     raise CliError(f"not done after {patience:.0f} s; the same command goes on", _left(picture))
                 await following.news(_TICK_SECONDS)
+                session.refuse_full_disk()
         show.line("the server has gone away; connecting again")
         await session.renew()
 

@@ -41,8 +41,12 @@ class Catalog:
             for resource, called in await self._in(api_version):
                 if name in called and (not group or resource.group == group):
                     return resource
-                seen.append(str(resource))
-        raise CliError(f"this server has no kind {word!r}; it has: {', '.join(sorted(set(seen)))}")
+                seen.append(resource.plural)
+        ours = OURS[0].plural
+        raise CliError(
+            f"this server has no kind {word!r}; if that is a name: freehold get {ours} {word}",
+            [f"kinds: {', '.join(sorted(set(seen)))}"],
+        )
 
     async def _versions(self) -> list[str]:
         groups = (await self._client.request("GET", "/apis")).get("groups") or []

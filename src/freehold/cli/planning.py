@@ -43,6 +43,9 @@ def run(filename: Sequence[str], simulate: bool, speed: float, output: str, name
     refused = [f"{each.object}: {problem}" for each in plans for problem in _refusals(each)]
     if refused:
         raise CliError("the manifest would not become Ready as it is", refused)
+    unanswered = [f"{each.object}: {question}" for each in plans for question in each.unanswered]
+    if unanswered:
+        raise CliError("the plan is not known: the cloud could not be asked; run the same command again", unanswered)
 
 
 async def _plans(way: Access, documents: Sequence[manifests.Document], namespace: str) -> list[Plan]:
@@ -100,6 +103,7 @@ def _document(plan: Plan) -> Mapping[str, Any]:
         "object": plan.object,
         "resources": [asdict(row) for row in plan.rows],
         "problems": list(plan.problems),
+        "unanswered": list(plan.unanswered),
         "notes": list(plan.notes),
     }
 
@@ -122,7 +126,7 @@ def _table(rows: Sequence[PlanRow], room: int) -> list[str]:
 
 def _print(plan: Plan) -> None:
     counts = {action: sum(row.action == action for row in plan.rows) for action in _ORDER}
-    nothing = "nothing can be done yet" if plan.problems else "nothing to do"
+    nothing = "nothing can be done yet" if plan.problems or plan.unanswered else "nothing to do"
     say(f"{plan.object}: " + (", ".join(f"{n} to {action}" for action, n in counts.items() if n) or nothing))
     if plan.rows:
         for line in _table(plan.rows, width() - 2):

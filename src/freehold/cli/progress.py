@@ -189,18 +189,17 @@ class LiveDisplay:
 def standing(view: View) -> list[str]:
     """What a person should know at once: what is retried, what blocks, and what goes on meanwhile."""
     rest = f" (and {len(view.retrying) - 1} more)" if len(view.retrying) > 1 else ""
-    lines = [f"retrying: {each}{rest}" for each in view.retrying[:1]]
-    lines += [f"held: {text}" for text in view.held]
+    lines = [
+        *(f"blocked: {text}" for text in view.blocked),
+        *(f"held: {text}" for text in view.held),
+        *(f"retrying: {text}{rest}" for text in view.retrying[:1]),
+    ]
     if not view.blocked:
         return lines
     going = [f"{line.kind} {line.name}" for line in view.lines if line.moving]
     aim = "gone" if view.phase is Phase.DELETING else "Ready"
     meanwhile = f"; meanwhile at work: {', '.join(going)}" if going else ""
-    return [
-        *lines,
-        *(f"blocked: {text}" for text in view.blocked),
-        f"somebody must act before it is {aim}{meanwhile}",
-    ]
+    return [*lines, f"somebody must act before it is {aim}{meanwhile}"]
 
 
 def _elapsed(seconds: float | None) -> str:

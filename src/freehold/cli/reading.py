@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import yaml
 
 from freehold.cli.errors import CliError
 from freehold.cli.kinds import OURS, Catalog
-from freehold.cli.progress import tree_lines
+from freehold.cli.progress import standing, tree_lines
 from freehold.cli.proofs import proofs
 from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
@@ -70,24 +71,31 @@ def _table(resource: Resource, found: Sequence[Json], namespace: str) -> None:
     if not found:
         say(f"no {resource.plural}" + (f" in namespace {namespace}" if namespace else ""))
         return
+    rows = [row(resource, each) for each in found]
+    if not any(each[-1] for each in rows):
+        rows = [each[:-1] for each in rows]
+    heads = header(resource)[: len(rows[0])]
+    room = width() if len(heads) == len(header(resource)) else sys.maxsize  # an endpoint is not cut, a note is
+    _print([each if len(each) <= room else f"{each[: room - 1]}…" for each in columns([heads, *rows])])
+
+
+def header(resource: Resource) -> tuple[str, ...]:
+    """The heads of the columns of :func:`row`."""
+    if resource in OURS:
+        return "NAMESPACE", "NAME", "PHASE", "READY", "ENDPOINT", "NOTE"
+    return ("NAMESPACE", "NAME", "") if resource.namespaced else ("NAME", "")
+
+
+def row(resource: Resource, obj: Json) -> tuple[str, ...]:
+    """An object in a table; the last cell is empty where there is nothing to note."""
     if resource not in OURS:
-        rows: list[tuple[str, ...]] = [("NAMESPACE", "NAME") if resource.namespaced else ("NAME",)]
-        for each in found:
-            meta = each["metadata"]
-            rows.append((meta["namespace"], meta["name"]) if resource.namespaced else (meta["name"],))
-        _print(columns(rows))
-        return
-    table = [("NAMESPACE", "NAME", "PHASE", "READY", "ENDPOINT", "BLOCKED BY")]
-    for seen in map(view, found):
-        table.append((seen.namespace, seen.name, seen.phase.value, seen.ready_count, seen.endpoint, _first(seen)))
-    _print(columns(table))
-
-
-def _first(each: View) -> str:
-    if not each.blocked:
-        return ""
-    rest = f" (and {len(each.blocked) - 1} more: freehold tree {each.name})" if len(each.blocked) > 1 else ""
-    return each.blocked[0][:100] + rest
+        meta = obj["metadata"]
+        return (meta["namespace"], meta["name"], "") if resource.namespaced else (meta["name"], "")
+    seen = view(obj)
+    note = next(iter(standing(seen)), "")
+    if len(seen.blocked) > 1:
+        note += f" (and {len(seen.blocked) - 1} more: freehold tree {seen.name})"
+    return seen.namespace, seen.name, seen.phase.value, seen.ready_count, seen.endpoint, note
 
 
 def tree(name: str, output: str, namespace: str, state: Path | None, kubeconfig: str) -> None:
@@ -102,8 +110,9 @@ def tree(name: str, output: str, namespace: str, state: Path | None, kubeconfig:
                 emit(output, document(seen, proofs(obj)))
                 return
             _print(tree_lines(seen, proofs(obj), session.clock.now(), width()))
-            for each in seen.blocked:
-                say(f"blocked: {each}")
+            if session.simulated and seen.lines:
+                say("times are simulated")
+            _print(standing(seen))
             for each in seen.notes:
                 say(f"note: {each}")
 

@@ -59,10 +59,17 @@ def access(
     return Access(directory, Wish(operator=operator, install=install, simulate=simulate, speed=speed))
 
 
+class _LogFile(logging.FileHandler):
+    """A log that cannot be written is done without: logging's own complaint is a traceback for every line."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's name)
+        """Drop the record."""
+
+
 def log_to(path: Path) -> None:
     """Send the log to a file; with FREEHOLD_DEBUG also to standard error, in full."""
     root = logging.getLogger()
-    handlers: list[logging.Handler] = [logging.FileHandler(path)]
+    handlers: list[logging.Handler] = [_LogFile(path)]
     if os.environ.get("FREEHOLD_DEBUG"):
         handlers.append(logging.StreamHandler())
     logging.basicConfig(

@@ -24,6 +24,9 @@ from freehold.lifecycle.clock import SystemClock
 _PATIENCE_SECONDS = 30.0
 """How long another process may take to start its server, or a reader to finish."""
 
+_LEAST_BYTES = 64 * 1024
+"""Free on the disk of the state directory; with less the store cannot be relied on to take one more object."""
+
 
 @dataclass(frozen=True)
 class Access:
@@ -62,8 +65,23 @@ class Session:
             return f"cluster {self.client.connection.server}"
         state = self._access.state
         assert state is not None
-        cloud = "simulated IBM Cloud" if state.cloud is Cloud.SIMULATED else "IBM Cloud"
-        return f"{cloud}, state in {state.path}"
+        if not self.simulated:
+            return f"IBM Cloud, state in {state.path}"
+        return f"simulated IBM Cloud, state in {state.path}; times are simulated, {self.clock.speed:g} s in a real one"
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the times that the objects report are a simulated cloud's."""
+        return self._access.state is not None and self._access.state.cloud is Cloud.SIMULATED
+
+    def refuse_full_disk(self) -> None:
+        """Raises CliError when what this process serves can not be stored: it would be tried again for ever, unseen."""
+        state = self._access.state
+        if self.running is not None and state is not None and state.room < _LEAST_BYTES:
+            raise CliError(
+                f"no room is left for the state in {state.path}; make some and run the same command again: "
+                "what was written is kept"
+            )
 
     async def open(self) -> None:
         """Find or start a server. Raises CliError."""
@@ -79,8 +97,6 @@ class Session:
         while not lock.take():
             server = lock.read()
             if server is not None and await self._usable(server):
-                self.simulator = server.simulator
-                self.clock = await clock_of(server.simulator) if server.simulator else SystemClock()
                 await self._use(Connection(server.url))
                 return
             if time.monotonic() > deadline:
@@ -98,8 +114,10 @@ class Session:
         async with KubeClient(Connection(server.url), timeout=5.0) as client:
             try:
                 await client.request("GET", "/version")
-            except KubeError:
+                self.clock = await clock_of(server.simulator) if server.simulator else SystemClock()
+            except (KubeError, CliError):  # it is going away
                 return False
+        self.simulator = server.simulator
         return True
 
     async def _use(self, connection: Connection) -> None:

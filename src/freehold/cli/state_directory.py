@@ -99,6 +99,12 @@ class StateDirectory:
         return self.path / "simulated-cloud.lock"
 
     @property
+    def room(self) -> int:
+        """Bytes that can still be written."""
+        disk = os.statvfs(self.path)
+        return disk.f_bavail * disk.f_frsize
+
+    @property
     def cloud(self) -> Cloud | None:
         """The cloud that this directory is bound to; None while it is not."""
         try:

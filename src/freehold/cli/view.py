@@ -86,7 +86,6 @@ class View:
     notes: tuple[str, ...]
     moving: bool
     heard: bool
-    created: float
 
     @property
     def title(self) -> str:
@@ -127,7 +126,6 @@ def view(obj: Json) -> View:
         notes=tuple(_notes(conditions)),
         moving=not current or any(line.moving for line in lines) or (not lines and not blocked),
         heard=bool(conditions),
-        created=_seconds(metadata.get("creationTimestamp")),
     )
 
 

@@ -14,7 +14,7 @@ from freehold.lifecycle.graph import Graph, Node
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.memory import Memory
-from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Surplus, Waiting
+from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Surplus, Waiting, of_error
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.work import Pass
 from freehold.operator.app import Settings
@@ -38,11 +38,15 @@ class PlanRow:
 
 @dataclass(frozen=True)
 class Plan:
-    """Of one object (``namespace/name``). ``problems`` are sentences with a field path that stop everything."""
+    """Of one object (``namespace/name``). ``problems`` are sentences with a field path that stop everything.
+
+    ``unanswered`` is what the cloud could not be asked: nothing is wrong with the manifest, as far as is known.
+    """
 
     object: str
     rows: tuple[PlanRow, ...] = ()
     problems: tuple[str, ...] = ()
+    unanswered: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -77,15 +81,20 @@ async def plan_with(
     if isinstance(found, Refused):
         return Plan(subject, problems=tuple(str(problem) for problem in found.problems), notes=notes)
     if isinstance(found, Undecided):
-        missing = tuple(f"{field}: {answer.message}" for field, answer in found.missing.items())
-        return Plan(subject, problems=missing, notes=notes)
+        fields: dict[str, list[str]] = {}
+        for field, answer in found.missing.items():
+            fields.setdefault(answer.message, []).append(field)
+        missing = tuple(f"{', '.join(names)}: {message}" for message, names in fields.items())
+        return Plan(subject, unanswered=missing, notes=notes)
     memory = Memory(first_seen=clock.monotonic())
     try:
         done = await workflow.plan(cloud.rehearsal(), found.graph, journal, _NoStore(), memory)
     except CloudError as error:
+        if isinstance(of_error(error), Waiting):
+            return Plan(subject, unanswered=(error.message,), notes=notes)
         return Plan(subject, problems=(error.message,), notes=notes)
     rows = tuple(_row(node, done, found.graph) for node in (found.graph.nodes[key] for key in found.graph.order))
-    return Plan(subject, rows, (), (*notes, *done.notes))
+    return Plan(subject, rows, notes=(*notes, *done.notes))
 
 
 def _journal(raw: Mapping[str, Any], stored: Mapping[str, Any] | None) -> Journal:

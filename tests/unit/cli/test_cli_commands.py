@@ -117,6 +117,32 @@ def test_a_full_disk_is_no_defect(tmp_path: Path) -> None:
     assert "defect" not in done.stderr
 
 
+def test_an_outage_is_retried_and_asks_nothing_of_anybody(tmp_path: Path) -> None:
+    """Told to act, a person would look for a fault in the manifest, which is not known to have one."""
+    dark = {"IBMCLOUD_API_KEY": "a-key-that-nobody-sees", "HTTPS_PROXY": "http://127.0.0.1:9"}
+    done = _freehold("up", "-f", MINIMAL, "--state", str(tmp_path), "--timeout", "10", **dark)
+    assert done.returncode == 1
+    assert "  retrying: IBM Cloud did not answer" in done.stdout
+    assert done.stderr.startswith("freehold: not done after 10 s; the same command goes on\n")
+    assert "retrying: IBM Cloud did not answer" in done.stderr
+    planned = _freehold("plan", "-f", MINIMAL, "--state", str(tmp_path), **dark)
+    assert planned.returncode == 1
+    assert "the plan is not known: the cloud could not be asked; run the same command again" in planned.stderr
+    assert planned.stderr.count("IBM Cloud did not answer") == 1
+    for said in (done, planned):
+        assert "somebody must act" not in said.stdout + said.stderr
+        assert "would not become Ready" not in said.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_log_that_cannot_be_written_is_done_without() -> None:
+    """Logging's own complaint is a traceback on the terminal for every line that it loses."""
+    code = "import logging, pathlib; from freehold.cli.running import log_to; "
+    code += "log_to(pathlib.Path('/dev/full')); logging.getLogger('freehold').warning('lost')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert "Traceback" not in done.stderr
+
+
 def test_without_credentials_nothing_begins(tmp_path: Path) -> None:
     done = _freehold("up", "-f", MINIMAL, "--state", str(tmp_path))
     assert done.returncode == 1
@@ -186,6 +212,9 @@ def test_an_impossible_zone_is_explained_and_can_be_taken_back(tmp_path: Path) -
     assert "somebody must act" in done.stderr
     assert "spec.zone: there is no PowerVS zone" in done.stderr
     assert "\x1b" not in done.stdout + done.stderr
+    heads, row = _freehold("get", "--state", str(tmp_path)).stdout.splitlines()
+    assert heads.split()[-1] == "NOTE"
+    assert "blocked: spec.zone: there is no PowerVS zone" in row
     events = json.loads(_freehold("get", "events", "--state", str(tmp_path), "-o", "json").stdout)["items"]
     ages = [time.time() - datetime.fromisoformat(each["lastTimestamp"]).timestamp() for each in events]
     assert ages and max(map(abs, ages)) < 600, "kubectl tells ages by its own clock, and old events are swept by ours"

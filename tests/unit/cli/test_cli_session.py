@@ -63,6 +63,18 @@ async def test_whoever_needs_an_operator_waits_for_a_reader_to_finish(state: Sta
     await writer.close()
 
 
+async def test_a_full_disk_ends_what_it_would_keep_from_ending(
+    state: StateDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The operator would try every write again for hours, and the person in front of a table that stands still."""
+    async with opened(Access(state, READER)) as first, opened(Access(state, READER)) as second:
+        first.refuse_full_disk()
+        monkeypatch.setattr(StateDirectory, "room", 1000)
+        with pytest.raises(CliError, match="no room is left for the state in"):
+            first.refuse_full_disk()
+        second.refuse_full_disk()  # the one that serves says so
+
+
 async def test_the_kubeconfig_names_the_running_server(state: StateDirectory) -> None:
     async with opened(Access(state, READER)) as session:
         assert session.client.connection.server in state.kubeconfig.read_text()
