@@ -115,7 +115,11 @@ def list_objects(call: Call) -> Reply:
 def list_buckets(call: Call) -> Reply:
     """List the buckets of an instance, whatever their region; with `extended`, in pages, each with its location."""
     speaker = _instance(call)
-    held = sorted(call.world.all("bucket", instance=speaker["id"]) if speaker else [], key=lambda r: str(r["name"]))
+    if speaker is None and "ibm-service-instance-id" not in call.request.headers:
+        raise errors.cos(400, "InvalidArgument", "Invalid Argument")  # ibm-cos-sdk-python#38
+    if speaker is None or speaker["state"] != "active":
+        raise errors.cos(403, "AccessDenied", "Access Denied")
+    held = sorted(call.listed(call.world.all("bucket", instance=speaker["id"])), key=lambda r: str(r["name"]))
     extended = "extended" in call.query
     most = call.settings.page_size if extended and call.settings.page_size else len(held)
     rest = [r for r in held if r["name"] > call.query.get("marker", "")]

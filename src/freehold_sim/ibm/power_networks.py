@@ -147,7 +147,8 @@ def _new_address(call: Call, network: Record) -> tuple[str, str]:
 
 
 def list_ports(call: Call) -> Reply:
-    return Reply(200, {"ports": [_render_port(r) for r in call.world.all("port", network=_find(call)["id"])]})
+    records = call.listed(call.world.all("port", network=_find(call)["id"]))
+    return Reply(200, {"ports": [_render_port(r) for r in records]})
 
 
 def create_port(call: Call) -> Reply:
@@ -189,7 +190,7 @@ def _render_vm(record: Record) -> dict[str, Any]:
 
 
 def list_vms(call: Call) -> Reply:
-    records = call.world.all("vm", workspace=workspace_of(call)["id"])
+    records = call.listed(call.world.all("vm", workspace=workspace_of(call)["id"]))
     return Reply(200, {"pvmInstances": [_render_vm(r) for r in records]})
 
 

@@ -77,6 +77,21 @@ def test_deleting_the_instance_takes_its_buckets_after_reclamation(account: Any)
     assert left == [("instance", "removed")]
 
 
+def test_only_an_instance_that_stands_lists_its_buckets(account: Any) -> None:
+    """Without the header 400 (ibm-cos-sdk-python#38), for another's or a deleted instance 403: never an empty list."""
+    cos = account.a_cos()
+    headers = {"Authorization": f"Bearer {account.token}"}
+
+    def status(**more: str) -> int:
+        return int(account.session.get("http://ibm.sim/cos/us-south", headers={**headers, **more}).status_code)
+
+    assert status() == 400
+    assert status(**{"ibm-service-instance-id": "nowhere"}) == 403
+    assert status(**{"ibm-service-instance-id": cos["guid"]}) == 200
+    account.rc.delete_resource_instance(cos["guid"], recursive=True)
+    assert status(**{"ibm-service-instance-id": cos["guid"]}) == 403
+
+
 def test_a_deleted_key_opens_nothing(account: Any) -> None:
     cos = account.a_cos()
     client = s3(account, cos)

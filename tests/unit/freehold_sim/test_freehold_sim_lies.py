@@ -130,6 +130,26 @@ def test_update_swaps_values_of_one_key_and_replace_takes_all(make_account: Call
     assert attached(account, crn) == ["only"]
 
 
+def test_every_list_lags(make_account: Callable[..., Any]) -> None:
+    """One that did not would hide the client that believes it."""
+    account = make_account(lags=Lags(lists=60.0))
+    cos, workspace = account.a_cos(), account.a_workspace()
+    account.clock.advance(60)
+    network = account.cloud.strangers.make("network", region="dal", workspace=workspace["guid"], name="n")
+    account.cloud.strangers.make("vm", region="dal", workspace=workspace["guid"], network=network["id"], name="vm")
+    headers = {"Authorization": f"Bearer {account.token}", "ibm-service-instance-id": cos["guid"]}
+    buckets = "http://ibm.sim/cos/us-south"
+    assert account.session.put(f"{buckets}/ours", headers=headers).status_code == 200
+    machines = f"/power/dal/pcloud/v1/cloud-instances/{workspace['guid']}/pvm-instances"
+    for _ in range(2):
+        shown = (
+            "<Name>ours" in account.session.get(buckets, headers=headers).text,
+            bool(account.cloud.strangers.send("GET", machines)["pvmInstances"]),
+        )
+        assert set(shown) == {account.clock.now() - network["created_at"] >= 60}
+        account.clock.advance(60)
+
+
 @pytest.mark.parametrize(
     ("query", "hits"),
     [
