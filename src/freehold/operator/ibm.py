@@ -21,7 +21,7 @@ from freehold.lifecycle.port import PlanPort, Port
 from freehold.lifecycle.work import Pace, Tools
 from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.limits import Limits
-from freehold.operator.ports import ObjectPort, ThreadPort
+from freehold.operator.ports import ObjectPort, PacedPort, ThreadPort
 from freehold.reconcilers.powervs_existing import ById, Lookup
 from freehold.reconcilers.powervs_facts import Answer, NoAnswer, NoSuch, PowerZone
 
@@ -54,7 +54,7 @@ class IbmAccount:
         self._audit = audit or NoAudit()
         self._pace = pace or Pace()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ibm") if port is None else None
-        self.port: Port = port or ThreadPort(self._require_pool(), limits or Limits())
+        self.port: Port = port or PacedPort(ThreadPort(self._require_pool()), limits or Limits())
         self._codec = IbmCodec()
         self._inventory = Inventory(IbmTagger(Caller(self._session, self.port)), clock)
         self._tools: dict[str, Tools] = {}

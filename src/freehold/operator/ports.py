@@ -1,13 +1,13 @@
-"""The production port: SDK calls in a bounded thread pool, behind the rate limiter, with an audit line each."""
+"""The production port, in layers: a thread pool under the SDKs, the rate limits, an audit line for each change."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
 import time
-from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from freehold.lifecycle.errors import Throttled, Unavailable
@@ -22,38 +22,21 @@ STALE_WRITE = 30.0
 """Wall seconds after which a write that is still queued is not sent any more. What it was decided on is old: the
 marks that allow a delete, or, for a create, the time in which another process takes it to have had its effect."""
 
+PATIENCE = 60.0
+"""Wall seconds for which a read that is refused for rate is sent again, before its pass is told."""
+
 
 class ThreadPort:
-    """Sends blocking calls in ``pool`` and awaits store writes on the loop. Counts calls by API."""
+    """Sends blocking calls in ``pool`` and awaits store writes on the loop."""
 
-    def __init__(self, pool: Executor, limits: Limits, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, pool: Executor) -> None:
         self._pool = pool
-        self._limits = limits
-        self._now = now
-        self.counts: Counter[str] = Counter()
 
     async def send(self, call: Call) -> Any:
-        self.counts[f"{call.api}.{call.operation}"] += 1
         if call.effect is Effect.STORE:
             reply = call.run()
             return await reply if inspect.isawaitable(reply) else reply
-        decided = self._now()
-        bucket = self._limits.bucket(call.api)
-        await bucket.take()
-        try:
-            reply = await asyncio.get_running_loop().run_in_executor(self._pool, self._sent, call, decided)
-        except Throttled:
-            bucket.throttled()
-            raise
-        bucket.served()
-        return reply
-
-    def _sent(self, call: Call, decided: float) -> Any:
-        waited = self._now() - decided
-        if call.effect is Effect.WRITE and waited > STALE_WRITE:
-            what = f"{call.operation.replace('_', ' ')} ({call.subject})"
-            raise Unavailable(f"{what} waited {waited:.0f} s for its turn and was not sent; it is decided anew")
-        return call.run()
+        return await asyncio.get_running_loop().run_in_executor(self._pool, call.run)
 
     async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
         results = await asyncio.gather(*work, return_exceptions=True)
@@ -61,6 +44,48 @@ class ThreadPort:
             if isinstance(result, BaseException) and not isinstance(result, Exception):
                 raise result
         return results  # type: ignore[return-value]  # what is left is a result or an Exception
+
+
+class PacedPort:
+    """Each API's calls in turn, within its limit; what is refused for rate is sent again when the cloud allows it.
+
+    Not the next pass but this one: a pass that begins anew spends what few calls there are on the same
+    reads, and where they are fewer than a pass has reads it would never come to its deletes.
+    """
+
+    def __init__(self, inner: Port, limits: Limits, now: Callable[[], float] = time.monotonic) -> None:
+        self._inner = inner
+        self._limits = limits
+        self._now = now
+
+    async def send(self, call: Call) -> Any:
+        if call.effect is Effect.STORE:
+            return await self._inner.send(call)
+        decided = self._now()
+        timely = replace(call, run=lambda: self._run(call, decided))
+        last = decided + (STALE_WRITE if call.effect is Effect.WRITE else PATIENCE)
+        bucket = self._limits.bucket(call.api)
+        while True:
+            await bucket.take()
+            try:
+                reply = await self._inner.send(timely)
+            except Throttled as refused:
+                bucket.throttled(refused.retry_after)
+                if self._now() + bucket.wait() > last:
+                    raise
+            else:
+                bucket.served()
+                return reply
+
+    def _run(self, call: Call, decided: float) -> Any:
+        waited = self._now() - decided
+        if call.effect is Effect.WRITE and waited > STALE_WRITE:
+            what = f"{call.operation.replace('_', ' ')} ({call.subject})"
+            raise Unavailable(f"{what} waited {waited:.0f} s for its turn and was not sent; it is decided anew")
+        return call.run()
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        return await self._inner.all(work)
 
 
 class ObjectPort:

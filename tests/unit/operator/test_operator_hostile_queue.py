@@ -9,7 +9,7 @@ import pytest
 from freehold.lifecycle.errors import Unavailable
 from freehold.lifecycle.port import Call, Effect
 from freehold.operator.limits import Limits
-from freehold.operator.ports import STALE_WRITE, ThreadPort
+from freehold.operator.ports import STALE_WRITE, PacedPort, ThreadPort
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ async def test_a_write_that_waited_too_long_is_not_sent(effect: Effect, waited: 
     times = iter([100.0, 100.0 + waited])
     world: list[str] = []
     with ThreadPoolExecutor(1) as pool:
-        port = ThreadPort(pool, Limits(), lambda: next(times))
+        port = PacedPort(ThreadPort(pool), Limits(), lambda: next(times))
         call = Call("vpc", "create_vpc", effect, lambda: world.append("made"), "vpc one")
         if sent:
             await port.send(call)

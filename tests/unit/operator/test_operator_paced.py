@@ -1,0 +1,120 @@
+"""Few calls a second: a pass waits its turn instead of beginning anew, and ends, however tight the limit is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from freehold.lifecycle.errors import Throttled, Unavailable
+from freehold.lifecycle.port import Call, Effect, InlinePort
+from freehold.operator.controller import RequeueAfter
+from freehold.operator.limits import SLOWEST, Limits
+from freehold.operator.ports import PATIENCE, STALE_WRITE, PacedPort
+from freehold_sim.ibm.settings import Settings
+from stage.powervs import Stage
+from stage.scenery import standing
+
+PROOFS = ("search.search", "tagging.list_tags")
+"""What reads marks."""
+
+
+class Wall:
+    """Time that passes only in a pause."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    async def pause(self, seconds: float) -> None:
+        self.now += seconds
+
+    def limits(self, rate: float = 10.0) -> Limits:
+        return Limits(rate, 2, lambda: self.now, self.pause)
+
+
+class Refusing:
+    """Refuses for rate until ``until``, and notes when it was asked."""
+
+    def __init__(self, wall: Wall, until: float, retry_after: float | None = None) -> None:
+        self._wall, self._until, self._retry_after = wall, until, retry_after
+        self.asked: list[float] = []
+
+    def __call__(self) -> str:
+        self.asked.append(self._wall.now)
+        if self._wall.now < self._until:
+            raise Throttled("too many requests", retry_after=self._retry_after)
+        return "served"
+
+
+def limited(most: int, seconds: float) -> Stage:
+    """A stage whose operator paces its calls as in production, on the stage's own clock."""
+
+    async def pause(wanted: float) -> None:
+        stage.clock.advance(wanted)
+
+    def now() -> float:
+        return stage.clock.monotonic()
+
+    settings = replace(Settings(), rate_limits={"*": (most, seconds)})
+    stage = Stage(settings=settings, port=lambda: PacedPort(InlinePort(), Limits(now=now, pause=pause), now))
+    return stage
+
+
+def test_a_delete_ends_where_a_pass_has_more_reads_than_the_limit_has_calls() -> None:
+    """Three calls in 20 s: a pass that was refused and began anew would read the same three again for ever."""
+    stage = limited(3, 20.0)
+    stage.run(stage.ready, limit=14_400.0)
+    stage.object.delete()
+    begun = stage.clock.now()
+    while not stage.object.gone:
+        assert stage.clock.now() - begun < 7200.0, stage.conditions()
+        before = len(stage.cloud.calls)
+        result = stage.pass_once()
+        sent = [call.operation for call in stage.cloud.calls[before:] if call.status < 400]
+        deletes = [place for place, operation in enumerate(sent) if ".delete_" in operation]
+        # A restart, a copied tag: what an earlier pass has read proves nothing any more.
+        assert not deletes or any(operation in PROOFS for operation in sent[: deletes[0]]), sent
+        stage.clock.advance(max(result.seconds, 0.01) if isinstance(result, RequeueAfter) else 60.0)
+    assert standing(stage) == []
+
+
+@pytest.mark.parametrize("retry_after", [7.0, None])
+async def test_what_is_refused_for_rate_is_sent_again_when_the_cloud_allows_it(retry_after: float | None) -> None:
+    wall = Wall()
+    cloud = Refusing(wall, until=7.0, retry_after=retry_after)
+    port = PacedPort(InlinePort(), wall.limits(), lambda: wall.now)
+    assert await port.send(Call("vpc", "list_vpcs", Effect.READ, cloud)) == "served"
+    if retry_after is not None:
+        assert cloud.asked == [0.0, 7.0]  # not sooner: calls sent too soon may count against us
+    assert len(cloud.asked) < 10
+
+
+@pytest.mark.parametrize(("effect", "patience"), [(Effect.READ, PATIENCE), (Effect.WRITE, STALE_WRITE)])
+async def test_patience_ends_and_the_pass_is_told(effect: Effect, patience: float) -> None:
+    """A worker that waited for ever would keep the others' objects from being served."""
+    wall = Wall()
+    cloud = Refusing(wall, until=float("inf"))
+    with pytest.raises((Throttled, Unavailable)):
+        await PacedPort(InlinePort(), wall.limits(), lambda: wall.now).send(Call("vpc", "x", effect, cloud))
+    assert wall.now <= patience + 1.0 / SLOWEST
+
+
+async def test_an_api_that_asks_for_a_pause_is_left_alone_by_everybody() -> None:
+    """The limit is the account's: whoever comes next would be refused as well."""
+    wall = Wall()
+    limits = wall.limits()
+    limits.bucket("vpc").throttled(retry_after=30.0)
+    await limits.bucket("vpc").take()
+    assert wall.now == 30.0
+    await limits.bucket("power").take()
+    assert wall.now == 30.0
+
+
+async def test_a_bucket_slows_down_to_a_floor_and_recovers() -> None:
+    bucket = Wall().limits(10.0).bucket("vpc")
+    for _ in range(20):
+        bucket.throttled()
+    assert bucket.rate == SLOWEST
+    for _ in range(20):
+        bucket.served()
+    assert bucket.rate == 10.0
