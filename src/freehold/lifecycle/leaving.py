@@ -134,6 +134,7 @@ async def prove(work: Work, standing: Collection[NodeKey], marked: TagsByTarget)
 
 def _heal(work: Work, key: NodeKey, entry: Entry, observed: Observed) -> None:
     """Mark it (again) from the journal's evidence; the proof is read in a later pass."""
+    work.memory.doubted.discard(key)
     if not work.lagging(key, work.marks(key, observed)):
         work.memory.attached.pop(key, None)
     work.journal = work.journal.put(key, replace(entry, phase=Phase.RECORDED))

@@ -25,6 +25,7 @@ async def recorded(work: Work, keys: Iterable[NodeKey]) -> None:
             elif key in work.memory.seen:
                 judge(work, key, work.memory.seen[key])
     for key, seen in (await by_key(work, due)).items():
+        work.memory.look_at.pop(key, None)  # kept; what this look shows makes the next one
         if isinstance(seen, CloudError):
             work.outcomes[key] = of_error(seen)
         elif seen is None:

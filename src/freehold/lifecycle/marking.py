@@ -34,6 +34,7 @@ async def verify(work: Work, keys: Collection[NodeKey]) -> TagsByTarget:
         marked = await read(work)
     except CloudError as error:
         work.outcomes.update(dict.fromkeys(due, of_error(error)))
+        work.memory.doubted.update(due)
         return {}
     for key in due:
         entry = work.journal.entries[key]
@@ -44,6 +45,7 @@ async def verify(work: Work, keys: Collection[NodeKey]) -> TagsByTarget:
                 tags = await work.tools.tagger.tags_of(entry.target)
             except CloudError as error:
                 work.outcomes[key] = of_error(error)
+                work.memory.doubted.add(key)
                 continue
         _conclude(work, key, observed, tags)
     return marked
@@ -65,6 +67,8 @@ def _verification_due(work: Work, key: NodeKey) -> bool:
         return entry.phase is Phase.RECORDED
     if not entry.target:
         return False
+    if key in work.memory.doubted:
+        return True
     if entry.phase is Phase.OWNED:
         return work.deep
     if entry.phase is not Phase.RECORDED:
@@ -91,7 +95,9 @@ def _missing(work: Work, key: NodeKey, observed: Observed, tags: Collection[str]
 def _conclude(work: Work, key: NodeKey, observed: Observed, tags: Collection[str]) -> None:
     entry = work.journal.entries[key]
     evidence = work.evidence(key, observed, tags)
+    work.memory.doubted.add(key)
     if _complete(work, key, observed, tags):
+        work.memory.doubted.discard(key)
         _close(work, key, entry)
     elif evidence.strength is Strength.OTHERS:
         work.outcomes[key] = Blocked(
@@ -103,6 +109,7 @@ def _conclude(work: Work, key: NodeKey, observed: Observed, tags: Collection[str
     elif evidence.strength is not Strength.PROVEN and not work.attested(key):
         work.outcomes[key] = _unattested(observed)
     else:
+        work.memory.doubted.discard(key)
         if not work.lagging(key, _missing(work, key, observed, tags)):
             if entry.phase is Phase.OWNED:
                 work.notes.append(f"{key}: a mark or tag of {entry.id} was missing and is attached again")
@@ -132,6 +139,8 @@ async def attach(work: Work, keys: Collection[NodeKey]) -> None:
     for key in keys:
         entry, observed = work.journal.get(key), work.memory.seen.get(key)
         if not entry or entry.phase is not Phase.RECORDED or observed is None or key in work.memory.absent_since:
+            continue
+        if key in work.memory.doubted:
             continue
         if key in work.memory.attached and work.tags(key, observed) <= work.memory.attached[key].tags:
             continue
@@ -211,6 +220,7 @@ async def sync(work: Work) -> None:
     for key, result in zip(due, results, strict=True):
         if isinstance(result, CloudError):
             outcome = of_error(result)
+            work.memory.look_at.pop(key, None)  # it may not be any more what it was at the last look
             work.outcomes[key] = replace(outcome, observed=work.memory.seen[key])
         elif isinstance(result, Exception):
             raise result

@@ -44,6 +44,8 @@ class Memory:
     releasing: bool = False
     index_read: bool = False
     parts_checked: set[NodeKey] = field(default_factory=set)
+    doubted: set[NodeKey] = field(default_factory=set)
+    """Whose marks could not be read, or say that it is not ours: read again in each pass until they prove it."""
     last_create: float = float("-inf")
     deep_at: float = float("-inf")
 
@@ -75,3 +77,4 @@ class Memory:
         for memory in remembered:
             memory.pop(key, None)
         self.parts_checked.discard(key)
+        self.doubted.discard(key)

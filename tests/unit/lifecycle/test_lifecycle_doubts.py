@@ -1,0 +1,132 @@
+"""Ready is said of what was seen, not of what was seen once: a look that failed, or went against us, is not over."""
+
+from __future__ import annotations
+
+import pytest
+
+from freehold.lifecycle import errors
+from freehold.lifecycle.journal import Phase
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Waiting
+from lab.life import Life
+from lab.outage import outage
+from lab.world import MemoryWorld, node
+
+HUB, NET = NodeKey("hub", "core"), NodeKey("net", "main")
+
+
+def _next(life: Life, key: NodeKey) -> Outcome:
+    """The next pass, when the last one said that it is due."""
+    assert life.last is not None
+    life.world.clock.advance(max(life.last.after, 0.001))
+    done = life.once()
+    assert done is not None
+    return done.outcomes[key]
+
+
+def _look_deeply(life: Life) -> None:
+    life.world.clock.advance(max(life.memory.deep_at - life.world.clock.monotonic(), 0.001))
+    assert life.once() is not None
+
+
+@pytest.mark.parametrize("claim", ("claim_uuid", "claim_owner"))
+def test_what_another_owner_claims_stays_blocked_and_unchanged_until_the_claim_is_gone(claim: str) -> None:
+    """The pass after the one that saw the claim called it Ready, and made it over to our spec."""
+    world = MemoryWorld(nodes=[node("net/main", size=1)])
+    life = Life(world)
+    life.create()
+    net = next(r for r in world.cloud.living() if r.kind == "net")
+    before = net.tagged(world.cloud.now())
+    getattr(world, claim)("net")
+    net.attributes["size"] = 7  # as its new owner wants it
+    _look_deeply(life)
+    for _ in range(8):
+        outcome = _next(life, NET)
+        assert isinstance(outcome, Blocked) and outcome.reason is Reason.NOT_OWNED
+    assert net.attributes["size"] == 7
+    assert not world.tampered()
+    world.cloud.detach(net.target, net.tagged(world.cloud.now()) - before)
+    net.creator = "freehold"
+    assert isinstance(life.create()[str(NET)], Ready)
+    assert net.attributes["size"] == 1
+
+
+def test_a_read_that_was_refused_is_not_taken_for_the_last_good_one() -> None:
+    world = MemoryWorld(nodes=[node("hub/core"), node("site/home")])
+    life = Life(world)
+    life.create()
+    with outage(life, "list_hub", errors.Denied("no permission to read hubs")):
+        _look_deeply(life)
+        for _ in range(3):
+            outcome = _next(life, HUB)
+            assert isinstance(outcome, Blocked) and outcome.reason is Reason.DENIED
+    assert isinstance(_next(life, HUB), Ready)
+
+
+@pytest.mark.parametrize("operation", ("search", "tags_of"))
+def test_tags_of_today_are_put_on_although_their_first_read_failed(operation: str) -> None:
+    world = MemoryWorld(nodes=[node("hub/core")])
+    life = Life(world)
+    life.create()
+    life.user_tags = frozenset({"user:team=blue"})
+    life.memory.hurry()
+    with outage(life, operation, errors.Unavailable("503"), times=1):
+        life.once()
+    for _ in range(20):
+        if isinstance(_next(life, HUB), Ready):
+            break
+    hub = world.ours("hub")
+    assert hub is not None
+    assert life.user_tags <= hub.tagged(world.cloud.now())
+
+
+def test_nothing_is_attached_to_what_an_earlier_process_recorded_before_its_tags_are_read() -> None:
+    """It may be another owner's by now: a tag of ours beside theirs is a claim."""
+    world = MemoryWorld(nodes=[node("hub/core")])
+    life = Life(world)
+    with outage(life, "attach", errors.Unavailable("503")):
+        life.once()
+    assert life.journal.entries[HUB].phase is Phase.RECORDED
+    life.restart()
+    world.claim_owner("hub")
+    with outage(life, "tags_of", errors.Unavailable("503")):
+        begun = len(life.port.calls)
+        life.once()
+        for _ in range(5):
+            assert isinstance(_next(life, HUB), Waiting)
+    assert "attach" not in [call.operation for call in life.port.calls[begun:]]
+    outcome = _next(life, HUB)
+    assert isinstance(outcome, Blocked) and outcome.reason is Reason.NOT_OWNED
+    assert "attach" not in [call.operation for call in life.port.calls[begun:]]
+
+
+def test_an_id_that_was_given_and_is_gone_is_said_to_be_missing_until_it_is_back() -> None:
+    """Not that we wait to be sure: nobody but a person can do anything about it."""
+    world = MemoryWorld(nodes=[node("hub/core")], given_hub=True)
+    life = Life(world)
+    life.create()
+    theirs = next(r for r in world.cloud.living() if r.kind == "hub")
+    theirs.gone_at = world.cloud.now()
+    _look_deeply(life)
+    for _ in range(4):
+        outcome = _next(life, HUB)
+        assert isinstance(outcome, Blocked) and outcome.reason is Reason.NOT_FOUND
+    theirs.gone_at = None
+    assert isinstance(_next(life, HUB), Ready)
+
+
+def test_what_changes_when_it_is_looked_at_is_looked_at_again_when_it_may_be_over() -> None:
+    """A load balancer in ``update_pending`` at a slow look was called unready until the next slow look."""
+    world = MemoryWorld(nodes=[node("hub/core")])
+    life = Life(world)
+    life.create()
+    hub = world.ours("hub")
+    assert hub is not None
+    hub.ready_at = world.cloud.now() + life.memory.deep_at - world.clock.monotonic() + 30.0
+    _look_deeply(life)
+    assert life.last is not None
+    waiting = life.last.outcomes[HUB]
+    assert isinstance(waiting, Waiting) and waiting.after <= 60.0
+    begun = world.clock.monotonic()
+    while not isinstance(_next(life, HUB), Ready):
+        assert world.clock.monotonic() - begun < 120.0
