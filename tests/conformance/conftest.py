@@ -1,4 +1,4 @@
-"""A simulated IBM account with every kind's requirements standing, behind a port that keeps count."""
+"""A simulated IBM account with every kind's requirements standing."""
 
 from __future__ import annotations
 
@@ -6,57 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-import requests
 
-from freehold.clouds.ibm.registry import ibm_kinds
-from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
-from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Ref, State, Want
-from freehold.lifecycle.port import Call, InlinePort
-from freehold_sim.clock import VirtualClock
-from freehold_sim.ibm.cloud import SimulatedIBM
-from freehold_sim.ibm.settings import Settings
-from freehold_sim.mount import WorldAdapter, mount_s3
+from freehold.lifecycle.kinds import Observed, State
+from stage.account import GROUP, Account
 
-BASE = "http://ibm.sim"
-GROUP = "11111111111111111111111111111111"
 HOUR = 3600.0
 STEP = 1.0
 
 
-class Mount:
-    """Puts the simulated account under every SDK."""
-
-    def __init__(self, cloud: SimulatedIBM) -> None:
-        self._cloud = cloud
-
-    def http(self, session: requests.Session) -> None:
-        session.mount(BASE, WorldAdapter(self._cloud))
-
-    def s3(self, client: Any) -> None:
-        mount_s3(client, self._cloud)
-
-
-class CountingPort(InlinePort):
-    """Keeps the names of the calls that passed."""
-
-    def __init__(self) -> None:
-        self.passed: list[str] = []
-
-    async def send(self, call: Call) -> Any:
-        self.passed.append(f"{call.api}.{call.operation}")
-        return await super().send(call)
-
-
-class Bench:
+class Bench(Account):
     """What the suite does with a kind, whatever it is."""
 
     def __init__(self) -> None:
-        self.clock = VirtualClock()
-        self.settings = Settings()
-        self.cloud = SimulatedIBM(self.clock, self.settings)
-        self.port = CountingPort()
-        session = IbmSession(Credentials(self.settings.api_key), Endpoints.at(BASE), Mount(self.cloud))
-        self.kinds = ibm_kinds(session, self.port)
+        super().__init__()
         self.stands: dict[str, Observed] = {}
 
     async def request(self, kind: str) -> dict[str, Any]:
@@ -67,21 +29,11 @@ class Bench:
                 self.stands[required], _ = await self.until(required, made, State.READY)
         return _request(kind, {name: seen.attributes for name, seen in self.stands.items()})
 
-    async def create(self, kind: str, request: Mapping[str, Any], nonce: str) -> Observed:
-        return await self.kinds[kind].driver.create(request, Birth("token", nonce))
-
-    async def observe(self, kind: str, seen: Observed) -> Observed | None:
-        return (await self.kinds[kind].driver.observe([Ref(seen.id, seen.target)])).get(seen.id)
-
-    async def find(self, kind: str, request: Mapping[str, Any], name: str, *nonces: str) -> list[Observed]:
-        key = NodeKey(kind, "main")
-        return list((await self.kinds[kind].driver.find([Want(key, name, request, frozenset(nonces))]))[key])
-
     async def until(self, kind: str, seen: Observed, wanted: State | None) -> tuple[Observed, float]:
         """Let time pass until the state is ``wanted`` (None: gone); the last look, and how long it took."""
         start = self.clock.now()
         while self.clock.now() - start < HOUR:
-            now = await self.observe(kind, seen)
+            now = await self.look(kind, seen)
             if (now.state if now else None) is wanted:
                 return now or seen, self.clock.now() - start
             self.clock.advance(STEP)

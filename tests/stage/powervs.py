@@ -30,25 +30,11 @@ from freehold.operator.powervs import PowerVSReconciler
 from freehold.reconcilers.gate import Mode, Surroundings
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Settings
-from freehold_sim.mount import WorldAdapter, mount_s3
+from stage.account import BASE, SimMount
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "powervs-create-infra.yaml"
-BASE = "http://ibm.sim"
 HOT = 0.5
 """Seconds between passes that, again and again, no reconcile may ask for."""
-
-
-class SimMount:
-    """Puts the simulated cloud under the vendors' SDKs (clouds.ibm.session.Mount)."""
-
-    def __init__(self, cloud: SimulatedIBM) -> None:
-        self._cloud = cloud
-
-    def http(self, session: Any) -> None:
-        session.mount(BASE, WorldAdapter(self._cloud))
-
-    def s3(self, client: Any) -> None:
-        mount_s3(client, self._cloud)
 
 
 def example(**spec: Any) -> dict[str, Any]:

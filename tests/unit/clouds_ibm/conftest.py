@@ -1,4 +1,4 @@
-"""The drivers on a simulated account, through the real SDKs, without a socket, on virtual time."""
+"""The drivers on a simulated account, with requests as the reconciler writes them."""
 
 from __future__ import annotations
 
@@ -6,77 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-import requests
 
-from freehold.clouds.ibm.calls import Caller
-from freehold.clouds.ibm.registry import ibm_kinds
-from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
-from freehold.clouds.ibm.tags import IbmTagger
-from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Ref, State, Want
-from freehold.lifecycle.port import Call, InlinePort
-from freehold_sim.clock import VirtualClock
-from freehold_sim.ibm.cloud import SimulatedIBM
+from freehold.lifecycle.kinds import Observed, State
 from freehold_sim.ibm.settings import Settings
-from freehold_sim.mount import WorldAdapter, mount_s3
-
-BASE = "http://ibm.sim"
-GROUP = "11111111111111111111111111111111"
-NONCE = "fabcdefg"
+from stage import account as shared
+from stage.account import GROUP, NONCE
 
 
-class SimulatedMount:
-    """Puts a simulated account under every SDK."""
-
-    def __init__(self, cloud: SimulatedIBM) -> None:
-        self._cloud = cloud
-
-    def http(self, session: requests.Session) -> None:
-        session.mount(BASE, WorldAdapter(self._cloud))
-
-    def s3(self, client: Any) -> None:
-        mount_s3(client, self._cloud)
-
-
-class RecordingPort(InlinePort):
-    """Keeps every call that passed."""
-
-    def __init__(self) -> None:
-        self.calls: list[Call] = []
-
-    async def send(self, call: Call) -> Any:
-        self.calls.append(call)
-        return await super().send(call)
-
-
-class Account:
+class Account(shared.Account):
     """One simulated account with our adapters on it."""
-
-    def __init__(self, settings: Settings, api_key: str | None = None) -> None:
-        self.clock = VirtualClock()
-        self.cloud = SimulatedIBM(self.clock, settings)
-        self.port = RecordingPort()
-        credentials = Credentials(api_key or settings.api_key)
-        self.session = IbmSession(credentials, Endpoints.at(BASE), SimulatedMount(self.cloud))
-        self.caller = Caller(self.session, self.port)
-        self.kinds = ibm_kinds(self.session, self.port)
-        self.tagger = IbmTagger(self.caller)
-
-    def requests(self) -> list[str]:
-        """The operations that the cloud was asked for, by us."""
-        return [call.operation for call in self.cloud.calls if call.actor == "api"]
-
-    async def create(self, kind: str, request: Mapping[str, Any], nonce: str = NONCE) -> Observed:
-        return await self.kinds[kind].driver.create(request, Birth("token", nonce))
-
-    async def look(self, kind: str, seen: Observed) -> Observed | None:
-        found = await self.kinds[kind].driver.observe([Ref(seen.id, seen.target)])
-        return found.get(seen.id)
-
-    async def find(self, kind: str, request: Mapping[str, Any], *nonces: str) -> list[Observed]:
-        key = NodeKey(kind, "main")
-        name = str(request.get("network") or request["name"])
-        found = await self.kinds[kind].driver.find([Want(key, name, request, frozenset(nonces))])
-        return list(found[key])
 
     async def ready(self, kind: str, request: Mapping[str, Any], nonce: str = NONCE) -> Observed:
         """Create, and let the time pass that it takes."""
@@ -152,4 +90,4 @@ def make_account() -> Callable[..., Account]:
 
 @pytest.fixture
 def account() -> Account:
-    return Account(Settings())
+    return Account()

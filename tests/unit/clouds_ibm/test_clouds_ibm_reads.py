@@ -67,8 +67,7 @@ async def test_every_request_passes_the_port_once(account: Any) -> None:
     workspace = await account.ready("workspace", account.workspace())
     await account.ready("dhcp-server", account.dhcp(workspace))
     await account.find("workspace", account.workspace(), NONCE)
-    passed = [f"{call.api}.{call.operation}" for call in account.port.calls]
-    assert passed == account.requests()
+    assert account.passed() == account.requests()
     writes = [call.operation for call in account.cloud.calls if call.mutating]
     marked = [f"{call.api}.{call.operation}" for call in account.port.calls if call.effect is Effect.WRITE]
     assert marked == writes

@@ -1,0 +1,84 @@
+"""A simulated IBM account under the real SDKs: no socket, no thread, virtual time. Below the engine, without it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import requests
+
+from freehold.clouds.ibm.calls import Caller
+from freehold.clouds.ibm.registry import ibm_kinds
+from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
+from freehold.clouds.ibm.tags import IbmTagger
+from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Ref, Want
+from freehold.lifecycle.port import Call, InlinePort
+from freehold_sim.clock import VirtualClock
+from freehold_sim.ibm.cloud import SimulatedIBM
+from freehold_sim.ibm.settings import Settings
+from freehold_sim.mount import WorldAdapter, mount_s3
+
+BASE = "http://ibm.sim"
+GROUP = "11111111111111111111111111111111"
+NONCE = "fabcdefg"
+
+
+class SimMount:
+    """Puts the simulated cloud under the vendors' SDKs (clouds.ibm.session.Mount)."""
+
+    def __init__(self, cloud: SimulatedIBM) -> None:
+        self._cloud = cloud
+
+    def http(self, session: requests.Session) -> None:
+        session.mount(BASE, WorldAdapter(self._cloud))
+
+    def s3(self, client: Any) -> None:
+        mount_s3(client, self._cloud)
+
+
+class RecordingPort(InlinePort):
+    """Keeps every call that passed."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+
+    async def send(self, call: Call) -> Any:
+        self.calls.append(call)
+        return await super().send(call)
+
+
+class Account:
+    """One simulated account with our adapters on it."""
+
+    def __init__(self, settings: Settings | None = None, api_key: str | None = None) -> None:
+        self.settings = settings or Settings()
+        self.clock = VirtualClock()
+        self.cloud = SimulatedIBM(self.clock, self.settings)
+        self.port = RecordingPort()
+        credentials = Credentials(api_key or self.settings.api_key)
+        self.session = IbmSession(credentials, Endpoints.at(BASE), SimMount(self.cloud))
+        self.caller = Caller(self.session, self.port)
+        self.kinds = ibm_kinds(self.session, self.port)
+        self.tagger = IbmTagger(self.caller)
+
+    def requests(self) -> list[str]:
+        """The operations that the cloud was asked for, by us."""
+        return [call.operation for call in self.cloud.calls if call.actor == "api"]
+
+    def passed(self) -> list[str]:
+        """The operations that passed the port, spelled as the cloud's log spells them."""
+        return [f"{call.api}.{call.operation}" for call in self.port.calls]
+
+    async def create(self, kind: str, request: Mapping[str, Any], nonce: str = NONCE) -> Observed:
+        return await self.kinds[kind].driver.create(request, Birth("token", nonce))
+
+    async def look(self, kind: str, seen: Observed) -> Observed | None:
+        """One native read."""
+        return (await self.kinds[kind].driver.observe([Ref(seen.id, seen.target)])).get(seen.id)
+
+    async def find(self, kind: str, request: Mapping[str, Any], *nonces: str) -> list[Observed]:
+        """What bears the name of the request, or a nonce."""
+        key = NodeKey(kind, "main")
+        name = str(request.get("network") or request["name"])
+        found = await self.kinds[kind].driver.find([Want(key, name, request, frozenset(nonces))])
+        return list(found[key])
