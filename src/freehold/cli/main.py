@@ -158,6 +158,7 @@ def down(**given: Any) -> None:
 @click.argument("kind", required=False, callback=_filled)
 @_name
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of every namespace.")
+@click.option("-w", "--watch", is_flag=True, help="Go on showing changes, until Ctrl-C.")
 @_output
 @_namespace
 @_state

@@ -4,43 +4,93 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from freehold.cli.errors import CliError
+from freehold.cli.errors import INTERRUPTED, CliError
 from freehold.cli.kinds import OURS, Catalog
 from freehold.cli.progress import standing, tree_lines
 from freehold.cli.proofs import proofs
 from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
-from freehold.cli.session import Session, opened
+from freehold.cli.session import Access, Session, opened
 from freehold.cli.terminal import columns, say, width
 from freehold.cli.view import View, view
+from freehold.cli.watching import Changes, Rows, follow_changes
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json, Key, Resource
 
 
+@dataclass(frozen=True)
+class Question:
+    """What is asked for, as the user says it."""
+
+    kind: str | None
+    name: str | None
+    namespace: str
+    everywhere: bool
+
+    async def meant(self, session: Session) -> tuple[Resource, str]:
+        """The resource, and the namespace, empty for all. Raises CliError for an unknown kind."""
+        resource = await Catalog(session.client).named(self.kind) if self.kind else OURS[0]
+        anywhere = self.everywhere or not resource.namespaced
+        return resource, "" if anywhere else self.namespace or session.namespace
+
+
 def get(
-    kind: str | None, name: str | None, all_namespaces: bool, output: str, namespace: str, state: Path | None,
-    kubeconfig: str,
+    kind: str | None, name: str | None, all_namespaces: bool, watch: bool, output: str, namespace: str,
+    state: Path | None, kubeconfig: str,
 ) -> None:  # fmt: skip
-    """The command. Raises CliError."""
+    """The command. Raises CliError; a watch ends by Ctrl-C, without a word."""
+    question = Question(kind, name, namespace, all_namespaces)
     way = access(state, kubeconfig=kubeconfig, operator=False, install=False)
+    if not watch:
+        run_to_end(_read(way, question, output))
+        return
+    try:
+        run_to_end(_watch(way, question, output))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
 
-    async def read() -> None:
-        async with opened(way) as session:
-            resource = await Catalog(session.client).named(kind) if kind else OURS[0]
-            where = "" if all_namespaces or not resource.namespaced else namespace or session.namespace
-            found = await _objects(session, resource, where, name)
-            if output == "table":
-                _table(resource, found, where)
-            else:
-                emit(output, found[0] if name else {"apiVersion": "v1", "kind": "List", "items": found})
 
-    run_to_end(read())
+async def _read(way: Access, question: Question, output: str) -> None:
+    async with opened(way) as session:
+        resource, where = await question.meant(session)
+        found = await _objects(session, resource, where, question.name)
+    if output == "table":
+        _table(resource, found, where)
+    else:
+        emit(output, found[0] if question.name else {"apiVersion": "v1", "kind": "List", "items": found})
+
+
+async def _watch(way: Access, question: Question, output: str) -> None:
+    async with opened(way) as session:
+        resource, where = await question.meant(session)
+        found = await _objects(session, resource, where, question.name)
+    rows = Rows()
+
+    def show(obj: Json, gone: bool) -> None:
+        if output == "table":
+            cells = row(resource, obj)
+            say(_cut(rows.line((*cells[:-1], "gone") if gone else cells)))
+        elif not gone:
+            emit(output, obj, stream=True)
+
+    if output == "table":
+        for each in (header(resource), *(row(resource, obj) for obj in found)):
+            rows.widen(each)
+        say(rows.line(header(resource)))
+    changes = Changes(lambda obj: row(resource, obj) if output == "table" else obj, show, question.name)
+    changes.listed(found)
+    while True:
+        async with opened(replace(way, join=True)) as session:
+            await follow_changes(session, resource, where, changes)
+        async with opened(way) as session:  # what the server that has gone did last
+            changes.listed(await _objects(session, resource, where, None))
 
 
 async def _objects(session: Session, resource: Resource, namespace: str, name: str | None) -> list[Json]:
@@ -75,8 +125,14 @@ def _table(resource: Resource, found: Sequence[Json], namespace: str) -> None:
     if not any(each[-1] for each in rows):
         rows = [each[:-1] for each in rows]
     heads = header(resource)[: len(rows[0])]
-    room = width() if len(heads) == len(header(resource)) else sys.maxsize  # an endpoint is not cut, a note is
-    _print([each if len(each) <= room else f"{each[: room - 1]}…" for each in columns([heads, *rows])])
+    lines = columns([heads, *rows])
+    _print(map(_cut, lines) if len(heads) == len(header(resource)) else lines)
+
+
+def _cut(line: str) -> str:
+    """To the width of the terminal: the note stands last, and ``freehold tree`` has all of it."""
+    room = width()
+    return line if len(line) <= room else f"{line[: room - 1]}…"
 
 
 def header(resource: Resource) -> tuple[str, ...]:
@@ -140,14 +196,16 @@ def document(seen: View, proven: Mapping[str, str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def emit(output: str, content: Any) -> None:
-    """Print a document as JSON or YAML. Both escape every character that a terminal could act on."""
+def emit(output: str, content: Any, *, stream: bool = False) -> None:
+    """Print a document as JSON or YAML, one of many in a stream. Both escape what a terminal could act on."""
     if output == "json":
         say(json.dumps(content, indent=2))
     else:
+        if stream:
+            say("---")
         say(yaml.safe_dump(content, sort_keys=False, width=110).rstrip())
 
 
-def _print(lines: Sequence[str]) -> None:
+def _print(lines: Iterable[str]) -> None:
     for line in lines:
         say(line)

@@ -15,6 +15,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.live import Running, Wish, live_server
 from freehold.cli.simulator import clock_of, stopped_clock
 from freehold.cli.state_directory import Cloud, LiveServer, Lock, StateDirectory
+from freehold.cli.terminal import warn
 from freehold.kube import config
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
@@ -24,17 +25,23 @@ from freehold.lifecycle.clock import SystemClock
 _PATIENCE_SECONDS = 30.0
 """How long another process may take to start its server, or a reader to finish."""
 
+_JOIN_SECONDS = 0.5
+
 _LEAST_BYTES = 64 * 1024
 """Free on the disk of the state directory; with less the store cannot be relied on to take one more object."""
 
 
 @dataclass(frozen=True)
 class Access:
-    """How to get in: a kubeconfig, else the state directory served as wished."""
+    """How to get in: a kubeconfig, else the state directory served as wished.
+
+    ``join``: only where somebody else serves it, with an operator, and however long that takes.
+    """
 
     state: StateDirectory | None
     wish: Wish
     kubeconfig: str = ""
+    join: bool = False
 
 
 class Session:
@@ -93,10 +100,13 @@ class Session:
         state = self._access.state
         assert state is not None
         lock = Lock(state.lock)
+        if self._access.join:
+            await self._join(lock, state)
+            return
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while not lock.take():
             server = lock.read()
-            if server is not None and await self._usable(server):
+            if server is not None and await self._usable(server, operator=self._access.wish.operator):
                 await self._use(Connection(server.url))
                 return
             if time.monotonic() > deadline:
@@ -108,8 +118,17 @@ class Session:
             self.clock = stopped_clock(state.world)
         await self._use(Connection(self.running.server.url))
 
-    async def _usable(self, server: LiveServer) -> bool:
-        if self._access.wish.operator and not server.operator:
+    async def _join(self, lock: Lock, state: StateDirectory) -> None:
+        told = False
+        while (server := lock.read()) is None or not await self._usable(server, operator=True):
+            if not told:
+                warn(f"nothing is at work on {state.path}: waiting for freehold up, down or serve")
+                told = True
+            await asyncio.sleep(_JOIN_SECONDS)
+        await self._use(Connection(server.url))
+
+    async def _usable(self, server: LiveServer, *, operator: bool) -> bool:
+        if operator and not server.operator:
             return False
         async with KubeClient(Connection(server.url), timeout=5.0) as client:
             try:

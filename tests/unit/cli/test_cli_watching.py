@@ -1,0 +1,112 @@
+"""A watch shows what changes, keeps nobody from serving, and outlives the server that it watches."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from freehold.cli.live import Wish
+from freehold.cli.session import Access, Session, opened
+from freehold.cli.state_directory import LiveServer, Lock, StateDirectory
+from freehold.cli.watching import Changes, Rows, follow_changes
+from freehold.kube.resources import CONFIG_MAPS, Key
+
+READER = Wish(operator=False)
+
+
+def _map(name: str, value: str = "") -> dict[str, Any]:
+    return {
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"},
+        "data": {"a": value},
+    }  # fmt: skip
+
+
+async def _until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not true():
+            await asyncio.sleep(0.01)
+
+
+def test_only_what_looks_different_is_shown() -> None:
+    """Every new connection lists everything again, and many writes change nothing that a table shows."""
+    shown: list[tuple[str, bool]] = []
+    changes = Changes(lambda obj: obj["data"], lambda obj, gone: shown.append((obj["metadata"]["name"], gone)))
+    changes.listed([_map("a"), _map("b")])
+    changes.take(Key("default", "a"), {**_map("a"), "status": "not shown"})
+    changes.take(Key("default", "b"), _map("b", "new"))
+    changes.listed([_map("b", "new")])
+    changes.take(Key("default", "a"), None)
+    assert shown == [("a", False), ("b", False), ("b", False), ("a", True)]
+
+
+def test_a_watch_of_one_name_shows_no_other() -> None:
+    shown: list[str] = []
+    changes = Changes(lambda obj: obj, lambda obj, _: shown.append(obj["metadata"]["name"]), "a")
+    changes.listed([_map("a"), _map("b")])
+    assert shown == ["a"]
+
+
+def test_a_growing_table_stays_aligned() -> None:
+    rows = Rows()
+    for each in (("NAME", "READY"), ("a-long-name", "1/2")):
+        rows.widen(each)
+    assert rows.line(("NAME", "READY")) == "NAME          READY"
+    assert rows.line(("a", "2/2")) == "a             2/2"
+
+
+async def test_changes_are_shown_until_the_server_goes(tmp_path: Path) -> None:
+    state = StateDirectory.open(tmp_path)
+    shown: list[tuple[str, bool]] = []
+    changes = Changes(lambda obj: obj["data"], lambda obj, gone: shown.append((obj["data"]["a"], gone)))
+    first = Session(Access(state, READER))
+    await first.open()
+    async with opened(Access(state, READER)) as second:
+        await first.client.create(CONFIG_MAPS, _map("a", "old"))
+        watching = asyncio.create_task(follow_changes(second, CONFIG_MAPS, "default", changes))
+        await _until(lambda: shown == [("old", False)])
+        await first.client.patch(CONFIG_MAPS, Key("default", "a"), {"data": {"a": "new"}})
+        await first.client.delete(CONFIG_MAPS, Key("default", "a"))
+        await _until(lambda: shown[1:] == [("new", False), ("new", True)])
+        await first.close()
+        async with asyncio.timeout(30):
+            await watching
+
+
+async def test_a_watch_waits_for_somebody_at_work_and_keeps_nobody_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Were it to serve the state itself, `freehold up` in the next window would find it taken, with nobody at work."""
+    state = StateDirectory.open(tmp_path)
+    watcher = Session(Access(state, READER, join=True))
+    joining = asyncio.create_task(watcher.open())
+    await asyncio.sleep(0)
+    lock = Lock(state.lock)
+    assert lock.take(), "the state is free for whoever wants to work on it"
+    lock.release()
+    async with opened(Access(state, READER)) as reader:
+        assert reader.running is not None
+        await asyncio.wait((joining,), timeout=0.7)
+        assert not joining.done(), "a reader is no operator: nothing will change"
+        server = asdict(LiveServer(**{**asdict(reader.running.server), "operator": True}))
+        state.lock.write_text(json.dumps(server))
+        async with asyncio.timeout(30):
+            await joining
+        await watcher.close()
+    assert capsys.readouterr().err.count("waiting for freehold up, down or serve") == 1
+
+
+def test_a_watch_shows_what_there_is_and_ends_quietly(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "freehold.cli.main", "get", "ns", "-w", "--state", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None and running.stderr is not None
+        assert [running.stdout.readline().strip() for _ in range(3)] == ["NAME", "default", "kube-system"]
+        assert "nothing is at work on" in running.stderr.readline()
+        running.send_signal(2)
+        out, err = running.communicate(timeout=60)
+    assert (running.returncode, out, err) == (130, "", "")
