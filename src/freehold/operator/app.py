@@ -8,12 +8,13 @@ import time
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from freehold.api import names
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
-from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Key
+from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
 from freehold.lifecycle.clock import SystemClock
 from freehold.lifecycle.work import Pace
 from freehold.operator.audit import Audit, FileAudit, NoAudit
@@ -129,13 +130,24 @@ class Operator:
         return controller
 
 
-async def refuse_peer(client: KubeClient) -> None:
-    """Refuse to start beside a provider of the same kinds."""
+class Reader(Protocol):
+    """All that is needed of a client to look around."""
+
+    async def get(self, resource: Resource, key: Key) -> Json: ...
+
+
+async def refuse_peer(client: Reader) -> None:
+    """Refuse to start beside a provider of the same kinds, or where nobody lets us see whether there is one."""
     crd = f"{names.POWERVS_CLUSTER_PLURAL}.{names.INFRASTRUCTURE_GROUP}"
     try:
         found = await client.get(CUSTOM_RESOURCE_DEFINITIONS, Key("", crd))
     except kube.NotFound as error:
         raise kube.ConfigError(f"the API server does not serve {crd}: apply deploy/crds first") from error
+    except kube.Forbidden as error:
+        raise kube.ConfigError(
+            f"{error}: whether another provider serves these objects must be known; "
+            "grant 'get' on customresourcedefinitions, also to an operator of one namespace"
+        ) from error
     label = (found["metadata"].get("labels") or {}).get(names.PROVIDER_LABEL)
     if label == "infrastructure-ibmcloud":
         raise PeerInstalled(

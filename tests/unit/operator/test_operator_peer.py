@@ -1,0 +1,59 @@
+"""The operator looks at the CRD of what it serves before it begins: two controllers must not share an object."""
+
+from __future__ import annotations
+
+import pytest
+
+from freehold.api import names
+from freehold.kube.errors import ConfigError, Forbidden, KubeError, NotFound, Unavailable
+from freehold.kube.resources import Json, Key, Resource
+from freehold.operator.app import PeerInstalled, refuse_peer
+
+CRD = f"{names.POWERVS_CLUSTER_PLURAL}.{names.INFRASTRUCTURE_GROUP}"
+
+
+class Server:
+    """An API server that has one answer."""
+
+    def __init__(self, answer: Json | KubeError) -> None:
+        self._answer = answer
+
+    async def get(self, resource: Resource, key: Key) -> Json:
+        assert (resource.plural, key) == ("customresourcedefinitions", Key("", CRD))
+        if isinstance(self._answer, KubeError):
+            raise self._answer
+        return self._answer
+
+
+def crd(labels: dict[str, str] | None) -> Json:
+    return {"metadata": {"name": CRD, "labels": labels}}
+
+
+@pytest.mark.parametrize("labels", [None, {}, {names.PROVIDER_LABEL: "infrastructure-freehold"}])
+async def test_our_own_crd_is_served(labels: dict[str, str] | None) -> None:
+    await refuse_peer(Server(crd(labels)))
+
+
+async def test_a_crd_that_upstream_installed_is_not() -> None:
+    with pytest.raises(PeerInstalled, match=r"two controllers must not serve one object\. Uninstall it first"):
+        await refuse_peer(Server(crd({names.PROVIDER_LABEL: "infrastructure-ibmcloud"})))
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (NotFound("gone"), f"does not serve {CRD}: apply deploy/crds first"),
+        (
+            Forbidden("User 'dev' cannot get it"),
+            "User 'dev' cannot get it: .* grant 'get' on customresourcedefinitions",
+        ),
+    ],
+)
+async def test_what_to_do_is_said_where_it_cannot_be_looked_at(error: KubeError, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        await refuse_peer(Server(error))
+
+
+async def test_a_server_that_does_not_answer_is_no_consent() -> None:
+    with pytest.raises(Unavailable):
+        await refuse_peer(Server(Unavailable("no connection")))
