@@ -1,8 +1,9 @@
 """One server a session, one CRD group a session, one namespace a test.
 
 The server is the embedded one, unless KUBEBUILDER_ASSETS holds ``etcd`` and ``kube-apiserver``, or
-KUBECONFIG names a cluster and this folder is asked for (``pytest tests/e2e``). Every test's id ends
-with the server that it ran on.
+KUBECONFIG names a cluster and this folder is asked for (``pytest -n 0 tests/e2e``): then CRDs that are there
+already stay as they are, and a test that cannot be held with them is skipped. Every test's id ends with the
+server that it ran on.
 """
 
 from __future__ import annotations
