@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
 from freehold.lifecycle.kinds import Observed, State
+from freehold_sim.ibm.settings import Settings
 from stage.account import GROUP, Account
 
 HOUR = 3600.0
@@ -17,17 +18,40 @@ STEP = 1.0
 class Bench(Account):
     """What the suite does with a kind, whatever it is."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, settings: Settings | None = None) -> None:
+        super().__init__(settings)
         self.stands: dict[str, Observed] = {}
+
+    def writes(self) -> list[str]:
+        """The requests of ours that the cloud saw and that ask for a change."""
+        return [call.operation for call in self.cloud.calls if call.mutating and call.actor == "api"]
+
+    async def crowd(self, kind: str, name: str) -> None:
+        """Another of the kind in the same place, where there may be more than one."""
+        request = {**await self.request(kind), "name": name}
+        if kind == "transit-gateway-connection":
+            vpc = await self.create("vpc", {**await self.request("vpc"), "name": name}, "fcrowded")
+            request["network_id"] = (await self.ready("vpc", vpc)).attributes["crn"]
+        if kind == "dhcp-server":  # of which a workspace has one: its networks are listed beside it
+            known = self.stands["workspace"]
+            self.cloud.strangers.make("network", region="dal", workspace=known.id, name=name)
+        else:
+            await self.create(kind, request, "fcrowded")
 
     async def request(self, kind: str) -> dict[str, Any]:
         """A create request of ``kind``, as the reconciler writes it; what it requires is created first."""
         for required in self.kinds[kind].requires:
             if required not in self.stands:
                 made = await self.create(required, await self.request(required), "frequire")
-                self.stands[required], _ = await self.until(required, made, State.READY)
+                self.stands[required] = await self.ready(required, made)
         return _request(kind, {name: seen.attributes for name, seen in self.stands.items()})
+
+    async def ready(self, kind: str, made: Observed) -> Observed:
+        """Let the time pass that the kind says it takes."""
+        self.clock.advance(self.kinds[kind].create_time)
+        seen = await self.look(kind, made)
+        assert seen is not None and seen.state is State.READY, seen
+        return seen
 
     async def until(self, kind: str, seen: Observed, wanted: State | None) -> tuple[Observed, float]:
         """Let time pass until the state is ``wanted`` (None: gone); the last look, and how long it took."""
@@ -81,6 +105,12 @@ def _request(kind: str, known: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
             return {"name": "my-bucket", "instance": instance["id"], "instance_crn": instance["crn"],
                     "region": "us-south"}  # fmt: skip
     raise KeyError(f"say in this file what a request of kind {kind} looks like")
+
+
+@pytest.fixture
+def make_bench() -> Callable[..., Bench]:
+    """Return a maker: ``make_bench(page_size=1)`` takes fields of Settings."""
+    return lambda **fields: Bench(Settings(**fields))
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ async def test_every_request_passes_the_port(bench: Any, kind: str) -> None:
     """Limits, audit, plans and the crash harness rest on it; none is hidden and none is counted twice."""
     request = await bench.request(kind)
     seen = await bench.create(kind, request, NONCE)
-    await bench.until(kind, seen, State.READY)
+    await bench.ready(kind, seen)
     await bench.find(kind, _elsewhere(request), NONCE)
     entry = bench.kinds[kind]
     if entry.container:

@@ -1,0 +1,134 @@
+"""Trouble of every sort, for every registered kind: what the engine may conclude from it, and what it may not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from freehold.clouds.ibm.registry import ibm_kinds
+from freehold.clouds.ibm.session import Credentials, IbmSession
+from freehold.lifecycle import errors
+from freehold.lifecycle.kinds import Dedupe, Ref
+from freehold.lifecycle.port import InlinePort
+from freehold_sim.faults import Effect, Fault
+from freehold_sim.ibm.settings import Lags
+
+KINDS = tuple(ibm_kinds(IbmSession(Credentials("")), InlinePort()))
+NONCE = "fabcdefg"
+
+UNKNOWN: dict[str, Fault] = {
+    "the reply is lost": Fault(Effect.REPLY_LOST, "*.create_*"),
+    "a 500 after the effect": Fault(Effect.ERROR_AFTER, "*.create_*", status=500),
+    "a 504 before it": Fault(Effect.ERROR_BEFORE, "*.create_*", status=504),
+    "the connection breaks": Fault(Effect.RESET, "*.create_*"),
+    "it happens later": Fault(Effect.LATE, "*.create_*", delay=20.0),
+}
+
+
+@pytest.mark.parametrize("fault", UNKNOWN.values(), ids=list(UNKNOWN))
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_create_without_an_answer_is_sent_once_and_found_if_it_happened(
+    bench: Any, kind: str, fault: Fault
+) -> None:
+    """Unknown, never "nothing happened"; no SDK sends it again; and the nonce shows whether it took effect."""
+    request = await bench.request(kind)
+    before = len(bench.writes())
+    bench.cloud.faults.add(fault)
+    with pytest.raises(errors.Unknown):
+        await bench.create(kind, request, NONCE)
+    assert len(bench.writes()) == before + 1
+    bench.clock.advance(30)
+    found = await bench.find(kind, request, NONCE)
+    assert len(found) == (fault.effect in (Effect.REPLY_LOST, Effect.ERROR_AFTER, Effect.LATE))
+    if bench.kinds[kind].dedupe is Dedupe.NONCE:
+        assert all(NONCE in " ".join(one.births) for one in found)
+
+
+@pytest.mark.parametrize(
+    ("effect", "expected"),
+    [
+        (Effect.THROTTLE, errors.Throttled),
+        (Effect.DENIED, errors.Denied),
+        (Effect.QUOTA, errors.Quota),
+    ],
+)
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_refused_create_made_nothing(
+    bench: Any, kind: str, effect: Effect, expected: type[errors.CloudError]
+) -> None:
+    request = await bench.request(kind)
+    bench.cloud.faults.add(Fault(effect, "*.create_*", retry_after=7 if effect is Effect.THROTTLE else None))
+    with pytest.raises(expected):
+        await bench.create(kind, request, NONCE)
+    assert await bench.find(kind, request, NONCE) == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        (Fault(Effect.DENIED, "*", count=None), errors.Denied),
+        (Fault(Effect.THROTTLE, "*", count=None), errors.Throttled),
+        (Fault(Effect.ERROR_BEFORE, "*", count=None, status=503), errors.Unavailable),
+        (Fault(Effect.REPLY_LOST, "*", count=None), errors.Unavailable),
+        (Fault(Effect.EXPIRED, "[!i]*", count=None), errors.Denied),
+    ],
+    ids=["403", "429", "503", "lost", "401"],
+)
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_read_that_fails_is_never_an_absence(
+    bench: Any, kind: str, fault: Fault, expected: type[errors.CloudError]
+) -> None:
+    """What seems absent is created again, or dropped from the journal while it stands."""
+    request = await bench.request(kind)
+    seen = await bench.create(kind, request, NONCE)
+    await bench.ready(kind, seen)
+    bench.cloud.faults.add(fault)
+    with pytest.raises(expected):
+        await bench.look(kind, seen)
+    with pytest.raises(expected):
+        await bench.find(kind, request, NONCE)
+    if bench.kinds[kind].container:
+        with pytest.raises(expected):
+            await bench.kinds[kind].container.children(Ref(seen.id, seen.target))
+    if bench.kinds[kind].parts:
+        with pytest.raises(expected):
+            await bench.kinds[kind].parts.parts(Ref(seen.id, seen.target))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_lists_are_read_to_the_last_page(make_bench: Callable[..., Any], kind: str) -> None:
+    """With one item a page, and others' resources before ours: a client that reads the first page finds nothing."""
+    bench = make_bench(page_size=1)
+    request = await bench.request(kind)
+    for n in range(2):
+        await bench.crowd(kind, f"theirs{n}")
+    made = await bench.create(kind, request, NONCE)
+    assert [one.id for one in await bench.find(kind, request, NONCE)] == [made.id]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_a_list_does_not_show_yet_is_found_when_the_settle_time_is_over(
+    make_bench: Callable[..., Any], kind: str
+) -> None:
+    """Only then may an open create be given up; and what is on record is asked for itself."""
+    bench = make_bench(lags=Lags(lists=60.0, non_monotonic=True))
+    request = await bench.request(kind)
+    made = await bench.create(kind, request, NONCE)
+    bench.clock.advance(bench.kinds[kind].settle)
+    for _ in range(2):
+        assert [one.id for one in await bench.find(kind, request, NONCE)] == [made.id]
+        assert await bench.look(kind, made) is not None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_messages_name_the_resource_and_no_secret(bench: Any, kind: str) -> None:
+    """What, which, what to do: people read it in a condition."""
+    request = await bench.request(kind)
+    bench.cloud.faults.add(Fault(Effect.DENIED, "*.create_*", message=f"no {bench.settings.api_key} for you"))
+    with pytest.raises(errors.Denied) as caught:
+        await bench.create(kind, request, NONCE)
+    assert str(request["name"]) in caught.value.message
+    assert "IBMCLOUD_API_KEY" in caught.value.message
+    assert bench.settings.api_key not in caught.value.message + repr(caught.value)
