@@ -93,12 +93,12 @@ async def _cloud(state: StateDirectory, wish: Wish, stack: AsyncExitStack) -> tu
     return "", api_key_of(os.environ)
 
 
-def api_key_of(env: Mapping[str, str]) -> str:
-    """The key of the real account. Raises CliError when there is none."""
+def api_key_of(env: Mapping[str, str], simulated: str = "--simulate") -> str:
+    """The key of the real account. Raises CliError when there is none; ``simulated`` is the command's other way."""
     key = env.get(API_KEY_VARIABLE, "").strip()
     if not key:
         raise CliError(
-            f"no credentials: set {API_KEY_VARIABLE} to your API key, or use the simulated cloud: --simulate"
+            f"no credentials: set {API_KEY_VARIABLE} to your API key, or use the simulated cloud: {simulated}"
         )
     return key
 

@@ -33,7 +33,7 @@ async def _operate(
     connection = load(kubeconfig=kubeconfig)
     settings = Settings(
         kube=connection,
-        api_key=API_KEY if simulator else api_key_of(os.environ),
+        api_key=API_KEY if simulator else api_key_of(os.environ, "--simulator URL"),
         ibm_url=simulator or None,
         cluster_api=cluster_api,
         namespace=namespace or None,

@@ -19,6 +19,7 @@ import aiohttp
 
 from freehold.cli.errors import CliError
 from freehold.cli.state_directory import Lock, StateDirectory
+from freehold.kube.client import why_unreachable
 from freehold.lifecycle.clock import SystemClock
 
 API_KEY = "simulated-api-key"
@@ -91,9 +92,7 @@ async def ask(base: str, path: str, body: Any = None) -> Any:
         ):
             answer = await response.json()
     except (aiohttp.ClientError, TimeoutError) as problem:
-        raise CliError(
-            f"the simulated cloud at {base} cannot be reached: {problem or 'no answer in time'}"
-        ) from problem
+        raise CliError(f"the simulated cloud at {base} cannot be reached: {why_unreachable(problem)}") from problem
     if response.status != 200:
         raise CliError(f"the simulated cloud refuses {path}: {answer.get('error', response.status)}")
     return answer

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -284,7 +285,7 @@ class KubeClient:
         what = f"{method} {url.path}: {self._server}"
         if isinstance(problem, TimeoutError):
             return Unavailable(f"{what} did not answer in time")
-        return Unavailable(f"{what} cannot be reached: {problem or type(problem).__name__}")
+        return Unavailable(f"{what} cannot be reached: {why_unreachable(problem)}")
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -299,6 +300,14 @@ class KubeClient:
     def _url(self, path: str, query: Mapping[str, str] | None) -> URL:
         given = urlencode({name: value for name, value in query.items() if value}) if query else ""
         return URL(f"{self._server}{path}?{given}" if given else f"{self._server}{path}", encoded=True)
+
+
+def why_unreachable(problem: Exception) -> str:
+    """For people: aiohttp repeats the address and names the call that failed."""
+    cause = getattr(problem, "os_error", None)
+    if isinstance(cause, ConnectionError) and cause.errno:
+        return os.strerror(cause.errno)
+    return str(problem) or type(problem).__name__
 
 
 def _hang_up(response: aiohttp.ClientResponse) -> None:

@@ -17,6 +17,9 @@ import yaml
 EXAMPLES = Path(__file__).parents[3] / "examples"
 MINIMAL = str(EXAMPLES / "powervs-minimal.yaml")
 
+KUBECONFIG = str(Path(__file__).with_name("nobody.kubeconfig"))
+"""Of a cluster that is not there."""
+
 
 def _freehold(*arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
     clean = {key: value for key, value in os.environ.items() if key not in ("IBMCLOUD_API_KEY", "FREEHOLD_DEBUG")}
@@ -41,6 +44,8 @@ def _freehold(*arguments: str, stdin: str = "", **env: str) -> subprocess.Comple
         (["down", "a", "--state", ""], 2, "Invalid value for '--state': it is empty"),
         (["up", "-f", ""], 2, "it is empty"),
         (["get", "--state", "/dev/null/x"], 1, "cannot be used: Not a directory; choose another one with --state DIR"),
+        (["operator", "--kubeconfig", KUBECONFIG], 1, "use the simulated cloud: --simulator URL"),
+        (["get", "--kubeconfig", KUBECONFIG], 1, "http://127.0.0.1:9 cannot be reached: Connection refused"),
         (["get", "--kubeconfig", "/none"], 1, "no kubeconfig with a current-context at /none"),
         (["serve", "--port", "70000"], 2, "70000 is not in the range 0<=x<=65535"),
     ],
