@@ -60,8 +60,13 @@ def rows(
         named = {(row["kind"], row["name"]) for row in found}
         rest = (row for row in before if (row.get("kind"), row.get("name")) not in named)
         found = _in_old_order(before, [*found, *map(_gone, rest)])
-    held = {(row.get("kind"), row.get("name")): row for row in before}
-    return [_since(row, held.get((row["kind"], row["name"])), now) for row in found]
+    return [_since(row, _held(row, before), now) for row in found]
+
+
+def _held(row: Row, before: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """How it was shown before; two of one name, a wanted one and a surplus one, are told apart by their ids."""
+    namesakes = [was for was in before if (was.get("kind"), was.get("name")) == (row["kind"], row["name"])]
+    return next((was for was in namesakes if was.get("id") == row.get("id")), next(iter(namesakes), None))
 
 
 def _row(

@@ -325,6 +325,18 @@ def test_since_moves_with_the_state_alone() -> None:
     assert next(r for r in third.status["resources"] if r["kind"] == "vpc")["since"] == "2026-01-01T12:05:00Z"
 
 
+def test_two_rows_of_one_name_keep_their_own_since() -> None:
+    """What nothing wants any more may be named as its successor is; else each pass would write the status anew."""
+    vpc, old = NodeKey("vpc", "main"), NodeKey("vpc", "main~v-old")
+    held_ = journal().put(old, Entry(Phase.OWNED, id="us-south/v-old"))
+    surplus = Surplus(Observed("us-south/v-old", "c1-vpc", State.READY), "is ours and no longer wanted")
+    came = Came(plan(), held_, {**ready(), vpc: Blocked(Reason.NOT_OWNED, "is not ours"), old: surplus})
+    first = fold(obj(), came, NOW)
+    again = fold(obj(first.status), came, LATER)
+    assert [r["name"] for r in again.status["resources"]].count("c1-vpc") == 2
+    assert again.status["resources"] == first.status["resources"]
+
+
 def test_the_table_of_a_deletion_tells_the_whole_story() -> None:
     """What is gone stays in the table, and what is not owned stays with its reason."""
     first = fold(obj(), WHOLE, NOW)
