@@ -6,41 +6,54 @@ from collections.abc import Iterator
 
 import pytest
 
-from lab import families, families_memory
+from freehold.lifecycle.port import Effect
+from lab import catalogue, families, families_memory, faults
 from lab.baselines import ControllerCreated, Naive, NamedIsOurs, TagThenStatus
+from lab.catalogue import Ground
 from lab.families import Case
+from lab.families_memory import MEMORY
+from lab.families_powervs import POWERVS
 from lab.mutations import MUTATIONS, Moved, Mutation, mutated
-from lab.world import MemoryWorld
+
+GROUNDS = pytest.mark.parametrize("ground", [MEMORY, POWERVS], ids=["memory", "powervs"])
 
 
+def _around_writes(ground: Ground, naive: type[Naive]) -> list[int]:
+    """The first changes of the cloud in its own undisturbed life: where it can lose what it made."""
+    calls = families.golden(ground.world, naive).port.calls
+    return [number for number, call in enumerate(calls) if call.effect is Effect.WRITE][:10]
+
+
+@GROUNDS
 @pytest.mark.parametrize("naive", (TagThenStatus, ControllerCreated))
-def test_naive_controllers_lose_things_when_they_die(naive: type[Naive]) -> None:
+def test_naive_controllers_lose_things_when_they_die(naive: type[Naive], ground: Ground) -> None:
     """Query, create, tag, then status (kops); used by name, controllerCreated afterwards (CAPIBM)."""
-    calls = range(60)
-    tally = families.tally(naive.__name__, families.crashes(MemoryWorld, baseline=naive, calls=calls))
+    numbers = _around_writes(ground, naive)
+    cases = families.at_each_call(ground.world, (faults.AFTER,), calls=numbers, baseline=naive)
+    tally = families.tally(naive.__name__, cases)
     print(tally.row)
     assert tally.orphans or tally.duplicates
 
 
-def test_a_controller_that_trusts_names_deletes_what_is_not_its_own() -> None:
+@GROUNDS
+def test_a_controller_that_trusts_names_deletes_what_is_not_its_own(ground: Ground) -> None:
     """A stranger's resource of the wanted name goes with the cluster."""
-    strangers = families_memory.meddling(
-        MemoryWorld, "namesake", ("net", "site", "hub"), None, (0,), baseline=NamedIsOurs
-    )
+    strangers = catalogue.meddling(ground.world, "namesake", ground.kinds[:3], None, (0,), baseline=NamedIsOurs)
     tally = families.tally("NamedIsOurs", strangers)
     print(tally.row)
     assert tally.wrong
 
 
+@GROUNDS
 @pytest.mark.parametrize("naive", (TagThenStatus, ControllerCreated, NamedIsOurs))
-def test_naive_controllers_work_while_they_live(naive: type[Naive]) -> None:
+def test_naive_controllers_work_while_they_live(naive: type[Naive], ground: Ground) -> None:
     """Otherwise their losses would show nothing."""
-    assert not families.run(Case("alive", MemoryWorld, baseline=naive)).faults
+    assert not families.run(Case("alive", ground.world, baseline=naive)).faults
 
 
 def _cases(mutation: Mutation) -> Iterator[Case]:
     for family in mutation.families:
-        yield from {**families_memory.CI, **families_memory.TEETH}[family]()
+        yield from families_memory.FAMILIES[family]()
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=str)

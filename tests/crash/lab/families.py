@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle import ownership
@@ -11,9 +12,9 @@ from freehold.lifecycle.outcomes import Blocked, Outcome, Reason, Waiting
 from lab import faults, oracles
 from lab.baselines import Naive
 from lab.faults import Fault, Script
-from lab.life import Life, Wedged
+from lab.life import Course, Wedged
 from lab.oracles import Verdict
-from lab.world import World
+from lab.seam import World
 
 LATEST = 60.0
 """Seconds after which no request of a dead process can take effect any more."""
@@ -34,8 +35,8 @@ class Case:
     script: Callable[[World], Script] = lambda world: Script()
     restart_after: float = 0.0
     blocked_is_fine: bool = False
-    after_create: Callable[[Life], object] = lambda life: None
-    on_crash: Callable[[Life], None] = lambda life: None
+    after_create: Callable[[Any], object] = lambda life: None
+    on_crash: Callable[[Any], None] = lambda life: None
     baseline: Callable[[], Naive] | None = None
 
 
@@ -83,10 +84,8 @@ class Tally:
 def run(case: Case) -> Verdict:
     """Create, rest, delete, rest; then judge."""
     world, verdict = case.world(), Verdict()
-    life = Life(world, case.script(world), restart_after=case.restart_after, on_crash=case.on_crash)
-    if case.baseline:
-        naive = case.baseline()
-        life.ensure, life.release = naive.ensure, naive.release
+    script = case.script(world)
+    life = _begin(world, case.baseline, script=script, restart_after=case.restart_after, on_crash=case.on_crash)
     try:
         outcomes = _with_a_person(life, life.create)
         if case.baseline:
@@ -104,7 +103,7 @@ def run(case: Case) -> Verdict:
     return verdict
 
 
-def _with_a_person(life: Life, verb: Callable[[], dict[str, Outcome]]) -> dict[str, Outcome]:
+def _with_a_person(life: Course, verb: Callable[[], dict[str, Outcome]]) -> dict[str, Outcome]:
     """Rest; and where only a person can know whether a presumed resource is ours, let one say so."""
     outcomes = verb()
     for _ in range(4):
@@ -117,41 +116,48 @@ def _with_a_person(life: Life, verb: Callable[[], dict[str, Outcome]]) -> dict[s
     return outcomes
 
 
-def _clear_the_way(life: Life, verdict: Verdict) -> None:
+def _clear_the_way(life: Course, verdict: Verdict) -> None:
     """A message names what holds a delete up and is not on record as ours: a person removes it; it must go on."""
     for _ in range(12):
         done = life.last
         if done is None or done.released:
             return
         said = " ".join(o.message for o in done.outcomes.values() if isinstance(o, Waiting) and o.reason in HELD_UP)
-        named = [t for t in life.world.living() if t.id in said and t.id not in life.stored.text]
+        named = [t for t in life.world.living() if t.id in said and t.id not in life.record]
         if not named:
             return
         verdict.named += [f"{thing.id} of {thing.role}" for thing in named if thing.ours]
         for thing in named:
             life.world.remove(thing.id)
-        life.memory.hurry()
+        life.hurry()
         life.delete()
 
 
-def _confirm(life: Life, name: str) -> None:
+def _confirm(life: Course, name: str) -> None:
     """The person looks into the cloud's audit trail and says which one it is, or that none is ours."""
     key = journals.NodeKey.parse(name)
     ours = [thing.id for thing in life.world.living() if thing.ours and thing.role == name]
     journal = life.journal
     if ours:
-        deed = ownership.deed(life.tools.secret, journal.owner, key.kind, ours[0])
+        deed = ownership.deed(life.secret, journal.owner, key.kind, ours[0])
         journal = journals.confirm(journal, key, ours[0], deed)
     else:
         journal = journals.refuse(journal, key)
-    life.stored.versions.append(journals.dumps(journal))
-    life.stored.touch()
-    life.memory.hurry()
+    life.rewrite(journal)
+    life.hurry()
 
 
-def golden(world: Callable[[], World]) -> Life:
+def _begin(world: World, baseline: Callable[[], Naive] | None, **how: Any) -> Course:
+    life = world.begin(**how)
+    if baseline:
+        naive = baseline()
+        life.ensure, life.release = naive.ensure, naive.release
+    return life
+
+
+def golden(world: Callable[[], World], baseline: Callable[[], Naive] | None = None) -> Course:
     """The undisturbed life, whose calls number the others' faults."""
-    life = Life(world())
+    life = _begin(world(), baseline)
     life.create()
     life.delete()
     return life
@@ -182,3 +188,20 @@ def at_each_call(
 def crashes(world: Callable[[], World], **more: object) -> Iterator[Case]:
     """Stopped before and after every call."""
     return at_each_call(world, (faults.BEFORE, faults.AFTER), **more)
+
+
+def sample(cases: Iterable[Case], about: int) -> list[Case]:
+    """Each k-th case, always the same ones; ``about`` that many or up to twice as many."""
+    every = list(cases)
+    return every[:: max(1, len(every) // about)]
+
+
+def hold(family: str, cases: Iterable[Case], *, most_calls: int, may_leave: bool = False) -> Tally:
+    """Run them, print the row, and fail with what went wrong. ``may_leave``: what stays is named to a person."""
+    result = tally(family, cases)
+    print(result.row)
+    assert result.runs >= 6
+    assert not result.failures, "\n".join(result.failures[:20])
+    assert result.most_calls <= most_calls
+    assert may_leave or not result.named
+    return result

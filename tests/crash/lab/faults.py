@@ -10,7 +10,7 @@ from typing import Any
 from freehold.lifecycle import errors
 from freehold.lifecycle.journal import StaleObject
 from freehold.lifecycle.port import Call, Effect, InlinePort
-from lab.world import World
+from lab.seam import World
 
 
 class Crash(BaseException):
@@ -131,6 +131,7 @@ class FaultPort(InlinePort):
 
     async def _late(self, call: Call, fault: Fault, where: str) -> Any:
         if call.effect is Effect.WRITE:
+            self.sent += 1
             self.world.later(fault.seconds, call.run)
         elif fault.name == "late":
             return await self._run(call)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,14 +10,15 @@ from typing import Any
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle import workflow
 from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.memory import Memory
-from freehold.lifecycle.outcomes import Blocked, Outcome, Reason, Waiting
+from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import step
 from freehold.lifecycle.work import Pass
 from lab.faults import Crash, FaultPort, Script
-from lab.world import World
+from lab.seam import EngineWorld, World
 
 Ensure = Callable[..., Coroutine[Any, Any, Pass]]
 Release = Callable[..., Coroutine[Any, Any, Pass]]
@@ -63,14 +65,13 @@ class Handle:
 
 
 @dataclass
-class Life:
-    """Drives :func:`ensure` and then :func:`release` to rest, restarting the process when it dies."""
+class Course(ABC):
+    """Drives one object to rest, and through its delete, restarting the process when it dies."""
 
     world: World
     script: Script = field(default_factory=Script)
     restart_after: float = 0.0
-    user_tags: frozenset[str] = frozenset({"user:team=red"})
-    on_crash: Callable[[Life], None] = lambda life: None
+    on_crash: Callable[[Any], None] = lambda life: None
     ensure: Ensure = workflow.ensure
     release: Release = workflow.release
     deleting: bool = False
@@ -80,41 +81,68 @@ class Life:
     opened_at: int | None = None  # the number of calls when deletion began
 
     def __post_init__(self) -> None:
-        self.stored = Stored([journals.dumps(Journal(OWNER))])
-        self.port = FaultPort(self.world, self.script, interfere=self.stored.touch)
-        self._start(minted=True)
+        self.port = FaultPort(self.world, self.script, interfere=self.touch)
+        self.start(minted=True)
 
-    def _start(self, *, minted: bool) -> None:
-        self.tools = self.world.tools(self.port)
-        self.memory = Memory(first_seen=self.world.clock.monotonic(), minted=minted)
+    @abstractmethod
+    def start(self, *, minted: bool) -> None:
+        """A new process; ``minted``: it is the one that will write the object's identity."""
+
+    @abstractmethod
+    def one_pass(self) -> Pass | None:
+        """One pass of the process; None when it did not come as far as the engine. May raise what a call raises."""
+
+    @property
+    @abstractmethod
+    def graph(self) -> Graph:
+        """What is wanted, as of the last pass."""
+
+    @property
+    @abstractmethod
+    def record(self) -> str:
+        """The journal as it is stored; empty before there is one."""
+
+    @abstractmethod
+    def rewrite(self, journal: Journal) -> None:
+        """Somebody who may edit the object writes another journal."""
+
+    @abstractmethod
+    def roll_back(self, writes: int = 1) -> None:
+        """The object is restored from a backup taken that many journal writes ago."""
+
+    @abstractmethod
+    def touch(self) -> None:
+        """Somebody else changes another field of the object."""
+
+    @property
+    @abstractmethod
+    def secret(self) -> bytes:
+        """What the operator signs its records with."""
+
+    @abstractmethod
+    def hear(self, done: Pass) -> str:
+        """What a person can read of resources that are kept, blocked or waited for, once ``done`` has ended."""
+
+    @abstractmethod
+    def hurry(self) -> None:
+        """Spare the passes until the next look, where that can be asked for."""
 
     @property
     def journal(self) -> Journal:
-        return journals.loads(self.stored.text)
+        return journals.loads(self.record) if self.record else Journal(OWNER)
 
     def restart(self) -> None:
-        """All memory is lost; the annotation is what there is."""
+        """All memory is lost; what is stored on the object is what there is."""
         self.crashes += 1
         self.world.clock.advance(self.restart_after)
         self.on_crash(self)
-        self._start(minted=False)
-
-    def roll_back(self, passes: int = 1) -> None:
-        """The object is restored from a backup taken that many journal writes ago."""
-        keep = max(1, len(self.stored.versions) - passes)
-        self.stored.versions = self.stored.versions[:keep]
-        self.stored.touch()
+        self.start(minted=False)
 
     def once(self) -> Pass | None:
         """One pass; None when it did not come to its end."""
         self.passes += 1
-        journal, handle = self.journal, Handle(self.stored)
-        tools, graph = self.tools, self.world.graph()
         try:
-            if self.deleting:
-                self.last = step(self.release(tools, graph, journal, handle, self.memory))
-            else:
-                self.last = step(self.ensure(tools, graph, journal, handle, self.memory, self.user_tags))
+            done = self.one_pass()
         except Crash:
             self.restart()
             return None
@@ -123,7 +151,8 @@ class Life:
         except CloudError:
             self.world.clock.advance(5.0)
             return None
-        return self.last
+        self.last = done or self.last
+        return done
 
     def settle(self) -> dict[str, Outcome]:
         """Run until nothing has been written for :data:`QUIET` seconds, or everything is released."""
@@ -142,9 +171,9 @@ class Life:
                     if not any(isinstance(o, Waiting) and o.reason is not Reason.IN_USE for o in _active(done)):
                         return _outcomes(done)
                     if self.world.clock.monotonic() - quiet_since > 10 * QUIET:
-                        raise Wedged(f"waits for ever: {_outcomes(done)}")
+                        raise Wedged(f"waits for ever: {_told(done)}")
                 self.world.clock.advance(max(done.after, 0.001))
-        raise Wedged(f"no rest after {MOST_PASSES} passes: {_outcomes(self.last) if self.last else 'no pass ended'}")
+        raise Wedged(f"no rest after {MOST_PASSES} passes: {_told(self.last) if self.last else 'no pass ended'}")
 
     def create(self) -> dict[str, Outcome]:
         return self.settle()
@@ -154,6 +183,58 @@ class Life:
         if self.opened_at is None:
             self.opened_at = len(self.port.calls)
         return self.settle()
+
+
+@dataclass
+class Life(Course):
+    """An object that is the engine's alone: its passes are :func:`ensure` and :func:`release` themselves."""
+
+    world: EngineWorld
+    user_tags: frozenset[str] = frozenset({"user:team=red"})
+
+    def __post_init__(self) -> None:
+        self.stored = Stored([journals.dumps(Journal(OWNER))])
+        super().__post_init__()
+
+    def start(self, *, minted: bool) -> None:
+        self.tools = self.world.tools(self.port)
+        self.memory = Memory(first_seen=self.world.clock.monotonic(), minted=minted)
+
+    def one_pass(self) -> Pass:
+        journal, handle = self.journal, Handle(self.stored)
+        if self.deleting:
+            return step(self.release(self.tools, self.graph, journal, handle, self.memory))
+        return step(self.ensure(self.tools, self.graph, journal, handle, self.memory, self.user_tags))
+
+    @property
+    def graph(self) -> Graph:
+        return self.world.graph()
+
+    @property
+    def record(self) -> str:
+        return self.stored.text
+
+    def rewrite(self, journal: Journal) -> None:
+        self.stored.versions.append(journals.dumps(journal))
+        self.stored.touch()
+
+    def roll_back(self, writes: int = 1) -> None:
+        keep = max(1, len(self.stored.versions) - writes)
+        self.stored.versions = self.stored.versions[:keep]
+        self.stored.touch()
+
+    def touch(self) -> None:
+        self.stored.touch()
+
+    @property
+    def secret(self) -> bytes:
+        return self.tools.secret
+
+    def hear(self, done: Pass) -> str:
+        return " ".join(o.message for o in done.outcomes.values() if isinstance(o, Blocked | Waiting | Kept))
+
+    def hurry(self) -> None:
+        self.memory.hurry()
 
 
 def _active(done: Pass) -> list[Outcome]:
@@ -170,3 +251,12 @@ def _active(done: Pass) -> list[Outcome]:
 
 def _outcomes(done: Pass) -> dict[str, Outcome]:
     return {str(key): outcome for key, outcome in done.outcomes.items()}
+
+
+def _told(done: Pass) -> str:
+    """What is not as wanted, in a line."""
+    return "; ".join(
+        f"{key}: {type(o).__name__} {getattr(o, 'reason', None) or ''} {getattr(o, 'message', '')}"
+        for key, o in done.outcomes.items()
+        if not isinstance(o, Ready)
+    )

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from freehold.lifecycle.journal import Journal, Phase
-from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Ready, Surplus, Waiting
-from lab.life import Life
-from lab.world import Thing
+from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Surplus, Waiting
+from lab.life import Course
+from lab.seam import Thing
 
 
 @dataclass
@@ -36,9 +36,9 @@ class Verdict:
         ]
 
 
-def after_create(life: Life, outcomes: Mapping[str, Outcome], verdict: Verdict, *, blocked_is_fine: bool) -> None:
+def after_create(life: Course, outcomes: Mapping[str, Outcome], verdict: Verdict, *, blocked_is_fine: bool) -> None:
     """Desired = actual, nothing twice, nothing lost, no intent open."""
-    journal, graph = life.journal, life.world.graph()
+    journal, graph = life.journal, life.graph
     ours = [thing for thing in life.world.living() if thing.ours]
     _counted(ours, journal, outcomes, verdict)
     said = " ".join(o.message for o in outcomes.values() if isinstance(o, Blocked))
@@ -72,7 +72,7 @@ def _counted(ours: list[Thing], journal: Journal, outcomes: Mapping[str, Outcome
             verdict.orphans.append(f"{thing.id} of {thing.role}")
 
 
-def twice(life: Life, verdict: Verdict) -> None:
+def twice(life: Course, verdict: Verdict) -> None:
     """All that can be asked of a controller that keeps no journal: is anything there twice?"""
     _twice([thing for thing in life.world.living() if thing.ours], verdict)
 
@@ -83,22 +83,22 @@ def _twice(ours: list[Thing], verdict: Verdict) -> None:
             verdict.duplicates.append(f"{count} of {role}")
 
 
-def after_delete(life: Life, verdict: Verdict) -> None:
+def after_delete(life: Course, verdict: Verdict) -> None:
     """Nothing of ours is left, and nothing of anybody else's was touched."""
     done = life.last
+    said = life.hear(done) if done else ""
     if done is not None and done.released:
-        kept = " ".join(o.message for o in done.outcomes.values() if isinstance(o, Kept))
         for thing in life.world.living():
             if thing.ours:
-                (verdict.named if thing.id in kept else verdict.orphans).append(f"{thing.id} of {thing.role}")
+                (verdict.named if thing.id in said else verdict.orphans).append(f"{thing.id} of {thing.role}")
     else:
-        said = [o.message for o in done.outcomes.values() if isinstance(o, Blocked | Waiting)] if done else []
-        if not any(said):
+        if not said:
             verdict.wedged.append("not released, and nobody says why")
+        known = said + life.record
         for thing in life.world.living():
-            known = " ".join([*said, life.stored.text])
             if thing.ours and thing.id not in known and not (thing.parent and thing.parent in known):
                 verdict.orphans.append(f"{thing.id} of {thing.role}")
+    verdict.unaudited += life.world.unaudited(life.port.sent)
     verdict.wrong += life.world.tampered()
     verdict.wrong += [
         f"{thing.id} was {thing.due}, is {thing.state}"

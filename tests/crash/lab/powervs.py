@@ -1,4 +1,4 @@
-"""The whole PowerVS create and delete on the simulated IBM Cloud, under the same port and the same oracles.
+"""The whole PowerVS create and delete on the simulated IBM Cloud, under the same port, families and oracles.
 
 Everything but the API server's store is the product: reconciler, drivers, the vendor's SDKs down to the
 bytes. What exists, and who made it, is read from the simulated world itself.
@@ -6,196 +6,229 @@ bytes. What exists, and who made it, is read from the simulated world itself.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
+from unittest import mock
 
-import pytest
+from ibm_cloud_sdk_core.http_adapter import SSLHTTPAdapter
+from requests.adapters import HTTPAdapter
 
+from freehold.api import names
+from freehold.lifecycle import journal as journals
 from freehold.lifecycle import workflow
 from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.journal import StaleObject
-from freehold.lifecycle.port import Effect
+from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.port import Call, Effect, InlinePort, Port, step
+from freehold.lifecycle.work import Pass
 from freehold.operator.controller import RequeueAfter
-from lab import faults
-from lab.baselines import Naive
-from lab.families import Tally
-from lab.faults import Crash, Fault, FaultPort, Script
-from lab.oracles import Verdict
-from stage.powervs import Stage
+from freehold_sim.faults import Effect as CloudEffect
+from freehold_sim.faults import Fault
+from freehold_sim.ibm.settings import Settings
+from lab.life import Course
+from lab.powervs_neighbours import Neighbours, standing
+from lab.seam import Thing
+from stage.powervs import MemoryDocument, Stage, StoredObject, example
 
-MOST_PASSES = 400
-GONE = {"removed", "pending_reclamation", "reclaimed", "deleting", "delete_pending"}
+IDLE = 60.0
+"""Seconds after which a process looks again that was not told when to."""
 
 
-class _Batches:
-    """Partial batches are a fault of the simulated cloud's own; the port has none to switch on here."""
+class PortedDocument(MemoryDocument):
+    """Every write of the object is a call of the port too, so that the process can die before and after it."""
 
-    def partially(self, failing: bool) -> None:
-        raise AssertionError("give the simulated cloud its own PARTIAL fault: the port cannot split a batch of its")
+    def __init__(self, stored: StoredObject, port: Port) -> None:
+        super().__init__(stored)
+        self._port = port
 
-    def later(self, seconds: float, effect: Callable[[], object]) -> None:
-        raise AssertionError("give the simulated cloud its own LATE fault: the port cannot delay an effect of its")
+    async def save(self, journal: Journal) -> None:
+        await super().apply({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: journals.dumps(journal)}}})
+
+    async def apply(self, patch: Mapping[str, Any]) -> None:
+        run = super().apply
+        await self._port.send(Call("store", "patch", Effect.STORE, lambda: run(patch), "the object"))
+
+    async def patch_status(self, status: Mapping[str, Any]) -> None:
+        run = super().patch_status
+        await self._port.send(Call("store", "patch_status", Effect.STORE, lambda: run(status), "the object"))
 
 
 @dataclass
-class PowerVSLife:
-    """One cluster's life; strangers stand beside it from the beginning."""
+class PowerVSWorld:
+    """A simulated account in which others live too, and one cluster; ``spec`` is laid over the example's.
 
-    script: Script = field(default_factory=Script)
-    restart_after: float = 0.0
-    manifest: dict[str, Any] | None = None
-    stopped: int = 0
+    ``given``: the gateway, which carries marks, is somebody else's and named by its id.
+    """
+
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    settings: Settings | None = None
+    given: bool = False
 
     def __post_init__(self) -> None:
-        self.port = FaultPort(_Batches(), self.script)  # type: ignore[arg-type]  # the two switches only
-        self.stage = Stage(self.manifest, port=lambda: self.port)
-        self._invite_strangers()
-        self.before = self.strangers()
+        self.port: Port = InlinePort()
+        self.stage = Stage(example(**self.spec), self.settings, port=lambda: self.port)
+        self.clock = self.stage.clock
+        self.neighbours = Neighbours(self.stage)
+        if self.given:
+            self.stage.object.patch(
+                {"spec": {"transitGateway": {"name": None, "id": self.neighbours.theirs.gateway["id"]}}}
+            )
 
-    def _invite_strangers(self) -> None:
-        strangers = self.stage.cloud.strangers
-        theirs = strangers.make("vpc", region="us-south", name="freehold-demo-vpc-of-somebody-else")
-        strangers.make("subnet", region="us-south", vpc=theirs["id"], zone="us-south-1", name="freehold-demo-vpcsubnet")
-        strangers.make("gateway", location="us-south", name="their-gateway", tags=["team:blue"])
+    def begin(self, **how: Any) -> PowerVSLife:
+        return PowerVSLife(self, **how)
 
-    def strangers(self) -> dict[str, Any]:
-        return {r["id"]: dict(r) for r in self.stage.resources() if r["created_by"] == "stranger"}
+    def living(self) -> list[Thing]:
+        theirs = self.neighbours.due
+        return [
+            Thing(
+                row["id"],
+                row["kind"],
+                role if row["created_by"] == "api" else "",
+                row["created_by"] == "api",
+                row["parent"],
+                self.neighbours.photograph(row["id"]),
+                theirs.get(row["id"]),
+            )
+            for role, row in standing(self.stage)
+        ]
 
-    def ours(self) -> list[dict[str, Any]]:
-        """What we made and still stands (an instance in reclamation is on its way out)."""
-        return [r for r in self.stage.resources() if r["created_by"] != "stranger" and r["state"] not in GONE]
+    def tampered(self) -> list[str]:
+        return self.neighbours.missing()
 
-    def until(self, reached: Callable[[], bool]) -> bool:
-        for _ in range(MOST_PASSES):
-            try:
-                result = self.stage.pass_once()
-            except Crash:
-                self.stopped += 1
-                self.stage.clock.advance(self.restart_after)
-                self.stage.start_process()
-                continue
-            except StaleObject:
-                continue
-            except CloudError:
-                self.stage.clock.advance(5.0)
-                continue
-            if reached():
-                return True
-            self.stage.clock.advance(max(result.seconds, 0.01) if isinstance(result, RequeueAfter) else 60.0)
-        return False
+    def unaudited(self, sent: int) -> list[str]:
+        reached = len(self.stage.calls(mutating=True))
+        return [f"{reached} requests changed the cloud, {sent} went through the port"] if reached != sent else []
 
-    def create(self) -> bool:
-        return self.until(self.stage.ready)
+    def meddle(self, deed: str, kind: str) -> None:
+        getattr(self.neighbours, deed)(kind)
 
-    def rest(self, passes: int = 3) -> int:
-        """Writes in some further passes: there should be none."""
-        begun = self.port.writes
-        for _ in range(passes):
-            self.until(lambda: True)
-            self.stage.clock.advance(300.0)
-        return self.port.writes - begun
+    def strangers_id(self, kind: str) -> str:
+        return str(self.neighbours.old(kind)["id"])
 
-    def delete(self) -> bool:
-        if "deletionTimestamp" not in self.stage.object.raw["metadata"]:
-            self.stage.object.delete()
-        return self.until(lambda: self.stage.object.gone)
+    def remove(self, id_: str) -> None:
+        self.neighbours.remove(id_)
 
+    def later(self, seconds: float, effect: Callable[[], object]) -> None:
+        self.stage.cloud.faults.add(Fault(CloudEffect.LATE, "*", delay=seconds))
+        with contextlib.suppress(CloudError):
+            effect()
+        self.stage.cloud.faults.clear()
 
-def kinds(life: PowerVSLife) -> Counter[str]:
-    return Counter(record["kind"] for record in life.ours())
-
-
-def run(script: Script, wanted: Counter[str], *, restart_after: float = 0.0) -> Verdict:
-    """Create, rest, delete; then judge by what the simulated world holds."""
-    life, verdict = PowerVSLife(script, restart_after), Verdict()
-    if life.create():
-        _compare(life, wanted, verdict)
-        if life.rest():
-            verdict.restless.append("wrote although nothing differed")
-    else:
-        verdict.wedged.append(f"never ready: {life.stage.conditions()}")
-    _end(life, verdict)
-    return verdict
+    def partially(self, failing: bool) -> None:
+        """Every second target fails, the first one among them: a batch of one fails too."""
+        self.stage.cloud.faults.clear()
+        if failing:
+            spoilt = tuple(range(0, 100, 2))
+            self.stage.cloud.faults.add(Fault(CloudEffect.PARTIAL, "tagging.*", count=None, items=spoilt))
 
 
-def _compare(life: PowerVSLife, wanted: Counter[str], verdict: Verdict) -> None:
-    made = kinds(life)
-    verdict.duplicates += [f"{made[k]} of {k}, wanted {wanted[k]}" for k in made if made[k] > wanted[k]]
-    verdict.unlike += [f"{made[k]} of {k}, wanted {wanted[k]}" for k in wanted if made[k] < wanted[k]]
+@dataclass
+class PowerVSLife(Course):
+    """An object that the PowerVS reconciler looks after."""
+
+    world: PowerVSWorld
+
+    def __post_init__(self) -> None:
+        self._wanted, self._secret = Graph(()), b""
+        self.stage = self.world.stage
+        super().__post_init__()
+
+    def start(self, *, minted: bool) -> None:
+        """The object itself tells the process whose identity it is."""
+        self.world.port = self.port
+        self.stage.start_process()
+
+    def one_pass(self) -> Pass | None:
+        stored = self.stage.object
+        if self.deleting and "deletionTimestamp" not in stored.raw["metadata"]:
+            stored.delete()
+        passes: list[Pass] = []
+        result = None
+        if not stored.gone:
+            with self._watched(passes):
+                document = PortedDocument(stored, self.port)
+                result = step(self.stage.process.reconcile(document, self.stage.around))
+        if stored.gone:
+            outcomes = passes[-1].outcomes if passes else {}
+            return Pass(self.journal, outcomes, 0.0, released=True)
+        after = result.seconds if isinstance(result, RequeueAfter) else IDLE
+        if not passes:
+            self.world.clock.advance(max(after, 0.01))
+            return None
+        return replace(passes[-1], after=after, released=False)
+
+    @contextlib.contextmanager
+    def _watched(self, passes: list[Pass]) -> Iterator[None]:
+        """Hear what the engine comes to; and load no CA bundle for sockets that nobody opens: half of a run."""
+
+        def watching(verb: Callable[..., Any]) -> Callable[..., Any]:
+            async def run(tools: Any, graph: Graph, *rest: Any) -> Pass:
+                self._wanted, self._secret = graph, tools.secret
+                done: Pass = await verb(tools, graph, *rest)
+                passes.append(done)
+                return done
+
+            return run
+
+        verbs = {"ensure": self.ensure, "release": self.release, "plan": workflow.plan}
+        with (
+            mock.patch.multiple(workflow, **{name: watching(verb) for name, verb in verbs.items()}),
+            mock.patch.object(SSLHTTPAdapter, "init_poolmanager", HTTPAdapter.init_poolmanager),
+        ):
+            yield
+
+    @property
+    def graph(self) -> Graph:
+        return self._wanted
+
+    @property
+    def record(self) -> str:
+        return _journal_of(self.stage.object.raw)
+
+    def rewrite(self, journal: Journal) -> None:
+        self._annotate(journals.dumps(journal))
+
+    def roll_back(self, writes: int = 1) -> None:
+        texts: list[str] = []
+        for version in self.stage.object.history:
+            if (text := _journal_of(version)) and text not in texts[-1:]:
+                texts.append(text)
+        if texts:
+            self._annotate(texts[max(0, len(texts) - 1 - writes)])
+
+    def _annotate(self, text: str) -> None:
+        self.stage.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: text}}})
+
+    def wipe_status(self) -> None:
+        """As a restore or a move does."""
+        if not self.stage.object.gone:
+            self.stage.object.patch({"status": {}}, "status")
+
+    def edit(self, **spec: Any) -> None:
+        """A user edits the object."""
+        self.stage.object.patch({"spec": spec})
+
+    def touch(self) -> None:
+        if not self.stage.object.gone:
+            self.stage.object.patch({"metadata": {"annotations": {"somebody": str(len(self.port.calls))}}})
+
+    @property
+    def secret(self) -> bytes:
+        return self._secret
+
+    def hurry(self) -> None:
+        """Nobody can: it looks again when it said that it would."""
+
+    def hear(self, done: Pass) -> str:
+        """Conditions, and the table's messages and what it shows as kept; ids alone say nothing."""
+        status = self.stage.status()
+        said = [str(c.get("message", "")) for c in status.get("conditions", ())]
+        for row in status.get("resources", ()):
+            said += [str(row.get("message", "")), str(row.get("id", "")) if row["state"] == "Kept" else ""]
+        return " ".join(said)
 
 
-def _end(life: PowerVSLife, verdict: Verdict) -> None:
-    if life.delete():
-        verdict.orphans += [f"{r['kind']} {r['name']} {r['id']}" for r in life.ours()]
-    else:
-        verdict.wedged.append(f"never gone: {life.stage.conditions()}")
-    after = life.strangers()
-    changed = [id_ for id_, was in life.before.items() if after.get(id_) != was]
-    verdict.wrong += [f"{id_}: {life.before[id_]} became {after.get(id_)}" for id_ in changed]
-    verdict.calls = len(life.port.calls)
-    reached = len(life.stage.calls(mutating=True))
-    if reached != life.port.sent:
-        verdict.unaudited.append(f"{reached} requests changed the cloud, {life.port.sent} went through the port")
-
-
-@dataclass(frozen=True)
-class Golden:
-    """The undisturbed life: how many calls it makes, and what stands when it is ready."""
-
-    calls: int
-    kinds: Counter[str]
-    effects: tuple[Effect, ...]
-
-
-def golden() -> Golden:
-    life = PowerVSLife()
-    assert life.create()
-    made = kinds(life)
-    life.rest()
-    assert life.delete()
-    return Golden(len(life.port.calls), made, tuple(call.effect for call in life.port.calls))
-
-
-def tally(
-    family: str,
-    kinds_of_fault: Iterable[Fault],
-    calls: Iterable[int],
-    wanted: Counter[str],
-) -> Tally:
-    """One fault at each of these calls."""
-    result, numbers = Tally(family), list(calls)
-    for fault in kinds_of_fault:
-        for number in numbers:
-            verdict = run(Script({number: fault}), wanted)
-            result.add(f"{fault} at {number}", verdict)
-    return result
-
-
-CRASHES = (faults.BEFORE, faults.AFTER)
-
-
-def naive_run(
-    naive: Naive, script: Script, wanted: Counter[str], patch: pytest.MonkeyPatch
-) -> tuple[PowerVSLife, Verdict]:
-    """A naive controller in the engine's place."""
-    patch.setattr(workflow, "ensure", naive.ensure)
-    patch.setattr(workflow, "release", naive.release)
-    life, verdict = PowerVSLife(script), Verdict()
-    if life.create():
-        _compare(life, wanted, verdict)
-    else:
-        verdict.wedged.append(f"never ready: {life.stage.conditions()}")
-    _end(life, verdict)
-    return life, verdict
-
-
-def run_baseline(naive: type[Naive], operation: str, wanted: Counter[str], monkeypatch: pytest.MonkeyPatch) -> Verdict:
-    """A naive controller that dies right after its first ``operation`` (never, if empty)."""
-    with monkeypatch.context() as patch:
-        life, verdict = naive_run(naive(), Script(), wanted, patch)
-        numbers = [i for i, call in enumerate(life.port.calls) if operation and call.operation == operation]
-        if not numbers:
-            return verdict
-        return naive_run(naive(), Script({numbers[0]: faults.AFTER}), wanted, patch)[1]
+def _journal_of(raw: Mapping[str, Any]) -> str:
+    return str((raw["metadata"].get("annotations") or {}).get(names.JOURNAL_ANNOTATION, ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection
 
 from freehold.lifecycle.kinds import NodeKey
@@ -21,16 +22,26 @@ class PlainCodec:
         return f"carried:{kind}:{owner.uuid}:{id.rpartition('/')[2]}"
 
     def read(self, tags: Collection[str]) -> Marks:
-        words = [tag.casefold().split(":") for tag in tags]
-        return Marks(
-            owners=frozenset(w[1] for w in words if w[0] == "owner"),
-            uuids=frozenset(w[1] for w in words if w[0] == "uuid"),
-            nodes=frozenset(NodeMark(NodeKey.parse(w[1]), w[2]) for w in words if w[0] == "node"),
-            carried=frozenset(CarriedMark(w[1], w[2], w[3]) for w in words if w[0] == "carried"),
-        )
+        return _read(frozenset(tags))
 
     def user(self, key: str, value: str) -> str:
         return f"user:{key}={value}"
 
     def fold(self, tags: Collection[str]) -> frozenset[str]:
-        return frozenset(tag.casefold() for tag in tags)
+        return _fold(frozenset(tags))
+
+
+@functools.lru_cache(maxsize=4096)
+def _read(tags: frozenset[str]) -> Marks:
+    words = [tag.casefold().split(":") for tag in tags]
+    return Marks(
+        owners=frozenset(w[1] for w in words if w[0] == "owner"),
+        uuids=frozenset(w[1] for w in words if w[0] == "uuid"),
+        nodes=frozenset(NodeMark(NodeKey.parse(w[1]), w[2]) for w in words if w[0] == "node"),
+        carried=frozenset(CarriedMark(w[1], w[2], w[3]) for w in words if w[0] == "carried"),
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _fold(tags: frozenset[str]) -> frozenset[str]:
+    return frozenset(tag.casefold() for tag in tags)

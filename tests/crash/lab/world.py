@@ -1,15 +1,11 @@
-"""A world that the harness can drive: a cloud, the tools to reach it, and what one object wants there.
-
-The same families run over the in-memory world below and over the real PowerVS cluster on the simulated
-IBM Cloud: both are a :class:`World`.
-"""
+"""The in-memory world: a cloud, the tools to reach it, and what one object wants there."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.clock import ManualClock
@@ -20,51 +16,9 @@ from freehold.lifecycle.port import Port
 from freehold.lifecycle.work import Pace, Tools
 from lab.cloud import US, Cloud, Resource, Traits, Weather
 from lab.drivers import MemoryDriver, MemoryTagger
+from lab.life import Life
+from lab.seam import Thing
 from lab.spelling import PlainCodec
-
-
-@dataclass(frozen=True)
-class Thing:
-    """What the oracles may know of one thing in the cloud, from its creation log."""
-
-    id: str
-    kind: str
-    role: str  # the logical node it was made for; "" for a stranger's
-    ours: bool
-    parent: str  # what it stands in, and what therefore cannot go before it
-    state: object  # what it is now
-    due: object  # what its owner made of it: a stranger's thing must keep this byte for byte
-
-
-class World(Protocol):
-    """A cloud under test. ``fresh`` worlds are independent of each other."""
-
-    clock: ManualClock
-
-    def tools(self, port: Port) -> Tools: ...
-
-    def graph(self) -> Graph: ...
-
-    def living(self) -> list[Thing]:
-        """Everything that exists and is not on its way out."""
-        ...
-
-    def tampered(self) -> list[str]:
-        """Foreign things that we changed or deleted, from the cloud's own record."""
-        ...
-
-    def remove(self, id_: str) -> None:
-        """A person takes something away that a message asked them to."""
-        ...
-
-    def later(self, seconds: float, effect: Callable[[], object]) -> None:
-        """Let a request that was sent take effect later."""
-        ...
-
-    def partially(self, failing: bool) -> None:
-        """Whether batches fail in part from now on."""
-        ...
-
 
 SETTLE = 40.0
 
@@ -196,6 +150,7 @@ class MemoryWorld:
     given_hub: bool = False
     old_strangers: tuple[str, ...] = ()
     traits: dict[str, Traits] = field(default_factory=lambda: dict(TRAITS))
+    _wanted: tuple[list[Node], Graph] = field(default_factory=lambda: ([], Graph([])))
 
     def __post_init__(self) -> None:
         self.clock = ManualClock()
@@ -210,6 +165,9 @@ class MemoryWorld:
             self.cloud.create(kind, f"c1-{kind}-of-old", place, creator="stranger")
         self.clock.advance(3600)
 
+    def begin(self, **how: Any) -> Life:
+        return Life(self, **how)
+
     def tools(self, port: Port) -> Tools:
         tagger = MemoryTagger(self.cloud, port)
         pace = Pace(tag_lag=max(5.0, self.weather.tag_lag), shallow=60.0, deep=600.0)
@@ -218,7 +176,10 @@ class MemoryWorld:
         return Tools(registry, PlainCodec(), tagger, inventory, port, self.clock, pace, secret=b"laboratory")
 
     def graph(self) -> Graph:
-        return Graph(self.nodes)
+        nodes = list(self.nodes)
+        if nodes != self._wanted[0]:
+            self._wanted = nodes, Graph(nodes)
+        return self._wanted[1]
 
     def edit(self, *, drop: str = "", rename: str = "", add: Node | None = None) -> None:
         """What a user may do to the spec: a node less, another name, a node more."""
@@ -316,11 +277,20 @@ class MemoryWorld:
         if victim is not None:
             self.cloud.vanish(victim.id)
 
+    def meddle(self, deed: str, kind: str) -> None:
+        getattr(self, deed)(kind)
+
+    def strangers_id(self, kind: str) -> str:
+        return next(r.id for r in self.cloud.log if r.kind == kind and r.creator != US)
+
     def remove(self, id_: str) -> None:
         self.cloud.vanish(id_)
 
     def tampered(self) -> list[str]:
         return self.cloud.tampered
+
+    def unaudited(self, sent: int) -> list[str]:
+        return []  # this cloud can be reached through the port only
 
     def later(self, seconds: float, effect: Callable[[], object]) -> None:
         self.cloud.later(seconds, effect)

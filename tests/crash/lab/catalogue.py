@@ -1,0 +1,351 @@
+"""The families of design §5, over any world: which faults, deeds and restores, at which calls."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from freehold.lifecycle.port import Call, Effect
+from lab import faults
+from lab.families import Case, at_each_call, crashes, golden
+from lab.faults import Fault, Script
+from lab.life import Course
+from lab.seam import World
+
+Fresh = Callable[[], World]
+Families = Mapping[str, Callable[[], Iterable[Case]]]
+NO_CRASH_TOO = (None, faults.BEFORE, faults.AFTER)
+
+
+@functools.cache
+def calls_of(world: Fresh) -> tuple[tuple[Call, ...], int]:
+    """The calls of an undisturbed life, and how many of them there were when the delete began."""
+    life = golden(world)
+    assert life.opened_at is not None
+    return tuple(life.port.calls), life.opened_at
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A world to run the families over, and what there is to meddle with.
+
+    ``weather``: the same world, its lists, its tag index so many seconds behind, and reads that step back or not.
+    ``named``: where what has the wanted name is treated otherwise (used, or refused), and which kinds are.
+    ``edits``: what a user may do to the spec, and whether something may stay blocked for it.
+    ``moments``: the calls before which somebody meddles; every so manieth.
+    """
+
+    world: Fresh
+    weather: Callable[[float, float, bool], Fresh]
+    kinds: tuple[str, ...]
+    tagged: tuple[str, ...]
+    loose: tuple[str, ...]  # tagged, and may change hands: nothing of ours stands in it or is marked on it
+    hosts: tuple[str, ...]  # what a stranger may put something into
+    named: tuple[Fresh, tuple[str, ...]]
+    branded: tuple[Fresh, tuple[str, ...]]  # where others own something old of these kinds
+    edits: Mapping[str, tuple[Callable[[Course], object], bool]]
+    step: int
+    births: range  # the calls around the first creates, where each one counts
+
+    @property
+    def last(self) -> int:
+        return len(calls_of(self.world)[0])
+
+    @property
+    def begun(self) -> int:
+        """The number of the first call of the delete."""
+        return calls_of(self.world)[1]
+
+    @property
+    def stands(self) -> int:
+        """The number of the first call once everything stands, marked and named as wanted."""
+        return 1 + max(i for i in self.numbers(lambda call: call.effect is Effect.WRITE) if i < self.begun)
+
+    @property
+    def moments(self) -> range:
+        return range(0, self.last, self.step)
+
+    def numbers(self, wanted: Callable[[Call], bool]) -> list[int]:
+        return [i for i, call in enumerate(calls_of(self.world)[0]) if wanted(call)]
+
+
+def delete_now(life: Course) -> None:
+    life.deleting = True
+
+
+def single_faults(on: Ground, **more: Any) -> Iterator[Case]:
+    """What a cloud may answer at any call, a batch that fails in part, and a write that comes too late."""
+    told = (faults.THROTTLED, faults.UNAVAILABLE, faults.DENIED, faults.LOST, faults.NEVER_SENT)
+    batches = on.numbers(lambda call: call.api in ("tags", "tagging") and call.effect is Effect.WRITE)
+    stores = on.numbers(lambda call: call.effect is Effect.STORE)
+    yield from at_each_call(on.world, told, calls=range(on.last), **more)
+    yield from at_each_call(on.world, (faults.PARTIAL,), calls=batches, **more)
+    yield from at_each_call(on.world, (faults.STALE,), calls=stores, **more)
+
+
+def partial_and_dead(on: Ground) -> Iterator[Case]:
+    """A batch of tags fails in part, and the process dies at one of the next calls."""
+    for number in on.numbers(lambda call: call.api in ("tags", "tagging") and call.effect is Effect.WRITE):
+        for gap in range(1, 7):
+            for fault in (faults.BEFORE, faults.AFTER, faults.PARTIAL):
+                script = Script({number: faults.PARTIAL, number + gap: fault})
+                yield Case(f"partial batch at {number}, {fault} {gap} later", on.world, partial(given, script))
+
+
+def late_effects(on: Ground) -> Iterator[Case]:
+    """Requests that take effect inside the settle time, after the sender gave up or died."""
+    writes = on.numbers(lambda call: call.effect is Effect.WRITE)
+    times = (faults.late(5), faults.late(30), faults.late_crash(5), faults.late_crash(30))
+    yield from at_each_call(on.world, times, calls=writes)
+    yield from at_each_call(on.world, (faults.late_crash(15),), calls=writes, on_crash=delete_now)
+    lagging = on.weather(10, 20, False)
+    yield from at_each_call(lagging, (faults.late_crash(20),), calls=range(0, on.last, 3))
+
+
+def delete_after_crash(on: Ground) -> Iterator[Case]:
+    """The object is deleted while the process is down."""
+    yield from at_each_call(on.world, (faults.BEFORE, faults.AFTER), calls=range(on.last), on_crash=delete_now)
+
+
+def edit_after_crash(on: Ground) -> Iterator[Case]:
+    """The spec is another one when the process is back."""
+    numbers = range(0, on.begun, 3)
+    for edit, blocked in on.edits.values():
+        yield from crashes(on.world, on_crash=edit, blocked_is_fine=blocked, calls=numbers)
+
+
+def meddling(
+    world: Fresh,
+    deed: str,
+    kinds: Iterable[str],
+    crash: Fault | None,
+    numbers: Iterable[int],
+    **more: Any,
+) -> Iterator[Case]:
+    """Somebody acts on, or beside, one of our resources before a call; alone, or as the process dies."""
+    for number in numbers:
+        for kind in kinds:
+            script = partial(_meddle, deed=deed, kind=kind, number=number, crash=crash)
+            yield Case(f"{deed} of {kind} at {number}, {crash or 'no crash'}", world, script, **more)
+
+
+def _meddle(world: World, *, deed: str, kind: str, number: int, crash: Fault | None) -> Script:
+    return Script({number: crash} if crash else {}, {number: lambda: world.meddle(deed, kind)})
+
+
+def namesakes(on: Ground) -> Iterator[Case]:
+    """A stranger takes the name that we want."""
+    other, kinds = on.named
+    for crash in NO_CRASH_TOO:
+        yield from meddling(on.world, "namesake", on.kinds, crash, on.moments, blocked_is_fine=True)
+        yield from meddling(other, "namesake", kinds, crash, on.moments, blocked_is_fine=True)
+
+
+def copied_tags(on: Ground) -> Iterator[Case]:
+    """A stranger copies every tag of ours onto something of theirs, of the same name where that is possible."""
+    numbers = sorted({*on.births, *on.moments})
+    for crash in NO_CRASH_TOO:
+        yield from meddling(on.world, "copycat", on.tagged, crash, numbers, blocked_is_fine=True)
+
+
+def stripped_tags(on: Ground) -> Iterator[Case]:
+    """Somebody takes every tag off a resource of ours."""
+    for crash in NO_CRASH_TOO:
+        yield from meddling(on.world, "strip", on.tagged, crash, on.moments, blocked_is_fine=True)
+
+
+def deleted_behind(on: Ground) -> Iterator[Case]:
+    """Somebody deletes a resource of ours, with all that stands in it."""
+    for crash in NO_CRASH_TOO:
+        yield from meddling(on.world, "strike", on.kinds, crash, on.moments)
+
+
+def handed_over(on: Ground) -> Iterator[Case]:
+    """Another owner's marks stand on what was ours: it is theirs now, and nothing of it may be changed.
+
+    Once everything stands, marked, and before the delete: no cloud here deletes on a condition, so one that
+    changes hands between the proof and the delete it allows cannot be told.
+    """
+    for crash in (None, faults.AFTER):
+        numbers = range(on.stands, on.begun, 2)
+        yield from meddling(on.world, "steal", on.loose, crash, numbers, blocked_is_fine=True)
+
+
+def claimed(on: Ground) -> Iterator[Case]:
+    """Another owner's mark stands beside ours."""
+    for deed in ("claim_uuid", "claim_owner"):
+        numbers = range(on.stands, on.begun, 2)
+        yield from meddling(on.world, deed, on.loose, None, numbers, blocked_is_fine=True)
+
+
+def old_copies(on: Ground) -> Iterator[Case]:
+    """A stranger copies our tags onto something that stood before ours."""
+    world, kinds = on.branded
+    for crash in NO_CRASH_TOO:
+        numbers = sorted({*on.births, *range(0, on.last, 2 * on.step)})
+        yield from meddling(world, "brand", kinds, crash, numbers)
+
+
+def guests(on: Ground) -> Iterator[Case]:
+    """A stranger's thing stands in ours, whose delete would destroy it.
+
+    One that arrives between the last look inside and the delete itself cannot be seen: no cloud here has
+    a conditional delete.
+    """
+    for crash in (None, faults.BEFORE):
+        yield from meddling(on.world, "move_in", on.hosts, crash, on.moments, blocked_is_fine=True)
+
+
+def rolled_back(on: Ground) -> Iterator[Case]:
+    """The journal is restored from one write ago while the process is down."""
+    for wait in (0.0, 45.0):
+        yield from at_each_call(
+            on.world,
+            (faults.BEFORE, faults.AFTER),
+            calls=range(on.last),
+            on_crash=_restored,
+            restart_after=wait,
+            blocked_is_fine=True,
+        )
+
+
+def rolled_back_and_deleted(on: Ground) -> Iterator[Case]:
+    """The same, and the object is deleted before the process is back; a create may still be under way."""
+    kinds = (faults.BEFORE, faults.AFTER, faults.late_crash(15), faults.late_crash(30))
+    yield from at_each_call(on.world, kinds, calls=range(on.last), on_crash=_restored_and_deleted, blocked_is_fine=True)
+
+
+def rolled_back_in_flight(on: Ground) -> Iterator[Case]:
+    """The same, and what the dead process sent takes effect when its successor is at work already."""
+    kinds = (faults.late_crash(15), faults.late_crash(30))
+    yield from at_each_call(on.world, kinds, calls=range(on.last), on_crash=_restored, blocked_is_fine=True)
+
+
+def rolled_back_far(on: Ground) -> Iterator[Case]:
+    """The journal is restored from many writes ago, and the object deleted at once."""
+    numbers = range(on.begun // 2, on.begun - 10, 5)
+    yield from crashes(on.world, on_crash=_restored_far_and_deleted, blocked_is_fine=True, calls=numbers)
+
+
+def _restored(life: Course) -> None:
+    life.roll_back()
+
+
+def _restored_and_deleted(life: Course) -> None:
+    life.roll_back()
+    life.deleting = True
+
+
+def _restored_far_and_deleted(life: Course) -> None:
+    life.roll_back(30)
+    life.deleting = True
+
+
+def forged_records(on: Ground) -> Iterator[Case]:
+    """Whoever may edit the object writes a stranger's id into the journal in place of ours."""
+    world, kinds = on.branded
+    numbers = range(on.stands, on.begun, 3)
+    for kind in kinds:
+        yield from crashes(world, on_crash=partial(_forge, kind), blocked_is_fine=True, calls=numbers)
+
+
+def _forge(kind: str, life: Course) -> None:
+    journal = life.journal
+    key = next((key for key in journal.entries if key.kind == kind), None)
+    if key is None:
+        return
+    entry = journal.entries[key]
+    stranger = life.world.strangers_id(kind)
+    scope = entry.id.rpartition("/")[0]
+    forged = f"{scope}/{stranger}" if scope else stranger
+    life.rewrite(journal.put(key, replace(entry, id=forged, target="")))
+
+
+def lags(on: Ground) -> Iterator[Case]:
+    """Lists, reads by id and the tag index are behind; some reads step back in time."""
+    for lag in (0, 1, 3, 10):
+        for tag_lag in (0, 20):
+            for restless in (False, True):
+                yield from crashes(on.weather(lag, tag_lag, restless), calls=range(0, on.last, 9))
+
+
+def lagging_delete(on: Ground) -> Iterator[Case]:
+    """Deleted right after a crash, in a cloud whose reads step back to before the create, and whose deletes fail."""
+    world = on.weather(10, 20, True)
+    for number in range(4, on.begun * 2 // 3):
+        for gap in range(1, 14):
+            script = Script({number: faults.AFTER, number + gap: faults.UNAVAILABLE})
+            label = f"dead at {number}, unavailable {gap} later"
+            yield Case(label, world, partial(given, script), on_crash=delete_now)
+
+
+def restarts(on: Ground) -> Iterator[Case]:
+    """It dies again soon after it came back, also in the middle of the settle time."""
+    for first in on.moments:
+        for gap in (1, 3, 7, 12):
+            for fault in (faults.AFTER, faults.late_crash(20)):
+                script = Script({first: fault, first + gap: faults.BEFORE, first + 2 * gap: faults.AFTER})
+                yield Case(f"{fault} at {first}, again after {gap}", on.world, partial(given, script), 10.0)
+
+
+def pairs(on: Ground, step: int) -> Iterator[Case]:
+    """Two faults, the second one during the recovery from the first; every ``step``-th pair."""
+    kinds = (faults.BEFORE, faults.AFTER, faults.LOST, faults.UNAVAILABLE, faults.late_crash(20))
+    count = 0
+    for first in range(on.last):
+        for second in range(first + 1, on.last + 30):
+            for one in kinds:
+                for two in kinds:
+                    count += 1
+                    if count % step == 0:
+                        script = Script({first: one, second: two})
+                        yield Case(f"{one} at {first}, {two} at {second}", on.world, partial(given, script))
+
+
+def given(script: Script, world: object) -> Script:
+    return script
+
+
+def families(on: Ground) -> Families:
+    """Those that every world has, by name."""
+    table: dict[str, Callable[[Ground], Iterable[Case]]] = {
+        "crash before and after each call": lambda on: crashes(on.world),
+        "single faults": single_faults,
+        "partial batches, then a crash": partial_and_dead,
+        "late effects within settle": late_effects,
+        "delete after a crash": delete_after_crash,
+        "spec edit after a crash": edit_after_crash,
+        "stranger of the same name": namesakes,
+        "stranger copies our tags": copied_tags,
+        "stranger copies our tags onto something old": old_copies,
+        "our resource handed to another owner": handed_over,
+        "our resource claimed by another owner too": claimed,
+        "a stranger's id forged into the journal": forged_records,
+        "stranger's thing in ours": guests,
+        "our tags stripped": stripped_tags,
+        "our resource deleted": deleted_behind,
+        "journal rolled back one write": rolled_back,
+        "journal rolled back, object deleted": rolled_back_and_deleted,
+        "journal rolled back, create in flight": rolled_back_in_flight,
+        "journal rolled back far": rolled_back_far,
+        "lags and reads that step back": lags,
+        "delete in a lagging cloud": lagging_delete,
+        "restarts in restarts": restarts,
+    }
+    return {name: partial(family, on) for name, family in table.items()}
+
+
+ONLY_DEED_LOST = frozenset(
+    {
+        "journal rolled back one write",
+        "journal rolled back, object deleted",
+        "journal rolled back, create in flight",
+        "journal rolled back far",
+        "our tags stripped",
+    }
+)
+"""Where the one deed of a resource is gone (journal restored, marks stripped before the id was on record) nothing
+can tell ours from a stranger's: it stays, and is named to a person. Elsewhere nothing may stay."""

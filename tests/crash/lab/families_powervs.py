@@ -1,0 +1,98 @@
+"""The same families over a PowerVS cluster on the simulated IBM Cloud, and what only an object with a status has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from freehold_sim.ibm.settings import Lags, Settings
+from lab import catalogue, faults
+from lab.catalogue import Families, Ground
+from lab.families import Case, at_each_call, crashes
+from lab.life import Course
+from lab.powervs import PowerVSLife, PowerVSWorld
+
+TAGGED = ("workspace", "dhcp-server", "vpc", "vpc-subnet", "load-balancer", "transit-gateway")
+KINDS = (*TAGGED, "transit-gateway-connection")
+
+UNNAMED: Mapping[str, Any] = dict.fromkeys(
+    ("serviceInstance", "vpcSubnets", "transitGateway", "loadBalancers"), None
+) | {"vpc": {"region": "us-south"}}
+"""The names come by default: whoever else has them, has them. Three zones, so three subnets."""
+
+
+def _weather(lag: float, tag_lag: float, restless: bool) -> Callable[[], PowerVSWorld]:
+    lags = Lags(tag_lag, tag_lag, tag_lag, min(tag_lag, 5), lag, lag, restless)
+    return partial(PowerVSWorld, settings=Settings(lags=lags))
+
+
+def _edit(**spec: Any) -> Callable[[Course], object]:
+    def edit(life: Course) -> None:
+        assert isinstance(life, PowerVSLife)
+        life.edit(**spec)
+
+    return edit
+
+
+SUBNET = {"name": "freehold-demo-vpcsubnet"}
+EDITS: Mapping[str, tuple[Callable[[Course], object], bool]] = {
+    "one more subnet": (_edit(vpcSubnets=[SUBNET, {"name": "more", "zone": "us-south-2"}]), False),
+    "another subnet": (_edit(vpcSubnets=[{"name": "other", "zone": "us-south-2"}]), True),
+    "another gateway": (_edit(transitGateway={"name": "other-gateway"}), True),
+    "another load balancer": (_edit(loadBalancers=[{"name": "other-balancer"}]), True),
+    "another VPC": (_edit(vpc={"name": "other-vpc", "region": "us-south"}), True),
+    "a security group": (_edit(vpcSecurityGroups=[{"name": "more-group"}]), False),
+    "tags": (_edit(tags=[{"key": "team", "value": "red"}]), False),
+}
+
+POWERVS = Ground(
+    world=PowerVSWorld,
+    weather=_weather,
+    kinds=KINDS,
+    tagged=TAGGED,
+    loose=("load-balancer", "vpc-subnet", "dhcp-server"),
+    hosts=("workspace",),
+    named=(partial(PowerVSWorld, spec=UNNAMED), KINDS),
+    branded=(PowerVSWorld, TAGGED),
+    edits=EDITS,
+    step=8,
+    births=range(8, 20),
+)
+
+
+def _wipe(life: Course) -> None:
+    assert isinstance(life, PowerVSLife)
+    life.wipe_status()
+
+
+def _status_wiped() -> Iterator[Case]:
+    """All of the status is lost while the process is down, as a restore or a move loses it."""
+    kinds = (faults.BEFORE, faults.AFTER, faults.late_crash(20))
+    yield from at_each_call(PowerVSWorld, kinds, calls=range(POWERVS.last), on_crash=_wipe)
+
+
+def _place_taken() -> Iterator[Case]:
+    """A stranger takes, under another name, the one place that there is for ours."""
+    rivals = ("dhcp-server", "transit-gateway-connection")
+    for crash in catalogue.NO_CRASH_TOO:
+        yield from catalogue.meddling(PowerVSWorld, "rival", rivals, crash, POWERVS.moments, blocked_is_fine=True)
+
+
+GIVEN = partial(PowerVSWorld, given=True)
+
+
+def _struck_on_a_given_carrier() -> Iterator[Case]:
+    """Its mark stands on somebody else's gateway, and must not stay there."""
+    for crash in catalogue.NO_CRASH_TOO:
+        yield from catalogue.meddling(GIVEN, "strike", ("transit-gateway-connection",), crash, POWERVS.moments)
+
+
+FAMILIES: Families = {
+    **catalogue.families(POWERVS),
+    "crashes, carrier given": lambda: crashes(GIVEN),
+    "delete after a crash, carrier given": lambda: crashes(GIVEN, on_crash=catalogue.delete_now),
+    "carried resource deleted, carrier given": _struck_on_a_given_carrier,
+    "status wiped after a crash": _status_wiped,
+    "stranger in the place of ours": _place_taken,
+}

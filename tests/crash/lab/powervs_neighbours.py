@@ -1,0 +1,245 @@
+"""Others in the simulated account: what they own from the beginning, and what they do beside and to ours."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from stage import scenery
+from stage.powervs import Stage
+from stage.scenery import REGION, Row, Theirs
+
+PLACE = "us-south-1"
+LEAVING = frozenset({"removed", "pending_reclamation", "reclaimed", "deleting", "delete_pending"})
+SIM = {
+    "workspace": "instance",
+    "dhcp-server": "dhcp",
+    "vpc": "vpc",
+    "vpc-subnet": "subnet",
+    "security-group": "security-group",
+    "load-balancer": "load-balancer",
+    "transit-gateway": "gateway",
+    "transit-gateway-connection": "connection",
+}
+"""Our kinds in the simulator's words."""
+WANTED = {
+    "workspace": "freehold-demo-serviceInstance",
+    "dhcp-server": "DHCPSERVERfreehold-demo_Private",
+    "vpc": "freehold-demo-vpc",
+    "vpc-subnet": "freehold-demo-vpcsubnet",
+    "load-balancer": "freehold-demo-loadbalancer",
+    "transit-gateway": "freehold-demo-transitgateway",
+    "transit-gateway-connection": "freehold-demo-transitgateway-vpc-con",
+}
+"""What the example's resources are called; its names are those that are given by default, too."""
+
+
+def standing(stage: Stage) -> list[tuple[str, Row]]:
+    """What was made on purpose and is not on its way out, with the logical node that it is of."""
+    find = stage.cloud.world.get
+    found = []
+    for row in stage.resources():
+        record = find(row["kind"], row["id"])
+        if record is None or row["state"] in LEAVING or record.get("leaving") or record.get("default"):
+            continue
+        if row["kind"] == "network" and record.get("dhcp") and find("dhcp", record["dhcp"]) is not None:
+            continue  # comes and goes with its server
+        if row["kind"] in ("reclamation", "resource-key", "resource-group"):
+            continue
+        found.append((_role(row, record), row))
+    return found
+
+
+def _role(row: Row, record: Mapping[str, Any]) -> str:
+    """One for each wanted node: two of one role are a duplicate."""
+    match row["kind"]:
+        case "instance":
+            return "workspace/main" if ":power-iaas:" in row["crn"] else "cos-instance/main"
+        case "bucket":
+            return "cos-bucket/main"
+        case "network":
+            return "dhcp-server/main"
+        case "subnet":
+            return f"subnet/{record['zone']}"
+        case "connection":
+            return f"connection/{record['type']}"
+        case "security-group" | "load-balancer":
+            return f"{row['kind']}/{row['name']}"
+    return f"{row['kind']}/main"
+
+
+class Neighbours:
+    """Acts without a fault or a delay; ``due`` is each of their resources as they left it, byte for byte."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._cloud = stage.cloud
+        self.due: dict[str, bytes | None] = {}
+        self.theirs: Theirs = scenery.infrastructure(stage, "freehold-demo-of-others")
+        self._note()
+
+    def photograph(self, ident: str) -> bytes | None:
+        """The cloud's own record and tags, but for what changes by itself as time goes by."""
+        try:
+            record = dict(self._cloud.strangers.find(ident))
+        except KeyError:
+            return None
+        tags = sorted(self._cloud.world.tags_at(record["crn"], self._stage.clock.now())) if record["crn"] else []
+        return json.dumps([record, tags], sort_keys=True).encode()
+
+    def _note(self, *again: str) -> None:
+        """Keep in mind how their things are after they acted: new ones, and those that they changed."""
+        for _, row in standing(self._stage):
+            if row["created_by"] == "stranger" and (row["id"] not in self.due or row["id"] in again):
+                self.due[row["id"]] = self.photograph(row["id"])
+
+    def missing(self) -> list[str]:
+        there = {row["id"] for _, row in standing(self._stage)}
+        return [f"{ident} of somebody else's is gone" for ident in self.due if ident not in there]
+
+    def remove(self, ident: str) -> None:
+        """Its owner takes it away, with what stands in it."""
+        self._cloud.strangers.delete(ident)
+        there = {row["id"] for _, row in standing(self._stage)}
+        self.due = {ident: photo for ident, photo in self.due.items() if ident in there}
+
+    def ours(self, kind: str) -> Row | None:
+        rows = [r for _, r in standing(self._stage) if r["kind"] == SIM[kind] and r["created_by"] == "api"]
+        return rows[0] if rows else None
+
+    def old(self, kind: str) -> Row:
+        """What they owned before there was anything of ours."""
+        return {
+            "workspace": self.theirs.workspace,
+            "vpc": self.theirs.vpc,
+            "vpc-subnet": self.theirs.subnet,
+            "load-balancer": self.theirs.balancer,
+            "transit-gateway": self.theirs.gateway,
+            "dhcp-server": self.theirs.network,
+        }[kind]
+
+    def _target(self, row: Row) -> str:
+        """Where the marks of a resource of ours stand, empty for one that is carried."""
+        if row["kind"] == "dhcp":
+            network = self._cloud.world.get("network", scenery.record(self._stage, row["id"])["network"])
+            return str(network["crn"]) if network else ""
+        return str(row["crn"])
+
+    def _tags(self, crn: str) -> list[str]:
+        return list(self._cloud.world.tags_at(crn, self._stage.clock.now()).values())
+
+    # -- deeds --------------------------------------------------------------------------------------
+
+    def namesake(self, kind: str) -> None:
+        """Make something of the name that we want, in the same place, if that place exists."""
+        self._make(kind, WANTED[kind])
+
+    def rival(self, kind: str) -> None:
+        """Take, under another name, the one place that there is for ours: a workspace's DHCP server, a connection."""
+        workspace, gateway, vpc = self.ours("workspace"), self.ours("transit-gateway"), self.ours("vpc")
+        if kind == "dhcp-server" and workspace:
+            self._try("dhcp", region="dal", workspace=workspace["id"], name="their-dhcp")
+        elif kind == "transit-gateway-connection" and gateway and vpc:
+            self._try("connection", gateway=gateway["id"], network=vpc["crn"], name="their-connection")
+
+    def copycat(self, kind: str) -> None:
+        """Make something like ours, of the same name where that is possible, and copy every tag of ours onto it."""
+        model = self.ours(kind)
+        if model is None:
+            return
+        tags = self._tags(self._target(model))
+        match kind:
+            case "workspace":
+                self._try("workspace", tags, zone="dal10", name=model["name"])
+            case "vpc":
+                self._try("vpc", tags, region=REGION, name=f"{model['name']}-copy")
+            case "vpc-subnet":
+                vpc = self.theirs.vpc["id"]
+                self._try("subnet", tags, region=REGION, vpc=vpc, zone=PLACE, name=model["name"])
+            case "load-balancer":
+                self._try("load-balancer", tags, region=REGION, subnet=self.theirs.subnet["id"], name=model["name"])
+            case "transit-gateway":
+                self._try("gateway", tags, location=REGION, name=f"{model['name']}-copy")
+            case "dhcp-server":
+                name = scenery.record(self._stage, scenery.record(self._stage, model["id"])["network"])["name"]
+                self._try("network", tags, region="dal", workspace=self.theirs.workspace["id"], name=name)
+
+    def brand(self, kind: str) -> None:
+        """Copy every tag of ours onto something old of theirs."""
+        old, model = self.old(kind), self.ours(kind)
+        if model is not None:
+            self._cloud.strangers.attach(old["crn"], *self._tags(self._target(model)))
+            self._note(old["id"])
+
+    def steal(self, kind: str) -> None:
+        """What was ours becomes another owner's: they say so in its tags."""
+        self._take(kind, "owner:prod.c2", f"cluster-uuid:{'2' * 8}-2222-4222-8222-{'2' * 12}", alone=True)
+
+    def claim_uuid(self, kind: str) -> None:
+        """An owner of our name in another management cluster puts its uuid beside our marks."""
+        self._take(kind, f"cluster-uuid:{'2' * 8}-2222-4222-8222-{'2' * 12}")
+
+    def claim_owner(self, kind: str) -> None:
+        """Another owner puts its name beside our marks."""
+        self._take(kind, "owner:prod.c2")
+
+    def _take(self, kind: str, *marks: str, alone: bool = False) -> None:
+        taken = self.ours(kind)
+        if taken is None or taken["state"].casefold() not in ("active", "available"):
+            return
+        crn = self._target(taken)
+        if alone:
+            self._cloud.strangers.strip(crn)
+        self._cloud.strangers.attach(crn, *(scenery.MARK + mark for mark in marks))
+        self._cloud.strangers.change(taken["id"], by="stranger")
+        self._note()
+
+    def move_in(self, kind: str) -> None:
+        """Put something into ours that its delete would destroy."""
+        if (host := self.ours(kind)) is not None:
+            self._try("network", region="dal", workspace=host["id"], name="their-network")
+
+    def strip(self, kind: str) -> None:
+        """Take every tag off what is ours."""
+        if (victim := self.ours(kind)) is not None:
+            self._cloud.strangers.strip(self._target(victim))
+
+    def strike(self, kind: str) -> None:
+        """Delete what is ours, and whatever stands in it: a DHCP server as IBM does it, the rest at once."""
+        victim = self.ours(kind)
+        if victim is None:
+            return
+        if kind == "dhcp-server":
+            path = f"/power/dal/pcloud/v1/cloud-instances/{victim['parent']}/services/dhcp/{victim['id']}"
+            with contextlib.suppress(ValueError):
+                self._cloud.strangers.send("DELETE", path)
+        else:
+            self.remove(victim["id"])
+
+    def _make(self, kind: str, name: str) -> None:
+        places: dict[str, Callable[[], Mapping[str, Any] | None]] = {
+            "workspace": lambda: {"zone": "dal10"},
+            "vpc": lambda: {"region": REGION},
+            "transit-gateway": lambda: {"location": REGION},
+            "dhcp-server": lambda: self._in("workspace", "workspace", region="dal"),
+            "vpc-subnet": lambda: self._in("vpc", "vpc", region=REGION, zone=PLACE),
+            "load-balancer": lambda: self._in("vpc-subnet", "subnet", region=REGION),
+            "transit-gateway-connection": lambda: self._in(
+                "transit-gateway", "gateway", network=self.theirs.vpc["crn"]
+            ),
+        }
+        place = places[kind]()
+        if place is not None:
+            self._try({**SIM, "workspace": "workspace", "dhcp-server": "network"}[kind], name=name, **place)
+
+    def _in(self, kind: str, word: str, **more: Any) -> Mapping[str, Any] | None:
+        host = self.ours(kind)
+        return {word: host["id"], **more} if host else None
+
+    def _try(self, kind: str, tags: list[str] | None = None, **fields: Any) -> None:
+        """What the cloud refuses (a name that is taken, a place that is not ready) does not happen."""
+        with contextlib.suppress(ValueError):
+            self._cloud.strangers.make(kind, tags=tags or (), **fields)
+        self._note()
