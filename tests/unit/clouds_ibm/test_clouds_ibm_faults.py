@@ -95,6 +95,16 @@ async def test_an_expired_token_is_replaced_once(account: Any) -> None:
     assert account.requests().count("vpc.get_vpc") == 2
 
 
+async def test_many_calls_that_one_token_failed_fetch_one_token(account: Any) -> None:
+    """Each of a pool's threads is told 401 for the old token, some after another has fetched the new one."""
+    old = await account.caller.account() and account.session.tokens.access_token
+    account.session.tokens.forget(old)
+    await account.caller.account()
+    account.session.tokens.forget(old)
+    await account.caller.account()
+    assert account.requests() == ["iam.issue_token"] * 2
+
+
 async def test_a_wrong_api_key_names_the_variable_and_not_the_key(make_account: Callable[..., Any]) -> None:
     account = make_account(api_key="wrong-secret")
     with pytest.raises(errors.Denied) as caught:

@@ -57,11 +57,11 @@ class Caller:
 
     async def _send(self, call: Call) -> Any:
         await self._token()
-        mapped = self._mapped(call)
+        mapped, held = self._mapped(call), self.session.tokens.access_token
         try:
             return await self._port.send(mapped)
         except errors.TokenRejected:
-            self.session.tokens.forget()
+            self.session.tokens.forget(held)
         await self._token()
         return await self._port.send(mapped)
 

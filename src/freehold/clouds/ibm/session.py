@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from importlib import import_module
 from threading import Lock
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
@@ -19,6 +19,7 @@ from freehold.clouds.ibm.tokens import SessionAuthenticator, SessionTokenManager
 TRANSIT_VERSION = "2026-01-01"
 CONNECTIONS = 32
 """Sockets kept open to one host; above the threads that a port may use."""
+_S3 = "s3"
 POWER_READ = 25.0
 """Seconds to wait for bytes of PowerVS, whose own client waits minutes (reference §1.4): as long as lets a process
 that is stopped end within Kubernetes' half minute of grace."""
@@ -139,7 +140,7 @@ class IbmSession:
         self._endpoints = endpoints or Endpoints()
         self._mount = mount
         self._timeout = timeout
-        self._clients: dict[Hashable, Any] = {}
+        self._clients: dict[tuple[str, str], Any] = {}
         self._gate = Lock()
         self._http = _Session()
         pool = HTTPAdapter(pool_maxsize=CONNECTIONS, max_retries=0)
@@ -171,86 +172,43 @@ class IbmSession:
         return text
 
     def close(self) -> None:
-        """Close the sockets."""
+        """Close the sockets; object storage has its own."""
         self._http.close()
+        for (name, _), client in self._clients.items():
+            if name == _S3:
+                client.close()
 
     def vpc(self, region: str) -> Any:
-        """``ibm_vpc.VpcV1`` of one region."""
-
-        def build() -> Any:
-            from ibm_vpc import VpcV1
-
-            return VpcV1(authenticator=self._authenticator)
-
-        return self._client(("vpc", region), build, _at(self._endpoints.vpc, region))
+        """``VpcV1`` of one region."""
+        return self._client("ibm_vpc", "VpcV1", _at(self._endpoints.vpc, region))
 
     def transit(self) -> Any:
-        """``TransitGatewayApisV1``."""
-
-        def build() -> Any:
-            from ibm_cloud_networking_services import TransitGatewayApisV1
-
-            return TransitGatewayApisV1(version=TRANSIT_VERSION, authenticator=self._authenticator)
-
-        return self._client("transit", build, self._endpoints.transit)
+        url = self._endpoints.transit
+        return self._client("ibm_cloud_networking_services", "TransitGatewayApisV1", url, version=TRANSIT_VERSION)
 
     def resource_controller(self) -> Any:
-        """``ResourceControllerV2``."""
-
-        def build() -> Any:
-            from ibm_platform_services import ResourceControllerV2
-
-            return ResourceControllerV2(authenticator=self._authenticator)
-
-        return self._client("rc", build, self._endpoints.resource_controller)
+        return self._client("ibm_platform_services", "ResourceControllerV2", self._endpoints.resource_controller)
 
     def resource_manager(self) -> Any:
-        """``ResourceManagerV2``."""
-
-        def build() -> Any:
-            from ibm_platform_services import ResourceManagerV2
-
-            return ResourceManagerV2(authenticator=self._authenticator)
-
-        return self._client("rm", build, self._endpoints.resource_controller)
+        return self._client("ibm_platform_services", "ResourceManagerV2", self._endpoints.resource_controller)
 
     def tagging(self) -> Any:
-        """``GlobalTaggingV1``."""
-
-        def build() -> Any:
-            from ibm_platform_services import GlobalTaggingV1
-
-            return GlobalTaggingV1(authenticator=self._authenticator)
-
-        return self._client("tagging", build, self._endpoints.tagging)
+        return self._client("ibm_platform_services", "GlobalTaggingV1", self._endpoints.tagging)
 
     def search(self) -> Any:
-        """``GlobalSearchV2``."""
-
-        def build() -> Any:
-            from ibm_platform_services import GlobalSearchV2
-
-            return GlobalSearchV2(authenticator=self._authenticator)
-
-        return self._client("search", build, self._endpoints.search)
+        return self._client("ibm_platform_services", "GlobalSearchV2", self._endpoints.search)
 
     def power(self, region: str) -> Any:
-        """:class:`freehold.clouds.ibm.power.PowerV1` of one PowerVS region (``dal``, not ``dal10``)."""
-
-        def build() -> Any:
-            from freehold.clouds.ibm.power import PowerV1
-
-            return PowerV1(self._authenticator)
-
-        timeout = (self._timeout[0], max(self._timeout[1], POWER_READ))
-        return self._client(("power", region), build, _at(self._endpoints.power, region), timeout)
+        """``PowerV1`` of one PowerVS region (``dal``, not ``dal10``)."""
+        url, read = _at(self._endpoints.power, region), max(self._timeout[1], POWER_READ)
+        return self._client("freehold.clouds.ibm.power", "PowerV1", url, read)
 
     def cos(self, region: str) -> Any:
         """An S3 client of ``ibm_boto3`` for one region, authenticated by the shared token."""
         with self._gate:
-            client = self._clients.get(("cos", region))
+            client = self._clients.get((_S3, region))
             if client is None:
-                client = self._clients["cos", region] = self._build_cos(region)
+                client = self._clients[_S3, region] = self._build_cos(region)
             return client
 
     def _build_cos(self, region: str) -> Any:
@@ -264,6 +222,7 @@ class IbmSession:
             s3={"addressing_style": "path"},
             connect_timeout=connect,
             read_timeout=read,
+            max_pool_connections=CONNECTIONS,
             retries={"total_max_attempts": 1},
         )
         endpoint = _at(self._endpoints.cos, region)
@@ -276,16 +235,15 @@ class IbmSession:
     def _sign(self, request: Any, **_: Any) -> None:
         request.headers["Authorization"] = f"Bearer {self.tokens.get_token()}"
 
-    def _client(
-        self, key: Hashable, build: Callable[[], Any], url: str, timeout: tuple[float, float] | None = None
-    ) -> Any:
+    def _client(self, module: str, name: str, url: str, read: float | None = None, **arguments: Any) -> Any:
+        """The client of this address, its SDK imported when first used: together they take half a second."""
         with self._gate:
-            client = self._clients.get(key)
+            client = self._clients.get((name, url))
             if client is None:
-                client = build()
+                client = getattr(import_module(module), name)(authenticator=self._authenticator, **arguments)
                 client.set_service_url(url)
                 client.set_http_client(self._http)
                 # Per call, `timeout` would be an API parameter of search and tagging (reference §4).
-                client.set_http_config({"timeout": timeout or self._timeout})
-                self._clients[key] = client
+                client.set_http_config({"timeout": (self._timeout[0], read or self._timeout[1])})
+                self._clients[name, url] = client
             return client

@@ -58,9 +58,11 @@ class SessionTokenManager(IAMTokenManager):  # type: ignore[misc]  # the SDK shi
         """The account that the API key belongs to; empty before the first token."""
         return str(self._claims.get("account", {}).get("bss", ""))
 
-    def forget(self) -> None:
-        """The cloud refused the token: the next request fetches another."""
-        self._replace_at = 0.0
+    def forget(self, refused: str) -> None:
+        """The cloud refused this token: the next request fetches another, unless somebody has."""
+        with self._gate:
+            if refused == self.access_token:
+                self._replace_at = 0.0
 
     def get_token(self) -> str:
         """The token, fetched when there is none that is fresh. Raises ApiException or requests' exceptions."""
