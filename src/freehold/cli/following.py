@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from freehold.cli.errors import CliError
 from freehold.cli.progress import Display, standing
@@ -154,10 +155,14 @@ class _Following:
 
 
 class UntilReady:
-    """Done when every object is Ready; gives up once nothing more can become Ready without a person."""
+    """Done when every object is Ready; gives up once nothing more can become Ready without a person.
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    ``log`` is where the operator would say why it does not look at an object.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic, *, log: Path | None = None) -> None:
         self._monotonic = monotonic
+        self._log = log
         self._standstill = _Standstill(monotonic)
         self._begun = monotonic()
 
@@ -169,7 +174,7 @@ class UntilReady:
         if all(each.phase.value == "Ready" for each in views):
             return True
         if not any(each.heard for each in views) and self._monotonic() - self._begun > _UNHEARD_SECONDS:
-            raise CliError(_UNHEARD)
+            raise CliError(_UNHEARD, [f"the operator's log: {self._log}"] if self._log else [])
         self._standstill.refuse(views, now)
         return False
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from freehold.cli.errors import CliError
 from freehold.cli.live import Running, Wish, live_server
@@ -75,6 +76,11 @@ class Session:
         if not self.simulated:
             return f"IBM Cloud, state in {state.path}"
         return f"simulated IBM Cloud, state in {state.path}; times are simulated, {self.clock.speed:g} s in a real one"
+
+    @property
+    def log(self) -> Path | None:
+        """Of the operator, where it is on this machine."""
+        return self._access.state.log if self._access.state else None
 
     @property
     def simulated(self) -> bool:

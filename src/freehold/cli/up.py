@@ -36,7 +36,7 @@ async def _up(way: Access, documents: Sequence[manifests.Document], namespace: s
             say("nothing in this manifest is served by Freehold; it is kept as it is")
             return
         with display() as show:
-            picture = await follow(session, followed, show, UntilReady(), patience=patience)
+            picture = await follow(session, followed, show, UntilReady(log=session.log), patience=patience)
         _conclude(picture)
 
 

@@ -1,5 +1,6 @@
 """When to stop looking: Ready, gone, or nothing moves and somebody must act."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,11 +115,12 @@ def test_what_changes_begins_the_grace_anew() -> None:
 
 def test_an_object_that_nobody_serves_is_not_waited_for_for_ever() -> None:
     wall = Wall()
-    verdict = UntilReady(wall)
+    verdict = UntilReady(wall, log=Path("freehold.log"))
     assert not verdict(_picture(None), 0.0)
     wall.now = 61.0
-    with pytest.raises(CliError, match="no operator has looked"):
+    with pytest.raises(CliError, match="no operator has looked") as said:
         verdict(_picture(None), 61.0)
+    assert said.value.more == ("the operator's log: freehold.log",), "an operator that fails leaves no word but there"
 
 
 def test_deleted_while_waiting_for_ready_is_said() -> None:
