@@ -11,7 +11,7 @@ from dataclasses import replace
 from freehold.lifecycle import looking, strays, witnesses
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Naming, Node
-from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.journal import Entry, Phase, let_go, unmanaged
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Tagging, Want
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
@@ -39,8 +39,8 @@ def reconsider(work: Work) -> None:
 def _let_go(work: Work, key: NodeKey, entry: Entry) -> None:
     """What was given is forgotten; what is ours stays on record under a name of its own, as surplus."""
     if entry.phase.ours:
-        work.journal = work.journal.put(strays.free_key(work, key, entry.id), entry)
-    work.journal = work.journal.drop(key)
+        work.journal = work.journal.put(strays.free_key(work, key, entry.id), replace(entry, earlier=()))
+    work.journal = work.journal.put(key, let_go(entry))
     work.memory.forget(key)
     work.outcomes.pop(key, None)
     work.known.pop(key, None)
@@ -90,9 +90,8 @@ async def _given(work: Work, node: Node) -> None:
             ),
         )
         return
-    work.journal = work.journal.put(
-        node.key, Entry(Phase.GIVEN, observed.id, observed.target, observed.carried, attempt=0)
-    )
+    entry = unmanaged(work.journal.get(node.key), Phase.GIVEN, observed)
+    work.journal = work.journal.put(node.key, entry)
     work.remember(node.key, observed)
     looking.judge(work, node.key, observed)
 
@@ -167,9 +166,7 @@ async def _namesake(work: Work, node: Node, candidate: Observed) -> None:
         message = f"{node.name} ({candidate.id}) is too young to tell whose it is"
         work.hold(key, Waiting(Reason.SETTLING, min(young, 30.0), message))
     elif node.naming is Naming.EXPLICIT:
-        work.journal = work.journal.put(
-            key, Entry(Phase.REUSED, candidate.id, candidate.target, candidate.carried, attempt=0)
-        )
+        work.journal = work.journal.put(key, unmanaged(work.journal.get(key), Phase.REUSED, candidate))
         work.remember(key, candidate)
         looking.judge(work, key, candidate)
     else:

@@ -13,7 +13,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from freehold.lifecycle.kinds import NodeKey, Request
+from freehold.lifecycle.kinds import NodeKey, Observed, Request
 from freehold.lifecycle.ownership import Owner
 
 FORMAT = 1
@@ -97,6 +97,19 @@ def vacated(entry: Entry, *, fails: int) -> Entry:
     return Entry(
         Phase.VACANT, target=target, carried=bool(earlier), attempt=entry.attempt + 1, fails=fails, earlier=earlier
     )
+
+
+def let_go(entry: Entry) -> Entry:
+    """Nothing stands under its name any more, for good reason. What was tried stays counted: a birth mark is spent."""
+    attempt = entry.attempt + 1 if entry.phase.ours else max(entry.attempt, 1)
+    carrier = entry.target if entry.earlier else ""
+    return Entry(Phase.VACANT, target=carrier, carried=bool(carrier), attempt=attempt, earlier=entry.earlier)
+
+
+def unmanaged(entry: Entry | None, phase: Phase, observed: Observed) -> Entry:
+    """Record what is not ours, GIVEN or REUSED, over what was tried before."""
+    seen = Entry(phase, observed.id, observed.target, observed.carried, attempt=0)
+    return replace(seen, attempt=entry.attempt, earlier=entry.earlier) if entry else seen
 
 
 def confirm(journal: Journal, key: NodeKey, id_: str, deed: str) -> Journal:

@@ -13,7 +13,7 @@ from freehold.lifecycle import looking, strays
 from freehold.lifecycle.errors import CloudError, InUse, NotFound
 from freehold.lifecycle.graph import leaving
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
-from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.journal import Entry, Phase, let_go
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State
 from freehold.lifecycle.outcomes import Blocked, Kept, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
@@ -97,8 +97,7 @@ async def _drop(work: Work, key: NodeKey) -> None:
     work.memory.forget(key)
     work.memory.gone |= {entry.id} if entry.carried else {entry.id, entry.target}
     work.outcomes.pop(key, None)
-    # The attempt's number stays: its birth mark is spent, and on anything that still bears it, a copy.
-    work.journal = work.journal.put(key, Entry(Phase.VACANT, attempt=entry.attempt + 1))
+    work.journal = work.journal.put(key, let_go(entry))
 
 
 def _waiting(error: CloudError) -> Waiting:

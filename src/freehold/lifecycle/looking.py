@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.journal import Entry, Phase, vacated
+from freehold.lifecycle.journal import Entry, Phase, let_go, vacated
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Want
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting, of_error
 from freehold.lifecycle.work import Work
@@ -111,7 +111,7 @@ def _absent(work: Work, key: NodeKey) -> None:
     elif entry.phase is Phase.REUSED:
         work.notes.append(f"{key}: {entry.id}, used by name, is gone")
         work.memory.forget(key)
-        work.journal = work.journal.drop(key)
+        work.journal = work.journal.put(key, let_go(entry))
     else:
         work.notes.append(f"{key}: {entry.id} is gone, deleted by someone else")
         fails = entry.fails + 1 if entry.phase is Phase.RECORDED else 0
@@ -132,12 +132,22 @@ def adopt(work: Work, key: NodeKey, observed: Observed, entry: Entry | None) -> 
     record = replace(base, phase=Phase.RECORDED, id=observed.id, target=observed.target, carried=observed.carried)
     record = replace(record, deed=work.deed(key, observed.id))
     work.journal = work.journal.put(key, record)
+    _only_here(work, key, observed.id)
     work.memory.open_since.pop(key, None)
     work.memory.look_at.pop(key, None)
     work.remember(key, observed)
     judge(work, key, observed)
     if work.memory.releasing:
         work.memory.look_at.pop(key, None)
+
+
+def _only_here(work: Work, key: NodeKey, id_: str) -> None:
+    """One resource is on record once: what was surplus under another name is wanted under this one."""
+    for other, entry in work.journal.entries.items():
+        if other != key and (other.kind, entry.id) == (key.kind, id_) and other not in work.graph.nodes:
+            work.journal = work.journal.put(other, let_go(entry))
+            work.memory.forget(other)
+            work.outcomes.pop(other, None)
 
 
 async def find(work: Work, wants: Sequence[Want]) -> dict[NodeKey, Sequence[Observed] | CloudError]:

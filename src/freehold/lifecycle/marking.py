@@ -178,6 +178,8 @@ async def clean(work: Work) -> None:
         error = failed.get(entry.target)
         if error is None or isinstance(error, NotFound):
             work.journal = work.journal.put(key, replace(entry, earlier=()))
+        else:
+            work.outcomes.setdefault(key, of_error(error))
 
 
 def _carrier_fits(work: Work, key: NodeKey, observed: Observed) -> bool:
