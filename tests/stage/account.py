@@ -11,9 +11,9 @@ from freehold.clouds.ibm.calls import Caller
 from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
 from freehold.clouds.ibm.tags import IbmTagger
+from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Ref, Want
 from freehold.lifecycle.port import Call, InlinePort
-from freehold_sim.clock import VirtualClock
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Settings
 from freehold_sim.mount import WorldAdapter, mount_s3
@@ -52,7 +52,7 @@ class Account:
 
     def __init__(self, settings: Settings | None = None, api_key: str | None = None) -> None:
         self.settings = settings or Settings()
-        self.clock = VirtualClock()
+        self.clock = ManualClock()
         self.cloud = SimulatedIBM(self.clock, self.settings)
         self.port = RecordingPort()
         credentials = Credentials(api_key or self.settings.api_key)

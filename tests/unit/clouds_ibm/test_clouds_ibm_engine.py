@@ -24,19 +24,6 @@ LINK = NodeKey("transit-gateway-connection", "vpc")
 HOUR = 3600.0
 
 
-class _Clock:
-    """The engine's clock on the simulator's."""
-
-    def __init__(self, clock: Any) -> None:
-        self._clock = clock
-
-    def now(self) -> float:
-        return float(self._clock.now())
-
-    def monotonic(self) -> float:
-        return float(self._clock.now())
-
-
 class _Store:
     """The annotation, in memory."""
 
@@ -75,7 +62,7 @@ def _graph(account: Any) -> Graph:
 
 async def test_a_cluster_s_resources_from_nothing_to_ready_and_back(account: Any) -> None:
     """Everything is created once, marked, named as wanted, and leaves nothing behind, on lags as IBM has them."""
-    clock, graph = _Clock(account.clock), _graph(account)
+    clock, graph = account.clock, _graph(account)
     tools = Tools(account.kinds, IbmCodec(), account.tagger, Inventory(account.tagger, clock), account.port, clock)
     memory = Memory(first_seen=clock.monotonic(), minted=True)
     journal, start, notes = Journal(OWNER), clock.now(), []

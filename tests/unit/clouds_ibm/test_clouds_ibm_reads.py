@@ -235,7 +235,7 @@ async def test_targets_tell_ids(account: Any) -> None:
 
 
 async def test_facts_are_asked_once_and_wrong_values_are_answered_with_the_right_ones(account: Any) -> None:
-    facts = IbmFacts(account.caller, _Clock(account.clock))
+    facts = IbmFacts(account.caller, account.clock)
     assert await facts.resource_group_id("ibm-hypershift-dev") == "2" * 32
     assert (await facts.power_zone("dal10")).edge_router
     assert (await facts.power_zone("eu-de-1")).region == "eu-de"
@@ -252,16 +252,3 @@ async def test_facts_are_asked_once_and_wrong_values_are_answered_with_the_right
         await facts.vpc_zones("mars")
     with pytest.raises(Invalid, match="no Power Edge Router; choose one of: dal10"):
         await facts.edge_router_zone("wdc04")
-
-
-class _Clock:
-    """The engine's clock on the simulator's."""
-
-    def __init__(self, clock: Any) -> None:
-        self._clock = clock
-
-    def now(self) -> float:
-        return float(self._clock.now())
-
-    def monotonic(self) -> float:
-        return float(self._clock.now())
