@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import Conflict, KubeError
 from freehold.kube.resources import Json, Key, Resource, key_of
-from freehold.kube.watch import RESYNC_SECONDS, Change, Origin, Reflector, State
+from freehold.kube.watch import RESYNC_SECONDS, Change, Origin, Reflector, State, Synced
 from freehold.lifecycle.errors import CloudError
 from freehold.operator import wakes
 from freehold.operator.timing import DomainTime
@@ -201,10 +201,10 @@ class Controller:
         async with aclosing(self._primary.changes()) as changes:
             async for change in changes:
                 self._progressed()
-                if isinstance(change, Change):
-                    self._enqueue(change, self._wake, lambda obj: (key_of(obj),))
-                else:
+                if isinstance(change, Synced):
                     self._look_whether_settled()
+                elif _matters(change, self._wake):
+                    self.queue.add(change.key, _priority(change))
 
     def _following(self, watched: Watched, reflector: Reflector) -> Callable[[], Awaitable[None]]:
         async def follow() -> None:
@@ -212,22 +212,17 @@ class Controller:
             async with aclosing(reflector.changes()) as changes:
                 async for change in changes:
                     self._progressed()
-                    if isinstance(change, Change):
-                        self._enqueue(change, watched.wakes, watched.concerns)
+                    if isinstance(change, Change) and _matters(change, watched.wakes):
+                        for obj in (change.old, change.new):
+                            for key in self._concerned(obj, watched.concerns):
+                                self.queue.add(key, _priority(change))
 
         return follow
 
-    def _enqueue(self, change: Change, wake: wakes.Wakes, concerns: Callable[[Json], Iterable[Key]]) -> None:
-        if change.origin is Origin.WATCH and change.old and change.new and not wake(change.old, change.new):
-            return
-        priority = Priority.BACKLOG if change.origin is Origin.LIST else Priority.LIVE
-        for obj in (change.old, change.new):
-            if obj is not None:
-                for key in self._concerned(obj, concerns):
-                    self.queue.add(key, priority)
-
-    def _concerned(self, obj: Json, concerns: Callable[[Json], Iterable[Key]]) -> tuple[Key, ...]:
+    def _concerned(self, obj: Json | None, concerns: Callable[[Json], Iterable[Key]]) -> tuple[Key, ...]:
         """One object that the mapping cannot digest must not keep the watch from all the others."""
+        if obj is None:
+            return ()
         try:
             return tuple(concerns(obj))
         except Exception:
@@ -289,6 +284,15 @@ class Controller:
 
     def _progressed(self) -> None:
         self._last_progress = wall.monotonic()
+
+
+def _matters(change: Change, wake: wakes.Wakes) -> bool:
+    """Whatever a list shows may have changed unseen; of what a watch tells, our own writes are no news."""
+    return change.origin is Origin.LIST or not change.old or not change.new or wake(change.old, change.new)
+
+
+def _priority(change: Change) -> Priority:
+    return Priority.BACKLOG if change.origin is Origin.LIST else Priority.LIVE
 
 
 def _asked(problem: Exception) -> float:

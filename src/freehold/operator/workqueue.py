@@ -13,7 +13,7 @@ import random
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from enum import Enum
+from enum import IntEnum
 from typing import Generic, TypeVar
 
 from freehold.operator.timing import DomainTime
@@ -23,7 +23,7 @@ K = TypeVar("K", bound=Hashable)
 LIVE_BEFORE_BACKLOG = 4
 
 
-class Priority(Enum):
+class Priority(IntEnum):
     """Live changes go before a backlog, but every fifth key comes from the backlog, so that it never starves."""
 
     LIVE = 0
