@@ -24,7 +24,7 @@ def test_the_story_holds_from_the_first_create_to_the_last_delete(tmp_path: Path
     """Simulated time runs fast here; nothing else differs from `make demo`."""
     done = subprocess.run(
         [sys.executable, "-m", "freehold.cli.main", "demo", "--speed", "120", "--keep", str(tmp_path)],
-        capture_output=True, text=True, timeout=180, check=False,
+        capture_output=True, text=True, timeout=400, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     told = re.findall(r"^✓ (.*)$", done.stdout, re.MULTILINE)

@@ -26,7 +26,7 @@ def test_kill_9_of_up_in_mid_create_loses_nothing(tmp_path: Path) -> None:
         killed.kill()
         killed.wait()
     with _up(tmp_path) as again:
-        told, _ = again.communicate(timeout=120)
+        told, _ = again.communicate(timeout=300)
     assert again.returncode == 0, told
     assert "IBMPowerVSCluster default/minimal is Ready: 10 resources" in told
     world = json.loads((tmp_path / "simulated-cloud.json").read_text())["data"]

@@ -28,7 +28,7 @@ API_KEY = "simulated-api-key"
 SPEED = 30.0
 """Simulated seconds in a real one, where nothing else is asked for."""
 
-_START_SECONDS = 30.0
+_START_SECONDS = 120.0
 _STOP_SECONDS = 10.0
 
 

@@ -25,7 +25,7 @@ def _freehold(*arguments: str, stdin: str = "", **env: str) -> subprocess.Comple
     clean = {key: value for key, value in os.environ.items() if key not in ("IBMCLOUD_API_KEY", "FREEHOLD_DEBUG")}
     return subprocess.run(
         [sys.executable, "-m", "freehold.cli.main", *arguments],
-        input=stdin, capture_output=True, text=True, timeout=60, env={**clean, **env}, check=False,
+        input=stdin, capture_output=True, text=True, timeout=240, env={**clean, **env}, check=False,
     )  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def test_interrupted_is_told_apart_from_failed(tmp_path: Path) -> None:
         assert running.stdout is not None
         assert "state in" in running.stdout.readline()
         running.send_signal(signal.SIGINT)
-        _, said = running.communicate(timeout=60)
+        _, said = running.communicate(timeout=240)
     assert running.returncode == 130
     assert "interrupted; nothing is lost" in said
 
@@ -116,7 +116,7 @@ def test_state_is_its_owners_alone_also_in_a_directory_open_to_all(tmp_path: Pat
 def test_a_full_disk_is_no_defect(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "freehold.cli.main", "get", "--state", str(tmp_path)]
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=240, check=False)
     assert done.returncode == 1
     assert "No space left on device; make room" in done.stderr
     assert "defect" not in done.stderr
@@ -144,7 +144,7 @@ def test_a_log_that_cannot_be_written_is_done_without() -> None:
     """Logging's own complaint is a traceback on the terminal for every line that it loses."""
     code = "import logging, pathlib; from freehold.cli.running import log_to; "
     code += "log_to(pathlib.Path('/dev/full')); logging.getLogger('freehold').warning('lost')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=True)
     assert "Traceback" not in done.stderr
 
 

@@ -28,7 +28,7 @@ class Process:
         self.url = json.loads(self.child.stdout.readline())["url"]
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        return requests.request(method, f"{self.url}/_sim/{path}", json=body, timeout=10).json()
+        return requests.request(method, f"{self.url}/_sim/{path}", json=body, timeout=60).json()
 
     def vpc(self) -> Any:
         service = ibm_vpc.VpcV1(authenticator=IAMAuthenticator("simulated-api-key", url=f"{self.url}/iam"))
@@ -38,7 +38,7 @@ class Process:
     def end(self, number: int) -> int:
         if self.child.poll() is None:
             os.kill(self.child.pid, number)
-        code = self.child.wait(timeout=10)
+        code = self.child.wait(timeout=60)
         for stream in (self.child.stdout, self.child.stderr):
             assert stream is not None
             stream.close()
@@ -141,14 +141,14 @@ def test_settings_file(processes: Any, tmp_path: Path) -> None:
     process = processes("--settings", str(settings))
     with pytest.raises(requests.exceptions.HTTPError):
         form = {"grant_type": "urn:ibm:params:oauth:grant-type:apikey", "apikey": "simulated-api-key"}
-        requests.post(f"{process.url}/iam/identity/token", data=form, timeout=10).raise_for_status()
+        requests.post(f"{process.url}/iam/identity/token", data=form, timeout=60).raise_for_status()
 
 
 def test_a_broken_state_file_is_one_sentence(tmp_path: Path) -> None:
     state = tmp_path / "world.json"
     state.write_text("not json")
     command = [sys.executable, "-m", "freehold_sim", "--state", str(state)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("freehold_sim: ")
     assert "Traceback" not in done.stderr
@@ -163,7 +163,7 @@ def test_it_ends_with_the_process_that_holds_its_input(tmp_path: Path) -> None:
     try:
         assert json.loads(child.stdout.readline())["pid"] == child.pid
         child.stdin.close()
-        assert child.wait(timeout=10) == 0
+        assert child.wait(timeout=60) == 0
     finally:
         child.kill()
         child.stdout.close()
@@ -183,7 +183,7 @@ def test_ready_file_is_written_when_connections_are_taken(tmp_path: Path) -> Non
                 continue
         told = json.loads(ready.read_text())
         assert told["pid"] == child.pid
-        assert requests.get(f"{told['url']}/_sim/clock", timeout=10).json()["speed"] == 1
+        assert requests.get(f"{told['url']}/_sim/clock", timeout=60).json()["speed"] == 1
     finally:
         child.terminate()
-        assert child.wait(timeout=10) == 0
+        assert child.wait(timeout=60) == 0

@@ -99,7 +99,7 @@ def within() -> Callable[[Awaitable[Any]], Awaitable[Any]]:
     """Real sockets are waited for with a time-out."""
 
     async def wait(awaitable: Awaitable[Any]) -> Any:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             return await awaitable
 
     return wait

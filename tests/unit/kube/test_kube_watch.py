@@ -70,7 +70,7 @@ class Api:
 
 async def take(changes: AsyncIterator[Seen], count: int) -> list[Seen]:
     found: list[Seen] = []
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while len(found) < count:
             found.append(await anext(changes))
     return found

@@ -68,7 +68,7 @@ class Seen:
             self._changed.notify_all()
 
     async def until(self, condition: Callable[[dict[str, int]], bool]) -> None:
-        async with asyncio.timeout(20), self._changed:
+        async with asyncio.timeout(120), self._changed:
             await self._changed.wait_for(lambda: condition(self.passes))
 
 
@@ -87,12 +87,12 @@ async def client() -> AsyncIterator[KubeClient]:
 async def running(controller: Controller) -> AsyncIterator[Controller]:
     task = asyncio.ensure_future(controller.run())
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             await controller.synced()
         yield controller
     finally:
         controller.stop()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             await task
 
 
@@ -262,7 +262,7 @@ async def test_stop_finishes_what_is_in_hand(client: KubeClient) -> None:
     await client.create(WIDGETS, widget("a"))
     controller = Controller(client, WIDGETS, reconcile, time=VirtualTime())
     task = asyncio.ensure_future(controller.run())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         await begun.wait()
         assert controller.health().busy > 0
         controller.stop()
@@ -284,7 +284,7 @@ async def test_stop_gives_up_after_its_grace(client: KubeClient, caplog: pytest.
     await client.create(WIDGETS, widget("slow"))
     controller = Controller(client, WIDGETS, reconcile, time=VirtualTime(), grace=0.05)
     task = asyncio.ensure_future(controller.run())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         await begun.wait()
         controller.stop()
         await task
@@ -300,7 +300,7 @@ async def test_stop_before_the_server_answers(client: KubeClient) -> None:
         task = asyncio.ensure_future(controller.run())
         await turn()
         controller.stop()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             await task
         assert not controller.health().ready
 

@@ -39,7 +39,7 @@ async def recorder(client: KubeClient) -> AsyncIterator[EventRecorder]:
 
 
 async def flushed(recorder: EventRecorder) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         await recorder.flushed()
 
 

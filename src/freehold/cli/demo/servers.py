@@ -11,7 +11,7 @@ from pathlib import Path
 
 from freehold.cli.errors import CliError
 
-_START_SECONDS = 30.0
+_START_SECONDS = 120.0
 _STOP_SECONDS = 30.0
 
 
