@@ -32,6 +32,113 @@ def _translated(error: Exception, effect: Effect = Effect.WRITE) -> lifecycle.Cl
     return errors.translate(error, effect=effect, what="create x", variable="KEY", scrub=lambda text: text)
 
 
+SEEN: dict[str, tuple[int, dict[str, Any], type[lifecycle.CloudError]]] = {
+    "IBM/cloud-operators#97": (
+        400,
+        {"message": "Instance is pending reclamation. Please restore the instance and retry.", "status_code": 400},
+        lifecycle.NotFound,
+    ),
+    "IBM/cloud-operators#70": (
+        400,
+        {"message": "Instance is already in pending_reclamation state.", "status_code": 400},
+        lifecycle.NotFound,
+    ),
+    "IBM/cloud-operators#235": (
+        400,
+        {"message": "Instance is in pending_reclamation state.  Use API to reclaim the instance."},
+        lifecycle.NotFound,
+    ),
+    "terraform-provider-ibm#3522": (
+        422,
+        {"message": "Instance is in reclamation, please use the API to the delete the resource reclamation"},
+        lifecycle.NotFound,
+    ),
+    "openshift/installer#5211": (
+        400,
+        {"message": "Cannot delete instance or alias, resource keys must first be deleted."},
+        lifecycle.InUse,
+    ),
+    "cloud-barista/cb-spider#1438": (
+        409,
+        {"errors": [{"code": "security_group_in_use", "message": "This security group is still associated to one or "
+         "more network interfaces and load balancers. Please remove all associations before deleting this security "
+         "group."}]},
+        lifecycle.InUse,
+    ),
+    "terraform-provider-ibm#2779": (
+        409,
+        {"errors": [{"code": "subnet_in_use_network_interface_exists", "message": "Cannot delete the subnet while it "
+         "is in use by one or more network interfaces. Please delete the network interfaces or their associated "
+         "servers and retry: [  instances:0727-d8b55863-1000-49f6-b9ea-569559e8ac77-wsxq2  ]."}]},
+        lifecycle.InUse,
+    ),
+    "terraform-provider-ibm#6835": (
+        400,
+        {"errors": [{"code": "x", "message": "The subnet with ID '02t7-8239e77f-e31c-466a-99d2-3e2a03b47693' is "
+         "invalid."}]},
+        lifecycle.NotReady,
+    ),
+    "terraform-provider-ibm#3006": (
+        409,
+        {"errors": [{"code": "load_balancer_update_conflict", "message": "The load balancer with ID 'r010-b6abb968' "
+         "cannot be updated because its status is 'UPDATE_PENDING'."}]},
+        lifecycle.NotReady,
+    ),
+    "ppc64le/devops-automation#6": (
+        500,
+        {"code": 500, "message": "user IBMid-xxxxxxx does not have any access authority"},
+        lifecycle.Denied,
+    ),
+    "cluster-api-provider-ibmcloud#1815": (
+        400,
+        {"code": 0, "description": "error deleting dhcp server 3d34db53: network 21c3333e still attached to "
+         "pvm-instances", "error": "bad request", "message": ""},
+        lifecycle.InUse,
+    ),
+    "ansible-collection-ibm#114": (
+        404,
+        {"code": 0, "description": "The network ID x could not be found on cloud instance 8235eb2d.",
+         "error": "item not found", "message": ""},
+        lifecycle.NotFound,
+    ),
+    "terraform-provider-ibm#4190": (
+        409,
+        {"errors": [{"code": "conflict", "message": "A gateway with the same name already exists."}]},
+        lifecycle.NameTaken,
+    ),
+    "vpc-python-sdk#65": (
+        400,
+        {"errors": [{"code": "validation_unique_failed", "message": "Provided Name (sdk-test-vpc2) is not unique"}]},
+        lifecycle.NameTaken,
+    ),
+    "openshift/installer#9652": (
+        400,
+        {"errors": [{"code": "over_quota", "message": "Creating a new VPC will put the user over quota. Allocated: "
+         "20, Requested: 1, Quota: 20"}]},
+        lifecycle.Quota,
+    ),
+    "cluster-api-provider-ibmcloud#1653": (
+        412,
+        {"errors": [{"code": "precondition_failed", "message": "cannot add more than 5 gateways to the selected "
+         "region"}]},
+        lifecycle.Quota,
+    ),
+    "cluster-api-provider-ibmcloud#2106": (
+        503,
+        {"errors": [{"code": "internal_error", "message": "The system is currently unable to fulfill the request. "
+         "Please retry. If the failure persists, contact support."}]},
+        lifecycle.Unknown,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", SEEN)
+def test_words_that_ibm_cloud_was_seen_to_say(where: str) -> None:
+    """Verbatim from public issues. Statuses that those do not show are the likely ones."""
+    status, body, expected = SEEN[where]
+    assert type(_said(status, body)) is expected
+
+
 @pytest.mark.parametrize("status", [400, 403, 409])
 @pytest.mark.parametrize("said", ["This would put the user over quota.", "exceeds the quota of 5", "quota exceeded"])
 def test_a_quota_is_told_from_a_missing_permission(status: int, said: str) -> None:

@@ -103,6 +103,12 @@ RULES: tuple[Rule, ...] = (
         400, 401, 403,
         words=r"BXNIM\d+E|api ?key could not be found",
     ),
+    _rule(  # PowerVS says it with 500 (ppc64le/devops-automation#6)
+        lifecycle.Denied,
+        "Grant the owner of the API key in {variable} a role on the workspace in IBM Cloud IAM",
+        403, 500,
+        words=r"not have any access authority",
+    ),
     _rule(TokenRejected, "Check the API key in the environment variable {variable}", 401),
     _rule(
         lifecycle.Quota,
@@ -118,7 +124,7 @@ RULES: tuple[Rule, ...] = (
         403,
     ),
     # An instance in reclamation is deleted as far as we are concerned (reference §1.3).
-    _rule(lifecycle.NotFound, "It is gone", 400, 410, 422, words=r"pending reclamation|is removed"),
+    _rule(lifecycle.NotFound, "It is gone", 400, 410, 422, words=r"pending[ _]reclamation|in reclamation|is removed"),
     _rule(lifecycle.NotFound, "Check that it still exists", 404, 410),
     _rule(lifecycle.NotFound, "It is gone", words=r"dhcp server does not exist"),
     _rule(
@@ -134,14 +140,16 @@ RULES: tuple[Rule, ...] = (
         "It is asked again when the change that is under way is over",
         400, 409, 423,
         codes=("load_balancer_update_conflict", "vpc_not_available", "subnet_not_available"),
-        words=r"is being deleted|being detached|is not available|is not ready|_PENDING\b|status is '",
+        words=r"is being deleted|being detached|is not available|is not ready|_PENDING\b|status is '"
+        r"|subnet with id \S+ is invalid",  # which load balancers learn of late (terraform-provider-ibm#6835)
     ),
     _rule(
         lifecycle.InUse,
         "Remove what uses it; it is asked again",
         400, 409,
         codes=("BucketNotEmpty", "gateway_in_use"),
-        words=r"\bin use\b|still attached to|has connections|has resource keys|connections? remain|is managed by"
+        words=r"\bin use\b|still (attached|associated) to|has connections|must first be deleted|connections? remain"
+        r"|is managed by"
         r"|already connected to|connection already added|not empty|is locked",
     ),
     _rule(lifecycle.NotReady, "It is asked again soon", 409, 423),
