@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -27,6 +28,7 @@ class Wall:
 
     async def pause(self, seconds: float) -> None:
         self.now += seconds
+        await asyncio.sleep(0)
 
     def limits(self, rate: float = 10.0) -> Limits:
         return Limits(rate, 2, lambda: self.now, self.pause)
@@ -108,6 +110,23 @@ async def test_an_api_that_asks_for_a_pause_is_left_alone_by_everybody() -> None
     assert wall.now == 30.0
     await limits.bucket("power").take()
     assert wall.now == 30.0
+
+
+async def test_many_at_once_share_what_there_is_and_all_are_served() -> None:
+    """A wave of reads, more than the cloud takes in the time of their patience."""
+    wall = Wall()
+    served: list[float] = []
+
+    def run() -> None:
+        if len([when for when in served if when > wall.now - 20.0]) >= 3:
+            raise Throttled("too many requests", retry_after=20.0 - (wall.now - served[-3]))
+        served.append(wall.now)
+
+    port = PacedPort(InlinePort(), wall.limits(), lambda: wall.now)
+    calls = [Call("vpc", f"read_{number}", Effect.READ, run) for number in range(9)]
+    await asyncio.gather(*(port.send(call) for call in calls))
+    assert len(served) == len(calls)
+    assert wall.now < 2 * PATIENCE
 
 
 async def test_a_bucket_slows_down_to_a_floor_and_recovers() -> None:
