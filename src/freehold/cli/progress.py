@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
@@ -152,31 +152,20 @@ class LiveDisplay:
     def show(self, views: Sequence[View], now: float) -> None:
         if self._live is not None:
             # Room is left for the ^C that a terminal echoes: a line that wraps would spoil the redrawing.
-            self._live.update(self._drawn(views, now, self._live.console.width - 4), refresh=True)
+            size = self._live.console.size
+            self._live.update(self._drawn(views, now, size.width - 4, size.height - 1), refresh=True)
 
-    def _drawn(self, views: Iterable[View], now: float, width: int) -> RenderableType:
+    def _drawn(self, views: Sequence[View], now: float, width: int, height: int) -> RenderableType:
+        """As much as fits the terminal: every resource, else those that are not done, else the objects alone."""
         from rich.console import Group
-        from rich.table import Table
-        from rich.text import Text
 
+        cells = [[(line, self._cells(view, line, now)) for line in view.lines] for view in views]
         parts: list[RenderableType] = []
-        for view in views:
-            rows = _fitting([_COLUMNS, *(self._cells(view, line, now) for line in view.lines)], width)
-            table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-            for name in _COLUMNS:
-                table.add_column(no_wrap=True, justify="right" if name == "ELAPSED" else "left")
-            table.add_row(*(Text(cell, style="dim") for cell in rows[0]))
-            for line, row in zip(view.lines, rows[1:], strict=True):
-                style = "dim" if _untouched(view, line) else _STYLES.get(line.state, "yellow")
-                table.add_row(*(Text(cell, style=style if i in (0, 3) else "") for i, cell in enumerate(row)))
-            looking = "" if standing(view) else "the cloud is being looked at"
-            count = f"{view.ready_count} ready" if view.lines else looking
-            head = f"{view.title}   {view.phase.value}   {count}".rstrip()
-            parts += [
-                Text(escaped(head), style="bold", no_wrap=True, overflow="ellipsis"),
-                *(Text(each, style="yellow") for text in standing(view) for each in folded(text, "   ", width)),
-                *([table] if view.lines else []),
-            ]
+        for done in ((), ("Ready", "Gone", "Kept"), tuple({line.state for view in views for line in view.lines})):
+            chosen = ([row for row in rows if row[0].state not in done] for rows in cells)
+            parts = [each for view, rows in zip(views, chosen, strict=True) for each in _object(view, rows, width)]
+            if sum(getattr(each, "row_count", 1) for each in parts) <= height:
+                break
         return Group(*parts)
 
     def _cells(self, view: View, line: Line, now: float) -> tuple[str, ...]:
@@ -184,6 +173,30 @@ class LiveDisplay:
         elapsed = _elapsed(self._watch.elapsed(view, line, now))
         cells = (mark, line.kind, _cut(line.name, _NAMED), line.state, elapsed, _cut(line.note, _SAID))
         return tuple(map(escaped, cells))
+
+
+def _object(view: View, rows: Sequence[tuple[Line, tuple[str, ...]]], width: int) -> list[RenderableType]:
+    from rich.table import Table
+    from rich.text import Text
+
+    looking = "" if standing(view) else "the cloud is being looked at"
+    count = f"{view.ready_count} ready" if view.lines else looking
+    head = f"{view.title}   {view.phase.value}   {count}".rstrip()
+    parts: list[RenderableType] = [
+        Text(escaped(head), style="bold", no_wrap=True, overflow="ellipsis"),
+        *(Text(each, style="yellow") for text in standing(view) for each in folded(text, "   ", width)),
+    ]
+    if not rows:
+        return parts
+    heads, *fitted = _fitting([_COLUMNS, *(cells for _, cells in rows)], width)
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    for name in _COLUMNS:
+        table.add_column(no_wrap=True, justify="right" if name == "ELAPSED" else "left")
+    table.add_row(*(Text(cell, style="dim") for cell in heads))
+    for (line, _), row in zip(rows, fitted, strict=True):
+        style = "dim" if _untouched(view, line) else _STYLES.get(line.state, "yellow")
+        table.add_row(*(Text(cell, style=style if i in (0, 3) else "") for i, cell in enumerate(row)))
+    return [*parts, table]
 
 
 def standing(view: View) -> list[str]:
@@ -199,7 +212,7 @@ def standing(view: View) -> list[str]:
     going = [f"{line.kind} {line.name}" for line in view.lines if line.moving]
     aim = "gone" if view.phase is Phase.DELETING else "Ready"
     meanwhile = f"; meanwhile at work: {', '.join(going)}" if going else ""
-    return [*lines, f"somebody must act before it is {aim}{meanwhile}"]
+    return [*lines, f"somebody must act before {view.namespace}/{view.name} is {aim}{meanwhile}"]
 
 
 def _elapsed(seconds: float | None) -> str:

@@ -1,8 +1,10 @@
 """Progress tells each change once, with the time that it took; nothing in it can act on a terminal."""
 
+from io import StringIO
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from freehold.cli.progress import LiveDisplay, PlainDisplay, Watchmaker, _fitting, tree_lines
 from freehold.cli.proofs import proofs
@@ -143,9 +145,29 @@ def test_what_blocks_is_said_at_once_in_full_and_what_goes_on_meanwhile(capsys: 
     said = capsys.readouterr().out.splitlines()
     assert said[3:] == [
         f"  blocked: vpc v: {message}",
-        "  somebody must act before it is Ready; meanwhile at work: workspace w",
+        "  somebody must act before n/a is Ready; meanwhile at work: workspace w",
     ]
     with LiveDisplay() as show:
         show.show([seen], T0)
     drawn = " ".join(capsys.readouterr().out.split())
-    assert drawn.index("somebody must act before it is Ready") < drawn.index("ELAPSED"), "a short terminal cuts the end"
+    assert drawn.index("somebody must act before n/a is Ready") < drawn.index("ELAPSED"), (
+        "a short terminal cuts the end"
+    )
+
+
+@pytest.mark.parametrize(("height", "shown"), [(40, "everything"), (20, "what is not done"), (6, "the objects")])
+def test_a_short_terminal_shows_every_object(height: int, shown: str) -> None:
+    """A table that is longer is cut at its end: whoever brings up six clusters would see the first two."""
+    rows = [{"kind": "vpc", "name": f"r{n}", "state": "Ready"} for n in range(6)]
+    rows.append({"kind": "gateway", "name": "late", "state": "Waiting", "reason": "Provisioning"})
+    views = [
+        view({"kind": "K", "metadata": {"name": name, "namespace": "n"}, "status": {"resources": rows}})
+        for name in ("a", "b", "c")
+    ]
+    console = Console(width=100, height=height, file=StringIO())
+    console.print(LiveDisplay()._drawn(views, T0, 96, height))
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert len(lines) <= height
+    assert sum("6/7 ready" in line for line in lines) == 3
+    assert any("r0" in line for line in lines) is (shown == "everything")
+    assert any("late" in line for line in lines) is (shown != "the objects")
