@@ -18,7 +18,7 @@ DISK, LINK = NodeKey("disk", "data"), NodeKey("link", "a")
 
 def _wants(life: Life, world: MemoryWorld, *nodes: Node) -> dict[str, Outcome]:
     """The spec is edited, and what comes of it."""
-    world.nodes, world._wanted = list(nodes), None
+    world.nodes = list(nodes)
     life.memory.hurry()
     return life.create()
 
@@ -52,7 +52,7 @@ def test_a_token_is_not_used_again_after_another_was_given_in_between() -> None:
     life = Life(world)
     life.create()
     _wants(life, world, net, node("disk/data", "net/main", given=theirs.id))
-    world.nodes, world._wanted = [net, node("disk/data", "net/main")], None
+    world.nodes = [net, node("disk/data", "net/main")]
     life.memory.hurry()
     begun, notes = len(world.cloud.log), list[str]()
     for _ in range(20):
