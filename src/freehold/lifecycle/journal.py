@@ -38,12 +38,13 @@ class Phase(Enum):
 class Entry:
     """One node's record.
 
-    ``request`` is the exact create request while the intent is open. ``attempt`` counts creates of this
-    node for ever (nonce and token derive from it); ``fails`` counts attempts in a row that came to
-    nothing. ``opened`` and ``deleting`` are domain times, for people. ``earlier`` are carried ids that
-    are gone: kept until their marks are off the carrier, which may be somebody else's. ``deed`` is what
-    only the operator can write for this id (:func:`ownership.deed`): whoever may edit the object's
-    annotations can write an id in here.
+    ``request`` is the exact create request while the intent is open, and what of it is ``unseen`` after that.
+    ``attempt`` counts creates of this node for ever (nonce and token derive from it); ``fails`` counts
+    attempts in a row that came to nothing. ``opened`` and ``deleting`` are domain times, for people.
+    ``earlier`` are carried ids that are gone: kept until their marks are off the carrier, which may be
+    somebody else's. ``deed`` is what only the operator can write for this id (:func:`ownership.deed`):
+    whoever may edit the object's annotations can write an id in here. ``parts`` are those that the spec
+    wanted in it, so that one which it wants no more is told from what others put there.
     """
 
     phase: Phase
@@ -57,6 +58,7 @@ class Entry:
     request: Request | None = None
     earlier: tuple[str, ...] = ()
     deed: str = ""
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,14 @@ class Journal:
     """Everything that one object remembers. Immutable: each change is a new value to be saved.
 
     ``account`` is the cloud account that the ids are of; empty until one is known. With the credentials of
-    another account nothing of it can be seen, and nothing of that means gone.
+    another account nothing of it can be seen, and nothing of that means gone. ``tags`` are the user's that may
+    be on what is ours: written before they are attached, and until they have been detached.
     """
 
     owner: Owner
     entries: Mapping[NodeKey, Entry] = field(default_factory=lambda: MappingProxyType({}))
     account: str = ""
+    tags: frozenset[str] = frozenset()
 
     def get(self, key: NodeKey) -> Entry | None:
         return self.entries.get(key)
@@ -154,6 +158,7 @@ _SHORT = {
     "request": "r",
     "earlier": "e",
     "deed": "s",
+    "parts": "l",
 }
 _EMPTY = Entry(Phase.INTENDED)
 
@@ -172,6 +177,8 @@ def dumps(journal: Journal) -> str:
     document = {"v": FORMAT, "owner": [owner.uuid, owner.kind, owner.namespace, owner.name], "nodes": entries}
     if journal.account:
         document["account"] = journal.account
+    if journal.tags:
+        document["tags"] = sorted(journal.tags)
     return json.dumps(document, separators=(",", ":"), sort_keys=True)
 
 
@@ -184,13 +191,15 @@ def loads(text: str) -> Journal:
         owner = Owner(*document["owner"])
         entries = {NodeKey.parse(key): _entry(row) for key, row in document["nodes"].items()}
         account = str(document.get("account", ""))
+        tags = frozenset(map(str, document.get("tags", ())))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorruptJournal(f"the journal annotation cannot be read ({type(error).__name__})") from error
-    return Journal(owner, entries, account)
+    return Journal(owner, entries, account, tags)
 
 
 def _entry(row: Mapping[str, Any]) -> Entry:
     values = {name: row[short] for name, short in _SHORT.items() if short in row}
-    if "earlier" in values:
-        values["earlier"] = tuple(values["earlier"])
+    for name in ("earlier", "parts"):
+        if name in values:
+            values[name] = tuple(values[name])
     return Entry(phase=Phase(row["p"]), **values)

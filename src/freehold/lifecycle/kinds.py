@@ -111,12 +111,21 @@ class Birth:
 
 @dataclass(frozen=True)
 class Part:
-    """What lives inside a resource and bears no mark: a rule, a listener, a member (design §4)."""
+    """What lives inside a resource and bears no mark: a rule, a listener, a member (design §4).
+
+    ``stays``: what depends on it cannot be told, so it stays when nothing wants it any more. ``does`` is what it
+    does beyond its natural key, in the same words wished and seen; empty where that is not compared.
+    """
 
     kind: str
     natural_key: str
     request: Request = field(default_factory=dict, compare=False, hash=False)
     id: str = field(default="", compare=False)
+    stays: bool = field(default=False, compare=False)
+    does: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.natural_key}"
 
 
 class Driver(Protocol):
@@ -179,7 +188,8 @@ class Kind:
     sent may still take effect, plus read lag, plus tag lag: every guarantee rests on it.
     ``requires`` names the kinds that must outlive it (deletion order). ``carrier`` is the kind that
     bears its mark when it cannot bear one itself; ``carrier_owned``: only a carrier of our own will do.
-    ``token_life``: for how long a repeated token answers with the first resource.
+    ``token_life``: for how long a repeated token answers with the first resource. ``unseen``: what a create
+    decides for life and no read shows; the journal keeps what was asked for.
     """
 
     name: str
@@ -199,6 +209,7 @@ class Kind:
     settle: float = 60.0
     attempts: int = 2
     token_life: float = float("inf")
+    unseen: frozenset[str] = frozenset()
     parts: PartsDriver | None = None
     container: ContainerDriver | None = None
 

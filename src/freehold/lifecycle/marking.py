@@ -11,7 +11,7 @@ from dataclasses import replace
 from freehold.lifecycle.errors import CloudError, NotFound
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.kinds import NodeKey, Observed, Ref
+from freehold.lifecycle.kinds import NodeKey, Observed, Ref, Request
 from freehold.lifecycle.memory import Attached
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
@@ -39,7 +39,7 @@ async def verify(work: Work, keys: Collection[NodeKey]) -> TagsByTarget:
     for key in due:
         entry = work.journal.entries[key]
         observed = work.memory.seen[key]
-        tags = observed.tags if observed.tags is not None else marked.get(entry.target, frozenset())
+        tags = observed.tags if observed.tags is not None else _indexed(work, key, marked)
         if not _complete(work, key, observed, tags):
             try:
                 tags = await work.tools.tagger.tags_of(entry.target)
@@ -55,6 +55,15 @@ async def read(work: Work) -> TagsByTarget:
     """What the index says now of everything that bears our uuid, and of our carriers."""
     carriers = {e.target for e in work.journal.entries.values() if e.carried and e.target}
     return await work.tools.tagger.marked(work.owner.uuid, carriers)
+
+
+def _indexed(work: Work, key: NodeKey, marked: TagsByTarget) -> frozenset[str]:
+    """What the index shows, without what it may still show although we took it off."""
+    tags, off = marked.get(work.journal.entries[key].target, frozenset()), work.memory.detached
+    if off is None or work.now - off.at >= work.kind(key).settle:
+        return tags
+    fold = work.tools.codec.fold
+    return frozenset(tag for tag in tags if not fold([tag]) & fold(off.tags))
 
 
 def _verification_due(work: Work, key: NodeKey) -> bool:
@@ -118,8 +127,9 @@ def _conclude(work: Work, key: NodeKey, observed: Observed, tags: Collection[str
 
 
 def _close(work: Work, key: NodeKey, entry: Entry) -> None:
-    deed = work.deed(key, entry.id)
-    work.journal = work.journal.put(key, replace(entry, phase=Phase.OWNED, request=None, fails=0, deed=deed))
+    deed, asked = work.deed(key, entry.id), entry.request or {}
+    kept = {name: asked[name] for name in sorted(work.kind(key).unseen) if name in asked} or None
+    work.journal = work.journal.put(key, replace(entry, phase=Phase.OWNED, request=kept, fails=0, deed=deed))
 
 
 def _unattested(observed: Observed) -> Blocked:
@@ -155,12 +165,42 @@ async def attach(work: Work, keys: Collection[NodeKey]) -> None:
         due[key] = observed
     if not due:
         return
+    if work.saved is None or work.journal.tags != work.saved.tags:
+        await work.save()  # before they are on: a process that dies here would forget that it put them there
     failed = await work.tools.tagger.attach([TagChange(target, tags) for target, tags in wanted.items()])
     for key, observed in due.items():
         if observed.target in failed:
             work.outcomes[key] = of_error(failed[observed.target])
         else:
             work.memory.attached[key] = Attached(work.now, work.tags(key, observed))
+
+
+async def detach_dropped(work: Work) -> None:
+    """Take off what the spec asked for before and asks for no more, wherever we may have put it."""
+    fold = work.tools.codec.fold
+    dropped = frozenset(tag for tag in work.journal.tags if not fold([tag]) & fold(work.user_tags))
+    if dropped and work.journal.open:
+        return  # what comes of an open intent may bear them from birth
+    ours = {
+        key: entry
+        for key, entry in work.journal.ours.items()
+        if entry.target and not entry.carried and work.attested(key) and not _disowned(work, key)
+    }
+    if dropped and ours:
+        targets = sorted({entry.target for entry in ours.values()})
+        failed = await work.tools.tagger.detach([TagChange(target, dropped) for target in targets])
+        work.memory.detached = Attached(work.now, dropped)
+        wrong = {target: e for target, e in failed.items() if not isinstance(e, NotFound)}
+        work.outcomes |= {key: of_error(wrong[e.target]) for key, e in ours.items() if e.target in wrong}
+        if wrong:
+            return
+    work.journal = replace(work.journal, tags=work.user_tags)
+
+
+def _disowned(work: Work, key: NodeKey) -> bool:
+    """Whether this pass has seen that somebody else has a claim to it."""
+    outcome = work.outcomes.get(key)
+    return isinstance(outcome, Blocked) and outcome.reason is Reason.NOT_OWNED
 
 
 async def clean(work: Work) -> None:
@@ -218,6 +258,12 @@ async def sync(work: Work) -> None:
         and isinstance(work.outcomes.get(key), Ready)
         and node.requires <= work.known.keys()
     ]
+    claims = {key: claimed(work, key) for key in due if set(claimed(work, key)) - set(work.journal.entries[key].parts)}
+    for key, parts in claims.items():
+        entry = work.journal.entries[key]
+        work.journal = work.journal.put(key, replace(entry, parts=tuple(sorted({*entry.parts, *parts}))))
+    if claims:
+        await work.save()  # before they are there: later they are told from what others put there
     results = await work.tools.port.all([_sync(work, key) for key in due])
     for key, result in zip(due, results, strict=True):
         if isinstance(result, CloudError):
@@ -242,25 +288,54 @@ async def _sync(work: Work, key: NodeKey) -> None:
         )
         work.memory.seen[key] = work.known[key] = observed
         work.outcomes[key] = Ready(observed, work.category(key))
-    drift = sorted(
-        a for a in wanted.keys() & observed.attributes.keys() - kind.mutable if observed.attributes[a] != wanted[a]
-    )
-    if drift:
-        is_ = ", ".join(f"{a} is {observed.attributes[a]!r}, the spec says {wanted[a]!r}" for a in drift)
-        note = f"{is_}: it cannot be changed in place; delete the resource to have it created anew"
+    differences = [*_drift(work, key, observed, wanted), *await _sync_parts(work, key, ref)]
+    if differences:
+        note = f"{', '.join(differences)}: {_MEND}"
         work.outcomes[key] = Ready(observed, work.category(key), Reason.DRIFTED, note)
-    await _sync_parts(work, key, ref)
 
 
-async def _sync_parts(work: Work, key: NodeKey, ref: Ref) -> None:
+_MEND = "it is not changed in place; change it in the cloud, or delete the resource to have it created anew"
+
+
+def _drift(work: Work, key: NodeKey, observed: Observed, wanted: Request) -> list[str]:
+    """Where what cannot be changed is not as the spec says: as seen or, where no read shows it, as once asked for."""
+    kind, asked = work.kind(key), work.journal.entries[key].request
+    pairs = {a: (observed.attributes[a], wanted[a]) for a in wanted.keys() & observed.attributes.keys() - kind.mutable}
+    if asked is not None:
+        pairs |= {a: (asked.get(a), wanted[a]) for a in kind.unseen & wanted.keys()}
+    return [
+        f"{a} is {'what the cloud chose' if is_ is None else repr(is_)}, the spec says {says!r}"
+        for a, (is_, says) in sorted(pairs.items())
+        if is_ != says
+    ]
+
+
+def claimed(work: Work, key: NodeKey) -> tuple[str, ...]:
+    """The parts that leave with the wish for them, although others may have put some beside them."""
     kind = work.kind(key)
+    wanted = work.graph.nodes[key].parts(work.known) if kind.parts else ()
+    return tuple(sorted(str(part) for part in wanted if part.kind not in kind.exclusive_parts and not part.stays))
+
+
+async def _sync_parts(work: Work, key: NodeKey, ref: Ref) -> list[str]:
+    """Add and remove parts; says which of them do something else than is wanted."""
+    kind, entry = work.kind(key), work.journal.entries[key]
     wanted = work.graph.nodes[key].parts(work.known)
-    if kind.parts is None or key in work.memory.parts_checked or not (wanted or kind.exclusive_parts):
-        return
+    if kind.parts is None or key in work.memory.parts_checked or not (wanted or kind.exclusive_parts or entry.parts):
+        return []
     have = await kind.parts.parts(ref)
     for part in sorted(wanted - have, key=lambda p: (p.kind, p.natural_key)):
         await kind.parts.add_part(ref, part)
     for part in sorted(have - wanted, key=lambda p: (p.kind, p.natural_key)):
-        if part.kind in kind.exclusive_parts:
+        if part.kind in kind.exclusive_parts or str(part) in entry.parts:
             await kind.parts.remove_part(ref, part)
-    work.memory.parts_checked.add(key)
+    if entry.parts != claimed(work, key):
+        work.journal = work.journal.put(key, replace(work.journal.entries[key], parts=claimed(work, key)))
+    seen, says = ({str(part): part.does for part in parts if part.does} for parts in (have, wanted))
+    pairs = {part: (seen[part], says[part]) for part in seen.keys() & says.keys()}
+    differ = [
+        f"{part} is {is_!r}, the spec says {wish!r}" for part, (is_, wish) in sorted(pairs.items()) if is_ != wish
+    ]
+    if not differ:
+        work.memory.parts_checked.add(key)
+    return differ

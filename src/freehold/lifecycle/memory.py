@@ -16,7 +16,7 @@ from freehold.lifecycle.outcomes import Blocked, Ready, Surplus, Waiting
 
 @dataclass(frozen=True)
 class Attached:
-    """What was attached to a target, and when: only this may be missing from a read because reads lag."""
+    """What was attached to a target (or detached), and when: only this may a read show wrongly because reads lag."""
 
     at: float
     tags: frozenset[str]
@@ -36,6 +36,7 @@ class Memory:
     open_since: dict[NodeKey, float] = field(default_factory=dict)
     absent_since: dict[NodeKey, float] = field(default_factory=dict)
     attached: dict[NodeKey, Attached] = field(default_factory=dict)
+    detached: Attached | None = None
     delete_sent: dict[NodeKey, float] = field(default_factory=dict)
     refused_since: dict[NodeKey, float] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)

@@ -53,6 +53,7 @@ async def ensure(
     work.deep = work.now >= memory.deep_at
     if work.deep:
         memory.parts_checked.clear()
+    work.journal = replace(work.journal, tags=work.journal.tags | user_tags)
     await looking.recorded(work, [*graph.nodes, *_surplus(work)])
     await witnesses.open_intents(work)
     await marking.clean(work)
@@ -70,6 +71,7 @@ async def ensure(
     marking.awaiting(work, list(graph.nodes))
     await marking.sync(work)
     await marking.attach(work, list(work.journal.ours))
+    await marking.detach_dropped(work)
     marking.awaiting(work, list(graph.nodes))
     await _prune(work, marked)
     await work.save()
@@ -107,6 +109,8 @@ async def _nothing_stirs(work: Work) -> bool:
     """
     memory, tools = work.memory, work.tools
     if work.now >= memory.deep_at or not work.graph.nodes.keys() <= work.journal.entries.keys():
+        return False
+    if work.journal.tags != work.user_tags:
         return False
     entries = {key: work.journal.entries[key] for key in work.graph.nodes}
     if any(_unfinished(work, key, entry) for key, entry in work.journal.entries.items()):
@@ -152,6 +156,7 @@ async def _create(work: Work, wave: Sequence[Node]) -> None:
             phase=Phase.INTENDED,
             opened=opened,
             request=dict(node.request(work.known)),
+            parts=marking.claimed(work, node.key),
         )
         work.journal = work.journal.put(node.key, intent)
     await work.save()

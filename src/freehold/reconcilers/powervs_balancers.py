@@ -10,8 +10,9 @@ from typing import Any
 from freehold.api.powervs_vpc import AdditionalListenerSpec, VPCLoadBalancerSpec, VPCResource
 from freehold.lifecycle.graph import Known, Naming, Node
 from freehold.lifecycle.kinds import NodeKey, Part, Request
-from freehold.reconcilers.powervs_keys import BALANCER_KIND, constant, no_request
-from freehold.reconcilers.powervs_names import VPC, DefaultNames, default_name
+from freehold.reconcilers.powervs_keys import BALANCER_KIND, VPC, constant, no_request
+from freehold.reconcilers.powervs_names import VPC as VPC_NAMES
+from freehold.reconcilers.powervs_names import DefaultNames, default_name
 from freehold.reconcilers.slots import Entry, assign
 
 _TRAITS = ("public", "private")
@@ -73,7 +74,7 @@ def _resolved(references: Sequence[VPCResource], keys: Mapping[str, NodeKey]) ->
 
 
 def _listeners(name: str, port: int, additional: Sequence[AdditionalListenerSpec]) -> tuple[Mapping[str, Any], ...]:
-    pool = default_name(name, f"-pool-{port}", VPC)
+    pool = default_name(name, f"-pool-{port}", VPC_NAMES)
     found = [_listener(port, "tcp", pool)]
     for listener in additional:
         pool = listener.default_pool_name or f"additional-pool-{listener.port}"
@@ -104,7 +105,7 @@ def balancer_nodes(wanted: Sequence[Balancer], region: str, resource_group: str)
             balancer.name,
             request=partial(_request, balancer, region, resource_group),
             naming=balancer.naming,
-            requires=frozenset(uses),
+            requires=frozenset({VPC, *uses}),
             parts=partial(_parts, balancer),
         )
 
@@ -115,8 +116,8 @@ def _request(balancer: Balancer, region: str, resource_group: str, known: Known)
         "name": balancer.name,
         "region": region,
         "public": balancer.public,
-        "subnets": [_id(item, known) for item in balancer.subnets],
-        "security_groups": [_id(item, known) for item in balancer.groups],
+        "subnets": sorted(_id(item, known) for item in balancer.subnets),
+        "security_groups": sorted(_id(item, known) for item in balancer.groups) or [_default_group(known)],
         "resource_group": resource_group,
         "pools": list(pools.values()),
         "listeners": [{**listener, "pool": listener["pool"]["name"]} for listener in balancer.listeners],
@@ -127,5 +128,19 @@ def _id(item: NodeKey | str, known: Known) -> str:
     return str(known[item].attributes["id"]) if isinstance(item, NodeKey) else item
 
 
+def _default_group(known: Known) -> str:
+    """What IBM Cloud attaches when no group is asked for; asked for, so that another one there is seen to differ."""
+    return str(known[VPC].attributes["default_security_group"])
+
+
 def _parts(balancer: Balancer, known: Known) -> frozenset[Part]:
-    return frozenset(Part("listener", str(listener["port"]), dict(listener)) for listener in balancer.listeners)
+    """The API server's listener stays whatever port the Cluster says today: the endpoint may lead to it."""
+    return frozenset(
+        Part("listener", str(listener["port"]), dict(listener), stays=not index, does=_does(listener) if index else "")
+        for index, listener in enumerate(balancer.listeners)
+    )
+
+
+def _does(listener: Mapping[str, Any]) -> str:
+    """In the adapter's words; not of the API server's listener, whose pool has a birth mark in its name."""
+    return f"{listener['protocol']} to {listener['pool']['name']}"

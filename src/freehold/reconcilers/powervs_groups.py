@@ -29,7 +29,7 @@ _ALL_PORTS = (1, 65535)
 Remote = Mapping[str, str]
 
 
-def rule_part(request: Mapping[str, Any]) -> Part:
+def rule_part(request: Mapping[str, Any], *, stays: bool = False) -> Part:
     """A security-group rule as a part.
 
     ``request``: direction, protocol, remote ({cidr_block | address | id: text}), and port_min and port_max
@@ -38,7 +38,7 @@ def rule_part(request: Mapping[str, Any]) -> Part:
     ports = _span(request, "port_min", "port_max") or _span(request, "type", "code") or "any"
     remote = next(iter(request["remote"].values()))
     key = f"{request['direction']} {request['protocol']} {ports} {remote}"
-    return Part("rule", key, dict(request))
+    return Part("rule", key, dict(request), stays=stays)
 
 
 def _span(request: Mapping[str, Any], first: str, last: str) -> str:
@@ -47,9 +47,10 @@ def _span(request: Mapping[str, Any], first: str, last: str) -> str:
 
 
 def api_server_rule(port: int) -> Part:
-    """What lets clients reach the API server through a VPC's default security group."""
+    """What lets clients reach the API server through a VPC's default security group; stays, as its listener does."""
     remote = {"cidr_block": ANYWHERE}
-    return rule_part({"direction": "inbound", "protocol": "tcp", "port_min": port, "port_max": port, "remote": remote})
+    rule = {"direction": "inbound", "protocol": "tcp", "port_min": port, "port_max": port, "remote": remote}
+    return rule_part(rule, stays=True)
 
 
 def group_keys(groups: Sequence[VPCSecurityGroup]) -> dict[str, NodeKey]:

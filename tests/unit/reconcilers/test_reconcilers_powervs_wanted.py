@@ -45,7 +45,7 @@ def seen(**attributes: Any) -> Observed:
 
 KNOWN = {
     NodeKey("workspace", "main"): seen(id="guid", crn="crn-ws"),
-    NodeKey("vpc", "main"): seen(id="vpc-id", crn="crn-vpc"),
+    NodeKey("vpc", "main"): seen(id="vpc-id", crn="crn-vpc", default_security_group="sg-default"),
     NodeKey("transit-gateway", "main"): seen(id="tg-id", crn="crn-tg"),
     NodeKey("cos-instance", "main"): seen(id="cos-id", crn="crn-cos"),
     **{NodeKey("vpc-subnet", zone): seen(id=f"sub-{zone}", cidr="10.0.0.0/24") for zone in ZONES},
@@ -103,7 +103,7 @@ def test_requests_when_everything_is_omitted() -> None:
             "region": "us-south",
             "public": True,
             "subnets": [f"sub-{zone}" for zone in ZONES],
-            "security_groups": [],
+            "security_groups": ["sg-default"],
             "resource_group": "rg-id",
             "pools": [
                 {
@@ -306,8 +306,9 @@ def test_load_balancers_with_listeners_groups_and_subnets() -> None:
     assert wish.endpoint == NodeKey("load-balancer", "outer")
     inner, outer = node(wish, "load-balancer/inner"), node(wish, "load-balancer/outer")
     s1, s2 = (key for key in wish.graph.nodes if key.kind == "vpc-subnet")
-    assert inner.requires == {s2, NodeKey("security-group", "g1")}
-    assert outer.requires == {s1, s2}
+    vpc = NodeKey("vpc", "main")
+    assert inner.requires == {vpc, s2, NodeKey("security-group", "g1")}
+    assert outer.requires == {vpc, s1, s2}
     known = {**KNOWN, s1: seen(id="s1"), s2: seen(id="s2"), NodeKey("security-group", "g1"): seen(id="g1")}
     request = inner.request(known)
     assert (request["public"], request["subnets"], request["security_groups"]) == (False, ["s2"], ["g1"])

@@ -31,6 +31,10 @@ def pool_prototype(pool: Mapping[str, Any], name: str) -> Json:
     }
 
 
+def _does(listener: Json) -> str:
+    return f"{listener['protocol']} to {(listener.get('default_pool') or {}).get('name', 'no pool')}"
+
+
 class Listeners:
     """Parts of kind ``listener``; the natural key is the port."""
 
@@ -45,7 +49,7 @@ class Listeners:
             lambda: self._sdk(region).list_load_balancer_listeners(balancer),
             f"load balancer {balancer}",
         )
-        return frozenset(Part(KIND, str(one["port"]), one, one["id"]) for one in body["listeners"])
+        return frozenset(Part(KIND, str(one["port"]), one, one["id"], does=_does(one)) for one in body["listeners"])
 
     async def add(self, region: str, balancer: str, part: Part) -> None:
         """Add the pool, unless an earlier pass did, then the listener."""

@@ -21,7 +21,7 @@ def server_seen(guid: str, body: Json, target: str, carried: bool) -> Observed:
         carried=carried,
         births=frozenset({name}),
         word=body["status"],
-        attributes={"id": body["id"], "network_id": network.get("id", ""), "network": name},
+        attributes={"id": body["id"], "workspace": guid, "network_id": network.get("id", ""), "network": name},
     )
 
 
@@ -34,7 +34,7 @@ def network_seen(guid: str, body: Json, workspace: str, state: State = State.REA
         target=own or workspace,
         carried=not own,
         births=frozenset({body["name"]}),
-        attributes={"id": "", "network_id": body["networkID"], "network": body["name"]},
+        attributes={"id": "", "workspace": guid, "network_id": body["networkID"], "network": body["name"]},
     )
 
 

@@ -66,7 +66,12 @@ def observed(body: Json) -> Observed:
         births=frozenset({body["name"]}),
         created_at=epoch(body.get("created_at")),
         word=str(body["state"]),
-        attributes={"id": body["guid"], "crn": body["crn"], "name": body["name"]},
+        attributes={
+            "id": body["guid"],
+            "crn": body["crn"],
+            "name": body["name"],
+            "resource_group": body.get("resource_group_id"),
+        },
     )
 
 

@@ -56,8 +56,14 @@ def observed(region: str, body: Json, word: str, attributes: Mapping[str, Any], 
         births=frozenset({body["name"], *births}),
         created_at=epoch(body.get("created_at")),
         word=word,
-        attributes={"id": body["id"], "crn": body["crn"], "name": body["name"], **attributes},
+        attributes={"id": body["id"], "crn": body["crn"], "name": body["name"], **group_of(body), **attributes},
     )
+
+
+def group_of(body: Json) -> dict[str, str]:
+    """The attribute ``resource_group``, where the reply shows it."""
+    group = body.get("resource_group")
+    return {"resource_group": group["id"]} if group else {}
 
 
 class Collection:

@@ -22,7 +22,7 @@ def _observed(instance: str, region: str, name: str, target: str) -> Observed:
         target=target,
         carried=True,
         births=frozenset({name}),
-        attributes={"name": name, "region": region},
+        attributes={"name": name, "region": region, "instance": instance},
     )
 
 

@@ -146,6 +146,7 @@ def kind(caller: Caller) -> Kind:
         carrier="workspace",
         carrier_owned=True,
         mutable=frozenset({"network"}),
+        unseen=frozenset({"cidr", "dns", "snat"}),
         create_time=300.0,
         delete_time=210.0,  # its private network outlives it by half a minute (openshift/installer#9458)
         settle=SETTLE,

@@ -18,7 +18,13 @@ from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Par
 
 
 def _observed(region: str, body: Json) -> Observed:
-    attributes = {"hostname": body["hostname"], "public": body["is_public"]}
+    attributes = {
+        "hostname": body["hostname"],
+        "public": body["is_public"],
+        "subnets": sorted(subnet["id"] for subnet in body["subnets"]),
+    }
+    if groups := body.get("security_groups"):
+        attributes["security_groups"] = sorted(group["id"] for group in groups)
     return vpc.observed(region, body, body["provisioning_status"], attributes, _pools(body))
 
 

@@ -26,6 +26,8 @@ STATES = {
 def _observed(body: Json) -> Observed:
     attributes = {name: body[name] for name in ("id", "location", "global", "name")}
     attributes["crn"] = body.get("crn", "")  # which the SDK's model does not require
+    if group := body.get("resource_group"):
+        attributes["resource_group"] = group["id"]
     return Observed(
         id=body["id"],
         name=body["name"],

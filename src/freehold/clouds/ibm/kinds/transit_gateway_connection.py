@@ -30,7 +30,7 @@ STATES = {
 
 def _observed(gateway: str, gateway_crn: str, body: Json) -> Observed:
     # Not the name: it keeps its nonce for life, and would seem to differ from the wanted one.
-    attributes = {name: body.get(name, "") for name in ("id", "network_id", "network_type")}
+    attributes = {name: body.get(name, "") for name in ("id", "network_id", "network_type")} | {"gateway": gateway}
     return Observed(
         id=f"{gateway}/{body['id']}",
         name=body.get("name", ""),
