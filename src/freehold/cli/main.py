@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import click
 
 from freehold.cli.errors import FAILED, INTERRUPTED, MISUSED, CliError
-from freehold.cli.terminal import escaped, warn
+from freehold.cli.terminal import complain, escaped, warn
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -319,9 +319,9 @@ def _misused(misuse: click.ClickException) -> int:
 def _failed(problem: CliError) -> int:
     if os.environ.get(DEBUG_VARIABLE):
         sys.excepthook(type(problem), problem, problem.__traceback__)
-    warn(f"freehold: {problem.sentence}")
+    complain(f"freehold: {problem.sentence}")
     for each in problem.more:
-        warn(f"  - {each}")
+        complain(each, "  - ")
     return problem.code
 
 

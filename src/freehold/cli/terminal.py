@@ -50,6 +50,15 @@ def warn(text: str) -> None:
     say(text, sys.stderr)
 
 
+def complain(sentence: str, bullet: str = "") -> None:
+    """A sentence on standard error; where that is a terminal, broken between words."""
+    if sys.stderr.isatty():
+        lines = folded(sentence, " " * len(bullet), shutil.get_terminal_size().columns, first=bullet)
+        print("\n".join(lines), file=sys.stderr, flush=True)
+    else:
+        warn(f"{bullet}{sentence}")
+
+
 def columns(rows: Iterable[Sequence[str]], gap: str = "   ") -> list[str]:
     """Rows as aligned lines, escaped; the first row is usually the header."""
     cells = [[escaped(cell) for cell in row] for row in rows]
@@ -64,11 +73,14 @@ def width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
 
 
-def folded(text: str, indent: str, room: int) -> list[str]:
-    """``text`` in lines of at most ``room`` characters, escaped and indented."""
-    text = escaped(text)
+def folded(text: str, indent: str, room: int, *, first: str | None = None) -> list[str]:
+    """``text`` in lines of at most ``room`` characters, escaped and indented, the first one by ``first`` instead."""
     return textwrap.wrap(
-        text, min(max(room, 40), 1000), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+        escaped(text),
+        min(max(room, 40), 1000),
+        initial_indent=indent if first is None else first,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
     )
 
 

@@ -1,5 +1,7 @@
 """What reaches the terminal can neither act on it nor give a key away."""
 
+import sys
+
 import pytest
 
 from freehold.cli import terminal
@@ -48,3 +50,19 @@ def test_a_cloud_resource_name_is_cut_to_what_tells_it_apart() -> None:
     crn = "crn:v1:bluemix:public:is:us-south:a/0123::vpc:r006-1"
     assert terminal.shortened(f"{crn} is there") == "vpc:r006-1 is there"
     assert terminal.shortened("crn:v1:bluemix:public:power-iaas:dal10:a/0123:guid-1::") == "guid-1"
+
+
+def test_a_complaint_breaks_between_words_on_a_terminal_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An id that a terminal cuts in two cannot be picked up with the mouse; a log keeps a sentence in one line."""
+    sentence = "vpc r006-d0bd571d-c19c-483d-a2f0-23c9666c5574 exists and is not ours\x1b"
+    monkeypatch.setenv("COLUMNS", "50")
+    terminal.complain(sentence, "  - ")
+    assert capsys.readouterr().err == f"  - {sentence[:-1]}\\x1b\n"
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    terminal.complain(sentence, "  - ")
+    assert capsys.readouterr().err.splitlines() == [
+        "  - vpc r006-d0bd571d-c19c-483d-a2f0-23c9666c5574",
+        "    exists and is not ours\\x1b",
+    ]
