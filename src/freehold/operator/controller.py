@@ -292,7 +292,10 @@ def _matters(change: Change, wake: wakes.Wakes) -> bool:
 
 
 def _priority(change: Change) -> Priority:
-    return Priority.BACKLOG if change.origin is Origin.LIST else Priority.LIVE
+    """What a list shows is a backlog, but for what is to go: somebody waits for that, perhaps before a restart."""
+    if change.origin is Origin.LIST and change.new and "deletionTimestamp" not in change.new["metadata"]:
+        return Priority.BACKLOG
+    return Priority.LIVE
 
 
 def _asked(problem: Exception) -> float:

@@ -146,6 +146,27 @@ async def test_cold_start_converges_over_many_pages(client: KubeClient) -> None:
     assert [each for each in objects.items if each.get("status") != {"observedGeneration": 1}] == []
 
 
+async def test_after_a_restart_deletes_go_on_before_everything_is_looked_at(client: KubeClient) -> None:
+    """A look at a thousand clusters takes minutes where the cloud limits us, and somebody waits for this one."""
+    for index in range(30):
+        await client.create(WIDGETS, widget(f"w{index:02d}"))
+    going = widget("w99")
+    going["metadata"]["finalizers"] = [FINALIZER]
+    await client.create(WIDGETS, going)
+    await client.delete(WIDGETS, key("w99"))
+    order: list[str] = []
+    seen = Seen()
+
+    async def reconcile(which: Key) -> Result:
+        order.append(which.name)
+        await seen.note(which)
+        return Done()
+
+    async with running(Controller(client, WIDGETS, reconcile, time=VirtualTime(), workers=1)):
+        await seen.until(lambda passes: len(passes) == 31)
+    assert order[0] == "w99"
+
+
 async def test_requeue_follows_domain_time(client: KubeClient) -> None:
     time, seen = VirtualTime(), Seen()
 
