@@ -25,6 +25,8 @@ CLUSTERS = 1000
 SPIKES = "reference/kubernetes.md §D, N=5000, 'start'"
 TARGET, FLOOR = 5.0, 1.6
 """CPU-seconds: the target, and what bare aiohttp took where it was set. On a slower or busier machine both grow."""
+RUNS = 3
+"""Each program is run so often, in turns, and its least use counts: what else runs on a core only adds to CPU time."""
 
 
 def measure() -> Iterator[Row]:
@@ -36,9 +38,17 @@ def measure() -> Iterator[Row]:
 
 
 def cold_start(count: int = SMALL) -> Iterator[Row]:
-    """A finalizer and a status for each of many small objects that are there already."""
-    used = {program: _served_small(program, count) for program in ("bare", "controller")}
-    runtime, floor = used["controller"], used["bare"]
+    """A finalizer and a status for each of many small objects that are there already.
+
+    The number is the whole process's, from the start of Python until the last status is written: imports,
+    the list in pages, two patches an object each with its answer read and decoded, the watch that brings
+    both back, and a second reconcile, which finds from the watch's cache that the status is due. The API
+    server is another process and is not counted. The floor is the two patches alone, in a loop that knows
+    its objects and neither lists nor watches. Nine tenths of our number are Python's start, aiohttp and its
+    event loop: reflector, queue and workers with their JSON take the rest.
+    """
+    measured = [(_served_small("bare", count), _served_small("controller", count)) for _ in range(RUNS)]
+    floor, runtime = (Usage.least(of_program) for of_program in zip(*measured, strict=True))
     unit = f"CPU-s, {count} objects"
     how = f"{SPIKES}; set where bare aiohttp took {FLOOR:g}: the ratio is what a machine cannot change"
     yield Row("operator.cold_start.cpu", round(runtime.cpu, 2), unit, TARGET, "kopf 16.9, raw 1.6", how)

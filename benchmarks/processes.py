@@ -6,7 +6,7 @@ import json
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,12 @@ class Usage:
         """This process's own."""
         used = resource.getrusage(resource.RUSAGE_SELF)
         return cls(used.ru_utime + used.ru_stime, _peak(used.ru_maxrss))
+
+    @classmethod
+    def least(cls, runs: Iterable[Usage]) -> Usage:
+        """The cheapest of several runs of one program, with the most memory that any of them took."""
+        kept = list(runs)
+        return cls(min(each.cpu for each in kept), max(each.peak for each in kept))
 
     @classmethod
     def of(cls, told: dict[str, Any]) -> Self:
