@@ -12,6 +12,10 @@ from freehold_sim.ibm.world import Record
 
 _NAME = re.compile(r"[A-Za-z0-9 \-._:]{1,180}")
 _LISTED_BY_DEFAULT = {"active", "provisioning"}
+_RECLAIMED = {  # IBM/cloud-operators#70, terraform-provider-ibm#3522
+    400: "Instance is already in pending_reclamation state.",
+    422: "Instance is in reclamation, please use the API to the delete the resource reclamation for the instance",
+}
 
 
 @dataclass(frozen=True)
@@ -184,13 +188,13 @@ def delete_instance(call: Call) -> Reply:
     if record["state"] == "removed":
         raise errors.controller(410, "The resource instance is removed already.")
     if record["state"] == "pending_reclamation":
-        message = "Instance is pending reclamation. Please restore the instance and retry."
-        raise errors.controller(assumed.reclaimed_delete_status, message)
+        status = assumed.reclaimed_delete_status
+        raise errors.controller(status, _RECLAIMED.get(status, _RECLAIMED[400]))
     if record["locked"]:
         raise errors.controller(400, "The resource instance is locked. Unlock it and retry.")
     keys = call.world.all("resource-key", instance=record["id"])
     if keys and call.query.get("recursive", "").lower() != "true":
-        raise errors.controller(400, "The resource instance has resource keys: delete them or ask for recursive=true.")
+        raise errors.controller(400, "Cannot delete instance or alias, resource keys must first be deleted.")
     if record["operation"] == "delete" and record["progress"] == "in progress":
         return Reply(assumed.instance_delete_status)
     for key in keys:

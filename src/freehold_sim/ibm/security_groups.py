@@ -186,9 +186,12 @@ def delete_group(call: Call) -> Reply:
     if record["default"]:
         message = "The default security group of a VPC cannot be deleted"
         raise errors.vpc(409, "security_group_default", message)
-    if targets := _targets(call, record):
-        names = ", ".join(lb["id"] for lb in targets)
-        raise errors.vpc(409, "security_group_in_use", f"The security group is in use and cannot be deleted: {names}")
+    if _targets(call, record):  # cloud-barista/cb-spider#1438
+        message = (
+            "This security group is still associated to one or more network interfaces and load balancers. "
+            "Please remove all associations before deleting this security group."
+        )
+        raise errors.vpc(409, "security_group_in_use", message)
     for peer in call.world.all("security-group", vpc=record["vpc"]):
         if peer is not record and any(rule["remote"].get("group") == record["id"] for rule in peer["rules"]):
             message = f"The security group is in use by a rule of {peer['id']}"

@@ -149,7 +149,12 @@ async def test_deletes_that_must_wait_name_what_is_in_the_way(account: Any) -> N
     with pytest.raises(errors.InUse) as caught:
         await account.kinds["vpc"].driver.delete(Ref(vpc.id, vpc.target))
     assert subnet.attributes["id"] in caught.value.blocker
-    balancer = await account.create("load-balancer", account.balancer(subnet))
+    group = await account.ready("security-group", account.group(vpc))
+    request = {**account.balancer(subnet), "security_groups": [group.attributes["id"]]}
+    balancer = await account.create("load-balancer", request)
+    with pytest.raises(errors.InUse) as caught:
+        await account.kinds["security-group"].driver.delete(Ref(group.id, group.target))
+    assert caught.value.blocker == f"lb ({balancer.attributes['id']})"
     with pytest.raises(errors.InUse):
         await account.kinds["vpc-subnet"].driver.delete(Ref(subnet.id, subnet.target))
     with pytest.raises(errors.NotReady):

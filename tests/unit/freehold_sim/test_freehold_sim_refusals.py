@@ -329,7 +329,10 @@ def test_an_instance_in_reclamation_is_not_deleted_again(make_account: Callable[
     account = make_account(assumptions=Assumptions(reclaimed_delete_status=status))
     cos = account.a_cos()
     account.rc.delete_resource_instance(cos["guid"])
-    message = "Instance is pending reclamation. Please restore the instance and retry."
+    message = {
+        400: "Instance is already in pending_reclamation state.",
+        422: "Instance is in reclamation, please use the API to the delete the resource reclamation for the instance",
+    }[status]
     assert refusal(lambda: account.rc.delete_resource_instance(cos["guid"])) == (status, message)
     account.clock.advance(7 * 86400)
     assert refusal(lambda: account.rc.delete_resource_instance(cos["guid"]))[0] == 410

@@ -51,15 +51,22 @@ class SecurityGroupDriver:
         await self._groups.rename(ref, changes["name"])
 
     async def delete(self, ref: Ref) -> None:
-        """Where two groups name each other in rules, none can go first: then its rules that name groups go."""
+        """Where two groups name each other in rules, none can go first: then its rules that name groups go.
+
+        IBM does not say which load balancers hold it up, so they are asked for and named.
+        """
         try:
             await self._groups.delete(ref)
-        except InUse:
-            for part in sorted(await self.parts(ref), key=lambda part: part.natural_key):
+        except InUse as refused:
+            body = await self._groups.get(*vpc.split(ref.id)) or {}
+            parts = [rules.part_of(rule) for rule in body.get("rules") or ()]
+            for part in sorted(parts, key=lambda part: part.natural_key):
                 if (part.request.get("remote") or {}).get("crn"):
                     with suppress(NotFound):  # of the rule; of the group it would mean that it is gone
                         await self.remove_part(ref, part)
-            raise
+            names = ", ".join(sorted(f"{target['name']} ({target['id']})" for target in body.get("targets") or ()))
+            blocker = names or refused.blocker
+            raise InUse(refused.message, code=refused.code, request_id=refused.request_id, blocker=blocker) from refused
 
     async def parts(self, ref: Ref) -> frozenset[Part]:
         return await self._rules.every(*vpc.split(ref.id))
