@@ -15,7 +15,7 @@ from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Par
 
 def _observed(region: str, body: Json) -> Observed:
     """A group has no status: it is there at once, and gone at once."""
-    return vpc.observed(region, body, "available", {})
+    return vpc.observed(region, body, "available", {"vpc": body["vpc"]["id"]})
 
 
 class SecurityGroupDriver:
