@@ -27,7 +27,7 @@ class Edit:
     """``steps`` are merge patches on the object, with passes between them; strangers were there before.
 
     ``base`` is laid over a spec that leaves out what may be left out. ``theirs`` puts strangers' things there, and
-    may answer with a patch that names one of them, which is laid over the last step.
+    may answer with a patch that names one of them, which is the first step.
     """
 
     name: str
@@ -86,15 +86,15 @@ def _tells(told: Mapping[tuple[str, str], str], trait: Trait, wanted: Counter[Tr
     return f"{word} is " in told.get((trait.kind, trait.name), "") or any("name is " in message for message in named)
 
 
-def start(edit: Edit, *, last: bool = False) -> tuple[Watched, Patch, dict[str, bytes]]:
-    """The stage before the edit, or with the last spec from the start; the last patch; the strangers' things."""
+def start(edit: Edit, *, last: bool = False) -> tuple[Watched, tuple[Patch, ...], dict[str, bytes]]:
+    """The stage before the edit, or with the last spec from the start; the patches; the strangers' things."""
     stage = Watched(example(**{**omitted(), **edit.base}))
-    final = edit.theirs(stage)
+    given = edit.theirs(stage)
+    steps = (*((given,) if given else ()), *edit.steps)
     if last:
-        for step in edit.steps:
+        for step in steps:
             stage.object.patch(step)
-        stage.object.patch(final)
-    return stage, final, photograph(stage, [row["id"] for row in made_by_others(stage)])
+    return stage, steps, photograph(stage, [row["id"] for row in made_by_others(stage)])
 
 
 @functools.cache
@@ -109,13 +109,11 @@ def play(name: str, passes: int) -> Watched:
     """Create, edit after so many passes, come to rest, delete; judged all the way."""
     edit = EDITS[name]
     goal = wanted(name)
-    stage, final, strangers = start(edit)
+    stage, steps, strangers = start(edit)
     _go(stage, passes)
-    for step in edit.steps:
+    for index, step in enumerate(steps):
+        _go(stage, 3 if index else 0)
         stage.object.patch(step)
-        if step is not edit.steps[-1]:
-            _go(stage, 3)
-    stage.object.patch(final)
     stage.wanted = goal
     stage.run(lambda: stage.claims() or _stuck(stage), limit=3600.0)
     stage.for_a_while(650.0)
@@ -307,6 +305,9 @@ _ALL = (
     Edit("the workspace is given", (), theirs=_workspace),
     Edit("the VPC is given", (), theirs=_vpc),
     Edit("the gateway is given", (), theirs=_gateway),
+    Edit("the workspace is given, and not any more", (_spec(serviceInstance=None),), theirs=_workspace),
+    Edit("the VPC is given, and not any more", (_spec(vpc={"id": None}),), theirs=_vpc),
+    Edit("the gateway is given, and not any more", (_spec(transitGateway=None),), theirs=_gateway),
     Edit("routing turns global", (_spec(transitGateway={"globalRouting": True}),)),
     Edit(
         "routing turns local",
