@@ -65,6 +65,10 @@ class InUse(CloudError):
         super().__init__(message, code=code, request_id=request_id)
         self.blocker = blocker
 
+    def held_by(self, blocker: str) -> InUse:
+        """The same refusal, with what has been found to be in the way."""
+        return InUse(self.message, code=self.code, request_id=self.request_id, blocker=blocker or self.blocker)
+
 
 class NotReady(CloudError):
     """Refused because the resource is in the middle of a change (409 ``UPDATE_PENDING``)."""

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from freehold.clouds.ibm import errors
 from freehold.clouds.ibm.session import IbmSession
-from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.errors import CloudError, NotFound
 from freehold.lifecycle.port import Call, Effect, Port
 
 Json = dict[str, Any]
@@ -29,6 +29,13 @@ class Caller:
     async def read(self, api: str, operation: str, run: Callable[[], Any], subject: str, **detail: Any) -> Any:
         """Send a request that changes nothing; the reply's body."""
         return await self._send(Call(api, operation, Effect.READ, run, subject, detail))
+
+    async def look(self, api: str, operation: str, run: Callable[[], Any], subject: str) -> Any:
+        """The same of one resource; None when it is not there."""
+        try:
+            return await self.read(api, operation, run, subject)
+        except NotFound:
+            return None
 
     async def write(self, api: str, operation: str, run: Callable[[], Any], subject: str, **detail: Any) -> Any:
         """Send a request that changes the cloud. Raises Unknown when the effect may have happened."""

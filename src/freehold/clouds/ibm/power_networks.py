@@ -7,7 +7,6 @@ from typing import Any
 
 from freehold.clouds.ibm import crn
 from freehold.clouds.ibm.calls import Caller, Json
-from freehold.lifecycle.errors import NotFound
 
 
 class PowerNetworks:
@@ -38,36 +37,27 @@ class PowerNetworks:
 
     async def servers(self, workspace: str) -> list[Json]:
         """The DHCP servers; none when the workspace is gone."""
-        try:
-            return list(await self._read(workspace, "list_dhcp", f"in workspace {_guid(workspace)}"))
-        except NotFound:
-            return []
+        return list(await self._look(workspace, "list_dhcp", f"in workspace {_guid(workspace)}") or ())
 
     async def server(self, workspace: str, ident: str) -> Json | None:
-        try:
-            body: Json = await self._read(workspace, "get_dhcp", f"dhcp server {ident}", ident)
-        except NotFound:
-            return None
+        body: Json | None = await self._look(workspace, "get_dhcp", f"dhcp server {ident}", ident)
         return body
 
     async def networks(self, workspace: str) -> list[Json]:
         """The networks; none when the workspace is gone. ``crn`` may be missing."""
-        try:
-            body = await self._read(workspace, "list_networks", f"in workspace {_guid(workspace)}")
-        except NotFound:
-            return []
-        return list(body["networks"])
+        body = await self._look(workspace, "list_networks", f"in workspace {_guid(workspace)}")
+        return list(body["networks"]) if body else []
 
     async def network(self, workspace: str, ident: str) -> Json | None:
-        try:
-            body: Json = await self._read(workspace, "get_network", f"network {ident}", ident)
-        except NotFound:
-            return None
+        body: Json | None = await self._look(workspace, "get_network", f"network {ident}", ident)
         return body
 
     async def machines(self, workspace: str) -> list[Json]:
-        """The virtual machines."""
-        body = await self._read(workspace, "list_pvm_instances", f"in workspace {_guid(workspace)}")
+        """The virtual machines. Raises NotFound when the workspace is gone."""
+        where = f"in workspace {_guid(workspace)}"
+        body = await self._caller.read(
+            "power", "list_pvm_instances", lambda: self._sdk(workspace).list_pvm_instances(workspace), where
+        )
         return list(body["pvmInstances"])
 
     async def create_server(self, workspace: str, body: Json) -> Json:
@@ -94,8 +84,8 @@ class PowerNetworks:
             workspace, "delete_network", f"network {ident}", lambda sdk: sdk.delete_network(workspace, ident)
         )
 
-    async def _read(self, workspace: str, operation: str, subject: str, *arguments: str) -> Any:
-        return await self._caller.read(
+    async def _look(self, workspace: str, operation: str, subject: str, *arguments: str) -> Any:
+        return await self._caller.look(
             "power",
             operation,
             lambda: getattr(self._sdk(workspace), operation)(workspace, *arguments),

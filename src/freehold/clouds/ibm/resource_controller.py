@@ -9,7 +9,6 @@ from freehold.clouds.ibm import crn
 from freehold.clouds.ibm.calls import PAGE, Caller, Json
 from freehold.clouds.ibm.names import INSTANCE, bears, born
 from freehold.clouds.ibm.times import epoch
-from freehold.lifecycle.errors import NotFound
 from freehold.lifecycle.kinds import Observed, Ref, State, Want
 
 GONE = frozenset({"removed", "pending_reclamation"})
@@ -98,16 +97,13 @@ class Instances:
     async def get(self, guid: str) -> Json | None:
         """The instance in any state, None when it is gone."""
         sdk = self._caller.session.resource_controller
-        try:
-            body: Json = await self._caller.read(
-                "rc",
-                "get_resource_instance",
-                lambda: sdk().get_resource_instance(guid),
-                f"{self._offering.word} {guid}",
-            )
-        except NotFound:
-            return None
-        return None if body["state"] in GONE else body
+        body: Json | None = await self._caller.look(
+            "rc",
+            "get_resource_instance",
+            lambda: sdk().get_resource_instance(guid),
+            f"{self._offering.word} {guid}",
+        )
+        return None if body is None or body["state"] in GONE else body
 
     async def present(self, refs: Sequence[Ref]) -> list[Json]:
         """Those of ``refs`` that are there, one read each: a list would hide some states."""

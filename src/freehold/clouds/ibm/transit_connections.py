@@ -34,13 +34,10 @@ class Connections:
         return bodies
 
     async def get(self, gateway: str, ident: str) -> Json | None:
-        try:
-            body: Json = await self._caller.read(
-                "transit",
-                "get_transit_gateway_connection",
-                lambda: self._sdk().get_transit_gateway_connection(gateway, ident),
-                f"connection {ident} of transit gateway {gateway}",
-            )
-        except NotFound:
-            return None
+        body: Json | None = await self._caller.look(
+            "transit",
+            "get_transit_gateway_connection",
+            lambda: self._sdk().get_transit_gateway_connection(gateway, ident),
+            f"connection {ident} of transit gateway {gateway}",
+        )
         return body

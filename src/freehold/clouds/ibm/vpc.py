@@ -9,7 +9,6 @@ from freehold.clouds.ibm import crn
 from freehold.clouds.ibm.calls import PAGE, Caller, Json
 from freehold.clouds.ibm.names import bears
 from freehold.clouds.ibm.times import epoch
-from freehold.lifecycle.errors import NotFound
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Want
 
 STATES = {
@@ -80,13 +79,11 @@ class Collection:
         self._listed: set[str] = set()
 
     async def get(self, region: str, ident: str) -> Json | None:
-        try:
-            body: Json = await self._caller.read(
-                "vpc", f"get_{self._one}", lambda: self._sdk(region, f"get_{self._one}")(ident), self._says(ident)
-            )
-        except NotFound:
-            return None
-        self._remember(body)
+        body: Json | None = await self._caller.look(
+            "vpc", f"get_{self._one}", lambda: self._sdk(region, f"get_{self._one}")(ident), self._says(ident)
+        )
+        if body is not None:
+            self._remember(body)
         return body
 
     async def every(self, region: str, vpc: str = "") -> list[Json]:

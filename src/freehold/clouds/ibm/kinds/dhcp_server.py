@@ -86,8 +86,7 @@ class DhcpServerDriver:
                     return
             await self._power.delete_network(workspace, ident)
         except InUse as refused:
-            names = await self._machines(workspace, ident)
-            raise InUse(refused.message, code=refused.code, request_id=refused.request_id, blocker=names) from refused
+            raise refused.held_by(await self._machines(workspace, ident)) from refused
 
     async def _machines(self, workspace: str, ident: str) -> str:
         """The virtual machines on the network of server or network ``ident``: what holds a delete up (CAPIBM#1815)."""

@@ -64,9 +64,8 @@ class SecurityGroupDriver:
                 if (part.request.get("remote") or {}).get("crn"):
                     with suppress(NotFound):  # of the rule; of the group it would mean that it is gone
                         await self.remove_part(ref, part)
-            names = ", ".join(sorted(f"{target['name']} ({target['id']})" for target in body.get("targets") or ()))
-            blocker = names or refused.blocker
-            raise InUse(refused.message, code=refused.code, request_id=refused.request_id, blocker=blocker) from refused
+            targets = (f"{target['name']} ({target['id']})" for target in body.get("targets") or ())
+            raise refused.held_by(", ".join(sorted(targets))) from refused
 
     async def parts(self, ref: Ref) -> frozenset[Part]:
         return await self._rules.every(*vpc.split(ref.id))

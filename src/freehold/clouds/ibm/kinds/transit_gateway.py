@@ -9,7 +9,7 @@ from freehold.clouds.ibm.calls import PAGE, Caller, Json
 from freehold.clouds.ibm.names import TRANSIT, bears, born
 from freehold.clouds.ibm.times import SETTLE, epoch
 from freehold.clouds.ibm.transit_connections import Connections
-from freehold.lifecycle.errors import InUse, NotFound
+from freehold.lifecycle.errors import InUse
 from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Ref, Request, State, Tagging, Want
 
 STATES = {
@@ -113,19 +113,13 @@ class TransitGatewayDriver:
             )
         except InUse as refused:
             there = await self._connections.of_gateway(ref.id)
-            names = ", ".join(sorted(f"connection {body.get('name', '')} ({body['id']})" for body in there))
-            raise InUse(refused.message, code=refused.code, request_id=refused.request_id, blocker=names) from refused
+            names = sorted(f"connection {body.get('name', '')} ({body['id']})" for body in there)
+            raise refused.held_by(", ".join(names)) from refused
 
     async def _get(self, ident: str) -> Json | None:
-        try:
-            body: Json = await self._caller.read(
-                "transit",
-                "get_transit_gateway",
-                lambda: self._sdk().get_transit_gateway(ident),
-                f"transit gateway {ident}",
-            )
-        except NotFound:
-            return None
+        body: Json | None = await self._caller.look(
+            "transit", "get_transit_gateway", lambda: self._sdk().get_transit_gateway(ident), f"transit gateway {ident}"
+        )
         return body
 
 
