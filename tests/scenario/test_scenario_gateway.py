@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from stage.powervs import Stage, example
 from stage.scenery import (
     Row,
@@ -122,3 +124,48 @@ def test_a_gateway_routes_globally_when_the_regions_differ() -> None:
         stage = Stage(example(zone=zone))
         stage.up()
         assert stage.cloud.strangers.find(only(stage, "gateway")["id"])["global"] is wanted
+
+
+def routing(stage: Stage) -> bool:
+    return bool(record(stage, only(stage, "gateway")["id"])["global"])
+
+
+def test_routing_follows_the_spec_in_place() -> None:
+    """IBM can change it (PATCH ``global``), so nobody has to delete a gateway for it."""
+    stage = Stage(example(transitGateway={"globalRouting": False}))
+    stage.up()
+    before = only(stage, "gateway")["id"]
+    for wish in (True, False):
+        stage.object.patch({"spec": {"transitGateway": {"globalRouting": wish}}})
+        stage.for_a_while(60.0)
+        assert routing(stage) is wish
+    assert only(stage, "gateway")["id"] == before
+
+
+def test_routing_that_the_spec_leaves_open_is_not_taken_from_those_who_need_it() -> None:
+    """Somebody joined a distant network to our gateway and let it route globally: that is not against the spec."""
+    stage = Stage()
+    stage.up()
+    stage.cloud.strangers.change(only(stage, "gateway")["id"], **{"global": True})
+    stage.for_a_while(1500.0)
+    assert routing(stage)
+    assert stage.condition("TransitGatewayReady")["reason"] == "Ready"
+
+
+@pytest.mark.parametrize("how", ["id", "name"])
+def test_a_given_gateway_that_cannot_carry_the_traffic_is_said(how: str) -> None:
+    """It routes locally, zone and VPC region are far apart: never changed, and not passed over in silence."""
+    stage = Stage(example(zone="lon06"))
+    gateway = stage.cloud.strangers.make("gateway", location="us-south", name="theirs")
+    stage.clock.advance(3600.0)
+    stage.object.patch({"spec": {"transitGateway": {"name": "theirs"} if how == "name" else {"id": gateway["id"]}}})
+    stage.for_a_while(900.0)
+    said = stage.condition("TransitGatewayReady")
+    assert (said["status"], said["reason"]) == ("False", "Unfit")
+    assert f"theirs ({gateway['id']}) routes locally" in said["message"]
+    assert "lon06" in said["message"]
+    assert routing(stage) is False
+
+    stage.cloud.strangers.change(gateway["id"], **{"global": True})
+    stage.for_a_while(700.0)
+    assert stage.ready()

@@ -116,13 +116,13 @@ def play(name: str, passes: int) -> Watched:
         stage.object.patch(step)
     stage.wanted = goal
     stage.run(lambda: stage.claims() or _stuck(stage), limit=3600.0)
-    stage.for_a_while(650.0)
+    stage.for_a_while(700.0)
     assert stage.claims() or _stuck(stage), stage.conditions()
     if stage.claims():
         assert not stage.unsaid(goal)
     _accounted(stage)
     still = photograph(stage)
-    stage.for_a_while(650.0)
+    stage.for_a_while(700.0)
     assert photograph(stage) == still, "at rest it goes on writing"
     assert _unmarked(photograph(stage, strangers)) == _unmarked(strangers)
     stage.down()

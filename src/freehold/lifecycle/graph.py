@@ -24,13 +24,17 @@ def no_parts(known: Known) -> frozenset[Part]:
     return frozenset()
 
 
+def fits(observed: Observed) -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class Node:
     """One wanted resource.
 
     ``request`` computes the create request from what is known of the requirements; ``given`` likewise
     the id, when the spec names the resource by id, and ``field`` where it does, for messages. ``parts`` is the set
-    wanted inside it.
+    wanted inside it. ``unfit`` says why a resource of others, which is never changed, will not do; empty when it does.
     """
 
     key: NodeKey
@@ -41,6 +45,7 @@ class Node:
     given: Callable[[Known], str] | None = None
     parts: Callable[[Known], frozenset[Part]] = no_parts
     field: str = ""
+    unfit: Callable[[Observed], str] = fits
 
     def absent(self, id_: str) -> str:
         """The sentence for an id that the cloud does not know."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Entry, Phase, let_go, vacated
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Want
-from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting, of_error
+from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason, Waiting, of_error
 from freehold.lifecycle.work import Work
 
 
@@ -71,6 +71,9 @@ def judge(work: Work, key: NodeKey, observed: Observed) -> None:
     """What a seen state means for the node, before marks and parts are considered."""
     word = observed.word or observed.state.value
     match observed.state:
+        case State.READY if complaint := _complaint(work, key, observed):
+            work.memory.look_at.pop(key, None)
+            work.outcomes[key] = Blocked(Reason.UNFIT, complaint, work.tools.pace.slow, observed)
         case State.READY:
             work.known[key] = observed
             work.outcomes[key] = Ready(observed, work.category(key))
@@ -87,6 +90,11 @@ def judge(work: Work, key: NodeKey, observed: Observed) -> None:
                 work.tools.pace.slow,
                 observed,
             )
+
+
+def _complaint(work: Work, key: NodeKey, observed: Observed) -> str:
+    node = work.graph.nodes.get(key)
+    return node.unfit(observed) if node and work.category(key) is Category.UNMANAGED else ""
 
 
 def _later(work: Work, key: NodeKey, outcome: Waiting) -> None:

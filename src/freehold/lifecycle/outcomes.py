@@ -45,6 +45,7 @@ class Reason(StrEnum):
     IN_USE = "InUse"
     UNKNOWN_KIND = "UnknownKind"
     UNMARKABLE = "Unmarkable"
+    UNFIT = "Unfit"
     DRIFTED = "Drifted"
     # kept on delete
     GIVEN = "GivenInSpec"

@@ -77,7 +77,7 @@ async def ensure(
     await work.save()
     _report_surplus(work)
     if work.deep:
-        memory.deep_at = work.now + tools.pace.deep
+        memory.deep_at = work.now + tools.pace.deep * work.spread
     return work.finish()
 
 

@@ -17,7 +17,7 @@ from freehold.api.names import CREATE_INFRA_ANNOTATION
 from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.graph import Graph, Known, Naming, Node, no_parts
 from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.kinds import NodeKey, Part, Request
+from freehold.lifecycle.kinds import NodeKey, Observed, Part, Request
 from freehold.reconcilers import powervs_existing as existing
 from freehold.reconcilers import powervs_input, powervs_notes
 from freehold.reconcilers import powervs_keys as keys
@@ -233,13 +233,26 @@ class _Build:
             gateway = Node(keys.GATEWAY, name_, keys.no_request, Naming.EXPLICIT, given=given, field=field)
         else:
             wish = spec.global_routing if spec else None
-            routing = needs_global_routing(self.zone.region, self.region) if wish is None else wish
-            request = {"name": name, "location": self.region, "global": routing, "resource_group": self.group}
-            gateway = _simple(keys.GATEWAY, name, request, explicit)
-        yield gateway
+            plain = {"name": name, "location": self.region, "resource_group": self.group}
+            request = partial(_route, plain, wish, self._distant)
+            gateway = Node(keys.GATEWAY, name, request, Naming.EXPLICIT if explicit else Naming.DEFAULT)
+        yield replace(gateway, unfit=self._local) if self._distant else gateway
         yield self._connection(keys.VPC_CONNECTION, keys.VPC, "vpc", connection_name(name, "vpc"))
         yield self._connection(
             keys.POWERVS_CONNECTION, keys.WORKSPACE, "power_virtual_server", connection_name(name, "pvs")
+        )
+
+    @property
+    def _distant(self) -> bool:
+        return needs_global_routing(self.zone.region, self.region)
+
+    def _local(self, gateway: Observed) -> str:
+        """What is wrong with a gateway of others, which is never changed."""
+        if gateway.attributes.get("global") is not False:
+            return ""
+        return (
+            f"{gateway.name} ({gateway.id}) routes locally, and between zone {self.spec.zone!r} and VPC region "
+            f"{self.region!r} only global routing passes traffic: enable it on the gateway, or name another one"
         )
 
     def _connection(self, key: NodeKey, end: NodeKey, network_type: str, name: str) -> Node:
@@ -279,6 +292,13 @@ def _simple(
     """A node whose request depends on nothing."""
     naming = Naming.EXPLICIT if explicit else Naming.DEFAULT
     return Node(key, name, lambda known: request, naming, parts=(lambda known: parts) if parts else no_parts)
+
+
+def _route(plain: Mapping[str, Any], wish: bool | None, needed: bool, known: Known) -> Request:
+    """Where the spec leaves routing open, a gateway that routes more widely than it must stays so: others may use it."""
+    seen = known.get(keys.GATEWAY)
+    open_to = needed or bool(seen and seen.attributes.get("global"))
+    return {**plain, "global": open_to if wish is None else wish}
 
 
 def _connect(end: NodeKey, network_type: str, name: str, known: Known) -> Request:

@@ -93,13 +93,13 @@ class TransitGatewayDriver:
         return parsed.id if parsed and parsed.service == "transit" and parsed.type == "gateway" else ""
 
     async def update(self, ref: Ref, changes: Request) -> None:
-        name = changes["name"]
+        name, routing = changes.get("name"), changes.get("global")
         await self._caller.write(
             "transit",
             "update_transit_gateway",
-            lambda: self._sdk().update_transit_gateway(ref.id, name=name),
-            f"transit gateway {name} ({ref.id})",
-            name=name,
+            lambda: self._sdk().update_transit_gateway(ref.id, name=name, global_=routing),
+            f"transit gateway {ref.id}",
+            **changes,
         )
 
     async def delete(self, ref: Ref) -> None:
@@ -129,7 +129,7 @@ def kind(caller: Caller) -> Kind:
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
         driver=TransitGatewayDriver(caller),
-        mutable=frozenset({"name"}),
+        mutable=frozenset({"name", "global"}),
         create_time=120.0,
         delete_time=60.0,
         settle=SETTLE,
