@@ -295,7 +295,7 @@ def _simple(
 
 
 def _route(plain: Mapping[str, Any], wish: bool | None, needed: bool, known: Known) -> Request:
-    """Where the spec leaves routing open, a gateway that routes more widely than it must stays so: others may use it."""
+    """Where the spec leaves routing open, a gateway that routes more widely than it must stays so, for its users."""
     seen = known.get(keys.GATEWAY)
     open_to = needed or bool(seen and seen.attributes.get("global"))
     return {**plain, "global": open_to if wish is None else wish}
