@@ -108,9 +108,11 @@ async def test_a_namesake_whose_vpc_cannot_be_told_is_not_in_ours(account: Any) 
     here, there = [await account.ready("vpc", account.vpc(name), f"faaaaa{name}") for name in ("aa", "bb")]
     near = await account.ready("vpc-subnet", account.subnet(here))
     far = await account.ready("vpc-subnet", account.subnet(there))
-    await account.ready("load-balancer", account.balancer(far))
+    theirs = await account.ready("load-balancer", account.balancer(far))
     gone = Response(404, b'{"errors":[{"code":"not_found","message":"Subnet not found"}]}', JSON)
     Distorted(account.cloud, "GET", far.attributes["id"], gone)
+    assert await account.find("load-balancer", account.balancer(near)) == []
+    account.cloud.strangers.change(theirs.attributes["id"], subnets=[])
     assert await account.find("load-balancer", account.balancer(near)) == []
 
 

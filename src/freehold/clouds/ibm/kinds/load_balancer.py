@@ -110,6 +110,8 @@ class LoadBalancerDriver:
         have = [subnet["id"] for subnet in body["subnets"]]
         if not set(have).isdisjoint(wanted):
             return True
+        if not have:
+            return False
         theirs, ours = [await self._subnets.get(region, ident) for ident in (have[0], wanted[0])]
         return theirs is not None and ours is not None and bool(theirs["vpc"]["id"] == ours["vpc"]["id"])
 
