@@ -70,7 +70,7 @@ SPEED = 4.0
 MINUTES = 1.0
 LOOKS = 0.1
 """Deep passes a minute and cluster (lifecycle.work.Pace: one in 600 s)."""
-LONGEST = 300.0
+LONGEST = 900.0
 IN_HAND = 3.0
 """Seconds in which the looks that are in hand end."""
 WORKERS = 8
