@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import tempfile
 import time
@@ -50,7 +51,10 @@ def cold_start(count: int = SMALL) -> Iterator[Row]:
     measured = [(_served_small("bare", count), _served_small("controller", count)) for _ in range(RUNS)]
     floor, runtime = (Usage.least(of_program) for of_program in zip(*measured, strict=True))
     unit = f"CPU-s, {count} objects"
-    how = f"{SPIKES}; set where bare aiohttp took {FLOOR:g}: the ratio is what a machine cannot change"
+    how = (
+        f"{SPIKES}; set where bare aiohttp took {FLOOR:g}: the ratio is what a machine cannot change. "
+        f"Least of {RUNS} runs, load average {os.getloadavg()[0]:.0f}"
+    )
     yield Row("operator.cold_start.cpu", round(runtime.cpu, 2), unit, TARGET, "kopf 16.9, raw 1.6", how)
     yield Row("operator.cold_start.floor", round(floor.cpu, 2), f"{unit}, bare aiohttp", None, "", how)
     ratio, most = round(runtime.cpu / floor.cpu, 2), round(TARGET / FLOOR, 2)
