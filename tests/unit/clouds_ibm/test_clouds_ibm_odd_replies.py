@@ -51,6 +51,17 @@ async def test_a_200_that_is_no_answer_is_no_answer(account: Any, answer: Respon
         await account.create("vpc", account.vpc("second"), "fzzzzzzz")
 
 
+async def test_a_delete_that_is_sent_elsewhere_is_not_done(account: Any) -> None:
+    """Followed, a DELETE becomes a GET, whose 200 would say that it was done."""
+    vpc = await account.ready("vpc", account.vpc())
+    elsewhere = {"Location": f"http://ibm.sim/vpc/us-south/v1/vpcs/{vpc.attributes['id']}?version=1&generation=2"}
+    Distorted(account.cloud, "DELETE", vpc.attributes["id"], Response(302, b"", elsewhere))
+    before = len(account.requests())
+    with pytest.raises(Unknown, match="what came is no answer"):
+        await account.kinds["vpc"].driver.delete(Ref(vpc.id, vpc.target))
+    assert account.requests()[before:] == ["vpc.delete_vpc"]
+
+
 async def test_a_list_whose_next_page_is_itself_ends(account: Any) -> None:
     """One wrong token would keep a thread busy for ever."""
     await account.ready("vpc", account.vpc())

@@ -225,7 +225,8 @@ def _plain(error: Exception) -> str:
         return "time-out"
     if _never_sent(error):
         return "no connection"
-    said = {"ConnectionError": "connection lost", "Unreadable": "what came is no answer of it"}
+    no_answer = "what came is no answer of it"
+    said = {"ConnectionError": "connection lost", "Unreadable": no_answer, "ApiException": no_answer}
     return said.get(type(error).__name__, type(error).__name__)
 
 

@@ -110,7 +110,8 @@ class _Session(requests.Session):
 
     def request(self, method: Any, url: Any, *args: Any, **settings: Any) -> Any:
         _no_traps(url)
-        return super().request(method, url, *args, **settings)
+        # Followed, a DELETE becomes a GET, whose 200 would say that it was done.
+        return super().request(method, url, *args, **{"allow_redirects": False, **settings})
 
     def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
         host = urlsplit(url).netloc
