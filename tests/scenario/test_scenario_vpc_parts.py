@@ -87,6 +87,20 @@ def test_a_rule_added_to_the_spec_is_added_in_the_cloud() -> None:
     assert stage.ready()
 
 
+def test_the_rules_of_a_group_are_named_in_status() -> None:
+    """Upstream's ``ruleIDs``: complete when the object is Ready, and of today's spec; none of a group of others."""
+    stage = Stage(example(vpcSecurityGroups=GROUPS))
+    for edited in (GROUPS, [{**GROUPS[0], "rules": GROUPS[0]["rules"][:1]}, GROUPS[1]]):
+        stage.object.patch({"spec": {"vpcSecurityGroups": edited}})
+        stage.for_a_while(30.0)
+        stage.up()
+        for group in ("workers", "bastion"):
+            wanted = sorted(rule["id"] for rule in rules(stage, group))
+            assert sorted(stage.status()["vpcSecurityGroups"][group]["ruleIDs"]) == wanted
+    stage.for_a_while(1300.0)
+    assert len(stage.status()["vpcSecurityGroups"]["workers"]["ruleIDs"]) == 4
+
+
 def test_a_given_group_is_put_on_the_load_balancer_and_never_changed() -> None:
     """By id, in ``loadBalancers[].securityGroups``, in a given VPC; upstream ignored the field (CAPIBM #2537)."""
     stage = Stage()

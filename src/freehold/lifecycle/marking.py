@@ -287,11 +287,10 @@ async def _sync(work: Work, key: NodeKey) -> None:
             attributes={**observed.attributes, **changes},
         )
         work.memory.seen[key] = work.known[key] = observed
-        work.outcomes[key] = Ready(observed, work.category(key))
     differences = [*_drift(work, key, observed, wanted), *await _sync_parts(work, key, ref)]
-    if differences:
-        note = f"{', '.join(differences)}: {_MEND}"
-        work.outcomes[key] = Ready(observed, work.category(key), Reason.DRIFTED, note)
+    reason = Reason.DRIFTED if differences else None
+    note = f"{', '.join(differences)}: {_MEND}" if differences else ""
+    work.outcomes[key] = Ready(work.memory.seen[key], work.category(key), reason, note)
 
 
 _MEND = "it is not changed in place; change it in the cloud, or delete the resource to have it created anew"
@@ -324,11 +323,16 @@ async def _sync_parts(work: Work, key: NodeKey, ref: Ref) -> list[str]:
     if kind.parts is None or key in work.memory.parts_checked or not (wanted or kind.exclusive_parts or entry.parts):
         return []
     have = await kind.parts.parts(ref)
-    for part in sorted(wanted - have, key=lambda p: (p.kind, p.natural_key)):
+    extra = {part for part in have - wanted if part.kind in kind.exclusive_parts or str(part) in entry.parts}
+    for part in sorted(wanted - have, key=str):
         await kind.parts.add_part(ref, part)
-    for part in sorted(have - wanted, key=lambda p: (p.kind, p.natural_key)):
-        if part.kind in kind.exclusive_parts or str(part) in entry.parts:
-            await kind.parts.remove_part(ref, part)
+    for part in sorted(extra, key=str):
+        await kind.parts.remove_part(ref, part)
+    if extra or wanted - have:
+        have = await kind.parts.parts(ref)
+    observed = work.memory.seen[key]
+    ids = sorted(part.id for part in have if part in wanted)
+    work.memory.seen[key] = replace(observed, attributes={**observed.attributes, "parts": ids})
     if entry.parts != claimed(work, key):
         work.journal = work.journal.put(key, replace(work.journal.entries[key], parts=claimed(work, key)))
     seen, says = ({str(part): part.does for part in parts if part.does} for parts in (have, wanted))

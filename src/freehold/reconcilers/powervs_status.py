@@ -7,7 +7,7 @@ so the caller can leave the write.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -191,8 +191,8 @@ def _references(before: Mapping[str, Any], came: Came, graph: Graph) -> Status:
         "cosInstance": fields.single(keys.COS_INSTANCE),
         **fields.network(),
         "vpcSubnet": fields.many(graph, keys.SUBNET_KIND),
-        "vpcSecurityGroups": fields.many(graph, keys.GROUP_KIND),
-        "loadBalancers": fields.many(graph, keys.BALANCER_KIND, balancer=True),
+        "vpcSecurityGroups": fields.many(graph, keys.GROUP_KIND, fields.rules),
+        "loadBalancers": fields.many(graph, keys.BALANCER_KIND, fields.balancer),
         "transitGateway": fields.gateway(),
     }
     if came.resource_group:
@@ -231,15 +231,23 @@ class _Fields:
         network = seen or (self.before.get("network") or {}).get("id")
         return {"dhcpServer": reference, "network": {**reference, "id": network} if network else {}}
 
-    def many(self, graph: Graph, kind: str, *, balancer: bool = False) -> Status:
-        """By name, as upstream has it."""
+    def many(self, graph: Graph, kind: str, more: Callable[[NodeKey, str], Status] | None = None) -> Status:
+        """By name, as upstream has it; ``more`` is what a reference of this kind has besides."""
         found = {}
         for key, node in graph.nodes.items():
             if key.kind == kind and (reference := self.single(key)):
-                found[node.name] = reference | (self._balancer(key, node.name) if balancer else {})
+                found[node.name] = reference | (more(key, node.name) if more else {})
         return found
 
-    def _balancer(self, key: NodeKey, name: str) -> Status:
+    def rules(self, key: NodeKey, name: str) -> Status:
+        """The ids of the rules that the spec asks for; none of a group of others, in which we make no rules."""
+        before = (self.before.get("vpcSecurityGroups") or {}).get(name) or {}
+        observed = observed_of(self.came.outcomes.get(key))
+        ids = observed.attributes.get("parts") if observed else None
+        found = before.get("ruleIDs") if ids is None else ids
+        return {"ruleIDs": list(found)} if found else {}
+
+    def balancer(self, key: NodeKey, name: str) -> Status:
         """``state`` is the vendor's word."""
         before = (self.before.get("loadBalancers") or {}).get(name) or {}
         observed = observed_of(self.came.outcomes.get(key))
