@@ -34,9 +34,9 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         url = f"http://127.0.0.1:{server.server_port}"
+        for name in ("http_proxy", "NO_PROXY", "no_proxy"):
+            monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("HTTP_PROXY", url)
-        monkeypatch.delenv("NO_PROXY", raising=False)
-        monkeypatch.delenv("no_proxy", raising=False)
         yield url
         server.shutdown()
         thread.join()
@@ -59,6 +59,19 @@ def test_a_host_that_the_environment_excepts_goes_direct(
     monkeypatch.setenv("NO_PROXY", "cloud.invalid")
     with pytest.raises(requests.ConnectionError):
         http.post(TARGET)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_simulated_cloud_on_this_machine_is_reached_behind_a_company_s_proxy(
+    proxy: str, http: requests.Session, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    """HTTP_PROXY without NO_PROXY is common on laptops; curl users add 127.0.0.1 to it, Go programs need not."""
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    here = proxy.replace("127.0.0.1", host)
+    assert http.post(here).status_code == 500, "answered by the server itself, as no proxy would be asked"
+    session = IbmSession(Credentials("key"), Endpoints.at(here))
+    assert session.cos("us-south").meta.config.proxies == {}
+    session.close()
 
 
 def test_a_netrc_entry_does_not_replace_the_token(

@@ -95,6 +95,12 @@ class Mount(Protocol):
     def s3(self, client: Any) -> None: ...
 
 
+def _proxies(url: str) -> dict[str, str]:
+    """The environment's proxies for ``url``; none to this machine, where only a simulated cloud can be."""
+    host = urlsplit(url).hostname or ""
+    return {} if host in ("localhost", "::1") or host.startswith("127.") else dict(get_environ_proxies(url))
+
+
 class _Session(requests.Session):
     """Takes proxies and the CA bundle from the environment, as requests does, but looks once a host.
 
@@ -116,7 +122,7 @@ class _Session(requests.Session):
     def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
         host = urlsplit(url).netloc
         if host not in self._proxies:
-            self._proxies[host] = get_environ_proxies(url)
+            self._proxies[host] = _proxies(url)
         if verify is True or verify is None:
             verify = self._bundle or verify
         return super().merge_environment_settings(url, {**self._proxies[host], **(proxies or {})}, stream, verify, cert)
@@ -218,6 +224,7 @@ class IbmSession:
         from ibm_botocore.client import Config
 
         connect, read = self._timeout
+        endpoint = _at(self._endpoints.cos, region)
         config = Config(
             signature_version=UNSIGNED,
             s3={"addressing_style": "path"},
@@ -225,8 +232,8 @@ class IbmSession:
             read_timeout=read,
             max_pool_connections=CONNECTIONS,
             retries={"total_max_attempts": 1},
+            proxies=_proxies(endpoint),
         )
-        endpoint = _at(self._endpoints.cos, region)
         client = ibm_boto3.session.Session().client("s3", endpoint_url=endpoint, region_name=region, config=config)
         client.meta.events.register("before-sign.s3", self._sign)
         if self._mount is not None:
