@@ -14,6 +14,7 @@ from e2e_operator_lab import CLUSTER_CRD, KIND, Json, Stage, Witness, capi_clust
 from e2e_servers import PATIENTLY
 
 from freehold.api import names
+from freehold.api.placeholders import Placeholder
 
 pytestmark = pytest.mark.e2e
 
@@ -151,3 +152,38 @@ def test_cluster_api_comes_later(no_cluster_api: None, home: Path, stage: Stage)
         stage.await_ready()
         stage.delete()
         stage.leave()
+
+
+def test_a_delete_waits_for_machines_whoever_serves_them(no_cluster_api: None, home: Path, stage: Stage) -> None:
+    """1.20: standalone nobody else orders it, and a kind that is not installed has no machines."""
+    admin = Kubectl(stage.server, "default", home)
+    machine = {
+        "apiVersion": f"{names.INFRASTRUCTURE_GROUP}/{names.V1BETA2}",
+        "kind": names.POWERVS_MACHINE_KIND,
+        "metadata": {
+            "name": "worker-0",
+            "namespace": stage.namespace,
+            "labels": {names.CLUSTER_NAME_LABEL: stage.name},
+        },
+    }
+    placeholder = Placeholder(
+        names.INFRASTRUCTURE_GROUP, names.V1BETA2, names.POWERVS_MACHINE_KIND, names.POWERVS_MACHINE_PLURAL
+    )
+    with (
+        stage.witness() as witness,
+        stage.operator("off"),
+        crds_installed(stage.server, admin, [placeholder.crd()]),
+    ):
+        stage.kubectl.apply(stage.powervs())
+        stage.await_ready()
+        stage.kubectl.apply(machine)
+        seen = stage.cloud.calls()["total"]
+        stage.kubectl.run("delete", KIND, stage.name, "--wait=false")
+        witness.wait_from_now(
+            lambda obj: condition(obj, names.DELETING).get("reason") == names.REASON_WAITING_FOR_DEPENDENTS,
+            "that it waits for its machine",
+        )
+        assert "worker-0" in condition(stage.object(), names.DELETING)["message"]
+        assert stage.cloud.calls(seen)["mutating"] == 0
+        stage.kubectl.run("delete", names.POWERVS_MACHINE_PLURAL, "worker-0")
+        stage.delete()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -195,3 +196,22 @@ def test_whose_cluster_cannot_be_read_is_not_acted_for(around: NoCluster | Unrea
     assert stage.object.raw["metadata"].get("finalizers", []) == []
     stage.object.delete()
     assert stage.object.gone
+
+
+def test_a_delete_waits_for_the_machines_that_stand_on_it() -> None:
+    """1.20: without core nobody else orders it, and the machines' network would go from under them."""
+    stage = Stage()
+    stage.up()
+    stage.around = replace(stage.around, machines=("worker-0",))
+    calls = len(stage.calls())
+    stage.object.delete()
+    stage.for_a_while(300.0)
+
+    assert len(stage.calls()) == calls
+    deleting = stage.condition("Deleting")
+    assert (deleting["status"], deleting["reason"]) == ("True", "WaitingForDependents")
+    assert "worker-0" in deleting["message"]
+
+    stage.around = replace(stage.around, machines=())
+    stage.run(lambda: stage.object.gone)
+    assert standing(stage) == []

@@ -14,6 +14,8 @@ CLUSTER_API_GROUP: Final = "cluster.x-k8s.io"
 V1BETA2: Final = "v1beta2"
 
 POWERVS_CLUSTER_KIND: Final = "IBMPowerVSCluster"
+POWERVS_MACHINE_KIND: Final = "IBMPowerVSMachine"
+POWERVS_MACHINE_PLURAL: Final = "ibmpowervsmachines"
 POWERVS_CLUSTER_PLURAL: Final = "ibmpowervsclusters"
 
 # --- annotations -------------------------------------------------------------------------------
@@ -109,6 +111,7 @@ REASON_DELETION_COMPLETED: Final = "DeletionCompleted"
 REASON_INTERNAL_ERROR: Final = "InternalError"
 REASON_INSPECTION_FAILED: Final = "InspectionFailed"
 REASON_WAITING_FOR_CLUSTER: Final = "WaitingForOwnerCluster"
+REASON_WAITING_FOR_DEPENDENTS: Final = "WaitingForDependents"
 REASON_INVALID_SPEC: Final = "InvalidSpec"
 REASON_VALID_SPEC: Final = "ValidSpec"
 REASON_FIELDS_IGNORED: Final = "FieldsIgnored"

@@ -44,6 +44,7 @@ FINALIZER = names.POWERVS_CLUSTER_FINALIZER
 
 CONFLICT_SECONDS = 1.0
 SLOW_SECONDS = 300.0
+OCCUPIED_SECONDS = 30.0
 ACCOUNT_CHANGED = "AccountChanged"
 
 
@@ -129,6 +130,9 @@ class PowerVSReconciler:
             case gate.Hold(reason, message):
                 await self._write(document, powervs_status.held(raw, reason, message, self._now()))
                 return RequeueAfter(SLOW_SECONDS), ()
+            case gate.Occupied(message):
+                await self._write(document, powervs_status.occupied(raw, message, self._now()))
+                return RequeueAfter(OCCUPIED_SECONDS), ()
             case gate.Release():
                 return await self._identified(document, None)
             case gate.Proceed() as proceed:

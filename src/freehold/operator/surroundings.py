@@ -7,6 +7,7 @@ Answers come from watches' caches; a cache that is not in step answers "unknown"
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from freehold.api import names
@@ -16,6 +17,7 @@ from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Reso
 from freehold.reconcilers import gate
 
 CLUSTERS = Resource(names.CLUSTER_API_GROUP, names.V1BETA2, "clusters", "Cluster")
+MACHINES = Resource(names.INFRASTRUCTURE_GROUP, names.V1BETA2, names.POWERVS_MACHINE_PLURAL, names.POWERVS_MACHINE_KIND)
 CLUSTER_CRD = Key("", f"clusters.{names.CLUSTER_API_GROUP}")
 
 
@@ -28,6 +30,12 @@ class Neighbours:
 
     async def around(self, raw: Mapping[str, Any]) -> gate.Surroundings:
         """Everything that :func:`gate.decide` must know besides the object."""
+        around = await self._cluster_of(raw)
+        if raw["metadata"].get("deletionTimestamp"):
+            return replace(around, machines=await self._machines(raw))
+        return around
+
+    async def _cluster_of(self, raw: Mapping[str, Any]) -> gate.Surroundings:
         if self._mode is gate.Mode.OFF:
             return gate.Surroundings(gate.Mode.OFF)
         crds = await self._crds()
@@ -55,6 +63,17 @@ class Neighbours:
             return gate.NoCluster()
         except kube.KubeError as error:
             return gate.UnreadableCluster(str(error))
+
+    async def _machines(self, raw: Mapping[str, Any]) -> tuple[str, ...] | gate.UnreadableMachines:
+        """The machines of its cluster, whoever serves them (capi-contract 1.20); none where there is no such kind."""
+        selector = f"{names.CLUSTER_NAME_LABEL}={gate.cluster_name(raw)}"
+        try:
+            found = await self._client.list(MACHINES, raw["metadata"].get("namespace", ""), label_selector=selector)
+        except kube.NotFound:
+            return ()
+        except kube.KubeError as error:
+            return gate.UnreadableMachines(str(error))
+        return tuple(sorted(str(machine["metadata"]["name"]) for machine in found.items))
 
     async def _referrer(self, namespace: str, raw: Mapping[str, Any]) -> gate.Lookup:
         try:

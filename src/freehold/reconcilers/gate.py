@@ -51,6 +51,13 @@ class UnreadableCluster:
     why: str
 
 
+@dataclass(frozen=True)
+class UnreadableMachines:
+    """The same of the machines."""
+
+    why: str
+
+
 Lookup = FoundCluster | NoCluster | UnreadableCluster
 
 
@@ -59,13 +66,15 @@ class Surroundings:
     """What the gate must know besides the object.
 
     ``owner`` answers for the ownerReference of :func:`owner_of` (NoCluster when there is none);
-    ``referrer`` is a Cluster of the namespace whose ``infrastructureRef`` names the object.
+    ``referrer`` is a Cluster of the namespace whose ``infrastructureRef`` names the object. ``machines`` are the
+    names of machines that stand on an object which is being deleted, :class:`UnreadableMachines` if nobody can tell.
     """
 
     mode: Mode
     crds: Presence = Presence.ABSENT
     owner: Lookup = NoCluster()
     referrer: Lookup = NoCluster()
+    machines: tuple[str, ...] | UnreadableMachines = ()
 
 
 @dataclass(frozen=True)
@@ -98,6 +107,13 @@ class Hold:
 
 
 @dataclass(frozen=True)
+class Occupied:
+    """It is being deleted and machines stand on it: they go first (1.20). No cloud write."""
+
+    message: str
+
+
+@dataclass(frozen=True)
 class LetGo:
     """It was moved to another API server: drop the finalizer and touch nothing in the cloud (M4)."""
 
@@ -109,7 +125,7 @@ class Skip:
     message: str
 
 
-Decision = Proceed | Release | Paused | Hold | LetGo | Skip
+Decision = Proceed | Release | Occupied | Paused | Hold | LetGo | Skip
 
 
 @dataclass(frozen=True)
@@ -168,7 +184,7 @@ def _by_cluster(raw: Mapping[str, Any], around: Surroundings, deleting: bool) ->
             return Paused("Cluster spec.paused is set to true")
     if deleting:
         # Also with the Cluster gone: nobody could unpause it any more, and only LetGo means a move.
-        return Release()
+        return _release(around)
     if owner and around.mode is not Mode.OFF:
         if isinstance(lookup, NoCluster):
             return Hold(
@@ -178,6 +194,25 @@ def _by_cluster(raw: Mapping[str, Any], around: Surroundings, deleting: bool) ->
             )
         return _proceed(raw, lookup, standalone=False)
     return _alone(raw, around, lookup)
+
+
+def cluster_name(raw: Mapping[str, Any]) -> str:
+    """The Cluster that the object's machines are labelled with; its own name when it stands alone."""
+    owner = owner_of(raw)
+    label = (raw["metadata"].get("labels") or {}).get(names.CLUSTER_NAME_LABEL)
+    return (owner.name if owner else label) or str(raw["metadata"]["name"])
+
+
+def _release(around: Surroundings) -> Release | Occupied:
+    """Core deletes the machines first; without it only we can wait for them."""
+    match around.machines:
+        case UnreadableMachines(why):
+            return Occupied(f"whether machines stand on it cannot be told, so nothing is deleted: {why}")
+        case ():
+            return Release()
+        case machines:
+            shown = ", ".join(machines[:5]) + (f" and {len(machines) - 5} more" if len(machines) > 5 else "")
+            return Occupied(f"{names.POWERVS_MACHINE_KIND} {shown} of this cluster must be deleted first")
 
 
 def _alone(raw: Mapping[str, Any], around: Surroundings, lookup: Lookup) -> Decision:

@@ -103,6 +103,15 @@ def held(raw: Mapping[str, Any], reason: str, message: str, now: datetime) -> Fo
     return _said(raw, [ready, powervs_conditions.not_paused()], now)
 
 
+def occupied(raw: Mapping[str, Any], message: str, now: datetime) -> Folded:
+    """It is being deleted, and what stands on it goes first (capi-contract 1.20)."""
+    reason = names.REASON_WAITING_FOR_DEPENDENTS
+    ready = Observation(names.READY, "False", names.REASON_DELETING, message)
+    return _said(
+        raw, [ready, Observation(names.DELETING, "True", reason, message), powervs_conditions.not_paused()], now
+    )
+
+
 def _said(raw: Mapping[str, Any], observations: Sequence[Observation], now: datetime) -> Folded:
     before = raw.get("status") or {}
     return _written(raw, {**before, "ready": before.get("ready") is True}, observations, now, None, None)

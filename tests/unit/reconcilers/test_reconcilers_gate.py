@@ -14,6 +14,7 @@ from freehold.reconcilers.gate import (
     LetGo,
     Mode,
     NoCluster,
+    Occupied,
     Paused,
     Presence,
     Proceed,
@@ -21,6 +22,7 @@ from freehold.reconcilers.gate import (
     Skip,
     Surroundings,
     UnreadableCluster,
+    UnreadableMachines,
     decide,
     owner_of,
     refers_to,
@@ -153,6 +155,31 @@ ROWS: dict[str, tuple[dict[str, Any], Surroundings, type[Decision]]] = {
         obj(deleting=True, finalizers=()),
         Surroundings(REQUIRED),
         Skip,
+    ),
+    "1.20 machines stand on it: they go first": (
+        obj(owner=V2, deleting=True),
+        Surroundings(AUTO, owner=cluster(), machines=("m1",)),
+        Occupied,
+    ),
+    "1.20 standalone only we can wait for them": (
+        obj(deleting=True),
+        Surroundings(OFF, machines=("m1", "m2")),
+        Occupied,
+    ),
+    "1.20 machines that cannot be read may be there": (
+        obj(deleting=True),
+        Surroundings(OFF, machines=UnreadableMachines("403")),
+        Occupied,
+    ),
+    "1.20 pause goes before machines": (
+        obj(deleting=True, annotations=PAUSED),
+        Surroundings(OFF, machines=("m1",)),
+        Paused,
+    ),
+    "1.20 a move waits for no machine": (
+        obj(deleting=True, annotations=MOVED),
+        Surroundings(OFF, machines=("m1",)),
+        LetGo,
     ),
     "1.19 ownerless with our finalizer: released, not stranded": (
         obj(deleting=True),
