@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from freehold.lifecycle.port import Effect
-from lab import catalogue, families, families_memory, faults
+from lab import catalogue, families, families_memory, families_powervs, faults
 from lab.baselines import ControllerCreated, Naive, NamedIsOurs, TagThenStatus
 from lab.catalogue import Ground
 from lab.families import Case
@@ -15,6 +16,14 @@ from lab.families_memory import MEMORY
 from lab.families_powervs import POWERVS
 from lab.mutations import MUTATIONS, Moved, Mutation, mutated
 
+MOST_TRIES = 30
+BASELINED = (
+    "crash before and after each call",
+    "delete after a crash",
+    "delete in a lagging cloud",
+    "restarts in restarts",
+    "status wiped after a crash",
+)
 GROUNDS = pytest.mark.parametrize("ground", [MEMORY, POWERVS], ids=["memory", "powervs"])
 
 
@@ -64,6 +73,26 @@ def test_each_safety_line_is_needed(mutation: Mutation) -> None:
             if families.run(case).faults:
                 return
     pytest.fail(f"nothing noticed: {mutation.name}")
+
+
+@pytest.mark.parametrize("mutation", [m for m in MUTATIONS if m.powervs], ids=str)
+def test_each_safety_line_is_needed_on_the_simulated_cloud(mutation: Mutation) -> None:
+    """The families see there too: real drivers and a reconciler do not hide what the engine lost."""
+    with mutated(mutation):
+        for case in families.shuffled(families_powervs.FAMILIES[mutation.powervs](), MOST_TRIES):
+            if families.run(case).faults:
+                return
+    pytest.fail(f"nothing noticed: {mutation.name}")
+
+
+@pytest.mark.parametrize("family", BASELINED)
+def test_a_naive_controller_fails_in_the_family(family: str) -> None:
+    """Families whose faults no single line stands against: one that creates, tags, then records loses things there."""
+    for case in families.shuffled(families_powervs.FAMILIES[family](), MOST_TRIES):
+        verdict = families.run(replace(case, baseline=TagThenStatus))
+        if verdict.orphans or verdict.duplicates or verdict.wrong:
+            return
+    pytest.fail(f"{family} is blind")
 
 
 def test_a_safety_line_that_moved_is_noticed() -> None:

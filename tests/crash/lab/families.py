@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -194,6 +195,13 @@ def sample(cases: Iterable[Case], about: int) -> list[Case]:
     """Each k-th case, always the same ones; ``about`` that many or up to twice as many."""
     every = list(cases)
     return every[:: max(1, len(every) // about)]
+
+
+def shuffled(cases: Iterable[Case], most: int) -> list[Case]:
+    """So many of them in no particular order, but always the same: the first that fails is soon found."""
+    every = list(cases)
+    random.Random(1).shuffle(every)
+    return every[:most]
 
 
 def hold(family: str, cases: Iterable[Case], *, most_calls: int, may_leave: bool = False) -> Tally:

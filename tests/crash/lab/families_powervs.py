@@ -80,6 +80,26 @@ def _place_taken() -> Iterator[Case]:
 
 
 GIVEN = partial(PowerVSWorld, given=True)
+GROUP = {
+    "name": "freehold-demo-group",
+    "rules": [
+        {
+            "action": "allow",
+            "direction": "inbound",
+            "source": {
+                "protocol": "tcp",
+                "portRange": {"minimumPort": 22, "maximumPort": 22},
+                "remotes": [{"remoteType": "any"}],
+            },
+        }
+    ],
+}
+STORAGE = {"name": "freehold-demo-cos", "bucketName": "freehold-demo-bucket", "bucketRegion": "us-south"}
+EVERYTHING = partial(
+    PowerVSWorld,
+    spec={**UNNAMED, "vpcSecurityGroups": [GROUP], "cosInstance": STORAGE, "tags": [{"key": "team", "value": "red"}]},
+)
+"""Each kind that there is, three subnets, rules, a bucket and tags of the user's."""
 
 
 def _struck_on_a_given_carrier() -> Iterator[Case]:
@@ -94,5 +114,7 @@ FAMILIES: Families = {
     "delete after a crash, carrier given": lambda: crashes(GIVEN, on_crash=catalogue.delete_now),
     "carried resource deleted, carrier given": _struck_on_a_given_carrier,
     "status wiped after a crash": _status_wiped,
+    "crashes, every kind": lambda: crashes(EVERYTHING),
+    "delete after a crash, every kind": lambda: crashes(EVERYTHING, on_crash=catalogue.delete_now),
     "stranger in the place of ours": _place_taken,
 }

@@ -17,13 +17,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Mutation:
-    """``where``: module of freehold.lifecycle, and function or Class.function; ``families`` must notice."""
+    """``where``: module of freehold.lifecycle, and function or Class.function.
+
+    ``families`` must notice in memory, and the one of ``powervs`` on the simulated IBM Cloud, where another line
+    does not stand in for it.
+    """
 
     name: str
     where: str
     line: str
     without: str
     families: tuple[str, ...]
+    powervs: str = ""
 
     def __str__(self) -> str:
         return self.name
@@ -76,6 +81,7 @@ MUTATIONS = (
         "if not work.settled(key, since):",
         "if False:",
         ("late effects within settle",),
+        powervs="late effects within settle",
     ),
     Mutation(
         "a refused replay closes the intent without the settle time",
@@ -104,6 +110,7 @@ MUTATIONS = (
         "if evidence.strength is Strength.PROVEN:",
         "if True:",
         ("our resource handed to another owner",),
+        powervs="our resource handed to another owner",
     ),
     Mutation(
         "two owners' claims are not compared",
@@ -111,6 +118,7 @@ MUTATIONS = (
         "if foreign := codec.fold(marks.uuids) - codec.fold(ours.uuids):",
         "if foreign := frozenset():",
         ("our resource claimed by another owner too",),
+        powervs="our resource claimed by another owner too",
     ),
     Mutation(
         "a mark is not bound to its resource",
@@ -118,6 +126,7 @@ MUTATIONS = (
         "target.casefold()",
         '""',
         ("stranger copies our tags",),
+        powervs="stranger copies our tags",
     ),
     Mutation(
         "a spent birth mark still counts",
@@ -125,6 +134,7 @@ MUTATIONS = (
         "first = entry.attempt if entry else 1",
         "first = 1",
         ("stranger copies our tags",),
+        powervs="stranger copies our tags",
     ),
     Mutation(
         "what is older than the create may have come of it",
@@ -153,6 +163,7 @@ MUTATIONS = (
         "await strays.born(work)",
         "pass",
         ("journal rolled back, object deleted",),
+        powervs="journal rolled back, object deleted",
     ),
     Mutation(
         "a restarted process creates at once",
@@ -167,6 +178,7 @@ MUTATIONS = (
         "if not kind.contains or kind.container is None:",
         "if True:",
         ("stranger's thing in ours",),
+        powervs="stranger's thing in ours",
     ),
     Mutation(
         "a carried mark stays on somebody else's carrier",
@@ -174,6 +186,7 @@ MUTATIONS = (
         "if entry.carried and entry.target and not carrier_ours:",
         "if False:",
         ("crashes, carrier given",),
+        powervs="crashes, carrier given",
     ),
     Mutation(
         "the mark of a vanished carried resource stays on its carrier",
@@ -181,6 +194,7 @@ MUTATIONS = (
         "if not changes:",
         "if True:",
         ("carried resource deleted, carrier given",),
+        powervs="carried resource deleted, carrier given",
     ),
     Mutation(
         "a namesake is used because of its name",
@@ -188,6 +202,7 @@ MUTATIONS = (
         "if strength is Strength.PROVEN:",
         "if True:",
         ("stranger of the same name",),
+        powervs="stranger of the same name",
     ),
     Mutation(
         "marks that were stripped are not attached again",
@@ -202,6 +217,7 @@ MUTATIONS = (
         "hmac.compare_digest(entry.deed, self.deed(key, entry.id))",
         "True",
         ("a stranger's id forged into the journal",),
+        powervs="a stranger's id forged into the journal",
     ),
     Mutation(
         "marks of ours in the index are not followed",
@@ -209,5 +225,6 @@ MUTATIONS = (
         "found = [*_nodes(work, tags_by_target), *_carried(work, tags_by_target)]",
         "found = []",
         ("journal rolled back far",),
+        powervs="journal rolled back far",
     ),
 )

@@ -49,8 +49,8 @@ def after_create(life: Course, outcomes: Mapping[str, Outcome], verdict: Verdict
         outcome = outcomes.get(str(key))
         if isinstance(outcome, Ready):
             held = journal.get(key)
-            standing = {thing.id for thing in life.world.living()}
-            if held is None or held.id.rpartition("/")[2] not in standing:
+            standing = {_bare(thing.id) for thing in life.world.living()}
+            if held is None or _bare(held.id) not in standing:
                 verdict.unlike.append(f"{key} is said to be ready and is not there")
             elif held.phase is Phase.RECORDED:
                 verdict.unlike.append(f"{key} was never read back")
@@ -64,11 +64,11 @@ def after_create(life: Course, outcomes: Mapping[str, Outcome], verdict: Verdict
 
 
 def _counted(ours: list[Thing], journal: Journal, outcomes: Mapping[str, Outcome], verdict: Verdict) -> None:
-    recorded = {entry.id.rpartition("/")[2] for entry in journal.entries.values() if entry.id}
+    recorded = {_bare(entry.id) for entry in journal.entries.values() if entry.id}
     said = " ".join(o.message for o in outcomes.values() if isinstance(o, Blocked))
     _twice(ours, verdict)
     for thing in ours:
-        if thing.id not in recorded and thing.id not in said:
+        if _bare(thing.id) not in recorded and thing.id not in said:
             verdict.orphans.append(f"{thing.id} of {thing.role}")
 
 
@@ -105,3 +105,8 @@ def after_delete(life: Course, verdict: Verdict) -> None:
         for thing in life.world.living()
         if not thing.ours and thing.state != thing.due and (done is None or done.released)
     ]
+
+
+def _bare(id_: str) -> str:
+    """Without what it stands in, which the engine puts before the ids of some kinds."""
+    return id_.rpartition("/")[2]

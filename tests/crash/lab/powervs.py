@@ -31,6 +31,7 @@ from lab.life import Course
 from lab.powervs_neighbours import Neighbours, standing
 from lab.seam import Thing
 from stage.powervs import MemoryDocument, Stage, StoredObject, example
+from stage.scenery import REGION
 
 IDLE = 60.0
 """Seconds after which a process looks again that was not told when to."""
@@ -83,7 +84,7 @@ class PowerVSWorld:
         theirs = self.neighbours.due
         return [
             Thing(
-                row["id"],
+                self.neighbours.engine_id(row),
                 row["kind"],
                 role if row["created_by"] == "api" else "",
                 row["created_by"] == "api",
@@ -108,7 +109,8 @@ class PowerVSWorld:
         return str(self.neighbours.old(kind)["id"])
 
     def remove(self, id_: str) -> None:
-        self.neighbours.remove(id_)
+        """A bucket is known by its name, whatever instance and region stand before it."""
+        self.neighbours.remove(id_.rpartition("/")[2].removeprefix(f"{REGION}."))
 
     def later(self, seconds: float, effect: Callable[[], object]) -> None:
         self.stage.cloud.faults.add(Fault(CloudEffect.LATE, "*", delay=seconds))

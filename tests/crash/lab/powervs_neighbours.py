@@ -80,6 +80,12 @@ class Neighbours:
         self.theirs: Theirs = scenery.infrastructure(stage, "freehold-demo-of-others")
         self._note()
 
+    def engine_id(self, row: Row) -> str:
+        """A bucket has no id of its own: the engine names it by instance, region and name."""
+        if row["kind"] != "bucket":
+            return str(row["id"])
+        return f"{row['parent']}/{scenery.record(self._stage, row['id'])['location'].rpartition('-')[0]}.{row['id']}"
+
     def photograph(self, ident: str) -> bytes | None:
         """The cloud's own record and tags, but for what changes by itself as time goes by."""
         try:
