@@ -126,6 +126,17 @@ def test_an_id_that_does_not_exist_is_named(spec: dict[str, Any], type_: str, fi
     assert made_by_us(stage) == []
 
 
+@pytest.mark.parametrize(
+    ("field", "type_"), [("vpcSubnets", "VPCSubnetReady"), ("vpcSecurityGroups", "VPCSecurityGroupReady")]
+)
+def test_a_wrong_id_is_said_at_once_and_not_when_the_vpc_stands(field: str, type_: str) -> None:
+    """What is given by id stands already, or never will: there is nothing to wait for."""
+    stage = Stage(example(**{field: [{"id": NOWHERE}]}))
+    stage.pass_once()
+    assert stage.condition(type_)["reason"] == "NotFound"
+    assert f"spec.{field}[0].id: " in stage.condition(type_)["message"]
+
+
 def test_a_wrong_id_that_is_corrected_goes_on() -> None:
     """What a person mends is picked up at once: the generation changed."""
     stage = Stage(example(vpc={"id": NOWHERE, "region": "us-south"}))

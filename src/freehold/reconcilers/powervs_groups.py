@@ -68,7 +68,7 @@ def group_nodes(
         if group.id:
             given = partial(constant, f"{region}/{group.id}")
             field = f"spec.vpcSecurityGroups[{index}].id"
-            yield Node(key, name, no_request, Naming.EXPLICIT, frozenset({VPC}), given=given, field=field)
+            yield Node(key, name, no_request, Naming.EXPLICIT, given=given, field=field)
             continue
         after = {other for other in needs[name] if key not in _closure(other, needs)}
         yield Node(

@@ -41,7 +41,7 @@ def subnet_nodes(
             given = partial(constant, f"{region}/{spec.id}")
             name = spec.name or spec.id
             field = f"spec.vpcSubnets[{index}].id"
-            yield Node(key, name, no_request, Naming.EXPLICIT, frozenset({VPC}), given=given, field=field)
+            yield Node(key, name, no_request, Naming.EXPLICIT, given=given, field=field)
             continue
         slot = Slot.parse(key.logical)
         name = (spec and spec.name) or names.subnet(slot.label)
