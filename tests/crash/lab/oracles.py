@@ -92,8 +92,8 @@ def after_delete(life: Course, verdict: Verdict) -> None:
             if thing.ours:
                 (verdict.named if thing.id in said else verdict.orphans).append(f"{thing.id} of {thing.role}")
     else:
-        if not said:
-            verdict.wedged.append("not released, and nobody says why")
+        if done is None or not any(isinstance(o, Blocked | Waiting) for o in done.outcomes.values()):
+            verdict.wedged.append("not released, and nobody says why")  # what is kept is no reason
         known = said + life.record
         for thing in life.world.living():
             if thing.ours and thing.id not in known and not (thing.parent and thing.parent in known):
