@@ -51,9 +51,7 @@ async def look(work: Work, keys: Collection[NodeKey]) -> frozenset[NodeKey]:
     """Observe what is due; what is gone leaves the journal. Returns those that still stand and may be deleted."""
     due = [key for key in keys if work.due(key)]
     for key in set(keys) - set(due):
-        left = work.memory.look_at[key] - work.now
-        work.outcomes[key] = work.memory.held.get(key) or Waiting(Reason.DELETING, left, "is being deleted")
-        work.outcomes[key] = replace(work.outcomes[key], after=left)  # type: ignore[arg-type]  # both wait
+        work.outcomes[key] = work.still(key)
     standing: set[NodeKey] = set()
     for key, seen in (await looking.by_key(work, due)).items():
         if isinstance(seen, CloudError):

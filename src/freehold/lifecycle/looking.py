@@ -20,8 +20,8 @@ async def recorded(work: Work, keys: Iterable[NodeKey]) -> None:
         if entry and entry.id:
             if work.due(key):
                 due.append(key)
-            elif key in work.memory.absent_since:
-                _unseen(work, key, work.memory.look_at[key] - work.now)  # what was seen before is no news
+            elif work.memory.look_at[key] < float("inf"):
+                work.outcomes[key] = work.still(key)
             elif key in work.memory.seen:
                 judge(work, key, work.memory.seen[key])
     for key, seen in (await by_key(work, due)).items():
@@ -74,7 +74,12 @@ def judge(work: Work, key: NodeKey, observed: Observed) -> None:
         case State.READY if complaint := _complaint(work, key, observed):
             work.memory.look_at.pop(key, None)
             work.outcomes[key] = Blocked(Reason.UNFIT, complaint, work.tools.pace.slow, observed)
+        case State.READY if work.now - work.memory.delete_sent.get(key, float("-inf")) < work.kind(key).delete_time:
+            after = max(5.0, work.kind(key).delete_time / 4)
+            _later(work, key, Waiting(Reason.DELETING, after, "its delete was requested and does not show", observed))
         case State.READY:
+            work.memory.delete_sent.pop(key, None)
+            work.memory.held.pop(key, None)
             work.known[key] = observed
             work.outcomes[key] = Ready(observed, work.category(key))
             work.memory.look_at[key] = float("inf")
@@ -114,24 +119,18 @@ def _absent(work: Work, key: NodeKey) -> None:
         work.outcomes[key] = Blocked(Reason.NOT_FOUND, work.graph.nodes[key].absent(entry.id))
     elif not work.settled(key, since):
         left = work.kind(key).settle - (work.now - since)
-        work.memory.look_at[key] = work.now + min(left, 30.0)
-        _unseen(work, key, min(left, 30.0))
+        message = f"{entry.id} is not to be seen; waiting to be sure that it is gone"
+        work.wait(key, Waiting(Reason.SETTLING, min(left, 30.0), message))
     elif entry.phase is Phase.REUSED:
         work.notes.append(f"{key}: {entry.id}, used by name, is gone")
         work.memory.forget(key)
         work.journal = work.journal.put(key, let_go(entry))
     else:
-        work.notes.append(f"{key}: {entry.id} is gone, deleted by someone else")
+        if key not in work.memory.delete_sent:
+            work.notes.append(f"{key}: {entry.id} is gone, deleted by someone else")
         fails = entry.fails + 1 if entry.phase is Phase.RECORDED else 0
         work.memory.forget(key)
         work.journal = work.journal.put(key, vacated(entry, fails=fails))
-
-
-def _unseen(work: Work, key: NodeKey, after: float) -> None:
-    ident = work.journal.entries[key].id
-    work.outcomes[key] = Waiting(
-        Reason.SETTLING, after, f"{ident} is not to be seen; waiting to be sure that it is gone"
-    )
 
 
 def adopt(work: Work, key: NodeKey, observed: Observed, entry: Entry | None) -> None:

@@ -70,6 +70,8 @@ def _verification_due(work: Work, key: NodeKey) -> bool:
     entry = work.journal.get(key)
     if not entry or not entry.id or key not in work.memory.seen:
         return False
+    if key in work.memory.delete_sent:
+        return False
     if key in work.memory.absent_since:
         return False  # not to be seen: whether it lost its mark or is gone, later looks tell
     if not work.kind(key).markable:

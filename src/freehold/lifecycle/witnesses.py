@@ -39,8 +39,7 @@ async def open_intents(work: Work) -> None:
         return
     due = [key for key in open_now if work.due(key)]
     for key in open_now.keys() - set(due):
-        left = work.memory.look_at[key] - work.now
-        work.outcomes[key] = Waiting(Reason.SETTLING, left, "its create is not resolved yet")
+        work.outcomes[key] = work.still(key)
     for key in due:
         work.memory.open_since.setdefault(key, work.now)
     if not due:

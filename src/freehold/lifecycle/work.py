@@ -254,8 +254,14 @@ class Work:
 
     def wait(self, key: NodeKey, outcome: Waiting) -> None:
         """Say that it waits, and do not ask the cloud about it before then."""
-        self.outcomes[key] = outcome
+        self.outcomes[key] = self.memory.held[key] = outcome
         self.memory.look_at[key] = self.now + outcome.after
+
+    def still(self, key: NodeKey) -> Waiting | Blocked:
+        """What it was said to wait for, until then."""
+        left = self.memory.look_at[key] - self.now
+        said = self.memory.held.get(key) or Waiting(Reason.SETTLING, left, "waits for its next look")
+        return replace(said, after=left)
 
     def hold(self, key: NodeKey, outcome: Waiting | Blocked) -> None:
         """Say so, and try again only after ``outcome.after``: no hot loop on what a retry cannot mend."""

@@ -54,7 +54,8 @@ async def ensure(
     if work.deep:
         memory.parts_checked.clear()
     work.journal = replace(work.journal, tags=work.journal.tags | user_tags)
-    await looking.recorded(work, [*graph.nodes, *_surplus(work)])
+    left_to_prune = memory.delete_sent.keys() & set(_prunable(work))
+    await looking.recorded(work, [*graph.nodes, *(key for key in _surplus(work) if key not in left_to_prune)])
     await witnesses.open_intents(work)
     await marking.clean(work)
     marked = await marking.verify(work, list(work.journal.ours))
@@ -202,16 +203,27 @@ def _requirements(work: Work, key: NodeKey) -> tuple[str, ...]:
     return work.kind(key).requires if key.kind in work.tools.registry else ()
 
 
-async def _prune(work: Work, marked: TagsByTarget) -> None:
-    """Delete what is surplus where the kind allows it: proven now, and nothing of ours in the way (design §4.3)."""
-    entries = work.journal.entries
-    keys = [k for k in _surplus(work) if work.kind(k).prunable and entries[k].phase is Phase.OWNED]
+def _prunable(work: Work) -> list[NodeKey]:
+    """Surplus that may go: its kind allows it, and nothing of ours is in the way (design §4.3)."""
     needed = {required for key in work.journal.ours for required in _requirements(work, key)}
-    free = [key for key in keys if key.kind not in needed]
+    keys = [key for key in _surplus(work) if work.kind(key).prunable and key.kind not in needed]
+    return [k for k in keys if work.journal.entries[k].phase is Phase.OWNED or k in work.memory.delete_sent]
+
+
+async def _prune(work: Work, marked: TagsByTarget) -> None:
+    """Delete what is surplus and proven now; see that it goes."""
+    free = _prunable(work)
     for key in free:
         if key not in work.memory.delete_sent and work.memory.look_at.get(key) == float("inf"):
             del work.memory.look_at[key]  # it stood as wanted; now it is not wanted
     standing = await leaving.look(work, free)
+    if standing and not marked:
+        try:
+            marked = await marking.read(work)
+        except CloudError as error:
+            work.outcomes.update(dict.fromkeys(standing, of_error(error)))
+            return
+        await strays.marked(work, marked)  # who disputes it, too
     await leaving.delete(work, await leaving.prove(work, standing, marked))
 
 
@@ -219,11 +231,13 @@ def _report_surplus(work: Work) -> None:
     """Ours, but no longer wanted: said, and deleted only where the kind allows it (design §4.3)."""
     for key in _surplus(work):
         outcome, entry = work.outcomes.get(key), work.journal.entries[key]
-        leaving_now = isinstance(outcome, Waiting) and outcome.reason is Reason.DELETING
+        leaving_now = isinstance(outcome, Waiting) and work.kind(key).prunable
         if entry.id and not leaving_now and not isinstance(outcome, Blocked):
             message = f"{entry.id} is ours and the spec no longer wants it"
             work.outcomes[key] = Surplus(work.memory.seen.get(key), f"{message}; it goes with the object")
-    work.memory.settled = {k: o for k, o in work.outcomes.items() if isinstance(o, Ready | Surplus)}
+    said = work.outcomes.items()
+    stirs = any(isinstance(outcome, Waiting | Blocked) for _, outcome in said)
+    work.memory.settled = {} if stirs else {k: o for k, o in said if isinstance(o, Ready | Surplus)}
 
 
 async def release(tools: Tools, graph: Graph, journal: Journal, store: Store, memory: Memory) -> Pass:

@@ -1,0 +1,137 @@
+"""What the spec drops: deleted where the kind allows it, seen to the end, and not mistaken for what it wants again."""
+
+from __future__ import annotations
+
+import pytest
+
+from freehold.lifecycle import errors
+from freehold.lifecycle.journal import Phase
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting
+from lab.cloud import Weather
+from lab.life import Life
+from lab.outage import outage
+from lab.world import MemoryWorld, node
+
+DISK = NodeKey("disk", "data")
+NODES = [node("net/main"), node("disk/data", "net/main")]
+
+
+def _pruned(world: MemoryWorld) -> Life:
+    """Created; then its disk was dropped from the spec."""
+    life = Life(world)
+    life.create()
+    world.nodes = NODES[:1]
+    life.memory.hurry()
+    return life
+
+
+def _pass(life: Life) -> None:
+    """One pass, and the time until the next."""
+    done = life.once()
+    assert done is not None
+    life.world.clock.advance(max(done.after, 0.001))
+
+
+@pytest.mark.parametrize("lag", (0.0, 30.0), ids=("reads are current", "reads lag"))
+def test_a_delete_that_was_asked_for_is_watched_to_its_end(lag: float) -> None:
+    """Not once in ten minutes: with all that is wanted Ready, the passes after it looked at nothing."""
+    world = MemoryWorld(nodes=NODES, weather=Weather(read_lag=lag))
+    life = _pruned(world)
+    begun = world.clock.monotonic()
+    while life.journal.entries[DISK].phase is not Phase.VACANT:
+        _pass(life)
+        assert world.clock.monotonic() - begun < 200.0
+        assert life.last is not None
+        outcome = life.last.outcomes.get(DISK)
+        assert outcome is None or (isinstance(outcome, Waiting) and outcome.reason is Reason.DELETING)
+    assert not [thing for thing in world.living() if thing.kind == "disk"]
+    life.create()
+    begun_idle = len(life.port.calls)
+    life.once()
+    assert {call.operation for call in life.port.calls[begun_idle:]} <= {"search_all"}
+
+
+def test_what_holds_a_disk_that_is_dropped_is_said_and_asked_again() -> None:
+    life = _pruned(MemoryWorld(nodes=NODES))
+    with outage(life, "delete_disk", errors.InUse("disk is attached", blocker="vm-7")):
+        for _ in range(10):
+            _pass(life)
+            assert life.last is not None
+            outcome = life.last.outcomes[DISK]
+            assert isinstance(outcome, Waiting) and outcome.reason is Reason.IN_USE
+            assert "vm-7" in outcome.message
+    for _ in range(5):
+        _pass(life)
+    assert life.journal.entries[DISK].phase is Phase.VACANT
+
+
+def test_nothing_is_pruned_while_another_object_has_our_identity() -> None:
+    """The passes after the one that read the index did not know of it."""
+    world = MemoryWorld(nodes=[*NODES, node("hub/core")])
+    life = Life(world)
+    life.create()
+    stranger = world.cloud.create("hub", "theirs", {}, creator="stranger")
+    world.cloud.attach(stranger.target, frozenset({"owner:prod.c2", f"uuid:{life.journal.owner.uuid}"}), by="stranger")
+    world.nodes = [NODES[0], node("hub/core")]
+    life.memory.hurry()
+    for _ in range(8):
+        _pass(life)
+        assert life.last is not None
+    assert [thing for thing in world.living() if thing.kind == "disk"]
+    world.cloud.detach(stranger.target, frozenset({"owner:prod.c2"}))
+    for _ in range(30):
+        _pass(life)
+    assert not [thing for thing in world.living() if thing.kind == "disk"]
+
+
+def test_what_is_wanted_again_while_its_delete_does_not_show_is_not_called_ready() -> None:
+    """A lagging read shows it as it was; ten minutes later it would be found gone."""
+    world = MemoryWorld(nodes=NODES, weather=Weather(read_lag=6.0))
+    life = _pruned(world)
+    while DISK not in life.memory.delete_sent:
+        _pass(life)
+    world.nodes = NODES
+    life.memory.hurry()
+    begun, notes = world.clock.monotonic(), list[str]()
+    while True:
+        done = life.once()
+        assert done is not None
+        notes += done.notes
+        if isinstance(done.outcomes[DISK], Ready):
+            break
+        assert world.clock.monotonic() - begun < 300.0
+        world.clock.advance(max(done.after, 0.001))
+    held = life.journal.entries[DISK]
+    assert held.id in [thing.id for thing in world.living()]
+    assert notes == []
+
+
+def test_a_delete_says_what_it_waits_for_and_not_what_once_held_its_create() -> None:
+    world = MemoryWorld(nodes=[node("hub/core"), node("site/home")])
+    life = Life(world)
+    with outage(life, "create_hub", errors.Quota("limit of hubs reached"), times=1):
+        life.create()
+    life.deleting = True
+    for _ in range(40):
+        done = life.once()
+        assert done is not None
+        assert not [outcome for outcome in done.outcomes.values() if isinstance(outcome, Blocked)]
+        world.clock.advance(min(max(done.after, 0.001), 2.0))
+        if done.released:
+            return
+    raise AssertionError("not released")
+
+
+def test_what_holds_a_delete_is_said_in_each_pass_and_not_only_when_it_is_asked() -> None:
+    world = MemoryWorld(nodes=[node("hub/core"), node("site/home")])
+    life = Life(world)
+    life.create()
+    life.deleting = True
+    with outage(life, "delete_hub", errors.InUse("hub has links", blocker="link-9")):
+        for _ in range(20):
+            done = life.once()
+            assert done is not None
+            outcome = done.outcomes[NodeKey("hub", "core")]
+            assert isinstance(outcome, Waiting) and outcome.reason is Reason.IN_USE, outcome
+            world.clock.advance(1.0)
