@@ -48,7 +48,7 @@ class Tagger(Protocol):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One reading of the index; ``taken`` is domain time."""
+    """One reading of the index; ``taken`` is monotonic domain time, so that no jump of the clock makes it young."""
 
     targets: TagsByTarget
     taken: float
@@ -69,7 +69,7 @@ class Inventory:
         Whoever finds it too old reads it for all: the others wait for that reading.
         """
         async with self._reading:
-            if self._shared is None or self._clock.now() - self._shared.taken > max_age:
-                taken = self._clock.now()
+            if self._shared is None or self._clock.monotonic() - self._shared.taken > max_age:
+                taken = self._clock.monotonic()
                 self._shared = Snapshot(await self._tagger.everything(), taken)
             return self._shared

@@ -121,6 +121,14 @@ async def prove(work: Work, standing: Collection[NodeKey], marked: TagsByTarget)
         evidence = work.evidence(key, observed, tags)
         if evidence.strength is Strength.PROVEN:
             proven.add(key)
+        elif evidence.strength is Strength.HEALABLE and not observed.target and observed.state is not State.PENDING:
+            work.outcomes[key] = Blocked(
+                Reason.UNMARKABLE,
+                f"{observed.name} ({observed.id}) has nothing that could bear a mark, so nothing but our record says "
+                "that it is ours: delete it in the cloud, and the delete goes on",
+                RECHECK,
+                observed,
+            )
         elif evidence.strength is Strength.HEALABLE:
             _heal(work, key, entry, observed)
         else:

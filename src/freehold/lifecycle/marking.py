@@ -247,6 +247,8 @@ def awaiting(work: Work, keys: Collection[NodeKey]) -> None:
         if entry and entry.phase is Phase.RECORDED and isinstance(outcome, Ready):
             attached = work.memory.attached.get(key)
             left = max(work.tools.pace.tag_lag - (work.now - attached.at if attached else 0.0), 5.0)
+            if not entry.target:
+                work.memory.look_at.pop(key, None)  # what bears its mark is to be learnt yet
             work.outcomes[key] = Waiting(Reason.MARKING, left, "its mark is not readable yet", outcome.observed)
 
 

@@ -47,6 +47,8 @@ class Memory:
     parts_checked: set[NodeKey] = field(default_factory=set)
     doubted: set[NodeKey] = field(default_factory=set)
     """Whose marks could not be read, or say that it is not ours: read again in each pass until they prove it."""
+    made: dict[tuple[NodeKey, int], Observed] = field(default_factory=dict)
+    """What creates answered, by node and attempt, until it is on record: better than any witness."""
     last_create: float = float("-inf")
     deep_at: float = float("-inf")
 

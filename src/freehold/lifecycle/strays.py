@@ -137,7 +137,8 @@ def _unknown(work: Work, key: NodeKey, target: str) -> None:
 async def born(work: Work) -> None:
     """Ask native lists for anything that bears a birth mark of ours, in every scope that still stands."""
     entries = work.journal.entries
-    unmanaged = [k for k, e in entries.items() if e.phase in (Phase.GIVEN, Phase.REUSED)]
+    kept = [k for k, e in entries.items() if e.phase in (Phase.GIVEN, Phase.REUSED)]
+    unmanaged = [key for key in kept if key.kind in work.tools.registry]
     stand = {k: o for k, o in (await looking.by_key(work, unmanaged)).items() if isinstance(o, Observed)}
     stand |= {k: work.memory.seen[k] for k in work.journal.ours if k in work.memory.seen}
     free = [n for n in work.graph.nodes.values() if not n.given and not (n.key in entries and entries[n.key].id)]

@@ -34,7 +34,10 @@ async def open_intents(work: Work) -> None:
 
     Nothing is ever deleted to roll back, so edge case 3 (the rollback fails) cannot arise.
     """
-    open_now = work.journal.open
+    for key, entry in work.journal.open.items():
+        if made := work.memory.made.get((key, entry.attempt)):
+            looking.adopt(work, key, made, entry)  # this process made it, and could not put it on record
+    open_now = {key: entry for key, entry in work.journal.open.items() if key.kind in work.tools.registry}
     if not open_now:
         return
     due = [key for key in open_now if work.due(key)]
@@ -48,6 +51,8 @@ async def open_intents(work: Work) -> None:
     marked = await _marked(work, due, found)
     for key in due:
         outcome = found.get(key)
+        if isinstance(outcome, NotFound):
+            outcome = ()  # what it would stand in is gone
         if isinstance(outcome, CloudError):
             work.outcomes[key] = of_error(outcome)
         elif isinstance(marked, CloudError):

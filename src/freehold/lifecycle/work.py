@@ -130,6 +130,7 @@ class Work:
             self.memory.hurry()  # what was learnt is not on record: no appointment made from it may stand
             raise
         self.saved = journal
+        self.memory.made.clear()
 
     def nonces(self, key: NodeKey) -> frozenset[str]:
         """The birth marks that may still turn up: of this attempt, and of later ones that a restore forgot.

@@ -168,6 +168,9 @@ async def _create(work: Work, wave: Sequence[Node]) -> None:
     for node, result in zip(wave, results, strict=True):
         _created(work, node.key, result)
     await work.save()
+    for defect in results:
+        if not isinstance(defect, Observed | CloudError):
+            raise defect  # not before what the others made is on record
 
 
 async def _send(work: Work, key: NodeKey) -> Observed:
@@ -180,6 +183,7 @@ def _created(work: Work, key: NodeKey, result: Observed | Exception) -> None:
     """An id is recorded; an unknown effect stays an open intent; a refusal closes it: nothing happened."""
     entry = work.journal.entries[key]
     if isinstance(result, Observed):
+        work.memory.made[key, entry.attempt] = result
         looking.adopt(work, key, result, entry)
         work.memory.look_at.setdefault(key, work.now)
         if work.kind(key).born_with_parts:
@@ -190,8 +194,6 @@ def _created(work: Work, key: NodeKey, result: Observed | Exception) -> None:
     elif isinstance(result, CloudError):
         work.journal = work.journal.put(key, replace(entry, phase=Phase.VACANT, request=None, opened=0.0))
         work.hold(key, of_error(result))
-    else:
-        raise result
 
 
 def _surplus(work: Work) -> list[NodeKey]:

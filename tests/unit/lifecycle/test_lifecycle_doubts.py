@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from freehold.lifecycle import errors
@@ -130,3 +132,18 @@ def test_what_changes_when_it_is_looked_at_is_looked_at_again_when_it_may_be_ove
     begun = world.clock.monotonic()
     while not isinstance(_next(life, HUB), Ready):
         assert world.clock.monotonic() - begun < 120.0
+
+
+def test_what_bears_its_mark_only_later_is_looked_at_until_it_does() -> None:
+    """A DHCP server whose network is not there yet: for ten minutes it waited for a mark that nothing could bear."""
+    world = MemoryWorld(nodes=[node("hub/core")])
+    bearing = world.cloud.traits["hub"]
+    world.cloud.traits["hub"] = replace(bearing, taggable=False)
+    life = Life(world)
+    life.once()
+    for _ in range(10):
+        assert not isinstance(_next(life, HUB), Ready)
+    world.cloud.traits["hub"] = bearing
+    begun = world.clock.monotonic()
+    while not isinstance(_next(life, HUB), Ready):
+        assert world.clock.monotonic() - begun < 100.0

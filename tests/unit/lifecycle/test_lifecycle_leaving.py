@@ -10,6 +10,7 @@ from freehold.lifecycle import errors
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Registry, Tagging
+from freehold.lifecycle.outcomes import Blocked, Reason
 from lab.drivers import MemoryDriver
 from lab.life import Life
 from lab.outage import outage
@@ -76,3 +77,19 @@ def test_what_holds_a_delete_and_was_forgotten_is_recognised_by_its_birth(kind: 
     assert life.last is not None and life.last.released, life.last
     assert not world.living()
     assert NodeKey(kind, "x") in life.journal.entries
+
+
+def test_what_can_bear_no_mark_any_more_is_said_to_hold_the_delete() -> None:
+    """A DHCP server that lost its network: it waited for ever to be marked, and nobody was told."""
+    world = MemoryWorld(nodes=[node("hub/core")])
+    life = Life(world)
+    life.create()
+    world.cloud.traits["hub"] = replace(world.cloud.traits["hub"], taggable=False)
+    outcome = life.delete()["hub/core"]
+    assert isinstance(outcome, Blocked) and outcome.reason is Reason.UNMARKABLE
+    assert life.last is not None and not life.last.released
+    (hub,) = world.living()
+    assert hub.id in outcome.message
+    world.remove(hub.id)
+    life.delete()
+    assert life.last.released

@@ -1,0 +1,136 @@
+"""What a create made is put on record, whatever else goes wrong; and an open intent does not stay open for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from freehold.lifecycle import errors
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.inventory import Inventory
+from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.outcomes import Blocked, Ready, Reason
+from freehold.lifecycle.port import Call, step
+from lab.drivers import MemoryTagger
+from lab.life import Life
+from lab.outage import outage
+from lab.world import MemoryWorld, node
+
+NET, RECORD, WEB = NodeKey("net", "main"), NodeKey("record", "www"), NodeKey("balancer", "web")
+NODES = [node("net/main"), node("record/www", "net/main"), node("balancer/web", "net/main")]
+
+
+def _after(life: Life, operation: str, act: Callable[[], object]) -> None:
+    """Once, right after ``operation``, somebody acts."""
+    answered = life.port.send
+
+    async def send(call: Call) -> Any:
+        reply = await answered(call)
+        if call.operation == operation:
+            life.port.send = answered  # type: ignore[method-assign]
+            act()
+        return reply
+
+    life.port.send = send  # type: ignore[method-assign]
+
+
+def _record_by_hand(life: Life, key: NodeKey, entry: Entry) -> None:
+    life.stored.versions.append(journals.dumps(life.journal.put(key, entry)))
+    life.stored.touch()
+
+
+def test_what_was_made_when_the_object_had_changed_is_recorded_all_the_same() -> None:
+    """This process had the reply. For what only its name tells, no witness could say as much as that."""
+    world = MemoryWorld(nodes=NODES)
+    life = Life(world)
+    _after(life, "create_record", life.stored.touch)
+    assert all(isinstance(outcome, Ready) for outcome in life.create().values())
+    assert len(world.living()) == len(NODES)
+
+
+def test_ten_minutes_without_an_api_server_after_a_create_lose_nothing() -> None:
+    world = MemoryWorld(nodes=NODES)
+    life = Life(world)
+    down = outage(life, "save_journal", errors.Unavailable("no API server"))
+    _after(life, "create_record", down.__enter__)
+    while RECORD.kind not in {thing.kind for thing in world.living()}:
+        life.once()
+        world.clock.advance(max(life.last.after, 0.001) if life.last else 1.0)
+    for _ in range(60):
+        assert life.once() is None
+        world.clock.advance(10.0)
+    assert life.journal.entries[RECORD].phase is Phase.INTENDED
+    made = len(world.living())
+    down.__exit__(None, None, None)
+    assert all(isinstance(outcome, Ready) for outcome in life.create().values())
+    assert made == len(world.living()) == len(NODES)
+
+
+def test_a_defect_in_one_driver_loses_nothing_of_what_the_others_made() -> None:
+    world = MemoryWorld(nodes=NODES)
+    life = Life(world)
+    with outage(life, "create_balancer", TypeError("a defect"), times=1), pytest.raises(TypeError):
+        life.create()
+    assert life.journal.entries[RECORD].phase is Phase.RECORDED
+    assert life.journal.entries[WEB].phase is Phase.INTENDED
+    assert all(isinstance(outcome, Ready) for outcome in life.create().values())
+    assert len(world.living()) == len(NODES)
+
+
+@pytest.mark.parametrize("deleting", (False, True), ids=("creating", "deleting"))
+def test_an_open_intent_in_a_place_that_is_gone_comes_to_nothing(deleting: bool) -> None:
+    """Not found, said of the place, is no reason to hold a finalizer for ever."""
+    world = MemoryWorld(nodes=[node("site/home"), node("hub/core")])
+    life = Life(world)
+    life.create()
+    world.edit(drop="hub/core")
+    hub = NodeKey("hub", "lost")
+    _record_by_hand(life, hub, Entry(Phase.INTENDED, request={"name": "lost"}, opened=world.clock.now()))
+    life.restart()
+    life.deleting = deleting
+    with outage(life, "find_hub", errors.NotFound("its workspace does not exist")):
+        for _ in range(30):
+            done = life.once()
+            assert done is not None
+            world.clock.advance(max(done.after, 0.001))
+            if not life.journal.open:
+                break
+    assert not life.journal.open
+
+
+@pytest.mark.parametrize("phase", (Phase.INTENDED, Phase.GIVEN, Phase.OWNED))
+def test_a_record_of_a_kind_from_a_newer_version_stops_no_pass(phase: Phase) -> None:
+    """A downgrade: what is ours of it holds the delete and is named; nothing ends in an exception."""
+    world = MemoryWorld(nodes=[node("site/home")])
+    life = Life(world)
+    life.create()
+    ufo = NodeKey("ufo", "x")
+    _record_by_hand(life, ufo, Entry(phase, "" if phase is Phase.INTENDED else "ufo-1", request={"name": "x"}))
+    life.memory.hurry()
+    done = life.once()
+    assert done is not None and isinstance(done.outcomes[NodeKey("site", "home")], Ready)
+    life.delete()
+    assert life.last is not None
+    assert [thing.role for thing in world.living()] == []
+    assert life.last.released is (phase is Phase.GIVEN)
+    if phase.ours:
+        outcome = life.last.outcomes[ufo]
+        assert isinstance(outcome, Blocked) and outcome.reason is Reason.UNKNOWN_KIND
+
+
+def test_a_shared_reading_does_not_stay_young_when_the_wall_clock_is_set_back() -> None:
+    world = MemoryWorld(nodes=[node("net/main")])
+    life = Life(world)
+    clock = world.clock
+    assert isinstance(clock, ManualClock)
+    inventory = Inventory(MemoryTagger(world.cloud, life.port), clock)
+    step(inventory.shared(60.0))
+    clock.jump(-86_400.0)
+    clock.advance(61.0)
+    begun = len(life.port.calls)
+    step(inventory.shared(60.0))
+    assert len(life.port.calls) == begun + 1
