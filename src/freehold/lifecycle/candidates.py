@@ -46,6 +46,19 @@ def _let_go(work: Work, key: NodeKey, entry: Entry) -> None:
     work.known.pop(key, None)
 
 
+def _let_go_before(work: Work, key: NodeKey) -> Observed | None:
+    """What had this name until another was given, still stands, and is wanted again."""
+    memory = work.memory
+    for other, entry in work.journal.ours.items():
+        namesake = other.kind == key.kind and other.logical.startswith(f"{key.logical}~")
+        if namesake and entry.opened and other not in work.graph.nodes:  # not one that only a mark brought to light
+            seen = memory.seen.get(other)
+            leaves = other in memory.delete_sent or other in memory.absent_since or other in memory.doubted
+            if seen and seen.state in (State.PENDING, State.READY) and not leaves:
+                return seen
+    return None
+
+
 async def fresh(work: Work) -> list[Node]:
     """Nodes without a resource whose requirements stand: use what exists, or say why not, or return them to create."""
     todo: list[Node] = []
@@ -58,6 +71,8 @@ async def fresh(work: Work) -> list[Node]:
             work.outcomes[node.key] = replace(work.memory.held[node.key], after=left)
         elif node.given:
             await _given(work, node)
+        elif returning := _let_go_before(work, node.key):
+            looking.adopt(work, node.key, returning, entry)
         else:
             todo.append(node)
     wants = [Want(n.key, n.name, n.request(work.known), work.nonces(n.key)) for n in todo]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from freehold.lifecycle import errors
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.graph import Node
@@ -27,11 +29,16 @@ def _ids(life: Life) -> list[str]:
     return sorted(entry.id for entry in life.journal.entries.values() if entry.id)
 
 
-def test_what_is_wanted_again_after_another_was_given_is_no_longer_surplus() -> None:
+@pytest.mark.parametrize("passes", (1, 2, 30), ids=("provisioning", "unnamed", "ready"))
+def test_what_is_wanted_again_after_another_was_given_is_no_longer_surplus(passes: int) -> None:
+    """Nor is a second one made, although what it is called and its spent birth mark do not tell it."""
     world = MemoryWorld(nodes=[node("hub/core")])
     theirs = world.cloud.create("hub", "theirs", {}, creator="stranger")
     life = Life(world)
-    life.create()
+    for _ in range(passes):
+        done = life.once()
+        assert done is not None
+        world.clock.advance(max(done.after, 0.001))
     ours = world.ours("hub")
     assert ours is not None
     given = _wants(life, world, node("hub/core", given=theirs.id))
