@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench crash-pairs crds requirements clean
+.PHONY: help setup demo test check format bench crash-pairs edits crds requirements clean
 
 help: ## show the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -41,6 +41,9 @@ bench: $(STAMP) ## measure; prints one table and writes benchmarks/results.json
 
 crash-pairs: $(STAMP) ## the crash families whole, in memory and over PowerVS, and pairs of faults (CRASH_PAIR_STEP=1: all)
 	@$(BIN)/python -m pytest -n $(WORKERS) -m slow tests/crash
+
+edits: $(STAMP) ## every edit of a spec after every pass of a creation
+	@$(BIN)/python -m pytest -n $(WORKERS) -m slow tests/scenario
 
 crds: $(STAMP) ## generate deploy/crds from the types in freehold.api
 	@$(BIN)/python -m freehold.api.generate

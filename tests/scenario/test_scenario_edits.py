@@ -10,7 +10,7 @@ import hashlib
 
 import pytest
 
-from stage.edits import EDITS, play
+from stage.edits import EDITS, play, play_amid
 
 PASSES = range(1, 16)
 """A creation takes about as many; after the last it is Ready and idle."""
@@ -24,6 +24,13 @@ def _moment(edit: str) -> int:
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edit_of_a_cluster_in_the_making(edit: str) -> None:
     play(edit, _moment(edit))
+
+
+@pytest.mark.parametrize("call", [7, 23, 41, 58])
+@pytest.mark.parametrize("edit", ["a tag is added", "a port is listened on", "a rule is removed"])
+def test_an_edit_while_a_pass_is_under_way(edit: str, call: int) -> None:
+    """The pass goes on from what it read, or is refused as stale; either way the next one sees the edit."""
+    play_amid(edit, call)
 
 
 @pytest.mark.slow

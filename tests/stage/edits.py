@@ -7,6 +7,7 @@ resource differs in which field.
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -105,7 +106,7 @@ def wanted(edit: str) -> Counter[Trait]:
     return traits(stage)
 
 
-def play(name: str, passes: int) -> Watched:
+def play(name: str, passes: int) -> None:
     """Create, edit after so many passes, come to rest, delete; judged all the way."""
     edit = EDITS[name]
     goal = wanted(name)
@@ -115,6 +116,27 @@ def play(name: str, passes: int) -> Watched:
         _go(stage, 3 if index else 0)
         stage.object.patch(step)
     stage.wanted = goal
+    _conclude(stage, goal, strangers)
+
+
+def play_amid(name: str, call: int) -> None:
+    """The same with an edit of one step, made while the pass that sends this call to the cloud is under way."""
+    stage, (step,), strangers = start(EDITS[name])
+    goal = wanted(name)
+    handle, calls = stage.cloud.handle, itertools.count(1)
+
+    def handled(*request: Any, **actor: Any) -> Any:
+        if not actor and next(calls) == call:
+            stage.object.patch(step)
+            stage.wanted = goal
+        return handle(*request, **actor)
+
+    stage.cloud.handle = handled  # type: ignore[method-assign]
+    stage.run(lambda: stage.wanted is not None, limit=3600.0)
+    _conclude(stage, goal, strangers)
+
+
+def _conclude(stage: Watched, goal: Counter[Trait], strangers: dict[str, bytes]) -> None:
     stage.run(lambda: stage.claims() or _stuck(stage), limit=3600.0)
     stage.for_a_while(700.0)
     assert stage.claims() or _stuck(stage), stage.conditions()
@@ -128,7 +150,6 @@ def play(name: str, passes: int) -> Watched:
     stage.down()
     assert [row["name"] for row in standing(stage) if row["created_by"] == "api"] == []
     assert photograph(stage, strangers) == strangers
-    return stage
 
 
 def _unmarked(photographs: Mapping[str, bytes]) -> dict[str, Any]:
