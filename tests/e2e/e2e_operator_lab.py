@@ -294,7 +294,12 @@ class Stage:
 
     def delete(self) -> None:
         """Delete and see that it ends, here and in the cloud."""
-        self.kubectl.run("delete", KIND, self.name, PATIENTLY)
+        self.kubectl.run("delete", KIND, self.name, "--wait=false")
+        self.gone()
+
+    def gone(self) -> None:
+        """See that a delete that was asked for ends, or has ended, here and in the cloud."""
+        self.kubectl.run("delete", KIND, self.name, "--ignore-not-found", PATIENTLY)
         assert self.cloud.of(self.name) == [], "everything that was ours is gone"
 
     def leave(self) -> None:

@@ -134,7 +134,7 @@ def test_unpausing_the_cluster_wakes(cluster_api: None, stage: Stage) -> None:
         seen = stage.cloud.calls()["total"]
         assert witness.quiet(0.5) and stage.cloud.calls(seen)["mutating"] == 0, "paused: not even a delete"
         stage.patch({"spec": {"paused": None}}, of="clusters.cluster.x-k8s.io")
-        stage.delete()
+        stage.gone()
 
 
 def test_cluster_api_comes_later(no_cluster_api: None, home: Path, stage: Stage) -> None:
@@ -186,4 +186,4 @@ def test_a_delete_waits_for_machines_whoever_serves_them(no_cluster_api: None, h
         assert "worker-0" in condition(stage.object(), names.DELETING)["message"]
         assert stage.cloud.calls(seen)["mutating"] == 0
         stage.kubectl.run("delete", names.POWERVS_MACHINE_PLURAL, "worker-0")
-        stage.delete()
+        stage.gone()
