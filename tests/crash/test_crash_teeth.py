@@ -18,11 +18,9 @@ from lab.mutations import MUTATIONS, Moved, Mutation, mutated
 
 MOST_TRIES = 30
 BASELINED = (
-    "crash before and after each call",
     "delete after a crash",
     "delete in a lagging cloud",
     "restarts in restarts",
-    "status wiped after a crash",
 )
 GROUNDS = pytest.mark.parametrize("ground", [MEMORY, POWERVS], ids=["memory", "powervs"])
 

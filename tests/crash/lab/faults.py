@@ -66,6 +66,7 @@ class FaultPort(InlinePort):
     script: Script = field(default_factory=Script)
     calls: list[Call] = field(default_factory=list)
     writes: int = 0  # that did something
+    changes: int = 0  # those of them that changed the cloud
     sent: int = 0  # requests to change the cloud, whatever the answer
     interfere: Callable[[], object] = lambda: None  # makes the stored object newer than what was read
 
@@ -86,6 +87,7 @@ class FaultPort(InlinePort):
         reply = call.run()
         reply = await reply if inspect.isawaitable(reply) else reply
         self.writes += call.effect is not Effect.READ
+        self.changes += call.effect is Effect.WRITE
         return reply
 
     async def _faulted(self, call: Call, fault: Fault) -> Any:

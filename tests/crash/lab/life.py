@@ -155,8 +155,13 @@ class Course(ABC):
         return done
 
     def settle(self) -> dict[str, Outcome]:
-        """Run until nothing has been written for :data:`QUIET` seconds, or everything is released."""
+        """Run until nothing has been written for :data:`QUIET` seconds, or everything is released.
+
+        A create that the cloud refuses is sent again every five minutes, its intent written before: that is rest
+        too, when for ten times as long nothing changed in the cloud and a person is told the same.
+        """
         quiet_since, confirmed = self.world.clock.monotonic(), 0
+        calm_since, changes = quiet_since, self.port.changes
         for _ in range(MOST_PASSES):
             written, deleting = self.port.writes, self.deleting
             done = self.once()
@@ -164,8 +169,12 @@ class Course(ABC):
                 quiet_since, confirmed = self.world.clock.monotonic(), 0
             else:
                 confirmed += 1
+            if changes != self.port.changes:
+                calm_since, changes = self.world.clock.monotonic(), self.port.changes
             if done is not None:
                 if self.deleting and done.released:
+                    return _outcomes(done)
+                if self.world.clock.monotonic() - calm_since > 10 * QUIET and _refused(done):
                     return _outcomes(done)
                 if confirmed >= 4 and self.world.clock.monotonic() - quiet_since >= QUIET:
                     if not any(isinstance(o, Waiting) and o.reason is not Reason.IN_USE for o in _active(done)):
@@ -251,6 +260,13 @@ def _active(done: Pass) -> list[Outcome]:
 
 def _outcomes(done: Pass) -> dict[str, Outcome]:
     return {str(key): outcome for key, outcome in done.outcomes.items()}
+
+
+def _refused(done: Pass) -> bool:
+    """A person is told why, and nothing else is under way."""
+    told = (Reason.QUOTA, Reason.INVALID, Reason.DENIED)
+    blocked = any(isinstance(o, Blocked) and o.reason in told for o in done.outcomes.values())
+    return blocked and not any(isinstance(o, Waiting) for o in _active(done))
 
 
 def _told(done: Pass) -> str:

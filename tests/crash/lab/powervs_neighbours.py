@@ -106,8 +106,14 @@ class Neighbours:
         return [f"{ident} of somebody else's is gone" for ident in self.due if ident not in there]
 
     def remove(self, ident: str) -> None:
-        """Its owner takes it away, with what stands in it."""
-        self._cloud.strangers.delete(ident)
+        """Its owner takes it away, with what stands in it: a DHCP server as IBM does it, the rest at once."""
+        record = scenery.record(self._stage, ident)
+        if record["kind"] == "dhcp":
+            path = f"/power/dal/pcloud/v1/cloud-instances/{record['workspace']}/services/dhcp/{ident}"
+            with contextlib.suppress(ValueError):
+                self._cloud.strangers.send("DELETE", path)
+        else:
+            self._cloud.strangers.delete(ident)
         there = {row["id"] for _, row in standing(self._stage)}
         self.due = {ident: photo for ident, photo in self.due.items() if ident in there}
 
@@ -213,15 +219,8 @@ class Neighbours:
             self._cloud.strangers.strip(self._target(victim))
 
     def strike(self, kind: str) -> None:
-        """Delete what is ours, and whatever stands in it: a DHCP server as IBM does it, the rest at once."""
-        victim = self.ours(kind)
-        if victim is None:
-            return
-        if kind == "dhcp-server":
-            path = f"/power/dal/pcloud/v1/cloud-instances/{victim['parent']}/services/dhcp/{victim['id']}"
-            with contextlib.suppress(ValueError):
-                self._cloud.strangers.send("DELETE", path)
-        else:
+        """Delete what is ours, and whatever stands in it."""
+        if (victim := self.ours(kind)) is not None:
             self.remove(victim["id"])
 
     def _make(self, kind: str, name: str) -> None:
