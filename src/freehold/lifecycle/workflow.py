@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from freehold.lifecycle import candidates, leaving, looking, marking, strays, witnesses
+from freehold.lifecycle import candidates, leaving, looking, marking, strays, syncing, witnesses
 from freehold.lifecycle.errors import CloudError, Unknown
 from freehold.lifecycle.graph import Graph, Node
 from freehold.lifecycle.inventory import TagsByTarget
@@ -70,7 +70,7 @@ async def ensure(
     _blame_requirements(work)
     await _create(work, wave)
     marking.awaiting(work, list(graph.nodes))
-    await marking.sync(work)
+    await syncing.to_spec(work)
     await marking.attach(work, list(work.journal.ours))
     await marking.detach_dropped(work)
     marking.awaiting(work, list(graph.nodes))
@@ -157,7 +157,7 @@ async def _create(work: Work, wave: Sequence[Node]) -> None:
             phase=Phase.INTENDED,
             opened=opened,
             request=dict(node.request(work.known)),
-            parts=marking.claimed(work, node.key),
+            parts=syncing.claimed(work, node.key),
         )
         work.journal = work.journal.put(node.key, intent)
     await work.save()
