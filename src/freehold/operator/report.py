@@ -60,6 +60,10 @@ def _resources(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str,
         if row.get("id") and not was.get("id"):
             word = "Created" if row.get("ownership") == "managed" else "Found"
             yield Happening(Severity.NORMAL, f"Resource{word}", f"{row['kind']} {row['name']} ({row['id']})")
+        if row.get("state") == "Kept" and was.get("state") != "Kept":
+            yield Happening(
+                Severity.NORMAL, "ResourceKept", f"{row['kind']} {row['name']} stays: {row.get('message', '')}"
+            )
     now = {_identity(row) for row in after}
     for identity, row in old.items():
         if identity not in now and row.get("id") and row.get("ownership") == "managed":

@@ -50,3 +50,14 @@ def test_a_resource_that_appears_and_one_that_goes_are_told() -> None:
     up = [event.reason for event in happenings({}, {"resources": [made, found]})]
     down = [event.reason for event in happenings({"resources": [made, found]}, {})]
     assert (up, down) == (["ResourceCreated", "ResourceFound"], ["ResourceDeleted"])
+
+
+def test_what_stays_is_told_once_with_its_reason() -> None:
+    """The status goes with the object; who deletes with kubectl alone learns it from the event."""
+    stays = {"kind": "vpc", "name": "prod-vpc", "id": "r006-1", "ownership": "unmanaged", "state": "Ready"}
+    kept = {**stays, "state": "Kept", "message": "r006-1 was given by id in the spec"}
+    said = list(happenings({"resources": [stays]}, {"resources": [kept]}))
+    assert [(event.severity, event.reason, event.message) for event in said] == [
+        (Severity.NORMAL, "ResourceKept", "vpc prod-vpc stays: r006-1 was given by id in the spec")
+    ]
+    assert list(happenings({"resources": [kept]}, {"resources": [kept]})) == []
