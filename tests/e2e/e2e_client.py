@@ -11,6 +11,8 @@ from typing import Any
 import requests
 from e2e_servers import PATIENCE, Server
 
+from stage.widgets import SPEC
+
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
@@ -138,38 +140,6 @@ def config_map(name: str, data: dict[str, str] | None = None, **metadata: Any) -
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}, "data": data or {}}
 
 
-SPEC: dict[str, Any] = {
-    "type": "object",
-    "description": "What is wanted of the widget.",
-    "x-kubernetes-validations": [{"rule": "!has(self.size) || self.size != 13", "message": "size may not be 13"}],
-    "properties": {
-        "size": {"type": "integer", "minimum": 1, "maximum": 100, "description": "How large it is."},
-        "colour": {"type": "string", "enum": ["red", "green"], "default": "red"},
-        "name": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 5},
-        "fixed": {
-            "type": "string",
-            "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "fixed is immutable"}],
-        },
-        "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-        "port": {"x-kubernetes-int-or-string": True},
-        "tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
-        "parts": {
-            "type": "array",
-            "x-kubernetes-list-type": "map",
-            "x-kubernetes-list-map-keys": ["name"],
-            "items": {
-                "type": "object",
-                "required": ["name"],
-                "properties": {"name": {"type": "string"}, "count": {"type": "integer", "default": 1}},
-            },
-        },
-        "nested": {
-            "type": "object",
-            "default": {},
-            "properties": {"deep": {"type": "boolean", "default": True, "description": "Whether it is deep."}},
-        },
-    },
-}
 CONDITION = {
     "type": "object",
     "properties": {key: {"type": "string"} for key in ("type", "status", "reason", "message")},

@@ -131,7 +131,7 @@ def play_amid(name: str, call: int) -> None:
             stage.wanted = goal
         return handle(*request, **actor)
 
-    stage.cloud.handle = handled  # type: ignore[method-assign]
+    stage.cloud.handle = handled  # type: ignore[method-assign]  # the wire
     stage.run(lambda: stage.wanted is not None, limit=3600.0)
     _conclude(stage, goal, strangers)
 

@@ -23,8 +23,8 @@ def outage(life: Life, operation: str, error: Exception, times: int | None = Non
             raise error
         return await answered(call)
 
-    port.send = send  # type: ignore[method-assign]
+    port.send = send  # type: ignore[method-assign]  # what stands between engine and cloud
     try:
         yield
     finally:
-        port.send = answered  # type: ignore[method-assign]
+        port.send = answered  # type: ignore[method-assign]  # what stands between engine and cloud

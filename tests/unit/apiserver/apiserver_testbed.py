@@ -9,6 +9,8 @@ from typing import Any
 
 import aiohttp
 
+from stage.widgets import SPEC
+
 GROUP = "test.freehold.dev"
 WIDGETS = f"/apis/{GROUP}/v1/namespaces/default/widgets"
 ALL_WIDGETS = f"/apis/{GROUP}/v1/widgets"
@@ -20,45 +22,13 @@ MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 
-SPEC_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "x-kubernetes-validations": [{"rule": "!has(self.size) || self.size != 13", "message": "size may not be 13"}],
-    "properties": {
-        "size": {"type": "integer", "minimum": 1, "maximum": 100},
-        "colour": {"type": "string", "enum": ["red", "green"], "default": "red"},
-        "name": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 5},
-        "fixed": {
-            "type": "string",
-            "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "fixed is immutable"}],
-        },
-        "port": {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]},
-        "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-        "tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
-        "parts": {
-            "type": "array",
-            "x-kubernetes-list-type": "map",
-            "x-kubernetes-list-map-keys": ["name"],
-            "items": {
-                "type": "object",
-                "required": ["name"],
-                "properties": {"name": {"type": "string"}, "count": {"type": "integer", "default": 1}},
-            },
-        },
-        "nested": {
-            "type": "object",
-            "default": {},
-            "properties": {"deep": {"type": "boolean", "default": True}, "maybe": {"type": "string", "nullable": True}},
-        },
-    },
-}
-
 
 def widget_crd(**spec: Any) -> dict[str, Any]:
     """A CRD with a bit of everything: defaults, rules, list types, status, columns, a second version."""
     schema = {
         "type": "object",
         "properties": {
-            "spec": SPEC_SCHEMA,
+            "spec": SPEC,
             "status": {
                 "type": "object",
                 "properties": {"ready": {"type": "boolean"}, "count": {"type": "integer"}},

@@ -31,11 +31,11 @@ def _after(life: Life, operation: str, act: Callable[[], object]) -> None:
     async def send(call: Call) -> Any:
         reply = await answered(call)
         if call.operation == operation:
-            life.port.send = answered  # type: ignore[method-assign]
+            life.port.send = answered  # type: ignore[method-assign]  # the port
             act()
         return reply
 
-    life.port.send = send  # type: ignore[method-assign]
+    life.port.send = send  # type: ignore[method-assign]  # the port
 
 
 def _record_by_hand(life: Life, key: NodeKey, entry: Entry) -> None:
