@@ -116,13 +116,14 @@ def unmanaged(entry: Entry | None, phase: Phase, observed: Observed) -> Entry:
     return replace(seen, attempt=entry.attempt, earlier=entry.earlier) if entry else seen
 
 
-def confirm(journal: Journal, key: NodeKey, id_: str, deed: str) -> Journal:
+def confirm(journal: Journal, key: NodeKey, id_: str, target: str, deed: str) -> Journal:
     """A person says that ``id_`` is what an open, presumed create made: recorded as ours.
 
+    ``target`` is what is to bear its mark, the carrier's where it bears none itself; empty where nothing does.
     ``deed`` is the operator's (:func:`ownership.deed`): without it the record counts for nothing. Raises
     KeyError when no create of ``key`` is open.
     """
-    return journal.put(key, replace(journal.open[key], phase=Phase.RECORDED, id=id_, deed=deed))
+    return journal.put(key, replace(journal.open[key], phase=Phase.RECORDED, id=id_, target=target, deed=deed))
 
 
 def refuse(journal: Journal, key: NodeKey) -> Journal:

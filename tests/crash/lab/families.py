@@ -137,11 +137,12 @@ def _clear_the_way(life: Course, verdict: Verdict) -> None:
 def _confirm(life: Course, name: str) -> None:
     """The person looks into the cloud's audit trail and says which one it is, or that none is ours."""
     key = journals.NodeKey.parse(name)
-    ours = [thing.id for thing in life.world.living() if thing.ours and thing.role == name]
+    ours = [thing for thing in life.world.living() if thing.ours and thing.role == name]
     journal = life.journal
     if ours:
-        deed = ownership.deed(life.secret, journal.owner, key.kind, ours[0])
-        journal = journals.confirm(journal, key, ours[0], deed)
+        carriers = (entry.target for entry in journal.entries.values() if entry.id == ours[0].parent)
+        deed = ownership.deed(life.secret, journal.owner, key.kind, ours[0].id)
+        journal = journals.confirm(journal, key, ours[0].id, next(carriers, ""), deed)
     else:
         journal = journals.refuse(journal, key)
     life.rewrite(journal)

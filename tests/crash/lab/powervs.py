@@ -27,12 +27,14 @@ from freehold.operator.controller import RequeueAfter
 from freehold_sim.faults import Effect as CloudEffect
 from freehold_sim.faults import Fault
 from freehold_sim.ibm.settings import Settings
+from lab.faults import FaultPort
 from lab.life import Course
 from lab.powervs_neighbours import Neighbours, standing
 from lab.seam import Thing
 from stage.powervs import MemoryDocument, Stage, StoredObject, example
 from stage.scenery import REGION
 
+MOVING_IN = ("namesake", "rival", "move_in")
 IDLE = 60.0
 """Seconds after which a process looks again that was not told when to."""
 
@@ -103,7 +105,14 @@ class PowerVSWorld:
         return [f"{reached} requests changed the cloud, {sent} went through the port"] if reached != sent else []
 
     def meddle(self, deed: str, kind: str) -> None:
-        getattr(self.neighbours, deed)(kind)
+        """Nobody moves in after the look that would have seen them: no cloud here deletes on a condition."""
+        if deed not in MOVING_IN or not self._looked_inside():
+            getattr(self.neighbours, deed)(kind)
+
+    def _looked_inside(self) -> bool:
+        """Whether the call about to be sent is the delete of the workspace, or the last look into it before."""
+        assert isinstance(self.port, FaultPort)
+        return self.port.calls[-1].operation in ("list_pvm_instances", "delete_resource_instance")
 
     def strangers_id(self, kind: str) -> str:
         return str(self.neighbours.old(kind)["id"])
@@ -197,7 +206,7 @@ class PowerVSLife(Course):
         for version in self.stage.object.history:
             if (text := _journal_of(version)) and text not in texts[-1:]:
                 texts.append(text)
-        if texts:
+        if texts and not self.stage.object.gone:
             self._annotate(texts[max(0, len(texts) - 1 - writes)])
 
     def _annotate(self, text: str) -> None:
