@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import requests
-from e2e_client import Http, Kubectl, widget_crd
+from e2e_client import Http, Kubectl
 from e2e_operator_lab import (
     CLUSTER_CRD,
     POWERVS_CRD,
@@ -29,6 +29,7 @@ from e2e_operator_lab import (
     staged,
 )
 from e2e_servers import PATIENCE, PATIENTLY, Server, chosen, kubectl_missing, running
+from e2e_widgets import widget_crd
 
 
 def pytest_configure(config: pytest.Config) -> None:

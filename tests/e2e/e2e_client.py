@@ -11,8 +11,6 @@ from typing import Any
 import requests
 from e2e_servers import PATIENCE, Server
 
-from stage.widgets import SPEC
-
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
@@ -138,44 +136,3 @@ class Http:
 
 def config_map(name: str, data: dict[str, str] | None = None, **metadata: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}, "data": data or {}}
-
-
-CONDITION = {
-    "type": "object",
-    "properties": {key: {"type": "string"} for key in ("type", "status", "reason", "message")},
-}
-STATUS = {
-    "type": "object",
-    "properties": {"ready": {"type": "boolean"}, "conditions": {"type": "array", "items": CONDITION}},
-}
-
-
-def widget_crd(group: str) -> dict[str, Any]:
-    """A CRD with a bit of everything that the embedded server claims."""
-    schema = {"type": "object", "description": "Widget is a test.", "properties": {"spec": SPEC, "status": STATUS}}
-    columns = [
-        {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
-        {"name": "Team", "type": "string", "jsonPath": r".metadata.labels.example\.com/team"},
-        {"name": "Ready", "type": "string", "jsonPath": '.status.conditions[?(@.type=="Ready")].status'},
-        {"name": "Colour", "type": "string", "jsonPath": ".spec.colour", "priority": 1},
-        {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
-    ]
-    versions = [
-        {
-            "name": name,
-            "served": True,
-            "storage": name == "v1",
-            "schema": {"openAPIV3Schema": schema},
-            "subresources": {"status": {}},
-            "additionalPrinterColumns": columns,
-        }
-        for name in ("v1", "v1beta1")
-    ]
-    names = {"plural": "widgets", "singular": "widget", "kind": KIND, "listKind": "WidgetList", "shortNames": ["wdg"],
-             "categories": ["toys"]}  # fmt: skip
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"widgets.{group}"},
-        "spec": {"group": group, "scope": "Namespaced", "names": names, "versions": versions},
-    }

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from e2e_client import Http, Kubectl, config_map, widget_crd
+from e2e_client import Http, Kubectl, config_map
 from e2e_servers import PATIENCE, PATIENTLY, ended
+from e2e_widgets import widget_crd
 
 pytestmark = pytest.mark.e2e
 
