@@ -54,7 +54,7 @@ class Handlers:
         except web.HTTPRequestEntityTooLarge:
             too_big = ApiError(413, "RequestEntityTooLarge", "the body of the request is larger than this server takes")
             return _json(encode(too_big.status()), too_big.code)
-        except Exception:
+        except Exception:  # logged whole; the client gets a Status, as of any API server, and never a traceback
             _LOG.exception("%s %s could not be served", request.method, request.path)
             failure = ApiError(500, "InternalError", "Internal error occurred: the server log has the details")
             return _json(encode(failure.status()), failure.code)

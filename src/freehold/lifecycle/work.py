@@ -126,7 +126,7 @@ class Work:
         )
         try:
             await self.tools.port.send(call)
-        except Exception:
+        except Exception:  # whatever it was, raised again below
             self.memory.hurry()  # what was learnt is not on record: no appointment made from it may stand
             raise
         self.saved = journal

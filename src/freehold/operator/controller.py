@@ -189,7 +189,7 @@ class Controller:
             try:
                 await run()
                 return
-            except Exception:
+            except Exception:  # a defect of ours: logged whole, counted for the probe, and the task begins anew
                 self._restarts += 1
                 _LOG.exception("%s: the %s died and is started again in %.0f s", self.resource, what, delay)
                 await asyncio.sleep(delay)
@@ -225,7 +225,7 @@ class Controller:
             return ()
         try:
             return tuple(concerns(obj))
-        except Exception:
+        except Exception:  # logged whole; only this object waits for the next resync
             _LOG.exception("%s: %s %s cannot be mapped to our objects", self.resource, obj.get("kind"), key_of(obj))
             return ()
 
