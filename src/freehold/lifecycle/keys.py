@@ -15,7 +15,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -51,13 +51,15 @@ class KeyRing:
 
     ``handed_on`` holds derived keys of single objects, by the digest of the key that they come from and the
     object's uuid: all that an operator needs for an object that was moved to it. ``unkeyed``: whether what was
-    written before there was a ring still counts, for objects that have not been renewed yet.
+    written before there was a ring still counts, for objects that have not been renewed yet. ``accepted`` are
+    digests of keys that are lost for ever, which a person has accepted.
     """
 
     writing: str
     keys: Mapping[str, bytes] = field(repr=False)
     handed_on: Mapping[tuple[str, str], bytes] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     unkeyed: bool = False
+    accepted: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.writing not in self.keys:
@@ -71,6 +73,10 @@ class KeyRing:
     def readable(self, digest: str, uuid: str) -> bool:
         """Whether this ring can check what key ``digest`` wrote for the object ``uuid``."""
         return digest in self.keys or (digest, uuid) in self.handed_on
+
+    def missing(self, digests: Iterable[str], uuid: str) -> tuple[str, ...]:
+        """Which of ``digests`` cannot be read for the object ``uuid``, and are not accepted as lost."""
+        return tuple(sorted(d for d in digests if d not in self.accepted and not self.readable(d, uuid)))
 
     def of(self, owner: Owner, *, unkeyed: bool, legacy_secret: bytes = b"") -> ObjectKeys:
         """The keys of one object. ``unkeyed``: the object still has entries from before the ring."""
