@@ -31,7 +31,7 @@ class Caller:
         return await self._send(Call(api, operation, Effect.READ, run, subject, detail))
 
     async def look(self, api: str, operation: str, run: Callable[[], Any], subject: str) -> Any:
-        """The same of one resource; None when it is not there."""
+        """The same of one resource, asked for by its id; None when it is not there. Not for lists."""
         try:
             return await self.read(api, operation, run, subject)
         except NotFound:
@@ -51,7 +51,7 @@ class Caller:
         while start not in seen:
             seen.add(start)
             body = await self.read(api, operation, _fetching(fetch, start), subject, **detail)
-            found += body.get(items) or ()
+            found += rows(body, items, operation, subject)
             start = following(body)
             if start is None:
                 return found
@@ -61,6 +61,11 @@ class Caller:
         """The account of the API key."""
         await self._token()
         return self.session.account_id
+
+    async def identity(self) -> str:
+        """The IAM id that requests are made under: what IBM Cloud shows as ``created_by``."""
+        await self._token()
+        return self.session.iam_id
 
     async def _send(self, call: Call) -> Any:
         await self._token()
@@ -112,6 +117,18 @@ def _body(call: Call) -> Any:
 
 def _fetching(fetch: Callable[[str | None], Any], start: str | None) -> Callable[[], Any]:
     return lambda: fetch(start)
+
+
+def rows(body: Any, items: str, operation: str, subject: str) -> list[Json]:
+    """What a list's reply holds under ``items``, or the reply itself where ``items`` is empty.
+
+    Raises Unavailable for a reply without it: that is no empty list, from which could be told what is gone.
+    """
+    absent = object()
+    found = body if not items else body.get(items, absent) if isinstance(body, dict) else absent
+    if found is not None and not isinstance(found, list):
+        raise errors.no_list(operation, subject)
+    return found or []
 
 
 def following(body: Mapping[str, Any]) -> str | None:
