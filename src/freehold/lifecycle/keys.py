@@ -51,13 +51,15 @@ class KeyRing:
 
     ``handed_on`` holds derived keys of single objects, by the digest of the key that they come from and the
     object's uuid: all that an operator needs for an object that was moved to it. ``unkeyed``: whether what was
-    written before there was a ring still counts, for objects that have not been renewed yet.
+    written before there was a ring still counts, for objects that have not been renewed yet. ``accepted``: the
+    digests of keys that a person gave up for lost.
     """
 
     writing: str
     keys: Mapping[str, bytes] = field(repr=False)
     handed_on: Mapping[tuple[str, str], bytes] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     unkeyed: bool = False
+    accepted: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.writing not in self.keys:

@@ -12,6 +12,7 @@ from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.inventory import Inventory, Tagger
 from freehold.lifecycle.journal import Journal, Phase, Store
+from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Kind, NodeKey, Observed, Registry, State, Tagging
 from freehold.lifecycle.memory import Memory
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
@@ -55,8 +56,9 @@ class Tools:
     port: Port
     clock: Clock
     pace: Pace = field(default_factory=Pace)
-    secret: bytes = field(default=b"", repr=False)
-    """Signs what the journal records; derived from the credentials, never stored."""
+    ring: KeyRing = field(kw_only=True, repr=False)
+    legacy_secret: bytes = field(default=b"", repr=False)
+    """Checks records from before the ring; derived from the credentials, never stored."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ class Work:
 
     def deed(self, key: NodeKey, ident: str) -> str:
         """What stands beside ``ident`` in the journal if the operator wrote it there."""
-        return ownership.deed(self.tools.secret, self.owner, key.kind, ident)
+        return ownership.deed(self.tools.legacy_secret, self.owner, key.kind, ident)
 
     def attested(self, key: NodeKey) -> bool:
         """Whether the operator itself recorded this id as ours. Without it only marks can prove, and none is given."""

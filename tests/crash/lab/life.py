@@ -237,7 +237,7 @@ class Life(Course):
 
     @property
     def secret(self) -> bytes:
-        return self.tools.secret
+        return self.tools.legacy_secret
 
     def hear(self, done: Pass) -> str:
         return " ".join(o.message for o in done.outcomes.values() if isinstance(o, Blocked | Waiting | Kept))

@@ -176,7 +176,7 @@ class PowerVSLife(Course):
 
         def watching(verb: Callable[..., Any]) -> Callable[..., Any]:
             async def run(tools: Any, graph: Graph, *rest: Any) -> Pass:
-                self._wanted, self._secret = graph, tools.secret
+                self._wanted, self._secret = graph, tools.legacy_secret
                 done: Pass = await verb(tools, graph, *rest)
                 passes.append(done)
                 return done

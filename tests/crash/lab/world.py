@@ -11,6 +11,7 @@ from freehold.lifecycle import errors
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.graph import Graph, Known, Naming, Node
 from freehold.lifecycle.inventory import Inventory
+from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Part, Registry, Request, Tagging
 from freehold.lifecycle.port import Port
 from freehold.lifecycle.work import Pace, Tools
@@ -173,7 +174,10 @@ class MemoryWorld:
         pace = Pace(tag_lag=max(5.0, self.weather.tag_lag), shallow=60.0, deep=600.0)
         registry = Registry(kinds(self.cloud, port))
         inventory = Inventory(tagger, self.clock)
-        return Tools(registry, PlainCodec(), tagger, inventory, port, self.clock, pace, secret=b"laboratory")
+        return Tools(
+            registry, PlainCodec(), tagger, inventory, port, self.clock, pace,
+            ring=KeyRing.single(b"laboratory" * 4, unkeyed=True), legacy_secret=b"laboratory",
+        )  # fmt: skip
 
     def graph(self) -> Graph:
         nodes = list(self.nodes)
