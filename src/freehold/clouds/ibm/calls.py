@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,6 +15,22 @@ from freehold.lifecycle.port import Call, Effect, Port
 Json = dict[str, Any]
 PAGE = 100
 """The largest page of VPC, Transit Gateway and Resource Controller (reference §1.3-1.6)."""
+
+FENCED = frozenset(
+    {
+        "create_resource_instance",
+        "create_dhcp",
+        "create_vpc",
+        "create_subnet",
+        "create_security_group",
+        "create_load_balancer",
+        "create_transit_gateway",
+        "create_transit_gateway_connection",
+        "create_bucket",
+        "attach_tag",
+    }
+)
+"""What makes or marks a resource: not sent by a process that may have lost its object meanwhile (port.FencedPort)."""
 
 _SILENT = frozenset({202, 204})
 """Statuses that come without a body: accepted, and no content."""
@@ -39,7 +56,7 @@ class Caller:
 
     async def write(self, api: str, operation: str, run: Callable[[], Any], subject: str, **detail: Any) -> Any:
         """Send a request that changes the cloud. Raises Unknown when the effect may have happened."""
-        return await self._send(Call(api, operation, Effect.WRITE, run, subject, detail))
+        return await self._send(Call(api, operation, Effect.WRITE, run, subject, detail, operation in FENCED))
 
     async def pages(
         self, api: str, operation: str, fetch: Callable[[str | None], Any], items: str, subject: str, **detail: Any
@@ -97,7 +114,7 @@ class Caller:
                     error, effect=call.effect, what=what, variable=session.variable, scrub=session.scrub
                 ) from None
 
-        return Call(call.api, call.operation, call.effect, run, call.subject, call.detail)
+        return replace(call, run=run)
 
 
 def _body(call: Call) -> Any:
