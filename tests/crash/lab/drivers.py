@@ -140,6 +140,11 @@ class MemoryDriver:
         return reply
 
 
+def _has_uuid(tags: Collection[str], uuid: str) -> bool:
+    """Its own mark of this owner, or a mark of what it carries for this owner."""
+    return any(f"uuid:{uuid}" == tag or (tag.startswith("carried:") and f":{uuid}:" in tag) for tag in tags)
+
+
 def _holds(texts: Collection[str], nonces: Container[str]) -> bool:
     return any(word in nonces for text in texts for word in text.replace(":", "-").split("-"))
 
@@ -168,7 +173,7 @@ class MemoryTagger:
 
     async def marked(self, uuid: str, also: Collection[str] = ()) -> Mapping[str, frozenset[str]]:
         index = await self._send("search", Effect.READ, self.cloud.index, uuid)
-        return {target: tags for target, tags in index.items() if f"uuid:{uuid}" in tags or target in also}
+        return {target: tags for target, tags in index.items() if target in also or _has_uuid(tags, uuid)}
 
     async def everything(self) -> Mapping[str, frozenset[str]]:
         index = await self._send("search_all", Effect.READ, self.cloud.index, "all")
