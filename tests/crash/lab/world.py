@@ -96,7 +96,8 @@ def kinds(cloud: Cloud, port: Port) -> tuple[Kind, ...]:
         kind("rule", never, Dedupe.NONCE, nonce="nested", requires=("wall",)),
         kind("record", never, Dedupe.KEY, requires=("net",)),
         kind("hub", after, Dedupe.NONCE, nonce="name", mutable=("name",)),
-        kind("link", never, Dedupe.NONCE, nonce="name", mutable=("name",), requires=("hub", "net"), carrier="hub"),
+        # Its name keeps the nonce for life, as that of a transit gateway's connection does.
+        kind("link", never, Dedupe.NONCE, nonce="name", requires=("hub", "net"), carrier="hub"),
     )
 
 
