@@ -79,6 +79,7 @@ class CarriedMark:
     kind: str
     uuid: str
     id: str
+    seal: str = ""
 
 
 @dataclass(frozen=True)

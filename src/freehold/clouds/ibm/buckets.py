@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from freehold.clouds.ibm import errors
-from freehold.clouds.ibm.calls import Caller
+from freehold.clouds.ibm.calls import Caller, rows
 from freehold.clouds.ibm.resource_controller import COS, Instances
 from freehold.lifecycle.errors import Denied, NotFound
 
@@ -50,11 +50,11 @@ class Buckets:
         while marker not in seen:
             seen.add(marker)
             body = await self._page(instance, marker)
-            rows: list[dict[str, Any]] = body.get("Buckets") or []
-            found |= {row["Name"]: str(row.get("LocationConstraint", "")).rpartition("-")[0] for row in rows}
-            if not body.get("IsTruncated") or not rows:
+            page = rows(body, "Buckets", "list_buckets", f"of object storage instance {instance}")
+            found |= {row["Name"]: str(row.get("LocationConstraint", "")).rpartition("-")[0] for row in page}
+            if not body.get("IsTruncated") or not page:
                 return found
-            marker = str(body.get("NextMarker") or rows[-1]["Name"])
+            marker = str(body.get("NextMarker") or page[-1]["Name"])
         raise errors.endless("list_buckets", f"of object storage instance {instance}")
 
     async def create(self, instance: str, region: str, name: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from freehold.clouds.ibm import vpc
-from freehold.clouds.ibm.calls import Caller, Json
+from freehold.clouds.ibm.calls import Caller, Json, rows
 from freehold.clouds.ibm.names import VPC, bears, born
 from freehold.clouds.ibm.rules import Rules, part_of
 from freehold.clouds.ibm.times import SETTLE
@@ -106,7 +106,9 @@ class VpcDriver:
             f"vpc {ident}",
         )
         self._default_groups[ident] = body["id"]
-        return frozenset(part_of(rule) for rule in body["rules"])
+        return frozenset(
+            part_of(rule) for rule in rows(body, "rules", "get_vpc_default_security_group", f"vpc {ident}")
+        )
 
     async def add_part(self, ref: Ref, part: Part) -> None:
         region, _ = vpc.split(ref.id)
