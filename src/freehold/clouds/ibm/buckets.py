@@ -7,7 +7,7 @@ from typing import Any
 from freehold.clouds.ibm import errors
 from freehold.clouds.ibm.calls import Caller, rows
 from freehold.clouds.ibm.resource_controller import COS, Instances
-from freehold.lifecycle.errors import Denied, NotFound
+from freehold.lifecycle.errors import Denied
 
 LIST_REGION = "us-south"
 """Any endpoint lists the buckets of an instance in every region."""
@@ -38,7 +38,7 @@ class Buckets:
         """Name and region of every bucket of an instance; none when it is gone, for which S3 refuses to list them."""
         try:
             return await self._every(instance)
-        except (Denied, NotFound):
+        except (Denied, errors.ListNotFound):
             if await self._instances.get(instance) is not None:
                 raise
             return {}
@@ -80,7 +80,7 @@ class Buckets:
 
     async def _page(self, instance: str, marker: str) -> dict[str, Any]:
         page = {"Marker": marker} if marker else {}
-        body: dict[str, Any] = await self._caller.read(
+        body: dict[str, Any] = await self._caller.read_list(
             "cos",
             "list_buckets",
             lambda: self._caller.session.cos(LIST_REGION).list_buckets_extended(IBMServiceInstanceId=instance, **page),
