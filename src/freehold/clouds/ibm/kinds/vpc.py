@@ -99,7 +99,7 @@ class VpcDriver:
     async def parts(self, ref: Ref) -> frozenset[Part]:
         """The rules of the default group, in one call."""
         region, ident = vpc.split(ref.id)
-        body = await self._caller.read(
+        body = await self._caller.read_list(
             "vpc",
             "get_vpc_default_security_group",
             lambda: self._caller.session.vpc(region).get_vpc_default_security_group(ident),
