@@ -141,6 +141,7 @@ class Settings:
 
     account_id: str = "f0e1d2c3b4a5968778695a4b3c2d1e0f"
     api_key: str = "simulated-api-key"
+    iam_id: str = "IBMid-F0E1D2C3B4"
     email: str = "owner@example.com"
     other_account_id: str = "0123456789abcdef0123456789abcdef"
     token_seconds: int = 3600
