@@ -97,6 +97,7 @@ class IbmAccount:
             clock=self._clock,
             pace=self._pace,
             ring=ring,
+            identity=self._session.iam_id,
             legacy_secret=self._legacy_secret,
         )
 
