@@ -116,6 +116,9 @@ async def test_without_its_ring_the_operator_is_not_ready_and_touches_nothing(
     """An object names a key of a ring that is gone: a new ring would make everything of it look like a stranger's."""
     lost = RingDocument.fresh(NOW)
     before = await create(client, "c1", lost.writing)
+    pause = {"metadata": {"annotations": {names.PAUSED_ANNOTATION: ""}}}
+    await create(client, "paused", lost.writing)
+    paused = await client.patch(POWERVS_CLUSTERS, Key("default", "paused"), pause)
     path = tmp_path / "state.keys"
     async with operator(client, path) as serving:
         await until(lambda: looked(serving), "the first look")
@@ -125,6 +128,7 @@ async def test_without_its_ring_the_operator_is_not_ready_and_touches_nothing(
         assert lost.writing in health.problem
         assert "freehold keys add FILE" in health.problem
         assert await client.get(POWERVS_CLUSTERS, Key("default", "c1")) == before
+        assert await client.get(POWERVS_CLUSTERS, Key("default", "paused")) == paused
         assert not path.exists()
         await FileRing(path).write(lost, "")
         assert await reads(client, "c1", unlike="") == "Retrying"
