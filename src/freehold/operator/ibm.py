@@ -105,6 +105,10 @@ class IbmAccount:
         """The id of the account that the API key is of. Raises CloudError."""
         return await Caller(self._session, self.port).account()
 
+    def left(self, subject: str, resource: str, why: str) -> None:
+        """The object goes, and this resource stays."""
+        self._audit.kept(subject, resource, why)
+
     def forget(self, subject: str) -> None:
         """The object is gone."""
         self._tools.pop(subject, None)
