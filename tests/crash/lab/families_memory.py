@@ -11,6 +11,7 @@ from lab.catalogue import Families, Ground
 from lab.cloud import Weather
 from lab.families import Case, crashes
 from lab.life import Course
+from lab.oracles import NO_EXCUSE, Excuse
 from lab.world import MemoryWorld, node, standard
 
 TAGGED = ("net", "site", "disk", "balancer", "wall", "hub")
@@ -26,11 +27,11 @@ def _edit(**change: object) -> Callable[[Course], object]:
     return lambda life: life.world.edit(**change)  # type: ignore[attr-defined]  # the in-memory world
 
 
-def _edits() -> Iterator[tuple[str, tuple[Callable[[Course], object], bool]]]:
+def _edits() -> Iterator[tuple[str, tuple[Callable[[Course], object], Excuse]]]:
     for leaf in ("disk/data", "balancer/web", "link/a", "rule/ssh", "record/www", "ticket/seat", "site/home"):
-        yield f"without {leaf}", (_edit(drop=leaf), True)
-        yield f"{leaf} renamed", (_edit(rename=leaf), False)
-    yield "one more disk", (_edit(add=node("disk/more", "net/main")), False)
+        yield f"without {leaf}", (_edit(drop=leaf), Excuse(surplus=True))
+        yield f"{leaf} renamed", (_edit(rename=leaf), NO_EXCUSE)
+    yield "one more disk", (_edit(add=node("disk/more", "net/main")), NO_EXCUSE)
 
 
 def _namesake_nodes() -> list[Node]:

@@ -11,6 +11,7 @@ from lab import catalogue, faults
 from lab.catalogue import Families, Ground
 from lab.families import Case, at_each_call, crashes
 from lab.life import Course
+from lab.oracles import NO_EXCUSE, Excuse
 from lab.powervs import PowerVSLife, PowerVSWorld
 
 TAGGED = ("workspace", "dhcp-server", "vpc", "vpc-subnet", "load-balancer", "transit-gateway")
@@ -36,14 +37,14 @@ def _edit(**spec: Any) -> Callable[[Course], object]:
 
 
 SUBNET = {"name": "freehold-demo-vpcsubnet"}
-EDITS: Mapping[str, tuple[Callable[[Course], object], bool]] = {
-    "one more subnet": (_edit(vpcSubnets=[SUBNET, {"name": "more", "zone": "us-south-2"}]), False),
-    "another subnet": (_edit(vpcSubnets=[{"name": "other", "zone": "us-south-2"}]), True),
-    "another gateway": (_edit(transitGateway={"name": "other-gateway"}), True),
-    "another load balancer": (_edit(loadBalancers=[{"name": "other-balancer"}]), True),
-    "another VPC": (_edit(vpc={"name": "other-vpc", "region": "us-south"}), True),
-    "a security group": (_edit(vpcSecurityGroups=[{"name": "more-group"}]), False),
-    "tags": (_edit(tags=[{"key": "team", "value": "red"}]), False),
+EDITS: Mapping[str, tuple[Callable[[Course], object], Excuse]] = {
+    "one more subnet": (_edit(vpcSubnets=[SUBNET, {"name": "more", "zone": "us-south-2"}]), NO_EXCUSE),
+    "another subnet": (_edit(vpcSubnets=[{"name": "other", "zone": "us-south-2"}]), Excuse(surplus=True)),
+    "another gateway": (_edit(transitGateway={"name": "other-gateway"}), Excuse(surplus=True)),
+    "another load balancer": (_edit(loadBalancers=[{"name": "other-balancer"}]), Excuse(surplus=True)),
+    "another VPC": (_edit(vpc={"name": "other-vpc", "region": "us-south"}), Excuse(surplus=True)),
+    "a security group": (_edit(vpcSecurityGroups=[{"name": "more-group"}]), NO_EXCUSE),
+    "tags": (_edit(tags=[{"key": "team", "value": "red"}]), NO_EXCUSE),
 }
 
 POWERVS = Ground(
@@ -76,7 +77,7 @@ def _place_taken() -> Iterator[Case]:
     """A stranger takes, under another name, the one place that there is for ours."""
     rivals = ("dhcp-server", "transit-gateway-connection")
     for crash in catalogue.NO_CRASH_TOO:
-        yield from catalogue.meddling(PowerVSWorld, "rival", rivals, crash, POWERVS.moments, blocked_is_fine=True)
+        yield from catalogue.meddling(PowerVSWorld, "rival", rivals, crash, POWERVS.moments)
 
 
 GIVEN = partial(PowerVSWorld, given=True)
