@@ -22,7 +22,7 @@ class Heard(Enum):
 
 
 @dataclass(frozen=True)
-class Request:
+class CloudRequest:
     """A request to change the cloud, from the cloud's own record. ``subject`` occurs in the subject of its call."""
 
     operation: str
@@ -66,7 +66,7 @@ class Recorder:
             else:
                 line.heard = _heard(error)
 
-    def unlike(self, asked: Iterable[Call], requests: Sequence[Request]) -> list[str]:
+    def unlike(self, asked: Iterable[Call], requests: Sequence[CloudRequest]) -> list[str]:
         """How the log differs from the calls that the engine made and from the cloud's own record of requests."""
         wrong = list(self.invalid)
         writes = [call for call in asked if call.effect is Effect.WRITE]
@@ -88,7 +88,7 @@ def _heard(error: BaseException | None) -> Heard:
     return Heard.UNKNOWN
 
 
-def _compared(lines: Sequence[Line], requests: Sequence[Request]) -> list[str]:
+def _compared(lines: Sequence[Line], requests: Sequence[CloudRequest]) -> list[str]:
     """Each request that reached the cloud is one call's, with its outcome.
 
     A call that was refused or whose outcome is not known may not have reached the cloud at all; one whose outcome

@@ -350,16 +350,3 @@ def families(on: Ground) -> Families:
         "restarts in restarts": restarts,
     }
     return {name: partial(family, on) for name, family in table.items()}
-
-
-ONLY_DEED_LOST = frozenset(
-    {
-        "journal rolled back one write",
-        "journal rolled back, object deleted",
-        "journal rolled back, create in flight",
-        "journal rolled back far",
-        "our tags stripped",
-    }
-)
-"""Where the one deed of a resource is gone (journal restored, marks stripped before the id was on record) nothing
-can tell ours from a stranger's: it stays, and is named to a person. Elsewhere nothing may stay."""

@@ -15,7 +15,7 @@ from typing import Any
 from freehold.lifecycle import errors
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.kinds import Observed, State
-from lab.audit import Request
+from lab.audit import CloudRequest
 
 US = "freehold"
 
@@ -99,7 +99,7 @@ class Cloud:
         self.weather = weather
         self.clock = clock
         self.log: list[Resource] = []
-        self.requests: list[Request] = []  # ours to change something, as they took effect or were refused
+        self.requests: list[CloudRequest] = []  # ours to change something, as they took effect or were refused
         self.tampered: list[str] = []  # foreign resources that somebody but their creator touched
         self.partial = False
         self._late: list[tuple[float, Callable[[], object]]] = []
@@ -184,7 +184,7 @@ class Cloud:
             refused = False
         finally:
             if by == US:
-                self.requests.append(Request(operation, subject, refused))
+                self.requests.append(CloudRequest(operation, subject, refused))
 
     def create(
         self,

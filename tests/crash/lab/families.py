@@ -41,6 +41,21 @@ class Case:
     baseline: Callable[[], Naive] | None = None
 
 
+@dataclass(frozen=True)
+class Named:
+    """In how many runs of a family something of ours stays and a person is told of it: measured, no more are allowed.
+
+    Where the one record of a resource is gone (journal restored, marks stripped before the id was on record) nothing
+    can tell ours from a stranger's. Elsewhere nothing may stay.
+    """
+
+    sampled: int = 0  # of the runs that CI takes
+    whole: int = 0
+
+
+NOTHING_NAMED = Named()
+
+
 @dataclass
 class Tally:
     """A family's row in the table."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from freehold.lifecycle.graph import Naming, Node
 from lab import catalogue
 from lab.catalogue import Families, Ground
 from lab.cloud import Weather
-from lab.families import Case, crashes
+from lab.families import Case, Named, crashes
 from lab.life import Course
 from lab.oracles import NO_EXCUSE, Excuse
 from lab.world import MemoryWorld, node, standard
@@ -70,3 +70,7 @@ FAMILIES: Families = {
     "carried resource deleted, carrier given": _struck_on_a_given_carrier,
 }
 PAIRS = partial(catalogue.pairs, MEMORY)
+
+NAMED: Mapping[str, Named] = {
+    "journal rolled back one write": Named(0, 0),
+}

@@ -9,7 +9,7 @@ from typing import Any
 from freehold_sim.ibm.settings import Lags, Settings
 from lab import catalogue, faults
 from lab.catalogue import Families, Ground
-from lab.families import Case, at_each_call, crashes
+from lab.families import Case, Named, at_each_call, crashes
 from lab.life import Course
 from lab.oracles import NO_EXCUSE, Excuse
 from lab.powervs import PowerVSLife, PowerVSWorld
@@ -24,7 +24,7 @@ UNNAMED: Mapping[str, Any] = dict.fromkeys(
 
 
 def _weather(lag: float, tag_lag: float, restless: bool) -> Callable[[], PowerVSWorld]:
-    lags = Lags(tag_lag, tag_lag, tag_lag, min(tag_lag, 5), lag, lag, restless)
+    lags = Lags(tag_lag, tag_lag, tag_lag, min(tag_lag, 5), lag, lag, restless, by_id=lag)
     return partial(PowerVSWorld, settings=Settings(lags=lags))
 
 
@@ -118,4 +118,8 @@ FAMILIES: Families = {
     "crashes, every kind": lambda: crashes(EVERYTHING),
     "delete after a crash, every kind": lambda: crashes(EVERYTHING, on_crash=catalogue.delete_now),
     "stranger in the place of ours": _place_taken,
+}
+
+NAMED: Mapping[str, Named] = {
+    "journal rolled back one write": Named(0, 0),
 }

@@ -61,7 +61,9 @@ class Excuse:
     def _words(self, life: Course) -> set[str]:
         words = {_bare(thing.id) for thing in life.world.living() if not thing.ours}
         entries, nodes = life.journal.entries.items(), life.graph.nodes.items()
-        words |= {_bare(entry.id) for key, entry in entries if entry.id and self._concerns(key)}
+        for key, entry in entries:
+            if entry.id and self._concerns(key):
+                words |= {_bare(entry.id), entry.target or entry.id}  # a DHCP server's marks are on its network
         return words | {node.name for key, node in nodes if self._concerns(key)}
 
     def _concerns(self, key: NodeKey) -> bool:
@@ -95,7 +97,7 @@ def after_create(life: Course, outcomes: Mapping[str, Outcome], verdict: Verdict
     for name, outcome in outcomes.items():
         if isinstance(outcome, Surplus) and not excuse.surplus:
             verdict.unlike.append(f"{name}: {outcome.message}")
-    verdict.wrong += _foreign(life)
+    verdict.wrong += foreign(life)
 
 
 def _excused(life: Course, outcomes: Mapping[str, Outcome], excuse: Excuse) -> set[str]:
@@ -144,7 +146,7 @@ def after_delete(life: Course, verdict: Verdict, excuse: Excuse = NO_EXCUSE) -> 
     verdict.unaudited += life.world.unaudited(life.port.sent)
     verdict.unaudited += life.world.audit.unlike(life.port.calls, life.world.requests())
     verdict.wrong += life.world.tampered()
-    verdict.wrong += _foreign(life)
+    verdict.wrong += foreign(life)
 
 
 def _held(life: Course, verdict: Verdict, excuse: Excuse) -> None:
@@ -158,7 +160,7 @@ def _held(life: Course, verdict: Verdict, excuse: Excuse) -> None:
             verdict.wedged.append(f"not released: {name}: {outcome.reason} {outcome.message}")
 
 
-def _foreign(life: Course) -> list[str]:
+def foreign(life: Course) -> list[str]:
     """Things of others that are not as their owners left them."""
     things = [thing for thing in life.world.living() if not thing.ours]
     return [f"{thing.id} was {thing.due}, is {thing.state}" for thing in things if thing.state != thing.due]

@@ -27,7 +27,7 @@ from freehold.operator.controller import RequeueAfter
 from freehold_sim.faults import Effect as CloudEffect
 from freehold_sim.faults import Fault
 from freehold_sim.ibm.settings import Settings
-from lab.audit import Recorder, Request
+from lab.audit import CloudRequest, Recorder
 from lab.faults import FaultPort
 from lab.life import Course
 from lab.powervs_neighbours import Neighbours, standing
@@ -106,13 +106,13 @@ class PowerVSWorld:
         reached = len(self.stage.calls(mutating=True))
         return [f"{reached} requests changed the cloud, {sent} went through the port"] if reached != sent else []
 
-    def requests(self) -> list[Request]:
+    def requests(self) -> list[CloudRequest]:
         """The simulator's record. What a request changes or deletes is the end of its path."""
         return [
-            Request(
+            CloudRequest(
                 call.operation,
                 call.path.rpartition("/")[2] if call.method in ("PATCH", "PUT", "DELETE") else "",
-                call.status >= 400,
+                400 <= call.status < 500,  # a server error comes after the effect here
             )
             for call in self.stage.calls(mutating=True)
         ]

@@ -12,7 +12,7 @@ from freehold.lifecycle.port import Call, Port
 from freehold.lifecycle.work import Tools
 
 if TYPE_CHECKING:
-    from lab.audit import Recorder, Request
+    from lab.audit import CloudRequest, Recorder
     from lab.life import Course
 
 
@@ -53,7 +53,7 @@ class World(Protocol):
         """Changes of the cloud that did not go through the port, which counted ``sent``."""
         ...
 
-    def requests(self) -> list[Request]:
+    def requests(self) -> list[CloudRequest]:
         """Our requests to change something, from the cloud's own record: they took effect, or were refused."""
         ...
 

@@ -15,7 +15,7 @@ from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Part, Registry, Requ
 from freehold.lifecycle.port import Call, Effect, Port
 from freehold.lifecycle.work import Pace, Tools
 from freehold.operator.ports import ObjectPort
-from lab.audit import Recorder, Request
+from lab.audit import CloudRequest, Recorder
 from lab.cloud import US, Cloud, Resource, Traits, Weather
 from lab.drivers import MemoryDriver, MemoryTagger
 from lab.life import OWNER, Life
@@ -313,7 +313,7 @@ class MemoryWorld:
         reached = len(self.cloud.requests)
         return [f"{reached} requests changed the cloud, {sent} went through the port"] if reached != sent else []
 
-    def requests(self) -> list[Request]:
+    def requests(self) -> list[CloudRequest]:
         return self.cloud.requests
 
     def later(self, seconds: float, effect: Callable[[], object]) -> None:
