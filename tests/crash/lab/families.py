@@ -145,7 +145,8 @@ def _clear_the_way(life: Course, verdict: Verdict) -> None:
         if done is None or done.released:
             return
         said = " ".join(o.message for o in done.outcomes.values() if isinstance(o, Waiting) and o.reason in HELD_UP)
-        named = [t for t in life.world.living() if t.id in said and t.id not in life.record]
+        ours = {life.journal.entries[key].id.rpartition("/")[2] for key in life.journal.ours}
+        named = [t for t in life.world.living() if t.id in said and t.id.rpartition("/")[2] not in ours]
         if not named:
             return
         verdict.named += [f"{thing.id} of {thing.role}" for thing in named if thing.ours]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from freehold.lifecycle.outcomes import Reason
 from freehold_sim.ibm.settings import Lags, Settings
 from lab import catalogue, faults
 from lab.catalogue import Families, Ground
@@ -75,9 +77,11 @@ def _status_wiped() -> Iterator[Case]:
 
 def _place_taken() -> Iterator[Case]:
     """A stranger takes, under another name, the one place that there is for ours."""
-    rivals = ("dhcp-server", "transit-gateway-connection")
+    full = Excuse(frozenset({Reason.QUOTA}), frozenset({"workspace"}))
     for crash in catalogue.NO_CRASH_TOO:
-        yield from catalogue.meddling(PowerVSWorld, "rival", rivals, crash, POWERVS.moments)
+        meddling = partial(catalogue.meddling, PowerVSWorld, "rival", crash=crash, numbers=POWERVS.moments)
+        yield from (replace(case, excuse=full) for case in meddling(kinds=["dhcp-server"]))
+        yield from meddling(kinds=["transit-gateway-connection"])
 
 
 GIVEN = partial(PowerVSWorld, given=True)
