@@ -103,24 +103,44 @@ def run(case: Case) -> Verdict:
     script = case.script(world)
     life = _begin(world, case.baseline, script=script, restart_after=case.restart_after, on_crash=case.on_crash)
     try:
-        outcomes = _with_a_person(life, life.create)
         if case.baseline:
+            life.create()
             oracles.twice(life, verdict)
-        elif not life.deleting:
-            oracles.after_create(life, outcomes, verdict, case.excuse)
-            case.after_create(life)
-            verdict.restless += life.watch()
-        if not life.released:
-            _with_a_person(life, life.delete)
-        _clear_the_way(life, verdict)
-        if not (life.released or case.baseline):
-            verdict.restless += life.watch()
+        else:
+            outcomes = _rest(life, lambda: _with_a_person(life, life.create), verdict)
+            if not life.deleting:
+                oracles.after_create(life, outcomes, verdict, case.excuse)
+                case.after_create(life)
+        if case.baseline:
+            life.delete()
+        elif not life.released:
+            _rest(life, lambda: _deleted(life, verdict), verdict)
         life.world.clock.advance(LATEST)
         oracles.after_delete(life, verdict, case.excuse)
     except Wedged as wedged:
         verdict.wedged.append(str(wedged))
     verdict.calls = len(life.port.calls)
     return verdict
+
+
+def _rest(life: Course, verb: Callable[[], dict[str, Outcome]], verdict: Verdict) -> dict[str, Outcome]:
+    """Come to rest, and be watched there; once more if the script interferes meanwhile."""
+    while True:
+        outcomes = verb()
+        if life.released:
+            return outcomes
+        strikes, restless = life.port.struck, life.watch()
+        if life.port.struck == strikes:
+            verdict.restless += restless
+            return outcomes
+        if life.released:
+            return outcomes
+
+
+def _deleted(life: Course, verdict: Verdict) -> dict[str, Outcome]:
+    outcomes = _with_a_person(life, life.delete)
+    _clear_the_way(life, verdict)
+    return outcomes
 
 
 def _with_a_person(life: Course, verb: Callable[[], dict[str, Outcome]]) -> dict[str, Outcome]:

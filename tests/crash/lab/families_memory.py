@@ -72,5 +72,8 @@ FAMILIES: Families = {
 PAIRS = partial(catalogue.pairs, MEMORY)
 
 NAMED: Mapping[str, Named] = {
-    "journal rolled back one write": Named(0, 0),
+    "journal rolled back one write": Named(sampled=6, whole=24),
+    "journal rolled back, object deleted": Named(sampled=8, whole=34),
+    "journal rolled back, create in flight": Named(sampled=6, whole=16),
+    "journal rolled back far": Named(sampled=14, whole=14),
 }

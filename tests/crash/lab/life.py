@@ -212,23 +212,16 @@ class Course(ABC):
 
         One exception: what the cloud refused is sent again, and refused again, as long as a node is blocked or held
         up for a reason in :data:`RETRIED`. Only a create writes the object before each try: its open intent.
-        If the script interferes meanwhile, the life comes to rest once more.
+        Ends early, with nothing to say, when the script interferes.
         """
-        while True:
-            strikes, sent, versions = self.port.struck, len(self.world.requests()), self.versions
-            others, since, passes = self._others(), self.world.clock.monotonic(), 0
-            while passes < WATCHED or self.world.clock.monotonic() - since < QUIET:
-                done = self.once()
-                if self.port.struck != strikes or self.released:
-                    break
-                passes += 1
-                self.world.clock.advance(max(done.after, 0.001) if done is not None else 0.001)
-            if self.port.struck == strikes:
-                break
-            if not self.released:
-                self.settle()
-            if self.released:
+        strikes, sent, versions = self.port.struck, len(self.world.requests()), self.versions
+        others, since, passes = self._others(), self.world.clock.monotonic(), 0
+        while not self.released and (passes < WATCHED or self.world.clock.monotonic() - since < QUIET):
+            done = self.once()
+            if self.port.struck != strikes:
                 return []
+            passes += 1
+            self.world.clock.advance(max(done.after, 0.001) if done is not None else 0.001)
         restless = [
             f"{request} after rest"
             for request in self.world.requests()[sent:]
