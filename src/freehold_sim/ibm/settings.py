@@ -49,6 +49,8 @@ class Lags:
     lists         the services' own lists do not show a resource before this age
     detach        after a gateway connection is gone, the network counts as connected this long (#5482)
     non_monotonic every second lagging read goes to a replica that is twice as far behind
+    by_id         GET of one resource of VPC, Resource Controller, PowerVS and Transit Gateway shows it as it was this
+                  long ago: a new one is not found, a deleted one is still there. No vendor promises otherwise
     """
 
     new: float = 20.0
@@ -58,6 +60,7 @@ class Lags:
     lists: float = 0.0
     detach: float = 10.0
     non_monotonic: bool = False
+    by_id: float = 0.0
 
     @staticmethod
     def none() -> "Lags":
@@ -65,7 +68,7 @@ class Lags:
 
     @staticmethod
     def uniform(seconds: float, non_monotonic: bool = False) -> "Lags":
-        return Lags(seconds, seconds, seconds, seconds, seconds, seconds, non_monotonic)
+        return Lags(seconds, seconds, seconds, seconds, seconds, seconds, non_monotonic, by_id=seconds)
 
 
 @dataclass(frozen=True)
