@@ -13,7 +13,7 @@ from lab import faults, oracles
 from lab.baselines import Naive
 from lab.faults import Fault, Script
 from lab.life import Course, Wedged
-from lab.oracles import NO_EXCUSE, Excuse, Verdict
+from lab.oracles import ANY_EXCUSE, NO_EXCUSE, Excuse, Verdict
 from lab.seam import World
 
 LATEST = 60.0
@@ -27,7 +27,8 @@ class Case:
     """One run: a fresh world, and what happens in it.
 
     ``excuse``: a person may have to act in the end (a stranger holds a name), so that a node need not be ready:
-    for which reason, and of which kind. Nothing may be lost or touched all the same.
+    for which reason, and of which kind. Nothing may be lost or touched all the same. ``blocked_is_fine`` is for
+    scripts that look at nothing else; the families name their excuse.
     """
 
     label: str
@@ -38,6 +39,11 @@ class Case:
     after_create: Callable[[Any], object] = lambda life: None
     on_crash: Callable[[Any], None] = lambda life: None
     baseline: Callable[[], Naive] | None = None
+    blocked_is_fine: bool = False
+
+    def __post_init__(self) -> None:
+        if self.blocked_is_fine:
+            object.__setattr__(self, "excuse", ANY_EXCUSE)
 
 
 @dataclass(frozen=True)

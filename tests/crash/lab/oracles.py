@@ -49,10 +49,11 @@ class Excuse:
     reasons: frozenset[Reason] = frozenset()
     kinds: frozenset[str] | None = None
     surplus: bool = False
+    anything: bool = False
 
     def covers(self, life: Course, outcome: Blocked | Waiting) -> bool:
         """Whether a node may stay as it is."""
-        return (
+        return self.anything or (
             life.port.struck > 0
             and outcome.reason in self.reasons
             and any(word in outcome.message for word in self._words(life))
@@ -71,6 +72,8 @@ class Excuse:
 
 
 NO_EXCUSE = Excuse()
+ANY_EXCUSE = Excuse(surplus=True, anything=True)
+"""For a script that looks at what is lost or touched only; no family may use it."""
 
 
 def after_create(life: Course, outcomes: Mapping[str, Outcome], verdict: Verdict, excuse: Excuse = NO_EXCUSE) -> None:
