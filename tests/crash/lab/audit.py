@@ -52,6 +52,10 @@ class Recorder:
 
     lines: list[Line] = field(default_factory=list)
     invalid: list[str] = field(default_factory=list)
+    left: list[tuple[str, str]] = field(default_factory=list)
+
+    def kept(self, subject: str, resource: str, why: str) -> None:
+        self.left.append((resource, why))
 
     def sent(self, subject: str, call: Call) -> None:
         self.lines.append(Line(call))

@@ -177,7 +177,7 @@ class MemoryWorld:
         return Life(self, **how)
 
     def tools(self, port: Port) -> Tools:
-        port = ObjectPort(FencedPort(port, self.clock, FENCE), "TestCluster/prod/c1", self.audit)
+        port = FencedPort(ObjectPort(port, "TestCluster/prod/c1", self.audit), self.clock, FENCE)
         tagger = MemoryTagger(self.cloud, port)
         pace = Pace(tag_lag=max(5.0, self.weather.tag_lag), shallow=60.0, deep=600.0, fence=FENCE)
         registry = Registry(kinds(self.cloud, port))
