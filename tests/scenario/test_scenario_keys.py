@@ -11,6 +11,8 @@ from freehold.api import names
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.keys import KeyRing, derive
 from freehold.lifecycle.ownership import Owner
+from freehold.operator.ibm import IbmAccount
+from freehold.operator.planning import plan_with
 from freehold.reconcilers.gate import FoundCluster, Mode, Surroundings
 from stage.powervs import Stage
 from stage.scenery import made_by_us, only, photograph, standing
@@ -217,3 +219,14 @@ def test_after_clusterctl_move_nothing_is_made_twice(with_key: bool) -> None:
     assert [row["id"] for row in made_by_us(stage)] == [row["id"] for row in made]
     stage.down()
     assert standing(stage) == []
+
+
+async def test_a_plan_of_an_object_whose_key_is_missing_says_so() -> None:
+    """It asks no cloud either: what it would tell is not known."""
+    stage = Stage()
+    stage.pass_once()
+    raw = stage.object.raw
+    with IbmAccount("a-key", "http://127.0.0.1:9", stage.clock) as account:
+        found = await plan_with(account, stage.clock, raw, OTHER, raw)
+    assert found.rows == ()
+    assert "freehold keys add FILE" in found.problems[0]
