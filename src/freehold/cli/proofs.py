@@ -43,6 +43,8 @@ def _said(key: NodeKey, entry: Entry, journal: Journal, ring: KeyRing | None) ->
             return "create sent, outcome open"
         case Phase.GIVEN:
             return "given by id in the spec"
+        case Phase.THEIRS:
+            return "only another owner's marks"
         case Phase.REUSED:
             return "found by its name; no mark"
         case Phase.VACANT:

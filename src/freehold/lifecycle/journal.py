@@ -30,6 +30,7 @@ class Phase(Enum):
     GIVEN = "g"  # named by id in the spec
     VACANT = "v"  # attempts so far came to nothing; the next one has its number here
     REUSED = "u"  # found by the name that the spec gives explicitly
+    THEIRS = "t"  # was on record as ours, and has only another owner's marks now
 
     @property
     def ours(self) -> bool:
@@ -130,14 +131,15 @@ def unmanaged(entry: Entry | None, phase: Phase, observed: Observed) -> Entry:
     return replace(seen, attempt=entry.attempt, earlier=entry.earlier) if entry else seen
 
 
-def confirm(journal: Journal, key: NodeKey, id_: str, target: str, deed: str) -> Journal:
+def confirm(journal: Journal, key: NodeKey, id_: str, target: str, deed: str, digest: str) -> Journal:
     """A person says that ``id_`` is what an open, presumed create made: recorded as ours.
 
     ``target`` is what is to bear its mark, the carrier's where it bears none itself; empty where nothing does.
-    ``deed`` is the operator's (:func:`ownership.deed`): without it the record counts for nothing. Raises
-    KeyError when no create of ``key`` is open.
+    ``deed`` is the operator's signature under its key ``digest`` (:meth:`keys.ObjectKeys.signature`): without it the
+    record counts for nothing. Raises KeyError when no create of ``key`` is open.
     """
-    return journal.put(key, replace(journal.open[key], phase=Phase.RECORDED, id=id_, target=target, deed=deed))
+    record = replace(journal.open[key], phase=Phase.RECORDED, id=id_, target=target, deed=deed, key=digest)
+    return journal.put(key, record)
 
 
 def refuse(journal: Journal, key: NodeKey) -> Journal:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -51,8 +51,8 @@ class KeyRing:
 
     ``handed_on`` holds derived keys of single objects, by the digest of the key that they come from and the
     object's uuid: all that an operator needs for an object that was moved to it. ``unkeyed``: whether what was
-    written before there was a ring still counts, for objects that have not been renewed yet. ``accepted``: the
-    digests of keys that a person gave up for lost.
+    written before there was a ring still counts, for objects that have not been renewed yet. ``accepted`` are
+    digests of keys that are lost for ever, which a person has accepted.
     """
 
     writing: str
@@ -73,6 +73,10 @@ class KeyRing:
     def readable(self, digest: str, uuid: str) -> bool:
         """Whether this ring can check what key ``digest`` wrote for the object ``uuid``."""
         return digest in self.keys or (digest, uuid) in self.handed_on
+
+    def missing(self, digests: Iterable[str], uuid: str) -> tuple[str, ...]:
+        """Which of ``digests`` cannot be read for the object ``uuid``, and are not accepted as lost."""
+        return tuple(sorted(d for d in digests if d not in self.accepted and not self.readable(d, uuid)))
 
     def of(self, owner: Owner, *, unkeyed: bool, legacy_secret: bytes = b"") -> ObjectKeys:
         """The keys of one object. ``unkeyed``: the object still has entries from before the ring."""

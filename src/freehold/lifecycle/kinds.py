@@ -159,14 +159,15 @@ class Driver(Protocol):
         """Everything in the scope of each want that bears its name or one of its nonces, in any state."""
         ...
 
-    async def born(self, places: Sequence[Place], hints: Sequence[Request], nonces: Nonces) -> Sequence[Observed]:
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
         """Everything of this kind, in any state, whose ``births`` hold one of ``nonces``, whatever the spec wants.
 
         A kind that is created inside another resource is looked for in each of ``places`` that is such a
         resource, and nowhere else; one that is not, in the whole account. ``places`` are all that exist: one of
-        them that is not found raises NotFound, it does not count as empty. ``hints`` are create requests
-        of this kind where the spec allows to compute them: they may name a region that no place names; where
-        neither does, every region is asked. Raises CloudError unless every list was read to its end.
+        them that is not found raises NotFound, it does not count as empty. ``wants`` are those of this kind
+        that today's spec allows to compute: what :meth:`find` finds for them is in the reply too, without
+        a second list; and they may name a region that no place names (where neither does, every region is
+        asked). Raises CloudError unless every list was read to its end.
         """
         ...
 

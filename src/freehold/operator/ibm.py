@@ -19,7 +19,7 @@ from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Observed, Ref, Registry
 from freehold.lifecycle.outcomes import of_error
-from freehold.lifecycle.port import PlanPort, Port
+from freehold.lifecycle.port import FencedPort, PlanPort, Port
 from freehold.lifecycle.work import Pace, Tools
 from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.limits import Limits
@@ -56,7 +56,7 @@ class IbmAccount:
         self._audit = audit or NoAudit()
         self._pace = pace or Pace()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ibm") if port is None else None
-        self.port: Port = port or PacedPort(ThreadPort(self._require_pool()), limits or Limits())
+        self.port: Port = port or PacedPort(ThreadPort(self._require_pool()), limits or Limits(), clock)
         self._codec = IbmCodec()
         self._inventory = Inventory(IbmTagger(Caller(self._session, self.port)), clock)
         self._tools: dict[str, Tools] = {}
@@ -77,7 +77,8 @@ class IbmAccount:
     def tools(self, subject: str, ring: KeyRing) -> Tools:
         """The engine's tools for one object; what it changes is audited under ``subject``."""
         if subject not in self._tools:  # drivers remember what saves calls, such as where a subnet lives
-            self._tools[subject] = self._behind(ObjectPort(self.port, subject, self._audit), ring)
+            audited = ObjectPort(self.port, subject, self._audit)
+            self._tools[subject] = self._behind(FencedPort(audited, self._clock, self._pace.fence), ring)
         if self._tools[subject].ring != ring:
             self._tools[subject] = replace(self._tools[subject], ring=ring)
         return self._tools[subject]
@@ -96,6 +97,7 @@ class IbmAccount:
             clock=self._clock,
             pace=self._pace,
             ring=ring,
+            identity=self._session.iam_id,
             legacy_secret=self._legacy_secret,
         )
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from typing import Any
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.inventory import TagChange
-from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Part, Ref, Request, Want
+from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Part, Place, Ref, Request, Want
 from freehold.lifecycle.port import Call, Effect, Port
 from lab.cloud import US, Cloud, Resource
 
@@ -20,7 +20,8 @@ class MemoryDriver:
         self.cloud, self.port, self.kind, self.nonce, self.carrier = cloud, port, kind, nonce, carrier
 
     async def _send(self, operation: str, effect: Effect, run: Callable[[], Any], subject: str) -> Any:
-        return await self.port.send(Call("memory", f"{operation}_{self.kind}", effect, run, subject))
+        call = Call("memory", f"{operation}_{self.kind}", effect, run, subject, fenced=operation == "create")
+        return await self.port.send(call)
 
     def _show(self, resource: Resource, at: float) -> Observed:
         seen = self.cloud.show(resource, at)
@@ -68,11 +69,32 @@ class MemoryDriver:
         texts = {resource.name(at), resource.nested}
         if self.cloud.traits[self.kind].tags_on_create:
             texts |= resource.tagged(at)
-        return resource.name(at) == want.name or any(nonce in text for nonce in want.nonces for text in texts)
+        return resource.name(at) == want.name or _holds(texts, want.nonces)
+
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Container[str]) -> Sequence[Observed]:
+        inside = self.cloud.traits[self.kind].parent
+        parents = {place.ref.id.rpartition("/")[2] for place in places if place.kind == inside}
+        if inside and not parents:
+            return ()
+        listing = await self._send("find", Effect.READ, lambda: self.cloud.listing(self.kind), self.kind)
+        return [
+            self._show(resource, at)
+            for resource, at in listing
+            if (not inside or resource.parent in parents)
+            and (
+                _holds({resource.name(at), resource.nested, *resource.tagged(at)}, nonces)
+                or any(
+                    resource.parent == str(want.request.get(inside, "")) and self._matches(want, resource, at)
+                    for want in wants
+                )
+            )
+        ]
 
     def identify(self, target: str, carried: str = "") -> str:
-        own = target.rpartition(":")[2]
-        return f"{own}/{carried}" if carried else own
+        _, kind, own = target.split(":")
+        if carried:
+            return f"{own}/{carried}" if kind == self.carrier else ""
+        return own if kind == self.kind else ""
 
     async def update(self, ref: Ref, changes: Request) -> None:
         id_ = ref.id.rpartition("/")[2]
@@ -98,16 +120,12 @@ class MemoryDriver:
         return frozenset(Part(kind, natural, id=f"{kind}-{natural}") for kind, natural in held)
 
     async def add_part(self, ref: Ref, part: Part) -> None:
-        def run() -> None:
-            self.cloud.get(ref.id).parts[part.kind, part.natural_key] = US
-
-        await self._send("add_part", Effect.WRITE, run, ref.id)
+        add = functools.partial(self.cloud.add_part, ref.id, part.kind, part.natural_key, US)
+        await self._send("add_part", Effect.WRITE, add, ref.id)
 
     async def remove_part(self, ref: Ref, part: Part) -> None:
-        def run() -> None:
-            self.cloud.get(ref.id).parts.pop((part.kind, part.natural_key), None)
-
-        await self._send("remove_part", Effect.WRITE, run, ref.id)
+        remove = functools.partial(self.cloud.remove_part, ref.id, part.kind, part.natural_key, US)
+        await self._send("remove_part", Effect.WRITE, remove, ref.id)
 
     async def children(self, ref: Ref) -> Sequence[Observed]:
         def run() -> list[Observed]:
@@ -116,6 +134,15 @@ class MemoryDriver:
 
         reply: list[Observed] = await self._send("children", Effect.READ, run, ref.id)
         return reply
+
+
+def _has_uuid(tags: Collection[str], uuid: str) -> bool:
+    """Its own mark of this owner, or a mark of what it carries for this owner."""
+    return any(f"uuid:{uuid}" == tag or (tag.startswith("carried:") and f":{uuid}:" in tag) for tag in tags)
+
+
+def _holds(texts: Collection[str], nonces: Container[str]) -> bool:
+    return any(word in nonces for text in texts for word in text.replace(":", "-").split("-"))
 
 
 def _replaced(seen: Observed, *, id: str, target: str) -> Observed:  # noqa: A002 - the field's word
@@ -138,11 +165,11 @@ class MemoryTagger:
         self.cloud, self.port = cloud, port
 
     async def _send(self, operation: str, effect: Effect, run: Callable[[], Any], subject: str) -> Any:
-        return await self.port.send(Call("tags", operation, effect, run, subject))
+        return await self.port.send(Call("tags", operation, effect, run, subject, fenced=operation == "attach"))
 
     async def marked(self, uuid: str, also: Collection[str] = ()) -> Mapping[str, frozenset[str]]:
         index = await self._send("search", Effect.READ, self.cloud.index, uuid)
-        return {target: tags for target, tags in index.items() if f"uuid:{uuid}" in tags or target in also}
+        return {target: tags for target, tags in index.items() if target in also or _has_uuid(tags, uuid)}
 
     async def everything(self) -> Mapping[str, frozenset[str]]:
         index = await self._send("search_all", Effect.READ, self.cloud.index, "all")
@@ -153,39 +180,20 @@ class MemoryTagger:
         return tags
 
     async def attach(self, changes: Sequence[TagChange]) -> Mapping[str, errors.CloudError]:
-        return await self._change("attach", changes, self.cloud.attach)
+        return await self._change("attach", changes)
 
     async def detach(self, changes: Sequence[TagChange]) -> Mapping[str, errors.CloudError]:
-        return await self._change("detach", changes, self.cloud.detach)
+        return await self._change("detach", changes)
 
-    async def _change(
-        self, operation: str, changes: Sequence[TagChange], apply: Callable[[str, frozenset[str]], None]
-    ) -> dict[str, errors.CloudError]:
+    async def _change(self, verb: str, changes: Sequence[TagChange]) -> dict[str, errors.CloudError]:
         failed: dict[str, errors.CloudError] = {}
         batches: dict[frozenset[str], list[str]] = {}
         for change in changes:
             batches.setdefault(change.tags, []).append(change.target)
         for tags, targets in batches.items():
-
-            def run(tags: frozenset[str] = tags, targets: list[str] = targets) -> dict[str, errors.CloudError]:
-                return self._apply(targets, tags, apply)
-
+            run = functools.partial(self.cloud.retag, verb, targets, tags)
             try:
-                failed |= await self._send(operation, Effect.WRITE, run, ",".join(targets))
+                failed |= await self._send(verb, Effect.WRITE, run, ",".join(targets))
             except errors.CloudError as error:
                 failed |= dict.fromkeys(targets, error)
-        return failed
-
-    def _apply(
-        self, targets: list[str], tags: frozenset[str], apply: Callable[[str, frozenset[str]], None]
-    ) -> dict[str, errors.CloudError]:
-        failed: dict[str, errors.CloudError] = {}
-        for position, target in enumerate(targets):
-            if self.cloud.partial and position >= len(targets) // 2:
-                failed[target] = errors.Unavailable(f"{target} was not tagged")
-                continue
-            try:
-                apply(target, tags)
-            except errors.CloudError as error:
-                failed[target] = error
         return failed

@@ -21,12 +21,14 @@ from freehold.lifecycle import workflow
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.keys import ObjectKeys
 from freehold.lifecycle.port import Call, Effect, InlinePort, Port, step
 from freehold.lifecycle.work import Pass
 from freehold.operator.controller import RequeueAfter
 from freehold_sim.faults import Effect as CloudEffect
 from freehold_sim.faults import Fault
 from freehold_sim.ibm.settings import Settings
+from lab.audit import CloudRequest, Recorder
 from lab.faults import FaultPort
 from lab.life import Course
 from lab.powervs_neighbours import Neighbours, standing
@@ -71,7 +73,8 @@ class PowerVSWorld:
 
     def __post_init__(self) -> None:
         self.port: Port = InlinePort()
-        self.stage = Stage(example(**self.spec), self.settings, port=lambda: self.port)
+        self.audit = Recorder()
+        self.stage = Stage(example(**self.spec), self.settings, port=lambda: self.port, audit=self.audit)
         self.clock = self.stage.clock
         self.neighbours = Neighbours(self.stage)
         if self.given:
@@ -104,6 +107,17 @@ class PowerVSWorld:
         reached = len(self.stage.calls(mutating=True))
         return [f"{reached} requests changed the cloud, {sent} went through the port"] if reached != sent else []
 
+    def requests(self) -> list[CloudRequest]:
+        """The simulator's record. What a request changes or deletes is the end of its path."""
+        return [
+            CloudRequest(
+                call.operation,
+                call.path.rpartition("/")[2] if call.method in ("PATCH", "PUT", "DELETE") else "",
+                400 <= call.status < 500,  # a server error comes after the effect here
+            )
+            for call in self.stage.calls(mutating=True)
+        ]
+
     def meddle(self, deed: str, kind: str) -> None:
         """Nobody moves in after the look that would have seen them: no cloud here deletes on a condition."""
         if deed not in MOVING_IN or not self._looked_inside():
@@ -127,6 +141,13 @@ class PowerVSWorld:
             effect()
         self.stage.cloud.faults.clear()
 
+    def broken(self, call: Call) -> Any:
+        self.stage.cloud.faults.add(Fault(CloudEffect.ERROR_AFTER, "*"))
+        try:
+            return call.run()
+        finally:
+            self.stage.cloud.faults.clear()
+
     def partially(self, failing: bool) -> None:
         """Every second target fails, the first one among them: a batch of one fails too."""
         self.stage.cloud.faults.clear()
@@ -142,7 +163,7 @@ class PowerVSLife(Course):
     world: PowerVSWorld
 
     def __post_init__(self) -> None:
-        self._wanted, self._secret = Graph(()), b""
+        self._wanted = Graph(())
         self.stage = self.world.stage
         super().__post_init__()
 
@@ -176,7 +197,7 @@ class PowerVSLife(Course):
 
         def watching(verb: Callable[..., Any]) -> Callable[..., Any]:
             async def run(tools: Any, graph: Graph, *rest: Any) -> Pass:
-                self._wanted, self._secret = graph, tools.legacy_secret
+                self._wanted = graph
                 done: Pass = await verb(tools, graph, *rest)
                 passes.append(done)
                 return done
@@ -197,6 +218,10 @@ class PowerVSLife(Course):
     @property
     def record(self) -> str:
         return _journal_of(self.stage.object.raw)
+
+    @property
+    def versions(self) -> int:
+        return len(self.stage.object.history)
 
     def rewrite(self, journal: Journal) -> None:
         self._annotate(journals.dumps(journal))
@@ -226,8 +251,8 @@ class PowerVSLife(Course):
             self.stage.object.patch({"metadata": {"annotations": {"somebody": str(len(self.port.calls))}}})
 
     @property
-    def secret(self) -> bytes:
-        return self._secret
+    def keys(self) -> ObjectKeys:
+        return self.stage.rings.ring.of(self.journal.owner, unkeyed=False)
 
     def hurry(self) -> None:
         """Nobody can: it looks again when it said that it would."""

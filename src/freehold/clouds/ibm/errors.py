@@ -28,6 +28,10 @@ class TokenRejected(lifecycle.Denied):
     """401: the access token is not accepted; one new token is worth a try."""
 
 
+class ListNotFound(lifecycle.Unavailable):
+    """404 for a list: no proof that what it would list is gone. The place that it is of must be asked for by its id."""
+
+
 class Unreadable(Exception):
     """A reply that says success and is not the answer to what was asked."""
 
@@ -36,6 +40,13 @@ def endless(operation: str, subject: str) -> lifecycle.CloudError:
     """A list that names one page twice."""
     return lifecycle.Unavailable(
         f"{operation.replace('_', ' ')} ({subject}) does not end: IBM Cloud names a page twice. It is asked again"
+    )
+
+
+def no_list(operation: str, subject: str) -> lifecycle.CloudError:
+    """A reply with 200 that has not the list which was asked for."""
+    return lifecycle.Unavailable(
+        f"IBM Cloud did not {operation.replace('_', ' ')} ({subject}): its reply has no list. It is asked again"
     )
 
 

@@ -9,11 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from freehold.clouds.ibm import vpc
-from freehold.clouds.ibm.calls import Caller, Json
+from freehold.clouds.ibm.calls import Caller, Json, rows
 from freehold.clouds.ibm.names import VPC, bears, born
 from freehold.clouds.ibm.rules import Rules, part_of
 from freehold.clouds.ibm.times import SETTLE
-from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Part, Ref, Request, Tagging, Want
+from freehold.lifecycle.kinds import (
+    Birth,
+    Dedupe,
+    Kind,
+    NodeKey,
+    Nonces,
+    Observed,
+    Part,
+    Place,
+    Ref,
+    Request,
+    Tagging,
+    Want,
+)
 
 
 def _observed(region: str, body: Json) -> Observed:
@@ -54,6 +67,14 @@ class VpcDriver:
             found[want.key] = [self._seen(region, body) for body in named]
         return found
 
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+        found: list[Observed] = []
+        for region in await vpc.regions_to_search(self._caller, places, wants):
+            here = [want for want in wants if want.request["region"] == region]
+            bodies = await self._vpcs.every(region)
+            found += [self._seen(region, body) for body in bodies if vpc.looked_for(body["name"], here, nonces)]
+        return found
+
     def identify(self, target: str, carried: str = "") -> str:
         return vpc.identify(target, "vpc")
 
@@ -78,14 +99,16 @@ class VpcDriver:
     async def parts(self, ref: Ref) -> frozenset[Part]:
         """The rules of the default group, in one call."""
         region, ident = vpc.split(ref.id)
-        body = await self._caller.read(
+        body = await self._caller.read_list(
             "vpc",
             "get_vpc_default_security_group",
             lambda: self._caller.session.vpc(region).get_vpc_default_security_group(ident),
             f"vpc {ident}",
         )
         self._default_groups[ident] = body["id"]
-        return frozenset(part_of(rule) for rule in body["rules"])
+        return frozenset(
+            part_of(rule) for rule in rows(body, "rules", "get_vpc_default_security_group", f"vpc {ident}")
+        )
 
     async def add_part(self, ref: Ref, part: Part) -> None:
         region, _ = vpc.split(ref.id)
