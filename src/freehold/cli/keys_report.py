@@ -51,8 +51,7 @@ def missing(document: RingDocument | None, need: Need) -> frozenset[str]:
     """The keys that this object names and nobody here has; those that were given up for lost do not count."""
     if document is None:
         return need.digests
-    wanted = need.digests - document.accepted.keys()
-    return frozenset(digest for digest in wanted if not document.readable(digest, need.uuid))
+    return frozenset(document.ring().missing(need.digests, need.uuid))
 
 
 def lacking(document: RingDocument | None, needed: Sequence[Need]) -> list[Need]:
