@@ -219,3 +219,19 @@ async def test_a_plan_of_an_object_whose_key_is_missing_says_so() -> None:
         found = await plan_with(account, stage.clock, raw, OTHER, raw)
     assert found.rows == ()
     assert "freehold keys add FILE" in found.problems[0]
+
+
+def test_a_key_that_a_person_gave_up_for_lost_is_replaced_where_record_and_marks_agree() -> None:
+    """``freehold keys accept``: everything is proved by what is in the cloud, renewed, and goes in the end."""
+    stage = Stage()
+    stage.up()
+    had, made = took_key_away(stage), ids(stage)
+    stage.for_a_while(600.0)
+    assert stage.condition("Ready")["reason"] == "KeyMissing"
+    stage.rings.ring = replace(OTHER, accepted=frozenset({had.writing}))
+    stage.up()
+    stage.for_a_while(1800.0)
+    assert ids(stage) == made
+    assert record(stage).keys == {OTHER.writing}
+    stage.down()
+    assert standing(stage) == []

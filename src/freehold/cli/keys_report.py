@@ -168,7 +168,7 @@ def acceptance(document: RingDocument, digest: str, concerned: Sequence[Need]) -
     """The plan of giving a key up."""
     names = "names" if len(concerned) == 1 else "name"
     yield f"{_count(concerned)} {names} key {digest}, which would be given up for lost: {objects(concerned)}"
-    yield f"  where record and marks in the cloud agree, they are renewed under key {document.writing}"
+    yield "  where record and marks in the cloud agree, they are renewed under the writing key"
     yield "  what cannot be proved so stays as it is, is named in the object's conditions and waits for a person"
     for need in concerned:
         others = missing(document, need) - {digest}

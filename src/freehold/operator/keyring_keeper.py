@@ -81,5 +81,5 @@ class RingKeeper:
 
     def _refuse(self, problem: RingError) -> None:
         if problem.message != self.problem:
-            _LOG.error("nothing is served: %s", problem.message)
+            _LOG.error("not ready: %s", problem.message)
         self._ring, self.problem = None, problem.message
