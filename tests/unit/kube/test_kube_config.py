@@ -155,3 +155,14 @@ async def test_in_cluster(tmp_path: Path) -> None:
     assert await authorization(found) == "Bearer pod-token"
     with pytest.raises(ConfigError, match="not inside a cluster"):
         config.in_cluster({}, tmp_path)
+
+
+def test_the_pods_own_namespace_is_known_only_in_a_pod_that_uses_its_own_cluster(tmp_path: Path) -> None:
+    """The operator's Secret is in its namespace; of another cluster's kubeconfig this one says nothing."""
+    (tmp_path / "token").write_text("t")
+    (tmp_path / "namespace").write_text("operators\n")
+    pod = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
+    assert config.pod_namespace("", pod, tmp_path) == "operators"
+    assert config.pod_namespace("file", pod, tmp_path) == ""
+    assert config.pod_namespace("", {**pod, "KUBECONFIG": "file"}, tmp_path) == ""
+    assert config.pod_namespace("", {}, tmp_path) == ""
