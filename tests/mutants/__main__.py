@@ -18,6 +18,9 @@ from mutants.rows import Edit, Moved, Mutant, edit
 from mutants.trying import Copy, Limits, Tried, Verdict
 
 KILLERS = reach.KEPT / "killers"
+"""What killed each row last time: tried first, and never believed without a trial."""
+
+_WRITING = threading.Lock()
 
 
 def main() -> int:
@@ -64,6 +67,8 @@ def _try_all(
                 allowed = 60.0 + 4.0 * sum(known.seconds[test] for test in tests)
                 done = copy.attempt(row, edits[row], tests, allowed)
                 tried.append(done)
+                if done.verdict is Verdict.KILLED:
+                    _remember(killers, done)
                 print(f"{len(tried):4}/{len(rows)} {_line(done)}", flush=True)
 
     threads = [threading.Thread(target=work) for _ in range(max(1, min(workers, len(rows))))]
@@ -71,10 +76,6 @@ def _try_all(
         thread.start()
     for thread in threads:
         thread.join()
-    reach.KEPT.mkdir(parents=True, exist_ok=True)
-    KILLERS.write_text(
-        json.dumps(killers | {_name(one.mutant): one.by for one in tried if one.verdict is Verdict.KILLED})
-    )
     return tried
 
 
@@ -94,6 +95,12 @@ def _chosen(row: Mutant, change: Edit, known: reach.Reach, limits: Limits, kille
 def _killers() -> dict[str, str]:
     found: dict[str, str] = json.loads(KILLERS.read_text()) if KILLERS.exists() else {}
     return found
+
+
+def _remember(killers: dict[str, str], done: Tried) -> None:
+    with _WRITING:
+        killers[_name(done.mutant)] = done.by
+        KILLERS.write_text(json.dumps(killers))
 
 
 def _name(row: Mutant) -> str:

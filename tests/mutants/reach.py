@@ -20,21 +20,27 @@ from mutants import recording
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / ".cache" / "mutants"
 NOT_ASKED = ("tests/mutants/", "tests/unit/freehold_sim/", "tests/meta/")
-"""Tests of the mutants themselves, of the simulator and of the repository's texts: none of them judges a safety line."""
+"""Tests of the mutants themselves, of the simulator and of the repository's texts: none judges a safety line."""
 
 
 @dataclass(frozen=True)
 class Reach:
-    """``seconds`` of each test that passed; ``lines``: file (below ``src/freehold``), line, and the tests that reach it."""
+    """``seconds`` of each test that passed; ``lines``: file (below ``src/freehold``), line, the tests that reach it."""
 
     seconds: Mapping[str, float]
     lines: Mapping[str, Mapping[int, frozenset[str]]]
 
     def tests(self, file: str, lines: Iterable[int]) -> list[str]:
-        """The tests that reach any of ``lines``, the quickest first."""
+        """The tests that reach any of ``lines``: the file's own unit tests first, then others', then the rest; of each
+        the quickest first. A long story reaches nearly every line, and what it takes to import it is not counted."""
         known = self.lines.get(file, {})
         found = frozenset[str]().union(*(known.get(line, frozenset()) for line in lines))
-        return sorted(found & self.seconds.keys(), key=lambda test: (self.seconds[test], test))
+        room = "tests/unit/" + "_".join(Path(file).parent.parts[:2]) + "/"
+
+        def order(test: str) -> tuple[bool, bool, float, str]:
+            return not test.startswith(room), not test.startswith("tests/unit/"), self.seconds[test], test
+
+        return sorted(found & self.seconds.keys(), key=order)
 
 
 def of_this_state(workers: int) -> Reach:

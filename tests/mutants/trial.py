@@ -1,35 +1,60 @@
-"""A pytest plugin for one trial: the sources are those of the copy, tests run in the given order, the first failure
-is told."""
+"""One run of pytest for one trial, in a process of its own: the sources are those of the copy, tests run in the given
+order, and the first failure is told.
+
+The process is forked from one that has imported what never changes: a trial would spend most of its time on that.
+"""
 
 from __future__ import annotations
 
-import json
 import os
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
-import freehold
-
-FOLDER = "FREEHOLD_MUTANTS_TRIAL"
-COPY = "FREEHOLD_MUTANTS_COPY"
 NOT_THE_COPY = 99
+PRELOADED = (
+    "aiohttp.web", "click", "ibm_boto3", "ibm_botocore.session", "ibm_cloud_networking_services",
+    "ibm_cloud_sdk_core.authenticators", "ibm_platform_services", "ibm_vpc", "jsonpatch", "jsonschema_rs", "pydantic",
+    "requests", "rich.console", "rich.table", "yaml", "freehold_sim.ibm.cloud", "mutants.catalogue", "mutants.reach",
+    "mutants.trial",
+)  # fmt: skip
+"""Neither freehold, which changes, nor pytest's plugins, which pytest must import by itself."""
 
 
-def pytest_configure() -> None:
-    if not Path(freehold.__file__).is_relative_to(os.environ[COPY]):
-        pytest.exit(f"{freehold.__file__} is not the copy that was changed", NOT_THE_COPY)
+class Trial:
+    """A pytest plugin: ``tests`` in this order, on the sources in ``copy``; ``killer`` names the first that fails."""
+
+    def __init__(self, copy: Path, tests: Sequence[str], killer: Path) -> None:
+        self._copy = copy
+        self._order = {test: place for place, test in enumerate(tests)}
+        self._killer = killer
+
+    def pytest_configure(self) -> None:
+        import freehold  # not before the copy leads the path
+
+        if not Path(freehold.__file__).is_relative_to(self._copy):
+            pytest.exit(f"{freehold.__file__} is not the copy that was changed", NOT_THE_COPY)
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items.sort(key=lambda item: self._order.get(item.nodeid, len(self._order)))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._killer.write_text(report.nodeid)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    order = {test: place for place, test in enumerate(json.loads((_folder() / "tests.json").read_text()))}
-    items.sort(key=lambda item: order.get(item.nodeid, len(order)))
-
-
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if report.failed:
-        (_folder() / "killer").write_text(report.nodeid)
-
-
-def _folder() -> Path:
-    return Path(os.environ[FOLDER])
+def main(plugin: Trial, arguments: Sequence[str], root: str, environment: Mapping[str, str], output: str) -> None:
+    """Run pytest and end with its exit code. ``environment`` is laid over what there is."""
+    os.setsid()
+    with Path(output).open("w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    os.chdir(root)
+    os.environ.update(environment)
+    sys.dont_write_bytecode = True
+    sys.path[:0] = environment["PYTHONPATH"].split(os.pathsep)
+    code = pytest.main(list(arguments), plugins=[plugin])
+    sys.stdout.flush()
+    os._exit(int(code))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import multiprocessing
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -19,6 +17,9 @@ from typing import Self
 
 from mutants import trial
 from mutants.rows import Edit, Mutant
+
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(list(trial.PRELOADED))
 
 FIRST = 25
 """Tests of the first batch: most mutants fall to one of the quickest, and the fewer files are imported the better."""
@@ -86,33 +87,29 @@ class Copy:
     def _run(self, tests: Sequence[str], allowed: float) -> tuple[Verdict, str]:
         with tempfile.TemporaryDirectory(dir=self._folder) as name:
             folder = Path(name)
-            (folder / "tests.json").write_text(json.dumps(tests))
-            (folder / "arguments").write_text("".join(f"{test}\n" for test in tests))
-            options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "mutants.trial", "--tb=short"]
-            process = subprocess.Popen(
-                [sys.executable, "-m", "pytest", *options, f"@{folder / 'arguments'}"],
-                cwd=self._root, env=self._environment(folder), start_new_session=True,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            )  # fmt: skip
-            try:
-                said, _ = process.communicate(timeout=allowed)
-            except subprocess.TimeoutExpired:
+            said, killer, arguments = folder / "said", folder / "killer", folder / "arguments"
+            arguments.write_text("".join(f"{test}\n" for test in tests))
+            plugin = trial.Trial(self.source, tests, killer)
+            options = ["-x", "-q", "-p", "no:cacheprovider", "--tb=short", f"@{arguments}"]
+            process = _FORKS.Process(
+                target=trial.main, args=(plugin, options, str(self._root), self._environment(), str(said))
+            )
+            process.start()
+            process.join(allowed)
+            if process.exitcode is None:
+                assert process.pid is not None
                 os.killpg(process.pid, signal.SIGKILL)
-                process.communicate()
+                process.join()
                 return Verdict.KILLED, f"no end within {allowed:.0f} s"
-            killer = folder / "killer"
-            if process.returncode == 1 and killer.exists():
+            if process.exitcode == 1 and killer.exists():
                 return Verdict.KILLED, killer.read_text()
-            if process.returncode == 0:
+            if process.exitcode == 0:
                 return Verdict.SURVIVED, ""
-            return Verdict.BROKEN, f"pytest ended with {process.returncode}: {said[-1500:]}"
+            return Verdict.BROKEN, f"pytest ended with {process.exitcode}: {said.read_text()[-1500:]}"
 
-    def _environment(self, folder: Path) -> dict[str, str]:
+    def _environment(self) -> dict[str, str]:
         return {
-            **os.environ,
             "PYTHONPATH": os.pathsep.join((str(self.source), str(self._root / "tests"))),
             "PYTHONDONTWRITEBYTECODE": "1",
             "HYPOTHESIS_STORAGE_DIRECTORY": str(self._folder / "hypothesis"),
-            trial.FOLDER: str(folder),
-            trial.COPY: str(self.source),
         }

@@ -231,9 +231,10 @@ CREDENTIALS = (
     ),
     _auth(
         "Renewing.get",
-        "            if self._current and self._now() < self._renew_at:\n                return self._current\n            try:",
-        "            try:",
+        "if self._current and self._now() < self._renew_at:",
+        "if False:",
         "everybody who waits for a new token fetches one of his own",
+        nth=2,
     ),
     _auth(
         "Renewing.get",

@@ -1,0 +1,158 @@
+"""One reconcile of a PowerVS cluster on the simulated cloud: what it waits for, what it remembers, what it lets go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from freehold.api import names
+from freehold.clouds.ibm.times import SETTLE
+from freehold.lifecycle.journal import StaleObject
+from freehold.lifecycle.port import step
+from freehold.operator.controller import Done, RequeueAfter
+from freehold.operator.powervs import CONFLICT_SECONDS, OCCUPIED_SECONDS, SLOW_SECONDS
+from freehold.reconcilers.gate import Mode, Surroundings, UnreadableCluster
+from stage.powervs import MemoryDocument, Stage, example
+from stage.scenery import made_by_us
+
+JOURNAL = names.JOURNAL_ANNOTATION
+BELONGS = {"apiVersion": f"{names.CLUSTER_API_GROUP}/v1beta2", "kind": "Cluster", "name": "c1", "uid": "u"}
+
+
+class Outrun(MemoryDocument):
+    """Somebody else is always faster."""
+
+    async def apply(self, patch: Mapping[str, Any]) -> None:
+        raise StaleObject("changed since it was read")
+
+
+def creates(stage: Stage) -> int:
+    return len([call for call in stage.calls(mutating=True) if ".create_" in call.operation])
+
+
+def minted(stage: Stage) -> None:
+    """The object as it was stored right after it got its identity: no create is on record."""
+    stage.pass_once()
+    first = next(version for version in stage.object.history if JOURNAL in version["metadata"].get("annotations", {}))
+    stage.object.raw = first
+    stage.object.patch({"metadata": {"labels": {"restored": "true"}}})
+
+
+def test_after_a_conflict_the_pass_begins_again_soon() -> None:
+    """The change that outran us may be one that wakes nobody, such as our own journal."""
+    stage = Stage()
+    result = step(stage.process.reconcile(Outrun(stage.object), stage.around))
+    assert result == RequeueAfter(CONFLICT_SECONDS)
+
+
+def test_an_object_that_waits_for_its_cluster_is_looked_at_again() -> None:
+    """An API server that could not be read does not tell when it can."""
+    manifest = example()
+    manifest["metadata"]["ownerReferences"] = [BELONGS]
+    stage = Stage(manifest, around=Surroundings(Mode.AUTO, owner=UnreadableCluster("403")))
+    assert stage.pass_once() == RequeueAfter(SLOW_SECONDS)
+
+
+def test_a_delete_that_waits_for_machines_is_looked_at_again() -> None:
+    """Machines are not watched."""
+    stage = Stage()
+    stage.pass_once()
+    stage.around = Surroundings(Mode.OFF, machines=("m1",))
+    stage.object.delete()
+    assert stage.pass_once() == RequeueAfter(OCCUPIED_SECONDS)
+
+
+def test_a_cloud_that_refuses_everything_is_asked_again() -> None:
+    stage = Stage(api_key="revoked")
+    result = stage.pass_once()
+    assert isinstance(result, RequeueAfter), result
+    assert stage.condition(names.READY)["reason"] == "Denied"
+
+
+def test_a_restarted_process_waits_until_creates_of_the_earlier_one_have_settled() -> None:
+    """Its journal may be the one from before the first wave was intended."""
+    stage = Stage()
+    minted(stage)
+    before = creates(stage)
+    stage.start_process()
+    stage.for_a_while(SETTLE - 10.0)
+    assert creates(stage) == before
+
+
+def test_a_journal_that_is_minted_anew_waits_like_a_restarted_process() -> None:
+    """Creates of the lost journal may be under way: that this very process minted the first one proves nothing."""
+    stage = Stage()
+    stage.pass_once()
+    before = creates(stage)
+    assert before
+    stage.object.patch({"metadata": {"annotations": {JOURNAL: None}, "finalizers": None}})
+    stage.object.raw.pop("status")
+    stage.for_a_while(SETTLE - 10.0)
+    assert JOURNAL in stage.object.raw["metadata"]["annotations"]
+    assert creates(stage) == before
+
+
+def test_an_edit_is_acted_on_at_once() -> None:
+    """Not at the next deep look, up to ten minutes later."""
+    stage = Stage()
+    stage.up()
+    stage.settle()
+    stage.object.patch({"spec": {"vpc": {"name": "other-vpc"}}})
+    before = len(stage.calls())
+    stage.pass_once()
+    assert len(stage.calls()) > before
+
+
+def test_our_own_endpoint_is_no_edit() -> None:
+    """It raises the generation, and would have everything looked at once more."""
+    stage = Stage()
+    stage.up()
+    stage.settle()
+    before = len(stage.calls())
+    stage.settle(1)
+    assert len(stage.calls()) - before <= 1
+
+
+def test_finalizers_of_others_stay() -> None:
+    stage = Stage()
+    stage.pass_once()
+    theirs = ["example.com/backup", *stage.object.raw["metadata"]["finalizers"]]
+    stage.object.patch({"metadata": {"finalizers": theirs}})
+    stage.object.delete()
+    ours = names.POWERVS_CLUSTER_FINALIZER
+    stage.run(lambda: ours not in stage.object.raw["metadata"]["finalizers"])
+    assert stage.object.raw["metadata"]["finalizers"] == ["example.com/backup"]
+    assert stage.pass_once() == Done()
+    assert made_by_us(stage) == []
+
+
+def test_a_status_that_says_ready_shows_the_endpoint_from_its_first_version() -> None:
+    """Cluster API copies the endpoint once it sees ready, and does not look again."""
+    stage = Stage()
+    stage.up()
+    ready = next(version for version in stage.object.history if (version.get("status") or {}).get("ready"))
+    assert ready["spec"]["controlPlaneEndpoint"]["host"]
+
+
+def test_what_is_gone_is_not_remembered() -> None:
+    """Neither the memories of the passes nor the drivers, which know what was where."""
+    stage = Stage()
+    account = stage.process._cloud
+    subject = f"{names.POWERVS_CLUSTER_KIND} default/{stage.object.raw['metadata']['name']}"
+    before = account.tools(subject)
+    stage.pass_once()
+    assert account.tools(subject) is before
+    stage.down()
+    assert account.tools(subject) is not before
+    assert not stage.process._known
+
+
+@pytest.mark.parametrize("key", ["other", ""])
+def test_a_key_of_another_account_is_held(key: str) -> None:
+    """Everything seems gone there: it is neither created again nor taken for released."""
+    stage = Stage()
+    stage.pass_once()
+    if not key:
+        pytest.skip("the account is read with each key")
