@@ -64,8 +64,7 @@ def _try_all(
                 except queue.Empty:
                     return
                 tests = _chosen(row, edits[row], known, limits, killers)
-                allowed = 60.0 + 4.0 * sum(known.seconds[test] for test in tests)
-                done = copy.attempt(row, edits[row], tests, allowed)
+                done = copy.attempt(row, edits[row], {test: known.seconds[test] for test in tests})
                 tried.append(done)
                 if done.verdict is Verdict.KILLED:
                     _remember(killers, done)
@@ -88,7 +87,7 @@ def _chosen(row: Mutant, change: Edit, known: reach.Reach, limits: Limits, kille
         if len(chosen) == limits.tests or spent > limits.seconds:
             break
         chosen.append(test)
-    last = killers.get(_name(row), "")
+    last = killers.get(_name(row), "").partition(" (no end")[0]
     return [last, *(test for test in chosen if test != last)] if last in known.seconds else chosen
 
 

@@ -7,13 +7,18 @@ The process is forked from one that has imported what never changes: a trial wou
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 NOT_THE_COPY = 99
+SHORTEST = 10.0
+LONGER = 10.0
+"""Seconds, and how many times as long as before: what a test may take on a machine that does other things too."""
+
 PRELOADED = (
     "aiohttp.web", "click", "ibm_boto3", "ibm_botocore.session", "ibm_cloud_networking_services",
     "ibm_cloud_sdk_core.authenticators", "ibm_platform_services", "ibm_vpc", "jsonpatch", "jsonschema_rs", "pydantic",
@@ -24,10 +29,14 @@ PRELOADED = (
 
 
 class Trial:
-    """A pytest plugin: ``tests`` in this order, on the sources in ``copy``; ``killer`` names the first that fails."""
+    """A pytest plugin: ``tests`` in this order, on the sources in ``copy``; ``killer`` names the first that fails.
 
-    def __init__(self, copy: Path, tests: Sequence[str], killer: Path) -> None:
+    ``tests`` holds the seconds that each took before; one that does not end after many times as long has failed too.
+    """
+
+    def __init__(self, copy: Path, tests: Mapping[str, float], killer: Path) -> None:
         self._copy = copy
+        self._tests = tests
         self._order = {test: place for place, test in enumerate(tests)}
         self._killer = killer
 
@@ -39,6 +48,21 @@ class Trial:
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items.sort(key=lambda item: self._order.get(item.nodeid, len(self._order)))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        allowed = SHORTEST + LONGER * self._tests.get(item.nodeid, 0.0)
+
+        def hangs(*_: object) -> None:
+            self._killer.write_text(f"{item.nodeid} (no end within {allowed:.0f} s)")
+            os._exit(1)
+
+        signal.signal(signal.SIGALRM, hangs)
+        signal.setitimer(signal.ITIMER_REAL, allowed)
+        try:
+            return (yield)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:

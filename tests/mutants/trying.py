@@ -8,7 +8,7 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -20,6 +20,9 @@ from mutants.rows import Edit, Mutant
 
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(list(trial.PRELOADED))
+
+STARTING = 120.0
+"""Seconds to import and collect, at most."""
 
 FIRST = 25
 """Tests of the first batch: most mutants fall to one of the quickest, and the fewer files are imported the better."""
@@ -68,23 +71,24 @@ class Copy:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         shutil.rmtree(self._folder)
 
-    def attempt(self, mutant: Mutant, change: Edit, tests: Sequence[str], allowed: float) -> Tried:
-        """Run ``tests`` in this order on the changed copy, until one fails or ``allowed`` seconds are over."""
+    def attempt(self, mutant: Mutant, change: Edit, tests: Mapping[str, float]) -> Tried:
+        """Run ``tests``, with the seconds that each took before, in this order on the changed copy until one fails."""
         began = time.monotonic()
         path = self.source / "freehold" / mutant.file
         original, times = path.read_text(), path.stat()
         path.write_text(change.text)
         try:
             verdict, by = Verdict.SURVIVED, ""
-            for batch in (tests[:FIRST], tests[FIRST:]):
+            order = list(tests)
+            for batch in (order[:FIRST], order[FIRST:]):
                 if batch and verdict is Verdict.SURVIVED:
-                    verdict, by = self._run(batch, allowed)
+                    verdict, by = self._run({test: tests[test] for test in batch})
         finally:
             path.write_text(original)
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
         return Tried(mutant, verdict, by, len(tests), time.monotonic() - began)
 
-    def _run(self, tests: Sequence[str], allowed: float) -> tuple[Verdict, str]:
+    def _run(self, tests: Mapping[str, float]) -> tuple[Verdict, str]:
         with tempfile.TemporaryDirectory(dir=self._folder) as name:
             folder = Path(name)
             said, killer, arguments = folder / "said", folder / "killer", folder / "arguments"
@@ -95,12 +99,12 @@ class Copy:
                 target=trial.main, args=(plugin, options, str(self._root), self._environment(), str(said))
             )
             process.start()
-            process.join(allowed)
+            process.join(STARTING + trial.SHORTEST * len(tests) + trial.LONGER * sum(tests.values()))
             if process.exitcode is None:
                 assert process.pid is not None
                 os.killpg(process.pid, signal.SIGKILL)
                 process.join()
-                return Verdict.KILLED, f"no end within {allowed:.0f} s"
+                return Verdict.KILLED, "a process that never ends"
             if process.exitcode == 1 and killer.exists():
                 return Verdict.KILLED, killer.read_text()
             if process.exitcode == 0:

@@ -278,6 +278,7 @@ ACCOUNT = (
         "if isinstance(of_error(error), Waiting):",
         "if False:",
         "a cloud that cannot be asked is told as a fault of the manifest",
+        equivalent="no call of a plan raises: each failure becomes the outcome of its node, or an unanswered question",
     ),
     _planning(
         "_journal",

@@ -1,4 +1,4 @@
-"""One object in one pass, against the embedded API server: whoever was slower gets a conflict and overwrites nothing."""
+"""One object in one pass, against the embedded API server: who was slower gets a conflict and overwrites nothing."""
 
 from __future__ import annotations
 
