@@ -11,8 +11,9 @@ from freehold.lifecycle import errors
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.graph import Graph, Known, Naming, Node
 from freehold.lifecycle.inventory import Inventory
+from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Part, Registry, Request, Tagging
-from freehold.lifecycle.port import Port
+from freehold.lifecycle.port import FencedPort, Port
 from freehold.lifecycle.work import Pace, Tools
 from lab.cloud import US, Cloud, Resource, Traits, Weather
 from lab.drivers import MemoryDriver, MemoryTagger
@@ -21,6 +22,8 @@ from lab.seam import Thing
 from lab.spelling import PlainCodec
 
 SETTLE = 40.0
+FENCE = 10.0
+RING = KeyRing.single(b"the laboratory's only key, 32 bytes")
 
 
 def _nested(name: str) -> str:
@@ -150,6 +153,7 @@ class MemoryWorld:
     given_hub: bool = False
     old_strangers: tuple[str, ...] = ()
     traits: dict[str, Traits] = field(default_factory=lambda: dict(TRAITS))
+    ring: KeyRing = RING
     _wanted: tuple[list[Node], Graph] = field(default_factory=lambda: ([], Graph([])))
 
     def __post_init__(self) -> None:
@@ -169,11 +173,12 @@ class MemoryWorld:
         return Life(self, **how)
 
     def tools(self, port: Port) -> Tools:
+        port = FencedPort(port, self.clock, FENCE)
         tagger = MemoryTagger(self.cloud, port)
-        pace = Pace(tag_lag=max(5.0, self.weather.tag_lag), shallow=60.0, deep=600.0)
+        pace = Pace(tag_lag=max(5.0, self.weather.tag_lag), shallow=60.0, deep=600.0, fence=FENCE)
         registry = Registry(kinds(self.cloud, port))
         inventory = Inventory(tagger, self.clock)
-        return Tools(registry, PlainCodec(), tagger, inventory, port, self.clock, pace, secret=b"laboratory")
+        return Tools(registry, PlainCodec(), tagger, inventory, port, self.clock, self.ring, pace)
 
     def graph(self) -> Graph:
         nodes = list(self.nodes)
@@ -223,7 +228,7 @@ class MemoryWorld:
         name = model.name(now) + ("-copy" if self.traits[kind].unique else "")
         place = {self.traits[kind].parent: model.parent} if model.parent else {}
         copy = self.cloud.create(kind, name, place, creator="stranger", tags=model.tagged(now))
-        copy.theirs = model.tagged(now)
+        copy.theirs = _without_carried(model.tagged(now))
 
     def brand(self, kind: str) -> None:
         """A stranger copies every tag of ours onto something old of theirs."""
@@ -231,6 +236,7 @@ class MemoryWorld:
         old = next((r for r in self.cloud.log if r.kind == kind and r.creator != US), None)
         if model is not None and old is not None:
             self.cloud.attach(old.target, model.tagged(self.cloud.now()), by="stranger")
+            old.theirs = _without_carried(old.theirs)
 
     def steal(self, kind: str) -> None:
         """What was ours becomes another owner's: they say so in its tags."""
@@ -297,6 +303,11 @@ class MemoryWorld:
 
     def partially(self, failing: bool) -> None:
         self.cloud.partial = failing
+
+
+def _without_carried(tags: frozenset[str]) -> frozenset[str]:
+    """A copied mark that names what we carried comes off again when that is gone, wherever it is."""
+    return frozenset(tag for tag in tags if not tag.startswith("carried:"))
 
 
 def _renamed(old: Node) -> Node:
