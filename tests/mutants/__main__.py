@@ -30,6 +30,7 @@ def main() -> int:
     parser.add_argument("--tests", type=int, default=Limits.tests, help="most tests for one mutant")
     parser.add_argument("--seconds", type=float, default=Limits.seconds, help="most recorded seconds of tests for one")
     parser.add_argument("--equivalent", action="store_true", help="try the rows that are listed as equivalent, too")
+    parser.add_argument("--among", default="", metavar="REGEX", help="test files that are asked (default: all)")
     asked = parser.parse_args()
     rows = [row for row in MUTANTS if re.search(asked.only, str(row))]
     try:
@@ -38,7 +39,7 @@ def main() -> int:
         print(moved, file=sys.stderr)
         return 2
     began = time.monotonic()
-    known = reach.of_this_state(asked.workers)
+    known = reach.of_this_state(asked.workers, asked.among)
     tried = _try_all(
         [row for row in rows if asked.equivalent or not row.equivalent],
         edits, known, Limits(asked.tests, asked.seconds), asked.workers,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -43,13 +44,17 @@ class Reach:
         return sorted(found & self.seconds.keys(), key=order)
 
 
-def of_this_state(workers: int) -> Reach:
-    """What is kept for these sources, and a recording of every test file that has changed since."""
+def of_this_state(workers: int, among: str = "") -> Reach:
+    """What is kept for these sources, and a recording of every test file that has changed since.
+
+    ``among`` is a pattern for the test files that are asked at all.
+    """
     state = _state()
     kept = _read(KEPT / f"{state}.json")
     files = {path.relative_to(ROOT).as_posix(): _digest([path]) for path in _test_files()}
     kept = {file: part for file, part in kept.items() if files.get(file) == part["digest"]}
-    stale = sorted(files.keys() - kept.keys())
+    asked = {file for file in files if re.search(among, file)}
+    stale = sorted(asked - kept.keys())
     if stale:
         print(f"recording what the tests of {len(stale)} files reach", flush=True)
         for file, part in _record(stale, workers).items():
@@ -58,7 +63,7 @@ def of_this_state(workers: int) -> Reach:
         for old in KEPT.glob("*.json"):
             old.unlink()
         (KEPT / f"{state}.json").write_text(json.dumps(kept, separators=(",", ":")))
-    return _joined(kept)
+    return _joined({file: part for file, part in kept.items() if file in asked})
 
 
 def _joined(parts: Mapping[str, Any]) -> Reach:

@@ -162,7 +162,7 @@ TAGS = (
     ),
     _tags(
         "IbmTagger.tags_of",
-        'if not items or offset >= body.get("total_count", 0):',
+        "if not items or (total is not None and offset >= total):",
         "if True:",
         "a mark on the second page of tags counts as missing",
     ),
@@ -225,27 +225,6 @@ DELETES = (
         "a workspace takes along what others put into it",
     ),
     Mutant(
-        "clouds/ibm/kinds/workspace.py",
-        "WorkspaceDriver.children",
-        "if body is None or _observed(body).state is State.FAILED:",
-        "if True:",
-        "a workspace whose contents cannot be read counts as empty",
-    ),
-    Mutant(
-        "clouds/ibm/kinds/workspace.py",
-        "WorkspaceDriver.children",
-        "if isinstance(refused, NotFound):",
-        "if False:",
-        "that PowerVS does not know a workspace counts as its deletion",
-    ),
-    Mutant(
-        "clouds/ibm/kinds/workspace.py",
-        "WorkspaceDriver.find",
-        'if body.get("region_id") == zone',
-        "if True",
-        "a namesake in another zone counts as the wanted workspace",
-    ),
-    Mutant(
         "clouds/ibm/kinds/dhcp_server.py",
         "DhcpServerDriver.create",
         "except CloudError:",
@@ -261,8 +240,8 @@ DELETES = (
     ),
     Mutant(
         "clouds/ibm/kinds/dhcp_server.py",
-        "DhcpServerDriver._find",
-        'births = [one for one in here if bears(one.name, "", want.nonces)]',
+        "_matching",
+        "births = [one for one in here if has_nonce(one.name, want.nonces) or not one.name]",
         "births: list[Observed] = []",
         "a DHCP server of ours that still has its birth name is not found",
     ),
@@ -276,15 +255,15 @@ DELETES = (
     Mutant(
         "clouds/ibm/kinds/transit_gateway_connection.py",
         "_fits",
-        'same_network or bears(body.get("name", ""), "", want.nonces)',
+        'same_network or has_nonce(body.get("name", ""), want.nonces)',
         "same_network",
         "a connection of ours that is found by its nonce only is created again",
     ),
     Mutant(
         "clouds/ibm/kinds/transit_gateway_connection.py",
         "_fits",
-        'same_network or bears(body.get("name", ""), "", want.nonces)',
-        'same_network or bears(body.get("name", ""), want.name, want.nonces)',
+        'same_network or has_nonce(body.get("name", ""), want.nonces)',
+        'same_network or body.get("name") == want.name or has_nonce(body.get("name", ""), want.nonces)',
         "on a shared gateway another cluster's connection of our name counts as ours",
     ),
     Mutant(
@@ -296,9 +275,9 @@ DELETES = (
     ),
     Mutant(
         "clouds/ibm/kinds/transit_gateway.py",
-        "TransitGatewayDriver.find",
-        'if body["location"] == want.request["location"]\n                and',
-        "if",
+        "_fits",
+        'body["location"] == want.request["location"] and ',
+        "",
         "a namesake in another region counts as the wanted gateway",
     ),
     Mutant(
@@ -331,9 +310,9 @@ DELETES = (
     ),
     Mutant(
         "clouds/ibm/kinds/load_balancer.py",
-        "LoadBalancerDriver.find",
-        'any(bears(name, "", want.nonces) for name in _pools(body))\n                or ',
-        "",
+        "LoadBalancerDriver._fits",
+        "if _born(body, want.nonces):",
+        "if False:",
         "a load balancer of ours whose record was lost is created again",
     ),
     Mutant(
@@ -370,8 +349,8 @@ DELETES = (
         "a workspace whose delete is under way counts as ready",
     ),
     _instances(
-        "Instances.matching",
-        "for state in (None, *_HIDDEN)",
+        "Instances._every",
+        "for state in _LISTS",
         "for state in (None,)",
         "a workspace that is being provisioned is not found, and created again",
     ),
@@ -383,15 +362,9 @@ DELETES = (
     ),
     _vpc(
         "Collection.present",
-        "if body is None and ident not in missing:",
-        "if False:",
+        "found.get(ident) or await self.get(region, ident)",
+        "found.get(ident) if found else await self.get(region, ident)",
         "what a list does not show yet counts as gone",
-    ),
-    _vpc(
-        "Collection.present",
-        "missing |= self._listed.intersection(idents) - found.keys()",
-        "missing |= set(idents) - found.keys()",
-        "a new subnet that no list has shown yet counts as gone",
     ),
     _vpc(
         "identify",
@@ -431,8 +404,8 @@ DELETES = (
     ),
     _networks(
         "MarkedNetworks.left_behind",
-        'if known and known.type == "network":',
-        "if False:",
+        "if on_mark or not managed:",
+        "if not managed:",
         "another server's network counts as what ours left behind",
     ),
     _power(
@@ -441,24 +414,142 @@ DELETES = (
         "",
         "a forged target sends our requests to another workspace",
     ),
-    _power(
-        "PowerNetworks.machines",
-        'body = await self._caller.read(\n            "power", "list_pvm_instances"',
-        'body = await self._caller.look(\n            "power", "list_pvm_instances"',
-        "that PowerVS does not know a workspace breaks the look inside",
+)
+
+LAST_LOOK = (
+    _calls(
+        "rows",
+        "if found is not None and not isinstance(found, list):",
+        "if False:",
+        "a reply without a list counts as an empty list",
     ),
-    _connections(
-        "Connections.of_gateway",
-        'self._listed.update(body["id"] for body in bodies)',
+    _power(
+        "PowerNetworks._expect_empty",
+        "if body is None:",
+        "if False:",
+        "a workspace that is gone is asked for ever",
+    ),
+    _power(
+        "PowerNetworks._expect_empty",
+        "if state_of(body) is State.FAILED:",
+        "if True:",
+        "a workspace whose contents cannot be read counts as empty",
+    ),
+    _power(
+        "PowerNetworks._expect_empty",
+        "if isinstance(refused, NotFound):",
+        "if False:",
+        "that PowerVS does not know a workspace counts as its deletion",
+    ),
+    _instances(
+        "_fits",
+        '(group and body.get("resource_group_id") != group) or ',
+        "",
+        "a namesake in another resource group counts as the wanted workspace",
+    ),
+    _instances(
+        "_fits",
+        ' or (zone and body.get("region_id") != zone)',
+        "",
+        "a namesake in another zone counts as the wanted workspace",
+    ),
+    _instances(
+        "Instances.born",
+        'has_nonce(body["name"], nonces) or ',
+        "",
+        "the last look finds no workspace by its nonce",
+    ),
+    _vpc(
+        "Collection.born",
+        "await confirm_vpc(self._caller, *scope)",
         "pass",
-        "each connection that is gone costs a read for ever",
+        "the list of a VPC that is not found counts as empty",
+    ),
+    _vpc(
+        "looked_for",
+        "has_nonce(name, nonces) or ",
+        "",
+        "the last look finds no subnet by its nonce",
+    ),
+    Mutant(
+        "clouds/ibm/kinds/load_balancer.py",
+        "LoadBalancerDriver.born",
+        "_born(body, nonces) or ",
+        "",
+        "the last look finds no load balancer by its nonce",
+    ),
+    Mutant(
+        "clouds/ibm/kinds/load_balancer.py",
+        "LoadBalancerDriver.born",
+        "await vpc.confirm_vpc(self._caller, region, home)",
+        "pass",
+        "a VPC that is not found counts as one without load balancers",
+    ),
+    Mutant(
+        "clouds/ibm/kinds/transit_gateway.py",
+        "TransitGatewayDriver.born",
+        'has_nonce(body["name"], nonces) or ',
+        "",
+        "the last look finds no gateway by its nonce",
+    ),
+    Mutant(
+        "clouds/ibm/kinds/transit_gateway_connection.py",
+        "ConnectionDriver.born",
+        'gateways |= {place.ref.id: place.ref.target for place in places if place.kind == "transit-gateway"}',
+        "pass",
+        "a connection of ours in a gateway that the spec names no more is orphaned",
+    ),
+    Mutant(
+        "clouds/ibm/kinds/transit_gateway_connection.py",
+        "ConnectionDriver.born",
+        'has_nonce(body.get("name", ""), nonces) or ',
+        "",
+        "the last look finds no connection by its nonce",
     ),
     Mutant(
         "clouds/ibm/kinds/transit_gateway_connection.py",
         "ConnectionDriver.observe",
-        "if body is None and not (len(group) > 1 and self._connections.listed_before(ident)):",
+        "listed.get(ident) or await self._connections.get(gateway, ident)",
+        "listed.get(ident) if len(group) > 1 else await self._connections.get(gateway, ident)",
+        "a connection that a list does not show yet counts as gone",
+    ),
+    Mutant(
+        "clouds/ibm/kinds/dhcp_server.py",
+        "DhcpServerDriver.born",
+        'scopes |= {place.ref.id: place.ref.target for place in places if place.kind == "workspace"}',
+        "pass",
+        "a DHCP server of ours in a workspace that the spec names no more is orphaned",
+    ),
+    Mutant(
+        "clouds/ibm/kinds/dhcp_server.py",
+        "_untold",
+        "if not one.name and one.state is State.PENDING:",
         "if False:",
-        "a new connection that no list has shown yet counts as gone",
+        "a DHCP server that shows no name yet counts as a stranger's, and the finalizer goes",
+    ),
+    _connections(
+        "Connections.of_gateway",
+        "raise NotReady(f",
+        "return []\n            raise NotReady(f",
+        "that the connections of a gateway are not found counts as their absence",
+    ),
+    _tags(
+        "_says_missing",
+        "return re.search(about, said, re.IGNORECASE) is not None",
+        'return "not found" in said.casefold() or "does not exist" in said.casefold()',
+        "any text with 'not found' in it counts as a resource that is gone",
+    ),
+    _tags(
+        "_unauthorized",
+        'if verb == "attach":',
+        "if True:",
+        "a detach that is not allowed is tried again without a word",
+    ),
+    _tags(
+        "IbmTagger._tags_page",
+        "raise _unknown_to_tagging(",
+        "return {}\n            raise _unknown_to_tagging(",
+        "a target that the tag service does not know counts as one without tags",
     ),
 )
 
@@ -542,7 +633,7 @@ ADDRESSES = (
         "a long name with its nonce is refused by the cloud",
     ),
     _names(
-        "bears",
+        "has_nonce",
         'text.casefold().replace("_", "-").split("-")',
         'text.replace("_", "-").split("-")',
         "a nonce in capitals is not seen",
@@ -597,4 +688,4 @@ ADDRESSES = (
     ),
 )
 
-MUTANTS = (*ANSWERS, *TAGS, *DELETES, *ADDRESSES)
+MUTANTS = (*ANSWERS, *TAGS, *DELETES, *LAST_LOOK, *ADDRESSES)

@@ -17,6 +17,11 @@ _wakes = partial(Mutant, "operator/wakes.py")
 _controller = partial(Mutant, "operator/controller.py")
 _queue = partial(Mutant, "operator/workqueue.py")
 _planning = partial(Mutant, "operator/planning.py")
+_ring = partial(Mutant, "operator/keyring.py")
+_ring_file = partial(Mutant, "operator/keyring_file.py")
+_ring_secret = partial(Mutant, "operator/keyring_secret.py")
+_ring_use = partial(Mutant, "operator/keyring_use.py")
+_keeper = partial(Mutant, "operator/keyring_keeper.py")
 
 WRITES_TO_THE_OBJECT = (
     _objects(
@@ -209,14 +214,14 @@ RECONCILE = (
 ACCOUNT = (
     _account(
         "IbmAccount.tools",
-        "self._behind(ObjectPort(self.port, subject, self._audit))",
-        "self._behind(self.port)",
+        "self._behind(ObjectPort(fenced, subject, self._audit), ring)",
+        "self._behind(fenced, ring)",
         "changes of the cloud are not audited",
     ),
     _account(
         "IbmAccount.rehearsal",
-        "self._behind(PlanPort(self.port))",
-        "self._behind(self.port)",
+        "self._behind(PlanPort(self.port), ring)",
+        "self._behind(self.port, ring)",
         "a plan writes to the cloud",
     ),
     _account(
@@ -269,8 +274,8 @@ ACCOUNT = (
     ),
     _planning(
         "plan_with",
-        "workflow.plan(cloud.rehearsal(), ",
-        'workflow.plan(cloud.tools(""), ',
+        "workflow.plan(cloud.rehearsal(ring), ",
+        'workflow.plan(cloud.tools("", ring), ',
         "a plan writes to the cloud",
     ),
     _planning(
@@ -282,7 +287,7 @@ ACCOUNT = (
     ),
     _planning(
         "_journal",
-        "if isinstance(found, identity.Known | identity.Restored | identity.Minted):",
+        "if isinstance(known, identity.Known | identity.Restored | identity.Minted):",
         "if False:",
         "a plan of an object that is there takes its own resources for strangers'",
     ),
@@ -303,8 +308,8 @@ PORTS = (
     ),
     _ports(
         "PacedPort._run",
-        "if call.effect is Effect.WRITE and waited > STALE_WRITE:",
-        "if False:",
+        "stale = call.effect is Effect.WRITE and self._now() - decided > STALE_WRITE",
+        "stale = False",
         "a write that waited too long is sent on marks that are old",
     ),
     _ports(
@@ -516,6 +521,161 @@ SURROUNDINGS = (
     ),
 )
 
+KEY_RING = (
+    _ring(
+        "_check",
+        "if digest != digest_of(stored.key):",
+        "if False:",
+        "a ring whose keys were mixed up proves nothing, and says nothing",
+    ),
+    _ring(
+        "_key",
+        "if len(key) < LEAST_BYTES:",
+        "if False:",
+        "an empty key signs for everybody",
+    ),
+    _ring(
+        "parsed",
+        'if content["version"] != VERSION:',
+        "if False:",
+        "a ring of a newer version is read as if it were of this one",
+    ),
+    _ring(
+        "RingDocument.with_keys_of",
+        "keys = {**other.keys, **self.keys}",
+        "keys = dict(self.keys)",
+        "keys that are added are not there",
+    ),
+    _ring(
+        "RingDocument.of_object",
+        "{(digest, uuid): derive(stored.key, uuid) for digest, stored in self.keys.items()}",
+        "{(digest, uuid): stored.key for digest, stored in self.keys.items()}",
+        "with one object's key the whole ring is handed on",
+    ),
+    _ring_file(
+        "FileRing._refuse_shared",
+        "if found.st_mode & 0o077:",
+        "if False:",
+        "a ring that others can read is used",
+    ),
+    _ring_file(
+        "FileRing._refuse_shared",
+        "if found.st_uid != os.geteuid():",
+        "if False:",
+        "a ring that somebody else put there is used",
+        equivalent="only root can make a file of another user, and the tests do not run as root everywhere",
+    ),
+    _ring_file(
+        "FileRing._replace",
+        "if now is None or _version(now) != version:",
+        "if False:",
+        "a key that was added meanwhile is overwritten",
+    ),
+    _ring_file(
+        "FileRing._create",
+        "os.link(fresh, self.path)",
+        "fresh.replace(self.path)",
+        "of two operators that begin at once the second overwrites the ring of the first",
+    ),
+    _ring_secret(
+        "SecretRing._secret",
+        'metadata["resourceVersion"] = version',
+        "pass",
+        "a key that was added meanwhile is overwritten",
+    ),
+    _ring_secret(
+        "SecretRing.read",
+        "except kube.NotFound:",
+        "except kube.KubeError:",
+        "a ring that cannot be read counts as none, and a new one is made",
+    ),
+    _ring_use(
+        "first_ring",
+        "    if naming:\n",
+        "    if False:\n",
+        "a new ring is made although objects name keys of a lost one",
+    ),
+    _ring_use(
+        "first_ring",
+        "if each.digests or each.damaged",
+        "if each.digests",
+        "a new ring is made although nobody can tell which keys an object names",
+    ),
+    _ring_use(
+        "first_ring",
+        "unkeyed=any(each.uuid for each in needed)",
+        "unkeyed=False",
+        "after the upgrade nothing proves what objects owned before it",
+    ),
+    _ring_use(
+        "first_ring",
+        "unkeyed=any(each.uuid for each in needed)",
+        "unkeyed=True",
+        "in a new installation public marks prove",
+    ),
+    _keeper(
+        "RingKeeper._refuse",
+        "self._ring, self.problem = None, problem.message",
+        "self.problem = problem.message",
+        "with a damaged ring objects are served by the old one",
+    ),
+    _keeper(
+        "RingKeeper.refresh",
+        "except UnreachableRing as problem:",
+        "except ZeroDivisionError as problem:",
+        "an API server that does not answer for a moment stops everything",
+    ),
+    _keeper(
+        "RingKeeper.refresh",
+        "            self.changed()",
+        "            pass",
+        "objects that missed a key wait for the next resync after it was added",
+    ),
+    _powervs(
+        "PowerVSReconciler._without_key",
+        'self._known.pop(document.raw["metadata"]["uid"], None)',
+        "pass",
+        "what was remembered before the key went shortens waits after it came back",
+    ),
+    _powervs(
+        "PowerVSReconciler._without_key",
+        "self._rings.missed()",
+        "pass",
+        "a key that was added is seen a minute later",
+    ),
+    _account(
+        "IbmAccount.tools",
+        "if self._tools[subject].ring != ring:",
+        "if False:",
+        "drivers go on with the key ring from before a key was added",
+    ),
+    _account(
+        "IbmAccount.tools",
+        "ObjectPort(fenced, subject, self._audit)",
+        "ObjectPort(self.port, subject, self._audit)",
+        "a create is sent long after the write that allowed it",
+    ),
+    _app(
+        "Operator.health",
+        "ready=health.ready and not problem",
+        "ready=health.ready",
+        "an operator without a key ring says that it is ready",
+    ),
+    _app(
+        "Operator._build",
+        "if raw is None or keeper.problem:",
+        "if raw is None:",
+        "a pass begins without a key ring",
+        equivalent="the reconciler asks for the ring before it does anything, and RingError ends the pass in the same way",
+    ),
+    _ports(
+        "PacedPort._run",
+        "if stale or self._clock.monotonic() > call.not_after:",
+        "if stale:",
+        "a create that waited in the queue is sent after its fence",
+    ),
+)
+
 QUEUE = (
     _controller(
         "Controller._supervised",
@@ -693,5 +853,6 @@ MUTANTS = (
     *ACCOUNT,
     *PORTS,
     *SURROUNDINGS,
+    *KEY_RING,
     *QUEUE,
 )

@@ -138,21 +138,21 @@ GATE = (
 
 IDENTITY = (
     _identity(
-        "identify",
-        'if deleting or (uuid is None and finalizer in (metadata.get("finalizers") or ())):',
+        "_identified",
+        'if deleting or (restored is None and finalizer in (metadata.get("finalizers") or ())):',
         "if deleting:",
         "an object whose journal was lost gets a new identity and everything is created twice",
     ),
     _identity(
-        "identify",
-        "if deleting or (uuid is None",
-        "if (uuid is None",
+        "_identified",
+        "if deleting or (restored is None",
+        "if (restored is None",
         "an object that is being deleted gets a new identity, owns nothing, and is let go",
     ),
     _identity(
-        "_uuid_in_status",
-        'uuid and held.get("uid") == raw["metadata"]["uid"]',
-        "uuid",
+        "_in_status",
+        ' or held.get("uid") != raw["metadata"]["uid"]',
+        "",
         "a copied status hands the resources of one object to another",
     ),
     _identity(
@@ -190,6 +190,39 @@ IDENTITY = (
         '"resourceVersion": metadata["resourceVersion"],',
         "",
         "two processes mint two identities, and the second overwrites the first",
+    ),
+)
+
+KEYS = (
+    _identity(
+        "identify",
+        "return KeyMissing(missing) if missing else found",
+        "return found",
+        "an object whose key this operator has not is served: it may be a copy that another one serves",
+    ),
+    _identity(
+        "identify",
+        "if isinstance(found, Known | Restored):",
+        "if isinstance(found, Known):",
+        "an object whose journal was lost is served without its key",
+    ),
+    _identity(
+        "_missing",
+        "journal.keys - ring.accepted if",
+        "journal.keys if",
+        "an object whose key is lost for ever stays read-only although a person accepted that",
+    ),
+    _identity(
+        "_identified",
+        'Journal(_owner(raw, metadata["uid"]), key=ring.writing)',
+        'Journal(_owner(raw, metadata["uid"]))',
+        "a new object counts as one from before the ring: public marks prove for it",
+    ),
+    _identity(
+        "in_status",
+        'return {**held, "key": journal.key} if journal.key else held',
+        "return held",
+        "an object whose journal was lost forgets which key it needs",
     ),
 )
 
@@ -445,7 +478,7 @@ STATUS = (
     ),
     _status(
         "fold",
-        'status["identity"] = dict(identity.in_status(raw, came.journal.owner))',
+        'status["identity"] = dict(identity.in_status(raw, came.journal))',
         "pass",
         "a lost annotation can never be restored",
     ),
@@ -505,4 +538,4 @@ STATUS = (
     ),
 )
 
-MUTANTS = (*GATE, *IDENTITY, *WANTED, *STATUS)
+MUTANTS = (*GATE, *IDENTITY, *KEYS, *WANTED, *STATUS)

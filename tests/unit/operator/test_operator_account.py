@@ -9,18 +9,22 @@ from typing import Any
 import pytest
 
 from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.errors import Unavailable
+from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Birth, NodeKey
-from freehold.lifecycle.port import Call, InlinePort, WouldWrite, step
+from freehold.lifecycle.port import Call, Effect, InlinePort, WouldWrite, step
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.planning import Plan, plan_with
 from freehold.reconcilers.powervs_existing import ById
 from freehold.reconcilers.powervs_facts import Answer, NoAnswer, NoSuch
-from freehold_sim.faults import Effect, Fault
+from freehold_sim.faults import Effect as Hits
+from freehold_sim.faults import Fault
 from freehold_sim.ibm.cloud import SimulatedIBM
 from stage.account import BASE, GROUP, NONCE, SimMount
 from stage.powervs import Stage, example
 from stage.scenery import made_by_us
 
+RING = KeyRing.single(b"the key of these tests" * 2)
 REQUEST = {"name": "a", "region": "us-south", "resource_group": GROUP}
 
 
@@ -53,24 +57,42 @@ class Account:
 
 async def test_what_an_object_changes_is_audited_under_its_name() -> None:
     account = Account()
-    await account.ibm.tools("cluster a").registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
+    tools = account.ibm.tools("cluster a", RING)
+    await tools.port.send(Call("store", "save_journal", Effect.STORE, lambda: None))
+    await tools.registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
     assert account.audit.said == [("sent", "cluster a", "create_vpc"), ("done", "cluster a", "create_vpc")]
+
+
+async def test_a_create_that_no_write_of_the_object_allowed_is_not_sent() -> None:
+    """Compare-and-set orders the writes of the object only; another process may have it by now."""
+    account = Account()
+    with pytest.raises(Unavailable, match="was not sent"):
+        await account.ibm.tools("cluster a", RING).registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
+    assert account.writes() == []
+
+
+def test_a_key_that_is_added_is_used_from_the_next_pass_on() -> None:
+    """Drivers are kept, the ring they were made with is not."""
+    account = Account()
+    account.ibm.tools("cluster a", RING)
+    other = KeyRing.single(b"another key of these tests" * 2)
+    assert account.ibm.tools("cluster a", other).ring == other
 
 
 async def test_a_rehearsal_stops_at_the_first_write() -> None:
     account = Account()
     with pytest.raises(WouldWrite):
-        await account.ibm.rehearsal().registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
+        await account.ibm.rehearsal(RING).registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
     assert account.writes() == []
 
 
 def test_an_object_that_is_gone_leaves_nothing_behind() -> None:
     """A new one of its name must not meet drivers that remember what was where."""
     account = Account()
-    before = account.ibm.tools("cluster a")
-    assert account.ibm.tools("cluster a") is before
+    before = account.ibm.tools("cluster a", RING)
+    assert account.ibm.tools("cluster a", RING) is before
     account.ibm.forget("cluster a")
-    assert account.ibm.tools("cluster a") is not before
+    assert account.ibm.tools("cluster a", RING) is not before
 
 
 def test_what_waits_for_a_thread_when_the_operator_stops_is_never_sent() -> None:
@@ -107,7 +129,7 @@ async def planned(stage: Stage, stored: dict[str, Any] | None = None) -> Plan:
     """What applying the stage's manifest would do, by an operator that has just started."""
     key = stage.cloud.settings.api_key
     account = IbmAccount(key, BASE, stage.clock, mount=SimMount(stage.cloud), port=InlinePort())
-    return await plan_with(account, stage.clock, copy.deepcopy(stage.object.raw), stored)
+    return await plan_with(account, stage.clock, copy.deepcopy(stage.object.raw), stage.rings.ring, stored)
 
 
 async def test_a_plan_changes_nothing() -> None:
@@ -132,7 +154,7 @@ async def test_a_cloud_that_cannot_be_asked_is_no_fault_of_the_manifest() -> Non
     stage = Stage(example())
     before = await planned(stage)
     assert not before.problems
-    stage.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "power.list_datacenters", count=None, status=503))
+    stage.cloud.faults.add(Fault(Hits.ERROR_BEFORE, "power.list_datacenters", count=None, status=503))
     found = await planned(stage)
     assert found.problems == ()
     assert found.unanswered
