@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +52,7 @@ def edit(mutant: Mutant, package: Path) -> Edit:
     if not path.is_file():
         raise Moved(f"{mutant}: there is no such file")
     source = path.read_text()
-    tree = ast.parse(source)
+    tree = _parsed(source)
     start, end = _extent(mutant, tree, source)
     at = _position(mutant, source, start, end)
     changed = source[:at] + mutant.new + source[at + len(mutant.old) :]
@@ -59,9 +60,26 @@ def edit(mutant: Mutant, package: Path) -> Edit:
         after = ast.parse(changed)
     except SyntaxError as error:
         raise Moved(f"{mutant}: the changed source does not parse: {error}") from error
-    if ast.dump(after) == ast.dump(tree):
+    if len(after.body) == len(tree.body) and _top(after, source, at) == _top(tree, source, at):
         raise Moved(f"{mutant}: the edit changes nothing")
     return Edit(changed, frozenset(_reached_by(mutant, tree, source, at)))
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed(source: str) -> ast.Module:
+    """Rows of one file follow each other."""
+    return ast.parse(source)
+
+
+def _top(tree: ast.Module, source: str, at: int) -> str:
+    """The code of the module's statement in which an edit begins, without comments; the others are as they were."""
+    line = source.count("\n", 0, at) + 1
+    return next((ast.dump(each) for each in reversed(tree.body) if _begin(each) <= line), "")
+
+
+def _begin(statement: ast.stmt) -> int:
+    decorators = statement.decorator_list if isinstance(statement, Definition) else []
+    return min([statement.lineno, *(each.lineno for each in decorators)])
 
 
 def _position(mutant: Mutant, source: str, start: int, end: int) -> int:

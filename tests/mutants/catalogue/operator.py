@@ -29,6 +29,7 @@ WRITES_TO_THE_OBJECT = (
         'metadata = {**patch.get("metadata", {}), "resourceVersion": self.version}',
         'metadata = {**patch.get("metadata", {})}',
         "the journal is written over a version that somebody else has changed",
+        killed_by="tests/unit/operator/test_operator_objects.py::test_a_journal_is_not_written_over_one_that_somebody_else_has_written",
     ),
     _objects(
         "Document.patch_status",
@@ -666,7 +667,7 @@ KEY_RING = (
         "if raw is None or keeper.problem:",
         "if raw is None:",
         "a pass begins without a key ring",
-        equivalent="the reconciler asks for the ring before it does anything, and RingError ends the pass in the same way",
+        equivalent="the reconciler asks for the ring before anything else, and RingError ends the pass in the same way",
     ),
     _ports(
         "PacedPort._run",

@@ -154,6 +154,7 @@ IDENTITY = (
         ' or held.get("uid") != raw["metadata"]["uid"]',
         "",
         "a copied status hands the resources of one object to another",
+        killed_by="tests/unit/reconcilers/test_reconcilers_identity.py::test_a_recreated_object_is_somebody_new",
     ),
     _identity(
         "_recorded",

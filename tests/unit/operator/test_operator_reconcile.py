@@ -8,6 +8,7 @@ from typing import Any
 from freehold.api import names
 from freehold.clouds.ibm.times import SETTLE
 from freehold.lifecycle.journal import StaleObject
+from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import step
 from freehold.operator.controller import Done, RequeueAfter
 from freehold.operator.powervs import CONFLICT_SECONDS, OCCUPIED_SECONDS, SLOW_SECONDS
@@ -146,3 +147,17 @@ def test_what_is_gone_is_not_remembered() -> None:
     stage.down()
     assert account.tools(subject, stage.rings.ring) is not before
     assert not stage.process._known
+
+
+def test_an_object_whose_key_is_missing_is_forgotten_until_the_key_is_back() -> None:
+    """Another operator may serve it meanwhile: what this one remembers must not shorten a wait afterwards."""
+    stage = Stage()
+    stage.pass_once()
+    before, ours = made(stage), stage.rings.ring
+    stage.rings.ring = KeyRing.single(b"the key of another operator" * 2)
+    stage.pass_once()
+    assert stage.condition(names.READY)["reason"] == names.REASON_KEY_MISSING
+    assert stage.rings.asked_for_more == 1
+    stage.rings.ring = ours
+    stage.for_a_while(SETTLE - 10.0)
+    assert made(stage) == before
