@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from freehold.lifecycle import errors
@@ -34,7 +34,7 @@ THROTTLED = Fault("throttled")
 UNAVAILABLE = Fault("unavailable")
 DENIED = Fault("denied")
 LOST = Fault("lost-reply")  # the effect happened, the reply did not come
-BROKEN = Fault("5xx-after-effect")
+BROKEN = Fault("5xx-after-effect")  # a server error, as this cloud's own adapters report it
 NEVER_SENT = Fault("unknown-without-effect")
 PARTIAL = Fault("partial-batch")
 STALE = Fault("stale-object")
@@ -68,6 +68,7 @@ class FaultPort(InlinePort):
     writes: int = 0  # that did something
     changes: int = 0  # those of them that changed the cloud
     sent: int = 0  # requests to change the cloud, whatever the answer
+    struck: int = 0  # faults and acts of the script that have happened
     interfere: Callable[[], object] = lambda: None  # makes the stored object newer than what was read
 
     async def send(self, call: Call) -> Any:
@@ -77,9 +78,11 @@ class FaultPort(InlinePort):
         if act is not None:
             act()
             self.writes += 1
+            self.struck += 1
         fault = self.script.faults.get(number)
         if fault is None:
             return await self._run(call)
+        self.struck += 1
         return await self._faulted(call, fault)
 
     async def _run(self, call: Call) -> Any:
@@ -104,6 +107,8 @@ class FaultPort(InlinePort):
                 raise errors.Unavailable(where)
             case "denied":
                 raise errors.Denied(where)
+            case "5xx-after-effect" if call.effect is not Effect.STORE:
+                return await self._run(replace(call, run=lambda: self.world.broken(call)))
             case "lost-reply" | "5xx-after-effect":
                 await self._quietly(call)
                 raise errors.Unknown(where) if call.effect is Effect.WRITE else errors.Unavailable(where)

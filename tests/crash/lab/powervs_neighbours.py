@@ -12,6 +12,7 @@ from stage.powervs import Stage
 from stage.scenery import REGION, Row, Theirs
 
 PLACE = "us-south-1"
+CARRIED = f"{scenery.MARK}transit-gateway-connection:"
 LEAVING = frozenset({"removed", "pending_reclamation", "reclaimed", "deleting", "delete_pending"})
 SIM = {
     "workspace": "instance",
@@ -87,13 +88,15 @@ class Neighbours:
         return f"{row['parent']}/{scenery.record(self._stage, row['id'])['location'].rpartition('-')[0]}.{row['id']}"
 
     def photograph(self, ident: str) -> bytes | None:
-        """The cloud's own record and tags, but for what changes by itself as time goes by."""
+        """The cloud's own record and tags, but for our marks on a gateway for connections of ours that are in it."""
         try:
             record = dict(self._cloud.strangers.find(ident))
         except KeyError:
             return None
         tags = sorted(self._cloud.world.tags_at(record["crn"], self._stage.clock.now())) if record["crn"] else []
-        return json.dumps([record, tags], sort_keys=True).encode()
+        ours = tuple(f".{c['id']}" for c in self._cloud.world.all("connection", gateway=ident, by="api"))
+        theirs = [tag for tag in tags if not (tag.startswith(CARRIED) and tag.endswith(ours))]
+        return json.dumps([record, theirs], sort_keys=True).encode()
 
     def _note(self, *again: str) -> None:
         """Keep in mind how their things are after they acted: new ones, and those that they changed."""

@@ -13,11 +13,13 @@ from freehold.lifecycle.graph import Graph, Known, Naming, Node
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Part, Registry, Request, Tagging
-from freehold.lifecycle.port import FencedPort, Port
+from freehold.lifecycle.port import Call, Effect, FencedPort, Port
 from freehold.lifecycle.work import Pace, Tools
+from freehold.operator.ports import ObjectPort
+from lab.audit import CloudRequest, Recorder
 from lab.cloud import US, Cloud, Resource, Traits, Weather
 from lab.drivers import MemoryDriver, MemoryTagger
-from lab.life import Life
+from lab.life import OWNER, Life
 from lab.seam import Thing
 from lab.spelling import PlainCodec
 
@@ -96,7 +98,8 @@ def kinds(cloud: Cloud, port: Port) -> tuple[Kind, ...]:
         kind("rule", never, Dedupe.NONCE, nonce="nested", requires=("wall",)),
         kind("record", never, Dedupe.KEY, requires=("net",)),
         kind("hub", after, Dedupe.NONCE, nonce="name", mutable=("name",)),
-        kind("link", never, Dedupe.NONCE, nonce="name", mutable=("name",), requires=("hub", "net"), carrier="hub"),
+        # Its name keeps the nonce for life, as that of a transit gateway's connection does.
+        kind("link", never, Dedupe.NONCE, nonce="name", requires=("hub", "net"), carrier="hub"),
     )
 
 
@@ -158,6 +161,7 @@ class MemoryWorld:
 
     def __post_init__(self) -> None:
         self.clock = ManualClock()
+        self.audit = Recorder()
         self.cloud = Cloud(self.traits, self.weather, self.clock)
         self.nodes = list(self.nodes)
         if self.given_hub:
@@ -173,7 +177,7 @@ class MemoryWorld:
         return Life(self, **how)
 
     def tools(self, port: Port) -> Tools:
-        port = FencedPort(port, self.clock, FENCE)
+        port = FencedPort(ObjectPort(port, "TestCluster/prod/c1", self.audit), self.clock, FENCE)
         tagger = MemoryTagger(self.cloud, port)
         pace = Pace(tag_lag=max(5.0, self.weather.tag_lag), shallow=60.0, deep=600.0, fence=FENCE)
         registry = Registry(kinds(self.cloud, port))
@@ -197,11 +201,27 @@ class MemoryWorld:
         now = self.cloud.now()
         return [
             Thing(
-                r.id, r.kind, r.role, r.creator == US, r.parent, (r.name(now), r.tagged(now)), (r.names[0][1], r.theirs)
+                r.id,
+                r.kind,
+                r.role,
+                r.creator == US,
+                r.parent,
+                (r.name(now), r.tagged(now)),
+                (r.names[0][1], r.theirs | self._carried(r)),
             )
             for r in self.cloud.living()
             if r.delete_at is None
         ]
+
+    def _carried(self, host: Resource) -> frozenset[str]:
+        """Our marks on a foreign thing for what stands in it and is ours: they may be there as long as that is."""
+        inside = {r.id for r in self.cloud.living() if r.parent == host.id and r.creator == US}
+        tags, codec = host.tagged(self.cloud.now()), PlainCodec()
+        return frozenset(
+            tag
+            for tag in tags
+            if any(mark.uuid == OWNER.uuid and mark.id in inside for mark in codec.read([tag]).carried)
+        )
 
     # -- strangers ----------------------------------------------------------------------------------
 
@@ -296,10 +316,19 @@ class MemoryWorld:
         return self.cloud.tampered
 
     def unaudited(self, sent: int) -> list[str]:
-        return []  # this cloud can be reached through the port only
+        reached = len(self.cloud.requests)
+        return [f"{reached} requests changed the cloud, {sent} went through the port"] if reached != sent else []
+
+    def requests(self) -> list[CloudRequest]:
+        return self.cloud.requests
 
     def later(self, seconds: float, effect: Callable[[], object]) -> None:
         self.cloud.later(seconds, effect)
+
+    def broken(self, call: Call) -> Any:
+        with contextlib.suppress(errors.CloudError):
+            call.run()
+        raise (errors.Unknown if call.effect is Effect.WRITE else errors.Unavailable)(f"{call.operation}: 500")
 
     def partially(self, failing: bool) -> None:
         self.cloud.partial = failing

@@ -388,7 +388,7 @@ DELETES = (
     ),
     _buckets(
         "Buckets._every",
-        'if not body.get("IsTruncated") or not rows:',
+        'if not body.get("IsTruncated") or not page:',
         "if True:",
         "buckets of the second page count as gone",
     ),
@@ -420,6 +420,12 @@ DELETES = (
 
 LAST_LOOK = (
     _calls(
+        "Caller.read_list",
+        'raise errors.ListNotFound(f"{missing.message}. The list is asked for again") from missing',
+        "raise",
+        "that a list is not found counts as proof that what it lists is gone",
+    ),
+    _calls(
         "rows",
         "if found is not None and not isinstance(found, list):",
         "if False:",
@@ -439,7 +445,7 @@ LAST_LOOK = (
     ),
     _power(
         "PowerNetworks._expect_empty",
-        "if isinstance(refused, NotFound):",
+        "if isinstance(refused, ListNotFound):",
         "if False:",
         "that PowerVS does not know a workspace counts as its deletion",
     ),
@@ -546,12 +552,6 @@ LAST_LOOK = (
         'if verb == "attach":',
         "if True:",
         "a detach that is not allowed is tried again without a word",
-    ),
-    _tags(
-        "IbmTagger._tags_page",
-        "raise _unknown_to_tagging(",
-        "return {}\n            raise _unknown_to_tagging(",
-        "a target that the tag service does not know counts as one without tags",
     ),
 )
 

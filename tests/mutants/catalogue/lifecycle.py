@@ -46,7 +46,7 @@ INTENTS = (
     ),
     _witnesses(
         "_resolve",
-        "elif entry.key not in work.keys.readable:",
+        "elif entry.key and entry.key not in work.keys.readable:",
         "elif False:",
         "a create whose nonce cannot be computed any more counts as one that had no effect",
     ),
@@ -58,8 +58,8 @@ INTENTS = (
     ),
     _witnesses(
         "_replay",
-        "except Denied as error:\n        work.outcomes[key] = of_error(error)",
-        "except Denied:\n        _no_effect(work, key, entry)",
+        "except NeedsPerson as error:",
+        "except NeedsPerson:\n        _no_effect(work, key, entry)\n    except ZeroDivisionError as error:",
         "a replay that is denied counts as a create that had no effect",
     ),
     _witnesses(
@@ -67,6 +67,12 @@ INTENTS = (
         "driver.create(entry.request or {}, birth)",
         "driver.create(work.graph.nodes[key].request(work.known) if key in work.graph.nodes else {}, birth)",
         "a create is replayed with today's spec",
+    ),
+    _witnesses(
+        "_replay",
+        "if not (young := [c for c in candidates if _may_come_of(entry, c)]):",
+        "if not (young := []):",
+        "a replay that finds the name taken counts as a create that had no effect, although its own took it",
     ),
     _witnesses(
         "_replay",
@@ -476,9 +482,15 @@ PROOF = (
     ),
     _work(
         "Work._spent",
-        "last = (entry.attempt if entry.id else entry.attempt - 1) if entry else 0",
+        "last = (entry.attempt if known else entry.attempt - 1) if entry else 0",
         "last = 0",
         "the nonce of what is on record brings a copy on record too",
+    ),
+    _work(
+        "Work._spent",
+        "known = bool(entry and entry.id and self.attested(key))",
+        "known = bool(entry and entry.id)",
+        "an id that somebody wrote into the journal makes our own nonce a spent one",
     ),
     _work(
         "Work.lagging",

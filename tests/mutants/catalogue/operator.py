@@ -215,8 +215,8 @@ RECONCILE = (
 ACCOUNT = (
     _account(
         "IbmAccount.tools",
-        "self._behind(ObjectPort(fenced, subject, self._audit), ring)",
-        "self._behind(fenced, ring)",
+        "audited = ObjectPort(self.port, subject, self._audit)",
+        "audited: Port = self.port",
         "changes of the cloud are not audited",
     ),
     _account(
@@ -598,12 +598,6 @@ KEY_RING = (
     ),
     _ring_use(
         "first_ring",
-        "if each.digests or each.damaged",
-        "if each.digests",
-        "a new ring is made although nobody can tell which keys an object names",
-    ),
-    _ring_use(
-        "first_ring",
         "unkeyed=any(each.uuid for each in needed)",
         "unkeyed=False",
         "after the upgrade nothing proves what objects owned before it",
@@ -652,8 +646,8 @@ KEY_RING = (
     ),
     _account(
         "IbmAccount.tools",
-        "ObjectPort(fenced, subject, self._audit)",
-        "ObjectPort(self.port, subject, self._audit)",
+        "self._behind(FencedPort(audited, self._clock, self._pace.fence), ring)",
+        "self._behind(audited, ring)",
         "a create is sent long after the write that allowed it",
     ),
     _app(
