@@ -470,6 +470,7 @@ STATUS = (
         "if whole and not came.deleting:",
         "if whole:",
         "an object that is being deleted becomes ready",
+        equivalent="while it is being deleted the first condition is Ready=False, so it is never whole",
     ),
     _status(
         "fold",
