@@ -71,7 +71,7 @@ class Copy:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         shutil.rmtree(self._folder)
 
-    def attempt(self, mutant: Mutant, change: Edit, tests: Mapping[str, float]) -> Tried:
+    def attempt(self, mutant: Mutant, change: Edit, tests: Mapping[str, float], first: int = FIRST) -> Tried:
         """Run ``tests``, with the seconds that each took before, in this order on the changed copy until one fails."""
         began = time.monotonic()
         path = self.source / "freehold" / mutant.file
@@ -80,7 +80,7 @@ class Copy:
         try:
             verdict, by = Verdict.SURVIVED, ""
             order = list(tests)
-            for batch in (order[:FIRST], order[FIRST:]):
+            for batch in (order[:first], order[first:FIRST], order[max(first, FIRST) :]):
                 if batch and verdict is Verdict.SURVIVED:
                     verdict, by = self._run({test: tests[test] for test in batch})
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from freehold.api import names
@@ -11,10 +12,12 @@ from freehold.lifecycle.journal import StaleObject
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import step
 from freehold.operator.controller import Done, RequeueAfter
-from freehold.operator.powervs import CONFLICT_SECONDS, OCCUPIED_SECONDS, SLOW_SECONDS
+from freehold.operator.powervs import ACCOUNT_CHANGED, CONFLICT_SECONDS, OCCUPIED_SECONDS, SLOW_SECONDS
 from freehold.reconcilers.gate import Mode, Surroundings, UnreadableCluster
+from freehold_sim.faults import Effect, Fault
+from freehold_sim.ibm.cloud import SimulatedIBM
 from stage.powervs import MemoryDocument, Stage, example
-from stage.scenery import made_by_us
+from stage.scenery import made_by_us, photograph, standing
 
 JOURNAL = names.JOURNAL_ANNOTATION
 BELONGS = {"apiVersion": f"{names.CLUSTER_API_GROUP}/v1beta2", "kind": "Cluster", "name": "c1", "uid": "u"}
@@ -100,19 +103,60 @@ def test_an_edit_is_acted_on_at_once() -> None:
     stage.up()
     stage.settle()
     stage.object.patch({"spec": {"vpc": {"name": "other-vpc"}}})
-    before = len(stage.calls())
     stage.pass_once()
-    assert len(stage.calls()) > before
+    assert [row["name"] for row in standing(stage, "vpc")] == ["other-vpc"]
 
 
 def test_our_own_endpoint_is_no_edit() -> None:
     """It raises the generation, and would have everything looked at once more."""
     stage = Stage()
     stage.up()
-    stage.settle()
+    stage.clock.advance(30.0)
     before = len(stage.calls())
-    stage.settle(1)
-    assert len(stage.calls()) - before <= 1
+    stage.pass_once()
+    assert len(stage.calls()) - before <= 2
+
+
+def test_without_the_annotation_nothing_that_is_owned_is_changed() -> None:
+    """An edit of the spec waits until the infrastructure is ours to create again."""
+    stage = Stage()
+    stage.up()
+    stage.settle()
+    world = photograph(stage)
+    stage.object.patch({"metadata": {"annotations": {names.CREATE_INFRA_ANNOTATION: None}}})
+    stage.object.patch({"spec": {"vpc": {"name": "other-vpc"}}})
+    stage.for_a_while(700.0)
+    assert photograph(stage) == world
+    assert stage.condition(names.SPEC_VALID)["reason"] == names.REASON_CREATE_INFRA_NOT_REQUESTED
+
+
+def test_with_a_key_of_another_account_nothing_is_done() -> None:
+    """Everything seems gone there: it would be created a second time, or taken for released."""
+    stage = Stage()
+    stage.pass_once()
+    ours = stage.cloud
+    stage.cloud = SimulatedIBM(stage.clock, replace(ours.settings, account_id="9" * 32))
+    stage.start_process()
+    for _ in range(2):
+        assert stage.pass_once() == RequeueAfter(SLOW_SECONDS)
+        assert stage.condition(names.READY)["reason"] == ACCOUNT_CHANGED
+        stage.clock.advance(SLOW_SECONDS)
+    assert standing(stage) == []
+
+
+def test_the_finalizer_waits_for_an_answer_on_where_to_look() -> None:
+    """Without it nobody knows in which place something of ours may have been left."""
+    stage = Stage()
+    stage.pass_once()
+    stage.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "rm.list_resource_groups", count=None, status=503))
+    stage.start_process()
+    stage.object.delete()
+    stage.run(lambda: made_by_us(stage) == [])
+    stage.for_a_while(2 * SETTLE)
+    assert not stage.object.gone
+    stage.cloud.faults.clear()
+    stage.run(lambda: stage.object.gone)
+    assert made_by_us(stage) == []
 
 
 def test_finalizers_of_others_stay() -> None:
