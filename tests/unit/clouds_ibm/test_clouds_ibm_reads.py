@@ -15,6 +15,7 @@ from freehold.lifecycle.port import Effect
 from freehold_sim.faults import Effect as Spoil
 from freehold_sim.faults import Fault
 from freehold_sim.ibm.settings import Assumptions, Lags
+from stage.account import NONCE
 
 NONCE = "fabcdefg"
 
@@ -252,3 +253,27 @@ async def test_facts_are_asked_once_and_wrong_values_are_answered_with_the_right
         await facts.vpc_zones("mars")
     with pytest.raises(Invalid, match="no Power Edge Router; choose one of: dal10"):
         await facts.edge_router_zone("wdc04")
+
+
+async def test_a_connection_of_ours_is_found_by_its_nonce_and_no_other_by_its_name(account: Any) -> None:
+    """On a gateway that many share, another cluster has connections of the same names, to its own networks."""
+    gateway = await account.ready("transit-gateway", account.gateway())
+    one, other, third = [await account.ready("vpc", account.vpc(name)) for name in ("one", "other", "third")]
+    ours = await account.ready("transit-gateway-connection", account.connection(gateway, one))
+    theirs = account.connection(gateway, other)
+    account.cloud.strangers.make(
+        "connection", gateway=theirs["gateway"], network=theirs["network_id"], name=theirs["name"]
+    )
+    wanted = account.connection(gateway, third)
+    assert await account.find("transit-gateway-connection", wanted) == []
+    assert [one.id for one in await account.find("transit-gateway-connection", wanted, NONCE)] == [ours.id]
+
+
+async def test_a_network_goes_with_the_server_that_manages_it(account: Any) -> None:
+    """IBM Cloud refuses to delete it by itself."""
+    workspace = await account.ready("workspace", account.workspace())
+    server = await account.ready("dhcp-server", account.dhcp(workspace))
+    network = f"{workspace.id}/network/{server.attributes['network_id']}"
+    await account.kinds["dhcp-server"].driver.delete(Ref(network, workspace.target))
+    account.clock.advance(account.kinds["dhcp-server"].delete_time + 60.0)
+    assert await account.look("dhcp-server", server) is None

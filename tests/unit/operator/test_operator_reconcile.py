@@ -14,10 +14,11 @@ from freehold.lifecycle.port import step
 from freehold.operator.controller import Done, RequeueAfter
 from freehold.operator.powervs import ACCOUNT_CHANGED, CONFLICT_SECONDS, OCCUPIED_SECONDS, SLOW_SECONDS
 from freehold.reconcilers.gate import Mode, Surroundings, UnreadableCluster
+from freehold.reconcilers.powervs_status import Folded
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.cloud import SimulatedIBM
 from stage.powervs import MemoryDocument, Stage, example
-from stage.scenery import made_by_us, photograph, standing
+from stage.scenery import infrastructure, made_by_us, marks, only, photograph, standing
 
 JOURNAL = names.JOURNAL_ANNOTATION
 BELONGS = {"apiVersion": f"{names.CLUSTER_API_GROUP}/v1beta2", "kind": "Cluster", "name": "c1", "uid": "u"}
@@ -41,6 +42,11 @@ def minted(stage: Stage) -> None:
     first = next(version for version in stage.object.history if JOURNAL in version["metadata"].get("annotations", {}))
     stage.object.raw = first
     stage.object.patch({"metadata": {"labels": {"restored": "true"}}})
+
+
+def joined(stage: Stage, gateway: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Our connections of a gateway."""
+    return [row for row in made_by_us(stage) if row["kind"] == "connection"]
 
 
 def test_after_a_conflict_the_pass_begins_again_soon() -> None:
@@ -110,11 +116,11 @@ def test_an_edit_is_acted_on_at_once() -> None:
 def test_our_own_endpoint_is_no_edit() -> None:
     """It raises the generation, and would have everything looked at once more."""
     stage = Stage()
-    stage.up()
-    stage.clock.advance(30.0)
+    stage.run(lambda: bool(stage.object.raw["spec"].get("controlPlaneEndpoint")))
+    stage.clock.advance(1.0)
     before = len(stage.calls())
     stage.pass_once()
-    assert len(stage.calls()) - before <= 2
+    assert len(stage.calls()) - before <= 3
 
 
 def test_without_the_annotation_nothing_that_is_owned_is_changed() -> None:
@@ -175,9 +181,24 @@ def test_finalizers_of_others_stay() -> None:
 def test_a_status_that_says_ready_shows_the_endpoint_from_its_first_version() -> None:
     """Cluster API copies the endpoint once it sees ready, and does not look again."""
     stage = Stage()
-    stage.up()
-    ready = next(version for version in stage.object.history if (version.get("status") or {}).get("ready"))
-    assert ready["spec"]["controlPlaneEndpoint"]["host"]
+    folded = Folded({"ready": True}, {"host": "lb.example.net", "port": 6443}, changed=True)
+    step(stage.process._write(MemoryDocument(stage.object), folded))
+    ready = [version for version in stage.object.history if (version.get("status") or {}).get("ready")]
+    assert [version["spec"]["controlPlaneEndpoint"]["host"] for version in ready] == ["lb.example.net"]
+
+
+def test_what_was_left_in_a_given_gateway_is_found_where_nothing_but_the_spec_names_it() -> None:
+    """The journal is the first one again and the gateway's marks are gone: the nonce in the name is all there is."""
+    stage = Stage()
+    gateway = infrastructure(stage, connected=False).gateway
+    stage.object.patch({"spec": {"transitGateway": {"id": gateway["id"]}}})
+    stage.run(lambda: bool(joined(stage, gateway)))
+    first = next(version for version in stage.object.history if JOURNAL in version["metadata"].get("annotations", {}))
+    stage.object.patch({"metadata": {"annotations": first["metadata"]["annotations"]}})
+    stage.cloud.strangers.detach(gateway["crn"], *marks(only(stage, "gateway")))
+    stage.start_process()
+    stage.down()
+    assert joined(stage, gateway) == []
 
 
 def test_what_is_gone_is_not_remembered() -> None:
