@@ -111,7 +111,7 @@ RECONCILE = (
         "lost = not isinstance(found, identity.Known) and uid in self._known",
         "lost = False",
         "a journal that was lost while the process lives shortens no wait: memory of the old one stays",
-        equivalent="the engine drops its memory too when a journal is neither the one it read last nor the one it wrote",
+        equivalent="the engine drops its memory too when a journal is neither what it read last nor what it wrote",
     ),
     _powervs(
         "PowerVSReconciler._identified",

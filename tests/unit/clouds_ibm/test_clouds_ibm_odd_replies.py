@@ -233,3 +233,10 @@ async def test_a_server_is_created_although_what_follows_its_create_fails(accoun
     account.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "power.get_network", count=None, status=503))
     made = await account.create("dhcp-server", account.dhcp(workspace))
     assert made.id.startswith(f"{workspace.id}/dhcp/")
+
+
+async def test_a_gateway_that_is_deleted_and_still_shown_is_gone(account: Any) -> None:
+    """terraform-provider-ibm#1783: waiting for it would hold the delete."""
+    gateway = await account.ready("transit-gateway", account.gateway())
+    Distorted(account.cloud, "GET", gateway.id, {"status": "deleted"})
+    assert await account.look("transit-gateway", gateway) is None
