@@ -67,5 +67,5 @@ def test_nor_by_a_record_of_the_victims_connection() -> None:
     stage.for_a_while(1800.0)
 
     assert photograph(stage) == before
-    assert "identity" in said(stage)
+    assert "two owners claim it" in said(stage)
     assert not stage.object.gone

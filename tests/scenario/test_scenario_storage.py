@@ -31,7 +31,7 @@ def test_instance_and_bucket_come_and_go() -> None:
 
     instance, bucket = only(stage, "instance", "demo-cos"), only(stage, "bucket", "demo-bucket")
     assert bucket["parent"] == instance["id"]
-    assert [tag for tag in marks(instance) if ".cos-bucket:" in tag and tag.endswith("demo-bucket")] != []
+    assert [tag for tag in marks(instance) if ".cos-bucket:" in tag and ".demo-bucket_" in tag] != []
     assert stage.status()["cosInstance"] == {"id": instance["id"], "controllerCreated": True}
 
     stage.down()

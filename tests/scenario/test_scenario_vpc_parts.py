@@ -147,7 +147,7 @@ def test_additional_listeners() -> None:
     assert sorted(listener["port"] for listener in balancer["listeners"]) == [443, 6443, 22623]
     pools = sorted(pool["name"] for pool in balancer["pools"])
     assert [pools[0], pools[2]] == ["additional-pool-22623", "web"]
-    assert re.fullmatch("demo-lb-pool-f[a-z2-7]{7}-6443", pools[1])
+    assert re.fullmatch("demo-lb-pool-f[a-z2-7]{12}-6443", pools[1])
 
 
 def test_a_listener_added_later() -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from stage.powervs import Stage
 from stage.scenery import MARK, Row, standing
 
-_NONCE = re.compile(r"-f[a-z2-7]{7}(?=-|$)")
+_NONCE = re.compile(r"-f(?:[a-z2-7]{12}|[a-z2-7]{7})(?=-|$)")
 _KINDS = {
     "instance": "workspace",
     "network": "dhcp-server",

@@ -146,6 +146,8 @@ def _record(work: Work, kind: str, observed: Observed, nodes: Sequence[Node]) ->
     for key in keys:
         entry = work.journal.get(key)
         if (entry is None or not entry.id) and work.bears_birth(key, observed):
+            if work.not_from_intent(key, observed):
+                return  # said where open intents are resolved: a person decides
             looking.adopt(work, key, observed, entry or Entry(Phase.RECORDED, opened=work.tools.clock.now()))
             return
     strays.take(

@@ -31,7 +31,8 @@ def wave(work: Work) -> frozenset[NodeKey]:
         work.outcomes[key] = Blocked(
             Reason.UNKNOWN_KIND, f"{key} is ours and of a kind that this version does not know: use a newer one"
         )
-    now = leaving(ours, work.tools.registry)
+    unproven = ours & work.memory.unproven  # somebody who may edit the object can have written them
+    now = leaving(ours - unproven, work.tools.registry) | unproven
     for key in ours - now:
         work.outcomes[key] = Waiting(Reason.DEPENDENTS, work.tools.pace.slow, "waits for what depends on it")
     return frozenset(key for key in now if work.journal.entries[key].id)
@@ -93,6 +94,7 @@ async def _drop(work: Work, key: NodeKey) -> None:
             work.wait(key, _waiting(error))
             return
     work.memory.forget(key)
+    work.absent.add(entry.id)
     work.memory.gone |= {entry.id} if entry.carried else {entry.id, entry.target}
     work.outcomes.pop(key, None)
     work.journal = work.journal.put(key, let_go(entry))
@@ -119,6 +121,7 @@ async def prove(work: Work, standing: Collection[NodeKey], marked: TagsByTarget)
             work.wait(key, _waiting(error))
             continue
         evidence = work.evidence(key, observed, tags)
+        work.memory.unproven.discard(key)
         if evidence.strength is Strength.PROVEN:
             proven.add(key)
         elif evidence.strength is Strength.OTHERS and work.lagging(key, work.marks(key, observed)):
@@ -143,6 +146,7 @@ async def prove(work: Work, standing: Collection[NodeKey], marked: TagsByTarget)
         elif evidence.strength is Strength.HEALABLE:
             _heal(work, key, entry, observed)
         else:
+            work.memory.unproven.add(key)
             work.outcomes[key] = _unproven(key, observed, evidence)
     return frozenset(proven)
 
@@ -184,7 +188,7 @@ async def _occupied(work: Work, key: NodeKey) -> Waiting | None:
     if not kind.contains or kind.container is None:
         return None
     children = await kind.container.children(Ref(entry.id, entry.target))
-    ours = {e.id for e in work.journal.ours.values()}
+    ours = {e.id for key, e in work.journal.ours.items() if key not in work.memory.unproven}
     foreign = [child for child in children if child.id not in ours and child.state is not State.DELETING]
     if foreign:
         names = ", ".join(sorted(f"{child.name} ({child.id})" for child in foreign))

@@ -48,6 +48,8 @@ class Memory:
     parts_checked: set[NodeKey] = field(default_factory=set)
     doubted: set[NodeKey] = field(default_factory=set)
     """Whose marks could not be read, or say that it is not ours: read again in each pass until they prove it."""
+    unproven: set[NodeKey] = field(default_factory=set)
+    """On record, and neither signed by us nor proven by marks when last read: nothing that is ours waits for it."""
     made: dict[tuple[NodeKey, int], Observed] = field(default_factory=dict)
     """What creates answered, by node and attempt, until it is on record: better than any witness."""
     last_sent: float = float("-inf")
@@ -101,3 +103,4 @@ class Memory:
             memory.pop(key, None)
         self.parts_checked.discard(key)
         self.doubted.discard(key)
+        self.unproven.discard(key)

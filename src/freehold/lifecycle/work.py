@@ -98,6 +98,8 @@ class Work:
     verified: dict[NodeKey, frozenset[str]] = field(default_factory=dict)
     """The tags, read in this pass, of what they prove to be ours and marked as wanted."""
     notes: list[str] = field(default_factory=list)
+    absent: set[str] = field(default_factory=set)
+    """The ids of what this pass has seen gone."""
     deep: bool = False
     saved: Journal | None = None
     stored_at: float = float("-inf")

@@ -327,8 +327,8 @@ DELETES = (
     Mutant(
         "clouds/ibm/kinds/cos_bucket.py",
         "CosBucketDriver.observe",
-        "if inside[instance].get(name) == region:",
-        "if name in inside[instance]:",
+        'if ref.id in (ident, f"{instance}/{named_in_mark(KIND, ident)}"):',
+        "if split(ref.id)[2] == name:",
         "a bucket that was deleted and made anew elsewhere counts as ours",
     ),
     Mutant(

@@ -208,12 +208,6 @@ KEYS = (
         "an object whose journal was lost is served without its key",
     ),
     _identity(
-        "_missing",
-        "journal.keys - ring.accepted if",
-        "journal.keys if",
-        "an object whose key is lost for ever stays read-only although a person accepted that",
-    ),
-    _identity(
         "_identified",
         'Journal(_owner(raw, metadata["uid"]), key=ring.writing)',
         'Journal(_owner(raw, metadata["uid"]))',

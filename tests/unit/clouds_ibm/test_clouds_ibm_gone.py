@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from freehold.clouds.ibm.tags import IbmCodec
 from freehold.lifecycle import errors
 from freehold.lifecycle.kinds import Ref
+from freehold.lifecycle.ownership import Owner
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.http import Request, Response
 
@@ -128,3 +130,20 @@ async def test_parts_whose_list_is_not_found_are_not_gone(account: Any, kind: st
     account.cloud.faults.add(_missing("vpc.get_vpc_default_security_group"))
     with pytest.raises(errors.Unavailable):
         await account.kinds[kind].parts.parts(Ref(seen.id, seen.target))
+
+
+@pytest.mark.parametrize("length", [3, 46, 47, 63])
+async def test_a_bucket_that_its_mark_names_is_there_however_long_its_name_is(account: Any, length: int) -> None:
+    """A mark has no room for a long name. Taken for gone, the mark would come off, and the bucket be forgotten."""
+    storage = await account.ready("cos-instance", account.cos())
+    name = "b" * length
+    made = await account.create("cos-bucket", account.bucket(storage, name))
+    other = await account.create("cos-bucket", account.bucket(storage, "b" * (length - 1) + "c"))
+    owner = Owner("0a1b2c3d-1111-4222-8333-444455556666", "IBMPowerVSCluster", "default", "demo")
+    [mark] = IbmCodec().read({IbmCodec().carried(owner, "cos-bucket", made.id, "abcd2345")}).carried
+    driver = account.kinds["cos-bucket"].driver
+    ref = Ref(driver.identify(storage.target, mark.id), storage.target)
+    assert [one.id for one in (await driver.observe([ref])).values()] == [made.id]
+    await driver.delete(Ref(made.id, made.target))
+    assert await driver.observe([ref]) == {}
+    assert set(await driver.observe([Ref(other.id, other.target)])) == {other.id}

@@ -80,6 +80,13 @@ def only(content: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
+def shortened(content: dict[str, Any]) -> None:
+    """A key that is its own digest's, and could be guessed."""
+    short = CANARY[:31]
+    row = {**only(content), "key": base64.b64encode(short).decode()}
+    content |= {"writing": digest_of(short), "keys": {digest_of(short): row}}
+
+
 DAMAGED = {
     "empty": "",
     "cut off": damaged(lambda _: None)[:-20],
@@ -91,7 +98,7 @@ DAMAGED = {
     "no writing key": damaged(lambda c: c.pop("writing")),
     "a key under another's digest": damaged(lambda c: c["keys"].update(abcdefghij=only(c))),
     "not base64": damaged(lambda c: only(c).update(key="canary-canary-!")),
-    "too short a key": damaged(lambda c: only(c).update(key=base64.b64encode(CANARY[:31]).decode())),
+    "too short a key": damaged(shortened),
     "a key that is no text": damaged(lambda c: only(c).update(key=[CANARY.decode()])),
     "no time": damaged(lambda c: only(c).pop("created")),
     "whether old records count is missing": damaged(lambda c: c.pop("unkeyed")),

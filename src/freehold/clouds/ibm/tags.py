@@ -19,6 +19,8 @@ PREFIX = "powervs.cluster.x-k8s.io."
 LONGEST = 128
 CARRIED = ("dhcp-server", "transit-gateway-connection", "cos-bucket")
 """Kinds whose marks may stand on another resource."""
+_UUID = 36
+"""The characters of a uuid."""
 _ILLEGAL = re.compile(r"[^A-Za-z0-9 _\-.:]")
 _CARRIED = re.compile(r"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\.([^_]+)(?:_([^_]+))?")
 """The value of a carrier's mark: our uuid, the id of what it carries, and the seal where it had room for one.
@@ -36,6 +38,11 @@ def _fit(text: str, room: int) -> str:
     return f"{legal[: room - 9]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
+def named_in_mark(kind: str, id: str) -> str:  # noqa: A002 - the field's word
+    """How a carrier's mark names what it carries: by the last part of its id, cut where that is long (of a bucket)."""
+    return _fit(id.rpartition("/")[2], LONGEST - len(f"{PREFIX}{kind}:.") - _UUID)
+
+
 class IbmCodec:
     """The lifecycle's marks as user tags: ``powervs.cluster.x-k8s.io.<what>:<value>``."""
 
@@ -50,8 +57,7 @@ class IbmCodec:
 
     def carried(self, owner: Owner, kind: str, id: str, seal: str = "") -> str:  # noqa: A002 - the field's word
         """``<kind>:<uuid>.<id>_<seal>``, without the seal where the whole would be too long (of a connection)."""
-        before = f"{PREFIX}{kind}:{owner.uuid}."
-        mark = before + _fit(id.rpartition("/")[2], LONGEST - len(before))
+        mark = f"{PREFIX}{kind}:{owner.uuid}." + named_in_mark(kind, id)
         sealed = f"{mark}_{seal}"
         return sealed if seal and len(sealed) <= LONGEST else mark
 
