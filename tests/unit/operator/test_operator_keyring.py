@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from freehold.lifecycle.keys import derive, digest_of
+from freehold.lifecycle.keys import LEAST_BYTES, derive, digest_of
 from freehold.operator.keyring import (
     Acceptance,
     RingDocument,
@@ -124,3 +124,13 @@ def test_no_text_form_of_a_ring_shows_a_key() -> None:
     for shown in (repr(document), str(document), repr(document.ring()), repr(document.keys)):
         assert "canary" not in shown
         assert "key=b" not in shown
+
+
+@pytest.mark.parametrize("length", [0, 1, LEAST_BYTES - 1])
+def test_a_key_that_is_too_short_is_no_key(length: int) -> None:
+    """An empty one would sign for everybody."""
+    short = b"k" * length
+    row = {"key": base64.b64encode(short).decode(), "created": "2026-01-01T00:00:00Z"}
+    ring = {"version": 1, "writing": digest_of(short), "keys": {digest_of(short): row}, "unkeyed": False}
+    with pytest.raises(UnreadableRing, match="damaged"):
+        loads(json.dumps(ring), "the test")
