@@ -64,6 +64,7 @@ class Resource:
     parts: dict[tuple[str, str], str] = field(default_factory=dict)  # (kind, natural key) -> who added it
     delete_at: float | None = None
     gone_at: float | None = None
+    failed: bool = False
 
     @property
     def target(self) -> str:
@@ -86,7 +87,8 @@ class Resource:
     def state(self, at: float) -> State:
         if self.delete_at is not None and at >= self.delete_at:
             return State.DELETING
-        return State.READY if at >= self.ready_at else State.PENDING
+        stands = State.FAILED if self.failed else State.READY
+        return stands if at >= self.ready_at else State.PENDING
 
 
 class Cloud:
@@ -99,6 +101,7 @@ class Cloud:
         self.log: list[Resource] = []
         self.tampered: list[str] = []  # foreign resources that somebody but their creator touched
         self.partial = False
+        self.failing: set[str] = set()  # kinds whose new resources end up failed
         self._late: list[tuple[float, Callable[[], object]]] = []
         self._reads = 0
         self._serial = 0
@@ -209,6 +212,7 @@ class Cloud:
             token=token,
             names=[(now, name)],
             tags=[(now, tags)],
+            failed=creator == US and kind in self.failing,
         )
         self.log.append(resource)
         return resource

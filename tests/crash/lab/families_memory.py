@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from freehold.lifecycle.graph import Naming, Node
-from lab import catalogue
-from lab.catalogue import Families, Ground
+from lab import catalogue, catalogue_outages, catalogue_restores, catalogue_strangers
+from lab.catalogue import ONLY_DEED_LOST, Families, Ground
 from lab.cloud import Weather
 from lab.families import Case, crashes
 from lab.life import Course
@@ -53,7 +53,14 @@ MEMORY = Ground(
     edits=dict(_edits()),
     step=5,
     births=range(4, 12),
+    fails=("net", "site", "disk", "balancer", "wall", "ticket", "rule", "record", "hub", "link"),
 )
+LINKED = partial(
+    MemoryWorld,
+    nodes=[node("net/main", size=1), node("hub/core"), node("link/a", "hub/core", "net/main")],
+    given_hub=True,
+)
+"""Little more than a link on a given hub: few calls, so that each one can be tried."""
 
 
 def _struck_on_a_given_carrier() -> Iterator[Case]:
@@ -67,5 +74,10 @@ FAMILIES: Families = {
     "crashes, carrier given": lambda: crashes(GIVEN),
     "delete after a crash, carrier given": lambda: crashes(GIVEN, on_crash=catalogue.delete_now),
     "carried resource deleted, carrier given": _struck_on_a_given_carrier,
+    **catalogue_strangers.families(MEMORY),
+    **catalogue_outages.families(MEMORY),
+    **catalogue_restores.families(MEMORY),
+    **catalogue_restores.given_families(MEMORY, GIVEN, LINKED),
 }
+MAY_LEAVE = ONLY_DEED_LOST | catalogue_strangers.MAY_LEAVE | catalogue_outages.MAY_LEAVE | catalogue_restores.MAY_LEAVE
 PAIRS = partial(catalogue.pairs, MEMORY)

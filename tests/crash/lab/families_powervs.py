@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from freehold_sim.ibm.settings import Lags, Settings
-from lab import catalogue, faults
-from lab.catalogue import Families, Ground
+from lab import catalogue, catalogue_outages, catalogue_restores, catalogue_strangers, faults
+from lab.catalogue import ONLY_DEED_LOST, Families, Ground
 from lab.families import Case, at_each_call, crashes
 from lab.life import Course
 from lab.powervs import PowerVSLife, PowerVSWorld
@@ -58,6 +58,8 @@ POWERVS = Ground(
     edits=EDITS,
     step=8,
     births=range(8, 20),
+    settle=120.0,
+    fails=("workspace", "dhcp-server", "vpc", "vpc-subnet", "load-balancer", "transit-gateway"),
 )
 
 
@@ -117,4 +119,9 @@ FAMILIES: Families = {
     "crashes, every kind": lambda: crashes(EVERYTHING),
     "delete after a crash, every kind": lambda: crashes(EVERYTHING, on_crash=catalogue.delete_now),
     "stranger in the place of ours": _place_taken,
+    **catalogue_strangers.families(POWERVS),
+    **catalogue_outages.families(POWERVS),
+    **catalogue_restores.families(POWERVS),
+    **catalogue_restores.given_families(POWERVS, GIVEN),
 }
+MAY_LEAVE = ONLY_DEED_LOST | catalogue_strangers.MAY_LEAVE | catalogue_outages.MAY_LEAVE | catalogue_restores.MAY_LEAVE

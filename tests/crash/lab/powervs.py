@@ -80,7 +80,8 @@ class PowerVSWorld:
             )
 
     def begin(self, **how: Any) -> PowerVSLife:
-        return PowerVSLife(self, **how)
+        self.life = PowerVSLife(self, **how)
+        return self.life
 
     def living(self) -> list[Thing]:
         theirs = self.neighbours.due

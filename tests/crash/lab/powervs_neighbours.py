@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from freehold_sim.faults import Effect, Fault
 from stage import scenery
 from stage.powervs import Stage
 from stage.scenery import REGION, Row, Theirs
@@ -34,6 +35,14 @@ WANTED = {
     "transit-gateway-connection": "freehold-demo-transitgateway-vpc-con",
 }
 """What the example's resources are called; its names are those that are given by default, too."""
+
+PROVISIONS = {
+    "workspace": "resource_controller.create_resource_instance",
+    "vpc-subnet": "vpc.create_subnet",
+    "load-balancer": "vpc.create_load_balancer",
+    "transit-gateway": "transit.create_transit_gateway",
+}
+"""The requests of ours that may be answered well and end in a failed resource."""
 
 
 def standing(stage: Stage) -> list[tuple[str, Row]]:
@@ -222,6 +231,10 @@ class Neighbours:
         """Delete what is ours, and whatever stands in it."""
         if (victim := self.ours(kind)) is not None:
             self.remove(victim["id"])
+
+    def fail(self, kind: str) -> None:
+        """What is created of this kind from now on ends up failed."""
+        self._cloud.faults.add(Fault(Effect.FAILED, PROVISIONS[kind], count=None))
 
     def _make(self, kind: str, name: str) -> None:
         places: dict[str, Callable[[], Mapping[str, Any] | None]] = {

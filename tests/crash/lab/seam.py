@@ -33,6 +33,11 @@ class World(Protocol):
 
     clock: ManualClock
 
+    @property
+    def life(self) -> Course:
+        """The life that was begun last: for what happens in the middle of it."""
+        ...
+
     def begin(self, **how: Any) -> Course:
         """The life of that object; ``how`` are the fields of :class:`lab.life.Course`."""
         ...

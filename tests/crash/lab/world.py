@@ -166,7 +166,8 @@ class MemoryWorld:
         self.clock.advance(3600)
 
     def begin(self, **how: Any) -> Life:
-        return Life(self, **how)
+        self.life = Life(self, **how)
+        return self.life
 
     def tools(self, port: Port) -> Tools:
         tagger = MemoryTagger(self.cloud, port)
@@ -276,6 +277,10 @@ class MemoryWorld:
         victim = self.ours(kind)
         if victim is not None:
             self.cloud.vanish(victim.id)
+
+    def fail(self, kind: str) -> None:
+        """Whatever is created of this kind from now on ends up failed."""
+        self.cloud.failing.add(kind)
 
     def meddle(self, deed: str, kind: str) -> None:
         getattr(self, deed)(kind)
