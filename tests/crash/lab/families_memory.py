@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from freehold.lifecycle.graph import Naming, Node
-from lab import catalogue, catalogue_outages, catalogue_restores, catalogue_strangers
+from lab import catalogue, catalogue_forgeries, catalogue_outages, catalogue_restores, catalogue_strangers, two_lives
 from lab.catalogue import ONLY_DEED_LOST, Families, Ground
 from lab.cloud import Weather
 from lab.families import Case, crashes
@@ -61,6 +61,8 @@ LINKED = partial(
     given_hub=True,
 )
 """Little more than a link on a given hub: few calls, so that each one can be tried."""
+UNMARKABLE = ("ticket", "rule", "record")
+VICTIMS = partial(MemoryWorld, old_strangers=UNMARKABLE)
 
 
 def _struck_on_a_given_carrier() -> Iterator[Case]:
@@ -78,6 +80,12 @@ FAMILIES: Families = {
     **catalogue_outages.families(MEMORY),
     **catalogue_restores.families(MEMORY),
     **catalogue_restores.given_families(MEMORY, GIVEN, LINKED),
+    **two_lives.families(MEMORY),
+    **two_lives.twin_families(MEMORY),
+    **catalogue_forgeries.families(MEMORY, LINKED, UNMARKABLE, VICTIMS, range(24)),
 }
-MAY_LEAVE = ONLY_DEED_LOST | catalogue_strangers.MAY_LEAVE | catalogue_outages.MAY_LEAVE | catalogue_restores.MAY_LEAVE
+MAY_LEAVE = frozenset().union(
+    ONLY_DEED_LOST,
+    *(more.MAY_LEAVE for more in (catalogue_forgeries, catalogue_outages, catalogue_restores, catalogue_strangers)),
+)
 PAIRS = partial(catalogue.pairs, MEMORY)

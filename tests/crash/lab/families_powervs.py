@@ -7,7 +7,15 @@ from functools import partial
 from typing import Any
 
 from freehold_sim.ibm.settings import Lags, Settings
-from lab import catalogue, catalogue_outages, catalogue_restores, catalogue_strangers, faults
+from lab import (
+    catalogue,
+    catalogue_forgeries,
+    catalogue_outages,
+    catalogue_restores,
+    catalogue_strangers,
+    faults,
+    two_lives,
+)
 from lab.catalogue import ONLY_DEED_LOST, Families, Ground
 from lab.families import Case, at_each_call, crashes
 from lab.life import Course
@@ -123,5 +131,10 @@ FAMILIES: Families = {
     **catalogue_outages.families(POWERVS),
     **catalogue_restores.families(POWERVS),
     **catalogue_restores.given_families(POWERVS, GIVEN),
+    **two_lives.families(POWERVS),
+    **catalogue_forgeries.families(POWERVS, GIVEN, ("transit-gateway-connection",), GIVEN, range(0, 140, 3)),
 }
-MAY_LEAVE = ONLY_DEED_LOST | catalogue_strangers.MAY_LEAVE | catalogue_outages.MAY_LEAVE | catalogue_restores.MAY_LEAVE
+MAY_LEAVE = frozenset().union(
+    ONLY_DEED_LOST,
+    *(more.MAY_LEAVE for more in (catalogue_forgeries, catalogue_outages, catalogue_restores, catalogue_strangers)),
+)

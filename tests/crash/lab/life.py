@@ -78,6 +78,7 @@ class Course(ABC):
     crashes: int = 0
     passes: int = 0
     last: Pass | None = None
+    ended: Pass | None = None  # the pass that let the finalizer go: nothing serves the object after it
     opened_at: int | None = None  # the number of calls when deletion began
 
     def __post_init__(self) -> None:
@@ -152,6 +153,8 @@ class Course(ABC):
             self.world.clock.advance(5.0)
             return None
         self.last = done or self.last
+        if done is not None and done.released:
+            self.ended = done
         return done
 
     def settle(self) -> dict[str, Outcome]:
@@ -210,10 +213,13 @@ class Life(Course):
         self.memory = Memory(first_seen=self.world.clock.monotonic(), minted=minted)
 
     def one_pass(self) -> Pass:
+        return self.ended or step(self.a_pass())
+
+    def a_pass(self) -> Coroutine[Any, Any, Pass]:
         journal, handle = self.journal, Handle(self.stored)
         if self.deleting:
-            return step(self.release(self.tools, self.graph, journal, handle, self.memory))
-        return step(self.ensure(self.tools, self.graph, journal, handle, self.memory, self.user_tags))
+            return self.release(self.tools, self.graph, journal, handle, self.memory)
+        return self.ensure(self.tools, self.graph, journal, handle, self.memory, self.user_tags)
 
     @property
     def graph(self) -> Graph:

@@ -49,7 +49,7 @@ def after_create(life: Course, outcomes: Mapping[str, Outcome], verdict: Verdict
         outcome = outcomes.get(str(key))
         if isinstance(outcome, Ready):
             held = journal.get(key)
-            standing = {_bare(thing.id) for thing in life.world.living()}
+            standing = {id_ for thing in life.world.living() for id_ in (_bare(thing.id), *thing.aliases)}
             if held is None or _bare(held.id) not in standing:
                 verdict.unlike.append(f"{key} is said to be ready and is not there")
             elif held.phase is Phase.RECORDED:
@@ -68,7 +68,7 @@ def _counted(ours: list[Thing], journal: Journal, outcomes: Mapping[str, Outcome
     said = " ".join(o.message for o in outcomes.values() if isinstance(o, Blocked))
     _twice(ours, verdict)
     for thing in ours:
-        if _bare(thing.id) not in recorded and thing.id not in said:
+        if recorded.isdisjoint({_bare(thing.id), *thing.aliases}) and thing.id not in said:
             verdict.orphans.append(f"{thing.id} of {thing.role}")
 
 

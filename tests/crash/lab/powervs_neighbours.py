@@ -37,7 +37,9 @@ WANTED = {
 """What the example's resources are called; its names are those that are given by default, too."""
 
 PROVISIONS = {
-    "workspace": "resource_controller.create_resource_instance",
+    "workspace": "rc.create_resource_instance",
+    "dhcp-server": "power.create_dhcp",
+    "vpc": "vpc.create_vpc",
     "vpc-subnet": "vpc.create_subnet",
     "load-balancer": "vpc.create_load_balancer",
     "transit-gateway": "transit.create_transit_gateway",
@@ -86,6 +88,7 @@ class Neighbours:
         self._stage = stage
         self._cloud = stage.cloud
         self.due: dict[str, bytes | None] = {}
+        self.forged: dict[str, list[str]] = {}  # tags that they put there on purpose
         self.theirs: Theirs = scenery.infrastructure(stage, "freehold-demo-of-others")
         self._note()
 
@@ -94,6 +97,13 @@ class Neighbours:
         if row["kind"] != "bucket":
             return str(row["id"])
         return f"{row['parent']}/{scenery.record(self._stage, row['id'])['location'].rpartition('-')[0]}.{row['id']}"
+
+    def aliases(self, row: Row) -> frozenset[str]:
+        """A DHCP server that was found by its marks is on record by the id of its network, which bears them."""
+        return frozenset({str(scenery.record(self._stage, row["id"])["network"])} if row["kind"] == "dhcp" else ())
+
+    def tags(self, row: Row) -> list[str]:
+        return self._tags(str(row["crn"])) if row["crn"] else []
 
     def photograph(self, ident: str) -> bytes | None:
         """The cloud's own record and tags, but for what changes by itself as time goes by."""
@@ -109,6 +119,7 @@ class Neighbours:
         for _, row in standing(self._stage):
             if row["created_by"] == "stranger" and (row["id"] not in self.due or row["id"] in again):
                 self.due[row["id"]] = self.photograph(row["id"])
+                self.forged[row["id"]] = self.tags(row)
 
     def missing(self) -> list[str]:
         there = {row["id"] for _, row in standing(self._stage)}
@@ -221,6 +232,34 @@ class Neighbours:
         """Put something into ours that its delete would destroy."""
         if (host := self.ours(kind)) is not None:
             self._try("network", region="dal", workspace=host["id"], name="their-network")
+
+    def victim(self, kind: str, *, young: bool) -> tuple[str, str] | None:
+        """Something of theirs: old, or made now under the name that we want."""
+        if kind == "transit-gateway-connection":
+            one = self.theirs.vpc_connection
+            return f"{self.theirs.gateway['id']}/{one['id']}", self.theirs.gateway["crn"]
+        if not young:
+            old = self.old(kind)
+            return str(old["id"]), str(old["crn"])
+        before = set(self.due)
+        self.namesake(kind)
+        new = [row for _, row in standing(self._stage) if row["id"] in self.due.keys() - before]
+        return (str(new[0]["id"]), str(new[0]["crn"])) if new else None
+
+    def victim_in_carrier(self) -> tuple[str, str, str] | None:
+        """Their own connection of the gateway that carries ours."""
+        return "transit-gateway-connection", str(self.theirs.vpc_connection["id"]), str(self.theirs.gateway["crn"])
+
+    def forge(self, target: str, tags: frozenset[str]) -> None:
+        self._cloud.strangers.attach(target, *tags)
+        self._note(*[row["id"] for _, row in standing(self._stage) if row["crn"] == target])
+
+    def spy(self, kind: str, nonce: str) -> None:
+        """Make what a create of ours with that nonce would make."""
+        name = WANTED[kind]
+        born = name.replace("_Private", f"-{nonce}_Private") if kind == "dhcp-server" else f"{name}-{nonce}"
+        if kind != "load-balancer":
+            self._make(kind, born)
 
     def strip(self, kind: str) -> None:
         """Take every tag off what is ours."""

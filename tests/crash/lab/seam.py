@@ -26,6 +26,9 @@ class Thing:
     parent: str  # what it stands in, and what therefore cannot go before it
     state: object  # what it is now
     due: object  # what its owner made of it: a stranger's thing must keep this byte for byte
+    aliases: frozenset[str] = frozenset()  # other ids by which the engine may record it
+    tags: frozenset[str] = frozenset()  # that are on it now
+    tags_of_others: frozenset[str] = frozenset()  # that a stranger put there on purpose
 
 
 class World(Protocol):

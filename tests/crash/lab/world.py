@@ -21,6 +21,8 @@ from lab.seam import Thing
 from lab.spelling import PlainCodec
 
 SETTLE = 40.0
+SPELLED = {"site": "name", "balancer": "nested", "rule": "nested", "hub": "name", "link": "name"}
+"""Where the nonce of a create goes."""
 
 
 def _nested(name: str) -> str:
@@ -153,6 +155,7 @@ class MemoryWorld:
     _wanted: tuple[list[Node], Graph] = field(default_factory=lambda: ([], Graph([])))
 
     def __post_init__(self) -> None:
+        self.codec = PlainCodec()
         self.clock = ManualClock()
         self.cloud = Cloud(self.traits, self.weather, self.clock)
         self.nodes = list(self.nodes)
@@ -193,7 +196,15 @@ class MemoryWorld:
         now = self.cloud.now()
         return [
             Thing(
-                r.id, r.kind, r.role, r.creator == US, r.parent, (r.name(now), r.tagged(now)), (r.names[0][1], r.theirs)
+                r.id,
+                r.kind,
+                r.role,
+                r.creator == US,
+                r.parent,
+                (r.name(now), r.tagged(now)),
+                (r.names[0][1], r.theirs),
+                tags=r.tagged(now),
+                tags_of_others=r.theirs,
             )
             for r in self.cloud.living()
             if r.delete_at is None
@@ -271,6 +282,40 @@ class MemoryWorld:
         victim = self.ours(kind)
         if victim is not None:
             self.cloud.detach(victim.target, victim.tagged(self.cloud.now()))
+
+    def victim(self, kind: str, *, young: bool) -> tuple[str, str] | None:
+        """Something of a stranger's: old, or made now under the name that we want."""
+        if young:
+            self.namesake(kind)
+        theirs = [r for r in self.cloud.living() if r.kind == kind and r.creator not in (US, "another owner")]
+        if not theirs:
+            return None
+        chosen = theirs[-1] if young else theirs[0]
+        return chosen.id, chosen.target if self.traits[kind].taggable else ""
+
+    def victim_in_carrier(self) -> tuple[str, str, str] | None:
+        """A stranger puts a link of their own on the hub that carries ours."""
+        hub = next((r for r in self.cloud.living() if r.kind == "hub"), None)
+        if hub is None:
+            return None
+        link = self.cloud.create("link", f"their-link-{len(self.cloud.log)}", {"hub": hub.id}, creator="stranger")
+        return "link", link.id, hub.target
+
+    def forge(self, target: str, tags: frozenset[str]) -> None:
+        self.cloud.attach(target, tags, by="stranger")
+
+    def spy(self, kind: str, nonce: str, tags: frozenset[str]) -> None:
+        """A stranger makes what a create of ours with that nonce would make."""
+        wanted = next(n for n in self.nodes if n.key.kind == kind)
+        inside = self.traits[kind].parent
+        parent = self.ours(inside) if inside else None
+        born = f"{wanted.name}-{nonce}"
+        name = born if SPELLED.get(kind) == "name" else wanted.name
+        marks = tags if self.traits[kind].tags_on_create else frozenset()
+        place = {inside: parent.id} if parent else {}
+        with contextlib.suppress(errors.NameTaken, errors.NotFound, errors.NotReady):
+            made = self.cloud.create(kind, name, place, creator="stranger", nested=born, tags=marks)
+            made.theirs = marks
 
     def strike(self, kind: str) -> None:
         """Somebody deletes what is ours."""
