@@ -18,7 +18,7 @@ import yaml
 
 from freehold.api import names
 from freehold.lifecycle import journal as journals
-from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.clock import Clock, ManualClock
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.port import InlinePort, Port, step
 from freehold.lifecycle.work import Pace
@@ -158,6 +158,7 @@ class Stage:
         api_key: str | None = None,
     ) -> None:
         self.clock = ManualClock()
+        self.wall: Clock = self.clock
         self.cloud = SimulatedIBM(self.clock, settings)
         self.object = StoredObject(manifest or example(), self.clock.now)
         self.events = Events()
@@ -175,13 +176,13 @@ class Stage:
         account = IbmAccount(
             self._api_key,
             BASE,
-            self.clock,
+            self.wall,
             NoAudit(),
             self._pace,
             mount=SimMount(self.cloud),
             port=self._port(),
         )
-        self.process = PowerVSReconciler(account, self.clock, self.events)
+        self.process = PowerVSReconciler(account, self.wall, self.events)
 
     def pass_once(self) -> Result:
         """One reconcile of the object as it is stored."""

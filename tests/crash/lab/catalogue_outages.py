@@ -38,7 +38,7 @@ def _store(call: Call) -> bool:
     return call.effect is Effect.STORE
 
 
-def _creates(call: Call) -> bool:
+def creates(call: Call) -> bool:
     return call.effect is Effect.WRITE and call.operation.startswith("create")
 
 
@@ -109,13 +109,13 @@ def expired(on: Ground) -> Iterator[Case]:
 
 def quota(on: Ground) -> Iterator[Case]:
     """A limit is reached at each call: for a while, with a crash in it, or until the object is deleted."""
-    for number in on.numbers(_creates):
+    for number in on.numbers(creates):
         for seconds in (60.0, 900.0):
             for crash in range(0, 14, 2):
                 crashes = {number + crash: faults.AFTER} if crash else {}
-                script = Script(crashes, spells=(Spell(number, seconds, faults.QUOTA, _creates),))
+                script = Script(crashes, spells=(Spell(number, seconds, faults.QUOTA, creates),))
                 yield Case(f"quota for {seconds:g} s from {number}, crash {crash}", on.world, partial(given, script))
-        forever = Script(spells=(Spell(number, float("inf"), faults.QUOTA, _creates),))
+        forever = Script(spells=(Spell(number, float("inf"), faults.QUOTA, creates),))
         yield Case(f"quota from {number} on", on.world, partial(given, forever), blocked_is_fine=True)
 
 

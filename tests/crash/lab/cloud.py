@@ -65,6 +65,7 @@ class Resource:
     delete_at: float | None = None
     gone_at: float | None = None
     failed: bool = False
+    asked: object = None  # name and request of its create
 
     @property
     def target(self) -> str:
@@ -190,6 +191,8 @@ class Cloud:
         if traits.token and token:
             for resource in self.log:
                 if (resource.kind, resource.token) == (kind, token) and now - resource.created_at < traits.token_life:
+                    if resource.asked != (name, dict(request)):
+                        raise errors.Invalid(f"the token of {name} was used before, with another request")
                     return resource
         parent = str(request.get(traits.parent, "")) if traits.parent else ""
         if parent and self.get(parent).state(now) is State.DELETING:
@@ -212,6 +215,7 @@ class Cloud:
             token=token,
             names=[(now, name)],
             tags=[(now, tags)],
+            asked=(name, dict(request)),
             failed=creator == US and kind in self.failing,
         )
         self.log.append(resource)

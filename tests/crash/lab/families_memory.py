@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from freehold.lifecycle.graph import Naming, Node
-from lab import catalogue, catalogue_forgeries, catalogue_outages, catalogue_restores, catalogue_strangers, two_lives
-from lab.catalogue import ONLY_DEED_LOST, Families, Ground
+from lab import catalogue, catalogue_forgeries, catalogue_more, catalogue_restores, catalogue_tokens, two_lives
+from lab.catalogue import Families, Ground
 from lab.cloud import Weather
 from lab.families import Case, crashes
 from lab.life import Course
@@ -76,16 +76,12 @@ FAMILIES: Families = {
     "crashes, carrier given": lambda: crashes(GIVEN),
     "delete after a crash, carrier given": lambda: crashes(GIVEN, on_crash=catalogue.delete_now),
     "carried resource deleted, carrier given": _struck_on_a_given_carrier,
-    **catalogue_strangers.families(MEMORY),
-    **catalogue_outages.families(MEMORY),
-    **catalogue_restores.families(MEMORY),
+    **catalogue_more.more(MEMORY),
+    **catalogue_more.lagging(MEMORY, 30),
     **catalogue_restores.given_families(MEMORY, GIVEN, LINKED),
-    **two_lives.families(MEMORY),
+    **catalogue_tokens.families(MEMORY),
     **two_lives.twin_families(MEMORY),
     **catalogue_forgeries.families(MEMORY, LINKED, UNMARKABLE, VICTIMS, range(24)),
 }
-MAY_LEAVE = frozenset().union(
-    ONLY_DEED_LOST,
-    *(more.MAY_LEAVE for more in (catalogue_forgeries, catalogue_outages, catalogue_restores, catalogue_strangers)),
-)
+MAY_LEAVE = catalogue_more.MAY_LEAVE
 PAIRS = partial(catalogue.pairs, MEMORY)

@@ -7,16 +7,8 @@ from functools import partial
 from typing import Any
 
 from freehold_sim.ibm.settings import Lags, Settings
-from lab import (
-    catalogue,
-    catalogue_forgeries,
-    catalogue_outages,
-    catalogue_restores,
-    catalogue_strangers,
-    faults,
-    two_lives,
-)
-from lab.catalogue import ONLY_DEED_LOST, Families, Ground
+from lab import catalogue, catalogue_deletions, catalogue_forgeries, catalogue_more, catalogue_restores, faults
+from lab.catalogue import Families, Ground
 from lab.families import Case, at_each_call, crashes
 from lab.life import Course
 from lab.powervs import PowerVSLife, PowerVSWorld
@@ -127,14 +119,10 @@ FAMILIES: Families = {
     "crashes, every kind": lambda: crashes(EVERYTHING),
     "delete after a crash, every kind": lambda: crashes(EVERYTHING, on_crash=catalogue.delete_now),
     "stranger in the place of ours": _place_taken,
-    **catalogue_strangers.families(POWERVS),
-    **catalogue_outages.families(POWERVS),
-    **catalogue_restores.families(POWERVS),
+    **catalogue_more.more(POWERVS),
+    **catalogue_more.lagging(POWERVS, 4),
+    **catalogue_deletions.owned_families(POWERVS),
     **catalogue_restores.given_families(POWERVS, GIVEN),
-    **two_lives.families(POWERVS),
     **catalogue_forgeries.families(POWERVS, GIVEN, ("transit-gateway-connection",), GIVEN, range(0, 140, 3)),
 }
-MAY_LEAVE = frozenset().union(
-    ONLY_DEED_LOST,
-    *(more.MAY_LEAVE for more in (catalogue_forgeries, catalogue_outages, catalogue_restores, catalogue_strangers)),
-)
+MAY_LEAVE = catalogue_more.MAY_LEAVE

@@ -19,6 +19,7 @@ from freehold.api import names
 from freehold.clouds.ibm.tags import IbmCodec
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle import workflow
+from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Journal
@@ -122,6 +123,9 @@ class PowerVSWorld:
 
     def strangers_id(self, kind: str) -> str:
         return str(self.neighbours.old(kind)["id"])
+
+    def set_clock(self, wall: Clock) -> None:
+        self.stage.wall = wall
 
     def victim(self, kind: str, *, young: bool) -> tuple[str, str] | None:
         return self.neighbours.victim(kind, young=young)

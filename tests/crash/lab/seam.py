@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.clock import Clock, ManualClock
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.port import Port
 from freehold.lifecycle.work import Tools
@@ -59,6 +59,10 @@ class World(Protocol):
 
     def meddle(self, deed: str, kind: str) -> None:
         """Somebody does a deed of that name to, or beside, our resource of that kind."""
+        ...
+
+    def set_clock(self, wall: Clock) -> None:
+        """The operator's clock; the cloud's is ``clock``."""
         ...
 
     def strangers_id(self, kind: str) -> str:

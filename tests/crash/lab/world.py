@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from freehold.lifecycle import errors
-from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.clock import Clock, ManualClock
 from freehold.lifecycle.graph import Graph, Known, Naming, Node
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Part, Registry, Request, Tagging
@@ -157,6 +157,7 @@ class MemoryWorld:
     def __post_init__(self) -> None:
         self.codec = PlainCodec()
         self.clock = ManualClock()
+        self.wall: Clock = self.clock
         self.cloud = Cloud(self.traits, self.weather, self.clock)
         self.nodes = list(self.nodes)
         if self.given_hub:
@@ -176,8 +177,8 @@ class MemoryWorld:
         tagger = MemoryTagger(self.cloud, port)
         pace = Pace(tag_lag=max(5.0, self.weather.tag_lag), shallow=60.0, deep=600.0)
         registry = Registry(kinds(self.cloud, port))
-        inventory = Inventory(tagger, self.clock)
-        return Tools(registry, PlainCodec(), tagger, inventory, port, self.clock, pace, secret=b"laboratory")
+        inventory = Inventory(tagger, self.wall)
+        return Tools(registry, PlainCodec(), tagger, inventory, port, self.wall, pace, secret=b"laboratory")
 
     def graph(self) -> Graph:
         nodes = list(self.nodes)
@@ -322,6 +323,10 @@ class MemoryWorld:
         victim = self.ours(kind)
         if victim is not None:
             self.cloud.vanish(victim.id)
+
+    def set_clock(self, wall: Clock) -> None:
+        """The operator's; the cloud keeps its own."""
+        self.wall = wall
 
     def fail(self, kind: str) -> None:
         """Whatever is created of this kind from now on ends up failed."""
