@@ -17,6 +17,7 @@ from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Ready, Reason, W
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import step
 from freehold.lifecycle.work import Pass
+from lab import marks
 from lab.faults import Crash, FaultPort, Script
 from lab.seam import EngineWorld, World
 
@@ -80,6 +81,7 @@ class Course(ABC):
     last: Pass | None = None
     ended: Pass | None = None  # the pass that let the finalizer go: nothing serves the object after it
     opened_at: int | None = None  # the number of calls when deletion began
+    marked_by_strangers: frozenset[str] = frozenset()  # by then
 
     def __post_init__(self) -> None:
         self.port = FaultPort(self.world, self.script, interfere=self.touch)
@@ -194,6 +196,7 @@ class Course(ABC):
         self.deleting = True
         if self.opened_at is None:
             self.opened_at = len(self.port.calls)
+            self.marked_by_strangers = marks.of_strangers(self)
         return self.settle()
 
 

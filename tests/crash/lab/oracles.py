@@ -8,8 +8,12 @@ from dataclasses import dataclass, field
 
 from freehold.lifecycle.journal import Journal, Phase
 from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Surplus, Waiting
+from lab import marks
 from lab.life import Course
 from lab.seam import Thing
+
+BAD = ("orphans", "duplicates", "wrong", "wedged", "unlike", "open_intents", "restless", "unaudited", "marks")
+"""The lists of a verdict of which none may hold anything."""
 
 
 @dataclass
@@ -24,16 +28,13 @@ class Verdict:
     open_intents: list[str] = field(default_factory=list)
     restless: list[str] = field(default_factory=list)
     unaudited: list[str] = field(default_factory=list)
+    marks: list[str] = field(default_factory=list)  # of ours, left on what is somebody else's
     named: list[str] = field(default_factory=list)  # left behind, and a person is told which and why
     calls: int = 0
 
     @property
     def faults(self) -> list[str]:
-        return [
-            f"{name}: {what}"
-            for name in ("orphans", "duplicates", "wrong", "wedged", "unlike", "open_intents", "restless", "unaudited")
-            for what in getattr(self, name)
-        ]
+        return [f"{name}: {what}" for name in BAD for what in getattr(self, name)]
 
 
 def after_create(life: Course, outcomes: Mapping[str, Outcome], verdict: Verdict, *, blocked_is_fine: bool) -> None:
@@ -99,6 +100,7 @@ def after_delete(life: Course, verdict: Verdict) -> None:
             if thing.ours and thing.id not in known and not (thing.parent and thing.parent in known):
                 verdict.orphans.append(f"{thing.id} of {thing.role}")
     verdict.unaudited += life.world.unaudited(life.port.sent)
+    verdict.marks += marks.left(life)
     verdict.wrong += life.world.tampered()
     verdict.wrong += [
         f"{thing.id} was {thing.due}, is {thing.state}"

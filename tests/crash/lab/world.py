@@ -16,7 +16,7 @@ from freehold.lifecycle.port import Port
 from freehold.lifecycle.work import Pace, Tools
 from lab.cloud import US, Cloud, Resource, Traits, Weather
 from lab.drivers import MemoryDriver, MemoryTagger
-from lab.life import Life
+from lab.life import OWNER, Life
 from lab.seam import Thing
 from lab.spelling import PlainCodec
 
@@ -202,8 +202,8 @@ class MemoryWorld:
                 r.role,
                 r.creator == US,
                 r.parent,
-                (r.name(now), r.tagged(now)),
-                (r.names[0][1], r.theirs),
+                (r.name(now), _judged(r.tagged(now))),
+                (r.names[0][1], _judged(r.theirs)),
                 tags=r.tagged(now),
                 tags_of_others=r.theirs,
             )
@@ -352,6 +352,11 @@ class MemoryWorld:
 
     def partially(self, failing: bool) -> None:
         self.cloud.partial = failing
+
+
+def _judged(tags: frozenset[str]) -> frozenset[str]:
+    """Without our carrier's marks, whoever put them there: :mod:`lab.marks` says which may stay and which must go."""
+    return frozenset(tag for tag in tags if not (tag.startswith("carried:") and OWNER.uuid in tag))
 
 
 def _renamed(old: Node) -> Node:
