@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -11,6 +11,7 @@ from lab import catalogue, faults
 from lab.catalogue import Families, Fresh, Ground
 from lab.families import Case
 from lab.faults import Script
+from lab.life import Course
 from lab.seam import World
 
 WRITES_BACK = (1, 2, 3)
@@ -23,6 +24,9 @@ MAY_LEAVE = frozenset(
         "journal rolled back, carrier given",
         "journal rolled back and deleted, carrier given",
         "journal rolled back, create in flight, carrier given",
+        "journal rolled back, a look fails, carrier given",
+        "journal rolled back, a look fails",
+        "journal rolled back, spec refused, object deleted",
     }
 )
 """The journal is the only record of what nothing can mark."""
@@ -56,6 +60,7 @@ def families(on: Ground) -> Families:
         "journal restored while the process lives": lambda: living(on),
         "journal restored while the process lives, object deleted": lambda: living(on, deleted=True),
         "journal restored while the process lives, then a crash": lambda: living_then_dead(on),
+        "journal rolled back, a look fails": lambda: failed_looks(on),
     }
 
 
@@ -67,6 +72,7 @@ def given_families(on: Ground, *worlds: Fresh) -> Families:
         "journal rolled back, carrier given": catalogue.rolled_back,
         "journal rolled back and deleted, carrier given": catalogue.rolled_back_and_deleted,
         "journal rolled back, create in flight, carrier given": catalogue.rolled_back_in_flight,
+        "journal rolled back, a look fails, carrier given": failed_looks,
     }
     return {name: partial(_over, family, grounds) for name, family in table.items()}
 
@@ -76,6 +82,46 @@ def late(on: Ground) -> Iterator[Case]:
     yield from catalogue.late_effects(on)
     kinds = [faults.late_crash(seconds) for seconds in (5, on.settle / 2, on.settle - 5)]
     yield from catalogue.at_each_call(on.world, kinds, calls=range(on.last), on_crash=catalogue.delete_now)
+
+
+Refuse = Callable[[Course], None]
+
+
+def refused(on: Ground, refuse: Refuse) -> Iterator[Case]:
+    """The journal is restored, the spec is one that wants nothing or is refused, and the object is deleted."""
+    for back in (1, 2, 30):
+        kinds = (faults.AFTER, faults.late_crash(15))
+        yield from catalogue.at_each_call(
+            on.world,
+            kinds,
+            calls=range(on.begun),
+            on_crash=partial(_restored_and_refused, back=back, refuse=refuse),
+            blocked_is_fine=True,
+        )
+
+
+def _restored_and_refused(life: Course, *, back: int, refuse: Refuse) -> None:
+    life.roll_back(back)
+    refuse(life)
+    life.deleting = True
+
+
+def refused_families(on: Ground, refuse: Refuse) -> Families:
+    return {"journal rolled back, spec refused, object deleted": lambda: refused(on, refuse)}
+
+
+def failed_looks(on: Ground) -> Iterator[Case]:
+    """Journal restored and object deleted; each read of the last looks fails once: that is no answer."""
+    for number, gap in itertools.product(range(on.begun), range(1, 18)):
+        for fault in (faults.UNAVAILABLE, faults.DENIED):
+            script = Script({number: faults.AFTER, number + gap: fault})
+            label = f"dead at {number}, {fault} {gap} later"
+            yield Case(label, on.world, partial(catalogue.given, script), 0.0, True, on_crash=_deleted_too)
+
+
+def _deleted_too(life: Course) -> None:
+    life.roll_back()
+    life.deleting = True
 
 
 def _over(family: catalogue.Family, grounds: list[Ground]) -> Iterator[Case]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from freehold.lifecycle.graph import Naming, Node
@@ -61,8 +62,17 @@ LINKED = partial(
     given_hub=True,
 )
 """Little more than a link on a given hub: few calls, so that each one can be tried."""
+RECOGNISABLE = partial(
+    MemoryWorld,
+    nodes=[n for n in standard() if n.key.kind in ("net", "site", "balancer", "hub", "link")],
+)
+"""Only kinds that a mark or a nonce tells: without record and spec nobody can know the name of another one."""
 UNMARKABLE = ("ticket", "rule", "record")
 VICTIMS = partial(MemoryWorld, old_strangers=UNMARKABLE)
+
+
+def _wants_nothing(life: Course) -> None:
+    life.world.nodes = []  # type: ignore[attr-defined]  # the in-memory world
 
 
 def _struck_on_a_given_carrier() -> Iterator[Case]:
@@ -79,6 +89,7 @@ FAMILIES: Families = {
     **catalogue_more.more(MEMORY),
     **catalogue_more.lagging(MEMORY, 30),
     **catalogue_restores.given_families(MEMORY, GIVEN, LINKED),
+    **catalogue_restores.refused_families(replace(MEMORY, world=RECOGNISABLE), _wants_nothing),
     **catalogue_tokens.families(MEMORY),
     **two_lives.twin_families(MEMORY),
     **catalogue_forgeries.families(MEMORY, LINKED, UNMARKABLE, VICTIMS, range(24)),

@@ -104,6 +104,12 @@ EVERYTHING = partial(
 """Each kind that there is, three subnets, rules, a bucket and tags of the user's."""
 
 
+def _refused(life: Course) -> None:
+    """A group that the account does not have: nothing of the spec can be known."""
+    if not life.stage.object.gone:  # type: ignore[attr-defined]  # a PowerVS life
+        life.edit(resourceGroup={"name": "no-such-group"})  # type: ignore[attr-defined]  # a PowerVS life
+
+
 def _struck_on_a_given_carrier() -> Iterator[Case]:
     """Its mark stands on somebody else's gateway, and must not stay there."""
     for crash in catalogue.NO_CRASH_TOO:
@@ -121,6 +127,7 @@ FAMILIES: Families = {
     "stranger in the place of ours": _place_taken,
     **catalogue_more.more(POWERVS),
     **catalogue_more.lagging(POWERVS, 4),
+    **catalogue_restores.refused_families(POWERVS, _refused),
     **catalogue_deletions.owned_families(POWERVS),
     **catalogue_restores.given_families(POWERVS, GIVEN),
     **catalogue_forgeries.families(POWERVS, GIVEN, ("transit-gateway-connection",), GIVEN, range(0, 140, 3)),
