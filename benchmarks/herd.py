@@ -45,7 +45,7 @@ def idle(count: int) -> Herd:
     starts = sorted({found for text in (original, world) for found in _UUID.findall(text)} - _shared(stage))
     pattern = re.compile("|".join((re.escape(name), *starts)))
     with IbmAccount(stage.cloud.settings.api_key, None, stage.clock) as account:
-        secret = account.tools("the copies").secret
+        secret = account.tools("the copies", stage.rings.ring).legacy_secret
     herd = Herd([], {**stage.cloud.world.data, "resources": {}, "index": {}, "tags": {}, "tag_names": {}})
     for number in range(count):
         fresh = {name: f"cluster-{number:04d}"} | {start: f"{number:04x}{start[4:]}" for start in starts}

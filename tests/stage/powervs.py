@@ -20,6 +20,7 @@ from freehold.api import names
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import Clock, ManualClock
 from freehold.lifecycle.journal import Journal, StaleObject
+from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import InlinePort, Port, step
 from freehold.lifecycle.work import Pace
 from freehold.operator.audit import NoAudit
@@ -145,6 +146,17 @@ class Events:
         self.said.append((severity.value, reason, message))
 
 
+@dataclass
+class HeldRing:
+    """The operator's key ring (operator.powervs.Rings), put here by the test. ``missed`` counts what it is asked."""
+
+    ring: KeyRing = field(default_factory=lambda: KeyRing.single(b"the key of the stage" * 2))
+    asked_for_more: int = 0
+
+    def missed(self) -> None:
+        self.asked_for_more += 1
+
+
 class Stage:
     """A simulated account, one object, one operator process, one clock."""
 
@@ -162,6 +174,7 @@ class Stage:
         self.cloud = SimulatedIBM(self.clock, settings)
         self.object = StoredObject(manifest or example(), self.clock.now)
         self.events = Events()
+        self.rings = HeldRing()
         self.around = around or Surroundings(Mode.OFF)
         self.passes = 0
         self._hot = 0
@@ -182,7 +195,7 @@ class Stage:
             mount=SimMount(self.cloud),
             port=self._port(),
         )
-        self.process = PowerVSReconciler(account, self.wall, self.events)
+        self.process = PowerVSReconciler(account, self.rings, self.wall, self.events)
 
     def pass_once(self) -> Result:
         """One reconcile of the object as it is stored."""

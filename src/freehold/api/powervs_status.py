@@ -138,6 +138,8 @@ class Identity(ApiModel):
     """The UID of the object that this status is about: a status copied to another object proves nothing."""
     uuid: str
     """The owner uuid that the marks in the cloud bear."""
+    key: str | None = None
+    """Which key of the operator's ring the identity was made with: its digest, which tells nothing about it."""
 
 
 class IBMPowerVSClusterStatus(ApiModel):

@@ -24,6 +24,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.simulator import API_KEY, SPEED, clock_of, simulated_cloud
 from freehold.cli.state_directory import Cloud, LiveServer, Lock, StateDirectory, write_whole
 from freehold.cli.terminal import API_KEY_VARIABLE
+from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.lifecycle.clock import SystemClock
 
@@ -74,7 +75,9 @@ async def live_server(state: StateDirectory, lock: Lock, wish: Wish) -> AsyncIte
         server = LiveServer(url, os.getpid(), wish.operator, simulator)
         failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if wish.operator:
-            await stack.enter_async_context(_operating(_settings(state, wish, server, api_key, clock), failed))
+            settings = _settings(state, wish, server, api_key, clock)
+            await _require_ring(settings)
+            await stack.enter_async_context(_operating(settings, failed))
         lock.publish(server)
         yield Running(server, clock, failed)
 
@@ -155,7 +158,19 @@ def _settings(state: StateDirectory, wish: Wish, server: LiveServer, api_key: st
         clock=clock,
         audit=state.audit,
         pace=pace,
+        keys=state.keys,
     )
+
+
+async def _require_ring(settings: Settings) -> None:
+    """The operator would wait for its key ring; a person at a terminal is told at once."""
+    from freehold.operator.app import keeper_of
+
+    async with KubeClient(settings.kube) as client:
+        keeper = keeper_of(client, settings)
+        await keeper.refresh()
+    if keeper.problem:
+        raise CliError(keeper.problem)
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
@@ -25,6 +26,7 @@ from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json
 
 if TYPE_CHECKING:
+    from freehold.lifecycle.keys import KeyRing
     from freehold.operator.planning import Plan, PlanRow
 
 _ORDER = ("create", "reuse", "keep", "wait", "refuse")
@@ -70,7 +72,21 @@ async def _asked(
     settings = Settings(
         kube=session.client.connection, api_key=key, ibm_url=url or None, cluster_api="off", clock=clock
     )
-    return [await plan(obj, settings, await _stored(session, each)) for each, obj in ours]
+    ring = await _ring(way)
+    return [await plan(obj, settings, ring, await _stored(session, each)) for each, obj in ours]
+
+
+async def _ring(way: Access) -> KeyRing:
+    """The state's key ring; one for this plan alone where there is none yet. Raises CliError."""
+    from freehold.operator.keyring import RingDocument, RingError
+    from freehold.operator.keyring_file import FileRing
+
+    assert way.state is not None
+    try:
+        found = await FileRing(way.state.keys).read()
+    except RingError as problem:
+        raise CliError(problem.message) from problem
+    return (found.document or RingDocument.fresh(time.time())).ring()
 
 
 async def _cloud(session: Session, way: Access, stack: AsyncExitStack) -> tuple[str, str]:

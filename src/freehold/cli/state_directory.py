@@ -75,6 +75,12 @@ class StateDirectory:
         return self.path / "simulated-cloud.json"
 
     @property
+    def keys(self) -> Path:
+        """The key ring: beside the directory, so that whoever deletes the store keeps the keys."""
+        whole = self.path.resolve()
+        return whole.parent / f"{whole.name or 'freehold'}.keys"
+
+    @property
     def audit(self) -> Path:
         return self.path / "audit.jsonl"
 

@@ -170,7 +170,7 @@ async def _namesake(work: Work, node: Node, candidate: Observed) -> None:
     if strength is Strength.PROVEN:
         looking.adopt(work, key, candidate, work.journal.get(key))
         return
-    taken = False if candidate.carried else strength in (Strength.OTHERS, Strength.COPIED)
+    taken = False if candidate.carried else strength in (Strength.OTHERS, Strength.DISPUTED, Strength.COPIED)
     if taken:
         owners = ", ".join(sorted(marks.owners)) or "another owner"
         message = f"{node.name} ({candidate.id}) belongs to {owners}: choose another name, or remove that resource"

@@ -13,6 +13,7 @@
     └── NeedsPerson             retrying changes nothing: say who must do what, recheck slowly
         ├── NameTaken           somebody else's resource has the name
         ├── NotOwned            the marks do not prove that it is ours
+        ├── TokenReused         the client token made something else before: find that
         ├── Quota               a limit of the account is reached
         ├── Denied              credentials or permissions
         └── Invalid             the cloud refuses the request as such
@@ -92,6 +93,10 @@ class NameTaken(NeedsPerson):
 
 class NotOwned(NeedsPerson):
     """The marks in the cloud do not prove ownership; nothing was changed."""
+
+
+class TokenReused(NeedsPerson):
+    """The client token was sent before with another request, and that create may have had its effect."""
 
 
 class Quota(NeedsPerson):

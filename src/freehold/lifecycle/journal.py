@@ -16,7 +16,9 @@ from typing import Any, Protocol
 from freehold.lifecycle.kinds import NodeKey, Observed, Request
 from freehold.lifecycle.ownership import Owner
 
-FORMAT = 1
+FORMAT = 2
+"""Written. 1, from before there was a key ring, is read too: its entries name no key."""
+_READ = (1, 2)
 
 
 class Phase(Enum):
@@ -28,6 +30,7 @@ class Phase(Enum):
     GIVEN = "g"  # named by id in the spec
     VACANT = "v"  # attempts so far came to nothing; the next one has its number here
     REUSED = "u"  # found by the name that the spec gives explicitly
+    THEIRS = "t"  # was on record as ours, and has only another owner's marks now
 
     @property
     def ours(self) -> bool:
@@ -44,7 +47,9 @@ class Entry:
     ``earlier`` are carried ids that are gone: kept until their marks are off the carrier, which may be
     somebody else's. ``deed`` is what only the operator can write for this id (:func:`ownership.deed`):
     whoever may edit the object's annotations can write an id in here. ``parts`` are those that the spec
-    wanted in it, so that one which it wants no more is told from what others put there.
+    wanted in it, so that one which it wants no more is told from what others put there. ``key`` is the digest
+    of the ring's key that the nonce, token, seal and signature of this entry are made with; empty where the
+    entry is from before the ring. ``by`` is the cloud identity that an open intent was sent with.
     """
 
     phase: Phase
@@ -59,6 +64,8 @@ class Entry:
     earlier: tuple[str, ...] = ()
     deed: str = ""
     parts: tuple[str, ...] = ()
+    key: str = ""
+    by: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,13 +74,16 @@ class Journal:
 
     ``account`` is the cloud account that the ids are of; empty until one is known. With the credentials of
     another account nothing of it can be seen, and nothing of that means gone. ``tags`` are the user's that may
-    be on what is ours: written before they are attached, and until they have been detached.
+    be on what is ours: written before they are attached, and until they have been detached. ``key`` is the digest
+    of the ring's key that the identity was minted or last renewed under; empty until an object from before the
+    ring has been renewed whole.
     """
 
     owner: Owner
     entries: Mapping[NodeKey, Entry] = field(default_factory=lambda: MappingProxyType({}))
     account: str = ""
     tags: frozenset[str] = frozenset()
+    key: str = ""
 
     def get(self, key: NodeKey) -> Entry | None:
         return self.entries.get(key)
@@ -92,6 +102,11 @@ class Journal:
     @property
     def ours(self) -> dict[NodeKey, Entry]:
         return {k: e for k, e in self.entries.items() if e.phase.ours}
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The digests of all keys of the ring that this object needs."""
+        return frozenset({self.key, *(entry.key for entry in self.entries.values())} - {""})
 
 
 def vacated(entry: Entry, *, fails: int) -> Entry:
@@ -116,14 +131,15 @@ def unmanaged(entry: Entry | None, phase: Phase, observed: Observed) -> Entry:
     return replace(seen, attempt=entry.attempt, earlier=entry.earlier) if entry else seen
 
 
-def confirm(journal: Journal, key: NodeKey, id_: str, target: str, deed: str) -> Journal:
+def confirm(journal: Journal, key: NodeKey, id_: str, target: str, deed: str, digest: str) -> Journal:
     """A person says that ``id_`` is what an open, presumed create made: recorded as ours.
 
     ``target`` is what is to bear its mark, the carrier's where it bears none itself; empty where nothing does.
-    ``deed`` is the operator's (:func:`ownership.deed`): without it the record counts for nothing. Raises
-    KeyError when no create of ``key`` is open.
+    ``deed`` is the operator's signature under its key ``digest`` (:meth:`keys.ObjectKeys.signature`): without it the
+    record counts for nothing. Raises KeyError when no create of ``key`` is open.
     """
-    return journal.put(key, replace(journal.open[key], phase=Phase.RECORDED, id=id_, target=target, deed=deed))
+    record = replace(journal.open[key], phase=Phase.RECORDED, id=id_, target=target, deed=deed, key=digest)
+    return journal.put(key, record)
 
 
 def refuse(journal: Journal, key: NodeKey) -> Journal:
@@ -160,6 +176,8 @@ _SHORT = {
     "earlier": "e",
     "deed": "s",
     "parts": "l",
+    "key": "k",
+    "by": "b",
 }
 _EMPTY = Entry(Phase.INTENDED)
 
@@ -180,6 +198,8 @@ def dumps(journal: Journal) -> str:
         document["account"] = journal.account
     if journal.tags:
         document["tags"] = sorted(journal.tags)
+    if journal.key:
+        document["key"] = journal.key
     return json.dumps(document, separators=(",", ":"), sort_keys=True)
 
 
@@ -187,15 +207,16 @@ def loads(text: str) -> Journal:
     """Raises CorruptJournal; unknown formats are refused, never guessed at."""
     try:
         document = json.loads(text)
-        if document["v"] != FORMAT:
-            raise CorruptJournal(f"journal format {document['v']} is not one this version reads ({FORMAT})")
+        if document["v"] not in _READ:
+            raise CorruptJournal(f"journal format {document['v']} is not one that this version reads (1 and 2)")
         owner = Owner(*document["owner"])
         entries = {NodeKey.parse(key): _entry(row) for key, row in document["nodes"].items()}
         account = str(document.get("account", ""))
         tags = frozenset(map(str, document.get("tags", ())))
+        key = str(document.get("key", ""))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorruptJournal(f"the journal annotation cannot be read ({type(error).__name__})") from error
-    return Journal(owner, entries, account, tags)
+    return Journal(owner, entries, account, tags, key)
 
 
 def _entry(row: Mapping[str, Any]) -> Entry:

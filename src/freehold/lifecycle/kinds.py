@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
@@ -68,6 +68,7 @@ class Observed:
     join several vendor ids with ``/``). ``target`` is what the tagger tags (a CRN or ARN): the resource
     itself, or its carrier when ``carried``; empty while unknown. ``births`` are the texts in which a
     birth mark may stand (own name, pool names). ``created_at`` is epoch seconds of the cloud's clock.
+    ``created_by`` is the cloud identity that made it, empty where the cloud does not show that.
     ``tags`` are those that came with the same read, None where the read does not show tags.
     """
 
@@ -78,6 +79,7 @@ class Observed:
     carried: bool = False
     births: frozenset[str] = frozenset()
     created_at: float | None = None
+    created_by: str = ""
     tags: frozenset[str] | None = None
     word: str = ""  # the vendor's own word for the state
     attributes: Mapping[str, Any] = field(default_factory=dict)
@@ -90,6 +92,17 @@ class Ref(NamedTuple):
     target: str = ""
 
 
+class Place(NamedTuple):
+    """A resource on record, whoever it belongs to, in which something of ours may have been created."""
+
+    kind: str
+    ref: Ref
+
+
+Nonces = Container[str]
+"""The words that are birth marks of ours. No set: some of them are recognised, and cannot be listed."""
+
+
 @dataclass(frozen=True)
 class Want:
     """What to look for: the wanted name in the scope that ``request`` describes, and our birth marks."""
@@ -97,7 +110,7 @@ class Want:
     key: NodeKey
     name: str
     request: Request
-    nonces: frozenset[str] = frozenset()
+    nonces: Nonces = frozenset()
 
 
 @dataclass(frozen=True)
@@ -144,6 +157,18 @@ class Driver(Protocol):
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         """Everything in the scope of each want that bears its name or one of its nonces, in any state."""
+        ...
+
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+        """Everything of this kind, in any state, whose ``births`` hold one of ``nonces``, whatever the spec wants.
+
+        A kind that is created inside another resource is looked for in each of ``places`` that is such a
+        resource, and nowhere else; one that is not, in the whole account. ``places`` are all that exist: one of
+        them that is not found raises NotFound, it does not count as empty. ``wants`` are those of this kind
+        that today's spec allows to compute: what :meth:`find` finds for them is in the reply too, without
+        a second list; and they may name a region that no place names (where neither does, every region is
+        asked). Raises CloudError unless every list was read to its end.
+        """
         ...
 
     def identify(self, target: str, carried: str = "") -> str:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from freehold.lifecycle import looking, strays
+from freehold.lifecycle import last_look, looking, strays
 from freehold.lifecycle.errors import CloudError, InUse, NotFound
 from freehold.lifecycle.graph import leaving
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase, let_go
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State
 from freehold.lifecycle.outcomes import Blocked, Kept, Reason, Waiting, of_error
-from freehold.lifecycle.ownership import Strength
+from freehold.lifecycle.ownership import Evidence, Strength
 from freehold.lifecycle.work import Work
 
 RECHECK = 300.0
@@ -121,6 +121,17 @@ async def prove(work: Work, standing: Collection[NodeKey], marked: TagsByTarget)
         evidence = work.evidence(key, observed, tags)
         if evidence.strength is Strength.PROVEN:
             proven.add(key)
+        elif evidence.strength is Strength.OTHERS and work.lagging(key, work.marks(key, observed)):
+            work.wait(key, Waiting(Reason.MARKING, work.tools.pace.tag_lag, "its marks are not readable yet", observed))
+        elif evidence.strength is Strength.OTHERS:
+            work.notes.append(f"{key}: {observed.id} has {evidence.source}: it is kept")
+            work.journal = work.journal.put(key, replace(entry, phase=Phase.THEIRS, deleting=0.0))
+        elif evidence.strength is Strength.DISPUTED:
+            work.outcomes[key] = _disputed(observed, evidence)
+        elif evidence.strength is not Strength.HEALABLE and work.bears_birth(key, observed):
+            # The signature of its record cannot be checked; its nonce tells what that of an open intent would.
+            looking.adopt(work, key, observed, entry)
+            _heal(work, key, work.journal.entries[key], observed)
         elif evidence.strength is Strength.HEALABLE and not observed.target and observed.state is not State.PENDING:
             work.outcomes[key] = Blocked(
                 Reason.UNMARKABLE,
@@ -132,9 +143,30 @@ async def prove(work: Work, standing: Collection[NodeKey], marked: TagsByTarget)
         elif evidence.strength is Strength.HEALABLE:
             _heal(work, key, entry, observed)
         else:
-            work.notes.append(f"{key}: {observed.id} bears {evidence.source}: kept")
-            work.journal = work.journal.put(key, replace(entry, phase=Phase.REUSED, deleting=0.0))
+            work.outcomes[key] = _unproven(key, observed, evidence)
     return frozenset(proven)
+
+
+def _disputed(observed: Observed, evidence: Evidence) -> Blocked:
+    return Blocked(
+        Reason.NOT_OWNED,
+        f"{observed.name} ({observed.id}) has our marks and {evidence.source}: two owners claim it, so nobody deletes "
+        "it. Detach the marks of the one that it does not belong to",
+        RECHECK,
+        observed,
+    )
+
+
+def _unproven(key: NodeKey, observed: Observed, evidence: Evidence) -> Blocked:
+    """A restored or edited journal, or a lost key: neither deleted nor forgotten."""
+    return Blocked(
+        Reason.NOT_OWNED,
+        f"{observed.name} ({observed.id}) is on record for {key}, and nothing proves now that it is ours "
+        f"({evidence.source}). Delete it in the cloud if it was made for this object; otherwise remove {key} from "
+        "annotation freehold.dev/journal",
+        RECHECK,
+        observed,
+    )
 
 
 def _heal(work: Work, key: NodeKey, entry: Entry, observed: Observed) -> None:
@@ -169,7 +201,7 @@ async def delete(work: Work, proven: Collection[NodeKey]) -> frozenset[NodeKey]:
 
     Returns what something holds that nobody has looked for yet, or not for long: it may be ours and forgotten.
     """
-    if not proven or work.disputed:
+    if not proven:
         return frozenset()
     keys = sorted(proven)
     stamp = round(work.tools.clock.now(), 3)
@@ -217,7 +249,7 @@ async def _send(work: Work, key: NodeKey) -> Waiting | None:
 
 
 async def finished(work: Work) -> bool:
-    """No intent open, settled since the last create, and native lists and index show nothing of ours."""
+    """No intent open, settled since the last create or attach, and native lists and index show nothing of ours."""
     _keep_unmanaged(work)
     unclean = any(entry.earlier for entry in work.journal.entries.values())
     if work.journal.ours or unclean or any(isinstance(o, Blocked) for o in work.outcomes.values()):
@@ -225,18 +257,16 @@ async def finished(work: Work) -> bool:
     left = _unsettled(work)
     if left > 0:
         work.outcomes[NodeKey("finalizer", "settle")] = Waiting(
-            Reason.SETTLING, left, "a create that was cut off may still take effect"
+            Reason.SETTLING, left, "a create or a mark that was cut off may still take effect"
         )
-        return False
-    await strays.born(work)
-    if work.journal.ours:
         return False
     try:
         marked = await work.tools.tagger.marked(work.owner.uuid)
     except CloudError as error:
         work.outcomes[NodeKey("finalizer", "index")] = of_error(error)
         return False
-    await strays.marked(work, marked, thorough=True)
+    await strays.marked(work, marked, last=True)
+    await last_look.by_nonce(work, marked)
     # One that could not be asked after may stand: only answers let go.
     return not work.journal.ours and not any(isinstance(o, Blocked | Waiting) for o in work.outcomes.values())
 
@@ -245,13 +275,15 @@ def _keep_unmanaged(work: Work) -> None:
     for key, entry in work.journal.entries.items():
         if entry.phase is Phase.GIVEN:
             work.outcomes[key] = Kept(Reason.GIVEN, f"{entry.id} was given by id in the spec")
+        elif entry.phase is Phase.THEIRS:
+            work.outcomes[key] = Kept(Reason.NOT_OWNED, f"{entry.id} has only another owner's marks now: it is theirs")
         elif entry.phase is Phase.REUSED:
             work.outcomes[key] = Kept(Reason.REUSED_BY_NAME, f"{entry.id} existed before and was used by its name")
 
 
 def _unsettled(work: Work) -> float:
-    """Seconds until no create of this or an earlier process can take effect any more."""
-    since = work.memory.last_create
+    """Seconds until no create or attach of this or an earlier process can take effect any more."""
+    since = work.memory.last_sent
     if not work.memory.minted:
         since = max(since, work.memory.first_seen)
     longest = max((kind.settle for kind in work.tools.registry.values()), default=0.0)

@@ -121,7 +121,7 @@ def _absent(work: Work, key: NodeKey) -> None:
         left = work.kind(key).settle - (work.now - since)
         message = f"{entry.id} is not to be seen; waiting to be sure that it is gone"
         work.wait(key, Waiting(Reason.SETTLING, min(left, 30.0), message))
-    elif entry.phase is Phase.REUSED:
+    elif entry.phase in (Phase.REUSED, Phase.THEIRS):
         work.notes.append(f"{key}: {entry.id}, used by name, is gone")
         work.memory.forget(key)
         work.journal = work.journal.put(key, let_go(entry))
@@ -137,7 +137,7 @@ def adopt(work: Work, key: NodeKey, observed: Observed, entry: Entry | None) -> 
     """Record what has been shown to be ours; it still has to be marked, or the mark read back."""
     base = entry or Entry(Phase.RECORDED, opened=work.tools.clock.now())
     record = replace(base, phase=Phase.RECORDED, id=observed.id, target=observed.target, carried=observed.carried)
-    record = replace(record, deed=work.deed(key, observed.id))
+    record = replace(record, deed=work.deed(key, observed.id), key=work.keys.writing, by="")
     work.journal = work.journal.put(key, record)
     _only_here(work, key, observed.id)
     work.memory.open_since.pop(key, None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from freehold.lifecycle import looking
 from freehold.lifecycle.errors import CloudError, NotFound
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
@@ -53,6 +54,7 @@ async def verify(work: Work, keys: Collection[NodeKey]) -> TagsByTarget:
 
 async def read(work: Work) -> TagsByTarget:
     """What the index says now of everything that bears our uuid, and of our carriers."""
+    work.memory.marks_read_at = work.now
     carriers = {e.target for e in work.journal.entries.values() if e.carried and e.target}
     return await work.tools.tagger.marked(work.owner.uuid, carriers)
 
@@ -110,7 +112,8 @@ def _conclude(work: Work, key: NodeKey, observed: Observed, tags: Collection[str
     if _complete(work, key, observed, tags):
         work.memory.doubted.discard(key)
         _close(work, key, entry)
-    elif evidence.strength is Strength.OTHERS:
+        work.verified[key] = frozenset(tags)
+    elif evidence.strength in (Strength.OTHERS, Strength.DISPUTED):
         work.outcomes[key] = Blocked(
             Reason.NOT_OWNED,
             f"{observed.name} ({observed.id}) bears {evidence.source}: nothing of it is changed until a person has "
@@ -118,7 +121,15 @@ def _conclude(work: Work, key: NodeKey, observed: Observed, tags: Collection[str
             observed=observed,
         )
     elif evidence.strength is not Strength.PROVEN and not work.attested(key):
-        work.outcomes[key] = _unattested(observed)
+        if not work.bears_birth(key, observed):
+            work.outcomes[key] = _unattested(observed)
+            return
+        # The signature of its record cannot be checked; its nonce tells what that of an open intent would.
+        work.memory.doubted.discard(key)
+        looking.adopt(work, key, observed, entry)
+    elif not work.attested(key):
+        work.memory.doubted.discard(key)
+        looking.adopt(work, key, observed, entry)  # the marks prove it: its record is signed anew
     else:
         work.memory.doubted.discard(key)
         if not work.lagging(key, _missing(work, key, observed, tags)):
@@ -129,17 +140,21 @@ def _conclude(work: Work, key: NodeKey, observed: Observed, tags: Collection[str
 
 
 def _close(work: Work, key: NodeKey, entry: Entry) -> None:
-    deed, asked = work.deed(key, entry.id), entry.request or {}
+    """The mark was read back. The record keeps its key until its seal is renewed (:mod:`renewal`)."""
+    asked = entry.request or {}
     kept = {name: asked[name] for name in sorted(work.kind(key).unseen) if name in asked} or None
-    work.journal = work.journal.put(key, replace(entry, phase=Phase.OWNED, request=kept, fails=0, deed=deed))
+    digest = work.signing_key(key)
+    deed = work.keys.signature(digest, key.kind, entry.id)
+    record = replace(entry, phase=Phase.OWNED, request=kept, fails=0, deed=deed, key=digest, by="")
+    work.journal = work.journal.put(key, record)
 
 
 def _unattested(observed: Observed) -> Blocked:
     """An id that a person, a backup of another operator or an attacker wrote: a record is not laundered into a mark."""
     return Blocked(
         Reason.NOT_OWNED,
-        f"{observed.name} ({observed.id}) is in the journal, but neither its marks nor this operator's credentials "
-        "attest that it is ours: it is neither changed nor deleted. Attach its marks again if it is",
+        f"{observed.name} ({observed.id}) is in the journal, but neither its marks nor this operator's signature show "
+        "that it is ours: it is neither changed nor deleted. Attach its marks again if it is",
         observed=observed,
     )
 
@@ -167,8 +182,10 @@ async def attach(work: Work, keys: Collection[NodeKey]) -> None:
         due[key] = observed
     if not due:
         return
-    if work.saved is None or work.journal.tags != work.saved.tags:
-        await work.save()  # before they are on: a process that dies here would forget that it put them there
+    await (
+        work.confirm()
+    )  # a process that dies here must not forget what it put there, nor one that lost its turn attach
+    work.memory.last_sent = work.now
     failed = await work.tools.tagger.attach([TagChange(target, tags) for target, tags in wanted.items()])
     for key, observed in due.items():
         if observed.target in failed:

@@ -10,6 +10,7 @@ import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import Blocked, Ready, Surplus, Waiting
 
@@ -49,12 +50,31 @@ class Memory:
     """Whose marks could not be read, or say that it is not ours: read again in each pass until they prove it."""
     made: dict[tuple[NodeKey, int], Observed] = field(default_factory=dict)
     """What creates answered, by node and attempt, until it is on record: better than any witness."""
-    last_create: float = float("-inf")
+    last_sent: float = float("-inf")
+    """When this process last sent a create, or attached a mark to something of others."""
+    confirmed: Journal | None = None
+    """The journal as this process last read it, or wrote it with success."""
+    tried: Journal | None = None
+    """The journal of its last write, whatever became of that: a reply can be lost."""
+    marks_read_at: float = float("-inf")
+    """When the index was last asked for all marks of this object's."""
     deep_at: float = float("-inf")
+
+    def recognises(self, journal: Journal) -> bool:
+        """Whether ``journal`` is the one that this process last read, or wrote, or tried to write."""
+        return self.confirmed is None or journal in (self.confirmed, self.tried)
+
+    def begin_again(self, now: float) -> None:
+        """The object carries a journal of unknown age (a restore, GitOps): nothing remembered may shorten a wait.
+
+        What creates answered is kept: it may be on no record now.
+        """
+        fresh = Memory(first_seen=now, made=self.made, releasing=self.releasing)
+        self.__dict__.update(fresh.__dict__)
 
     def rehearsal(self) -> Memory:
         """A copy for a plan: what it learns must not colour what is really done next. As if settled."""
-        return replace(copy.deepcopy(self), minted=True)
+        return replace(copy.deepcopy(replace(self, confirmed=None, tried=None)), minted=True)
 
     def hurry(self) -> None:
         """Something changed or a hint came: look at everything in the next pass."""

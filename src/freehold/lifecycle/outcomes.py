@@ -44,6 +44,7 @@ class Reason(StrEnum):
     NOT_OWNED = "NotOwned"
     IN_USE = "InUse"
     UNKNOWN_KIND = "UnknownKind"
+    KEY_MISSING = "KeyMissing"
     UNMARKABLE = "Unmarkable"
     UNFIT = "Unfit"
     DRIFTED = "Drifted"

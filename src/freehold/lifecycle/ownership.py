@@ -39,27 +39,22 @@ def _digest(*parts: str) -> str:
 
 
 def nonce(owner: Owner, key: NodeKey, attempt: int) -> str:
-    """Eight letters that only this attempt of this node bears: derived, so that no crash can lose it."""
+    """The public nonce from before the key ring: anybody who knows the uuid can compute it (keys.ObjectKeys)."""
     return "f" + _digest("nonce", owner.uuid, str(key), str(attempt))[:7]
 
 
 def token(owner: Owner, key: NodeKey, attempt: int) -> str:
-    """The client token of this attempt (32 characters; every AWS token field takes 32 or more)."""
+    """The public client token from before the key ring."""
     return _digest("token", owner.uuid, str(key), str(attempt))[:32]
 
 
 def seal(owner: Owner, key: NodeKey, target: str) -> str:
-    """What binds a mark to the resource that it stands on."""
+    """The public seal from before the key ring: it keeps naive copies out, and who may tag can compute it."""
     return _digest("seal", owner.uuid, str(key).casefold(), target.casefold())[:8]
 
 
 def deed(secret: bytes, owner: Owner, kind: str, ident: str) -> str:
-    """What the journal must hold beside an id to count as a record of it; without the secret nobody can write it.
-
-    ``secret`` empty: journals are trusted as they are (engine tests; an operator always has one).
-    """
-    if not secret:
-        return ""
+    """The signature of a record from before the key ring; ``secret`` is derived from the cloud credentials."""
     said = "\0".join(("deed", owner.uuid, owner.namespace, owner.name, kind, ident))
     return base64.b32encode(hmac.new(secret, said.encode(), hashlib.sha256).digest()).decode().lower()[:16]
 
@@ -74,11 +69,12 @@ class NodeMark:
 
 @dataclass(frozen=True)
 class CarriedMark:
-    """A decoded mark on a carrier: this owner has a resource of ``kind`` with this id."""
+    """A decoded mark on a carrier: this owner has a resource of ``kind`` with this id. ``seal`` where it fitted."""
 
     kind: str
     uuid: str
     id: str
+    seal: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,8 +98,8 @@ class Codec(Protocol):
         """The mark that names kind and logical name, sealed."""
         ...
 
-    def carried(self, owner: Owner, kind: str, id: str) -> str:  # noqa: A002 - the field's word
-        """The mark on a carrier."""
+    def carried(self, owner: Owner, kind: str, id: str, seal: str = "") -> str:  # noqa: A002 - the field's word
+        """The mark on a carrier; the seal is left out where there is no room for it."""
         ...
 
     def read(self, tags: Collection[str]) -> Marks:
@@ -123,9 +119,10 @@ class Strength(Enum):
     """How much some marks prove."""
 
     PROVEN = "proven"  # delete, prune, update
-    HEALABLE = "healable"  # the journal says ours and the marks do not contradict: mark again first
-    OTHERS = "others"  # another owner's marks
-    COPIED = "copied"  # our marks, but sealed to another resource
+    HEALABLE = "healable"  # a signed record says ours and the marks do not contradict: mark again first
+    DISPUTED = "disputed"  # our marks and another owner's: a person decides
+    OTHERS = "others"  # another owner's marks only
+    COPIED = "copied"  # our marks, but nothing shows that we attached them to this resource
     NONE = "none"  # no mark at all
 
 
@@ -144,28 +141,20 @@ def proves(
     *,
     acceptable: Collection[str],
     recorded: bool,
-    carried: bool = False,
 ) -> Evidence:
-    """The only ownership test.
+    """Whether a resource that carries its own marks is ours: with :func:`proves_carried` the only ownership test.
 
-    ``tags`` are those now read from the target, ``acceptable`` the sealed marks any one of which binds
-    the resource to this node, ``recorded`` whether the journal holds this very id. With ``carried`` the
-    sealed mark names the carried id itself and needs no owner marks beside it: the carrier may be
-    somebody else's (seed 000, transit gateway).
+    ``tags`` are those now read from the target, ``acceptable`` the sealed marks any one of which binds the
+    resource to this node, ``recorded`` whether the journal holds this very id with a signature of ours.
     """
     have = codec.fold(tags)
     sealed = not codec.fold(acceptable).isdisjoint(have)
-    if carried:
-        if sealed:
-            return Evidence(Strength.PROVEN, "the carrier's mark names it")
-        return Evidence(Strength.HEALABLE, "the journal records it") if recorded else Evidence(Strength.NONE, "no mark")
     marks, ours = codec.read(tags), codec.read(codec.owner(owner))
-    # What two owners claim is nobody's to delete, whatever else stands on it.
-    if foreign := codec.fold(marks.uuids) - codec.fold(ours.uuids):
-        return Evidence(Strength.OTHERS, "another owner's uuid: " + ", ".join(sorted(foreign)))
-    if foreign := codec.fold(marks.owners) - codec.fold(ours.owners):
-        return Evidence(Strength.OTHERS, "another owner: " + ", ".join(sorted(foreign)))
     both = codec.fold(codec.owner(owner)) <= have
+    # What two owners claim is nobody's to delete, whatever else is attached to it.
+    if rivals := _rivals(codec, marks, ours):
+        two = not codec.fold(codec.owner(owner)).isdisjoint(have)
+        return Evidence(Strength.DISPUTED if two else Strength.OTHERS, f"another owner's mark: {rivals}")
     if both and sealed:
         return Evidence(Strength.PROVEN, "owner, uuid and sealed node mark")
     if both and recorded:
@@ -173,5 +162,36 @@ def proves(
     if recorded:
         return Evidence(Strength.HEALABLE, "the journal records it; a mark is missing")
     if marks.uuids or marks.owners or marks.nodes:
-        return Evidence(Strength.COPIED, "carries marks of ours that were not made for it")
+        return Evidence(Strength.COPIED, "our marks, which were not made for it")
     return Evidence(Strength.NONE, "no mark")
+
+
+def proves_carried(
+    codec: Codec, tags: Collection[str], mark: CarriedMark, *, recorded: bool, vouched: bool
+) -> Evidence:
+    """Whether a resource is ours whose mark is on a carrier, which may be somebody else's (seed 000, transit gateway).
+
+    The mark holds nothing that only we know: whoever may tag the carrier can write it. It proves only with a
+    signed record of the id (``recorded``), or with what is ``vouched`` for by our key: the nonce in the
+    name of the carried resource, or the seal in the mark.
+    """
+    if _shows(codec, tags, mark):
+        if recorded or vouched:
+            return Evidence(Strength.PROVEN, "the mark on its carrier" + (", and the journal records it" * recorded))
+        return Evidence(Strength.COPIED, "a mark of ours on its carrier that we have not written")
+    return Evidence(Strength.HEALABLE, "the journal records it") if recorded else Evidence(Strength.NONE, "no mark")
+
+
+def _shows(codec: Codec, tags: Collection[str], mark: CarriedMark) -> bool:
+    """Whether the carrier's tags hold ``mark``, with whatever seal."""
+
+    def plain(one: CarriedMark) -> tuple[str, ...]:
+        return one.kind.casefold(), one.uuid.casefold(), one.id.casefold()
+
+    return plain(mark) in {plain(one) for one in codec.read(tags).carried}
+
+
+def _rivals(codec: Codec, marks: Marks, ours: Marks) -> str:
+    """Other owners' uuids and names among the marks, for a person; empty when there is none."""
+    foreign = (codec.fold(marks.uuids) - codec.fold(ours.uuids)) | (codec.fold(marks.owners) - codec.fold(ours.owners))
+    return ", ".join(sorted(foreign))

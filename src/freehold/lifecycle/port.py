@@ -9,10 +9,14 @@ answers reads and stops at writes. Audit and metrics are wrappers of the port to
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Protocol, TypeVar
+
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.errors import Unavailable
 
 T = TypeVar("T")
 
@@ -31,7 +35,9 @@ class Call:
 
     ``api`` and ``operation`` name it for limits, metrics and audit (``vpc``, ``create_vpc``);
     ``subject`` is the resource it concerns, fit for a person; ``detail`` is what the audit log keeps
-    of the request (never a secret). ``run`` sends it: blocking, or returning an awaitable.
+    of the request (never a secret). ``run`` sends it: blocking, or returning an awaitable. ``fenced``: it creates
+    or marks something, which nobody may do who has lost the object meanwhile (:class:`FencedPort`);
+    ``not_after`` is the monotonic domain time after which it must not be sent any more.
     """
 
     api: str
@@ -40,13 +46,24 @@ class Call:
     run: Callable[[], Any]
     subject: str = ""
     detail: Mapping[str, Any] = field(default_factory=dict)
+    fenced: bool = False
+    not_after: float = math.inf
+
+
+def too_late(call: Call) -> Unavailable:
+    """What is raised in place of sending ``call`` after its time."""
+    what = f"{call.operation.replace('_', ' ')} ({call.subject})"
+    return Unavailable(f"{what} waited too long for its turn and was not sent; it is decided anew")
 
 
 class Port(Protocol):
     """The one way out of the engine."""
 
     async def send(self, call: Call) -> Any:
-        """Send ``call`` and return its reply; raises only lifecycle errors and StaleObject."""
+        """Send ``call`` and return its reply; raises only lifecycle errors and StaleObject.
+
+        A port in which calls wait raises :func:`too_late` for one whose ``not_after`` has passed.
+        """
         ...
 
     async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
@@ -73,6 +90,36 @@ class InlinePort:
             for piece in work:
                 piece.close()  # only one that never ran, because the process is being stopped, minds
         return results
+
+
+class FencedPort:
+    """One object's port: creates and attaches follow a write of the object within ``fence`` seconds, or are not sent.
+
+    Compare-and-set orders the writes of the object, not those of the cloud. A process that was stopped between the
+    two would create what its successor has created, or mark what it has let go (ADR 15). What remains is
+    a process that is stopped between this check and the socket for longer than the settle time.
+    """
+
+    def __init__(self, inner: Port, clock: Clock, fence: float) -> None:
+        self._inner = inner
+        self._clock = clock
+        self._fence = fence
+        self._allowed_until = -math.inf
+
+    async def send(self, call: Call) -> Any:
+        if call.effect is Effect.STORE:
+            sent = self._clock.monotonic()
+            reply = await self._inner.send(call)
+            self._allowed_until = sent + self._fence
+            return reply
+        if call.fenced:
+            if self._clock.monotonic() > self._allowed_until:
+                raise too_late(call)
+            call = replace(call, not_after=self._allowed_until)
+        return await self._inner.send(call)
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        return await self._inner.all(work)
 
 
 class WouldWrite(Exception):

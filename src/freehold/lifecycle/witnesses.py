@@ -6,12 +6,13 @@ Nothing is written to the cloud but the replay of a client token, which is how t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from types import MappingProxyType
 
-from freehold.lifecycle import looking, ownership
-from freehold.lifecycle.errors import CloudError, Denied, NeedsPerson, NotFound
+from freehold.lifecycle import looking, strays
+from freehold.lifecycle.errors import CloudError, Denied, NeedsPerson, NotFound, TokenReused
 from freehold.lifecycle.inventory import TagsByTarget
-from freehold.lifecycle.journal import Entry, vacated
+from freehold.lifecycle.journal import Entry, Phase, vacated
 from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Tagging, Want, Witness
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
@@ -34,9 +35,7 @@ async def open_intents(work: Work) -> None:
 
     Nothing is ever deleted to roll back, so edge case 3 (the rollback fails) cannot arise.
     """
-    for key, entry in work.journal.open.items():
-        if made := work.memory.made.get((key, entry.attempt)):
-            looking.adopt(work, key, made, entry)  # this process made it, and could not put it on record
+    _record_made(work)
     open_now = {key: entry for key, entry in work.journal.open.items() if key.kind in work.tools.registry}
     if not open_now:
         return
@@ -59,6 +58,19 @@ async def open_intents(work: Work) -> None:
             work.outcomes[key] = of_error(marked)
         else:
             await _resolve(work, key, open_now[key], outcome or (), marked)
+
+
+def _record_made(work: Work) -> None:
+    """What creates of this process answered and is on no record: the save failed, or another process was faster."""
+    for (key, attempt), made in list(work.memory.made.items()):
+        on_record = {(other.kind, entry.id) for other, entry in work.journal.entries.items()}
+        if (key.kind, made.id) in on_record:
+            continue
+        entry = work.journal.get(key)
+        if entry is None or entry.phase is Phase.VACANT or (key in work.journal.open and entry.attempt == attempt):
+            looking.adopt(work, key, made, entry)
+        else:
+            strays.take(work, key, made, "was created by this process and could not be put on record then")
 
 
 def _want_of(work: Work, key: NodeKey, entry: Entry) -> Want:
@@ -94,10 +106,12 @@ async def _resolve(
         looking.adopt(work, key, ours[0], entry)
     elif ours:
         work.outcomes[key] = ambiguous(work, key, ours)
-    elif early := [c for c in candidates if work.bears_birth(key, c)]:
-        work.outcomes[key] = _too_early(work, key, early)
+    elif foreign := [c for c in candidates if work.bears_birth(key, c)]:
+        work.outcomes[key] = _not_from_intent(work, key, foreign)
+    elif entry.key not in work.keys.readable:
+        work.outcomes[key] = _key_lost(work, key, entry)
     elif Witness.TOKEN in work.kind(key).witnesses and not _expired(work, key, entry):
-        await _replay(work, key, entry)
+        await _replay(work, key, entry, candidates)
     elif not work.kind(key).tells_apart and candidates:
         names = ", ".join(c.id for c in candidates)
         work.outcomes[key] = Blocked(
@@ -132,13 +146,35 @@ def ambiguous(work: Work, key: NodeKey, several: Sequence[Observed]) -> Blocked:
     )
 
 
-def _too_early(work: Work, key: NodeKey, early: Sequence[Observed]) -> Blocked:
-    """By our clock it stood before its create was sent; were our clock wrong, a second create would be a duplicate."""
-    ids = ", ".join(sorted(c.id for c in early))
+def _not_from_intent(work: Work, key: NodeKey, foreign: Sequence[Observed]) -> Blocked:
+    """The birth mark says ours, age or creator say not; were our clock wrong, a second create would be a duplicate."""
+    reasons = "; ".join(f"{c.id}: {work.not_from_intent(key, c)}" for c in sorted(foreign, key=lambda c: c.id))
     return Blocked(
         Reason.AMBIGUOUS,
-        f"{ids} bears the birth mark of {key} and is older than its create by this operator's clock: delete it if "
-        "it was made for this object while the clock was wrong, rename it if somebody copied the mark",
+        f"a resource has the birth mark of {key} and cannot have come of its create ({reasons}). Delete it if it was "
+        "made for this object, rename it if somebody copied the mark",
+        work.tools.pace.slow,
+    )
+
+
+def _reused(work: Work, key: NodeKey, candidates: Sequence[Observed], error: TokenReused) -> Blocked:
+    """Its create had an effect under another request: what it made is there, and a second one would be a duplicate."""
+    ids = ", ".join(sorted(c.id for c in candidates)) or "what it made"
+    return Blocked(
+        Reason.PRESUMED_ONLY,
+        f"a create of {key} took effect with other values than are on record ({error.message}): {ids} may be ours, "
+        "which cannot be proved. Delete it in the cloud to have it created again",
+        work.tools.pace.slow,
+    )
+
+
+def _key_lost(work: Work, key: NodeKey, entry: Entry) -> Blocked:
+    """Its nonce cannot be computed any more, so nothing tells whether the create took effect."""
+    opened = datetime.fromtimestamp(entry.opened, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return Blocked(
+        Reason.AMBIGUOUS,
+        f"a create of {key} was cut off at {opened} and its key {entry.key} is lost, so its outcome is unknown: delete "
+        f"what it made in the cloud, and remove {key} from annotation freehold.dev/journal",
         work.tools.pace.slow,
     )
 
@@ -161,14 +197,17 @@ def _no_effect(work: Work, key: NodeKey, entry: Entry) -> None:
     work.journal = work.journal.put(key, vacated(entry, fails=entry.fails))
 
 
-async def _replay(work: Work, key: NodeKey, entry: Entry) -> None:
+async def _replay(work: Work, key: NodeKey, entry: Entry, candidates: Sequence[Observed]) -> None:
     """The same request under the same token answers with the same resource, or creates it now."""
     birth = birth_of(work, key, entry.attempt)
-    work.memory.last_create = work.now
     try:
+        await work.confirm()
+        work.memory.last_sent = work.now
         observed = await work.kind(key).driver.create(entry.request or {}, birth)
     except WouldWrite:
         work.outcomes[key] = Waiting(Reason.CREATING, 0.0, "a create that was cut off would be sent again")
+    except TokenReused as error:
+        work.outcomes[key] = _reused(work, key, candidates, error)
     except Denied as error:
         work.outcomes[key] = of_error(error)
     except (NeedsPerson, NotFound):
@@ -182,9 +221,11 @@ async def _replay(work: Work, key: NodeKey, entry: Entry) -> None:
 
 def birth_of(work: Work, key: NodeKey, attempt: int) -> Birth:
     """What the create of this attempt carries."""
-    nonce = ownership.nonce(work.owner, key, attempt)
+    entry = work.journal.get(key)
+    digest = entry.key if entry and entry.phase is Phase.INTENDED else work.keys.writing
+    nonce = work.keys.nonce(digest, key, attempt)
     marks: frozenset[str] = frozenset()
     if work.kind(key).tagging is Tagging.ON_CREATE:
         codec = work.tools.codec
         marks = codec.owner(work.owner) | {codec.node(key, nonce)} | work.user_tags
-    return Birth(ownership.token(work.owner, key, attempt), nonce, marks)
+    return Birth(work.keys.token(digest, key, attempt), nonce, marks)

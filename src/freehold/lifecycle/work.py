@@ -11,11 +11,12 @@ from freehold.lifecycle import ownership
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.inventory import Inventory, Tagger
-from freehold.lifecycle.journal import Journal, Phase, Store
-from freehold.lifecycle.kinds import Kind, NodeKey, Observed, Registry, State, Tagging
+from freehold.lifecycle.journal import Entry, Journal, Phase, Store
+from freehold.lifecycle.keys import KeyRing, ObjectKeys
+from freehold.lifecycle.kinds import Kind, NodeKey, Nonces, Observed, Registry, State, Tagging
 from freehold.lifecycle.memory import Memory
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
-from freehold.lifecycle.ownership import Codec, Evidence, Owner
+from freehold.lifecycle.ownership import CarriedMark, Codec, Evidence, Owner, Strength
 from freehold.lifecycle.port import Call, Effect, Port
 
 SPARE_ATTEMPTS = 3
@@ -36,12 +37,15 @@ class Pace:
 
     ``tag_lag``: when a fresh mark is usually readable (IBM: about 20 s, reference/ibm-cloud.md §0.6).
     ``shallow``/``deep``: how old the shared inventory, and the last look at states and parts, may get.
+    ``fence``: how long after a write of the object a create or attach that it allows may still be sent; well below
+    every settle time, so that a process which lost its object to another one comes too late (ADR 15).
     """
 
     tag_lag: float = 25.0
     shallow: float = 60.0
     deep: float = 600.0
     slow: float = 300.0
+    fence: float = 30.0
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,12 @@ class Tools:
     inventory: Inventory
     port: Port
     clock: Clock
+    ring: KeyRing
     pace: Pace = field(default_factory=Pace)
-    secret: bytes = field(default=b"", repr=False)
-    """Signs what the journal records; derived from the credentials, never stored."""
+    identity: str = ""
+    """The cloud identity of the credentials, as the cloud shows it on what they create; empty where it does not."""
+    legacy_secret: bytes = field(default=b"", repr=False)
+    """Checks records from before the key ring; derived from the credentials, never stored."""
 
 
 @dataclass(frozen=True)
@@ -88,13 +95,19 @@ class Work:
     outcomes: dict[NodeKey, Outcome] = field(default_factory=dict)
     known: dict[NodeKey, Observed] = field(default_factory=dict)
     creating: list[NodeKey] = field(default_factory=list)
+    verified: dict[NodeKey, frozenset[str]] = field(default_factory=dict)
+    """The tags, read in this pass, of what they prove to be ours and marked as wanted."""
     notes: list[str] = field(default_factory=list)
     deep: bool = False
-    disputed: bool = False
     saved: Journal | None = None
+    stored_at: float = float("-inf")
+    """When a write of the object last succeeded in this pass."""
 
     def __post_init__(self) -> None:
         self.saved = self.journal
+        self.keys: ObjectKeys = self.tools.ring.of(
+            self.owner, unkeyed=not self.journal.key, legacy_secret=self.tools.legacy_secret
+        )
 
     @property
     def owner(self) -> Owner:
@@ -114,9 +127,20 @@ class Work:
 
     async def save(self) -> None:
         """One patch for all that changed; nothing when nothing did."""
-        if self.journal == self.saved:
-            return
-        journal, owner = self.journal, self.owner
+        if self.journal != self.saved:
+            await self._store()
+
+    async def confirm(self) -> None:
+        """Before a create or an attach: save, or, where nothing changed, write the same journal again.
+
+        The write fails when the object is newer than what this pass has read. The cloud compares nothing, so a
+        process that lost its object must not send what another one has decided meanwhile (:class:`port.FencedPort`).
+        """
+        if self.journal != self.saved or self.now - self.stored_at > self.tools.pace.fence / 2:
+            await self._store()
+
+    async def _store(self) -> None:
+        journal, owner, memory = self.journal, self.owner, self.memory
         call = Call(
             api="store",
             operation="save_journal",
@@ -124,35 +148,75 @@ class Work:
             run=lambda: self.store.save(journal),
             subject=f"{owner.namespace}/{owner.name}",
         )
+        memory.tried = journal
         try:
             await self.tools.port.send(call)
         except Exception:  # whatever it was, raised again below
-            self.memory.hurry()  # what was learnt is not on record: no appointment made from it may stand
+            memory.hurry()  # what was learnt is not on record: no appointment made from it may stand
             raise
-        self.saved = journal
-        self.memory.made.clear()
+        self.saved, self.stored_at = journal, self.now
+        memory.confirmed = journal
+        on_record = {(key.kind, entry.id) for key, entry in journal.entries.items() if entry.id}
+        memory.made = {made: seen for made, seen in memory.made.items() if (made[0].kind, seen.id) not in on_record}
 
     def nonces(self, key: NodeKey) -> frozenset[str]:
         """The birth marks that may still turn up: of this attempt, and of later ones that a restore forgot.
 
-        What became of earlier attempts is settled: whatever bears their nonces today is a copy.
+        What became of earlier attempts is settled: their nonces are found on copies only. Asked for under all
+        readable keys: the one that wrote may have changed since.
         """
         entry = self.journal.get(key)
         first = entry.attempt if entry else 1
-        return frozenset(ownership.nonce(self.owner, key, first + more) for more in range(SPARE_ATTEMPTS + 1))
+        attempts = range(first, first + SPARE_ATTEMPTS + 1)
+        return frozenset(self.keys.nonce(digest, key, n) for digest in self.keys.readable for n in attempts)
+
+    def any_nonce(self, kind: str) -> Nonces:
+        """Every birth mark of this object's for a resource of ``kind`` that is not known to be spent."""
+        listed: frozenset[str] = frozenset()
+        spent: set[str] = set()
+        for key in {*self.journal.entries, *self.graph.nodes}:
+            if key.kind == kind:
+                listed |= self.nonces(key)
+                spent |= self._spent(key)
+        return _AnyNonce(self.keys, kind, listed - spent, frozenset(spent))
+
+    def has_nonce(self, key: NodeKey, observed: Observed) -> bool:
+        """Whether it has a nonce of this object's that is not spent, of whichever node of its kind."""
+        known = self.any_nonce(key.kind)
+        return any(word in known for word in self.birth_words(key, observed))
+
+    def _spent(self, key: NodeKey) -> set[str]:
+        """The nonces of attempts whose outcome is on record."""
+        entry = self.journal.get(key)
+        last = (entry.attempt if entry.id else entry.attempt - 1) if entry else 0
+        return {self.keys.nonce(digest, key, n) for digest in self.keys.readable for n in range(1, last + 1)}
+
+    def signing_key(self, key: NodeKey) -> str:
+        """The digest of the key that this entry's seal and signature are made with, or will be."""
+        entry = self.journal.get(key)
+        named = entry.key if entry and entry.phase.ours else self.keys.writing
+        return named if named in self.keys.readable else self.keys.writing
 
     def seals(self, key: NodeKey, observed: Observed) -> frozenset[str]:
-        """The mark that binds this very resource to this node; marks copied from it fit nowhere else."""
+        """The marks that bind this very resource to this node, one a readable key; copied ones fit nowhere else."""
+        return frozenset(self.mark_under(key, observed, digest) for digest in self.keys.readable)
+
+    def seal_mark(self, key: NodeKey, observed: Observed) -> str:
+        """The one of them that we want attached."""
+        return self.mark_under(key, observed, self.signing_key(key))
+
+    def mark_under(self, key: NodeKey, observed: Observed, digest: str) -> str:
+        """The mark of this node on this resource, sealed with the key ``digest``."""
         codec = self.tools.codec
         if observed.carried:
-            return frozenset({codec.carried(self.owner, key.kind, observed.id)})
-        return frozenset({codec.node(key, ownership.seal(self.owner, key, observed.target))})
+            seal = self.keys.carried_seal(digest, key.kind, _bare(observed.id), observed.target)
+            return codec.carried(self.owner, key.kind, observed.id, seal)
+        return codec.node(key, self.keys.seal(digest, key, observed.target))
 
     def marks(self, key: NodeKey, observed: Observed) -> frozenset[str]:
         """The tags that we want on its target."""
-        if observed.carried:
-            return self.seals(key, observed)
-        return self.tools.codec.owner(self.owner) | self.seals(key, observed)
+        mark = frozenset({self.seal_mark(key, observed)})
+        return mark if observed.carried else self.tools.codec.owner(self.owner) | mark
 
     def tags(self, key: NodeKey, observed: Observed) -> frozenset[str]:
         """The marks and, where they are not on somebody else's carrier, the user's tags."""
@@ -166,46 +230,81 @@ class Work:
         return self.tools.codec.fold(missing) <= self.tools.codec.fold(attached.tags)
 
     def born_here(self, key: NodeKey, observed: Observed) -> bool:
-        """Whether it bears a birth mark of ours: a nonce in a name, or as the seal of a mark set on create.
+        """Whether it has a birth mark of ours: a nonce in a name, or as the seal of a mark set on create.
 
         It tells which resource a create of ours made. It never authorises a delete: a name or a tag can
-        be copied, and what stood before the create was sent cannot have come of it.
+        be copied, and what existed before the create was sent, or was made by somebody else, cannot have come of it.
         """
+        return self.bears_birth(key, observed) and not self.not_from_intent(key, observed)
+
+    def not_from_intent(self, key: NodeKey, observed: Observed) -> str:
+        """Why the open intent cannot have made it, for a person; empty when it can."""
         entry = self.journal.get(key)
-        opened = entry.opened if entry and entry.phase is Phase.INTENDED else 0.0
-        if observed.created_at is not None and observed.created_at < opened - CLOCK_SKEW:
-            return False
-        return self.bears_birth(key, observed)
+        if entry is None or entry.phase is not Phase.INTENDED:
+            return ""
+        if observed.created_at is not None and observed.created_at < entry.opened - CLOCK_SKEW:
+            return "it is older than its create by this operator's clock"
+        if entry.by and observed.created_by and observed.created_by != entry.by:
+            return f"{observed.created_by} created it, and the create was sent as {entry.by}"
+        return ""
 
     def bears_birth(self, key: NodeKey, observed: Observed) -> bool:
-        """Whether a birth mark of ours stands on it, whenever it was made."""
+        """Whether it has a birth mark of one of this node's attempts that may still turn up, whenever it was made."""
+        return not self.birth_words(key, observed).isdisjoint(self.nonces(key))
+
+    def birth_words(self, key: NodeKey, observed: Observed) -> frozenset[str]:
+        """Everything on it that may be a nonce."""
         words = {word for text in observed.births for word in text.casefold().replace("_", "-").split("-")}
         if observed.tags is not None and self.kind(key).tagging is Tagging.ON_CREATE:
             words |= {
                 mark.seal for mark in self.tools.codec.read(observed.tags).nodes if str(mark.key) == str(key).casefold()
             }
-        return not words.isdisjoint(self.nonces(key))
+        return frozenset(words)
 
     def evidence(self, key: NodeKey, observed: Observed, tags: Collection[str]) -> Evidence:
         """What the tags on a target prove about this node."""
+        entry, codec = self.journal.get(key), self.tools.codec
+        recorded = bool(entry and entry.id == observed.id and self.attested(key))
+        if observed.carried:
+            mark = CarriedMark(key.kind, self.owner.uuid, _bare(observed.id))
+            vouched = self._vouched(key, observed, tags)
+            found = ownership.proves_carried(codec, tags, mark, recorded=recorded, vouched=vouched)
+        else:
+            found = ownership.proves(codec, self.owner, tags, acceptable=self.seals(key, observed), recorded=recorded)
+        if found.strength is Strength.COPIED and entry and self._accepted(key, entry, observed, tags):
+            return Evidence(Strength.PROVEN, "record and marks agree; a person accepted that its key is lost")
+        return found
+
+    def _vouched(self, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
+        """Whether the carrier's mark has our seal, or the carried resource a nonce of ours in its name."""
+        keyed = {self.mark_under(key, observed, digest) for digest in self.keys.readable}
+        plain = self.tools.codec.carried(self.owner, key.kind, observed.id)
+        if not self.tools.codec.fold(keyed - {plain}).isdisjoint(self.tools.codec.fold(tags)):
+            return True
         entry = self.journal.get(key)
-        return ownership.proves(
-            self.tools.codec,
-            self.owner,
-            tags,
-            acceptable=self.seals(key, observed),
-            recorded=bool(entry and entry.id == observed.id and self.attested(key)),
-            carried=observed.carried,
-        )
+        own = self.bears_birth(key, observed) if entry and entry.id == observed.id else False
+        return own or self.has_nonce(key, observed)
+
+    def _accepted(self, key: NodeKey, entry: Entry, observed: Observed, tags: Collection[str]) -> bool:
+        """Whether its key is lost for ever, a person accepted that, and the record agrees with the marks."""
+        if entry.key not in self.tools.ring.accepted or entry.id != observed.id or not entry.phase.ours:
+            return False
+        if observed.carried:
+            return True
+        codec = self.tools.codec
+        nodes = {str(mark.key).casefold() for mark in codec.read(tags).nodes}
+        return codec.fold(codec.owner(self.owner)) <= codec.fold(tags) and str(key).casefold() in nodes
 
     def deed(self, key: NodeKey, ident: str) -> str:
-        """What stands beside ``ident`` in the journal if the operator wrote it there."""
-        return ownership.deed(self.tools.secret, self.owner, key.kind, ident)
+        """The signature that belongs beside ``ident`` in the journal, by the writing key."""
+        return self.keys.signature(self.keys.writing, key.kind, ident)
 
     def attested(self, key: NodeKey) -> bool:
         """Whether the operator itself recorded this id as ours. Without it only marks can prove, and none is given."""
         entry = self.journal.get(key)
-        return bool(entry and entry.phase.ours and hmac.compare_digest(entry.deed, self.deed(key, entry.id)))
+        if entry is None or not entry.phase.ours or entry.key not in self.keys.readable:
+            return False
+        return hmac.compare_digest(entry.deed, self.keys.signature(entry.key, key.kind, entry.id))
 
     def settled(self, key: NodeKey, since: float) -> bool:
         return self.now - since >= self.kind(key).settle
@@ -272,3 +371,23 @@ class Work:
 
     def due(self, key: NodeKey) -> bool:
         return self.deep or self.now >= self.memory.look_at.get(key, float("-inf")) - 0.001
+
+
+def _bare(id_: str) -> str:
+    """Without what it is in, which some kinds write before their ids."""
+    return id_.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class _AnyNonce:
+    """The nonces of one kind: ``listed`` ones, and every other of this object's that is not ``spent``."""
+
+    keys: ObjectKeys
+    kind: str
+    listed: frozenset[str]
+    spent: frozenset[str]
+
+    def __contains__(self, word: object) -> bool:
+        if word in self.listed:
+            return True
+        return isinstance(word, str) and word not in self.spent and self.keys.recognises(self.kind, word)

@@ -22,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from freehold.lifecycle import candidates, leaving, looking, marking, strays, syncing, witnesses
-from freehold.lifecycle.errors import CloudError, Unknown
+from freehold.lifecycle import candidates, last_look, leaving, looking, marking, renewal, strays, syncing, witnesses
+from freehold.lifecycle.errors import CloudError, TokenReused, Unknown
 from freehold.lifecycle.graph import Graph, Node
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Entry, Journal, Phase, Store
@@ -48,7 +48,7 @@ async def ensure(
     the shared index cannot be read: the next pass starts from what is on record.
     """
     work = Work(tools, graph, journal, store, memory, user_tags)
-    if await _nothing_stirs(work):
+    if not _may_begin(work) or await _nothing_stirs(work):
         return work.finish()
     work.deep = work.now >= memory.deep_at
     if work.deep:
@@ -59,8 +59,8 @@ async def ensure(
     await witnesses.open_intents(work)
     await marking.clean(work)
     marked = await marking.verify(work, list(work.journal.ours))
-    if not journal.entries and not memory.minted:
-        marked = await marking.read(work)  # the journal was lost: names may have changed since, marks have not
+    if _marks_come_first(work):
+        marked = await marking.read(work)
     await strays.marked(work, marked)
     candidates.reconsider(work)
     wave = await candidates.fresh(work)
@@ -74,6 +74,7 @@ async def ensure(
     await marking.attach(work, list(work.journal.ours))
     await marking.detach_dropped(work)
     marking.awaiting(work, list(graph.nodes))
+    await renewal.renew(work)
     await _prune(work, marked)
     await work.save()
     _report_surplus(work)
@@ -88,6 +89,8 @@ async def plan(tools: Tools, graph: Graph, journal: Journal, store: Store, memor
     Nodes in ``creating`` would be created now; those that wait for a requirement, after it.
     """
     work = Work(tools, graph, journal, store, memory.rehearsal())
+    if not _may_begin(work):
+        return work.finish()
     work.deep = True
     try:
         await looking.recorded(work, list(graph.nodes))
@@ -101,6 +104,42 @@ async def plan(tools: Tools, graph: Graph, journal: Journal, store: Store, memor
     except WouldWrite:
         pass
     return work.finish()
+
+
+def _may_begin(work: Work) -> bool:
+    """Whether this process can check what the journal says; and what it remembers is of this very journal.
+
+    A journal that is neither what this process last read or wrote, nor what it last tried to write, was put there by
+    somebody else (a restore, GitOps, another process): creates of its time may be under way.
+    """
+    memory = work.memory
+    missing = work.tools.ring.missing(work.journal.keys, work.owner.uuid)
+    for digest in missing:
+        work.outcomes[NodeKey("key", digest)] = Blocked(
+            Reason.KEY_MISSING,
+            f"key {digest}, which this object's records are signed with, is not in the operator's key ring: nothing is "
+            "read, created or deleted. Add it with `freehold keys add FILE`, from the ring that has it",
+            work.tools.pace.slow,
+        )
+    if missing:
+        return False
+    if not memory.recognises(work.journal):
+        memory.begin_again(work.now)
+    memory.confirmed = work.journal
+    return True
+
+
+def _marks_come_first(work: Work) -> bool:
+    """Whether something may be created by a process that did not mint the identity, and marks are to be read before.
+
+    The journal may be an older one, and names may have changed since; marks have not. Read when this process
+    first sees the object, and again when nothing can be under way any more.
+    """
+    memory, entries = work.memory, work.journal.entries
+    if memory.minted or all(key in entries and entries[key].id for key in work.graph.nodes):
+        return False
+    settled = memory.first_seen + max(kind.settle for kind in work.tools.registry.values())
+    return memory.marks_read_at < memory.first_seen or work.now >= settled > memory.marks_read_at
 
 
 async def _nothing_stirs(work: Work) -> bool:
@@ -156,6 +195,8 @@ async def _create(work: Work, wave: Sequence[Node]) -> None:
             entry or Entry(Phase.INTENDED),
             phase=Phase.INTENDED,
             opened=opened,
+            key=work.keys.writing,
+            by=work.tools.identity,
             request=dict(node.request(work.known)),
             parts=syncing.claimed(work, node.key),
         )
@@ -163,7 +204,7 @@ async def _create(work: Work, wave: Sequence[Node]) -> None:
     await work.save()
     if not wave:
         return
-    work.memory.last_create = work.now
+    work.memory.last_sent = work.now
     results = await work.tools.port.all([_send(work, node.key) for node in wave])
     for node, result in zip(wave, results, strict=True):
         _created(work, node.key, result)
@@ -188,11 +229,13 @@ def _created(work: Work, key: NodeKey, result: Observed | Exception) -> None:
         work.memory.look_at.setdefault(key, work.now)
         if work.kind(key).born_with_parts:
             work.memory.parts_checked.add(key)
-    elif isinstance(result, Unknown):
+    elif isinstance(result, Unknown | TokenReused):
         work.memory.open_since[key] = work.now
         work.wait(key, Waiting(Reason.RETRYING, 5.0, result.message))
     elif isinstance(result, CloudError):
-        work.journal = work.journal.put(key, replace(entry, phase=Phase.VACANT, request=None, opened=0.0))
+        work.journal = work.journal.put(
+            key, replace(entry, phase=Phase.VACANT, request=None, opened=0.0, key="", by="")
+        )
         work.hold(key, of_error(result))
 
 
@@ -249,6 +292,8 @@ async def release(tools: Tools, graph: Graph, journal: Journal, store: Store, me
     :func:`ensure` does.
     """
     work = Work(tools, graph, journal, store, memory)
+    if not _may_begin(work):
+        return work.finish()
     if not memory.releasing:
         memory.hurry()
         memory.releasing = True
@@ -263,7 +308,7 @@ async def release(tools: Tools, graph: Graph, journal: Journal, store: Store, me
         await marking.attach(work, list(work.journal.ours))
         held = await leaving.delete(work, proven & leaving.wave(work))  # marks may have shown what has to go first
     if held:
-        await strays.born(work)  # what holds it may be ours and forgotten
+        await last_look.by_nonce(work, {})  # what holds it may be ours and forgotten
     leaving.wave(work)
     done = await leaving.finished(work)
     await work.save()

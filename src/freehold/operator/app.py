@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from contextlib import AsyncExitStack, ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -17,10 +17,16 @@ from freehold.kube.config import Connection
 from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
 from freehold.lifecycle.clock import SystemClock
 from freehold.lifecycle.work import Pace
+from freehold.operator import keyring_secret
 from freehold.operator.audit import Audit, FileAudit, NoAudit
 from freehold.operator.controller import Controller, Done, Health, Result, Watched
 from freehold.operator.events import EventRecorder
 from freehold.operator.ibm import IbmAccount
+from freehold.operator.keyring import RingError
+from freehold.operator.keyring_file import FileRing
+from freehold.operator.keyring_keeper import RingKeeper
+from freehold.operator.keyring_secret import SecretRing
+from freehold.operator.keyring_use import needs
 from freehold.operator.limits import Limits
 from freehold.operator.objects import Document
 from freehold.operator.powervs import POWERVS_CLUSTERS, PowerVSReconciler
@@ -28,12 +34,27 @@ from freehold.operator.surroundings import CLUSTERS, Neighbours, concerned
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.gate import Mode
 
+FILE_POLL_SECONDS = 1.0
+SECRET_POLL_SECONDS = 60.0
+"""Wall seconds between looks at the key ring; an object that misses a key hurries the next one."""
+
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
+class RingSecret:
+    """Where the key ring of a cluster is."""
+
+    namespace: str = keyring_secret.NAMESPACE
+    name: str = keyring_secret.NAME
+
+
+@dataclass(frozen=True)
 class Settings:
-    """Parsed once at the edge. ``ibm_url`` is the simulated cloud's base URL, None for the real one."""
+    """Parsed once at the edge. ``ibm_url`` is the simulated cloud's base URL, None for the real one.
+
+    ``keys``: where the key ring is, a file on a laptop.
+    """
 
     kube: Connection
     api_key: str = field(repr=False)
@@ -45,6 +66,7 @@ class Settings:
     audit: Path | None = None
     pace: Pace = field(default_factory=Pace)
     limits: Limits = field(default_factory=Limits)
+    keys: Path | RingSecret = field(default_factory=RingSecret)
 
 
 class PeerInstalled(Exception):
@@ -58,14 +80,18 @@ class Operator:
         self._settings = settings
         self._stop = asyncio.Event()
         self._controller: Controller | None = None
+        self._keeper: RingKeeper | None = None
 
     def stop(self) -> None:
         """Finish the passes in hand, then return from ``run``."""
         self._stop.set()
 
     def health(self) -> Health | None:
-        """None until it has started."""
-        return self._controller.health() if self._controller else None
+        """None until it has started. Not ready without a key ring, whatever else is."""
+        if self._controller is None or self._keeper is None:
+            return None
+        health, problem = self._controller.health(), self._keeper.problem
+        return replace(health, ready=health.ready and not problem, problem=problem)
 
     async def run(self) -> None:
         """Until ``stop``. Raises PeerInstalled, and KubeError when the API server cannot be used at all."""
@@ -85,29 +111,39 @@ class Operator:
             recorder = EventRecorder(client, "freehold", time.time)  # kubectl tells their ages, servers sweep the old
             posting = asyncio.create_task(recorder.run())
             stack.callback(posting.cancel)
-            reconciler = PowerVSReconciler(account, settings.clock, recorder)
-            self._controller = controller = self._build(client, reconciler)
+            keeper = self._keeper = keeper_of(client, settings)
+            await keeper.refresh()
+            reconciler = PowerVSReconciler(account, keeper, settings.clock, recorder)
+            self._controller = controller = self._build(client, reconciler, keeper)
+            keeper.changed = controller.look_again
             running = asyncio.create_task(controller.run())
+            keeping = asyncio.create_task(keeper.run())
             stopping = asyncio.create_task(self._stop.wait())
             try:
-                await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({running, keeping, stopping}, return_when=asyncio.FIRST_COMPLETED)
+                if keeping.done():
+                    keeping.result()  # a defect: without it a key that is added would never be seen
             finally:
+                keeping.cancel()
                 stopping.cancel()
                 controller.stop()
                 await running
 
-    def _build(self, client: KubeClient, reconciler: PowerVSReconciler) -> Controller:
+    def _build(self, client: KubeClient, reconciler: PowerVSReconciler, keeper: RingKeeper) -> Controller:
         settings = self._settings
         mode = Mode(settings.cluster_api)
         neighbours = Neighbours(client, mode)
 
         async def reconcile(key: Key) -> Result:
             raw = controller.get(key)
-            if raw is None:
-                return Done()
+            if raw is None or keeper.problem:
+                return Done()  # without a ring nothing is served; the keeper asks for all objects when there is one
             newest = await client.get(POWERVS_CLUSTERS, key) if key in written else raw
             document = Document(client, POWERVS_CLUSTERS, newest)
-            result = await reconciler.reconcile(document, await neighbours.around(newest))
+            try:
+                result = await reconciler.reconcile(document, await neighbours.around(newest))
+            except RingError:  # it went while we looked around; nothing was done
+                return Done()
             if document.version == raw["metadata"]["resourceVersion"]:
                 written.discard(key)
             else:
@@ -128,6 +164,18 @@ class Operator:
             watches=watches,
         )
         return controller
+
+
+def ring_store(client: KubeClient, keys: Path | RingSecret) -> FileRing | SecretRing:
+    """The place of the key ring."""
+    return FileRing(keys) if isinstance(keys, Path) else SecretRing(client, keys.namespace, keys.name)
+
+
+def keeper_of(client: KubeClient, settings: Settings) -> RingKeeper:
+    """Reads the ring, and makes the first one where that is allowed."""
+    store = ring_store(client, settings.keys)
+    poll = FILE_POLL_SECONDS if isinstance(store, FileRing) else SECRET_POLL_SECONDS
+    return RingKeeper(store, lambda: needs(client, [POWERVS_CLUSTERS], settings.namespace or ""), time.time, poll)
 
 
 class Reader(Protocol):

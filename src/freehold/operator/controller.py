@@ -59,8 +59,9 @@ class Watched:
 class Health:
     """What a probe, or a person, wants to know. Ages are in seconds of wall time.
 
-    ``followed`` tells for each resource what its watch knows; ``silent`` how long the quietest watch
-    has not heard from the server; ``busy`` how long the longest reconcile in hand has been running.
+    ``problem``: why nothing can be served, where that is known. ``followed`` tells for each resource what its
+    watch knows; ``silent`` how long the quietest watch has not heard from the server; ``busy`` how long the
+    longest reconcile in hand has been running.
     """
 
     ready: bool
@@ -71,6 +72,7 @@ class Health:
     queued: int
     scheduled: int
     restarts: int
+    problem: str = ""
 
 
 class Controller:
@@ -139,6 +141,11 @@ class Controller:
             scheduled=self.queue.scheduled,
             restarts=self._restarts,
         )
+
+    def look_again(self) -> None:
+        """Reconcile every known object: something that concerns all of them has changed."""
+        for key in self._primary.objects:
+            self.queue.add(key, Priority.BACKLOG)
 
     async def synced(self) -> None:
         """Wait until the first lists are in and the workers run."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -15,9 +16,10 @@ from freehold.clouds.ibm.tags import IbmCodec, IbmTagger
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.inventory import Inventory
+from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Observed, Ref, Registry
 from freehold.lifecycle.outcomes import of_error
-from freehold.lifecycle.port import PlanPort, Port
+from freehold.lifecycle.port import FencedPort, PlanPort, Port
 from freehold.lifecycle.work import Pace, Tools
 from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.limits import Limits
@@ -49,12 +51,12 @@ class IbmAccount:
         limits: Limits | None = None,
     ) -> None:
         self._session = IbmSession(Credentials(api_key), Endpoints.at(url) if url else None, mount)
-        self._secret = hashlib.sha256(b"freehold journal\0" + api_key.encode()).digest()
+        self._legacy_secret = hashlib.sha256(b"freehold journal\0" + api_key.encode()).digest()
         self._clock = clock
         self._audit = audit or NoAudit()
         self._pace = pace or Pace()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ibm") if port is None else None
-        self.port: Port = port or PacedPort(ThreadPort(self._require_pool()), limits or Limits())
+        self.port: Port = port or PacedPort(ThreadPort(self._require_pool()), limits or Limits(), clock)
         self._codec = IbmCodec()
         self._inventory = Inventory(IbmTagger(Caller(self._session, self.port)), clock)
         self._tools: dict[str, Tools] = {}
@@ -72,17 +74,20 @@ class IbmAccount:
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def tools(self, subject: str) -> Tools:
+    def tools(self, subject: str, ring: KeyRing) -> Tools:
         """The engine's tools for one object; what it changes is audited under ``subject``."""
         if subject not in self._tools:  # drivers remember what saves calls, such as where a subnet lives
-            self._tools[subject] = self._behind(ObjectPort(self.port, subject, self._audit))
+            fenced = FencedPort(self.port, self._clock, self._pace.fence)
+            self._tools[subject] = self._behind(ObjectPort(fenced, subject, self._audit), ring)
+        if self._tools[subject].ring != ring:
+            self._tools[subject] = replace(self._tools[subject], ring=ring)
         return self._tools[subject]
 
-    def rehearsal(self) -> Tools:
+    def rehearsal(self, ring: KeyRing) -> Tools:
         """Tools that stop at writes, the drivers' too: for plans, and for objects that must not change."""
-        return self._behind(PlanPort(self.port))
+        return self._behind(PlanPort(self.port), ring)
 
-    def _behind(self, port: Port) -> Tools:
+    def _behind(self, port: Port, ring: KeyRing) -> Tools:
         return Tools(
             registry=ibm_kinds(self._session, port),
             codec=self._codec,
@@ -91,7 +96,8 @@ class IbmAccount:
             port=port,
             clock=self._clock,
             pace=self._pace,
-            secret=self._secret,
+            ring=ring,
+            legacy_secret=self._legacy_secret,
         )
 
     async def account(self) -> str:

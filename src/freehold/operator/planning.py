@@ -12,6 +12,7 @@ from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph, Node
 from freehold.lifecycle.journal import Entry, Journal, Phase
+from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.memory import Memory
 from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Surplus, Waiting, of_error
@@ -57,14 +58,16 @@ class _NoStore:
         raise AssertionError("a plan must not write")
 
 
-async def plan(raw: Mapping[str, Any], settings: Settings, stored: Mapping[str, Any] | None = None) -> Plan:
+async def plan(
+    raw: Mapping[str, Any], settings: Settings, ring: KeyRing, stored: Mapping[str, Any] | None = None
+) -> Plan:
     """What applying ``raw`` would do; ``stored`` is the object as it stands, for its identity. Writes nothing."""
     with IbmAccount(settings.api_key, settings.ibm_url, settings.clock, pace=settings.pace) as account:
-        return await plan_with(account, settings.clock, raw, stored)
+        return await plan_with(account, settings.clock, raw, ring, stored)
 
 
 async def plan_with(
-    cloud: Cloud, clock: Clock, raw: Mapping[str, Any], stored: Mapping[str, Any] | None = None
+    cloud: Cloud, clock: Clock, raw: Mapping[str, Any], ring: KeyRing, stored: Mapping[str, Any] | None = None
 ) -> Plan:
     """The same with the cloud passed in."""
     metadata = raw["metadata"]
@@ -74,7 +77,10 @@ async def plan_with(
         spec = parse_spec(raw)
     except InvalidObject as error:
         return Plan(subject, problems=tuple(str(problem) for problem in error.problems))
-    journal = _journal(raw, stored)
+    known = identity.identify(stored, FINALIZER, ring) if stored is not None else None
+    if isinstance(known, identity.KeyMissing):
+        return Plan(subject, problems=(known.message,))
+    journal = _journal(raw, known)
     facts = await asked(cloud.questions(), annotations, spec, 6443, journal)
     found = wanted(metadata["name"], annotations, spec, facts, journal)
     notes = tuple(str(note) for note in found.notes)
@@ -88,7 +94,7 @@ async def plan_with(
         return Plan(subject, unanswered=missing, notes=notes)
     memory = Memory(first_seen=clock.monotonic())
     try:
-        done = await workflow.plan(cloud.rehearsal(), found.graph, journal, _NoStore(), memory)
+        done = await workflow.plan(cloud.rehearsal(ring), found.graph, journal, _NoStore(), memory)
     except CloudError as error:
         if isinstance(of_error(error), Waiting):
             return Plan(subject, unanswered=(error.message,), notes=notes)
@@ -97,12 +103,10 @@ async def plan_with(
     return Plan(subject, rows, notes=(*notes, *done.notes))
 
 
-def _journal(raw: Mapping[str, Any], stored: Mapping[str, Any] | None) -> Journal:
+def _journal(raw: Mapping[str, Any], known: identity.Identity | None) -> Journal:
     """The stored object's own, or one that owns nothing: nobody's uuid matches it."""
-    if stored is not None:
-        found = identity.identify(stored, FINALIZER)
-        if isinstance(found, identity.Known | identity.Restored | identity.Minted):
-            return found.journal
+    if isinstance(known, identity.Known | identity.Restored | identity.Minted):
+        return known.journal
     metadata = raw["metadata"]
     return Journal(Owner("plan", str(raw["kind"]), str(metadata.get("namespace") or "default"), metadata["name"]))
 

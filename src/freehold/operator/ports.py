@@ -10,8 +10,9 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from freehold.lifecycle.errors import Throttled, Unavailable
-from freehold.lifecycle.port import Call, Effect, Port
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.errors import Throttled
+from freehold.lifecycle.port import Call, Effect, Port, too_late
 from freehold.operator.audit import Audit
 from freehold.operator.limits import Limits
 
@@ -53,9 +54,10 @@ class PacedPort:
     reads, and where they are fewer than a pass has reads it would never come to its deletes.
     """
 
-    def __init__(self, inner: Port, limits: Limits, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, inner: Port, limits: Limits, clock: Clock, now: Callable[[], float] = time.monotonic) -> None:
         self._inner = inner
         self._limits = limits
+        self._clock = clock
         self._now = now
 
     async def send(self, call: Call) -> Any:
@@ -78,10 +80,9 @@ class PacedPort:
                 return reply
 
     def _run(self, call: Call, decided: float) -> Any:
-        waited = self._now() - decided
-        if call.effect is Effect.WRITE and waited > STALE_WRITE:
-            what = f"{call.operation.replace('_', ' ')} ({call.subject})"
-            raise Unavailable(f"{what} waited {waited:.0f} s for its turn and was not sent; it is decided anew")
+        stale = call.effect is Effect.WRITE and self._now() - decided > STALE_WRITE
+        if stale or self._clock.monotonic() > call.not_after:
+            raise too_late(call)
         return call.run()
 
     async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:

@@ -22,6 +22,7 @@ from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Journal, StaleObject
+from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.memory import Memory
 from freehold.lifecycle.outcomes import of_error
@@ -70,15 +71,28 @@ class Questions(facts.Questions, Protocol):
 class Cloud(Protocol):
     """The account that objects are served in."""
 
-    def tools(self, subject: str) -> Tools: ...
+    def tools(self, subject: str, ring: KeyRing) -> Tools: ...
 
-    def rehearsal(self) -> Tools: ...
+    def rehearsal(self, ring: KeyRing) -> Tools: ...
 
     async def account(self) -> str: ...
 
     def forget(self, subject: str) -> None: ...
 
     def questions(self) -> Questions: ...
+
+
+class Rings(Protocol):
+    """The operator's key ring, as it is now."""
+
+    @property
+    def ring(self) -> KeyRing:
+        """Raises RingError while there is none."""
+        ...
+
+    def missed(self) -> None:
+        """An object names a key that the ring lacks."""
+        ...
 
 
 class Recorder(Protocol):
@@ -98,14 +112,15 @@ class _Known:
 class PowerVSReconciler:
     """Reconciles one object at a time; holds only memories whose loss costs reads."""
 
-    def __init__(self, cloud: Cloud, clock: Clock, recorder: Recorder) -> None:
+    def __init__(self, cloud: Cloud, rings: Rings, clock: Clock, recorder: Recorder) -> None:
         self._cloud = cloud
+        self._rings = rings
         self._clock = clock
         self._recorder = recorder
         self._known: dict[str, _Known] = {}
 
     async def reconcile(self, document: Document, around: gate.Surroundings) -> Result:
-        """One pass. Raises nothing but what is a defect, or the API server's own refusal."""
+        """One pass. Raises nothing but what is a defect, the API server's own refusal, or RingError."""
         before = document.raw.get("status") or {}
         try:
             result, notes = await self._decide(document, around)
@@ -139,7 +154,10 @@ class PowerVSReconciler:
                 return await self._identified(document, proceed)
 
     async def _identified(self, document: Document, proceed: gate.Proceed | None) -> tuple[Result, tuple[str, ...]]:
-        found = identity.identify(document.raw, FINALIZER)
+        ring = self._rings.ring
+        found = identity.identify(document.raw, FINALIZER, ring)
+        if isinstance(found, identity.KeyMissing):
+            return await self._without_key(document, found)
         if isinstance(found, identity.ReadOnly):
             why = powervs_status.held(document.raw, found.reason.value, found.message, self._now())
             await self._write(document, why)
@@ -160,8 +178,16 @@ class PowerVSReconciler:
         if journal.account != account:
             return await self._elsewhere(document, journal.account, account)
         if proceed is None:
-            return await self._release(document, journal, known)
-        return await self._ensure(document, journal, known, proceed)
+            return await self._release(document, journal, known, ring)
+        return await self._ensure(document, journal, known, ring, proceed)
+
+    async def _without_key(self, document: Document, found: identity.KeyMissing) -> tuple[Result, tuple[str, ...]]:
+        """Also while it is being deleted. Another operator may serve the object meanwhile: nothing is remembered."""
+        self._known.pop(document.raw["metadata"]["uid"], None)
+        self._rings.missed()
+        why = powervs_status.held(document.raw, names.REASON_KEY_MISSING, found.message, self._now())
+        await self._write(document, why)
+        return RequeueAfter(SLOW_SECONDS), ()
 
     async def _elsewhere(self, document: Document, recorded: str, account: str) -> tuple[Result, tuple[str, ...]]:
         """With another account's credentials everything of it seems gone, and is not: nothing may follow from that."""
@@ -185,18 +211,18 @@ class PowerVSReconciler:
         return known
 
     async def _ensure(
-        self, document: Document, journal: Journal, known: _Known, proceed: gate.Proceed
+        self, document: Document, journal: Journal, known: _Known, ring: KeyRing, proceed: gate.Proceed
     ) -> tuple[Result, tuple[str, ...]]:
         plan, group = await self._plan(document, journal, proceed)
         if not isinstance(plan, Wanted):
             came = Came(plan, journal, resource_group=group)
             await self._write(document, powervs_status.fold(document.raw, came, self._now()))
             return RequeueAfter(plan.after if isinstance(plan, Undecided) else SLOW_SECONDS), ()
-        tools = self._cloud.tools(_subject(document.raw))
+        tools = self._cloud.tools(_subject(document.raw), ring)
         tags = frozenset(tools.codec.user(key, value) for key, value in plan.user_tags)
         try:
             if plan.way is Way.FROZEN:
-                rehearsal = self._cloud.rehearsal()
+                rehearsal = self._cloud.rehearsal(ring)
                 done = await workflow.plan(rehearsal, plan.graph, journal, document, known.memory)
             else:
                 done = await workflow.ensure(tools, plan.graph, journal, document, known.memory, tags)
@@ -221,12 +247,14 @@ class PowerVSReconciler:
         group = known.resource_group.value if isinstance(known.resource_group, Answer) else ""
         return wanted(raw["metadata"]["name"], annotations, spec, known, journal), group
 
-    async def _release(self, document: Document, journal: Journal, known: _Known) -> tuple[Result, tuple[str, ...]]:
+    async def _release(
+        self, document: Document, journal: Journal, known: _Known, ring: KeyRing
+    ) -> tuple[Result, tuple[str, ...]]:
         """Delete from what is owned; today's spec only helps to look for strays, and may be invalid by now."""
         alone = gate.Proceed(document.raw["metadata"]["name"])
         plan, group = await self._plan(document, journal, alone)
         graph = plan.graph if isinstance(plan, Wanted) else Graph(())
-        tools = self._cloud.tools(_subject(document.raw))
+        tools = self._cloud.tools(_subject(document.raw), ring)
         try:
             done = await workflow.release(tools, graph, journal, document, known.memory)
         except CloudError as error:

@@ -14,6 +14,7 @@ from typing import Any
 from freehold.api import names
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import CorruptJournal, Journal
+from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.ownership import Owner
 
 Patch = Mapping[str, Any]
@@ -60,34 +61,75 @@ class ReadOnly:
     message: str
 
 
-Identity = Known | Minted | Restored | ReadOnly
+@dataclass(frozen=True)
+class KeyMissing:
+    """The object names keys that the ring lacks, so nothing of it can be proved. Only its conditions may be written.
+
+    It may be a copy that another operator, which has the key, looks after.
+    """
+
+    digests: frozenset[str]
+
+    @property
+    def message(self) -> str:
+        missing = ", ".join(sorted(self.digests))
+        return (
+            f"it names key {missing}, which the operator's key ring lacks: nothing is read, created or deleted for "
+            "it until the key is there; bring it from the operator or the backup that has it: freehold keys add FILE "
+            f"(lost for ever: freehold keys accept {min(self.digests)})"
+        )
 
 
-def identify(raw: Mapping[str, Any], finalizer: str) -> Identity:
+Identity = Known | Minted | Restored | ReadOnly | KeyMissing
+
+
+def identify(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Identity:
     """The identity of ``raw``, or why it has none. Call it when the gate says Proceed or Release."""
+    found = _identified(raw, finalizer, ring)
+    if isinstance(found, Known | Restored):
+        missing = _missing(ring, found.journal)
+        return KeyMissing(missing) if missing else found
+    return found
+
+
+def _missing(ring: KeyRing, journal: Journal) -> frozenset[str]:
+    """The keys that the journal names and nobody here has; those that a person gave up for lost do not count."""
+    uuid = journal.owner.uuid
+    return frozenset(digest for digest in journal.keys - ring.accepted if not ring.readable(digest, uuid))
+
+
+def recorded(raw: Mapping[str, Any]) -> Journal | None:
+    """What the object says of itself, unchecked: its journal, else its status. Raises CorruptJournal."""
+    text = (raw["metadata"].get("annotations") or {}).get(names.JOURNAL_ANNOTATION)
+    return journals.loads(text) if text is not None else _in_status(raw)
+
+
+def _identified(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Known | Minted | Restored | ReadOnly:
     metadata = raw["metadata"]
     text = (metadata.get("annotations") or {}).get(names.JOURNAL_ANNOTATION)
     if text is not None:
         return _recorded(raw, text, finalizer)
     deleting = bool(metadata.get("deletionTimestamp"))
-    uuid = _uuid_in_status(raw)
-    if deleting or (uuid is None and finalizer in (metadata.get("finalizers") or ())):
+    restored = _in_status(raw)
+    if deleting or (restored is None and finalizer in (metadata.get("finalizers") or ())):
         return ReadOnly(
             Why.LOST,
             f"annotation {names.JOURNAL_ANNOTATION} is gone, so what belongs to this object cannot be told; put it "
             f"back from a backup, or delete its resources by hand and remove finalizer {finalizer}",
         )
-    journal = Journal(_owner(raw, uuid or metadata["uid"]))
-    patch = _patch(raw, finalizer, journals.dumps(journal))
-    return Restored(journal, patch) if uuid else Minted(journal, patch)
+    if restored is not None:
+        return Restored(restored, _patch(raw, finalizer, journals.dumps(restored)))
+    journal = Journal(_owner(raw, metadata["uid"]), key=ring.writing)
+    return Minted(journal, _patch(raw, finalizer, journals.dumps(journal)))
 
 
-def in_status(raw: Mapping[str, Any], owner: Owner) -> Mapping[str, str]:
+def in_status(raw: Mapping[str, Any], journal: Journal) -> Mapping[str, str]:
     """What status keeps of the identity (``status.identity``), with the UID that proves it is this object's."""
-    return {"uid": raw["metadata"]["uid"], "uuid": owner.uuid}
+    held = {"uid": raw["metadata"]["uid"], "uuid": journal.owner.uuid}
+    return {**held, "key": journal.key} if journal.key else held
 
 
-def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Identity:
+def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Known | ReadOnly:
     metadata = raw["metadata"]
     try:
         journal = journals.loads(text)
@@ -111,11 +153,13 @@ def _owner(raw: Mapping[str, Any], uuid: str) -> Owner:
     return Owner(uuid, raw["kind"], metadata.get("namespace", ""), metadata["name"])
 
 
-def _uuid_in_status(raw: Mapping[str, Any]) -> str | None:
-    """The uuid that status holds, if that status is this very object's: a copied status names another UID."""
+def _in_status(raw: Mapping[str, Any]) -> Journal | None:
+    """The identity that status holds, if that status is this very object's: a copied status names another UID."""
     held = (raw.get("status") or {}).get("identity") or {}
     uuid = held.get("uuid")
-    return uuid if uuid and held.get("uid") == raw["metadata"]["uid"] else None
+    if not uuid or held.get("uid") != raw["metadata"]["uid"]:
+        return None
+    return Journal(_owner(raw, uuid), key=str(held.get("key") or ""))
 
 
 def _patch(raw: Mapping[str, Any], finalizer: str, text: str) -> Patch:

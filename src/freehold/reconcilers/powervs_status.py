@@ -74,7 +74,7 @@ def fold(raw: Mapping[str, Any], came: Came, now: datetime) -> Folded:
     observations, endpoint = _observe(raw, came, graph)
     status = {**before, "ready": before.get("ready") is True}
     if came.journal:
-        status["identity"] = dict(identity.in_status(raw, came.journal.owner))
+        status["identity"] = dict(identity.in_status(raw, came.journal))
     if graph or came.deleting:
         stamp = api_conditions.timestamp(now)
         table = rows(before.get("resources") or (), graph, came.journal, came.outcomes, stamp, deleting=came.deleting)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from typing import Any
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.inventory import TagChange
-from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Part, Ref, Request, Want
+from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Part, Place, Ref, Request, Want
 from freehold.lifecycle.port import Call, Effect, Port
 from lab.cloud import US, Cloud, Resource
 
@@ -20,7 +20,8 @@ class MemoryDriver:
         self.cloud, self.port, self.kind, self.nonce, self.carrier = cloud, port, kind, nonce, carrier
 
     async def _send(self, operation: str, effect: Effect, run: Callable[[], Any], subject: str) -> Any:
-        return await self.port.send(Call("memory", f"{operation}_{self.kind}", effect, run, subject))
+        call = Call("memory", f"{operation}_{self.kind}", effect, run, subject, fenced=operation == "create")
+        return await self.port.send(call)
 
     def _show(self, resource: Resource, at: float) -> Observed:
         seen = self.cloud.show(resource, at)
@@ -68,11 +69,32 @@ class MemoryDriver:
         texts = {resource.name(at), resource.nested}
         if self.cloud.traits[self.kind].tags_on_create:
             texts |= resource.tagged(at)
-        return resource.name(at) == want.name or any(nonce in text for nonce in want.nonces for text in texts)
+        return resource.name(at) == want.name or _holds(texts, want.nonces)
+
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Container[str]) -> Sequence[Observed]:
+        inside = self.cloud.traits[self.kind].parent
+        parents = {place.ref.id.rpartition("/")[2] for place in places if place.kind == inside}
+        if inside and not parents:
+            return ()
+        listing = await self._send("find", Effect.READ, lambda: self.cloud.listing(self.kind), self.kind)
+        return [
+            self._show(resource, at)
+            for resource, at in listing
+            if (not inside or resource.parent in parents)
+            and (
+                _holds({resource.name(at), resource.nested, *resource.tagged(at)}, nonces)
+                or any(
+                    resource.parent == str(want.request.get(inside, "")) and self._matches(want, resource, at)
+                    for want in wants
+                )
+            )
+        ]
 
     def identify(self, target: str, carried: str = "") -> str:
-        own = target.rpartition(":")[2]
-        return f"{own}/{carried}" if carried else own
+        _, kind, own = target.split(":")
+        if carried:
+            return f"{own}/{carried}" if kind == self.carrier else ""
+        return own if kind == self.kind else ""
 
     async def update(self, ref: Ref, changes: Request) -> None:
         id_ = ref.id.rpartition("/")[2]
@@ -118,6 +140,15 @@ class MemoryDriver:
         return reply
 
 
+def _has_uuid(tags: Collection[str], uuid: str) -> bool:
+    """Its own mark of this owner, or a mark of what it carries for this owner."""
+    return any(f"uuid:{uuid}" == tag or (tag.startswith("carried:") and f":{uuid}:" in tag) for tag in tags)
+
+
+def _holds(texts: Collection[str], nonces: Container[str]) -> bool:
+    return any(word in nonces for text in texts for word in text.replace(":", "-").split("-"))
+
+
 def _replaced(seen: Observed, *, id: str, target: str) -> Observed:  # noqa: A002 - the field's word
     return Observed(
         id=id,
@@ -138,11 +169,11 @@ class MemoryTagger:
         self.cloud, self.port = cloud, port
 
     async def _send(self, operation: str, effect: Effect, run: Callable[[], Any], subject: str) -> Any:
-        return await self.port.send(Call("tags", operation, effect, run, subject))
+        return await self.port.send(Call("tags", operation, effect, run, subject, fenced=operation == "attach"))
 
     async def marked(self, uuid: str, also: Collection[str] = ()) -> Mapping[str, frozenset[str]]:
         index = await self._send("search", Effect.READ, self.cloud.index, uuid)
-        return {target: tags for target, tags in index.items() if f"uuid:{uuid}" in tags or target in also}
+        return {target: tags for target, tags in index.items() if target in also or _has_uuid(tags, uuid)}
 
     async def everything(self) -> Mapping[str, frozenset[str]]:
         index = await self._send("search_all", Effect.READ, self.cloud.index, "all")

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from freehold.lifecycle import journal as journals
-from freehold.lifecycle import ownership
 from freehold.lifecycle.outcomes import Blocked, Outcome, Reason, Waiting
 from lab import faults, oracles
 from lab.baselines import Naive
@@ -144,8 +143,9 @@ def _confirm(life: Course, name: str) -> None:
     journal = life.journal
     if ours:
         carriers = (entry.target for entry in journal.entries.values() if entry.id == ours[0].parent)
-        deed = ownership.deed(life.secret, journal.owner, key.kind, ours[0].id)
-        journal = journals.confirm(journal, key, ours[0].id, next(carriers, ""), deed)
+        digest = life.keys.writing
+        deed = life.keys.signature(digest, key.kind, ours[0].id)
+        journal = journals.confirm(journal, key, ours[0].id, next(carriers, ""), deed, digest)
     else:
         journal = journals.refuse(journal, key)
     life.rewrite(journal)

@@ -12,6 +12,7 @@ from freehold.lifecycle import workflow
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Journal, StaleObject
+from freehold.lifecycle.keys import ObjectKeys
 from freehold.lifecycle.memory import Memory
 from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.ownership import Owner
@@ -119,7 +120,7 @@ class Course(ABC):
 
     @property
     @abstractmethod
-    def secret(self) -> bytes:
+    def keys(self) -> ObjectKeys:
         """What the operator signs its records with."""
 
     @abstractmethod
@@ -208,7 +209,7 @@ class Life(Course):
     user_tags: frozenset[str] = frozenset({"user:team=red"})
 
     def __post_init__(self) -> None:
-        self.stored = Stored([journals.dumps(Journal(OWNER))])
+        self.stored = Stored([journals.dumps(Journal(OWNER, key=self.world.ring.writing))])
         super().__post_init__()
 
     def start(self, *, minted: bool) -> None:
@@ -245,8 +246,8 @@ class Life(Course):
         self.stored.touch()
 
     @property
-    def secret(self) -> bytes:
-        return self.tools.secret
+    def keys(self) -> ObjectKeys:
+        return self.world.ring.of(OWNER, unkeyed=False)
 
     def hear(self, done: Pass) -> str:
         return " ".join(o.message for o in done.outcomes.values() if isinstance(o, Blocked | Waiting | Kept))

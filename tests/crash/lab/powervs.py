@@ -23,6 +23,7 @@ from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.keys import ObjectKeys
 from freehold.lifecycle.port import Call, Effect, InlinePort, Port, step
 from freehold.lifecycle.work import Pass
 from freehold.operator.controller import RequeueAfter
@@ -164,7 +165,7 @@ class PowerVSLife(Course):
     world: PowerVSWorld
 
     def __post_init__(self) -> None:
-        self._wanted, self._secret = Graph(()), b""
+        self._wanted = Graph(())
         self.stage = self.world.stage
         super().__post_init__()
 
@@ -198,7 +199,7 @@ class PowerVSLife(Course):
 
         def watching(verb: Callable[..., Any]) -> Callable[..., Any]:
             async def run(tools: Any, graph: Graph, *rest: Any) -> Pass:
-                self._wanted, self._secret = graph, tools.secret
+                self._wanted = graph
                 done: Pass = await verb(tools, graph, *rest)
                 passes.append(done)
                 return done
@@ -248,8 +249,8 @@ class PowerVSLife(Course):
             self.stage.object.patch({"metadata": {"annotations": {"somebody": str(len(self.port.calls))}}})
 
     @property
-    def secret(self) -> bytes:
-        return self._secret
+    def keys(self) -> ObjectKeys:
+        return self.stage.rings.ring.of(self.journal.owner, unkeyed=False)
 
     def hurry(self) -> None:
         """Nobody can: it looks again when it said that it would."""

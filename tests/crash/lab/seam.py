@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from freehold.lifecycle.clock import Clock, ManualClock
 from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import Port
 from freehold.lifecycle.work import Tools
 
@@ -84,6 +85,8 @@ class World(Protocol):
 
 class EngineWorld(World, Protocol):
     """One whose object is the engine's alone, with no reconciler around it."""
+
+    ring: KeyRing
 
     def tools(self, port: Port) -> Tools: ...
 

@@ -11,8 +11,9 @@ from freehold.lifecycle import errors
 from freehold.lifecycle.clock import Clock, ManualClock
 from freehold.lifecycle.graph import Graph, Known, Naming, Node
 from freehold.lifecycle.inventory import Inventory
+from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Part, Registry, Request, Tagging
-from freehold.lifecycle.port import Port
+from freehold.lifecycle.port import FencedPort, Port
 from freehold.lifecycle.work import Pace, Tools
 from lab.cloud import US, Cloud, Resource, Traits, Weather
 from lab.drivers import MemoryDriver, MemoryTagger
@@ -23,6 +24,8 @@ from lab.spelling import PlainCodec
 SETTLE = 40.0
 SPELLED = {"site": "name", "balancer": "nested", "rule": "nested", "hub": "name", "link": "name"}
 """Where the nonce of a create goes."""
+FENCE = 10.0
+RING = KeyRing.single(b"the laboratory's only key, 32 bytes")
 
 
 def _nested(name: str) -> str:
@@ -152,6 +155,7 @@ class MemoryWorld:
     given_hub: bool = False
     old_strangers: tuple[str, ...] = ()
     traits: dict[str, Traits] = field(default_factory=lambda: dict(TRAITS))
+    ring: KeyRing = RING
     _wanted: tuple[list[Node], Graph] = field(default_factory=lambda: ([], Graph([])))
 
     def __post_init__(self) -> None:
@@ -174,11 +178,12 @@ class MemoryWorld:
         return self.life
 
     def tools(self, port: Port) -> Tools:
+        port = FencedPort(port, self.clock, FENCE)
         tagger = MemoryTagger(self.cloud, port)
-        pace = Pace(tag_lag=max(5.0, self.weather.tag_lag), shallow=60.0, deep=600.0)
+        pace = Pace(tag_lag=max(5.0, self.weather.tag_lag), shallow=60.0, deep=600.0, fence=FENCE)
         registry = Registry(kinds(self.cloud, port))
         inventory = Inventory(tagger, self.wall)
-        return Tools(registry, PlainCodec(), tagger, inventory, port, self.wall, pace, secret=b"laboratory")
+        return Tools(registry, PlainCodec(), tagger, inventory, port, self.wall, self.ring, pace)
 
     def graph(self) -> Graph:
         nodes = list(self.nodes)
@@ -236,7 +241,7 @@ class MemoryWorld:
         name = model.name(now) + ("-copy" if self.traits[kind].unique else "")
         place = {self.traits[kind].parent: model.parent} if model.parent else {}
         copy = self.cloud.create(kind, name, place, creator="stranger", tags=model.tagged(now))
-        copy.theirs = model.tagged(now)
+        copy.theirs = _without_carried(model.tagged(now))
 
     def brand(self, kind: str) -> None:
         """A stranger copies every tag of ours onto something old of theirs."""
@@ -244,6 +249,7 @@ class MemoryWorld:
         old = next((r for r in self.cloud.log if r.kind == kind and r.creator != US), None)
         if model is not None and old is not None:
             self.cloud.attach(old.target, model.tagged(self.cloud.now()), by="stranger")
+            old.theirs = _without_carried(old.theirs)
 
     def steal(self, kind: str) -> None:
         """What was ours becomes another owner's: they say so in its tags."""
@@ -357,6 +363,11 @@ class MemoryWorld:
 def _judged(tags: frozenset[str]) -> frozenset[str]:
     """Without our carrier's marks, whoever put them there: :mod:`lab.marks` says which may stay and which must go."""
     return frozenset(tag for tag in tags if not (tag.startswith("carried:") and OWNER.uuid in tag))
+
+
+def _without_carried(tags: frozenset[str]) -> frozenset[str]:
+    """A copied mark that names what we carried comes off again when that is gone, wherever it is."""
+    return frozenset(tag for tag in tags if not tag.startswith("carried:"))
 
 
 def _renamed(old: Node) -> Node:

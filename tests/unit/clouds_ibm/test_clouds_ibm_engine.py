@@ -9,6 +9,7 @@ from freehold.clouds.ibm.tags import IbmCodec
 from freehold.lifecycle.graph import Graph, Known, Node
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import NodeKey, Request
 from freehold.lifecycle.memory import Memory
 from freehold.lifecycle.outcomes import Ready
@@ -63,7 +64,9 @@ def _graph(account: Any) -> Graph:
 async def test_a_cluster_s_resources_from_nothing_to_ready_and_back(account: Any) -> None:
     """Everything is created once, marked, named as wanted, and leaves nothing behind, on lags as IBM has them."""
     clock, graph = account.clock, _graph(account)
-    tools = Tools(account.kinds, IbmCodec(), account.tagger, Inventory(account.tagger, clock), account.port, clock)
+    inventory = Inventory(account.tagger, clock)
+    ring = KeyRing.single(b"k" * 32, unkeyed=True)
+    tools = Tools(account.kinds, IbmCodec(), account.tagger, inventory, account.port, clock, ring=ring)
     memory = Memory(first_seen=clock.monotonic(), minted=True)
     journal, start, notes = Journal(OWNER), clock.now(), []
     while clock.now() - start < HOUR:

@@ -6,32 +6,83 @@ import re
 
 import pytest
 
-from freehold.clouds.ibm.names import DHCP, INSTANCE, TRANSIT, VPC, bears, born, is_nested, nested
+from freehold.clouds.ibm.names import (
+    DHCP,
+    INSTANCE,
+    TRANSIT,
+    VPC,
+    bears,
+    born,
+    has_nonce,
+    is_nested,
+    nested,
+    network_of,
+)
 
-NONCE = "fabcdefg"
+NONCE = "fabcdefghijkl"
+OLD = "fabcdefg"
+BOTH = pytest.mark.parametrize("nonce", [NONCE, OLD], ids=["keyed", "unkeyed"])
 LEGAL = re.compile("([a-z]|[a-z][-a-z0-9]*[a-z0-9])")
 
 
+class Recognised:
+    """What the engine hands to a driver: it can be asked for one word, and cannot be listed."""
+
+    def __init__(self, nonce: str) -> None:
+        self._nonce = nonce
+
+    def __contains__(self, word: object) -> bool:
+        return word == self._nonce
+
+
+@BOTH
 @pytest.mark.parametrize("limit", [VPC, TRANSIT, DHCP, INSTANCE])
-@pytest.mark.parametrize("length", [1, 47, 48, 49, 55, 60, 63, 180])
-def test_a_birth_name_fits_and_bears_its_nonce(limit: int, length: int) -> None:
-    """Cut before a dash as well: no service takes two in a row at the end, or one last."""
-    for name in ("c" * length, ("c-" * length)[: length - 1] + "c"):
-        made = born(name, NONCE, limit)
-        assert len(made) <= limit
+def test_a_birth_name_fits_and_has_its_nonce(limit: int, nonce: str) -> None:
+    """Names of every length to beyond the limit. Cut before a dash as well: no service takes a dash last."""
+    for length in range(1, limit + 20):
+        for name in ("c" * length, ("c-" * length)[: length - 1] + "c"):
+            made = born(name, nonce, limit)
+            assert len(made) <= limit
+            assert LEGAL.fullmatch(made)
+            assert has_nonce(made, Recognised(nonce))
+            assert not has_nonce(made, Recognised("fzzzzzzzzzzzz"))
+            assert "--" not in made
+
+
+def test_the_network_of_the_longest_dhcp_name_is_a_legal_network() -> None:
+    """PowerVS makes the network's name of the server's, and allows 128 characters of it."""
+    network = network_of(born("c" * 200, NONCE, DHCP))
+    assert len(network) <= 128
+    assert has_nonce(network, Recognised(NONCE))
+
+
+def test_no_name_at_all_is_no_birth_mark() -> None:
+    """A resource whose name is not shown yet must not pass for ours."""
+    assert not has_nonce("", Recognised(NONCE))
+    assert not bears("", "wanted", Recognised(NONCE))
+
+
+@BOTH
+@pytest.mark.parametrize("last", [*range(1, 62)])
+def test_a_nested_birth_name_fits_whatever_the_length_of_its_last_word(last: int, nonce: str) -> None:
+    for head in (1, 10, 62 - last):
+        name = ("c" * max(head, 1) + "-" + "d" * last)[:VPC]
+        made = nested(name, nonce, VPC)
+        assert len(made) <= VPC
         assert LEGAL.fullmatch(made)
-        assert bears(made, "", {NONCE})
-        assert "--" not in made
+        assert has_nonce(made, Recognised(nonce))
+        assert is_nested(made, name, VPC)
 
 
 def test_long_names_that_differ_at_the_end_are_born_apart() -> None:
     assert born("c" * 62 + "a", NONCE, VPC) != born("c" * 62 + "b", NONCE, VPC)
 
 
+@BOTH
 @pytest.mark.parametrize("name", ["lb-pool-6443", "pool", "c" * 50 + "-pool-6443", "c" * 58 + "-6443"])
-def test_a_nested_nonce_leaves_the_port_last(name: str) -> None:
+def test_a_nested_nonce_leaves_the_port_last(name: str, nonce: str) -> None:
     """Upstream's machine controller reads it there; and the pool is known again, though its name was cut."""
-    made = nested(name, NONCE, VPC)
+    made = nested(name, nonce, VPC)
     assert LEGAL.fullmatch(made)
     assert len(made) <= VPC
     if "-" in name:
@@ -47,6 +98,8 @@ def test_a_nested_nonce_leaves_the_port_last(name: str) -> None:
         ("lb-firewall-pool-443", "lb-pool-443"),
         ("lb-pool-443-friendly", "lb-pool-443"),
         ("lb-pool-fabcdefg-444", "lb-pool-443"),
+        ("lb-pool-fabcdefghijkl-444", "lb-pool-443"),
+        ("lb-pool-fabcdefghij-443", "lb-pool-443"),
         ("fabcdefg", ""),
     ],
 )

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.errors import Unavailable
 from freehold.lifecycle.port import Call, Effect
 from freehold.operator.limits import Limits
@@ -25,7 +26,7 @@ async def test_a_write_that_waited_too_long_is_not_sent(effect: Effect, waited: 
     times = iter([100.0, 100.0 + waited])
     world: list[str] = []
     with ThreadPoolExecutor(1) as pool:
-        port = PacedPort(ThreadPort(pool), Limits(), lambda: next(times))
+        port = PacedPort(ThreadPort(pool), Limits(), ManualClock(), lambda: next(times))
         call = Call("vpc", "create_vpc", effect, lambda: world.append("made"), "vpc one")
         if sent:
             await port.send(call)

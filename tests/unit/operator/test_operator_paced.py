@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.errors import Throttled, Unavailable
 from freehold.lifecycle.port import Call, Effect, InlinePort
 from freehold.operator.controller import RequeueAfter
@@ -58,7 +59,9 @@ def limited(most: int, seconds: float) -> Stage:
         return stage.clock.monotonic()
 
     settings = replace(Settings(), rate_limits={"*": (most, seconds)})
-    stage = Stage(settings=settings, port=lambda: PacedPort(InlinePort(), Limits(now=now, pause=pause), now))
+    stage = Stage(
+        settings=settings, port=lambda: PacedPort(InlinePort(), Limits(now=now, pause=pause), ManualClock(), now)
+    )
     return stage
 
 
@@ -84,7 +87,7 @@ def test_a_delete_ends_where_a_pass_has_more_reads_than_the_limit_has_calls() ->
 async def test_what_is_refused_for_rate_is_sent_again_when_the_cloud_allows_it(retry_after: float | None) -> None:
     wall = Wall()
     cloud = Refusing(wall, until=7.0, retry_after=retry_after)
-    port = PacedPort(InlinePort(), wall.limits(), lambda: wall.now)
+    port = PacedPort(InlinePort(), wall.limits(), ManualClock(), lambda: wall.now)
     assert await port.send(Call("vpc", "list_vpcs", Effect.READ, cloud)) == "served"
     if retry_after is not None:
         assert cloud.asked == [0.0, 7.0]  # not sooner: calls sent too soon may count against us
@@ -97,7 +100,9 @@ async def test_patience_ends_and_the_pass_is_told(effect: Effect, patience: floa
     wall = Wall()
     cloud = Refusing(wall, until=float("inf"))
     with pytest.raises((Throttled, Unavailable)):
-        await PacedPort(InlinePort(), wall.limits(), lambda: wall.now).send(Call("vpc", "x", effect, cloud))
+        await PacedPort(InlinePort(), wall.limits(), ManualClock(), lambda: wall.now).send(
+            Call("vpc", "x", effect, cloud)
+        )
     assert wall.now <= patience + 1.0 / SLOWEST
 
 
@@ -122,7 +127,7 @@ async def test_many_at_once_share_what_there_is_and_all_are_served() -> None:
             raise Throttled("too many requests", retry_after=20.0 - (wall.now - served[-3]))
         served.append(wall.now)
 
-    port = PacedPort(InlinePort(), wall.limits(), lambda: wall.now)
+    port = PacedPort(InlinePort(), wall.limits(), ManualClock(), lambda: wall.now)
     calls = [Call("vpc", f"read_{number}", Effect.READ, run) for number in range(9)]
     await asyncio.gather(*(port.send(call) for call in calls))
     assert len(served) == len(calls)

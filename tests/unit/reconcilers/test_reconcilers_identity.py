@@ -9,12 +9,14 @@ import pytest
 from freehold.api import names
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Entry, Journal, Phase
+from freehold.lifecycle.keys import KeyRing, derive, digest_of
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
-from freehold.reconcilers.identity import Known, Minted, ReadOnly, Restored, Why, identify, in_status
+from freehold.reconcilers.identity import KeyMissing, Known, Minted, ReadOnly, Restored, Why, identify, in_status
 
 FINALIZER = names.POWERVS_CLUSTER_FINALIZER
 OWNER = Owner("first-uid", "IBMPowerVSCluster", "ns", "c1")
+RING = KeyRing.single(b"k" * 32)
 JOURNAL = Journal(OWNER, {NodeKey("vpc", "main"): Entry(Phase.OWNED, id="us-south/v")})
 
 
@@ -43,25 +45,26 @@ def obj(
 
 def test_a_new_object_gets_its_first_uid_and_the_finalizer_in_one_patch() -> None:
     """Nothing may exist in the cloud that a crash between two patches could orphan."""
-    result = identify(obj(held=False), FINALIZER)
+    result = identify(obj(held=False), FINALIZER, RING)
     assert isinstance(result, Minted)
     assert result.journal.owner == Owner("uid", "IBMPowerVSCluster", "ns", "c1")
     metadata = result.patch["metadata"]
     assert metadata["finalizers"] == ["other", FINALIZER]
     assert metadata["resourceVersion"] == "7"
     assert journals.loads(metadata["annotations"][names.JOURNAL_ANNOTATION]) == result.journal
+    assert result.journal.key == RING.writing
 
 
 def test_a_restored_object_keeps_its_first_uid() -> None:
     """O4: after restore or move metadata.uid is new; it is no gate."""
-    result = identify(obj(journal=journals.dumps(JOURNAL), uid="second-uid"), FINALIZER)
+    result = identify(obj(journal=journals.dumps(JOURNAL), uid="second-uid"), FINALIZER, RING)
     assert result == Known(JOURNAL)
 
 
 def test_a_stripped_finalizer_is_put_back_with_the_journal_kept() -> None:
     """1.18: the finalizer is there before the first cloud write, also after someone took it off."""
     text = journals.dumps(JOURNAL)
-    result = identify(obj(journal=text, held=False), FINALIZER)
+    result = identify(obj(journal=text, held=False), FINALIZER, RING)
     assert isinstance(result, Known)
     assert result.patch is not None
     assert result.patch["metadata"]["finalizers"] == ["other", FINALIZER]
@@ -70,11 +73,11 @@ def test_a_stripped_finalizer_is_put_back_with_the_journal_kept() -> None:
 
 def test_no_finalizer_is_added_to_a_deleting_object() -> None:
     """The API server refuses that."""
-    result = identify(obj(journal=journals.dumps(JOURNAL), held=False, deleting=True), FINALIZER)
+    result = identify(obj(journal=journals.dumps(JOURNAL), held=False, deleting=True), FINALIZER, RING)
     assert result == Known(JOURNAL)
 
 
-OWN_STATUS = {"identity": dict(in_status(obj(), OWNER))}
+OWN_STATUS = {"identity": dict(in_status(obj(), Journal(OWNER)))}
 
 READ_ONLY = {
     "O7 deleting without identity: never minted, never guessed": (obj(deleting=True), Why.LOST),
@@ -96,7 +99,7 @@ READ_ONLY = {
 
 @pytest.mark.parametrize(("raw", "reason"), READ_ONLY.values(), ids=READ_ONLY.keys())
 def test_read_only(raw: dict[str, Any], reason: Why) -> None:
-    result = identify(raw, FINALIZER)
+    result = identify(raw, FINALIZER, RING)
     assert isinstance(result, ReadOnly)
     assert result.reason is reason
     assert names.JOURNAL_ANNOTATION in result.message
@@ -105,7 +108,7 @@ def test_read_only(raw: dict[str, Any], reason: Why) -> None:
 @pytest.mark.parametrize("held", [True, False], ids=["finalizer there", "finalizer gone too"])
 def test_a_lost_annotation_is_restored_from_the_objects_own_status(held: bool) -> None:
     """Status names this object's UID, so it was not copied; minting anew would orphan everything."""
-    result = identify(obj(held=held, status=OWN_STATUS), FINALIZER)
+    result = identify(obj(held=held, status=OWN_STATUS), FINALIZER, RING)
     assert isinstance(result, Restored)
     assert result.journal == Journal(OWNER)
     assert result.patch["metadata"]["finalizers"] == ["other", FINALIZER]
@@ -113,6 +116,51 @@ def test_a_lost_annotation_is_restored_from_the_objects_own_status(held: bool) -
 
 def test_a_recreated_object_is_somebody_new() -> None:
     """O5: deleted with the finalizer stripped and created again: a new identity, which owns nothing yet."""
-    result = identify(obj(held=False, uid="new", status=OWN_STATUS), FINALIZER)
+    result = identify(obj(held=False, uid="new", status=OWN_STATUS), FINALIZER, RING)
     assert isinstance(result, Minted)
     assert result.journal.owner.uuid == "new"
+
+
+OTHER = digest_of(b"o" * 32)
+KEYED = Journal(OWNER, key=OTHER)
+ENTRY_KEYED = Journal(OWNER, {NodeKey("vpc", "main"): Entry(Phase.OWNED, id="v", key=OTHER)}, key=RING.writing)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        obj(journal=journals.dumps(KEYED)),
+        obj(journal=journals.dumps(ENTRY_KEYED)),
+        obj(journal=journals.dumps(KEYED), deleting=True),
+        obj(journal=journals.dumps(KEYED), held=False),
+        obj(status={"identity": dict(in_status(obj(), KEYED))}),
+    ],
+    ids=["identity", "one entry", "being deleted", "finalizer stripped", "only status knows"],
+)
+def test_an_object_whose_key_is_missing_gets_no_patch(raw: dict[str, Any]) -> None:
+    """It may be a copy that another operator serves: not even the finalizer is put back."""
+    result = identify(raw, FINALIZER, RING)
+    assert result == KeyMissing(frozenset({OTHER}))
+    assert OTHER in result.message
+    assert "freehold keys add FILE" in result.message
+    assert f"freehold keys accept {OTHER}" in result.message
+
+
+def test_a_key_counts_once_it_is_in_the_ring_handed_on_or_accepted_as_lost() -> None:
+    raw = obj(journal=journals.dumps(KEYED))
+    whole = KeyRing(RING.writing, {**RING.keys, OTHER: b"o" * 32})
+    handed_on = KeyRing(RING.writing, RING.keys, {(OTHER, OWNER.uuid): derive(b"o" * 32, OWNER.uuid)})
+    accepted = KeyRing(RING.writing, RING.keys, accepted=frozenset({OTHER}))
+    for ring in (whole, handed_on, accepted):
+        assert identify(raw, FINALIZER, ring) == Known(KEYED)
+    of_another_object = KeyRing(RING.writing, RING.keys, {(OTHER, "another"): derive(b"o" * 32, "another")})
+    assert isinstance(identify(raw, FINALIZER, of_another_object), KeyMissing)
+
+
+def test_status_gives_the_key_back_with_the_identity() -> None:
+    """Else a lost annotation would make an object of the ring one from before it, which anybody can forge."""
+    keyed = Journal(OWNER, key=RING.writing)
+    result = identify(obj(status={"identity": dict(in_status(obj(), keyed))}), FINALIZER, RING)
+    assert isinstance(result, Restored)
+    assert result.journal == keyed
+    assert journals.loads(result.patch["metadata"]["annotations"][names.JOURNAL_ANNOTATION]).key == RING.writing

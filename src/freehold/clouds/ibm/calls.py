@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,6 +15,22 @@ from freehold.lifecycle.port import Call, Effect, Port
 Json = dict[str, Any]
 PAGE = 100
 """The largest page of VPC, Transit Gateway and Resource Controller (reference §1.3-1.6)."""
+
+FENCED = frozenset(
+    {
+        "create_resource_instance",
+        "create_dhcp",
+        "create_vpc",
+        "create_subnet",
+        "create_security_group",
+        "create_load_balancer",
+        "create_transit_gateway",
+        "create_transit_gateway_connection",
+        "create_bucket",
+        "attach_tag",
+    }
+)
+"""What makes or marks a resource: not sent by a process that may have lost its object meanwhile (port.FencedPort)."""
 
 _SILENT = frozenset({202, 204})
 """Statuses that come without a body: accepted, and no content."""
@@ -31,7 +48,7 @@ class Caller:
         return await self._send(Call(api, operation, Effect.READ, run, subject, detail))
 
     async def look(self, api: str, operation: str, run: Callable[[], Any], subject: str) -> Any:
-        """The same of one resource; None when it is not there."""
+        """The same of one resource, asked for by its id; None when it is not there. Not for lists."""
         try:
             return await self.read(api, operation, run, subject)
         except NotFound:
@@ -39,7 +56,7 @@ class Caller:
 
     async def write(self, api: str, operation: str, run: Callable[[], Any], subject: str, **detail: Any) -> Any:
         """Send a request that changes the cloud. Raises Unknown when the effect may have happened."""
-        return await self._send(Call(api, operation, Effect.WRITE, run, subject, detail))
+        return await self._send(Call(api, operation, Effect.WRITE, run, subject, detail, operation in FENCED))
 
     async def pages(
         self, api: str, operation: str, fetch: Callable[[str | None], Any], items: str, subject: str, **detail: Any
@@ -51,7 +68,7 @@ class Caller:
         while start not in seen:
             seen.add(start)
             body = await self.read(api, operation, _fetching(fetch, start), subject, **detail)
-            found += body.get(items) or ()
+            found += rows(body, items, operation, subject)
             start = following(body)
             if start is None:
                 return found
@@ -61,6 +78,11 @@ class Caller:
         """The account of the API key."""
         await self._token()
         return self.session.account_id
+
+    async def identity(self) -> str:
+        """The IAM id that requests are made under: what IBM Cloud shows as ``created_by``."""
+        await self._token()
+        return self.session.iam_id
 
     async def _send(self, call: Call) -> Any:
         await self._token()
@@ -92,7 +114,7 @@ class Caller:
                     error, effect=call.effect, what=what, variable=session.variable, scrub=session.scrub
                 ) from None
 
-        return Call(call.api, call.operation, call.effect, run, call.subject, call.detail)
+        return replace(call, run=run)
 
 
 def _body(call: Call) -> Any:
@@ -112,6 +134,18 @@ def _body(call: Call) -> Any:
 
 def _fetching(fetch: Callable[[str | None], Any], start: str | None) -> Callable[[], Any]:
     return lambda: fetch(start)
+
+
+def rows(body: Any, items: str, operation: str, subject: str) -> list[Json]:
+    """What a list's reply holds under ``items``, or the reply itself where ``items`` is empty.
+
+    Raises Unavailable for a reply without it: that is no empty list, from which could be told what is gone.
+    """
+    absent = object()
+    found = body if not items else body.get(items, absent) if isinstance(body, dict) else absent
+    if found is not None and not isinstance(found, list):
+        raise errors.no_list(operation, subject)
+    return found or []
 
 
 def following(body: Mapping[str, Any]) -> str | None:

@@ -59,12 +59,18 @@ class MarkedNetworks:
         return server_seen(guid, server, own or workspace, not own)
 
     async def left_behind(self, workspace: str, target: str) -> Json | None:
-        """The network of a server that is gone, while it is still there (openshift/installer#9458)."""
+        """The network of a server that is gone, while it is still there (openshift/installer#9458).
+
+        Raises NotFound when the workspace is gone, NotReady when PowerVS does not know a workspace that is there:
+        it says 404 then for everything inside.
+        """
         known = crn.parse(target)
-        if known and known.type == "network":
-            return await self._power.network(workspace, known.id)
+        on_mark = known.id if known and known.type == "network" else ""
+        left = await self._power.network(workspace, on_mark) if on_mark else None
+        if left is not None:
+            return left
         managed = [body for body in await self._power.networks(workspace) if body.get("dhcpManaged")]
-        if not managed:
+        if on_mark or not managed:
             return None
         serving = {(server.get("network") or {}).get("id") for server in await self._power.servers(workspace)}
         return next((body for body in managed if body["networkID"] not in serving), None)

@@ -39,6 +39,13 @@ def endless(operation: str, subject: str) -> lifecycle.CloudError:
     )
 
 
+def no_list(operation: str, subject: str) -> lifecycle.CloudError:
+    """A reply with 200 that has not the list which was asked for."""
+    return lifecycle.Unavailable(
+        f"IBM Cloud did not {operation.replace('_', ' ')} ({subject}): its reply has no list. It is asked again"
+    )
+
+
 @dataclass(frozen=True)
 class Failure:
     """What a service answered instead of doing what was asked."""

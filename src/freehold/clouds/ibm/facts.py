@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from freehold.clouds.ibm import vpc
 from freehold.clouds.ibm.calls import Caller, Json
 from freehold.clouds.ibm.crn import power_region
 from freehold.lifecycle.clock import Clock
@@ -36,7 +37,7 @@ class IbmFacts:
     Lists of all zones and regions are asked of one region that is always there.
     """
 
-    def __init__(self, caller: Caller, clock: Clock, *, home: str = "us-south", max_age: float = 3600.0) -> None:
+    def __init__(self, caller: Caller, clock: Clock, *, home: str = vpc.HOME, max_age: float = 3600.0) -> None:
         self._caller = caller
         self._clock = clock
         self._home = home
@@ -97,9 +98,7 @@ class IbmFacts:
         return {zone.zone: zone for zone in map(_zone, body["datacenters"])}
 
     async def _regions(self) -> Mapping[str, str]:
-        sdk = self._caller.session.vpc
-        body = await self._caller.read("vpc", "list_regions", lambda: sdk(self._home).list_regions(), "of VPC")
-        return {region["name"]: region["status"] for region in body["regions"]}
+        return {region["name"]: region["status"] for region in await vpc.regions(self._caller, self._home)}
 
     async def _region_zones(self, region: str) -> Mapping[str, str]:
         sdk = self._caller.session.vpc

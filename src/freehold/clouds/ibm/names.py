@@ -9,22 +9,24 @@ resource instance           180  letters, digits, spaces and ``- . _ :`` (worksp
 DHCP server                 100  letters, digits and dashes; its network is ``DHCPSERVER<name>_Private``
 ========================  =====  =====================================================================
 
-A nonce is letters and digits, so the birth name of a legal name is legal (reference ibm-cloud.md §1.3-1.6).
+A nonce is letters and digits, so the birth name of a legal name is legal (reference ibm-cloud.md §1.3-1.6). It
+has 13 of them; those made before there was a key ring have 8.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection
+
+from freehold.lifecycle.kinds import Nonces
 
 VPC = 63
 TRANSIT = 60
 INSTANCE = 180
 DHCP = 100
 _HASH = 6
-_NONCE = re.compile("f[a-z2-7]{7}")
-_NONCE_LENGTH = 8
+_NONCE = re.compile("f(?:[a-z2-7]{12}|[a-z2-7]{7})")
+_NONCE_LENGTHS = (13, 8)
 
 
 def born(name: str, nonce: str, limit: int) -> str:
@@ -38,22 +40,36 @@ def born(name: str, nonce: str, limit: int) -> str:
 
 def nested(name: str, nonce: str, limit: int) -> str:
     """``<name but its last word>-<nonce>-<last word>``: upstream's machine controller reads the port from the end
-    of a pool's name (CAPIBM, ``CreateVPCLoadBalancerPoolMember``)."""
+    of a pool's name (CAPIBM, ``CreateVPCLoadBalancerPoolMember``).
+
+    The nonce goes last where the last word is too long to be a port, and leaves no room for the rest.
+    """
     head, dash, last = name.rpartition("-")
-    return f"{born(head, nonce, limit - len(last) - 1)}-{last}" if dash else born(name, nonce, limit)
+    room = limit - len(last) - 1
+    fits = room >= 1 + 1 + _HASH + 1 + len(nonce)
+    return f"{born(head, nonce, room)}-{last}" if dash and fits else born(name, nonce, limit)
 
 
 def is_nested(text: str, name: str, limit: int) -> bool:
-    """Whether :func:`nested` made ``text`` of ``name``, with whatever nonce."""
-    blank = " " * _NONCE_LENGTH
+    """Whether :func:`nested` made ``text`` of ``name``, with some nonce of either length."""
+    return any(_is_nested(text, name, limit, length) for length in _NONCE_LENGTHS)
+
+
+def _is_nested(text: str, name: str, limit: int, length: int) -> bool:
+    blank = " " * length
     before, _, after = nested(name, blank, limit).partition(blank)
     nonce = text.removeprefix(before).removesuffix(after)
-    return text == before + nonce + after and bool(_NONCE.fullmatch(nonce))
+    return len(nonce) == length and text == before + nonce + after and bool(_NONCE.fullmatch(nonce))
 
 
-def bears(text: str, name: str, nonces: Collection[str]) -> bool:
+def has_nonce(text: str, nonces: Nonces) -> bool:
+    """Whether one of ``nonces`` is a word of ``text``."""
+    return any(word in nonces for word in text.casefold().replace("_", "-").split("-"))
+
+
+def bears(text: str, name: str, nonces: Nonces) -> bool:
     """Whether ``text`` is ``name``, or has one of ``nonces`` as a word of its own."""
-    return text == name or not set(text.casefold().replace("_", "-").split("-")).isdisjoint(nonces)
+    return text == name or has_nonce(text, nonces)
 
 
 def network_of(dhcp: str) -> str:

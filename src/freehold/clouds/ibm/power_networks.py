@@ -6,7 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from freehold.clouds.ibm import crn
-from freehold.clouds.ibm.calls import Caller, Json
+from freehold.clouds.ibm.calls import Caller, Json, rows
+from freehold.clouds.ibm.resource_controller import POWER, Instances, state_of
+from freehold.lifecycle.errors import NotFound, NotReady
+from freehold.lifecycle.kinds import State
 
 
 class PowerNetworks:
@@ -14,6 +17,7 @@ class PowerNetworks:
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
+        self._instances = Instances(caller, POWER)
         self._crns: dict[str, str] = {}
 
     async def workspace(self, guid: str, target: str = "", zone: str = "") -> str:
@@ -36,17 +40,16 @@ class PowerNetworks:
         return self._crns[guid]
 
     async def servers(self, workspace: str) -> list[Json]:
-        """The DHCP servers; none when the workspace is gone."""
-        return list(await self._look(workspace, "list_dhcp", f"in workspace {_guid(workspace)}") or ())
+        """The DHCP servers. Raises NotFound when the workspace is gone."""
+        return await self._every(workspace, "list_dhcp", "")
 
     async def server(self, workspace: str, ident: str) -> Json | None:
         body: Json | None = await self._look(workspace, "get_dhcp", f"dhcp server {ident}", ident)
         return body
 
     async def networks(self, workspace: str) -> list[Json]:
-        """The networks; none when the workspace is gone. ``crn`` may be missing."""
-        body = await self._look(workspace, "list_networks", f"in workspace {_guid(workspace)}")
-        return list(body["networks"]) if body else []
+        """The networks; ``crn`` may be missing. Raises NotFound when the workspace is gone."""
+        return await self._every(workspace, "list_networks", "networks")
 
     async def network(self, workspace: str, ident: str) -> Json | None:
         body: Json | None = await self._look(workspace, "get_network", f"network {ident}", ident)
@@ -54,11 +57,7 @@ class PowerNetworks:
 
     async def machines(self, workspace: str) -> list[Json]:
         """The virtual machines. Raises NotFound when the workspace is gone."""
-        where = f"in workspace {_guid(workspace)}"
-        body = await self._caller.read(
-            "power", "list_pvm_instances", lambda: self._sdk(workspace).list_pvm_instances(workspace), where
-        )
-        return list(body["pvmInstances"])
+        return await self._every(workspace, "list_pvm_instances", "pvmInstances")
 
     async def create_server(self, workspace: str, body: Json) -> Json:
         made: Json = await self._write(
@@ -83,6 +82,33 @@ class PowerNetworks:
         await self._write(
             workspace, "delete_network", f"network {ident}", lambda sdk: sdk.delete_network(workspace, ident)
         )
+
+    async def _every(self, workspace: str, operation: str, items: str) -> list[Json]:
+        """A list; not paged. A refusal does not mean that nothing is in the workspace: the account is asked first."""
+        subject = f"in workspace {_guid(workspace)}"
+        try:
+            body = await self._caller.read(
+                "power", operation, lambda: getattr(self._sdk(workspace), operation)(workspace), subject
+            )
+        except (NotFound, NotReady) as refused:
+            await self._expect_empty(_guid(workspace), refused)
+            return []
+        return rows(body, items, operation, subject)
+
+    async def _expect_empty(self, guid: str, refused: NotFound | NotReady) -> None:
+        """Return when the workspace never came up, so that nothing can have been put inside; raise otherwise.
+
+        NotFound when the account does not have it either.
+        """
+        body = await self._instances.get(guid)
+        if body is None:
+            raise NotFound(f"workspace {guid} is gone: neither PowerVS nor the account has it") from refused
+        if state_of(body) is State.FAILED:
+            return
+        if isinstance(refused, NotFound):
+            message = f"PowerVS does not know workspace {guid}, which the account has: what is in it cannot be told"
+            raise NotReady(f"{message}. It is asked again; open a case with IBM if this stays") from refused
+        raise refused
 
     async def _look(self, workspace: str, operation: str, subject: str, *arguments: str) -> Any:
         return await self._caller.look(

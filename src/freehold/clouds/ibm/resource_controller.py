@@ -7,15 +7,18 @@ from dataclasses import dataclass
 
 from freehold.clouds.ibm import crn
 from freehold.clouds.ibm.calls import PAGE, Caller, Json
-from freehold.clouds.ibm.names import INSTANCE, bears, born
+from freehold.clouds.ibm.names import INSTANCE, bears, born, has_nonce
 from freehold.clouds.ibm.times import epoch
-from freehold.lifecycle.kinds import Observed, Ref, State, Want
+from freehold.lifecycle.kinds import Nonces, Observed, Ref, State, Want
 
 GONE = frozenset({"removed", "pending_reclamation"})
 """A removed instance still answers 200; one in reclamation is deleted unless somebody restores it."""
 
-_HIDDEN = ("failed", "inactive", "pre_provisioning")
-"""States that a list shows only when it is asked for each (its default is active and provisioning)."""
+_LISTS = ("pre_provisioning", None, "failed", "inactive")
+"""The states to list, one list each; None is the default, active and provisioning, and hides the others.
+
+In the order in which an instance passes through them, so that one that moves on between two lists is in the second.
+"""
 
 STATES = {
     "pre_provisioning": State.PENDING,
@@ -64,6 +67,7 @@ def observed(body: Json) -> Observed:
         target=body["crn"],
         births=frozenset({body["name"]}),
         created_at=epoch(body.get("created_at")),
+        created_by=str(body.get("created_by") or ""),
         word=str(body["state"]),
         attributes={
             "id": body["guid"],
@@ -72,6 +76,18 @@ def observed(body: Json) -> Observed:
             "resource_group": body.get("resource_group_id"),
         },
     )
+
+
+def _group(want: Want) -> str:
+    return str(want.request.get("resource_group", ""))
+
+
+def _fits(body: Json, want: Want) -> bool:
+    """Whether it is in the wanted group and, for a workspace, the wanted zone, and has the name or a nonce."""
+    group, zone = _group(want), want.request.get("zone")
+    if (group and body.get("resource_group_id") != group) or (zone and body.get("region_id") != zone):
+        return False
+    return bears(body["name"], want.name, want.nonces)
 
 
 class Instances:
@@ -111,10 +127,16 @@ class Instances:
         return [body for body in found if body is not None]
 
     async def matching(self, want: Want) -> list[Json]:
-        """Every instance in the group that bears the name or a nonce: a list a state, names not being unique."""
-        group = str(want.request.get("resource_group", ""))
-        bodies = [body for state in (None, *_HIDDEN) for body in await self._list(group, state)]
-        return [body for body in bodies if bears(body["name"], want.name, want.nonces)]
+        """Every instance in the group that has the name or a nonce; names are not unique."""
+        return [body for body in await self._every(_group(want)) if _fits(body, want)]
+
+    async def born(self, wants: Sequence[Want], nonces: Nonces) -> list[Json]:
+        """Every instance of the account whose name has one of ``nonces``, and what matches one of ``wants``."""
+        return [
+            body
+            for body in await self._every("")
+            if has_nonce(body["name"], nonces) or any(_fits(body, want) for want in wants)
+        ]
 
     async def rename(self, guid: str, name: str) -> None:
         sdk = self._caller.session.resource_controller
@@ -141,6 +163,11 @@ class Instances:
         """The guid in the CRN of an instance of this offering; empty for any other text."""
         parsed = crn.parse(target)
         return parsed.instance if parsed and parsed.service == self._offering.service and not parsed.type else ""
+
+    async def _every(self, group: str) -> list[Json]:
+        """In every state, a list a state; of all groups where ``group`` is empty."""
+        listed = [body for state in _LISTS for body in await self._list(group, state)]
+        return list({body["guid"]: body for body in listed}.values())
 
     async def _list(self, group: str, state: str | None) -> list[Json]:
         sdk, resource_id = self._caller.session.resource_controller, self._offering.resource_id

@@ -172,6 +172,11 @@ class IbmSession:
         """The account of the API key; empty before the first token."""
         return self.tokens.account_id
 
+    @property
+    def iam_id(self) -> str:
+        """The identity that the API key speaks for (``IBMid-…``, ``iam-ServiceId-…``); empty before the first token."""
+        return self.tokens.iam_id
+
     def scrub(self, text: str) -> str:
         """``text`` without the API key and the access token, should a vendor ever echo one."""
         for secret in (self._secret, self.tokens.access_token):

@@ -9,8 +9,8 @@ import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from freehold.clouds.ibm.calls import Caller, Json
-from freehold.lifecycle.errors import CloudError, Invalid, NotFound, NotReady, Quota, Unavailable
+from freehold.clouds.ibm.calls import Caller, Json, rows
+from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound, NotReady, Quota, Unavailable
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import CarriedMark, Marks, NodeMark, Owner
@@ -20,8 +20,12 @@ LONGEST = 128
 CARRIED = ("dhcp-server", "transit-gateway-connection", "cos-bucket")
 """Kinds whose marks may stand on another resource."""
 _ILLEGAL = re.compile(r"[^A-Za-z0-9 _\-.:]")
-_CARRIED = re.compile(r"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\.(.+)")
-"""The value of a carrier's mark: our uuid, and the id of what it carries."""
+_CARRIED = re.compile(r"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\.([^_]+)(?:_([^_]+))?")
+"""The value of a carrier's mark: our uuid, the id of what it carries, and the seal where it had room for one.
+
+The id is a uuid, or the region and name of a bucket, and ``_`` is in neither: a bucket's name is lower-case letters,
+digits, dots and dashes (https://cloud.ibm.com/docs/cloud-object-storage?topic=cloud-object-storage-compatibility-api-bucket-operations).
+"""
 
 
 def _fit(text: str, room: int) -> str:
@@ -44,9 +48,12 @@ class IbmCodec:
         before, after = f"{PREFIX}node:{key.kind}.", f".{seal}"
         return before + _fit(key.logical, LONGEST - len(before) - len(after)) + after
 
-    def carried(self, owner: Owner, kind: str, id: str) -> str:  # noqa: A002 - the field's word
+    def carried(self, owner: Owner, kind: str, id: str, seal: str = "") -> str:  # noqa: A002 - the field's word
+        """``<kind>:<uuid>.<id>_<seal>``, without the seal where the whole would be too long (of a connection)."""
         before = f"{PREFIX}{kind}:{owner.uuid}."
-        return before + _fit(id.rpartition("/")[2], LONGEST - len(before))
+        mark = before + _fit(id.rpartition("/")[2], LONGEST - len(before))
+        sealed = f"{mark}_{seal}"
+        return sealed if seal and len(sealed) <= LONGEST else mark
 
     def read(self, tags: Collection[str]) -> Marks:
         owners: set[str] = set()
@@ -65,7 +72,7 @@ class IbmCodec:
             elif word == "node":
                 nodes |= set(_node(value))
             elif word in CARRIED and (found := _CARRIED.fullmatch(value)):
-                carried.add(CarriedMark(word, found[1], found[2]))
+                carried.add(CarriedMark(word, found[1], found[2], found[3] or ""))
         return Marks(frozenset(owners), frozenset(uuids), frozenset(nodes), frozenset(carried))
 
     def user(self, key: str, value: str) -> str:
@@ -125,18 +132,20 @@ class IbmTagger:
         return await self._search(f"tags:{PREFIX}cluster-uuid\\:*", "marks of every cluster")
 
     async def tags_of(self, target: str) -> frozenset[str]:
-        """All pages of what is attached to ``target``; this list pages by offset."""
+        """All pages of what is attached to ``target``; this list pages by offset.
+
+        NotReady where the tag service does not know ``target``: that is neither proof that it is gone nor that it
+        has no tags.
+        """
         found: set[str] = set()
         offset = 0
         while True:
-            try:
-                body = await self._tags_page(target, offset)
-            except NotFound:
-                return frozenset()
-            items: list[Json] = body.get("items") or []
+            body = await self._tags_page(target, offset)
+            items = rows(body, "items", "list_tags", target)
             found |= {item["name"] for item in items}
             offset += len(items)
-            if not items or offset >= body.get("total_count", 0):
+            total = body.get("total_count")
+            if not items or (total is not None and offset >= total):
                 return frozenset(found)
 
     async def attach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
@@ -150,7 +159,7 @@ class IbmTagger:
         cursor: str | None = None
         while True:
             body = await self._search_page(query, cursor, subject)
-            items: list[Json] = body.get("items") or []
+            items = rows(body, "items", "search", subject)
             found |= {item["crn"]: frozenset(item.get("tags") or ()) for item in items}
             cursor = body.get("search_cursor")
             if not items or not cursor or len(items) < body.get("limit", self.SEARCH_PAGE):
@@ -168,12 +177,15 @@ class IbmTagger:
 
     async def _tags_page(self, target: str, offset: int) -> Json:
         sdk = self._caller.session.tagging
-        body: Json = await self._caller.read(
-            "tagging",
-            "list_tags",
-            lambda: sdk().list_tags(attached_to=target, tag_type="user", offset=offset, limit=self.TAGS_PAGE),
-            target,
-        )
+        try:
+            body: Json = await self._caller.read(
+                "tagging",
+                "list_tags",
+                lambda: sdk().list_tags(attached_to=target, tag_type="user", offset=offset, limit=self.TAGS_PAGE),
+                target,
+            )
+        except NotFound as missing:
+            raise _unknown_to_tagging("list the tags of", target) from missing
         return body
 
     async def _change(self, operation: str, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
@@ -190,6 +202,7 @@ class IbmTagger:
     async def _batch(self, operation: str, tags: Collection[str], targets: Sequence[str]) -> dict[str, CloudError]:
         """One call; 200 does not mean that it worked for every target (terraform-provider-ibm#5635)."""
         sdk = self._caller.session.tagging
+        verb = operation.removesuffix("_tag")
         names, resources = sorted(tags), [{"resource_id": target} for target in targets]
         try:
             body = await self._caller.write(
@@ -199,10 +212,11 @@ class IbmTagger:
                 ", ".join(targets),
                 tags=names,
             )
+        except NotFound:  # said of the whole batch: which of them is missing, if one is, cannot be told
+            return {target: _unknown_to_tagging(f"{verb} the tags of", target) for target in targets}
         except CloudError as error:
             return dict.fromkeys(targets, error)
-        answers = {result["resource_id"]: result for result in body.get("results") or ()}
-        verb = operation.removesuffix("_tag")
+        answers = {result["resource_id"]: result for result in (body or {}).get("results") or ()}
         return {
             target: _refusal(verb, target, str(answers.get(target, {}).get("message") or "no answer for it"))
             for target in targets
@@ -210,20 +224,45 @@ class IbmTagger:
         }
 
 
+def _unknown_to_tagging(action: str, target: str) -> CloudError:
+    return NotReady(f"IBM Cloud's tag service, asked to {action} {target}, did not find it. It is asked again")
+
+
+_MISSING = r"(?:does not exist|not found)"
+
+
+def _says_missing(said: str, target: str) -> bool:
+    """Whether it is the resource that is missing: a tag, an account or a service may be "not found" as well."""
+    thing = rf"(?:\bresource\b|{re.escape(target)})"
+    about = rf"{thing}[^.]*\b{_MISSING}|{_MISSING}:? *{re.escape(target)}"
+    return re.search(about, said, re.IGNORECASE) is not None
+
+
 _REFUSALS: tuple[tuple[str, type[CloudError], str], ...] = (
     ("too many tags", Quota, "Detach tags that are not needed"),
     ("not valid", Invalid, "Correct the tag in the manifest"),
-    # Also said of a resource that the index does not know yet (terraform-provider-ibm#3874).
-    ("not authorized", NotReady, "It is tried again; if it goes on, grant the API key's owner the editor role on it"),
 )
 
 
 def _refusal(verb: str, target: str, said: str) -> CloudError:
     message = f"IBM Cloud did not {verb} the tags of {target}: {said}"
-    if "does not exist" in said.casefold() or "not found" in said.casefold():
+    if _says_missing(said, target):
         missing = NotFound if verb == "detach" else NotReady  # an index that lags does not know a new resource
         return missing(f"{message}. It is looked for again", code="is_error")
+    if "not authorized" in said.casefold():
+        return _unauthorized(verb, message)
     for words, error, advice in _REFUSALS:
         if words in said.casefold():
             return error(f"{message}. {advice}", code="is_error")
     return Unavailable(f"{message}. It is tried again", code="is_error")
+
+
+def _unauthorized(verb: str, message: str) -> CloudError:
+    """An attach is also refused so while the index does not know a new resource (terraform-provider-ibm#3874).
+
+    Nothing is detached but what was read before, so of a detach it means what it says.
+    """
+    advice = "grant the API key's owner the editor role on it"
+    if verb == "attach":
+        return NotReady(f"{message}. It is tried again; if it goes on, {advice}", code="is_error")
+    return Denied(f"{message}. {advice[0].upper()}{advice[1:]}", code="is_error")

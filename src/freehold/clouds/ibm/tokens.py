@@ -58,6 +58,11 @@ class SessionTokenManager(IAMTokenManager):  # type: ignore[misc]  # the SDK shi
         """The account that the API key belongs to; empty before the first token."""
         return str(self._claims.get("account", {}).get("bss", ""))
 
+    @property
+    def iam_id(self) -> str:
+        """The identity that the API key speaks for; empty before the first token."""
+        return str(self._claims.get("iam_id", ""))
+
     def forget(self, refused: str) -> None:
         """The cloud refused this token: the next request fetches another, unless somebody has."""
         with self._gate:

@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from freehold.clouds.ibm.calls import PAGE, Caller, Json
-from freehold.lifecycle.errors import NotFound
+from freehold.lifecycle.errors import NotFound, NotReady
 
 
 class Connections:
-    """Remembers which ones a list has shown: lists show new connections late, and are believed from then on."""
+    """A connection has no address but that of its gateway."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
         self._sdk = caller.session.transit
-        self._listed: set[str] = set()
-
-    def listed_before(self, ident: str) -> bool:
-        """Whether some list has shown this connection."""
-        return ident in self._listed
 
     async def of_gateway(self, gateway: str) -> list[Json]:
-        """All pages; none when the gateway is gone."""
+        """All pages. Raises NotFound when the gateway is gone: when it is not found by its own id either."""
         try:
-            bodies = await self._caller.pages(
+            return await self._caller.pages(
                 "transit",
                 "list_transit_gateway_connections",
                 lambda start: self._sdk().list_transit_gateway_connections(gateway, limit=PAGE, start=start),
                 "connections",
                 f"of transit gateway {gateway}",
             )
-        except NotFound:
-            return []
-        self._listed.update(body["id"] for body in bodies)
-        return bodies
+        except NotFound as missing:
+            await self._caller.read(
+                "transit",
+                "get_transit_gateway",
+                lambda: self._sdk().get_transit_gateway(gateway),
+                f"transit gateway {gateway}",
+            )
+            message = f"the connections of transit gateway {gateway} are not found, but the gateway is"
+            raise NotReady(f"{message}. They are asked for again; open a case with IBM if this stays") from missing
 
     async def get(self, gateway: str, ident: str) -> Json | None:
         body: Json | None = await self._caller.look(

@@ -6,10 +6,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from freehold.clouds.ibm import crn
-from freehold.clouds.ibm.calls import PAGE, Caller, Json
-from freehold.clouds.ibm.names import bears
+from freehold.clouds.ibm.calls import PAGE, Caller, Json, rows
+from freehold.clouds.ibm.names import bears, has_nonce
 from freehold.clouds.ibm.times import epoch
-from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Want
+from freehold.lifecycle.kinds import NodeKey, Nonces, Observed, Place, Ref, State, Want
+
+HOME = "us-south"
+"""A region that is always there, to be asked for the list of all regions."""
+
+REGIONAL = frozenset({"vpc", "vpc-subnet", "security-group", "load-balancer"})
+"""The kinds whose engine ids begin with a VPC region."""
 
 STATES = {
     "pending": State.PENDING,
@@ -35,6 +41,28 @@ def split(engine_id: str) -> tuple[str, str]:
     """Region and vendor id of an engine id."""
     region, _, ident = engine_id.partition("/")
     return region, ident
+
+
+def homes(places: Sequence[Place]) -> list[tuple[str, str]]:
+    """Region and id of the VPCs among ``places``."""
+    return sorted({split(place.ref.id) for place in places if place.kind == "vpc"})
+
+
+async def regions(caller: Caller, home: str = HOME) -> list[Json]:
+    """Every VPC region, with its status; not paged."""
+    sdk = caller.session.vpc
+    body = await caller.read("vpc", "list_regions", lambda: sdk(home).list_regions(), "of VPC")
+    return rows(body, "regions", "list_regions", "of VPC")
+
+
+async def regions_to_search(caller: Caller, places: Sequence[Place], wants: Sequence[Want]) -> list[str]:
+    """The regions that ``places`` or ``wants`` name, else every region.
+
+    A workspace or a gateway names none: its VPC may be in another region.
+    """
+    named = {split(place.ref.id)[0] for place in places if place.kind in REGIONAL}
+    named |= {want.request["region"] for want in wants}
+    return sorted(named or {body["name"] for body in await regions(caller)})
 
 
 def identify(target: str, resource_type: str) -> str:
@@ -65,6 +93,20 @@ def group_of(body: Json) -> dict[str, str]:
     return {"resource_group": group["id"]} if group else {}
 
 
+def _scope(want: Want) -> tuple[str, str]:
+    return want.request["region"], want.request["vpc"]
+
+
+def looked_for(name: str, wants: Sequence[Want], nonces: Nonces) -> bool:
+    """Whether a name has one of ``nonces``, or is or holds what one of ``wants`` looks for."""
+    return has_nonce(name, nonces) or any(bears(name, want.name, want.nonces) for want in wants)
+
+
+async def confirm_vpc(caller: Caller, region: str, ident: str) -> None:
+    """Raise NotFound when there is no such VPC."""
+    await caller.read("vpc", "get_vpc", lambda: caller.session.vpc(region).get_vpc(ident), f"vpc {ident}")
+
+
 class Collection:
     """One kind of VPC resource: ``subnet`` and ``subnets`` as the SDK's methods spell it.
 
@@ -76,7 +118,6 @@ class Collection:
         self._one = one
         self._many = many
         self._homes: dict[str, str] = {}
-        self._listed: set[str] = set()
 
     async def get(self, region: str, ident: str) -> Json | None:
         body: Json | None = await self._caller.look(
@@ -98,44 +139,51 @@ class Collection:
         )
         for body in bodies:
             self._remember(body)
-            self._listed.add(body["id"])
         return bodies
 
     async def present(self, refs: Sequence[Ref]) -> list[tuple[str, Json]]:
         """Those of ``refs`` that are there, with their region.
 
-        One list a VPC where several are asked for; what no list has shown yet is asked for itself, because
-        lists show new resources late.
+        One list a VPC where several are asked for; what it does not show is asked for by its id before it counts as
+        gone: a list shows new resources late, and may come from a replica that is behind the one before.
         """
         found: dict[str, Json] = {}
         groups: dict[tuple[str, str], list[str]] = {}
         for ref in refs:
             region, ident = split(ref.id)
             groups.setdefault((region, self._homes.get(ident, "")), []).append(ident)
-        missing: set[str] = set()
         for (region, vpc), idents in groups.items():
             if vpc and len(idents) > 1:
                 found |= {body["id"]: body for body in await self.every(region, vpc)}
-                missing |= self._listed.intersection(idents) - found.keys()
         answers: list[tuple[str, Json]] = []
         for ref in refs:
             region, ident = split(ref.id)
-            body = found.get(ident)
-            if body is None and ident not in missing:
-                body = await self.get(region, ident)
+            body = found.get(ident) or await self.get(region, ident)
             if body is not None:
                 answers.append((region, body))
         return answers
 
     async def named(self, wants: Sequence[Want]) -> dict[NodeKey, list[tuple[str, Json]]]:
-        """In the VPC of each want, what bears its name or one of our nonces, with the region; one list a VPC."""
-        scopes = {(want.request["region"], want.request["vpc"]) for want in wants}
-        bodies = {scope: await self.every(*scope) for scope in sorted(scopes)}
-        found = {}
-        for want in wants:
-            region, home = want.request["region"], want.request["vpc"]
-            here = bodies[region, home]
-            found[want.key] = [(region, body) for body in here if bears(body["name"], want.name, want.nonces)]
+        """In the VPC of each want, what has its name or one of our nonces, with the region; one list a VPC."""
+        bodies = {scope: await self.every(*scope) for scope in sorted({_scope(want) for want in wants})}
+        return {
+            want.key: [
+                (_scope(want)[0], body) for body in bodies[_scope(want)] if bears(body["name"], want.name, want.nonces)
+            ]
+            for want in wants
+        }
+
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> list[tuple[str, Json]]:
+        """In each VPC of ``places``, what has one of ``nonces`` in its name, with the region; one list a VPC.
+
+        With what :meth:`named` finds for ``wants``. Raises NotFound for a VPC that is gone, whose list would be
+        empty like any other.
+        """
+        found = []
+        for scope in sorted({*homes(places), *map(_scope, wants)}):
+            await confirm_vpc(self._caller, *scope)
+            bodies, here = await self.every(*scope), [want for want in wants if _scope(want) == scope]
+            found += [(scope[0], body) for body in bodies if looked_for(body["name"], here, nonces)]
         return found
 
     async def create(self, region: str, subject: str, send: Callable[[Any], Any], **detail: Any) -> Json:

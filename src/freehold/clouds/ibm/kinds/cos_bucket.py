@@ -11,7 +11,20 @@ from freehold.clouds.ibm import crn
 from freehold.clouds.ibm.buckets import Buckets, join, split
 from freehold.clouds.ibm.calls import Caller
 from freehold.clouds.ibm.times import SETTLE
-from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Ref, Request, State, Tagging, Want
+from freehold.lifecycle.kinds import (
+    Birth,
+    Dedupe,
+    Kind,
+    NodeKey,
+    Nonces,
+    Observed,
+    Place,
+    Ref,
+    Request,
+    State,
+    Tagging,
+    Want,
+)
 
 
 def _observed(instance: str, region: str, name: str, target: str) -> Observed:
@@ -54,6 +67,10 @@ class CosBucketDriver:
             here = [] if region is None else [_observed(instance, region, name, want.request["instance_crn"])]
             found[want.key] = here
         return found
+
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+        """Only what :meth:`find` finds: a bucket has the wanted name from the start, so no nonce is ever in it."""
+        return [one for found in (await self.find(wants)).values() for one in found]
 
     def identify(self, target: str, carried: str = "") -> str:
         parsed = crn.parse(target)

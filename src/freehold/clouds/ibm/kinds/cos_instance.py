@@ -11,7 +11,20 @@ from freehold.clouds.ibm import buckets
 from freehold.clouds.ibm.calls import Caller
 from freehold.clouds.ibm.resource_controller import COS, Instances, by_id, observed
 from freehold.clouds.ibm.times import SETTLE
-from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Ref, Request, State, Tagging, Want
+from freehold.lifecycle.kinds import (
+    Birth,
+    Dedupe,
+    Kind,
+    NodeKey,
+    Nonces,
+    Observed,
+    Place,
+    Ref,
+    Request,
+    State,
+    Tagging,
+    Want,
+)
 
 TARGET = "Global"
 
@@ -32,6 +45,9 @@ class CosInstanceDriver:
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         return {want.key: [observed(body) for body in await self._instances.matching(want)] for want in wants}
+
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+        return [observed(body) for body in await self._instances.born(wants, nonces)]
 
     def identify(self, target: str, carried: str = "") -> str:
         return self._instances.guid_of(target)

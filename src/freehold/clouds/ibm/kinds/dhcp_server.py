@@ -12,11 +12,24 @@ from dataclasses import replace
 from freehold.clouds.ibm import crn
 from freehold.clouds.ibm.calls import Caller
 from freehold.clouds.ibm.dhcp_networks import MarkedNetworks, network_seen, server_seen
-from freehold.clouds.ibm.names import DHCP, bears, born
+from freehold.clouds.ibm.names import DHCP, born, has_nonce
 from freehold.clouds.ibm.power_networks import PowerNetworks
 from freehold.clouds.ibm.times import SETTLE
 from freehold.lifecycle.errors import CloudError, InUse, NotFound, NotReady
-from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Ref, Request, State, Tagging, Want
+from freehold.lifecycle.kinds import (
+    Birth,
+    Dedupe,
+    Kind,
+    NodeKey,
+    Nonces,
+    Observed,
+    Place,
+    Ref,
+    Request,
+    State,
+    Tagging,
+    Want,
+)
 
 
 class DhcpServerDriver:
@@ -51,6 +64,17 @@ class DhcpServerDriver:
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         return {want.key: await self._find(want) for want in wants}
+
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+        found: dict[str, Observed] = {}
+        scopes = {want.request["workspace"]: "" for want in wants}
+        scopes |= {place.ref.id: place.ref.target for place in places if place.kind == "workspace"}
+        for guid, target in sorted(scopes.items()):
+            here = await self._inside(guid, await self._power.workspace(guid, target))
+            ours = [one for one in here if has_nonce(one.name, nonces) or _untold(one)]
+            ours += [one for want in wants if want.request["workspace"] == guid for one in _matching(here, want)]
+            found |= {one.id: one for one in ours}
+        return list(found.values())
 
     def identify(self, target: str, carried: str = "") -> str:
         parsed = crn.parse(target)
@@ -116,7 +140,17 @@ class DhcpServerDriver:
 
     async def _find(self, want: Want) -> Sequence[Observed]:
         guid = want.request["workspace"]
-        workspace = await self._power.workspace(guid, zone=want.request.get("zone", ""))
+        try:
+            here = await self._inside(guid, await self._power.workspace(guid, zone=want.request.get("zone", "")))
+        except NotFound:  # the workspace itself is gone
+            return []
+        return _matching(here, want)
+
+    async def _inside(self, guid: str, workspace: str) -> list[Observed]:
+        """The DHCP servers of a workspace, and the networks that none of them brought along.
+
+        Raises NotFound when the workspace is gone.
+        """
         networks = {body["networkID"]: body for body in await self._power.networks(workspace)}
         here: list[Observed] = []
         for server in await self._power.servers(workspace):
@@ -127,12 +161,25 @@ class DhcpServerDriver:
         for body in networks.values():
             state = State.DELETING if body.get("dhcpManaged") else State.READY
             here.append(network_seen(guid, body, workspace, state))
-        births = [one for one in here if bears(one.name, "", want.nonces)]
-        for name in want.request.get("search") or [want.name]:
-            named = [one for one in here if one.name == name and one not in births]
-            if named:
-                return [*births, *named]
-        return births
+        return here
+
+
+def _matching(here: Sequence[Observed], want: Want) -> list[Observed]:
+    """Those with a nonce, or that may have one; and those of the first of the wanted names that there is."""
+    births = [one for one in here if has_nonce(one.name, want.nonces) or not one.name]
+    for name in want.request.get("search") or [want.name]:
+        named = [one for one in here if one.name == name and one not in births]
+        if named:
+            return [*births, *named]
+    return births
+
+
+def _untold(one: Observed) -> bool:
+    """False for a server that shows its network; raises NotReady for one that may show one of ours yet."""
+    if not one.name and one.state is State.PENDING:
+        message = f"the DHCP server {one.id} shows no network yet, by whose name ours is known"
+        raise NotReady(f"{message}. It is asked again")
+    return False
 
 
 def kind(caller: Caller) -> Kind:

@@ -12,9 +12,22 @@ from typing import Any
 from freehold.clouds.ibm import vpc
 from freehold.clouds.ibm.balancer_parts import Listeners, pool_prototype
 from freehold.clouds.ibm.calls import Caller, Json
-from freehold.clouds.ibm.names import VPC, bears, nested
+from freehold.clouds.ibm.names import VPC, has_nonce, nested
 from freehold.clouds.ibm.times import SETTLE
-from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Part, Ref, Request, Tagging, Want
+from freehold.lifecycle.kinds import (
+    Birth,
+    Dedupe,
+    Kind,
+    NodeKey,
+    Nonces,
+    Observed,
+    Part,
+    Place,
+    Ref,
+    Request,
+    Tagging,
+    Want,
+)
 
 
 def _observed(region: str, body: Json) -> Observed:
@@ -32,6 +45,10 @@ def _pools(body: Json) -> list[str]:
     return [pool["name"] for pool in body.get("pools") or ()]
 
 
+def _born(body: Json, nonces: Nonces) -> bool:
+    return any(has_nonce(name, nonces) for name in _pools(body))
+
+
 def _ids(values: Sequence[Any]) -> list[dict[str, Any]]:
     return [{"id": value} for value in values]
 
@@ -40,6 +57,7 @@ class LoadBalancerDriver:
     """Names are unique in a VPC, but the list is the region's: namesakes in other VPCs are told apart."""
 
     def __init__(self, caller: Caller) -> None:
+        self._caller = caller
         self._balancers = vpc.Collection(caller, "load_balancer", "load_balancers")
         self._subnets = vpc.Collection(caller, "subnet", "subnets")
         self._listeners = Listeners(caller)
@@ -79,13 +97,27 @@ class LoadBalancerDriver:
         found: dict[NodeKey, Sequence[Observed]] = {}
         for want in wants:
             region = want.request["region"]
-            found[want.key] = [
-                _observed(region, body)
-                for body in bodies[region]
-                if any(bears(name, "", want.nonces) for name in _pools(body))
-                or (body["name"] == want.name and await self._same_vpc(region, body, want.request["subnets"]))
-            ]
+            found[want.key] = [_observed(region, body) for body in bodies[region] if await self._fits(body, want)]
         return found
+
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+        """One list a region: it cannot be narrowed to a VPC. What has a nonce of ours is ours in any VPC."""
+        for region, home in vpc.homes(places):
+            await vpc.confirm_vpc(self._caller, region, home)
+        found: list[Observed] = []
+        for region in sorted({*(region for region, _ in vpc.homes(places)), *(w.request["region"] for w in wants)}):
+            here = [want for want in wants if want.request["region"] == region]
+            for body in await self._balancers.every(region):
+                if _born(body, nonces) or any([await self._fits(body, want) for want in here]):
+                    found.append(_observed(region, body))
+        return found
+
+    async def _fits(self, body: Json, want: Want) -> bool:
+        """Whether a pool has one of our nonces, or it has the wanted name and is in the wanted VPC."""
+        if _born(body, want.nonces):
+            return True
+        wanted = want.request
+        return body["name"] == want.name and await self._same_vpc(wanted["region"], body, wanted["subnets"])
 
     def identify(self, target: str, carried: str = "") -> str:
         return vpc.identify(target, "load-balancer")

@@ -10,7 +10,20 @@ from freehold.clouds.ibm.calls import Caller, Json
 from freehold.clouds.ibm.names import VPC, born
 from freehold.clouds.ibm.times import SETTLE
 from freehold.lifecycle.errors import InUse, NotFound
-from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Part, Ref, Request, Tagging, Want
+from freehold.lifecycle.kinds import (
+    Birth,
+    Dedupe,
+    Kind,
+    NodeKey,
+    Nonces,
+    Observed,
+    Part,
+    Place,
+    Ref,
+    Request,
+    Tagging,
+    Want,
+)
 
 
 def _observed(region: str, body: Json) -> Observed:
@@ -43,6 +56,9 @@ class SecurityGroupDriver:
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         found = await self._groups.named(wants)
         return {key: [_observed(region, body) for region, body in bodies] for key, bodies in found.items()}
+
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+        return [_observed(region, body) for region, body in await self._groups.born(places, wants, nonces)]
 
     def identify(self, target: str, carried: str = "") -> str:
         return vpc.identify(target, "security-group")

@@ -6,11 +6,24 @@ from collections.abc import Mapping, Sequence
 
 from freehold.clouds.ibm import crn
 from freehold.clouds.ibm.calls import PAGE, Caller, Json
-from freehold.clouds.ibm.names import TRANSIT, bears, born
+from freehold.clouds.ibm.names import TRANSIT, bears, born, has_nonce
 from freehold.clouds.ibm.times import SETTLE, epoch
 from freehold.clouds.ibm.transit_connections import Connections
 from freehold.lifecycle.errors import InUse
-from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Ref, Request, State, Tagging, Want
+from freehold.lifecycle.kinds import (
+    Birth,
+    Dedupe,
+    Kind,
+    NodeKey,
+    Nonces,
+    Observed,
+    Place,
+    Ref,
+    Request,
+    State,
+    Tagging,
+    Want,
+)
 
 STATES = {
     "pending": State.PENDING,
@@ -70,23 +83,15 @@ class TransitGatewayDriver:
         return found
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
-        bodies = await self._caller.pages(
-            "transit",
-            "list_transit_gateways",
-            lambda start: self._sdk().list_transit_gateways(limit=PAGE, start=start),
-            "transit_gateways",
-            "in the account",
-        )
-        return {
-            want.key: [
-                _observed(body)
-                for body in bodies
-                if body["location"] == want.request["location"]
-                and body["status"] != "deleted"
-                and bears(body["name"], want.name, want.nonces)
-            ]
-            for want in wants
-        }
+        bodies = await self._every()
+        return {want.key: [_observed(body) for body in bodies if _fits(body, want)] for want in wants}
+
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+        return [
+            _observed(body)
+            for body in await self._every()
+            if has_nonce(body["name"], nonces) or any(_fits(body, want) for want in wants)
+        ]
 
     def identify(self, target: str, carried: str = "") -> str:
         parsed = crn.parse(target)
@@ -116,11 +121,25 @@ class TransitGatewayDriver:
             names = sorted(f"connection {body.get('name', '')} ({body['id']})" for body in there)
             raise refused.held_by(", ".join(names)) from refused
 
+    async def _every(self) -> list[Json]:
+        bodies = await self._caller.pages(
+            "transit",
+            "list_transit_gateways",
+            lambda start: self._sdk().list_transit_gateways(limit=PAGE, start=start),
+            "transit_gateways",
+            "in the account",
+        )
+        return [body for body in bodies if body["status"] != "deleted"]
+
     async def _get(self, ident: str) -> Json | None:
         body: Json | None = await self._caller.look(
             "transit", "get_transit_gateway", lambda: self._sdk().get_transit_gateway(ident), f"transit gateway {ident}"
         )
         return body
+
+
+def _fits(body: Json, want: Want) -> bool:
+    return body["location"] == want.request["location"] and bears(body["name"], want.name, want.nonces)
 
 
 def kind(caller: Caller) -> Kind:

@@ -10,10 +10,24 @@ from collections.abc import Mapping, Sequence
 
 from freehold.clouds.ibm import crn
 from freehold.clouds.ibm.calls import Caller, Json
-from freehold.clouds.ibm.names import TRANSIT, bears, born
+from freehold.clouds.ibm.names import TRANSIT, born, has_nonce
 from freehold.clouds.ibm.times import SETTLE, epoch
 from freehold.clouds.ibm.transit_connections import Connections
-from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Ref, Request, State, Tagging, Want
+from freehold.lifecycle.errors import NotFound
+from freehold.lifecycle.kinds import (
+    Birth,
+    Dedupe,
+    Kind,
+    NodeKey,
+    Nonces,
+    Observed,
+    Place,
+    Ref,
+    Request,
+    State,
+    Tagging,
+    Want,
+)
 
 STATES = {
     "pending": State.PENDING,
@@ -71,21 +85,19 @@ class ConnectionDriver:
             gateways.setdefault(ref.id.partition("/")[0], []).append(ref)
         found: dict[str, Observed] = {}
         for gateway, group in gateways.items():
-            listed = (
-                {body["id"]: body for body in await self._connections.of_gateway(gateway)} if len(group) > 1 else {}
-            )
+            bodies = await self._there(gateway) if len(group) > 1 else []
+            listed = {body["id"]: body for body in bodies}
             for ref in group:
                 ident = ref.id.partition("/")[2]
-                body = listed.get(ident)
-                if body is None and not (len(group) > 1 and self._connections.listed_before(ident)):
-                    body = await self._connections.get(gateway, ident)  # lists show new connections late
+                # A list may be behind: what it does not show is asked for by its id before it counts as gone.
+                body = listed.get(ident) or await self._connections.get(gateway, ident)
                 if body is not None:
                     found[ref.id] = _observed(gateway, ref.target, body)
         return found
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         gateways = sorted({want.request["gateway"] for want in wants})
-        bodies = {gateway: await self._connections.of_gateway(gateway) for gateway in gateways}
+        bodies = {gateway: await self._there(gateway) for gateway in gateways}
         return {
             want.key: [
                 _observed(want.request["gateway"], want.request["gateway_crn"], body)
@@ -94,6 +106,24 @@ class ConnectionDriver:
             ]
             for want in wants
         }
+
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+        gateways = {want.request["gateway"]: want.request["gateway_crn"] for want in wants}
+        gateways |= {place.ref.id: place.ref.target for place in places if place.kind == "transit-gateway"}
+        found: list[Observed] = []
+        for gateway, target in sorted(gateways.items()):
+            here = [want for want in wants if want.request["gateway"] == gateway]
+            for body in await self._connections.of_gateway(gateway):
+                if has_nonce(body.get("name", ""), nonces) or any(_fits(body, want) for want in here):
+                    found.append(_observed(gateway, target, body))
+        return found
+
+    async def _there(self, gateway: str) -> list[Json]:
+        """The connections of a gateway, none where the gateway is gone."""
+        try:
+            return await self._connections.of_gateway(gateway)
+        except NotFound:
+            return []
 
     def identify(self, target: str, carried: str = "") -> str:
         parsed = crn.parse(target)
@@ -116,7 +146,7 @@ class ConnectionDriver:
 def _fits(body: Json, want: Want) -> bool:
     """The same network, or born of ours. A namesake joins another network: on a shared gateway, another cluster's."""
     same_network = str(body.get("network_id", "")).casefold() == str(want.request["network_id"]).casefold()
-    return same_network or bears(body.get("name", ""), "", want.nonces)
+    return same_network or has_nonce(body.get("name", ""), want.nonces)
 
 
 def kind(caller: Caller) -> Kind:

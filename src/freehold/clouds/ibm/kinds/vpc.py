@@ -13,7 +13,20 @@ from freehold.clouds.ibm.calls import Caller, Json
 from freehold.clouds.ibm.names import VPC, bears, born
 from freehold.clouds.ibm.rules import Rules, part_of
 from freehold.clouds.ibm.times import SETTLE
-from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Part, Ref, Request, Tagging, Want
+from freehold.lifecycle.kinds import (
+    Birth,
+    Dedupe,
+    Kind,
+    NodeKey,
+    Nonces,
+    Observed,
+    Part,
+    Place,
+    Ref,
+    Request,
+    Tagging,
+    Want,
+)
 
 
 def _observed(region: str, body: Json) -> Observed:
@@ -52,6 +65,14 @@ class VpcDriver:
             region = want.request["region"]
             named = [body for body in bodies[region] if bears(body["name"], want.name, want.nonces)]
             found[want.key] = [self._seen(region, body) for body in named]
+        return found
+
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+        found: list[Observed] = []
+        for region in await vpc.regions_to_search(self._caller, places, wants):
+            here = [want for want in wants if want.request["region"] == region]
+            bodies = await self._vpcs.every(region)
+            found += [self._seen(region, body) for body in bodies if vpc.looked_for(body["name"], here, nonces)]
         return found
 
     def identify(self, target: str, carried: str = "") -> str:

@@ -12,8 +12,8 @@ from freehold.clouds.ibm.calls import Caller, Json
 from freehold.clouds.ibm.resource_controller import POWER, Instances, by_id, observed
 from freehold.clouds.ibm.times import SETTLE
 from freehold.clouds.ibm.workspace_contents import Contents
-from freehold.lifecycle.errors import NotFound, NotReady
-from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Observed, Ref, Request, State, Tagging, Want
+from freehold.lifecycle.errors import NotFound
+from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Nonces, Observed, Place, Ref, Request, Tagging, Want
 
 
 def _observed(body: Json) -> Observed:
@@ -36,12 +36,10 @@ class WorkspaceDriver:
         return by_id(_observed(body) for body in await self._instances.present(refs))
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
-        found: dict[NodeKey, Sequence[Observed]] = {}
-        for want in wants:
-            zone = want.request.get("zone", "")
-            bodies = await self._instances.matching(want)
-            found[want.key] = [_observed(body) for body in bodies if body.get("region_id") == zone]
-        return found
+        return {want.key: [_observed(body) for body in await self._instances.matching(want)] for want in wants}
+
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+        return [_observed(body) for body in await self._instances.born(wants, nonces)]
 
     def identify(self, target: str, carried: str = "") -> str:
         return self._instances.guid_of(target)
@@ -55,14 +53,8 @@ class WorkspaceDriver:
     async def children(self, ref: Ref) -> Sequence[Observed]:
         try:
             return await self._contents.children(ref)
-        except (NotReady, NotFound) as refused:
-            body = await self._instances.get(ref.id)
-            if body is None or _observed(body).state is State.FAILED:
-                return ()  # it never came up, so nothing can have been put inside
-            if isinstance(refused, NotFound):
-                said = f"PowerVS does not know workspace {ref.id}, which the account has: what is in it cannot be told"
-                raise NotReady(f"{said}. It is asked again; open a case with IBM if this stays") from refused
-            raise
+        except NotFound:  # of the workspace, which the account does not have either
+            return ()
 
 
 def kind(caller: Caller) -> Kind:

@@ -1,0 +1,156 @@
+"""The key ring: what makes records, nonces, client tokens and seals impossible to forge.
+
+Two adversaries must not be able to make us mark, take over or delete a stranger's resource: one may tag and
+create in the cloud account, the other may edit the object and read every Secret beside it. So the key is the
+operator's own: neither a cloud credential, nor public, nor in the object's namespace (ADR 14). Everything is
+an HMAC under a key derived from a key of the ring and the owner's uuid, so the derived key of one object can
+be handed on alone.
+
+A digest names a key in journals. The empty digest stands for the rules from before there was a ring: public
+nonces and seals, and records signed with a secret derived from the cloud credentials.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from freehold.lifecycle import ownership
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.ownership import Owner
+
+UNKEYED = ""
+"""In place of a digest: written before there was a ring."""
+
+LEAST_BYTES = 32
+_SLOT = 6
+_CHECK = 6
+
+
+def digest_of(key: bytes) -> str:
+    """Names a key of the ring: ten letters that tell nothing about it."""
+    return _text(hashlib.sha256(b"freehold key\0" + key).digest())[:10]
+
+
+def derive(key: bytes, uuid: str) -> bytes:
+    """The key of the object with this uuid."""
+    return hmac.new(key, b"freehold object key\0" + uuid.encode(), hashlib.sha256).digest()
+
+
+def _text(raw: bytes) -> str:
+    return base64.b32encode(raw).decode().lower().rstrip("=")
+
+
+@dataclass(frozen=True)
+class KeyRing:
+    """The operator's keys by digest; several can be read, one writes.
+
+    ``handed_on`` holds derived keys of single objects, by the digest of the key that they come from and the
+    object's uuid: all that an operator needs for an object that was moved to it. ``unkeyed``: whether what was
+    written before there was a ring still counts, for objects that have not been renewed yet. ``accepted`` are
+    digests of keys that are lost for ever, which a person has accepted.
+    """
+
+    writing: str
+    keys: Mapping[str, bytes] = field(repr=False)
+    handed_on: Mapping[tuple[str, str], bytes] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    unkeyed: bool = False
+    accepted: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if self.writing not in self.keys:
+            raise ValueError(f"the key ring has no key {self.writing}, which is to write")
+
+    @classmethod
+    def single(cls, key: bytes, *, unkeyed: bool = False) -> KeyRing:
+        """A ring of one key."""
+        return cls(digest_of(key), {digest_of(key): key}, unkeyed=unkeyed)
+
+    def readable(self, digest: str, uuid: str) -> bool:
+        """Whether this ring can check what key ``digest`` wrote for the object ``uuid``."""
+        return digest in self.keys or (digest, uuid) in self.handed_on
+
+    def missing(self, digests: Iterable[str], uuid: str) -> tuple[str, ...]:
+        """Which of ``digests`` cannot be read for the object ``uuid``, and are not accepted as lost."""
+        return tuple(sorted(d for d in digests if d not in self.accepted and not self.readable(d, uuid)))
+
+    def of(self, owner: Owner, *, unkeyed: bool, legacy_secret: bytes = b"") -> ObjectKeys:
+        """The keys of one object. ``unkeyed``: the object still has entries from before the ring."""
+        derived = {digest: key for (digest, uuid), key in self.handed_on.items() if uuid == owner.uuid}
+        derived |= {digest: derive(key, owner.uuid) for digest, key in self.keys.items()}
+        return ObjectKeys(owner, self.writing, derived, unkeyed and self.unkeyed, legacy_secret)
+
+
+@dataclass(frozen=True)
+class ObjectKeys:
+    """What one object's records, nonces, tokens and seals are made with, by the digest of the ring's key.
+
+    Each is computed over the whole owner (uuid, kind, namespace, name), so an identity that somebody copied into
+    another object's annotation fits nothing.
+    """
+
+    owner: Owner
+    writing: str
+    derived: Mapping[str, bytes] = field(repr=False)
+    unkeyed: bool = False
+    legacy_secret: bytes = field(default=b"", repr=False)
+
+    @property
+    def readable(self) -> tuple[str, ...]:
+        """The digests that count for this object, the writing key's first."""
+        others = sorted(digest for digest in self.derived if digest != self.writing)
+        return (self.writing, *others, *((UNKEYED,) if self.unkeyed else ()))
+
+    def signature(self, digest: str, kind: str, ident: str) -> str:
+        """What only the operator can write beside an id in the journal; empty when ``digest`` cannot be read."""
+        if digest == UNKEYED:
+            return ownership.deed(self.legacy_secret, self.owner, kind, ident) if self.unkeyed else ""
+        return self._mac(digest, "signature", kind, ident)[:16]
+
+    def nonce(self, digest: str, key: NodeKey, attempt: int) -> str:
+        """The birth mark of one attempt of one node: derived, so that no crash can lose it.
+
+        The second half is computed over the first, so that a nonce of this object is recognised without knowing
+        which node and attempt it was made for (:meth:`recognises`).
+        """
+        if digest == UNKEYED:
+            return ownership.nonce(self.owner, key, attempt)
+        slot = self._mac(digest, "nonce", str(key), str(attempt))[:_SLOT]
+        return "f" + slot + self._check(digest, key.kind, slot)
+
+    def recognises(self, kind: str, word: str) -> bool:
+        """Whether ``word`` is a nonce of this object's for some node of ``kind``, under any readable key."""
+        if len(word) != 1 + _SLOT + _CHECK or not word.startswith("f"):
+            return False
+        slot, check = word[1 : 1 + _SLOT], word[1 + _SLOT :]
+        return any(hmac.compare_digest(self._check(digest, kind, slot), check) for digest in self.derived)
+
+    def token(self, digest: str, key: NodeKey, attempt: int) -> str:
+        """The client token of this attempt: 32 letters, which every client token field of AWS takes."""
+        if digest == UNKEYED:
+            return ownership.token(self.owner, key, attempt)
+        return self._mac(digest, "token", str(key), str(attempt))[:32]
+
+    def seal(self, digest: str, key: NodeKey, target: str) -> str:
+        """What binds a node mark to the resource that it is attached to."""
+        if digest == UNKEYED:
+            return ownership.seal(self.owner, key, target)
+        return self._mac(digest, "seal", str(key).casefold(), target.casefold())[:8]
+
+    def carried_seal(self, digest: str, kind: str, ident: str, carrier: str) -> str:
+        """What makes a carrier's mark a proof, where the mark has room for it; empty under no key."""
+        if digest == UNKEYED:
+            return ""
+        return self._mac(digest, "carried", kind, ident.casefold(), carrier.casefold())[:8]
+
+    def _check(self, digest: str, kind: str, slot: str) -> str:
+        return self._mac(digest, "nonce check", kind, slot)[:_CHECK]
+
+    def _mac(self, digest: str, *parts: str) -> str:
+        owner = self.owner
+        said = "\0".join((owner.uuid, owner.kind, owner.namespace, owner.name, *parts))
+        return _text(hmac.new(self.derived[digest], said.encode(), hashlib.sha256).digest())

@@ -1,0 +1,156 @@
+"""The last look before the finalizer goes: is anything of ours left that no record and no mark shows?
+
+A resource that was created and neither recorded nor marked is known by its nonce alone. It is looked for in the
+account, and in everything that still exists of what the journal, the marks and the spec name, whatever today's
+spec wants. Each read must succeed: a failed list is never an empty one, and a place is gone only when the
+cloud said that it does not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from freehold.lifecycle import looking, strays
+from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.graph import Node
+from freehold.lifecycle.inventory import TagsByTarget
+from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.kinds import NodeKey, Observed, Place, Ref, State, Want
+from freehold.lifecycle.outcomes import Blocked, Kept, Reason, of_error
+from freehold.lifecycle.work import Work
+
+RETRY = 30.0
+
+
+async def by_nonce(work: Work, marked: TagsByTarget) -> None:
+    """Put on record whatever has a nonce of ours; name what only has a name that we would give."""
+    existing = await _existing(work, marked)
+    if existing is None:
+        return
+    places = [Place(key.kind, Ref(seen.id, seen.target)) for key, seen in existing.items()]
+    nodes = _free(work, existing)
+    kinds = _kinds(work)
+    asked = [_ask(work, kind, places, [node for node in nodes if node.key.kind == kind], existing) for kind in kinds]
+    for kind, found in zip(kinds, await work.tools.port.all(asked), strict=True):
+        if isinstance(found, CloudError):
+            _failed(work, NodeKey(kind, "last look"), found)
+        elif isinstance(found, Exception):
+            raise found
+        else:
+            _sort(work, kind, found, [node for node in nodes if node.key.kind == kind])
+
+
+async def _ask(
+    work: Work, kind: str, places: Sequence[Place], nodes: Sequence[Node], known: Mapping[NodeKey, Observed]
+) -> Sequence[Observed]:
+    nonces = work.any_nonce(kind)
+    wants = [Want(node.key, node.name, node.request(known), nonces) for node in nodes]
+    return await work.tools.registry[kind].driver.born(places, wants, nonces)
+
+
+def _kinds(work: Work) -> list[str]:
+    """The kinds that this object may have used: all that there are where the spec or the journal cannot tell."""
+    registry, entries = work.tools.registry, work.journal.entries
+    if not work.graph.nodes or not entries:
+        return list(registry)
+    used = {key.kind for key in entries} | {key.kind for key in work.graph.nodes}
+    return [kind for kind in registry if kind in used]
+
+
+def _free(work: Work, known: Mapping[NodeKey, Observed]) -> list[Node]:
+    """The wanted nodes of which nothing is on record, and whose place exists."""
+    entries = work.journal.entries
+    return [
+        node
+        for node in work.graph.nodes.values()
+        if not node.given
+        and not (node.key in entries and entries[node.key].id)
+        and node.key not in work.journal.open
+        and node.requires <= known.keys()
+    ]
+
+
+async def _existing(work: Work, marked: TagsByTarget) -> dict[NodeKey, Observed] | None:
+    """Everything that may hold something of ours and exists now; None when one of them could not be asked."""
+    refs = _refs(work, marked)
+    found = {key: work.memory.seen[key] for key in work.journal.ours if key in work.memory.seen}
+    asked = [work.tools.registry[key.kind].driver.observe([ref]) for key, ref in refs.items()]
+    answered = True
+    for (key, ref), seen in zip(refs.items(), await work.tools.port.all(asked), strict=True):
+        if isinstance(seen, CloudError):
+            _failed(work, key, seen)
+            answered = False
+        elif isinstance(seen, Exception):
+            raise seen
+        elif ref.id in seen:
+            found[key] = seen[ref.id]
+    return found if answered else None
+
+
+def _refs(work: Work, marked: TagsByTarget) -> dict[NodeKey, Ref]:
+    """What is not ours to delete, and is named by the journal, by the spec's ids or by a mark of ours on it."""
+    registry = work.tools.registry
+    refs = {
+        key: Ref(entry.id, entry.target)
+        for key, entry in work.journal.entries.items()
+        if entry.phase in (Phase.GIVEN, Phase.REUSED, Phase.THEIRS) and entry.id and key.kind in registry
+    }
+    for key, node in work.graph.nodes.items():
+        if node.given and not node.requires and key not in refs:
+            refs[key] = Ref(node.given({}))
+    named = {ref.id for ref in refs.values()} | {entry.id for entry in work.journal.entries.values()}
+    for target, tags in marked.items():
+        if work.tools.codec.read(tags).carried:
+            for kind in registry:
+                id_ = registry[kind].driver.identify(target)
+                if id_ and id_ not in named:
+                    refs[NodeKey(kind, f"carrier {id_}")] = Ref(id_, target)
+    return refs
+
+
+def _failed(work: Work, key: NodeKey, error: CloudError) -> None:
+    """Nothing is released on an unanswered question; the message names what was asked and of which resource."""
+    outcome = of_error(error)
+    message = f"whether something of ours is left cannot be told: {error.message}"
+    work.outcomes[key] = Blocked(outcome.reason, message, RETRY)
+
+
+def _sort(work: Work, kind: str, found: Sequence[Observed], nodes: Sequence[Node]) -> None:
+    """Ours by its nonce goes on record; one nonce on several resources needs a person; names alone are told."""
+    recorded = {entry.id for key, entry in work.journal.entries.items() if key.kind == kind}
+    nonces = work.any_nonce(kind)
+    by_word: dict[str, list[Observed]] = {}
+    for observed in found:
+        if observed.state is State.DELETING or observed.id in recorded:
+            continue
+        words = sorted(word for word in work.birth_words(NodeKey(kind, ""), observed) if word in nonces)
+        if words:
+            by_word.setdefault(words[0], []).append(observed)
+        else:
+            message = f"{observed.name} ({observed.id}) has a name that we would give and no mark of ours: left alone"
+            work.outcomes[NodeKey(kind, observed.id)] = Kept(Reason.NOT_OWNED, message)
+    for word, same in by_word.items():
+        if len(same) > 1:
+            work.outcomes[NodeKey(kind, word)] = _copied(kind, same)
+        else:
+            _record(work, kind, same[0], nodes)
+
+
+def _record(work: Work, kind: str, observed: Observed, nodes: Sequence[Node]) -> None:
+    keys = [node.key for node in nodes] + [key for key in work.journal.entries if key.kind == kind]
+    for key in keys:
+        entry = work.journal.get(key)
+        if (entry is None or not entry.id) and work.bears_birth(key, observed):
+            looking.adopt(work, key, observed, entry or Entry(Phase.RECORDED, opened=work.tools.clock.now()))
+            return
+    strays.take(
+        work, NodeKey(kind, observed.id.rpartition("/")[2]), observed, "has a nonce of ours and was not on record"
+    )
+
+
+def _copied(kind: str, same: Sequence[Observed]) -> Blocked:
+    ids = ", ".join(sorted(observed.id for observed in same))
+    return Blocked(
+        Reason.AMBIGUOUS,
+        f"{ids} have the same birth mark of ours ({kind}), so somebody copied it: rename what is not of this object",
+    )

@@ -1,0 +1,108 @@
+"""What the stored objects need of a key ring, and the one case in which a ring may be made."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from freehold.kube import errors as kube
+from freehold.kube.client import KubeClient
+from freehold.kube.resources import Json, Key, Resource, key_of
+from freehold.lifecycle.journal import CorruptJournal
+from freehold.operator.keyring import (
+    ChangedRing,
+    MissingRing,
+    RingDocument,
+    RingStore,
+    StoredRing,
+    UnreachableRing,
+    listed,
+)
+from freehold.reconcilers import identity
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Need:
+    """One object's. ``unkeyed``: it has records from before the ring. ``damaged``: nobody can tell what it needs."""
+
+    object: Key
+    uuid: str = ""
+    digests: frozenset[str] = frozenset()
+    unkeyed: bool = False
+    damaged: bool = False
+
+
+Needs = Callable[[], Awaitable[Sequence[Need]]]
+
+
+def need_of(raw: Json) -> Need:
+    """From the journal that the object carries, else from its status."""
+    key = key_of(raw)
+    try:
+        journal = identity.recorded(raw)
+    except CorruptJournal:
+        return Need(key, damaged=True)
+    if journal is None:
+        return Need(key)
+    unkeyed = not journal.key or any(not entry.key for entry in journal.ours.values())
+    return Need(key, journal.owner.uuid, journal.keys, unkeyed)
+
+
+async def needs(client: KubeClient, resources: Iterable[Resource], namespace: str = "") -> list[Need]:
+    """Of every stored object of these kinds; a kind that is not installed has none. Raises KubeError."""
+    found: list[Need] = []
+    for resource in resources:
+        try:
+            listing = await client.list(resource, namespace)
+        except kube.NotFound:
+            continue
+        for raw in listing.items:
+            found.append(need_of({"apiVersion": resource.api_version, "kind": resource.kind, **raw}))
+    return found
+
+
+async def opened_ring(store: RingStore, needed: Needs, now: float) -> StoredRing:
+    """The ring that is there; a new one where none is and no object needs one. Raises RingError.
+
+    Of two operators that begin at once the first to write decides, and both read what it wrote.
+    """
+    found = await store.read()
+    if found.document is not None:
+        return found
+    try:
+        document = first_ring(store.where, await needed(), now)
+    except kube.KubeError as problem:
+        raise UnreachableRing(
+            f"there is no key ring in {store.where}, and whether objects name a key cannot be told: {problem}"
+        ) from problem
+    with contextlib.suppress(ChangedRing):  # what the other one wrote is read below
+        await store.write(document, found.version)
+    found = await store.read()
+    if found.document is None:
+        raise UnreachableRing(f"the key ring in {store.where} went again while it was being made")
+    return found
+
+
+def first_ring(where: str, needed: Sequence[Need], now: float) -> RingDocument:
+    """A new ring. Raises MissingRing where an object names a key, or cannot be read: it may name one."""
+    naming = [each for each in needed if each.digests or each.damaged]
+    if naming:
+        digests = listed(frozenset().union(*(each.digests for each in naming))) or "of a ring that nobody can tell"
+        raise MissingRing(
+            f"there is no key ring in {where}, and {objects(naming)} {_names(naming)} key {digests}: nothing is "
+            "served until the ring is back; put it back from a backup, or: freehold keys add FILE"
+        )
+    return RingDocument.fresh(now, unkeyed=any(each.uuid for each in needed))
+
+
+def objects(needed: Sequence[Need]) -> str:
+    """Some of them by name, for a sentence."""
+    shown = ", ".join(str(each.object) for each in needed[:_SHOWN])
+    return shown + (f" and {len(needed) - _SHOWN} more" if len(needed) > _SHOWN else "")
+
+
+def _names(needed: Sequence[Need]) -> str:
+    return "names" if len(needed) == 1 else "name"

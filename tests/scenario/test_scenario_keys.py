@@ -1,0 +1,185 @@
+"""The key ring: without the key nothing of an object can be proved, so nothing is done; with it all goes on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from freehold.api import names
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle.keys import KeyRing, derive
+from freehold.lifecycle.ownership import Owner
+from freehold.reconcilers.gate import FoundCluster, Mode, Surroundings
+from stage.powervs import Stage
+from stage.scenery import made_by_us, photograph, standing
+
+OTHER = KeyRing.single(b"the key of another operator" * 2)
+
+
+def took_key_away(stage: Stage) -> KeyRing:
+    """Its objects came into a cluster whose operator has another ring; what went before is not counted."""
+    had = stage.rings.ring
+    stage.rings.ring = OTHER
+    stage.start_process()
+    return had
+
+
+def record(stage: Stage) -> journals.Journal:
+    return journals.loads(stage.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
+
+
+def without_conditions(stage: Stage) -> str:
+    """All of the object but its conditions, and what counts its versions."""
+    raw = json.loads(json.dumps(stage.object.raw))
+    raw["status"].pop("conditions")
+    raw["metadata"].pop("resourceVersion")
+    return json.dumps(raw, sort_keys=True)
+
+
+def test_an_identity_is_minted_under_the_writing_key_and_status_keeps_its_digest() -> None:
+    stage = Stage()
+    stage.up()
+    assert record(stage).key == stage.rings.ring.writing
+    assert stage.status()["identity"]["key"] == stage.rings.ring.writing
+
+
+@pytest.mark.parametrize("deleting", [False, True], ids=["served", "being deleted"])
+def test_without_its_key_nothing_is_written_but_conditions_and_no_cloud_is_called(deleting: bool) -> None:
+    """The first fence against a copy in another management cluster: even its reads could lead to a delete."""
+    stage = Stage()
+    stage.up()
+    took_key_away(stage)
+    if deleting:
+        stage.object.delete()
+    before, calls = without_conditions(stage), len(stage.calls())
+    stage.for_a_while(3600.0)
+    assert not stage.object.gone
+    assert without_conditions(stage) == before
+    assert len(stage.calls()) == calls
+    ready = stage.condition("Ready")
+    assert (ready["status"], ready["reason"]) == ("False", "KeyMissing")
+    assert record(stage).key in ready["message"]
+    assert "freehold keys add FILE" in ready["message"]
+    assert stage.rings.asked_for_more > 0
+    assert stage.passes < 60, "it is looked at slowly"
+
+
+def test_half_way_through_a_creation_the_same() -> None:
+    stage = Stage()
+    stage.pass_once()
+    stage.pass_once()
+    had = took_key_away(stage)
+    before, calls = without_conditions(stage), len(stage.calls())
+    stage.for_a_while(1800.0)
+    assert without_conditions(stage) == before
+    assert len(stage.calls()) == calls
+    stage.rings.ring = KeyRing(OTHER.writing, {**OTHER.keys, **had.keys})
+    stage.up()
+    names_of = [row["name"] for row in made_by_us(stage)]
+    assert len(names_of) == len(set(names_of))
+    stage.down()
+    assert standing(stage) == []
+
+
+def test_a_key_that_is_added_mends_it_without_a_restart() -> None:
+    """Zero creates: everything is found again, and goes in the end."""
+    stage = Stage()
+    stage.up()
+    world = photograph(stage)
+    had = took_key_away(stage)
+    stage.for_a_while(600.0)
+    stage.rings.ring = KeyRing(OTHER.writing, {**OTHER.keys, **had.keys})
+    stage.up()
+    stage.for_a_while(1200.0)
+    assert stage.ready()
+    assert photograph(stage) == world
+    stage.down()
+    assert standing(stage) == []
+
+
+def test_the_derived_key_of_one_object_is_enough_for_it() -> None:
+    """``freehold keys export NAME`` hands on one object without the key of all the others."""
+    stage = Stage()
+    stage.up()
+    had = took_key_away(stage)
+    uuid = record(stage).owner.uuid
+    handed_on = {(had.writing, uuid): derive(had.keys[had.writing], uuid)}
+    stage.rings.ring = replace(OTHER, handed_on=handed_on)
+    stage.run(lambda: stage.ready() and stage.condition("Ready")["reason"] != "KeyMissing")
+    stage.down()
+    assert standing(stage) == []
+
+
+def test_a_rotation_keeps_every_object_in_service() -> None:
+    """``freehold keys new``: the old key is still read, and nothing is created or deleted."""
+    stage = Stage()
+    stage.up()
+    world, had = photograph(stage), stage.rings.ring
+    stage.rings.ring = KeyRing(OTHER.writing, {**OTHER.keys, **had.keys})
+    stage.for_a_while(1800.0)
+    assert stage.ready()
+    assert photograph(stage) == world
+    stage.down()
+    assert standing(stage) == []
+
+
+def test_pause_goes_on_without_the_key() -> None:
+    """A pause is how the original is kept from the copy during a move: it must be acknowledged."""
+    stage = Stage()
+    stage.up()
+    took_key_away(stage)
+    stage.around = Surroundings(Mode.AUTO, referrer=FoundCluster({"spec": {"paused": True}, "metadata": {"name": "c"}}))
+    stage.pass_once()
+    assert stage.condition("Paused")["status"] == "True"
+
+
+def test_a_move_goes_on_without_the_key() -> None:
+    """``clusterctl move`` deletes the source's copy with this annotation: the finalizer goes, the cloud stays."""
+    stage = Stage()
+    stage.up()
+    world = photograph(stage)
+    took_key_away(stage)
+    stage.object.patch({"metadata": {"annotations": {names.DELETE_FOR_MOVE_ANNOTATION: ""}}})
+    stage.object.delete()
+    stage.pass_once()
+    assert stage.object.gone
+    assert photograph(stage) == world
+
+
+def test_with_status_alone_the_key_is_still_asked_for() -> None:
+    """A lost annotation must not turn an object of the ring into one from before it, which anybody can forge."""
+    stage = Stage()
+    stage.up()
+    took_key_away(stage)
+    stage.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: None}}})
+    before, calls = without_conditions(stage), len(stage.calls())
+    stage.for_a_while(900.0)
+    assert without_conditions(stage) == before
+    assert len(stage.calls()) == calls
+    assert stage.condition("Ready")["reason"] == "KeyMissing"
+
+
+def test_a_person_is_told_once() -> None:
+    """An event, not one at every pass."""
+    stage = Stage()
+    stage.up()
+    took_key_away(stage)
+    stage.for_a_while(3600.0)
+    assert [reason for _, reason, _ in stage.events.said].count("KeyMissing") == 1
+
+
+def test_what_an_object_from_before_the_ring_has_is_found_as_before() -> None:
+    """It names no key: nothing is missing, whatever the ring is."""
+    stage = Stage()
+    stage.up()
+    owner: Owner = record(stage).owner
+    before = replace(record(stage), key="")
+    assert before.keys == frozenset()
+    assert owner.uuid
+    stage.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: journals.dumps(before)}}})
+    stage.rings.ring = replace(OTHER, unkeyed=True)
+    stage.start_process()
+    stage.for_a_while(1200.0)
+    assert stage.ready()

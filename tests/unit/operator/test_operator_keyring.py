@@ -1,0 +1,119 @@
+"""The stored form of the key ring: what is read back, what is refused, and that no key is ever shown."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from freehold.lifecycle.keys import derive, digest_of
+from freehold.operator.keyring import (
+    Acceptance,
+    RingDocument,
+    UnreadableRing,
+    dumps,
+    loads,
+    parsed,
+)
+
+NOW = 1_800_000_000.0
+CANARY = b"canary-canary-canary-canary-0001"
+
+
+def test_a_ring_is_read_back_as_it_was_written() -> None:
+    made = RingDocument.fresh(NOW, unkeyed=True).with_new_key(NOW + 1)
+    made = made.accepting("lostlostlo", Acceptance(NOW, "ada"))
+    other = RingDocument.fresh(NOW).of_object("uuid-1")
+    made = made.with_keys_of(other)
+    assert loads(dumps(made), "here") == made
+    assert made.ring().unkeyed
+    assert made.ring().accepted == {"lostlostlo"}
+
+
+def test_a_new_key_writes_and_the_old_one_can_still_be_read() -> None:
+    """Rotation must not make a single record unreadable."""
+    first = RingDocument.fresh(NOW)
+    second = first.with_new_key(NOW)
+    assert second.writing != first.writing
+    assert second.ring().readable(first.writing, "any")
+    assert loads(dumps(second), "here").writing == second.writing
+
+
+def test_adding_never_changes_the_writing_key_and_takes_back_that_a_key_is_lost() -> None:
+    mine, theirs = RingDocument.fresh(NOW), RingDocument.fresh(NOW)
+    mine = mine.accepting(theirs.writing, Acceptance(NOW, "ada"))
+    both = mine.with_keys_of(theirs)
+    assert both.writing == mine.writing
+    assert both.keys.keys() == {mine.writing, theirs.writing}
+    assert both.accepted == {}
+
+
+def test_an_objects_export_opens_that_object_and_no_other() -> None:
+    """What is handed on with one object must not let its new home sign for the others."""
+    mine = RingDocument.fresh(NOW)
+    export = mine.of_object("uuid-1")
+    assert export.keys == {}
+    assert export.handed_on == {(mine.writing, "uuid-1"): derive(mine.keys[mine.writing].key, "uuid-1")}
+    assert base64.b64encode(mine.keys[mine.writing].key).decode() not in dumps(export)
+    assert parsed(json.loads(dumps(export)), "here") == export
+    with pytest.raises(UnreadableRing, match="no key ring"):
+        loads(dumps(export), "here")
+
+
+def damaged(change: Callable[[dict[str, Any]], object]) -> str:
+    key = base64.b64encode(CANARY).decode()
+    content: dict[str, Any] = {
+        "version": 1,
+        "writing": digest_of(CANARY),
+        "keys": {digest_of(CANARY): {"key": key, "created": "2026-11-21T00:00:00Z"}},
+        "unkeyed": False,
+    }
+    change(content)
+    return json.dumps(content)
+
+
+def only(content: dict[str, Any]) -> dict[str, Any]:
+    row: dict[str, Any] = content["keys"][digest_of(CANARY)]
+    return row
+
+
+DAMAGED = {
+    "empty": "",
+    "cut off": damaged(lambda _: None)[:-20],
+    "a list": "[]",
+    "no version": damaged(lambda c: c.pop("version")),
+    "a newer version": damaged(lambda c: c.update(version=2)),
+    "no keys": damaged(lambda c: c.update(keys={})),
+    "another writing key": damaged(lambda c: c.update(writing="abcdefghij")),
+    "no writing key": damaged(lambda c: c.pop("writing")),
+    "a key under another's digest": damaged(lambda c: c["keys"].update(abcdefghij=only(c))),
+    "not base64": damaged(lambda c: only(c).update(key="canary-canary-!")),
+    "too short a key": damaged(lambda c: only(c).update(key=base64.b64encode(CANARY[:31]).decode())),
+    "a key that is no text": damaged(lambda c: only(c).update(key=[CANARY.decode()])),
+    "no time": damaged(lambda c: only(c).pop("created")),
+    "whether old records count is missing": damaged(lambda c: c.pop("unkeyed")),
+    "a word for a truth": damaged(lambda c: c.update(unkeyed="false")),
+    "a damaged acceptance": damaged(lambda c: c.update(accepted={"abc": "yes"})),
+    "a damaged handed-on key": damaged(lambda c: c.update(handedOn=[{"digest": "abc", "key": "canary-canary"}])),
+}
+
+
+@pytest.mark.parametrize("text", DAMAGED.values(), ids=DAMAGED.keys())
+def test_a_damaged_ring_is_refused_by_its_place_and_without_its_content(text: str) -> None:
+    """A ring that is half understood would prove half of the objects; its keys must not get into a log."""
+    with pytest.raises(UnreadableRing, match=r"Secret ns/keys") as refusal:
+        loads(text, "Secret ns/keys")
+    shown = f"{refusal.value} {refusal.value!r} {refusal.value.__cause__!r}"
+    assert "canary" not in shown
+    assert base64.b64encode(CANARY).decode()[:20] not in shown
+
+
+def test_no_text_form_of_a_ring_shows_a_key() -> None:
+    """A repr gets into logs and tracebacks."""
+    document = parsed(json.loads(damaged(lambda _: None)), "here").with_keys_of(RingDocument.fresh(NOW).of_object("u"))
+    for shown in (repr(document), str(document), repr(document.ring()), repr(document.keys)):
+        assert "canary" not in shown
+        assert "key=b" not in shown

@@ -1,0 +1,322 @@
+"""Both places of the key ring keep it whole, decide between two writers, and say what to do when they cannot."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from freehold.api import names
+from freehold.api.crd import custom_resource_definitions
+from freehold.apiserver.server import ApiServer
+from freehold.apiserver.store import Store
+from freehold.kube import errors as kube
+from freehold.kube.client import KubeClient
+from freehold.kube.config import Connection
+from freehold.kube.resources import NAMESPACES, SECRETS, Json, Key, Resource
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle.journal import Entry, Journal, Phase
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.ownership import Owner
+from freehold.operator.keyring import (
+    ChangedRing,
+    MissingRing,
+    RingDocument,
+    RingError,
+    RingStore,
+    UnreachableRing,
+    UnreadableRing,
+)
+from freehold.operator.keyring_file import FileRing
+from freehold.operator.keyring_keeper import RingKeeper
+from freehold.operator.keyring_secret import SecretRing
+from freehold.operator.keyring_use import Need, first_ring, need_of, opened_ring
+
+NOW = 1_800_000_000.0
+NAMESPACE = "freehold-system"
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[KubeClient]:
+    store = Store.open(":memory:")
+    api = ApiServer(store, custom_resource_definitions())
+    try:
+        async with KubeClient(Connection(await api.start())) as talking:
+            await talking.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+            yield talking
+    finally:
+        await api.stop()
+        store.close()
+
+
+@pytest.fixture(params=["file", "secret"])
+def place(request: pytest.FixtureRequest, tmp_path: Path, client: KubeClient) -> RingStore:
+    return FileRing(tmp_path / "state.keys") if request.param == "file" else SecretRing(client, NAMESPACE)
+
+
+async def test_what_was_written_is_read_back(place: RingStore) -> None:
+    assert (await place.read()).document is None
+    made = RingDocument.fresh(NOW)
+    await place.write(made, "")
+    found = await place.read()
+    assert found.document == made
+    await place.write(made.with_new_key(NOW), found.version)
+    again = (await place.read()).document
+    assert again is not None
+    assert again.keys.keys() > made.keys.keys()
+
+
+async def test_the_second_writer_is_refused(place: RingStore) -> None:
+    """Else a key that objects already name would be overwritten by one that nobody has used."""
+    first = RingDocument.fresh(NOW)
+    await place.write(first, "")
+    with pytest.raises(ChangedRing):
+        await place.write(RingDocument.fresh(NOW), "")
+    found = await place.read()
+    await place.write(first.with_new_key(NOW), found.version)
+    with pytest.raises(ChangedRing):
+        await place.write(first.with_new_key(NOW), found.version)
+
+
+async def test_two_operators_that_start_at_once_get_one_ring(place: RingStore) -> None:
+    async def nothing() -> list[Need]:
+        await asyncio.sleep(0)  # both have seen that there is none before either writes
+        return []
+
+    rings = await asyncio.gather(*(opened_ring(place, nothing, NOW) for _ in range(2)))
+    assert rings[0].document == rings[1].document
+    assert rings[0].document is not None
+
+
+# --- the file ------------------------------------------------------------------------------------
+
+
+async def test_the_file_is_the_users_alone(tmp_path: Path) -> None:
+    path = tmp_path / "state.keys"
+    before = os.umask(0)
+    try:
+        await FileRing(path).write(RingDocument.fresh(NOW), "")
+        await FileRing(path).write(RingDocument.fresh(NOW), (await FileRing(path).read()).version)
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [each.name for each in tmp_path.iterdir()] == ["state.keys"]
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
+async def test_a_file_that_others_can_read_is_refused_with_the_command(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "state.keys"
+    await FileRing(path).write(RingDocument.fresh(NOW), "")
+    path.chmod(mode)
+    with pytest.raises(UnreadableRing, match=f"chmod 600 {path}"):
+        await FileRing(path).read()
+
+
+async def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "state.keys").mkdir()
+    with pytest.raises(UnreadableRing, match=r"state\.keys is not a file"):
+        await FileRing(tmp_path / "state.keys").read()
+    os.mkfifo(tmp_path / "fifo.keys", 0o600)
+    with pytest.raises(UnreadableRing, match=r"fifo\.keys is not a file"):
+        await FileRing(tmp_path / "fifo.keys").read()
+
+
+async def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableRing, match=r"none/state\.keys cannot be written"):
+        await FileRing(tmp_path / "none" / "state.keys").write(RingDocument.fresh(NOW), "")
+
+
+# --- the Secret ----------------------------------------------------------------------------------
+
+
+async def test_an_empty_secret_is_a_place_without_a_ring(client: KubeClient) -> None:
+    """RBAC cannot limit 'create' to a name, so an installation makes it empty and grants get and update on it."""
+    empty = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "freehold-keys", "namespace": NAMESPACE}}
+    await client.create(SECRETS, empty)
+
+    class NoCreate(KubeClient):
+        async def create(self, resource: Resource, obj: Json) -> Json:
+            raise kube.Forbidden("secrets is forbidden")
+
+    async with NoCreate(client.connection) as limited:
+        made = await opened_ring(SecretRing(limited, NAMESPACE), nobody, NOW)
+    assert made == await SecretRing(client, NAMESPACE).read()
+
+
+async def nobody() -> list[Need]:
+    return []
+
+
+@pytest.mark.parametrize("data", [{"other": "eA=="}, {"ring.json": "//4="}, {"ring.json": "e30="}])
+async def test_a_secret_without_a_readable_ring_is_never_overwritten(client: KubeClient, data: dict[str, str]) -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "freehold-keys", "namespace": NAMESPACE}}
+    await client.create(SECRETS, {**secret, "data": data})
+    with pytest.raises(UnreadableRing, match="Secret freehold-system/freehold-keys"):
+        await opened_ring(SecretRing(client, NAMESPACE), nobody, NOW)
+    assert (await client.get(SECRETS, Key(NAMESPACE, "freehold-keys")))["data"] == data
+
+
+async def test_a_missing_namespace_is_said_with_the_command(client: KubeClient) -> None:
+    with pytest.raises(UnreadableRing, match="kubectl create namespace elsewhere"):
+        await opened_ring(SecretRing(client, "elsewhere"), nobody, NOW)
+
+
+async def test_a_secret_that_may_not_be_read_is_no_missing_one(client: KubeClient) -> None:
+    """A 403 read as 'there is none' would make a second ring."""
+
+    class Refused(KubeClient):
+        async def get(self, resource: Resource, key: Key) -> Json:
+            raise kube.Forbidden("secrets is forbidden")
+
+    async with Refused(client.connection) as refused:
+        with pytest.raises(UnreadableRing, match="'get' and 'update'"):
+            await opened_ring(SecretRing(refused, NAMESPACE), nobody, NOW)
+
+
+# --- when a ring is made -------------------------------------------------------------------------
+
+OWNER = Owner("uuid-1", names.POWERVS_CLUSTER_KIND, "team", "c1")
+
+
+def stored(journal: str | None = None, status: Json | None = None) -> Json:
+    annotations = {} if journal is None else {names.JOURNAL_ANNOTATION: journal}
+    metadata = {"name": "c1", "namespace": "team", "uid": "uuid-1", "annotations": annotations}
+    return {"kind": names.POWERVS_CLUSTER_KIND, "metadata": metadata, "status": status or {}}
+
+
+KEYED = Entry(Phase.OWNED, id="v", key="k2k2k2k2k2")
+NEEDS: dict[str, tuple[Json, frozenset[str], bool, bool]] = {
+    "new": (stored(), frozenset(), False, False),
+    "from before the ring": (stored(journals.dumps(Journal(OWNER))), frozenset(), True, False),
+    "only status, from before the ring": (
+        stored(status={"identity": {"uid": "uuid-1", "uuid": "uuid-1"}}), frozenset(), True, False,
+    ),
+    "only status": (
+        stored(status={"identity": {"uid": "uuid-1", "uuid": "u", "key": "k1"}}), frozenset({"k1"}), False, False,
+    ),
+    "its own and an entry's": (
+        stored(journals.dumps(Journal(OWNER, {NodeKey("vpc", "a"): KEYED}, key="k1"))),
+        frozenset({"k1", "k2k2k2k2k2"}), False, False,
+    ),
+    "one entry from before the ring": (
+        stored(journals.dumps(Journal(OWNER, {NodeKey("vpc", "a"): Entry(Phase.OWNED, id="v")}, key="k1"))),
+        frozenset({"k1"}), True, False,
+    ),
+    "nobody can tell": (stored("{"), frozenset(), False, True),
+    "a newer format": (stored('{"v":99}'), frozenset(), False, True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("raw", "digests", "unkeyed", "damaged"), NEEDS.values(), ids=NEEDS.keys())
+def test_what_an_object_needs(raw: Json, digests: frozenset[str], unkeyed: bool, damaged: bool) -> None:
+    found = need_of(raw)
+    assert (found.digests, found.unkeyed, found.damaged) == (digests, unkeyed, damaged)
+
+
+def test_a_first_ring_counts_old_records_only_where_there_are_any() -> None:
+    """They can be forged; an installation that never had any must not accept them."""
+    assert not first_ring("here", [], NOW).unkeyed
+    assert not first_ring("here", [need_of(NEEDS["new"][0])], NOW).unkeyed
+    assert first_ring("here", [need_of(NEEDS["from before the ring"][0])], NOW).unkeyed
+
+
+@pytest.mark.parametrize("case", ["only status", "its own and an entry's", "nobody can tell", "a newer format"])
+def test_no_ring_is_made_where_an_object_may_name_a_key(case: str) -> None:
+    """With a new ring everything of that object would look like a stranger's."""
+    with pytest.raises(MissingRing, match="freehold keys add FILE") as refusal:
+        first_ring("/state.keys", [need_of(NEEDS["new"][0]), need_of(NEEDS[case][0])], NOW)
+    assert "/state.keys" in refusal.value.message
+    assert "team/c1" in refusal.value.message
+
+
+async def test_no_ring_is_made_while_the_objects_cannot_be_listed(tmp_path: Path) -> None:
+    async def unavailable() -> list[Need]:
+        raise kube.Unavailable("no answer")
+
+    with pytest.raises(UnreachableRing):
+        await opened_ring(FileRing(tmp_path / "state.keys"), unavailable, NOW)
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- the keeper ----------------------------------------------------------------------------------
+
+
+class Told:
+    def __init__(self) -> None:
+        self.times = 0
+
+    def __call__(self) -> None:
+        self.times += 1
+
+
+async def test_a_ring_that_changes_is_told_of_and_an_equal_one_is_not(tmp_path: Path) -> None:
+    place = FileRing(tmp_path / "state.keys")
+    keeper, told = RingKeeper(place, nobody, lambda: NOW, 1.0), Told()
+    keeper.changed = told
+    assert keeper.problem
+    await keeper.refresh()
+    await keeper.refresh()
+    assert (keeper.problem, told.times) == ("", 1)
+    found = await place.read()
+    assert found.document is not None
+    await place.write(found.document.with_new_key(NOW), found.version)
+    await keeper.refresh()
+    assert told.times == 2
+    assert len(keeper.ring.keys) == 2
+
+
+async def test_a_ring_that_becomes_unreadable_stops_everything_until_it_is_back(tmp_path: Path) -> None:
+    """What is recorded under keys that nobody else can read any more could never be proved again."""
+    path = tmp_path / "state.keys"
+    keeper = RingKeeper(FileRing(path), nobody, lambda: NOW, 1.0)
+    await keeper.refresh()
+    ring, text = keeper.ring, path.read_text()
+    path.write_text(text[:-40])
+    await keeper.refresh()
+    assert str(path) in keeper.problem
+    with pytest.raises(RingError, match="not JSON"):
+        _ = keeper.ring
+    path.write_text(text)
+    await keeper.refresh()
+    assert (keeper.problem, keeper.ring) == ("", ring)
+
+
+async def test_a_server_that_does_not_answer_for_a_moment_takes_no_ring_away(client: KubeClient) -> None:
+    class Broken(KubeClient):
+        dark = False
+
+        async def get(self, resource: Resource, key: Key) -> Json:
+            if self.dark:
+                raise kube.Unavailable("no answer")
+            return await super().get(resource, key)
+
+    async with Broken(client.connection) as broken:
+        keeper = RingKeeper(SecretRing(broken, NAMESPACE), nobody, lambda: NOW, 1.0)
+        broken.dark = True
+        await keeper.refresh()
+        assert "cannot be reached" in keeper.problem
+        broken.dark = False
+        await keeper.refresh()
+        broken.dark = True
+        await keeper.refresh()
+        assert keeper.problem == ""
+
+
+async def test_no_key_gets_into_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    path = tmp_path / "state.keys"
+    keeper = RingKeeper(FileRing(path), nobody, lambda: NOW, 1.0)
+    await keeper.refresh()
+    key = base64.b64encode(next(iter(keeper.ring.keys.values()))).decode()
+    path.write_text(path.read_text().replace('"unkeyed"', '"unkeyd"').replace("false", "7"))
+    await keeper.refresh()
+    path.write_text(path.read_text()[:60])
+    await keeper.refresh()
+    said: list[Any] = [record.getMessage() for record in caplog.records]
+    assert len(said) >= 2
+    assert key[:12] not in str(said)
