@@ -7,6 +7,7 @@ from lab import (
     catalogue_clocks,
     catalogue_deletions,
     catalogue_forgeries,
+    catalogue_keys,
     catalogue_lags,
     catalogue_outages,
     catalogue_restores,
@@ -26,6 +27,7 @@ MAY_LEAVE: frozenset[str] = catalogue.ONLY_DEED_LOST.union(
     catalogue_forgeries.MAY_LEAVE,
     catalogue_tokens.MAY_LEAVE,
     catalogue_lags.MAY_LEAVE,
+    catalogue_keys.MAY_LEAVE,
 )
 
 

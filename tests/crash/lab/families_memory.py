@@ -7,7 +7,15 @@ from dataclasses import replace
 from functools import partial
 
 from freehold.lifecycle.graph import Naming, Node
-from lab import catalogue, catalogue_forgeries, catalogue_more, catalogue_restores, catalogue_tokens, two_lives
+from lab import (
+    catalogue,
+    catalogue_forgeries,
+    catalogue_keys,
+    catalogue_more,
+    catalogue_restores,
+    catalogue_tokens,
+    two_lives,
+)
 from lab.catalogue import Families, Ground
 from lab.cloud import Weather
 from lab.families import Case, crashes
@@ -91,6 +99,7 @@ FAMILIES: Families = {
     **catalogue_restores.given_families(MEMORY, GIVEN, LINKED),
     **catalogue_restores.refused_families(replace(MEMORY, world=RECOGNISABLE), _wants_nothing),
     **catalogue_tokens.families(MEMORY),
+    **catalogue_keys.families(MEMORY, catalogue_keys.KeyedWorld),
     **two_lives.twin_families(MEMORY),
     **catalogue_forgeries.families(MEMORY, LINKED, UNMARKABLE, VICTIMS, range(24)),
 }

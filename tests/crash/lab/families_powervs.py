@@ -7,7 +7,15 @@ from functools import partial
 from typing import Any
 
 from freehold_sim.ibm.settings import Lags, Settings
-from lab import catalogue, catalogue_deletions, catalogue_forgeries, catalogue_more, catalogue_restores, faults
+from lab import (
+    catalogue,
+    catalogue_deletions,
+    catalogue_forgeries,
+    catalogue_keys,
+    catalogue_more,
+    catalogue_restores,
+    faults,
+)
 from lab.catalogue import Families, Ground
 from lab.families import Case, at_each_call, crashes
 from lab.life import Course
@@ -128,6 +136,7 @@ FAMILIES: Families = {
     **catalogue_more.more(POWERVS),
     **catalogue_more.lagging(POWERVS, 4),
     **catalogue_restores.refused_families(POWERVS, _refused),
+    **catalogue_keys.families(POWERVS, catalogue_keys.KeyedPowerVSWorld),
     **catalogue_deletions.owned_families(POWERVS),
     **catalogue_restores.given_families(POWERVS, GIVEN),
     **catalogue_forgeries.families(POWERVS, GIVEN, ("transit-gateway-connection",), GIVEN, range(0, 140, 3)),

@@ -30,6 +30,8 @@ SHORT = 10.0
 """Seconds for which a process may be stopped between the check of its fence and the socket."""
 LONG = 2000.0
 MOST = 60
+CALLS = (1, 2, 3, 4, 6, 9, 14, 22)
+"""Of the second process, before it is stopped in its turn."""
 
 MAY_LEAVE: frozenset[str] = frozenset()
 
@@ -234,7 +236,7 @@ def _both(world: World, *, preemption: Preemption) -> Script:
 def both_stopped(last: int, worlds: dict[str, Fresh]) -> Iterator[Case]:
     """Both are stopped in the middle of a pass, the first one finishes its own, then the second one its own."""
     for (name, world), number in itertools.product(worlds.items(), range(last)):
-        for answered, calls, deleted in itertools.product((False, True), range(1, 26), (False, True)):
+        for answered, calls, deleted in itertools.product((False, True), CALLS, (False, True)):
             preemption = Preemption(number, answered, LONG, deleted=deleted, calls=calls)
             yield Case(f"{preemption}, {name}", world, partial(_both, preemption=preemption))
 
