@@ -138,7 +138,7 @@ def ids(on: Ground, world: Fresh, kinds: tuple[str, ...]) -> Iterator[Case]:
     for kind, spare in itertools.product(kinds, (False, True)):
         forge = partial(_forge_id, kind=kind, spare=spare)
         yield from at_each_call(
-            world, (faults.AFTER,), calls=range(4, on.last, 2), on_crash=forge, blocked_is_fine=True
+            world, (faults.AFTER,), calls=range(4, on.begun, 2), on_crash=forge, blocked_is_fine=True
         )
 
 
