@@ -17,6 +17,7 @@ from freehold.clouds.ibm.tags import IbmCodec
 from freehold.kube.resources import Json
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.ownership import deed, seal
 from freehold.operator.ibm import IbmAccount
 from freehold_sim.ibm.settings import Settings
@@ -29,10 +30,11 @@ _SERIALS = 1000
 
 @dataclass(frozen=True)
 class Herd:
-    """The objects as an API server stores them, and the world that the simulated cloud has beside them."""
+    """The objects as an API server stores them, the world that the simulated cloud has beside them, and their key."""
 
     objects: list[Json]
     world: dict[str, Any]
+    ring: KeyRing
 
 
 def idle(count: int) -> Herd:
@@ -46,7 +48,8 @@ def idle(count: int) -> Herd:
     pattern = re.compile("|".join((re.escape(name), *starts)))
     with IbmAccount(stage.cloud.settings.api_key, None, stage.clock) as account:
         secret = account.tools("the copies", stage.rings.ring).legacy_secret
-    herd = Herd([], {**stage.cloud.world.data, "resources": {}, "index": {}, "tags": {}, "tag_names": {}})
+    world_of_all = {**stage.cloud.world.data, "resources": {}, "index": {}, "tags": {}, "tag_names": {}}
+    herd = Herd([], world_of_all, stage.rings.ring)
     for number in range(count):
         fresh = {name: f"cluster-{number:04d}"} | {start: f"{number:04x}{start[4:]}" for start in starts}
         _add(herd, secret, number, *(json.loads(_replaced(pattern, fresh, text)) for text in (original, world)))

@@ -19,6 +19,8 @@ from benchmarks.rows import Row
 from freehold.api import names
 from freehold.apiserver.store import Store
 from freehold.kube.resources import Json, Resource, key_of
+from freehold.lifecycle.keys import KeyRing
+from freehold.operator.keyring import RingDocument, StoredKey, dumps
 from freehold.operator.powervs import POWERVS_CLUSTERS
 
 SMALL = 5000
@@ -92,11 +94,20 @@ def idle(count: int = CLUSTERS) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder, _api(POWERVS_CLUSTERS, prepared.objects) as (api, store):
         world = Path(folder) / "world.json"
         world.write_text(json.dumps(prepared.world))
+        keys = _ring_file(Path(folder), prepared.ring)
         with child("cloud", world, SPEED) as cloud:
             url = cloud.heard()
-            with child("operator", api, url, SPEED) as operator:
+            with child("operator", api, url, SPEED, keys) as operator:
                 yield from _watched(operator, url, count)
         yield from _stored(store, count)
+
+
+def _ring_file(folder: Path, ring: KeyRing) -> Path:
+    document = RingDocument(ring.writing, {digest: StoredKey(key, 0.0) for digest, key in ring.keys.items()})
+    path = folder / "herd.keys"
+    path.touch(mode=0o600)
+    path.write_text(dumps(document))
+    return path
 
 
 def _watched(operator: Child, cloud: str, count: int) -> Iterator[Row]:

@@ -2,7 +2,8 @@
 
 api STORE                    the embedded API server on a SQLite file; says its URL
 cloud WORLD SPEED            the simulated IBM Cloud on a prepared world (JSON); says its URL
-operator API CLOUD SPEED     the operator; answers each line of input with its use and its queue
+operator API CLOUD SPEED KEYS
+                             the operator, its key ring in KEYS; answers each line of input with its use and its queue
 controller API COUNT         a Controller that gives COUNT widgets a finalizer and a status; says its use when done
 bare API COUNT               the same two patches each by aiohttp alone: the floor
 """
@@ -48,7 +49,7 @@ async def cloud(world: str, speed: str) -> None:
     await serving
 
 
-async def operator(api_url: str, cloud_url: str, speed: str) -> None:
+async def operator(api_url: str, cloud_url: str, speed: str, keys: str) -> None:
     from freehold.kube.config import Connection
     from freehold.lifecycle.clock import SystemClock
     from freehold.operator.app import Operator, Settings
@@ -59,7 +60,9 @@ async def operator(api_url: str, cloud_url: str, speed: str) -> None:
     clock = SystemClock(float(speed), (begun, begun))
     key = CloudSettings().api_key
     # The limit on calls a second is lifted: it would stretch the first look at a thousand clusters to minutes.
-    settings = Settings(Connection(api_url), key, cloud_url, "off", clock=clock, limits=Limits(1e6, 1_000_000))
+    settings = Settings(
+        Connection(api_url), key, cloud_url, "off", clock=clock, limits=Limits(1e6, 1_000_000), keys=Path(keys)
+    )
     serving = Operator(settings)
     running = asyncio.create_task(serving.run())
     loop = asyncio.get_running_loop()

@@ -7,12 +7,26 @@ from typing import Any
 
 import pytest
 
-from freehold.lifecycle.kinds import Observed, State
+from freehold.lifecycle.kinds import Observed, Place, Ref, State
 from freehold_sim.ibm.settings import Settings
 from stage.account import GROUP, Account
 
 HOUR = 3600.0
 STEP = 1.0
+
+
+HOMES = {
+    "dhcp-server": "workspace",
+    "vpc-subnet": "vpc",
+    "security-group": "vpc",
+    "load-balancer": "vpc",
+    "transit-gateway-connection": "transit-gateway",
+}
+"""The kinds that are created inside another resource, and the kind of that."""
+
+
+def place_of(kind: str, seen: Observed) -> Place:
+    return Place(kind, Ref(seen.id, seen.target))
 
 
 class Bench(Account):
@@ -45,6 +59,18 @@ class Bench(Account):
                 made = await self.create(required, await self.request(required), "frequire")
                 self.stands[required] = await self.ready(required, made)
         return _request(kind, {name: seen.attributes for name, seen in self.stands.items()})
+
+    def places(self, *without: str) -> list[Place]:
+        """What was created for the kind to be created in, but those ``without``."""
+        return [place_of(kind, seen) for kind, seen in self.stands.items() if kind not in without]
+
+    async def elsewhere(self, kind: str) -> Place:
+        """Another place of the kind in which ``kind`` is created; for a load balancer in another region."""
+        home = HOMES[kind]
+        request = {**await self.request(home), "name": f"other-{home}"}
+        if kind == "load-balancer":
+            request["region"] = "eu-de"
+        return place_of(home, await self.ready(home, await self.create(home, request, "frequire")))
 
     async def ready(self, kind: str, made: Observed) -> Observed:
         """Let the time pass that the kind says it takes."""

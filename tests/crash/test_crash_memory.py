@@ -11,7 +11,8 @@ from functools import partial
 import pytest
 
 from lab import families
-from lab.families_memory import FAMILIES, MAY_LEAVE, PAIRS
+from lab.families import NOTHING_NAMED
+from lab.families_memory import FAMILIES, NAMED, PAIRS
 
 CI_CASES = 110
 MOST_CALLS = 350
@@ -27,13 +28,14 @@ _hold = partial(families.hold, most_calls=MOST_CALLS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_family(family: str) -> None:
     """CI takes a deterministic sample of the longer families."""
-    _hold(family, families.sample(FAMILIES[family](), CI_CASES), may_leave=family in MAY_LEAVE)
+    most = NAMED.get(family, NOTHING_NAMED).sampled
+    _hold(family, families.sample(FAMILIES[family](), CI_CASES), most_named=most)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_whole_family(family: str) -> None:
-    _hold(family, FAMILIES[family](), may_leave=family in MAY_LEAVE)
+    _hold(family, FAMILIES[family](), most_named=NAMED.get(family, NOTHING_NAMED).whole)
 
 
 @pytest.mark.slow

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 import pytest
 
 from lab import families
-from lab.families import Case
-from lab.families_powervs import FAMILIES, MAY_LEAVE
+from lab.families import NOTHING_NAMED, Case
+from lab.families_powervs import FAMILIES, NAMED
 
 CI_CASES = 9
 MOST_CALLS = 460
@@ -20,18 +20,19 @@ MOST_CALLS_OF_EVERYTHING = 630
 """Three times the calls of an undisturbed life, the writes of the object's status among them."""
 
 
-def _hold(family: str, cases: Iterable[Case]) -> None:
+def _hold(family: str, cases: Iterable[Case], most_named: int) -> None:
     most = MOST_CALLS_OF_EVERYTHING if family.endswith("every kind") else MOST_CALLS
-    families.hold(family, cases, most_calls=most, may_leave=family in MAY_LEAVE)
+    families.hold(family, cases, most_calls=most, most_named=most_named)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_family(family: str) -> None:
     """CI takes a deterministic sample."""
-    _hold(family, families.sample(FAMILIES[family](), CI_CASES))
+    most = NAMED.get(family, NOTHING_NAMED).sampled
+    _hold(family, families.sample(FAMILIES[family](), CI_CASES), most)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_whole_family(family: str) -> None:
-    _hold(family, FAMILIES[family]())
+    _hold(family, FAMILIES[family](), NAMED.get(family, NOTHING_NAMED).whole)

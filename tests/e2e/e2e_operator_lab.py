@@ -33,7 +33,7 @@ from freehold.api import names
 from freehold.api.placeholders import PLACEHOLDERS
 from freehold.kube.config import load
 from freehold.lifecycle.clock import SystemClock
-from freehold.operator.app import Operator, Settings
+from freehold.operator.app import Operator, RingSecret, Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 CRD = ROOT / "deploy/crds/infrastructure.cluster.x-k8s.io_ibmpowervsclusters.yaml"
@@ -119,6 +119,7 @@ class Wish:
             ibm_url=self.cloud,
             cluster_api=self.cluster_api,
             namespace=self.namespace,
+            keys=RingSecret("default", f"keys-of-{self.namespace}"),
             clock=Cloud(self.cloud).clock(),
         )
 
@@ -304,6 +305,8 @@ class Stage:
 
     def leave(self) -> None:
         """Nothing of a test, failed or not, may hold its namespace or a CRD."""
+        ring = f"{self.server.url}/api/v1/namespaces/default/secrets/keys-of-{self.namespace}"
+        assert requests.delete(ring, timeout=PATIENCE).status_code in (200, 404)
         for each in self.kubectl.json("get", KIND)["items"]:
             free = '{"metadata":{"finalizers":null}}'
             self.kubectl.run("patch", KIND, each["metadata"]["name"], "--type=merge", "-p", free, ok=False)
@@ -384,7 +387,7 @@ def staged(server: Server, cloud: Cloud, home: Path, folder: Path) -> Iterator[S
     finally:
         logging.getLogger("freehold").removeHandler(logs)
         stage.leave()
-        kubectl.run("delete", "namespace", namespace, "--wait=false")
+        kubectl.run("delete", "namespace", namespace, "--wait=false", "--ignore-not-found")
     clean(logs.text() + (stage.log.read_text() if stage.log.exists() else ""))
 
 

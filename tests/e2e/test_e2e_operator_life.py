@@ -94,6 +94,23 @@ def test_delete_of_what_was_never_served(stage: Stage) -> None:
         assert stage.cloud.calls(before)["mutating"] == 0
 
 
+def test_a_namespace_that_is_deleted_lets_go_of_all_that_is_ours(stage: Stage, with_controllers: None) -> None:
+    """A release needs nothing else of the namespace and creates nothing there; the refused event stops nobody."""
+    with stage.witness() as witness, stage.operator() as operator:
+        stage.kubectl.apply(stage.powervs())
+        stage.await_ready()
+        stage.cloud.slow(stage.name)
+        stage.kubectl.run("delete", "namespace", stage.namespace, "--wait=false")
+        witness.wait(is_said_to_leave, "its deletion")
+        refused = stage.kubectl.run("create", "configmap", "late", ok=False)
+        assert "because it is being terminated" in refused
+        stage.kubectl.run("wait", f"namespace/{stage.namespace}", "--for=delete", PATIENTLY)
+        assert stage.cloud.of(stage.name) == [], "everything that was ours is gone"
+        health = operator.health()
+        assert health is not None and health.ready and health.restarts == 0
+    assert "unexpected failure" not in stage.logs.text()
+
+
 def test_killed_in_mid_create(stage: Stage) -> None:
     """The next process finishes what the first began, without a second of anything."""
     with stage.witness() as witness:

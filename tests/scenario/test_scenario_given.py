@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from freehold.operator.audit import NoAudit
 from stage.powervs import Stage, example
 from stage.scenery import (
     ZONE,
@@ -219,3 +220,30 @@ def test_a_given_subnet_decides_where_a_created_load_balancer_stands() -> None:
     assert balancer["subnets"] == [theirs.subnet["id"]]
     stage.down()
     assert made_by_us(stage) == []
+
+
+class Kept(NoAudit):
+    """The lines of the audit log about what stays."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[str, str, str]] = []
+
+    def kept(self, subject: str, resource: str, why: str) -> None:
+        self.lines.append((subject, resource, why))
+
+
+def test_what_stays_is_in_the_audit_log_once() -> None:
+    """The event is refused where the namespace goes too, and the status goes with the object."""
+    audit = Kept()
+    stage = Stage(example(**everything_by_name()), audit=audit)
+    theirs = infrastructure(stage)
+    stage.up()
+    assert audit.lines == []
+
+    stage.down()
+
+    assert {subject for subject, _, _ in audit.lines} == {"IBMPowerVSCluster default/freehold-demo"}
+    resources = [resource for _, resource, _ in audit.lines]
+    assert len(resources) == len(set(resources))
+    assert f"vpc {theirs.vpc['name']} {theirs.vpc['id']}" in resources
+    assert all(why for _, _, why in audit.lines)

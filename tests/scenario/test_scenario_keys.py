@@ -13,7 +13,7 @@ from freehold.lifecycle.keys import KeyRing, derive
 from freehold.lifecycle.ownership import Owner
 from freehold.reconcilers.gate import FoundCluster, Mode, Surroundings
 from stage.powervs import Stage
-from stage.scenery import made_by_us, photograph, standing
+from stage.scenery import made_by_us, only, photograph, standing
 
 OTHER = KeyRing.single(b"the key of another operator" * 2)
 
@@ -183,3 +183,37 @@ def test_what_an_object_from_before_the_ring_has_is_found_as_before() -> None:
     stage.start_process()
     stage.for_a_while(1200.0)
     assert stage.ready()
+
+
+def test_what_happened_while_the_key_was_missing_is_seen_at_once_when_it_is_back() -> None:
+    """Another operator may have served the object meanwhile: nothing that this process remembers holds any more."""
+    stage = Stage()
+    stage.up()
+    stage.settle()
+    had, stage.rings.ring = stage.rings.ring, OTHER
+    stage.pass_once()
+    stage.cloud.strangers.delete(only(stage, "subnet")["id"])
+    stage.rings.ring = KeyRing(OTHER.writing, {**OTHER.keys, **had.keys})
+    stage.pass_once()
+    assert stage.condition("VPCSubnetReady")["status"] == "False"
+
+
+@pytest.mark.parametrize("with_key", [True, False], ids=["key at the target", "no key at the target"])
+def test_after_clusterctl_move_nothing_is_made_twice(with_key: bool) -> None:
+    """The target's object has a new UID and no status, and its operator has a ring of its own."""
+    stage = Stage()
+    stage.up()
+    had, made = took_key_away(stage), made_by_us(stage)
+    stage.object.raw.pop("status")
+    stage.object.patch({"metadata": {"uid": "the-target-has-another-uid"}})
+    if not with_key:
+        calls = len(stage.calls())
+        stage.for_a_while(1200.0)
+        assert stage.condition("Ready")["reason"] == "KeyMissing"
+        assert len(stage.calls()) == calls
+    stage.rings.ring = KeyRing(OTHER.writing, {**OTHER.keys, **had.keys})
+    stage.up()
+    stage.for_a_while(900.0)
+    assert [row["id"] for row in made_by_us(stage)] == [row["id"] for row in made]
+    stage.down()
+    assert standing(stage) == []

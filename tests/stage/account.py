@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import requests
@@ -12,7 +12,7 @@ from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
 from freehold.clouds.ibm.tags import IbmTagger
 from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Ref, Want
+from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Place, Ref, Want
 from freehold.lifecycle.port import Call, InlinePort
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Settings
@@ -21,6 +21,16 @@ from freehold_sim.mount import WorldAdapter, mount_s3
 BASE = "http://ibm.sim"
 GROUP = "11111111111111111111111111111111"
 NONCE = "fabcdefg"
+
+
+class Recognised:
+    """Nonces as the engine hands them to a driver: it can be asked about one word, and cannot be listed."""
+
+    def __init__(self, *nonces: str) -> None:
+        self._nonces = nonces
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._nonces
 
 
 class SimMount:
@@ -77,8 +87,14 @@ class Account:
         return (await self.kinds[kind].driver.observe([Ref(seen.id, seen.target)])).get(seen.id)
 
     async def find(self, kind: str, request: Mapping[str, Any], *nonces: str) -> list[Observed]:
-        """What bears the name of the request, or a nonce."""
-        key = NodeKey(kind, "main")
+        """What has the name of the request, or a nonce."""
+        want = self.want(kind, request, *nonces)
+        return list((await self.kinds[kind].driver.find([want]))[want.key])
+
+    def want(self, kind: str, request: Mapping[str, Any], *nonces: str) -> Want:
         name = str(request.get("network") or request["name"])
-        found = await self.kinds[kind].driver.find([Want(key, name, request, frozenset(nonces))])
-        return list(found[key])
+        return Want(NodeKey(kind, "main"), name, request, Recognised(*nonces))
+
+    async def born(self, kind: str, places: Sequence[Place], nonce: str, *wants: Want) -> list[Observed]:
+        """What has the nonce in these places, whatever is wanted; and what ``wants`` look for."""
+        return list(await self.kinds[kind].driver.born(places, wants, Recognised(nonce)))

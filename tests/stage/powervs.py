@@ -23,7 +23,7 @@ from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import InlinePort, Port, step
 from freehold.lifecycle.work import Pace
-from freehold.operator.audit import NoAudit
+from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.ibm import IbmAccount
@@ -168,6 +168,7 @@ class Stage:
         around: Surroundings | None = None,
         port: Callable[[], Port] = InlinePort,
         api_key: str | None = None,
+        audit: Audit | None = None,
     ) -> None:
         self.clock = ManualClock()
         self.wall: Clock = self.clock
@@ -182,6 +183,7 @@ class Stage:
         self._pace = pace or Pace()
         self._port = port
         self._api_key = api_key or self.cloud.settings.api_key
+        self._audit = audit or NoAudit()
         self.start_process()
 
     def start_process(self) -> None:
@@ -190,7 +192,7 @@ class Stage:
             self._api_key,
             BASE,
             self.wall,
-            NoAudit(),
+            self._audit,
             self._pace,
             mount=SimMount(self.cloud),
             port=self._port(),

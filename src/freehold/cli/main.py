@@ -214,6 +214,113 @@ def serve(**given: Any) -> None:
     serving.run(**given)
 
 
+def _ring(function: F) -> F:
+    """Whose key ring: the state directory's, or that of the operator in a cluster."""
+    function = click.option(
+        "-n", "--namespace", default="", callback=_filled,
+        help="With --kubeconfig: the operator's namespace, where its Secret is [default: freehold-system].",
+    )(function)  # fmt: skip
+    function = click.option(
+        "--kubeconfig",
+        default="",
+        type=click.Path(),
+        metavar="FILE",
+        callback=_filled,
+        help="The key ring of the operator in this cluster, instead of the state directory's.",
+    )(function)
+    return _state(function)
+
+
+def _yes(name: str, words: str) -> Callable[[F], F]:
+    return click.option(name, is_flag=True, help=words)
+
+
+@cli.group(short_help="Show and change the operator's key ring.")
+def keys() -> None:
+    """Show and change the operator's key ring, which proves that what it finds is its own.
+
+    On a laptop it is a file beside the state directory, in a cluster a Secret of the operator's namespace.
+    Make a backup of it: what was made under a key that is lost is proved by nothing else.
+    """
+
+
+@keys.command(name="list", short_help="Show the keys, and how many objects need each.")
+@_output
+@_ring
+def keys_list(output: str, **where: Any) -> None:
+    """Show the keys by their digests, how many objects name each, and which keys are missing."""
+    from freehold.cli import keys as command
+
+    command.list_(command.way(**where), output)
+
+
+@keys.command(name="new", short_help="Make a new key, which writes from now on.")
+@_ring
+def keys_new(**where: Any) -> None:
+    """Make a new key, which writes from now on. The old ones can still be read; records are renewed over time."""
+    from freehold.cli import keys as command
+
+    command.new(command.way(**where))
+
+
+@keys.command(name="add", short_help="Bring keys of another ring, a backup or an export.")
+@click.argument("filename", metavar="FILE", type=click.Path(), callback=_filled)
+@_ring
+def keys_add(filename: str, **where: Any) -> None:
+    """Bring the keys of FILE (- for standard input): an export, or a Secret as kubectl prints it.
+
+    Nothing is overwritten, and the writing key stays. Objects that miss one of the keys are served again.
+    """
+    from freehold.cli import keys as command
+
+    command.add(command.way(**where), filename)
+
+
+@keys.command(name="export", short_help="Print the ring, or what one object needs of it.")
+@click.argument("name", metavar="[[NAMESPACE/]NAME]", required=False, callback=_filled)
+@_ring
+def keys_export(name: str | None, **where: Any) -> None:
+    """Print the key ring: a backup. With an object's NAME only that object's keys, to hand it on by itself."""
+    from freehold.cli import keys as command
+
+    command.export(command.way(**where), name)
+
+
+@keys.command(name="accept", short_help="Accept that a key is lost for ever.")
+@click.argument("digest", metavar="KEY", callback=_filled)
+@_yes("--yes", "Do it, instead of showing what would happen.")
+@_ring
+def keys_accept(digest: str, yes: bool, **where: Any) -> None:
+    """Accept that KEY is lost for ever: the objects that name it are served again, as far as their marks prove them.
+
+    Shows the plan; with --yes it is done.
+    """
+    from freehold.cli import keys as command
+
+    command.accept(command.way(**where), digest, yes)
+
+
+@keys.command(name="remove", short_help="Remove a key that no object needs.")
+@click.argument("digest", metavar="KEY", callback=_filled)
+@_ring
+def keys_remove(digest: str, **where: Any) -> None:
+    """Remove KEY, which must not be the writing one and which no object may name."""
+    from freehold.cli import keys as command
+
+    command.remove(command.way(**where), digest)
+
+
+@keys.command(name="require", short_help="Let records that name no key count no more.")
+@_yes("--undo", "Let them count again: for objects that come from an older version.")
+@_yes("--force", "Also while objects still have such records.")
+@_ring
+def keys_require(undo: bool, force: bool, **where: Any) -> None:
+    """Let records and marks from before the key ring, which name no key, count no more. Anybody could forge those."""
+    from freehold.cli import keys as command
+
+    command.require(command.way(**where), undo, force)
+
+
 @cli.command(name="operator", short_help="Run the operator against a cluster that is there already.")
 @click.option(
     "--kubeconfig",
@@ -231,6 +338,12 @@ def serve(**given: Any) -> None:
     help="Whether an object waits for the Cluster that owns it: where Cluster API is installed, always, never.",
 )
 @click.option("-n", "--namespace", default="", callback=_filled, help="Serve this namespace only [default: all].")
+@click.option(
+    "--keys-namespace",
+    default="",
+    callback=_filled,
+    help="Where the key ring is, Secret freehold-keys [default: the pod's own namespace, else freehold-system].",
+)
 @click.option("--simulator", default="", metavar="URL", help="A simulated IBM Cloud instead of the real one.")
 @click.option("--workers", type=click.IntRange(1, 64), default=8, show_default=True, help="Objects at a time.")
 @click.option("--audit", type=_Place(path_type=Path), help="Append every mutating call to this file.")

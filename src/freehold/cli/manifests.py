@@ -85,7 +85,7 @@ def read(*sources: str, namespace: str = "") -> list[Document]:
     found: list[Document] = []
     for source in dict.fromkeys(each for given in sources for each in _files(given)):
         shown = "standard input" if source == "-" else source
-        documents = list(_documents(_text(source, shown), shown))
+        documents = list(_documents(read_text(source, shown), shown))
         problems = [problem for document in documents for problem in _problems(document)]
         if problems:
             raise CliError(f"{shown} is not a manifest", problems)
@@ -110,7 +110,7 @@ def _files(source: str) -> list[str]:
     return found
 
 
-def _text(source: str, shown: str) -> str:
+def read_text(source: str, shown: str) -> str:
     try:
         with nullcontext(sys.stdin.buffer) if source == "-" else Path(source).open("rb") as file:
             raw = file.read(_MOST_BYTES + 1)

@@ -14,21 +14,25 @@ from freehold.cli.simulator import API_KEY, clock_of
 from freehold.cli.terminal import say
 
 
-def run(kubeconfig: str, cluster_api: str, namespace: str, simulator: str, workers: int, audit: Path | None) -> None:
+def run(
+    kubeconfig: str, cluster_api: str, namespace: str, keys_namespace: str, simulator: str, workers: int,
+    audit: Path | None,
+) -> None:  # fmt: skip
     """The command. Raises CliError; returns when it was told to stop (SIGTERM, Ctrl-C)."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
-        run_to_end(_operate(kubeconfig, cluster_api, namespace, simulator, workers, audit))
+        run_to_end(_operate(kubeconfig, cluster_api, namespace, keys_namespace, simulator, workers, audit))
     except KeyboardInterrupt:
         say("stopped; whoever starts next goes on")
 
 
 async def _operate(
-    kubeconfig: str, cluster_api: str, namespace: str, simulator: str, workers: int, audit: Path | None
-) -> None:
-    from freehold.kube.config import load
+    kubeconfig: str, cluster_api: str, namespace: str, keys_namespace: str, simulator: str, workers: int,
+    audit: Path | None,
+) -> None:  # fmt: skip
+    from freehold.kube.config import load, pod_namespace
     from freehold.lifecycle.clock import SystemClock
-    from freehold.operator.app import Operator, PeerInstalled, Settings
+    from freehold.operator.app import Operator, PeerInstalled, RingSecret, Settings
 
     connection = load(kubeconfig=kubeconfig)
     settings = Settings(
@@ -40,6 +44,7 @@ async def _operate(
         workers=workers,
         clock=await clock_of(simulator) if simulator else SystemClock(),
         audit=audit,
+        keys=RingSecret(keys_namespace or pod_namespace(kubeconfig) or RingSecret().namespace),
     )
     say(f"serving IBMPowerVSCluster objects of {connection.server}, namespace {namespace or '(all)'}")
     try:

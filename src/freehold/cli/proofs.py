@@ -2,36 +2,63 @@
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Mapping
 from typing import Any
 
 from freehold.api.names import JOURNAL_ANNOTATION
-from freehold.lifecycle.journal import CorruptJournal, Entry, Phase, loads
+from freehold.lifecycle.journal import CorruptJournal, Entry, Journal, Phase, loads
+from freehold.lifecycle.keys import KeyRing
+from freehold.lifecycle.kinds import NodeKey
 
 
-def proofs(obj: Mapping[str, Any]) -> dict[str, str]:
-    """By vendor id, as the status reports it; empty where there is no journal that can be read."""
+def proofs(obj: Mapping[str, Any], ring: KeyRing | None) -> dict[str, str]:
+    """By vendor id, as the status reports it; empty where there is no journal that can be read.
+
+    ``ring``: the operator's, None where this command cannot read it: whoever may edit the object may have written
+    the records, and only the key tells.
+    """
     text = (obj["metadata"].get("annotations") or {}).get(JOURNAL_ANNOTATION)
     if not text:
         return {}
     try:
-        entries = loads(text).entries.values()
+        journal = loads(text)
     except CorruptJournal:  # the operator says so in a condition, which is shown too
         return {}
-    return {entry.id.rpartition("/")[2]: _said(entry) for entry in entries if entry.id}
+    return {
+        entry.id.rpartition("/")[2]: _said(key, entry, journal, ring)
+        for key, entry in journal.entries.items()
+        if entry.id
+    }
 
 
-def _said(entry: Entry) -> str:
+def _said(key: NodeKey, entry: Entry, journal: Journal, ring: KeyRing | None) -> str:
     match entry.phase:
         case Phase.OWNED:
-            return "mark on its carrier, read back" if entry.carried else "own marks, read back"
+            marks = "mark on its carrier, read back" if entry.carried else "own marks, read back"
+            return f"{marks}; {_record(key, entry, journal, ring)}"
         case Phase.RECORDED:
-            return "recorded; marks not read back yet"
+            return f"marks not read back yet; {_record(key, entry, journal, ring)}"
         case Phase.INTENDED:
             return "create sent, outcome open"
         case Phase.GIVEN:
             return "given by id in the spec"
+        case Phase.THEIRS:
+            return "only another owner's marks"
         case Phase.REUSED:
             return "found by its name; no mark"
         case Phase.VACANT:
             return "none: earlier attempts came to nothing"
+
+
+def _record(key: NodeKey, entry: Entry, journal: Journal, ring: KeyRing | None) -> str:
+    """Whether the operator itself wrote this id into the journal."""
+    if not entry.key:
+        return "record not checked: older than the key ring"
+    if ring is None:
+        return "record not checked: no key ring here"
+    keys = ring.of(journal.owner, unkeyed=False)
+    if entry.key not in keys.derived:
+        return f"record not checked: the key ring lacks key {entry.key}"
+    signed = hmac.compare_digest(entry.deed, keys.signature(entry.key, key.kind, entry.id))
+    return "record signed" if signed else "record NOT signed by the operator"

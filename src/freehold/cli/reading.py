@@ -23,6 +23,7 @@ from freehold.cli.view import View, view
 from freehold.cli.watching import Changes, Rows, follow_changes
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json, Key, Resource
+from freehold.lifecycle.keys import KeyRing
 
 
 @dataclass(frozen=True)
@@ -161,11 +162,11 @@ def tree(name: str, output: str, namespace: str, state: Path | None, kubeconfig:
     async def read() -> None:
         async with opened(way) as session:
             obj = await one(session, OURS[0], Key(namespace or session.namespace, name))
-            seen = view(obj)
+            seen, proven = view(obj), proofs(obj, await _ring(way, session))
             if output != "table":
-                emit(output, document(seen, proofs(obj)))
+                emit(output, document(seen, proven))
                 return
-            _print(tree_lines(seen, proofs(obj), session.clock.now(), width()))
+            _print(tree_lines(seen, proven, session.clock.now(), width()))
             if session.simulated and seen.lines:
                 say("times are simulated")
             _print(standing(seen))
@@ -173,6 +174,20 @@ def tree(name: str, output: str, namespace: str, state: Path | None, kubeconfig:
                 say(f"note: {each}")
 
     run_to_end(read())
+
+
+async def _ring(way: Access, session: Session) -> KeyRing | None:
+    """The operator's key ring; None where there is none that this user may read."""
+    from freehold.operator.keyring import RingError
+    from freehold.operator.keyring_file import FileRing
+    from freehold.operator.keyring_secret import SecretRing
+
+    store = FileRing(way.state.keys) if way.state else SecretRing(session.client)
+    try:
+        found = (await store.read()).document
+    except RingError:
+        return None
+    return found.ring() if found else None
 
 
 def document(seen: View, proven: Mapping[str, str]) -> dict[str, Any]:

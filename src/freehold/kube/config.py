@@ -41,10 +41,19 @@ def load(env: Mapping[str, str] = os.environ, context: str = "", kubeconfig: str
     Raises ConfigError saying which file lacks what.
     """
     given = kubeconfig or env.get("KUBECONFIG", "")
-    if not given and env.get("KUBERNETES_SERVICE_HOST") and SERVICE_ACCOUNT.is_dir():
+    if _in_pod(given, env):
         return in_cluster(env)
     paths = [Path(each).expanduser() for each in given.split(os.pathsep) if each]
     return from_files(paths or [Path(env.get("HOME", "~")).expanduser() / ".kube" / "config"], context, env)
+
+
+def pod_namespace(kubeconfig: str = "", env: Mapping[str, str] = os.environ) -> str:
+    """The namespace of the pod whose API server :func:`load` would use; empty where it uses a kubeconfig."""
+    return in_cluster(env).namespace if _in_pod(kubeconfig or env.get("KUBECONFIG", ""), env) else ""
+
+
+def _in_pod(given: str, env: Mapping[str, str]) -> bool:
+    return not given and bool(env.get("KUBERNETES_SERVICE_HOST")) and SERVICE_ACCOUNT.is_dir()
 
 
 def in_cluster(env: Mapping[str, str] = os.environ, account: Path = SERVICE_ACCOUNT) -> Connection:

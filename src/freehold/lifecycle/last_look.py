@@ -58,16 +58,21 @@ def _kinds(work: Work) -> list[str]:
 
 
 def _free(work: Work, known: Mapping[NodeKey, Observed]) -> list[Node]:
-    """The wanted nodes of which nothing is on record, and whose place exists."""
-    entries = work.journal.entries
+    """The wanted nodes of which nothing proven is on record, and whose place exists."""
     return [
         node
         for node in work.graph.nodes.values()
         if not node.given
-        and not (node.key in entries and entries[node.key].id)
+        and not _is_known(work, node.key)
         and node.key not in work.journal.open
         and node.requires <= known.keys()
     ]
+
+
+def _is_known(work: Work, key: NodeKey) -> bool:
+    """Whether the record of this node can be believed: somebody who may edit the object can write an id there."""
+    entry = work.journal.get(key)
+    return bool(entry and entry.id and (not entry.phase.ours or work.attested(key)))
 
 
 async def _existing(work: Work, marked: TagsByTarget) -> dict[NodeKey, Observed] | None:

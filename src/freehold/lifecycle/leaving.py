@@ -252,7 +252,7 @@ async def finished(work: Work) -> bool:
     """No intent open, settled since the last create or attach, and native lists and index show nothing of ours."""
     _keep_unmanaged(work)
     unclean = any(entry.earlier for entry in work.journal.entries.values())
-    if work.journal.ours or unclean or any(isinstance(o, Blocked) for o in work.outcomes.values()):
+    if unclean or any(key not in work.outcomes for key in work.journal.ours) or _moving(work):
         return False
     left = _unsettled(work)
     if left > 0:
@@ -269,6 +269,12 @@ async def finished(work: Work) -> bool:
     await last_look.by_nonce(work, marked)
     # One that could not be asked after may stand: only answers let go.
     return not work.journal.ours and not any(isinstance(o, Blocked | Waiting) for o in work.outcomes.values())
+
+
+def _moving(work: Work) -> bool:
+    """Whether something goes on by itself. What only a person can move does not keep us from looking for the rest."""
+    waits = [o for o in work.outcomes.values() if isinstance(o, Waiting) and o.reason is not Reason.DEPENDENTS]
+    return bool(waits) or not all(isinstance(work.outcomes[key], Blocked | Waiting) for key in work.journal.ours)
 
 
 def _keep_unmanaged(work: Work) -> None:

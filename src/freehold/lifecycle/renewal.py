@@ -25,7 +25,7 @@ PER_PASS = 2
 async def renew(work: Work) -> None:
     """Bring records and seals of what this pass has verified to the writing key."""
     old = [key for key in sorted(work.verified) if _is_old(work, key)]
-    begin = []
+    begin: list[NodeKey] = []
     for key in old:
         if _new_mark(work, key) & work.tools.codec.fold(work.verified[key]):
             _record(work, key)

@@ -138,6 +138,8 @@ def _node(work: Work, key: NodeKey, target: str, tags: frozenset[str]) -> _Stray
     stub = Observed(id=id_, name="", state=State.READY, target=target)
     strength = work.evidence(key, stub, tags).strength
     ours = strength is Strength.PROVEN or (strength is Strength.DISPUTED and _sealed(work, key, stub, tags))
+    if (key.kind, id_) in {(known.kind, entry.id) for known, entry in work.journal.entries.items()}:
+        return None  # on record, without what its mark is on
     return _Stray(key, Ref(id_, target), carried=False) if id_ and ours else None
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from freehold.lifecycle import looking, strays
-from freehold.lifecycle.errors import CloudError, Denied, NeedsPerson, NotFound, TokenReused
+from freehold.lifecycle.errors import CloudError, Invalid, NameTaken, NeedsPerson, NotFound, TokenReused
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase, vacated
 from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Tagging, Want, Witness
@@ -108,7 +108,7 @@ async def _resolve(
         work.outcomes[key] = ambiguous(work, key, ours)
     elif foreign := [c for c in candidates if work.bears_birth(key, c)]:
         work.outcomes[key] = _not_from_intent(work, key, foreign)
-    elif entry.key not in work.keys.readable:
+    elif entry.key and entry.key not in work.keys.readable:
         work.outcomes[key] = _key_lost(work, key, entry)
     elif Witness.TOKEN in work.kind(key).witnesses and not _expired(work, key, entry):
         await _replay(work, key, entry, candidates)
@@ -157,13 +157,18 @@ def _not_from_intent(work: Work, key: NodeKey, foreign: Sequence[Observed]) -> B
     )
 
 
-def _reused(work: Work, key: NodeKey, candidates: Sequence[Observed], error: TokenReused) -> Blocked:
-    """Its create had an effect under another request: what it made is there, and a second one would be a duplicate."""
+def _may_come_of(entry: Entry, candidate: Observed) -> bool:
+    """Whether it is not older than the create that was sent."""
+    return candidate.created_at is None or candidate.created_at >= entry.opened - CLOCK_SKEW
+
+
+def _reused(work: Work, key: NodeKey, candidates: Sequence[Observed], error: CloudError) -> Blocked:
+    """Its create may have had an effect that the replay does not answer with: a second one would be a duplicate."""
     ids = ", ".join(sorted(c.id for c in candidates)) or "what it made"
     return Blocked(
         Reason.PRESUMED_ONLY,
-        f"a create of {key} took effect with other values than are on record ({error.message}): {ids} may be ours, "
-        "which cannot be proved. Delete it in the cloud to have it created again",
+        f"a create of {key} was cut off, and sending it again is refused ({error.message}): {ids} may be ours, which "
+        "cannot be proved. Delete it in the cloud if it is, to have it created again",
         work.tools.pace.slow,
     )
 
@@ -208,11 +213,18 @@ async def _replay(work: Work, key: NodeKey, entry: Entry, candidates: Sequence[O
         work.outcomes[key] = Waiting(Reason.CREATING, 0.0, "a create that was cut off would be sent again")
     except TokenReused as error:
         work.outcomes[key] = _reused(work, key, candidates, error)
-    except Denied as error:
-        work.outcomes[key] = of_error(error)
-    except (NeedsPerson, NotFound):
-        # Refused as a new request, so the token has made nothing: neither now nor before.
+    except NameTaken as error:
+        if not (young := [c for c in candidates if _may_come_of(entry, c)]):
+            _no_effect(work, key, entry)  # somebody else's has the name, and had it before
+        else:
+            work.outcomes[key] = _reused(work, key, young, error)
+    except (Invalid, NotFound):
+        # Refused as such, or its place is gone: the token has made nothing, neither now nor before.
         _no_effect(work, key, entry)
+    except NeedsPerson as error:
+        # No quota, no permission: that is no answer about the first request. It is asked again.
+        work.hold(key, of_error(error))
+        work.memory.look_at[key] = work.memory.retry_at[key]
     except CloudError as error:
         work.outcomes[key] = of_error(error)
     else:
@@ -222,7 +234,7 @@ async def _replay(work: Work, key: NodeKey, entry: Entry, candidates: Sequence[O
 def birth_of(work: Work, key: NodeKey, attempt: int) -> Birth:
     """What the create of this attempt carries."""
     entry = work.journal.get(key)
-    digest = entry.key if entry and entry.phase is Phase.INTENDED else work.keys.writing
+    digest = work.signing_key(key) if entry and entry.phase is Phase.INTENDED else work.keys.writing
     nonce = work.keys.nonce(digest, key, attempt)
     marks: frozenset[str] = frozenset()
     if work.kind(key).tagging is Tagging.ON_CREATE:

@@ -13,7 +13,7 @@ from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.inventory import Inventory, Tagger
 from freehold.lifecycle.journal import Entry, Journal, Phase, Store
 from freehold.lifecycle.keys import KeyRing, ObjectKeys
-from freehold.lifecycle.kinds import Kind, NodeKey, Nonces, Observed, Registry, State, Tagging
+from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Nonces, Observed, Registry, State, Tagging
 from freehold.lifecycle.memory import Memory
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.ownership import CarriedMark, Codec, Evidence, Owner, Strength
@@ -188,7 +188,8 @@ class Work:
     def _spent(self, key: NodeKey) -> set[str]:
         """The nonces of attempts whose outcome is on record."""
         entry = self.journal.get(key)
-        last = (entry.attempt if entry.id else entry.attempt - 1) if entry else 0
+        known = bool(entry and entry.id and self.attested(key))  # a forged id spends nothing
+        last = (entry.attempt if known else entry.attempt - 1) if entry else 0
         return {self.keys.nonce(digest, key, n) for digest in self.keys.readable for n in range(1, last + 1)}
 
     def signing_key(self, key: NodeKey) -> str:
@@ -253,9 +254,12 @@ class Work:
         return not self.birth_words(key, observed).isdisjoint(self.nonces(key))
 
     def birth_words(self, key: NodeKey, observed: Observed) -> frozenset[str]:
-        """Everything on it that may be a nonce."""
-        words = {word for text in observed.births for word in text.casefold().replace("_", "-").split("-")}
-        if observed.tags is not None and self.kind(key).tagging is Tagging.ON_CREATE:
+        """Everything on it that may be a nonce: of a kind whose creates carry none, nothing is."""
+        words: set[str] = set()
+        kind = self.kind(key)
+        if kind.dedupe is Dedupe.NONCE:
+            words |= {word for text in observed.births for word in text.casefold().replace("_", "-").split("-")}
+        if observed.tags is not None and kind.tagging is Tagging.ON_CREATE:
             words |= {
                 mark.seal for mark in self.tools.codec.read(observed.tags).nodes if str(mark.key) == str(key).casefold()
             }

@@ -1,6 +1,8 @@
 """The audit log: append-only JSON lines, one before and one after every mutating call.
 
-A line holds the object, the call, the resource, what was asked, the vendor's request id and the outcome.
+A line holds the object, the call, the resource, what was asked, the vendor's request id and the outcome. What is
+left in the cloud when an object goes has a line too (outcome ``kept``, no call): its event may be refused, because
+nothing can be created in a namespace that is being deleted.
 Requests that drivers put into ``Call.detail`` never hold secrets (lifecycle/port.py).
 """
 
@@ -25,6 +27,8 @@ class Audit(Protocol):
 
     def done(self, subject: str, call: Call, error: BaseException | None) -> None: ...
 
+    def kept(self, subject: str, resource: str, why: str) -> None: ...
+
 
 class FileAudit:
     """Lines in a file of mode 0600; each is written whole by one ``write`` in append mode."""
@@ -43,17 +47,20 @@ class FileAudit:
         os.close(self._fd)
 
     def sent(self, subject: str, call: Call) -> None:
-        self._write(subject, call, {"outcome": "sent", "request": dict(call.detail)})
+        self._write(subject, _name(call), call.subject, {"outcome": "sent", "request": dict(call.detail)})
 
     def done(self, subject: str, call: Call, error: BaseException | None) -> None:
-        self._write(subject, call, _outcome(error))
+        self._write(subject, _name(call), call.subject, _outcome(error))
 
-    def _write(self, subject: str, call: Call, more: Mapping[str, Any]) -> None:
+    def kept(self, subject: str, resource: str, why: str) -> None:
+        self._write(subject, "", resource, {"outcome": "kept", "reason": why})
+
+    def _write(self, subject: str, call: str, resource: str, more: Mapping[str, Any]) -> None:
         line = {
             "time": round(self._clock.now(), 3),
             "object": subject,
-            "call": f"{call.api}.{call.operation}",
-            "resource": call.subject,
+            "call": call,
+            "resource": resource,
             **more,
         }
         os.write(self._fd, (json.dumps(line, sort_keys=True, default=str) + "\n").encode())
@@ -63,10 +70,17 @@ class NoAudit:
     """For plans and tools that change nothing."""
 
     def sent(self, subject: str, call: Call) -> None:
-        """Nothing is kept."""
+        """Nothing is written."""
 
     def done(self, subject: str, call: Call, error: BaseException | None) -> None:
-        """Nothing is kept."""
+        """Nothing is written."""
+
+    def kept(self, subject: str, resource: str, why: str) -> None:
+        """Nothing is written."""
+
+
+def _name(call: Call) -> str:
+    return f"{call.api}.{call.operation}"
 
 
 def _outcome(error: BaseException | None) -> dict[str, str]:

@@ -77,8 +77,8 @@ class IbmAccount:
     def tools(self, subject: str, ring: KeyRing) -> Tools:
         """The engine's tools for one object; what it changes is audited under ``subject``."""
         if subject not in self._tools:  # drivers remember what saves calls, such as where a subnet lives
-            fenced = FencedPort(self.port, self._clock, self._pace.fence)
-            self._tools[subject] = self._behind(ObjectPort(fenced, subject, self._audit), ring)
+            audited = ObjectPort(self.port, subject, self._audit)
+            self._tools[subject] = self._behind(FencedPort(audited, self._clock, self._pace.fence), ring)
         if self._tools[subject].ring != ring:
             self._tools[subject] = replace(self._tools[subject], ring=ring)
         return self._tools[subject]
@@ -97,12 +97,17 @@ class IbmAccount:
             clock=self._clock,
             pace=self._pace,
             ring=ring,
+            identity=self._session.iam_id,
             legacy_secret=self._legacy_secret,
         )
 
     async def account(self) -> str:
         """The id of the account that the API key is of. Raises CloudError."""
         return await Caller(self._session, self.port).account()
+
+    def left(self, subject: str, resource: str, why: str) -> None:
+        """The object goes, and this resource stays."""
+        self._audit.kept(subject, resource, why)
 
     def forget(self, subject: str) -> None:
         """The object is gone."""

@@ -88,12 +88,19 @@ async def opened_ring(store: RingStore, needed: Needs, now: float) -> StoredRing
 
 def first_ring(where: str, needed: Sequence[Need], now: float) -> RingDocument:
     """A new ring. Raises MissingRing where an object names a key, or cannot be read: it may name one."""
-    naming = [each for each in needed if each.digests or each.damaged]
+    damaged = [each for each in needed if each.damaged]
+    naming = [each for each in needed if each.digests]
     if naming:
-        digests = listed(frozenset().union(*(each.digests for each in naming))) or "of a ring that nobody can tell"
+        digests = listed(frozenset[str]().union(*(each.digests for each in naming)))
         raise MissingRing(
             f"there is no key ring in {where}, and {objects(naming)} {_names(naming)} key {digests}: nothing is "
-            "served until the ring is back; put it back from a backup, or: freehold keys add FILE"
+            "served until the ring is back; put it back from a backup, or: freehold keys add FILE "
+            f"(lost for ever: freehold keys accept {digests.partition(',')[0]})"
+        )
+    if damaged:
+        raise MissingRing(
+            f"there is no key ring in {where}, and the journal of {objects(damaged)} cannot be read: it may name a key "
+            f"of one; put ring or journal back from a backup, or: freehold keys add FILE"
         )
     return RingDocument.fresh(now, unkeyed=any(each.uuid for each in needed))
 

@@ -77,6 +77,8 @@ class Cloud(Protocol):
 
     async def account(self) -> str: ...
 
+    def left(self, subject: str, resource: str, why: str) -> None: ...
+
     def forget(self, subject: str) -> None: ...
 
     def questions(self) -> Questions: ...
@@ -264,11 +266,19 @@ class PowerVSReconciler:
         if done.released and isinstance(plan, Undecided):
             return RequeueAfter(max(plan.after, 1.0)), done.notes  # where to look for strays is not known yet
         if done.released:
+            self._tell_what_stays(document.raw)
             await document.apply(_without_finalizer(document.raw))
             self._known.pop(document.raw["metadata"]["uid"], None)
             self._cloud.forget(_subject(document.raw))
             return Done(), done.notes
         return RequeueAfter(done.after), done.notes
+
+    def _tell_what_stays(self, raw: Json) -> None:
+        """To the audit log, before the finalizer goes: the status goes with it, and an event may be refused."""
+        for row in (raw.get("status") or {}).get("resources") or ():
+            if row.get("state") == "Kept":
+                resource = " ".join(str(row[part]) for part in ("kind", "name", "id") if row.get(part))
+                self._cloud.left(_subject(raw), resource, str(row.get("message") or row.get("reason") or ""))
 
     async def _failed(self, document: Document, error: CloudError) -> tuple[Result, tuple[str, ...]]:
         """The cloud refused a call that concerns the whole object, such as the search by our tags."""

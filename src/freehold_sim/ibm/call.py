@@ -119,6 +119,12 @@ class Route:
     writes: bool
     open: bool = False
 
+    @property
+    def by_id(self) -> bool:
+        """Whether it reads one resource of a service whose reads by id may lag (`Lags.by_id`)."""
+        lagging = self.operation.startswith(("vpc.", "rc.", "power.", "transit."))
+        return lagging and self.method == "GET" and self.pattern.endswith("}")
+
 
 def reads(method: str, pattern: str, operation: str, handler: Handler, *, open: bool = False) -> Route:  # noqa: A002 (the word for an endpoint without auth)
     return Route(method, pattern, operation, handler, False, open)

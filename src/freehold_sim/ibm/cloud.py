@@ -62,7 +62,7 @@ class SimulatedIBM:
     ) -> None:
         self.clock = clock
         self.settings = settings or Settings()
-        self.world = World(seed)
+        self.world = World(seed, remembers=2 * self.settings.lags.by_id)
         self.calls: list[LoggedCall] = []
         self._wall = wall or WallClock()
         self._router = Router(routes)
@@ -188,12 +188,15 @@ class SimulatedIBM:
         if not route.open and actor == "api" and (why := self._unauthenticated(route, request, wall)):
             return _encode_refusal(errors.of_service(route.operation.partition(".")[0], 401, "not_authenticated", why))
         call = Call(self.world, self.settings, request, route.operation, params, now, wall, fault, actor)
+        if route.by_id and actor == "api" and (lag := call.lag(self.settings.lags.by_id)):
+            call.world = self.world.as_of(now - lag)
         try:
             reply = route.handler(call)
         except errors.Refused as refused:
             return _encode_refusal(refused)
         if route.writes:
             self.world.touched = True
+            self.world.remember(now)
         return _encode(reply)
 
     def _unauthenticated(self, route: Route, request: Request, wall: float) -> str:

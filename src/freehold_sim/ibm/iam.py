@@ -12,6 +12,8 @@ from freehold_sim.ibm import errors
 from freehold_sim.ibm.call import Call, Reply, reads
 from freehold_sim.ibm.settings import Settings
 
+STRANGER = "IBMid-0STRANGER0"
+"""The IAM id of everybody else in the account."""
 _GRANT = "urn:ibm:params:oauth:grant-type:apikey"
 
 
@@ -33,10 +35,10 @@ def _signature(key: str, signed: str) -> str:
 
 def issue(settings: Settings, serial: int, wall: float) -> str:
     """Return an access token: HS256, because Go clients fail on `alg: none` (reference §1.1)."""
-    user = f"IBMid-{settings.account_id[:10].upper()}"
     claims = {
-        "iam_id": user, "id": user, "realmid": "IBMid", "jti": f"sim-{serial}", "email": settings.email,
-        "sub": settings.email, "account": {"valid": True, "bss": settings.account_id, "frozen": True},
+        "iam_id": settings.iam_id, "id": settings.iam_id, "realmid": "IBMid", "jti": f"sim-{serial}",
+        "email": settings.email, "sub": settings.email,
+        "account": {"valid": True, "bss": settings.account_id, "frozen": True},
         "iat": int(wall), "exp": int(wall) + settings.token_seconds,
         "iss": "https://iam.cloud.ibm.com/identity", "grant_type": _GRANT, "scope": "ibm openid",
         "client_id": "default",
@@ -44,6 +46,15 @@ def issue(settings: Settings, serial: int, wall: float) -> str:
     header = {"kid": "sim", "alg": "HS256", "typ": "JWT"}
     signed = f"{_encode(json.dumps(header).encode())}.{_encode(json.dumps(claims).encode())}"
     return f"{signed}.{_signature(_key(settings), signed)}"
+
+
+def identity(call: Call) -> str:
+    """Return the IAM id of whoever sent this call: the one in its token."""
+    if call.actor == "stranger":
+        return STRANGER
+    bearer = call.request.headers.get("authorization", "").partition(" ")[2]
+    claims: dict[str, Any] = json.loads(_decode(bearer.split(".")[1]))
+    return str(claims["iam_id"])
 
 
 @lru_cache(maxsize=64)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from freehold_sim.ibm import errors
+from freehold_sim.ibm import errors, iam
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
 from freehold_sim.ibm.world import Record
 
@@ -60,6 +60,7 @@ def render(call: Call, record: Record) -> dict[str, Any]:
         "guid": record["id"],
         "url": url,
         "created_at": iso(record["created_at"]),
+        "created_by": record.get("iam_id", ""),
         "updated_at": iso(record["updated_at"]),
         "name": record["name"],
         "region_id": record["target"],
@@ -155,6 +156,7 @@ def create_instance(call: Call) -> Reply:
         "id": guid, "crn": f"crn:v1:bluemix:public:{offering.service}:{place}:a/{call.settings.account_id}:{guid}::",
         "name": name, "service": offering.service, "group": body["resource_group"], "plan": plan, "target": place,
         "state": "provisioning", "operation": "create", "progress": "in progress", "by": call.actor, "tries": 0,
+        "iam_id": iam.identity(call),
         "locked": call.request.headers.get("entity-lock", "").lower() == "true",
         "allow_cleanup": bool(body.get("allow_cleanup", False)), "parameters": body.get("parameters") or {},
     }  # fmt: skip

@@ -49,6 +49,8 @@ class Lags:
     lists         the services' own lists do not show a resource before this age
     detach        after a gateway connection is gone, the network counts as connected this long (#5482)
     non_monotonic every second lagging read goes to a replica that is twice as far behind
+    by_id         GET of one resource of VPC, Resource Controller, PowerVS and Transit Gateway shows it as it was this
+                  long ago: a new one is not found, a deleted one is still there. No vendor promises otherwise
     """
 
     new: float = 20.0
@@ -58,6 +60,7 @@ class Lags:
     lists: float = 0.0
     detach: float = 10.0
     non_monotonic: bool = False
+    by_id: float = 0.0
 
     @staticmethod
     def none() -> "Lags":
@@ -65,7 +68,7 @@ class Lags:
 
     @staticmethod
     def uniform(seconds: float, non_monotonic: bool = False) -> "Lags":
-        return Lags(seconds, seconds, seconds, seconds, seconds, seconds, non_monotonic)
+        return Lags(seconds, seconds, seconds, seconds, seconds, seconds, non_monotonic, by_id=seconds)
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,7 @@ class Settings:
 
     account_id: str = "f0e1d2c3b4a5968778695a4b3c2d1e0f"
     api_key: str = "simulated-api-key"
+    iam_id: str = "IBMid-F0E1D2C3B4"
     email: str = "owner@example.com"
     other_account_id: str = "0123456789abcdef0123456789abcdef"
     token_seconds: int = 3600

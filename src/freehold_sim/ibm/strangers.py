@@ -70,10 +70,12 @@ class Strangers:
 
         Fields: `vpc` (id), `region`, and for a server `subnets` (list of ids): such a subnet cannot be deleted.
         """
+        self._cloud.settle()
         now, world = self._cloud.clock.now(), self._cloud.world
         record = {"id": world.new_uuid(), "name": name, "state": "available", "by": "stranger", **fields}
-        world.touched = True
-        return dict(world.add(kind, now, record))
+        added = dict(world.add(kind, now, record))
+        self._changed()
+        return added
 
     def attach(self, crn: str, *tags: str) -> None:
         known = self._cloud.world.data["tag_names"]
@@ -89,13 +91,15 @@ class Strangers:
         self.detach(crn, *self._cloud.world.tags_at(crn, self._cloud.clock.now()))
 
     def rename(self, ident: str, name: str) -> None:
+        self._cloud.settle()
         self.find(ident)["name"] = name
-        self._cloud.world.touched = True
+        self._changed()
 
     def change(self, ident: str, **fields: Any) -> None:
         """Set fields of a record directly, such as state="failed"; voids what was under way for it."""
+        self._cloud.settle()
         self._cloud.world.redirect(self.find(ident), **fields)
-        self._cloud.world.touched = True
+        self._changed()
 
     def delete(self, ident: str) -> None:
         """Take away a resource by id or CRN, and what it contains, this moment, whatever refers to it.
@@ -113,7 +117,12 @@ class Strangers:
             world.unindex(record, now)
         else:
             world.remove(record, now)
-        world.touched = True
+        self._changed()
+
+    def _changed(self) -> None:
+        """The world was changed now, behind every service's back."""
+        self._cloud.world.touched = True
+        self._cloud.world.remember(self._cloud.clock.now())
 
     def find(self, ident: str) -> Record:
         """Return the live record with this id or CRN; raises KeyError."""

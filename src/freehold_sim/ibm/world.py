@@ -5,6 +5,7 @@ Nothing runs by itself: transitions wait in a heap of timers and happen when the
 
 import hashlib
 import heapq
+import json
 import pickle
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,9 @@ class World:
     by ("api" or "stranger") and turn (how often its course was changed; older timers are void).
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, remembers: float = 0.0) -> None:
+        """`remembers`: for how many seconds resources can be read as they were; 0: only as they are."""
+        self._remembers = remembers
         self.data: dict[str, Any] = {
             "seed": seed,
             "serial": 0,
@@ -36,6 +39,7 @@ class World:
             "access_tags": [],
             "detached": {},
             "recent": {},
+            "past": [],
         }
         self.touched = False
         self._bearers: dict[str, set[str]] = {}
@@ -103,6 +107,25 @@ class World:
             entry["to"] = now
             entry["last"] = {key: value for key, value in record.items() if isinstance(value, str | int | float)}
 
+    # -- the past ---------------------------------------------------------------------------------------------
+
+    def remember(self, now: float) -> None:
+        """Keep all resources as they are from `now` on, for reads that lag; called after every change."""
+        if not self._remembers:
+            return
+        past, text = self.data.setdefault("past", []), json.dumps(self.data["resources"])
+        past.append([now, text])
+        while len(past) > 1 and past[1][0] <= now - self._remembers:
+            past.pop(0)
+
+    def as_of(self, when: float) -> "World":
+        """Return the world with its resources as they were at `when`, to read from; at most `remembers` ago."""
+        rows = self.data.get("past", ())
+        text = next((text for since, text in reversed(rows) if since <= when), "{}")
+        earlier = World(self.data["seed"])
+        earlier.data = {**self.data, "resources": json.loads(text)}
+        return earlier
+
     # -- time -------------------------------------------------------------------------------------------------
 
     def schedule(self, when: float, record: Record, change: dict[str, Any] | None) -> None:
@@ -137,6 +160,7 @@ class World:
         self.touched = True
         if change is None:
             self.remove(record, when)
+            self.remember(when)
             return
         change = dict(change)
         tags, unindexed = change.pop("+tags", ()), change.pop("-index", False)
@@ -145,6 +169,7 @@ class World:
             self.tag(record["crn"], tag, when)
         if unindexed:
             self.unindex(record, when)
+        self.remember(when)
 
     # -- tags -------------------------------------------------------------------------------------------------
 

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from freehold.lifecycle.outcomes import Reason
 from freehold.lifecycle.port import Call, Effect
 from lab import faults
 from lab.families import Case, at_each_call, crashes, golden
 from lab.faults import Fault, Script
 from lab.life import Course
+from lab.oracles import Excuse
 from lab.seam import World
 
 Fresh = Callable[[], World]
 Families = Mapping[str, Callable[[], Iterable[Case]]]
+THEIRS_NOW = frozenset({Reason.NOT_OWNED, Reason.IN_USE})
+"""Nothing of it is changed, and what it stands in cannot go."""
+
+FORGOTTEN = Excuse(frozenset({Reason.NAME_TAKEN}))
+"""What nothing can mark has the wanted name, and no record says that it is ours."""
+
 NO_CRASH_TOO = (None, faults.BEFORE, faults.AFTER)
 
 
@@ -34,7 +42,7 @@ class Ground:
 
     ``weather``: the same world, its lists, its tag index so many seconds behind, and reads that step back or not.
     ``named``: where what has the wanted name is treated otherwise (used, or refused), and which kinds are.
-    ``edits``: what a user may do to the spec, and whether something may stay blocked for it.
+    ``edits``: what a user may do to the spec, and what may stay undone for it.
     ``moments``: the calls before which somebody meddles; every so manieth.
     """
 
@@ -46,7 +54,7 @@ class Ground:
     hosts: tuple[str, ...]  # what a stranger may put something into
     named: tuple[Fresh, tuple[str, ...]]
     branded: tuple[Fresh, tuple[str, ...]]  # where others own something old of these kinds
-    edits: Mapping[str, tuple[Callable[[Course], object], bool]]
+    edits: Mapping[str, tuple[Callable[[Course], object], Excuse]]
     step: int
     births: range  # the calls around the first creates, where each one counts
     settle: float = 40.0  # of the slowest kind
@@ -80,7 +88,7 @@ def delete_now(life: Course) -> None:
 
 def single_faults(on: Ground, **more: Any) -> Iterator[Case]:
     """What a cloud may answer at any call, a batch that fails in part, and a write that comes too late."""
-    told = (faults.THROTTLED, faults.UNAVAILABLE, faults.DENIED, faults.LOST, faults.NEVER_SENT)
+    told = (faults.THROTTLED, faults.UNAVAILABLE, faults.DENIED, faults.LOST, faults.BROKEN, faults.NEVER_SENT)
     batches = on.numbers(lambda call: call.api in ("tags", "tagging") and call.effect is Effect.WRITE)
     stores = on.numbers(lambda call: call.effect is Effect.STORE)
     yield from at_each_call(on.world, told, calls=range(on.last), **more)
@@ -115,8 +123,8 @@ def delete_after_crash(on: Ground) -> Iterator[Case]:
 def edit_after_crash(on: Ground) -> Iterator[Case]:
     """The spec is another one when the process is back."""
     numbers = range(0, on.begun, 3)
-    for edit, blocked in on.edits.values():
-        yield from crashes(on.world, on_crash=edit, blocked_is_fine=blocked, calls=numbers)
+    for edit, excuse in on.edits.values():
+        yield from crashes(on.world, on_crash=edit, excuse=excuse, calls=numbers)
 
 
 def meddling(
@@ -125,13 +133,18 @@ def meddling(
     kinds: Iterable[str],
     crash: Fault | None,
     numbers: Iterable[int],
+    reasons: Collection[Reason] = (),
     **more: Any,
 ) -> Iterator[Case]:
-    """Somebody acts on, or beside, one of our resources before a call; alone, or as the process dies."""
+    """Somebody acts on, or beside, one of our resources before a call; alone, or as the process dies.
+
+    ``reasons``: what may keep something of that kind from being made, changed or deleted from then on.
+    """
     for number in numbers:
         for kind in kinds:
             script = partial(_meddle, deed=deed, kind=kind, number=number, crash=crash)
-            yield Case(f"{deed} of {kind} at {number}, {crash or 'no crash'}", world, script, **more)
+            excuse = Excuse(frozenset(reasons), frozenset({kind}))
+            yield Case(f"{deed} of {kind} at {number}, {crash or 'no crash'}", world, script, excuse=excuse, **more)
 
 
 def _meddle(world: World, *, deed: str, kind: str, number: int, crash: Fault | None) -> Script:
@@ -142,21 +155,21 @@ def namesakes(on: Ground) -> Iterator[Case]:
     """A stranger takes the name that we want."""
     other, kinds = on.named
     for crash in NO_CRASH_TOO:
-        yield from meddling(on.world, "namesake", on.kinds, crash, on.moments, blocked_is_fine=True)
-        yield from meddling(other, "namesake", kinds, crash, on.moments, blocked_is_fine=True)
+        yield from meddling(on.world, "namesake", on.kinds, crash, on.moments, [Reason.NAME_TAKEN])
+        yield from meddling(other, "namesake", kinds, crash, on.moments, [Reason.NAME_TAKEN])
 
 
 def copied_tags(on: Ground) -> Iterator[Case]:
     """A stranger copies every tag of ours onto something of theirs, of the same name where that is possible."""
     numbers = sorted({*on.births, *on.moments})
     for crash in NO_CRASH_TOO:
-        yield from meddling(on.world, "copycat", on.tagged, crash, numbers, blocked_is_fine=True)
+        yield from meddling(on.world, "copycat", on.tagged, crash, numbers, [Reason.AMBIGUOUS])
 
 
 def stripped_tags(on: Ground) -> Iterator[Case]:
     """Somebody takes every tag off a resource of ours."""
     for crash in NO_CRASH_TOO:
-        yield from meddling(on.world, "strip", on.tagged, crash, on.moments, blocked_is_fine=True)
+        yield from meddling(on.world, "strip", on.tagged, crash, on.moments)
 
 
 def deleted_behind(on: Ground) -> Iterator[Case]:
@@ -173,14 +186,14 @@ def handed_over(on: Ground) -> Iterator[Case]:
     """
     for crash in (None, faults.AFTER):
         numbers = range(on.stands, on.begun, 2)
-        yield from meddling(on.world, "steal", on.loose, crash, numbers, blocked_is_fine=True)
+        yield from meddling(on.world, "steal", on.loose, crash, numbers, THEIRS_NOW)
 
 
 def claimed(on: Ground) -> Iterator[Case]:
     """Another owner's mark stands beside ours."""
     for deed in ("claim_uuid", "claim_owner"):
         numbers = range(on.stands, on.begun, 2)
-        yield from meddling(on.world, deed, on.loose, None, numbers, blocked_is_fine=True)
+        yield from meddling(on.world, deed, on.loose, None, numbers, THEIRS_NOW)
 
 
 def old_copies(on: Ground) -> Iterator[Case]:
@@ -198,7 +211,7 @@ def guests(on: Ground) -> Iterator[Case]:
     a conditional delete.
     """
     for crash in (None, faults.BEFORE):
-        yield from meddling(on.world, "move_in", on.hosts, crash, on.moments, blocked_is_fine=True)
+        yield from meddling(on.world, "move_in", on.hosts, crash, on.moments)
 
 
 def rolled_back(on: Ground) -> Iterator[Case]:
@@ -210,26 +223,26 @@ def rolled_back(on: Ground) -> Iterator[Case]:
             calls=range(on.last),
             on_crash=_restored,
             restart_after=wait,
-            blocked_is_fine=True,
+            excuse=FORGOTTEN,
         )
 
 
 def rolled_back_and_deleted(on: Ground) -> Iterator[Case]:
     """The same, and the object is deleted before the process is back; a create may still be under way."""
     kinds = (faults.BEFORE, faults.AFTER, faults.late_crash(15), faults.late_crash(30))
-    yield from at_each_call(on.world, kinds, calls=range(on.last), on_crash=_restored_and_deleted, blocked_is_fine=True)
+    yield from at_each_call(on.world, kinds, calls=range(on.last), on_crash=_restored_and_deleted)
 
 
 def rolled_back_in_flight(on: Ground) -> Iterator[Case]:
     """The same, and what the dead process sent takes effect when its successor is at work already."""
     kinds = (faults.late_crash(15), faults.late_crash(30))
-    yield from at_each_call(on.world, kinds, calls=range(on.last), on_crash=_restored, blocked_is_fine=True)
+    yield from at_each_call(on.world, kinds, calls=range(on.last), on_crash=_restored, excuse=FORGOTTEN)
 
 
 def rolled_back_far(on: Ground) -> Iterator[Case]:
     """The journal is restored from many writes ago, and the object deleted at once."""
     numbers = range(on.begun // 2, on.begun - 10, 5)
-    yield from crashes(on.world, on_crash=_restored_far_and_deleted, blocked_is_fine=True, calls=numbers)
+    yield from crashes(on.world, on_crash=_restored_far_and_deleted, calls=numbers)
 
 
 def _restored(life: Course) -> None:
@@ -251,7 +264,8 @@ def forged_records(on: Ground) -> Iterator[Case]:
     world, kinds = on.branded
     numbers = range(on.stands, on.begun, 3)
     for kind in kinds:
-        yield from crashes(world, on_crash=partial(_forge, kind), blocked_is_fine=True, calls=numbers)
+        excuse = Excuse(frozenset({Reason.NOT_OWNED}), frozenset({kind}), surplus=True)
+        yield from crashes(world, on_crash=partial(_forge, kind), excuse=excuse, calls=numbers)
 
 
 def _forge(kind: str, life: Course) -> None:
@@ -341,16 +355,3 @@ def families(on: Ground) -> Families:
         "restarts in restarts": restarts,
     }
     return {name: partial(family, on) for name, family in table.items()}
-
-
-ONLY_DEED_LOST = frozenset(
-    {
-        "journal rolled back one write",
-        "journal rolled back, object deleted",
-        "journal rolled back, create in flight",
-        "journal rolled back far",
-        "our tags stripped",
-    }
-)
-"""Where the one deed of a resource is gone (journal restored, marks stripped before the id was on record) nothing
-can tell ours from a stranger's: it stays, and is named to a person. Elsewhere nothing may stay."""

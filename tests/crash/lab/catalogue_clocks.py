@@ -8,14 +8,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.outcomes import Reason
 from lab import catalogue, faults
 from lab.catalogue import Families, Fresh, Ground
 from lab.families import Case, at_each_call, crashes
 from lab.faults import Script
 from lab.life import Course
+from lab.oracles import NO_EXCUSE, Excuse
 from lab.seam import World
 
 SKEWS = (-600.0, -90.0, 90.0, 600.0)
+
+WRONG = Excuse(frozenset({Reason.AMBIGUOUS, Reason.NAME_TAKEN}))
+"""By a wrong clock something is older than its create, or it was forgotten: a person must look."""
 
 MAY_LEAVE = frozenset({"journal restored under a wrong clock"})
 
@@ -55,16 +60,16 @@ def wrong(on: Ground) -> Iterator[Case]:
     for ahead in SKEWS:
         world = partial(_skewed, on.world, ahead)
         bad = abs(ahead) > 120.0
-        yield from _labelled(ahead, crashes(world, calls=range(on.last), blocked_is_fine=bad))
+        yield from _labelled(ahead, crashes(world, calls=range(on.last), excuse=WRONG if bad else NO_EXCUSE))
         late = (faults.late_crash(20), faults.LOST)
-        yield from _labelled(ahead, at_each_call(world, late, calls=range(on.last), blocked_is_fine=bad))
+        yield from _labelled(ahead, at_each_call(world, late, calls=range(on.last), excuse=WRONG if bad else NO_EXCUSE))
 
 
 def strangers(on: Ground) -> Iterator[Case]:
     """A stranger of the same name is too young, or too old, by a wrong clock."""
     for ahead, crash in itertools.product(SKEWS, (None, faults.AFTER)):
         world = partial(_skewed, on.world, ahead)
-        acts = catalogue.meddling(world, "namesake", on.kinds, crash, on.moments, blocked_is_fine=True)
+        acts = catalogue.meddling(world, "namesake", on.kinds, crash, on.moments, (Reason.NAME_TAKEN, Reason.NOT_OWNED))
         yield from _labelled(ahead, acts)
 
 
@@ -72,7 +77,7 @@ def restored(on: Ground) -> Iterator[Case]:
     for ahead in SKEWS:
         world = partial(_skewed, on.world, ahead)
         for on_crash in (_restored, _restored_and_deleted):
-            cases = crashes(world, calls=range(0, on.last, 2), on_crash=on_crash, blocked_is_fine=True)
+            cases = crashes(world, calls=range(0, on.last, 2), on_crash=on_crash, excuse=WRONG)
             yield from _labelled(ahead, cases)
 
 
@@ -81,7 +86,7 @@ def jumps(on: Ground) -> Iterator[Case]:
     for number, seconds, gap in itertools.product(range(on.last), (-600.0, 600.0), (None, 0, 2)):
         lost = {number + gap: faults.AFTER} if gap is not None else {}
         script = partial(_jumping, number=number, seconds=seconds, crashes=lost)
-        yield Case(f"{seconds:+g} s at {number}, crash {gap}", on.world, script, blocked_is_fine=True)
+        yield Case(f"{seconds:+g} s at {number}, crash {gap}", on.world, script, excuse=WRONG)
 
 
 def _labelled(ahead: float, cases: Iterator[Case]) -> Iterator[Case]:

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.outcomes import Reason
 from freehold.lifecycle.ownership import Codec, Owner
 from freehold.lifecycle.port import Call, Effect
 from lab import faults, outsiders
@@ -21,6 +22,7 @@ from lab.catalogue import Families, Fresh, Ground
 from lab.families import Case, at_each_call
 from lab.faults import Fault, Script
 from lab.life import Course
+from lab.oracles import Excuse
 from lab.seam import World
 
 
@@ -47,6 +49,9 @@ class Forgeable(World, Protocol):
 
 
 Fakes = Callable[[Forgeable, Owner], object]
+
+FORGED = Excuse(frozenset({Reason.NAME_TAKEN, Reason.NOT_OWNED, Reason.AMBIGUOUS, Reason.IN_USE}), surplus=True)
+"""A stranger has the name, or marks of ours: named, not touched."""
 
 MAY_LEAVE = frozenset({"forged seals beside a restored journal", "forged ids of what nothing can mark"})
 
@@ -84,7 +89,7 @@ def seals(on: Ground) -> Iterator[Case]:
             act = partial(_seal, kind=kind, logical=logical, young=young)
             script = partial(_script, number=number, act=act, crashes=_crashes(number, fault))
             label = f"{kind}/{logical or 'wanted'} {'young' if young else 'old'} at {number}, {fault or 'no crash'}"
-            yield Case(label, world, script, blocked_is_fine=True)
+            yield Case(label, world, script, excuse=FORGED)
 
 
 def _sealed(kinds: tuple[str, ...]) -> list[tuple[str, str, bool]]:
@@ -102,7 +107,7 @@ def seals_and_restore(on: Ground) -> Iterator[Case]:
             script = partial(_script, number=number, act=act, crashes={number: faults.AFTER})
             restore = partial(_restored, back=back, deleted=deleted)
             label = f"{kind}/{logical or 'wanted'} at {number}, {back} back{', deleted' if deleted else ''}"
-            yield Case(label, world, script, on_crash=restore, blocked_is_fine=True)
+            yield Case(label, world, script, on_crash=restore, excuse=FORGED)
 
 
 def _restored(life: Course, *, back: int, deleted: bool) -> None:
@@ -123,11 +128,11 @@ def carried(world: Fresh, numbers: range) -> Iterator[Case]:
     """A mark with our uuid on a given carrier names a stranger's thing in it."""
     for number, fault in itertools.product(numbers, (None, faults.AFTER, faults.late_crash(20))):
         script = partial(_script, number=number, act=_carried, crashes=_crashes(number, fault))
-        yield Case(f"mark on a carrier at {number}, {fault or 'no crash'}", world, script, blocked_is_fine=True)
+        yield Case(f"mark on a carrier at {number}, {fault or 'no crash'}", world, script, excuse=FORGED)
         restore = partial(_restored, back=2, deleted=True)
         if fault:
             label = f"mark on a carrier at {number}, {fault}, restored and deleted"
-            yield Case(label, world, script, blocked_is_fine=True, on_crash=restore)
+            yield Case(label, world, script, excuse=FORGED, on_crash=restore)
 
 
 # -- the journal ----------------------------------------------------------------------------------------
@@ -137,9 +142,7 @@ def ids(on: Ground, world: Fresh, kinds: tuple[str, ...]) -> Iterator[Case]:
     """Whoever may edit the object writes a stranger's id over ours, or as one more of ours, of a kind without marks."""
     for kind, spare in itertools.product(kinds, (False, True)):
         forge = partial(_forge_id, kind=kind, spare=spare)
-        yield from at_each_call(
-            world, (faults.AFTER,), calls=range(4, on.begun, 2), on_crash=forge, blocked_is_fine=True
-        )
+        yield from at_each_call(world, (faults.AFTER,), calls=range(4, on.begun, 2), on_crash=forge, excuse=FORGED)
 
 
 def _forge_id(life: Course, *, kind: str, spare: bool) -> None:
@@ -174,10 +177,10 @@ def spies(on: Ground) -> Iterator[Case]:
     crashes = (None, faults.BEFORE, faults.AFTER, faults.late_crash(20))
     for number, kind, fault in itertools.product(numbers, on.kinds, crashes):
         script = partial(_script, number=number, act=partial(_spy, kind=kind), crashes=_crashes(number, fault))
-        yield Case(f"spy on {kind} at {number}, {fault or 'no crash'}", on.world, script, blocked_is_fine=True)
+        yield Case(f"spy on {kind} at {number}, {fault or 'no crash'}", on.world, script, excuse=FORGED)
         if fault:
             label = f"spy on {kind} at {number}, {fault}, deleted"
-            yield Case(label, on.world, script, blocked_is_fine=True, on_crash=_delete)
+            yield Case(label, on.world, script, excuse=FORGED, on_crash=_delete)
 
 
 def _is_create(call: Call) -> bool:

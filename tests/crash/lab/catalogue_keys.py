@@ -16,7 +16,7 @@ from freehold.lifecycle.keys import KeyRing, derive, digest_of
 from freehold.lifecycle.port import InlinePort, step
 from freehold.lifecycle.work import Pass
 from lab import faults
-from lab.catalogue import Families, Fresh, Ground
+from lab.catalogue import FORGOTTEN, Families, Fresh, Ground
 from lab.families import Case
 from lab.faults import FaultPort, Script
 from lab.life import Course, Life, Stored, Wedged
@@ -161,7 +161,7 @@ def rotated_and_restored(world: Fresh, numbers: range) -> Iterator[Case]:
     for later in (3, 9):
         for number in numbers:
             script = partial(_script, number=number, change=_rotate, crashes={number + later: faults.AFTER})
-            yield Case(f"at {number}, dead {later} later", world, script, on_crash=_restored, blocked_is_fine=True)
+            yield Case(f"at {number}, dead {later} later", world, script, on_crash=_restored, excuse=FORGOTTEN)
 
 
 # -- a copy beside the living one -----------------------------------------------------------------------
@@ -229,9 +229,9 @@ def families(on: Ground, world: Fresh) -> Families:
     return {
         "a new writing key": lambda: _at_calls(world, last, _rotate),
         "a new writing key, journal rolled back": lambda: rotated_and_restored(world, begun),
-        "the key is lost and comes back": lambda: _at_calls(world, last, _lose, blocked_is_fine=True),
+        "the key is lost and comes back": lambda: _at_calls(world, last, _lose),
         "the key is lost, the object deleted, the key comes back": lambda: _at_calls(
-            world, begun, partial(_lose, deleted=True), blocked_is_fine=True
+            world, begun, partial(_lose, deleted=True)
         ),
         "moved with its key": lambda: _at_calls(world, begun, _move),
         "a copy beside the living one, without the key": lambda: beside(world, begun),

@@ -10,13 +10,16 @@ from typing import Any
 from freehold.lifecycle.outcomes import Blocked, Reason
 from freehold.lifecycle.port import Call, Effect
 from lab import faults
-from lab.catalogue import Families, Ground, delete_now, given
+from lab.catalogue import FORGOTTEN, Families, Ground, delete_now, given
 from lab.families import Case
 from lab.faults import Script, Spell, of_the_cloud
 from lab.life import Course, Wedged
+from lab.oracles import NO_EXCUSE, Excuse
 from lab.seam import World
 
 Hits = Callable[[Call], bool]
+
+FULL = Excuse(frozenset({Reason.QUOTA}))
 
 MAY_LEAVE = frozenset({"an outage when a restored process comes back"})
 """What nothing can mark, or was not marked yet, is not told from a stranger's once its record is gone."""
@@ -60,7 +63,9 @@ def down(on: Ground) -> Iterator[Case]:
             yield Case(f"{name} down from {number}", on.world, partial(given, script))
 
 
-def down_in_recovery(on: Ground, on_crash: Callable[[Any], None] = lambda life: None) -> Iterator[Case]:
+def down_in_recovery(
+    on: Ground, on_crash: Callable[[Any], None] = lambda life: None, excuse: Excuse = NO_EXCUSE
+) -> Iterator[Case]:
     """The process dies, and its successor finds a service down for longer than settle.
 
     A request of the dead process takes effect while nobody can look; settle must not run out unseen.
@@ -75,7 +80,7 @@ def down_in_recovery(on: Ground, on_crash: Callable[[Any], None] = lambda life: 
             on.world,
             partial(given, script),
             on_crash=on_crash,
-            blocked_is_fine=True,
+            excuse=excuse,
         )
 
 
@@ -87,7 +92,7 @@ def down_at_first_look(on: Ground) -> Iterator[Case]:
 
 
 def down_and_restored(on: Ground) -> Iterator[Case]:
-    yield from down_in_recovery(on, on_crash=_restored_and_deleted)
+    yield from down_in_recovery(on, on_crash=_restored_and_deleted, excuse=FORGOTTEN)
 
 
 def _restored_and_deleted(life: Course) -> None:
@@ -116,7 +121,9 @@ def quota(on: Ground) -> Iterator[Case]:
                 script = Script(crashes, spells=(Spell(number, seconds, faults.QUOTA, creates),))
                 yield Case(f"quota for {seconds:g} s from {number}, crash {crash}", on.world, partial(given, script))
         forever = Script(spells=(Spell(number, float("inf"), faults.QUOTA, creates),))
-        yield Case(f"quota from {number} on", on.world, partial(given, forever), blocked_is_fine=True)
+        yield Case(
+            f"quota from {number} on", on.world, partial(given, forever), excuse=Excuse(frozenset({Reason.QUOTA}))
+        )
 
 
 def _nothing(life: Course) -> None:
@@ -136,7 +143,7 @@ def failing(on: Ground) -> Iterator[Case]:
                     f"{kind} fails, {fault} at {number}",
                     on.world,
                     script,
-                    blocked_is_fine=True,
+                    excuse=Excuse(frozenset({Reason.FAILED}), frozenset({kind})),
                     after_create=partial(_named_as_failed, kind),
                 )
 

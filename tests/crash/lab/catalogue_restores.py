@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from lab import catalogue, faults
-from lab.catalogue import Families, Fresh, Ground
+from lab.catalogue import FORGOTTEN, Families, Fresh, Ground
 from lab.families import Case
 from lab.faults import Script
 from lab.life import Course
@@ -45,14 +45,14 @@ def living(on: Ground, *, deleted: bool = False) -> Iterator[Case]:
     for world, name in ((on.world, "no lag"), (on.weather(10, 20, False), "lag")):
         for number, back in itertools.product(range(2, on.begun), WRITES_BACK):
             script = partial(_restored, number=number, back=back, deleted=deleted)
-            yield Case(f"{back} writes back at {number}, {name}", world, script, blocked_is_fine=True)
+            yield Case(f"{back} writes back at {number}, {name}", world, script, excuse=FORGOTTEN)
 
 
 def living_then_dead(on: Ground) -> Iterator[Case]:
     """The same, and the process dies soon after it has begun anew."""
     for number, back, gap in itertools.product(on.moments, WRITES_BACK, (1, 2, 4, 8)):
         script = partial(_restored, number=number, back=back, crash=gap)
-        yield Case(f"{back} writes back at {number}, dead {gap} later", on.world, script, blocked_is_fine=True)
+        yield Case(f"{back} writes back at {number}, dead {gap} later", on.world, script, excuse=FORGOTTEN)
 
 
 def families(on: Ground) -> Families:
@@ -96,7 +96,7 @@ def refused(on: Ground, refuse: Refuse) -> Iterator[Case]:
             kinds,
             calls=range(on.begun),
             on_crash=partial(_restored_and_refused, back=back, refuse=refuse),
-            blocked_is_fine=True,
+            excuse=FORGOTTEN,
         )
 
 
@@ -116,7 +116,7 @@ def failed_looks(on: Ground) -> Iterator[Case]:
         for fault in (faults.UNAVAILABLE, faults.DENIED):
             script = Script({number: faults.AFTER, number + gap: fault})
             label = f"dead at {number}, {fault} {gap} later"
-            yield Case(label, on.world, partial(catalogue.given, script), 0.0, True, on_crash=_deleted_too)
+            yield Case(label, on.world, partial(catalogue.given, script), excuse=FORGOTTEN, on_crash=_deleted_too)
 
 
 def _deleted_too(life: Course) -> None:

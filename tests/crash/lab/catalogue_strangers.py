@@ -6,10 +6,12 @@ import itertools
 from collections.abc import Iterator
 from functools import partial
 
+from freehold.lifecycle.outcomes import Reason
 from lab import faults
 from lab.catalogue import Families, Ground
 from lab.families import Case
 from lab.faults import Fault, Script
+from lab.oracles import Excuse
 from lab.seam import World
 
 GAPS = (-9, -4, -2, -1, 1, 2, 3, 5, 9, 16)
@@ -35,6 +37,11 @@ def _acts(on: Ground) -> list[tuple[str, str]]:
     return [row[i % len(row)] for i in range(longest) for row in rows]
 
 
+def _excuse(kind: str) -> Excuse:
+    """Something of that kind, or what it is in, may have to stay as a stranger left it."""
+    return Excuse(frozenset({Reason.NAME_TAKEN, Reason.NOT_OWNED, Reason.AMBIGUOUS, Reason.IN_USE}), frozenset({kind}))
+
+
 def _script(world: World, *, act: str, kind: str, number: int, crashes: dict[int, Fault]) -> Script:
     return Script(crashes, {number: partial(_meddle, world, act, kind)})
 
@@ -54,7 +61,7 @@ def apart(on: Ground) -> Iterator[Case]:
         for gap, fault in itertools.product(GAPS, FAULTS):
             act, kind = next(acts)
             script = partial(_script, act=act, kind=kind, number=number, crashes={max(0, number + gap): fault})
-            yield Case(f"{act} of {kind} at {number}, {fault} {gap:+d}", on.world, script, blocked_is_fine=True)
+            yield Case(f"{act} of {kind} at {number}, {fault} {gap:+d}", on.world, script, excuse=_excuse(kind))
 
 
 def each_call(on: Ground) -> Iterator[Case]:
@@ -64,7 +71,7 @@ def each_call(on: Ground) -> Iterator[Case]:
         for act, row in kinds.items():
             kind = next(row)
             script = partial(_script, act=act, kind=kind, number=number, crashes={})
-            yield Case(f"{act} of {kind} at {number}", on.world, script, blocked_is_fine=True)
+            yield Case(f"{act} of {kind} at {number}", on.world, script, excuse=_excuse(kind))
 
 
 def families(on: Ground) -> Families:

@@ -10,17 +10,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
+from freehold.lifecycle.outcomes import Reason
 from lab import faults
 from lab.catalogue import Families, Ground
 from lab.catalogue_outages import creates
 from lab.families import Case, at_each_call
 from lab.faults import Script, Spell
 from lab.life import Course
+from lab.oracles import Excuse
 from lab.seam import World
 from lab.world import MemoryWorld
 
 TOKENS = ("disk", "wall", "ticket")
 """The kinds of the in-memory cloud whose creates carry one."""
+
+REFUSED = Excuse(frozenset({Reason.NAME_TAKEN, Reason.INVALID}))
 
 MAY_LEAVE = frozenset({"the token of another request", "the token of another request, refused at first"})
 """A record that was restored away is no proof: what the first request made may be named to a person."""
@@ -54,7 +58,7 @@ def edited(on: Ground) -> Iterator[Case]:
             (faults.AFTER, faults.late_crash(20)),
             calls=range(on.begun),
             on_crash=partial(_edited, kinds=(kind,), back=back, deleted=deleted),
-            blocked_is_fine=True,
+            excuse=REFUSED,
         )
 
 
@@ -65,7 +69,11 @@ def refused_at_first(on: Ground) -> Iterator[Case]:
             script = partial(_refused, number=number, gap=gap)
             restore = partial(_edited, kinds=(), back=back, deleted=False)
             yield Case(
-                f"refused at {number}, dead {gap} later, {back} back", on.world, script, 0.0, True, on_crash=restore
+                f"refused at {number}, dead {gap} later, {back} back",
+                on.world,
+                script,
+                excuse=REFUSED,
+                on_crash=restore,
             )
 
 

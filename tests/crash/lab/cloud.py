@@ -7,13 +7,15 @@ the name of who made it: the oracles judge by that, never by what the engine bel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.kinds import Observed, State
+from lab.audit import CloudRequest
 
 US = "freehold"
 
@@ -100,6 +102,7 @@ class Cloud:
         self.weather = weather
         self.clock = clock
         self.log: list[Resource] = []
+        self.requests: list[CloudRequest] = []  # ours to change something, as they took effect or were refused
         self.tampered: list[str] = []  # foreign resources that somebody but their creator touched
         self.partial = False
         self.failing: set[str] = set()  # kinds whose new resources end up failed
@@ -176,6 +179,17 @@ class Cloud:
 
     # -- writes -------------------------------------------------------------------------------------
 
+    @contextmanager
+    def _recorded(self, operation: str, subject: str, by: str) -> Iterator[None]:
+        """Keep a request of ours in the record, with what became of it."""
+        refused = True
+        try:
+            yield
+            refused = False
+        finally:
+            if by == US:
+                self.requests.append(CloudRequest(operation, subject, refused))
+
     def create(
         self,
         kind: str,
@@ -186,6 +200,19 @@ class Cloud:
         token: str = "",
         nested: str = "",
         tags: frozenset[str] = frozenset(),
+    ) -> Resource:
+        with self._recorded(f"memory.create_{kind}", str(request.get("name", name)), creator):
+            return self._create(kind, name, request, creator, token, nested, tags)
+
+    def _create(
+        self,
+        kind: str,
+        name: str,
+        request: Mapping[str, Any],
+        creator: str,
+        token: str,
+        nested: str,
+        tags: frozenset[str],
     ) -> Resource:
         now, traits = self.now(), self.traits[kind]
         if traits.token and token:
@@ -222,6 +249,10 @@ class Cloud:
         return resource
 
     def delete(self, id_: str, by: str) -> None:
+        with self._recorded(f"memory.delete_{_kind(id_)}", id_, by):
+            self._delete(id_, by)
+
+    def _delete(self, id_: str, by: str) -> None:
         now, resource = self.now(), self.get(id_)
         traits = self.traits[resource.kind]
         self._touch(resource, by, "deleted")
@@ -242,6 +273,10 @@ class Cloud:
         resource.delete_at = resource.gone_at = self.now()
 
     def rename(self, id_: str, name: str, by: str) -> None:
+        with self._recorded(f"memory.rename_{_kind(id_)}", id_, by):
+            self._rename(id_, name, by)
+
+    def _rename(self, id_: str, name: str, by: str) -> None:
         now, resource = self.now(), self.get(id_)
         self._touch(resource, by, "renamed")
         if self.traits[resource.kind].unique:
@@ -252,19 +287,49 @@ class Cloud:
         resource.names.append((now, name))
 
     def change(self, id_: str, attribute: str, value: object, by: str) -> None:
-        resource = self.get(id_)
-        self._touch(resource, by, "changed")
-        resource.attributes[attribute] = value
+        with self._recorded(f"memory.update_{_kind(id_)}", id_, by):
+            resource = self.get(id_)
+            self._touch(resource, by, "changed")
+            resource.attributes[attribute] = value
+
+    def add_part(self, id_: str, kind: str, natural: str, by: str) -> None:
+        with self._recorded(f"memory.add_part_{_kind(id_)}", id_, by):
+            self.get(id_).parts[kind, natural] = by
+
+    def remove_part(self, id_: str, kind: str, natural: str, by: str) -> None:
+        with self._recorded(f"memory.remove_part_{_kind(id_)}", id_, by):
+            self.get(id_).parts.pop((kind, natural), None)
+
+    def retag(self, verb: str, targets: Sequence[str], tags: frozenset[str]) -> dict[str, errors.CloudError]:
+        """One request for a batch of ours. It is answered as done even where single targets failed, as IBM's is."""
+        apply: Callable[[str, Collection[str]], None] = {"attach": self._attach, "detach": self._detach}[verb]
+        failed: dict[str, errors.CloudError] = {}
+        with self._recorded(f"tags.{verb}", ",".join(targets), US):
+            for position, target in enumerate(targets):
+                if self.partial and position >= len(targets) // 2:
+                    failed[target] = errors.Unavailable(f"{target} was not tagged")
+                    continue
+                try:
+                    apply(target, tags)
+                except errors.CloudError as error:
+                    failed[target] = error
+        return failed
 
     def attach(self, target: str, tags: frozenset[str], by: str = US) -> None:
-        resource = self._target(target)
         if by != US:
-            resource.theirs |= tags
-        resource.tags.append((self.now(), resource.tagged(self.now()) | tags))
+            self._target(target).theirs |= tags
+        self._attach(target, tags)
 
     def detach(self, target: str, tags: frozenset[str]) -> None:
+        self._detach(target, tags)
+
+    def _attach(self, target: str, tags: Collection[str]) -> None:
         resource = self._target(target)
-        resource.tags.append((self.now(), resource.tagged(self.now()) - tags))
+        resource.tags.append((self.now(), resource.tagged(self.now()) | frozenset(tags)))
+
+    def _detach(self, target: str, tags: Collection[str]) -> None:
+        resource = self._target(target)
+        resource.tags.append((self.now(), resource.tagged(self.now()) - frozenset(tags)))
 
     def _target(self, target: str) -> Resource:
         for resource in self.living():
@@ -275,3 +340,7 @@ class Cloud:
     def _touch(self, resource: Resource, by: str, what: str) -> None:
         if by != resource.creator and by == US:
             self.tampered.append(f"{resource.id} of {resource.creator} was {what}")
+
+
+def _kind(id_: str) -> str:
+    return id_.rpartition("-")[0]

@@ -120,16 +120,12 @@ class MemoryDriver:
         return frozenset(Part(kind, natural, id=f"{kind}-{natural}") for kind, natural in held)
 
     async def add_part(self, ref: Ref, part: Part) -> None:
-        def run() -> None:
-            self.cloud.get(ref.id).parts[part.kind, part.natural_key] = US
-
-        await self._send("add_part", Effect.WRITE, run, ref.id)
+        add = functools.partial(self.cloud.add_part, ref.id, part.kind, part.natural_key, US)
+        await self._send("add_part", Effect.WRITE, add, ref.id)
 
     async def remove_part(self, ref: Ref, part: Part) -> None:
-        def run() -> None:
-            self.cloud.get(ref.id).parts.pop((part.kind, part.natural_key), None)
-
-        await self._send("remove_part", Effect.WRITE, run, ref.id)
+        remove = functools.partial(self.cloud.remove_part, ref.id, part.kind, part.natural_key, US)
+        await self._send("remove_part", Effect.WRITE, remove, ref.id)
 
     async def children(self, ref: Ref) -> Sequence[Observed]:
         def run() -> list[Observed]:
@@ -184,39 +180,20 @@ class MemoryTagger:
         return tags
 
     async def attach(self, changes: Sequence[TagChange]) -> Mapping[str, errors.CloudError]:
-        return await self._change("attach", changes, self.cloud.attach)
+        return await self._change("attach", changes)
 
     async def detach(self, changes: Sequence[TagChange]) -> Mapping[str, errors.CloudError]:
-        return await self._change("detach", changes, self.cloud.detach)
+        return await self._change("detach", changes)
 
-    async def _change(
-        self, operation: str, changes: Sequence[TagChange], apply: Callable[[str, frozenset[str]], None]
-    ) -> dict[str, errors.CloudError]:
+    async def _change(self, verb: str, changes: Sequence[TagChange]) -> dict[str, errors.CloudError]:
         failed: dict[str, errors.CloudError] = {}
         batches: dict[frozenset[str], list[str]] = {}
         for change in changes:
             batches.setdefault(change.tags, []).append(change.target)
         for tags, targets in batches.items():
-
-            def run(tags: frozenset[str] = tags, targets: list[str] = targets) -> dict[str, errors.CloudError]:
-                return self._apply(targets, tags, apply)
-
+            run = functools.partial(self.cloud.retag, verb, targets, tags)
             try:
-                failed |= await self._send(operation, Effect.WRITE, run, ",".join(targets))
+                failed |= await self._send(verb, Effect.WRITE, run, ",".join(targets))
             except errors.CloudError as error:
                 failed |= dict.fromkeys(targets, error)
-        return failed
-
-    def _apply(
-        self, targets: list[str], tags: frozenset[str], apply: Callable[[str, frozenset[str]], None]
-    ) -> dict[str, errors.CloudError]:
-        failed: dict[str, errors.CloudError] = {}
-        for position, target in enumerate(targets):
-            if self.cloud.partial and position >= len(targets) // 2:
-                failed[target] = errors.Unavailable(f"{target} was not tagged")
-                continue
-            try:
-                apply(target, tags)
-            except errors.CloudError as error:
-                failed[target] = error
         return failed

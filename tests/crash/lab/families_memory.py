@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -18,8 +18,9 @@ from lab import (
 )
 from lab.catalogue import Families, Ground
 from lab.cloud import Weather
-from lab.families import Case, crashes
+from lab.families import Case, Named, crashes
 from lab.life import Course
+from lab.oracles import NO_EXCUSE, Excuse
 from lab.world import MemoryWorld, node, standard
 
 TAGGED = ("net", "site", "disk", "balancer", "wall", "hub")
@@ -35,11 +36,11 @@ def _edit(**change: object) -> Callable[[Course], object]:
     return lambda life: life.world.edit(**change)  # type: ignore[attr-defined]  # the in-memory world
 
 
-def _edits() -> Iterator[tuple[str, tuple[Callable[[Course], object], bool]]]:
+def _edits() -> Iterator[tuple[str, tuple[Callable[[Course], object], Excuse]]]:
     for leaf in ("disk/data", "balancer/web", "link/a", "rule/ssh", "record/www", "ticket/seat", "site/home"):
-        yield f"without {leaf}", (_edit(drop=leaf), True)
-        yield f"{leaf} renamed", (_edit(rename=leaf), False)
-    yield "one more disk", (_edit(add=node("disk/more", "net/main")), False)
+        yield f"without {leaf}", (_edit(drop=leaf), Excuse(surplus=True))
+        yield f"{leaf} renamed", (_edit(rename=leaf), NO_EXCUSE)
+    yield "one more disk", (_edit(add=node("disk/more", "net/main")), NO_EXCUSE)
 
 
 def _namesake_nodes() -> list[Node]:
@@ -103,5 +104,12 @@ FAMILIES: Families = {
     **two_lives.twin_families(MEMORY),
     **catalogue_forgeries.families(MEMORY, LINKED, UNMARKABLE, VICTIMS, range(24)),
 }
-MAY_LEAVE = catalogue_more.MAY_LEAVE
 PAIRS = partial(catalogue.pairs, MEMORY)
+
+NAMED: Mapping[str, Named] = {
+    **catalogue_more.NAMED,
+    "journal rolled back one write": Named(sampled=6, whole=24),
+    "journal rolled back, object deleted": Named(sampled=8, whole=34),
+    "journal rolled back, create in flight": Named(sampled=6, whole=16),
+    "journal rolled back far": Named(sampled=14, whole=14),
+}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from freehold.lifecycle.outcomes import Reason
 from freehold_sim.ibm.settings import Lags, Settings
 from lab import (
     catalogue,
@@ -17,8 +19,9 @@ from lab import (
     faults,
 )
 from lab.catalogue import Families, Ground
-from lab.families import Case, at_each_call, crashes
+from lab.families import Case, Named, at_each_call, crashes
 from lab.life import Course
+from lab.oracles import NO_EXCUSE, Excuse
 from lab.powervs import PowerVSLife, PowerVSWorld
 
 TAGGED = ("workspace", "dhcp-server", "vpc", "vpc-subnet", "load-balancer", "transit-gateway")
@@ -31,7 +34,7 @@ UNNAMED: Mapping[str, Any] = dict.fromkeys(
 
 
 def _weather(lag: float, tag_lag: float, restless: bool) -> Callable[[], PowerVSWorld]:
-    lags = Lags(tag_lag, tag_lag, tag_lag, min(tag_lag, 5), lag, lag, restless)
+    lags = Lags(tag_lag, tag_lag, tag_lag, min(tag_lag, 5), lag, lag, restless, by_id=lag)
     return partial(PowerVSWorld, settings=Settings(lags=lags))
 
 
@@ -44,14 +47,14 @@ def _edit(**spec: Any) -> Callable[[Course], object]:
 
 
 SUBNET = {"name": "freehold-demo-vpcsubnet"}
-EDITS: Mapping[str, tuple[Callable[[Course], object], bool]] = {
-    "one more subnet": (_edit(vpcSubnets=[SUBNET, {"name": "more", "zone": "us-south-2"}]), False),
-    "another subnet": (_edit(vpcSubnets=[{"name": "other", "zone": "us-south-2"}]), True),
-    "another gateway": (_edit(transitGateway={"name": "other-gateway"}), True),
-    "another load balancer": (_edit(loadBalancers=[{"name": "other-balancer"}]), True),
-    "another VPC": (_edit(vpc={"name": "other-vpc", "region": "us-south"}), True),
-    "a security group": (_edit(vpcSecurityGroups=[{"name": "more-group"}]), False),
-    "tags": (_edit(tags=[{"key": "team", "value": "red"}]), False),
+EDITS: Mapping[str, tuple[Callable[[Course], object], Excuse]] = {
+    "one more subnet": (_edit(vpcSubnets=[SUBNET, {"name": "more", "zone": "us-south-2"}]), NO_EXCUSE),
+    "another subnet": (_edit(vpcSubnets=[{"name": "other", "zone": "us-south-2"}]), Excuse(surplus=True)),
+    "another gateway": (_edit(transitGateway={"name": "other-gateway"}), Excuse(surplus=True)),
+    "another load balancer": (_edit(loadBalancers=[{"name": "other-balancer"}]), Excuse(surplus=True)),
+    "another VPC": (_edit(vpc={"name": "other-vpc", "region": "us-south"}), Excuse(surplus=True)),
+    "a security group": (_edit(vpcSecurityGroups=[{"name": "more-group"}]), NO_EXCUSE),
+    "tags": (_edit(tags=[{"key": "team", "value": "red"}]), NO_EXCUSE),
 }
 
 POWERVS = Ground(
@@ -84,9 +87,11 @@ def _status_wiped() -> Iterator[Case]:
 
 def _place_taken() -> Iterator[Case]:
     """A stranger takes, under another name, the one place that there is for ours."""
-    rivals = ("dhcp-server", "transit-gateway-connection")
+    full = Excuse(frozenset({Reason.QUOTA}), frozenset({"workspace"}))
     for crash in catalogue.NO_CRASH_TOO:
-        yield from catalogue.meddling(PowerVSWorld, "rival", rivals, crash, POWERVS.moments, blocked_is_fine=True)
+        meddling = partial(catalogue.meddling, PowerVSWorld, "rival", crash=crash, numbers=POWERVS.moments)
+        yield from (replace(case, excuse=full) for case in meddling(kinds=["dhcp-server"]))
+        yield from meddling(kinds=["transit-gateway-connection"])
 
 
 GIVEN = partial(PowerVSWorld, given=True)
@@ -141,4 +146,8 @@ FAMILIES: Families = {
     **catalogue_restores.given_families(POWERVS, GIVEN),
     **catalogue_forgeries.families(POWERVS, GIVEN, ("transit-gateway-connection",), GIVEN, range(0, 140, 3)),
 }
-MAY_LEAVE = catalogue_more.MAY_LEAVE
+
+NAMED: Mapping[str, Named] = {
+    **catalogue_more.NAMED,
+    "journal rolled back one write": Named(0, 0),
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from freehold.lifecycle import errors
@@ -35,7 +35,7 @@ UNAVAILABLE = Fault("unavailable")
 DENIED = Fault("denied")
 QUOTA = Fault("quota")
 LOST = Fault("lost-reply")  # the effect happened, the reply did not come
-BROKEN = Fault("5xx-after-effect")
+BROKEN = Fault("5xx-after-effect")  # a server error, as this cloud's own adapters report it
 NEVER_SENT = Fault("unknown-without-effect")
 PARTIAL = Fault("partial-batch")
 STALE = Fault("stale-object")
@@ -88,6 +88,7 @@ class FaultPort(InlinePort):
     writes: int = 0  # that did something
     changes: int = 0  # those of them that changed the cloud
     sent: int = 0  # requests to change the cloud, whatever the answer
+    struck: int = 0  # faults and acts of the script that have happened
     interfere: Callable[[], object] = lambda: None  # makes the stored object newer than what was read
     begun: dict[Spell, float] = field(default_factory=dict)  # when each spell began
 
@@ -98,13 +99,16 @@ class FaultPort(InlinePort):
         if act is not None:
             act()
             self.writes += 1
+            self.struck += 1
         fault = self.script.faults.get(number) or self._under_a_spell(number, call)
+        self.struck += fault is not None
         try:
             return await (self._run(call) if fault is None else self._faulted(call, fault))
         finally:
             if (act := self.script.later_acts.get(number)) is not None:
                 act()
                 self.writes += 1
+                self.struck += 1
 
     def _under_a_spell(self, number: int, call: Call) -> Fault | None:
         now = self.world.clock.monotonic()
@@ -137,6 +141,8 @@ class FaultPort(InlinePort):
                 raise errors.Denied(where)
             case "quota":
                 raise errors.Quota(where)
+            case "5xx-after-effect" if call.effect is not Effect.STORE:
+                return await self._run(replace(call, run=lambda: self.world.broken(call)))
             case "lost-reply" | "5xx-after-effect":
                 await self._quietly(call)
                 raise errors.Unknown(where) if call.effect is Effect.WRITE else errors.Unavailable(where)

@@ -29,6 +29,14 @@ OWNER = Owner("0f1e2d3c-aaaa-4bbb-8ccc-1234567890ab", "TestCluster", "prod", "c1
 MOST_PASSES = 500
 QUIET = 700.0
 """Seconds of domain time without a write after which nothing more will happen: more than a deep pass."""
+WATCHED = 3
+"""Passes, at least, that a life at rest is watched for, and for :data:`QUIET` seconds."""
+
+
+REFUSED = frozenset({Reason.QUOTA, Reason.INVALID, Reason.DENIED})
+"""Why a create may be sent again every few minutes."""
+RETRIED = REFUSED | {Reason.NAME_TAKEN, Reason.IN_USE}
+"""Why other requests may be, too: a rename to a name that somebody has, a delete of what is in use."""
 
 
 class Wedged(AssertionError):
@@ -83,6 +91,8 @@ class Course(ABC):
     ended: Pass | None = None  # the pass that let the finalizer go: nothing serves the object after it
     opened_at: int | None = None  # the number of calls when deletion began
     marked_by_strangers: frozenset[str] = frozenset()  # by then
+    refused: frozenset[str] = frozenset()
+    """Nodes whose create the cloud refuses, as of the last rest: these alone are sent again from time to time."""
 
     def __post_init__(self) -> None:
         self.port = FaultPort(self.world, self.script, interfere=self.touch)
@@ -105,6 +115,11 @@ class Course(ABC):
     @abstractmethod
     def record(self) -> str:
         """The journal as it is stored; empty before there is one."""
+
+    @property
+    @abstractmethod
+    def versions(self) -> int:
+        """How many times the stored object was written."""
 
     @abstractmethod
     def rewrite(self, journal: Journal) -> None:
@@ -130,6 +145,11 @@ class Course(ABC):
     @abstractmethod
     def hurry(self) -> None:
         """Spare the passes until the next look, where that can be asked for."""
+
+    @property
+    def released(self) -> bool:
+        """The finalizer is gone: there is no object any more that a process could look after."""
+        return self.ended is not None or (self.last is not None and self.last.released)
 
     @property
     def journal(self) -> Journal:
@@ -166,8 +186,10 @@ class Course(ABC):
         A create that the cloud refuses is sent again every five minutes, its intent written before: that is rest
         too, when for ten times as long nothing changed in the cloud and a person is told the same.
         """
+        assert not self.released, "an object that is gone is nobody's to look after"
         quiet_since, confirmed = self.world.clock.monotonic(), 0
         calm_since, changes = quiet_since, self.port.changes
+        self.refused = frozenset()
         for _ in range(MOST_PASSES):
             written, deleting = self.port.writes, self.deleting
             done = self.once()
@@ -181,6 +203,7 @@ class Course(ABC):
                 if self.deleting and done.released:
                     return _outcomes(done)
                 if self.world.clock.monotonic() - calm_since > 10 * QUIET and _refused(done):
+                    self.refused = frozenset(str(key) for key, o in done.outcomes.items() if _is_refusal(o))
                     return _outcomes(done)
                 if confirmed >= 4 and self.world.clock.monotonic() - quiet_since >= QUIET:
                     if not any(isinstance(o, Waiting) and o.reason is not Reason.IN_USE for o in _active(done)):
@@ -189,6 +212,38 @@ class Course(ABC):
                         raise Wedged(f"waits for ever: {_told(done)}")
                 self.world.clock.advance(max(done.after, 0.001))
         raise Wedged(f"no rest after {MOST_PASSES} passes: {_told(self.last) if self.last else 'no pass ended'}")
+
+    def watch(self) -> list[str]:
+        """What is written after rest, to the cloud or to the object; nothing may be.
+
+        One exception: what the cloud refused is sent again, and refused again, as long as a node is blocked or held
+        up for a reason in :data:`RETRIED`. Only a create writes the object before each try: its open intent.
+        Ends early, with nothing to say, when the script interferes.
+        """
+        strikes, sent, versions = self.port.struck, len(self.world.requests()), self.versions
+        others, since, passes = self._others(), self.world.clock.monotonic(), 0
+        while not self.released and (passes < WATCHED or self.world.clock.monotonic() - since < QUIET):
+            done = self.once()
+            if self.port.struck != strikes:
+                return []
+            passes += 1
+            self.world.clock.advance(max(done.after, 0.001) if done is not None else 0.001)
+        restless = [
+            f"{request} after rest"
+            for request in self.world.requests()[sent:]
+            if not (request.refused and self._retries())
+        ]
+        if self.versions != versions and not (self.refused and self._others() == others):
+            restless.append(f"{self.versions - versions} writes of the object after rest")
+        return restless
+
+    def _retries(self) -> bool:
+        outcomes = self.last.outcomes.values() if self.last else ()
+        return any(isinstance(o, Blocked | Waiting) and o.reason in RETRIED for o in outcomes)
+
+    def _others(self) -> dict[str, object]:
+        """The records of all nodes but those whose create is refused."""
+        return {str(key): entry for key, entry in self.journal.entries.items() if str(key) not in self.refused}
 
     def create(self) -> dict[str, Outcome]:
         return self.settle()
@@ -233,6 +288,10 @@ class Life(Course):
     def record(self) -> str:
         return self.stored.text
 
+    @property
+    def versions(self) -> int:
+        return self.stored.resource_version
+
     def rewrite(self, journal: Journal) -> None:
         self.stored.versions.append(journals.dumps(journal))
         self.stored.touch()
@@ -274,9 +333,12 @@ def _outcomes(done: Pass) -> dict[str, Outcome]:
 
 def _refused(done: Pass) -> bool:
     """A person is told why, and nothing else is under way."""
-    told = (Reason.QUOTA, Reason.INVALID, Reason.DENIED)
-    blocked = any(isinstance(o, Blocked) and o.reason in told for o in done.outcomes.values())
+    blocked = any(_is_refusal(o) for o in done.outcomes.values())
     return blocked and not any(isinstance(o, Waiting) for o in _active(done))
+
+
+def _is_refusal(outcome: Outcome) -> bool:
+    return isinstance(outcome, Blocked) and outcome.reason in REFUSED
 
 
 def _told(done: Pass) -> str:

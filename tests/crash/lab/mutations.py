@@ -96,6 +96,7 @@ MUTATIONS = (
         "elif not work.settled(key, since):",
         "elif False:",
         ("lags and reads that step back",),
+        powervs="lags and reads that step back",
     ),
     Mutation(
         "one read that shows nothing is believed while deleting",
@@ -103,6 +104,7 @@ MUTATIONS = (
         "if key not in work.memory.delete_sent and not work.settled(key, since):",
         "if False:",
         ("delete in a lagging cloud",),
+        powervs="delete in a lagging cloud",
     ),
     Mutation(
         "what is recorded is deleted without proof",

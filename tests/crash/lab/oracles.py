@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from freehold.lifecycle.journal import Journal, Phase
-from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Surplus, Waiting
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Surplus, Waiting
 from lab import marks
 from lab.life import Course
 from lab.seam import Thing
@@ -26,8 +27,8 @@ class Verdict:
     wedged: list[str] = field(default_factory=list)
     unlike: list[str] = field(default_factory=list)  # actual differs from desired
     open_intents: list[str] = field(default_factory=list)
-    restless: list[str] = field(default_factory=list)
-    unaudited: list[str] = field(default_factory=list)
+    restless: list[str] = field(default_factory=list)  # written after rest
+    unaudited: list[str] = field(default_factory=list)  # audit log and cloud disagree
     marks: list[str] = field(default_factory=list)  # of ours, left on what is somebody else's
     named: list[str] = field(default_factory=list)  # left behind, and a person is told which and why
     calls: int = 0
@@ -37,14 +38,54 @@ class Verdict:
         return [f"{name}: {what}" for name in BAD for what in getattr(self, name)]
 
 
-def after_create(life: Course, outcomes: Mapping[str, Outcome], verdict: Verdict, *, blocked_is_fine: bool) -> None:
+@dataclass(frozen=True)
+class Excuse:
+    """What may stay undone because of what a stranger or a person did, and only if they did it in this run.
+
+    ``reasons``: why a node may be blocked, or held up; its message must name, by id or name, something of the
+    ``kinds`` that were meddled with (None: of any) or of somebody else. ``surplus``: something of ours may no longer
+    be wanted.
+    """
+
+    reasons: frozenset[Reason] = frozenset()
+    kinds: frozenset[str] | None = None
+    surplus: bool = False
+    anything: bool = False
+
+    def covers(self, life: Course, outcome: Blocked | Waiting) -> bool:
+        """Whether a node may stay as it is."""
+        return self.anything or (
+            life.port.struck > 0
+            and outcome.reason in self.reasons
+            and any(word in outcome.message for word in self._words(life))
+        )
+
+    def _words(self, life: Course) -> set[str]:
+        words = {_bare(thing.id) for thing in life.world.living() if not thing.ours}
+        entries, nodes = life.journal.entries.items(), life.graph.nodes.items()
+        for key, entry in entries:
+            if entry.id and self._concerns(key):
+                words |= {_bare(entry.id), entry.target or entry.id}  # a DHCP server's marks are on its network
+        return words | {node.name for key, node in nodes if self._concerns(key)}
+
+    def _concerns(self, key: NodeKey) -> bool:
+        return self.kinds is None or key.kind in self.kinds
+
+
+NO_EXCUSE = Excuse()
+ANY_EXCUSE = Excuse(surplus=True, anything=True)
+"""For a script that looks at what is lost or touched only; no family may use it."""
+
+
+def after_create(life: Course, outcomes: Mapping[str, Outcome], verdict: Verdict, excuse: Excuse = NO_EXCUSE) -> None:
     """Desired = actual, nothing twice, nothing lost, no intent open."""
     journal, graph = life.journal, life.graph
     ours = [thing for thing in life.world.living() if thing.ours]
     _counted(ours, journal, outcomes, verdict)
     said = " ".join(o.message for o in outcomes.values() if isinstance(o, Blocked))
+    excused = _excused(life, outcomes, excuse)
     for key, entry in journal.open.items():
-        if not (blocked_is_fine and isinstance(outcomes.get(str(key)), Blocked)):
+        if str(key) not in excused:
             verdict.open_intents.append(f"{key} {entry.phase.value} {said}")
     for key in graph.nodes:
         outcome = outcomes.get(str(key))
@@ -55,13 +96,21 @@ def after_create(life: Course, outcomes: Mapping[str, Outcome], verdict: Verdict
                 verdict.unlike.append(f"{key} is said to be ready and is not there")
             elif held.phase is Phase.RECORDED:
                 verdict.unlike.append(f"{key} was never read back")
-        elif isinstance(outcome, Blocked | Waiting) and blocked_is_fine:
-            continue
-        else:
+        elif str(key) not in excused:
             verdict.unlike.append(f"{key}: {outcome}")
     for name, outcome in outcomes.items():
-        if isinstance(outcome, Surplus) and not blocked_is_fine:
+        if isinstance(outcome, Surplus) and not excuse.surplus:
             verdict.unlike.append(f"{name}: {outcome.message}")
+    verdict.wrong += foreign(life)
+
+
+def _excused(life: Course, outcomes: Mapping[str, Outcome], excuse: Excuse) -> set[str]:
+    """What may stay undone: for a reason of its own, or because it waits for something that may."""
+    blocked = {n for n, o in outcomes.items() if isinstance(o, Blocked | Waiting) and excuse.covers(life, o)}
+    if not blocked:
+        return set()
+    behind = (Reason.REQUIREMENT, Reason.DEPENDENTS)
+    return blocked | {n for n, o in outcomes.items() if isinstance(o, Waiting) and o.reason in behind}
 
 
 def _counted(ours: list[Thing], journal: Journal, outcomes: Mapping[str, Outcome], verdict: Verdict) -> None:
@@ -84,29 +133,42 @@ def _twice(ours: list[Thing], verdict: Verdict) -> None:
             verdict.duplicates.append(f"{count} of {role}")
 
 
-def after_delete(life: Course, verdict: Verdict) -> None:
+def after_delete(life: Course, verdict: Verdict, excuse: Excuse = NO_EXCUSE) -> None:
     """Nothing of ours is left, and nothing of anybody else's was touched."""
     done = life.last
     said = life.hear(done) if done else ""
-    if done is not None and done.released:
+    if life.released:
         for thing in life.world.living():
             if thing.ours:
                 (verdict.named if thing.id in said else verdict.orphans).append(f"{thing.id} of {thing.role}")
     else:
-        if done is None or not any(isinstance(o, Blocked | Waiting) for o in done.outcomes.values()):
-            verdict.wedged.append("not released, and nobody says why")  # what is kept is no reason
+        _held(life, verdict, excuse)
         known = said + life.record
         for thing in life.world.living():
             if thing.ours and thing.id not in known and not (thing.parent and thing.parent in known):
                 verdict.orphans.append(f"{thing.id} of {thing.role}")
     verdict.unaudited += life.world.unaudited(life.port.sent)
     verdict.marks += marks.left(life)
+    verdict.unaudited += life.world.audit.unlike(life.port.calls, life.world.requests())
     verdict.wrong += life.world.tampered()
-    verdict.wrong += [
-        f"{thing.id} was {thing.due}, is {thing.state}"
-        for thing in life.world.living()
-        if not thing.ours and thing.state != thing.due and (done is None or done.released)
-    ]
+    verdict.wrong += foreign(life)
+
+
+def _held(life: Course, verdict: Verdict, excuse: Excuse) -> None:
+    """The finalizer stays: somebody must be told why, and it must be because of what was done in this run."""
+    outcomes = {str(key): outcome for key, outcome in (life.last.outcomes if life.last else {}).items()}
+    if not any(isinstance(o, Blocked | Waiting) for o in outcomes.values()):
+        verdict.wedged.append("not released, and nobody says why")  # what is kept is no reason
+    excused = _excused(life, outcomes, excuse)
+    for name, outcome in outcomes.items():
+        if isinstance(outcome, Blocked | Waiting) and name not in excused:
+            verdict.wedged.append(f"not released: {name}: {outcome.reason} {outcome.message}")
+
+
+def foreign(life: Course) -> list[str]:
+    """Things of others that are not as their owners left them."""
+    things = [thing for thing in life.world.living() if not thing.ours]
+    return [f"{thing.id} was {thing.due}, is {thing.state}" for thing in things if thing.state != thing.due]
 
 
 def _bare(id_: str) -> str:

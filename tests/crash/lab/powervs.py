@@ -30,6 +30,7 @@ from freehold.operator.controller import RequeueAfter
 from freehold_sim.faults import Effect as CloudEffect
 from freehold_sim.faults import Fault
 from freehold_sim.ibm.settings import Settings
+from lab.audit import CloudRequest, Recorder
 from lab.faults import FaultPort
 from lab.life import Course
 from lab.powervs_neighbours import Neighbours, standing
@@ -75,7 +76,8 @@ class PowerVSWorld:
     def __post_init__(self) -> None:
         self.codec = IbmCodec()
         self.port: Port = InlinePort()
-        self.stage = Stage(example(**self.spec), self.settings, port=lambda: self.port)
+        self.audit = Recorder()
+        self.stage = Stage(example(**self.spec), self.settings, port=lambda: self.port, audit=self.audit)
         self.clock = self.stage.clock
         self.neighbours = Neighbours(self.stage)
         if self.given:
@@ -111,6 +113,17 @@ class PowerVSWorld:
     def unaudited(self, sent: int) -> list[str]:
         reached = len(self.stage.calls(mutating=True))
         return [f"{reached} requests changed the cloud, {sent} went through the port"] if reached != sent else []
+
+    def requests(self) -> list[CloudRequest]:
+        """The simulator's record. What a request changes or deletes is the end of its path."""
+        return [
+            CloudRequest(
+                call.operation,
+                call.path.rpartition("/")[2] if call.method in ("PATCH", "PUT", "DELETE") else "",
+                400 <= call.status < 500,  # a server error comes after the effect here
+            )
+            for call in self.stage.calls(mutating=True)
+        ]
 
     def meddle(self, deed: str, kind: str) -> None:
         """Nobody moves in after the look that would have seen them: no cloud here deletes on a condition."""
@@ -149,6 +162,13 @@ class PowerVSWorld:
         with contextlib.suppress(CloudError):
             effect()
         self.stage.cloud.faults.clear()
+
+    def broken(self, call: Call) -> Any:
+        self.stage.cloud.faults.add(Fault(CloudEffect.ERROR_AFTER, "*"))
+        try:
+            return call.run()
+        finally:
+            self.stage.cloud.faults.clear()
 
     def partially(self, failing: bool) -> None:
         """Every second target fails, the first one among them: a batch of one fails too."""
@@ -220,6 +240,10 @@ class PowerVSLife(Course):
     @property
     def record(self) -> str:
         return _journal_of(self.stage.object.raw)
+
+    @property
+    def versions(self) -> int:
+        return len(self.stage.object.history)
 
     def rewrite(self, journal: Journal) -> None:
         self._annotate(journals.dumps(journal))

@@ -13,6 +13,7 @@ from stage.powervs import Stage
 from stage.scenery import REGION, Row, Theirs
 
 PLACE = "us-south-1"
+CARRIED = f"{scenery.MARK}transit-gateway-connection:"
 LEAVING = frozenset({"removed", "pending_reclamation", "reclaimed", "deleting", "delete_pending"})
 SIM = {
     "workspace": "instance",
@@ -106,19 +107,15 @@ class Neighbours:
         return self._tags(str(row["crn"])) if row["crn"] else []
 
     def photograph(self, ident: str) -> bytes | None:
-        """The cloud's own record and tags, but for what changes by itself as time goes by and our carrier's marks."""
+        """The cloud's own record and tags, but for our marks on a gateway for connections of ours that are in it."""
         try:
             record = dict(self._cloud.strangers.find(ident))
         except KeyError:
             return None
         tags = sorted(self._cloud.world.tags_at(record["crn"], self._stage.clock.now())) if record["crn"] else []
-        tags = [tag for tag in tags if not self._carried(tag)]
-        return json.dumps([record, tags], sort_keys=True).encode()
-
-    def _carried(self, tag: str) -> bool:
-        """Our carrier's marks, whoever put them there: :mod:`lab.marks` says which may stay and which must go."""
-        uid = str(self._stage.object.raw["metadata"]["uid"])
-        return uid in tag and not tag.startswith((f"{scenery.MARK}cluster-uuid:", f"{scenery.MARK}node:"))
+        ours = tuple(f".{c['id']}" for c in self._cloud.world.all("connection", gateway=ident, by="api"))
+        theirs = [tag for tag in tags if not (tag.startswith(CARRIED) and tag.endswith(ours))]
+        return json.dumps([record, theirs], sort_keys=True).encode()
 
     def _note(self, *again: str) -> None:
         """Keep in mind how their things are after they acted: new ones, and those that they changed."""

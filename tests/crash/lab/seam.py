@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from freehold.lifecycle.clock import Clock, ManualClock
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.port import Port
+from freehold.lifecycle.port import Call, Port
 from freehold.lifecycle.work import Tools
 
 if TYPE_CHECKING:
+    from lab.audit import CloudRequest, Recorder
     from lab.life import Course
 
 
@@ -26,7 +27,9 @@ class Thing:
     ours: bool
     parent: str  # what it stands in, and what therefore cannot go before it
     state: object  # what it is now
-    due: object  # what its owner made of it: a stranger's thing must keep this byte for byte
+    due: object
+    """What its owner made of it, and our marks on it for what it carries of ours: a stranger's thing must keep this
+    byte for byte."""
     aliases: frozenset[str] = frozenset()  # other ids by which the engine may record it
     tags: frozenset[str] = frozenset()  # that are on it now
     tags_of_others: frozenset[str] = frozenset()  # that a stranger put there on purpose
@@ -36,6 +39,7 @@ class World(Protocol):
     """A cloud under test, and the one object that wants something of it. Fresh ones are independent."""
 
     clock: ManualClock
+    audit: Recorder
 
     @property
     def life(self) -> Course:
@@ -58,6 +62,10 @@ class World(Protocol):
         """Changes of the cloud that did not go through the port, which counted ``sent``."""
         ...
 
+    def requests(self) -> list[CloudRequest]:
+        """Our requests to change something, from the cloud's own record: they took effect, or were refused."""
+        ...
+
     def meddle(self, deed: str, kind: str) -> None:
         """Somebody does a deed of that name to, or beside, our resource of that kind."""
         ...
@@ -76,6 +84,10 @@ class World(Protocol):
 
     def later(self, seconds: float, effect: Callable[[], object]) -> None:
         """Let a request that was sent take effect later."""
+        ...
+
+    def broken(self, call: Call) -> Any:
+        """Send ``call`` and let the cloud answer with a server error after its effect."""
         ...
 
     def partially(self, failing: bool) -> None:

@@ -13,8 +13,10 @@ from freehold.lifecycle.graph import Graph, Known, Naming, Node
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Part, Registry, Request, Tagging
-from freehold.lifecycle.port import FencedPort, Port
+from freehold.lifecycle.port import Call, Effect, FencedPort, Port
 from freehold.lifecycle.work import Pace, Tools
+from freehold.operator.ports import ObjectPort
+from lab.audit import CloudRequest, Recorder
 from lab.cloud import US, Cloud, Resource, Traits, Weather
 from lab.drivers import MemoryDriver, MemoryTagger
 from lab.life import OWNER, Life
@@ -98,7 +100,8 @@ def kinds(cloud: Cloud, port: Port) -> tuple[Kind, ...]:
         kind("rule", never, Dedupe.NONCE, nonce="nested", requires=("wall",)),
         kind("record", never, Dedupe.KEY, requires=("net",)),
         kind("hub", after, Dedupe.NONCE, nonce="name", mutable=("name",)),
-        kind("link", never, Dedupe.NONCE, nonce="name", mutable=("name",), requires=("hub", "net"), carrier="hub"),
+        # Its name keeps the nonce for life, as that of a transit gateway's connection does.
+        kind("link", never, Dedupe.NONCE, nonce="name", requires=("hub", "net"), carrier="hub"),
     )
 
 
@@ -162,6 +165,7 @@ class MemoryWorld:
         self.codec = PlainCodec()
         self.clock = ManualClock()
         self.wall: Clock = self.clock
+        self.audit = Recorder()
         self.cloud = Cloud(self.traits, self.weather, self.clock)
         self.nodes = list(self.nodes)
         if self.given_hub:
@@ -178,7 +182,7 @@ class MemoryWorld:
         return self.life
 
     def tools(self, port: Port) -> Tools:
-        port = FencedPort(port, self.clock, FENCE)
+        port = FencedPort(ObjectPort(port, "TestCluster/prod/c1", self.audit), self.clock, FENCE)
         tagger = MemoryTagger(self.cloud, port)
         pace = Pace(tag_lag=max(5.0, self.weather.tag_lag), shallow=60.0, deep=600.0, fence=FENCE)
         registry = Registry(kinds(self.cloud, port))
@@ -207,14 +211,24 @@ class MemoryWorld:
                 r.role,
                 r.creator == US,
                 r.parent,
-                (r.name(now), _judged(r.tagged(now))),
-                (r.names[0][1], _judged(r.theirs)),
+                (r.name(now), r.tagged(now)),
+                (r.names[0][1], r.theirs | self._carried(r)),
                 tags=r.tagged(now),
                 tags_of_others=r.theirs,
             )
             for r in self.cloud.living()
             if r.delete_at is None
         ]
+
+    def _carried(self, host: Resource) -> frozenset[str]:
+        """Our marks on a foreign thing for what stands in it and is ours: they may be there as long as that is."""
+        inside = {r.id for r in self.cloud.living() if r.parent == host.id and r.creator == US}
+        tags, codec = host.tagged(self.cloud.now()), PlainCodec()
+        return frozenset(
+            tag
+            for tag in tags
+            if any(mark.uuid == OWNER.uuid and mark.id in inside for mark in codec.read([tag]).carried)
+        )
 
     # -- strangers ----------------------------------------------------------------------------------
 
@@ -351,18 +365,22 @@ class MemoryWorld:
         return self.cloud.tampered
 
     def unaudited(self, sent: int) -> list[str]:
-        return []  # this cloud can be reached through the port only
+        reached = len(self.cloud.requests)
+        return [f"{reached} requests changed the cloud, {sent} went through the port"] if reached != sent else []
+
+    def requests(self) -> list[CloudRequest]:
+        return self.cloud.requests
 
     def later(self, seconds: float, effect: Callable[[], object]) -> None:
         self.cloud.later(seconds, effect)
 
+    def broken(self, call: Call) -> Any:
+        with contextlib.suppress(errors.CloudError):
+            call.run()
+        raise (errors.Unknown if call.effect is Effect.WRITE else errors.Unavailable)(f"{call.operation}: 500")
+
     def partially(self, failing: bool) -> None:
         self.cloud.partial = failing
-
-
-def _judged(tags: frozenset[str]) -> frozenset[str]:
-    """Without our carrier's marks, whoever put them there: :mod:`lab.marks` says which may stay and which must go."""
-    return frozenset(tag for tag in tags if not (tag.startswith("carried:") and OWNER.uuid in tag))
 
 
 def _without_carried(tags: frozenset[str]) -> frozenset[str]:

@@ -1,5 +1,6 @@
 """Progress tells each change once, with the time that it took; nothing in it can act on a terminal."""
 
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -10,6 +11,7 @@ from freehold.cli.progress import LiveDisplay, PlainDisplay, Watchmaker, _fittin
 from freehold.cli.proofs import proofs
 from freehold.cli.view import View, view
 from freehold.lifecycle.journal import Entry, Journal, Phase, dumps
+from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
 
@@ -78,18 +80,43 @@ def test_hostile_names_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     assert all("\x1b" not in line for line in tree_lines(seen, {}, T0))
 
 
-def test_the_tree_tells_ownership_and_what_proves_it() -> None:
+RING = KeyRing.single(b"k" * 32)
+OWNER = Owner("u", "K", "n", "a")
+
+
+def _signed(kind: str, ident: str, **fields: Any) -> Entry:
+    deed = RING.of(OWNER, unkeyed=False).signature(RING.writing, kind, ident)
+    return Entry(Phase.OWNED, id=ident, target="crn", deed=deed, key=RING.writing, **fields)
+
+
+def _recorded() -> dict[str, Any]:
+    """An object whose records are signed, forged, old, or another operator's."""
     entries = {
-        NodeKey("vpc", "main"): Entry(Phase.OWNED, id="us-south/r006-1", target="crn"),
-        NodeKey("connection", "vpc"): Entry(Phase.OWNED, id="gw/c-1", target="crn", carried=True),
+        NodeKey("vpc", "main"): _signed("vpc", "us-south/r006-1"),
+        NodeKey("vpc", "forged"): replace(_signed("vpc", "us-south/r006-1"), id="us-south/r006-2"),
+        NodeKey("vpc", "old"): Entry(Phase.RECORDED, id="us-south/r006-3"),
+        NodeKey("vpc", "elsewhere"): Entry(Phase.RECORDED, id="us-south/r006-4", key="elsewhere0"),
+        NodeKey("connection", "vpc"): _signed("connection", "gw/c-1", carried=True),
         NodeKey("workspace", "main"): Entry(Phase.GIVEN, id="w-1"),
     }
-    annotation = dumps(Journal(Owner("u", "K", "n", "a"), entries))
-    obj = {"metadata": {"annotations": {"freehold.dev/journal": annotation}}}
-    proven = proofs(obj)
+    return {"metadata": {"annotations": {"freehold.dev/journal": dumps(Journal(OWNER, entries))}}}
+
+
+def test_without_the_key_ring_no_record_is_called_signed() -> None:
+    """Whoever may edit the object may have written it: only the key tells."""
+    proven = proofs(_recorded(), None)
+    assert proven["r006-1"] == proven["r006-2"] == "own marks, read back; record not checked: no key ring here"
+    assert proven["r006-3"] == "marks not read back yet; record not checked: older than the key ring"
+
+
+def test_the_tree_tells_ownership_and_what_proves_it() -> None:
+    proven = proofs(_recorded(), RING)
     assert proven == {
-        "r006-1": "own marks, read back",
-        "c-1": "mark on its carrier, read back",
+        "r006-1": "own marks, read back; record signed",
+        "r006-2": "own marks, read back; record NOT signed by the operator",
+        "r006-3": "marks not read back yet; record not checked: older than the key ring",
+        "r006-4": "marks not read back yet; record not checked: the key ring lacks key elsewhere0",
+        "c-1": "mark on its carrier, read back; record signed",
         "w-1": "given by id in the spec",
     }
     lines = tree_lines(_view("Ready", id="r006-1", ownership="managed", message="a note"), proven, T0 + 60)
@@ -100,7 +127,7 @@ def test_the_tree_tells_ownership_and_what_proves_it() -> None:
 
 @pytest.mark.parametrize("annotation", [None, "", "{", "[]"])
 def test_a_journal_that_cannot_be_read_proves_nothing(annotation: str | None) -> None:
-    assert proofs({"metadata": {"annotations": {"freehold.dev/journal": annotation}}}) == {}
+    assert proofs({"metadata": {"annotations": {"freehold.dev/journal": annotation}}}, RING) == {}
 
 
 @pytest.mark.parametrize("width", [200, 76, 60, 36])

@@ -18,21 +18,12 @@ from freehold.clouds.ibm.names import (
     nested,
     network_of,
 )
+from stage.account import Recognised
 
 NONCE = "fabcdefghijkl"
 OLD = "fabcdefg"
 BOTH = pytest.mark.parametrize("nonce", [NONCE, OLD], ids=["keyed", "unkeyed"])
 LEGAL = re.compile("([a-z]|[a-z][-a-z0-9]*[a-z0-9])")
-
-
-class Recognised:
-    """What the engine hands to a driver: it can be asked for one word, and cannot be listed."""
-
-    def __init__(self, nonce: str) -> None:
-        self._nonce = nonce
-
-    def __contains__(self, word: object) -> bool:
-        return word == self._nonce
 
 
 @BOTH

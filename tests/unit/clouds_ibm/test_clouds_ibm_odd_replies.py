@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from freehold.clouds.ibm.times import epoch
-from freehold.lifecycle.errors import Denied, InUse, NotFound, NotReady, Unavailable, Unknown
+from freehold.lifecycle.errors import Denied, InUse, NotReady, Unavailable, Unknown
 from freehold.lifecycle.kinds import Part, Ref
 from freehold_sim.http import Request, Response
 
@@ -68,6 +68,45 @@ async def test_a_list_whose_next_page_is_itself_ends(account: Any) -> None:
     Distorted(account.cloud, "GET", "/vpcs", {"next": {"href": "https://x/v1/vpcs?start=1"}})
     with pytest.raises(Unavailable, match="does not end"):
         await account.find("vpc", account.vpc())
+
+
+async def test_a_reply_without_its_list_is_no_empty_list(account: Any) -> None:
+    """What a list does not show counts as gone, and is created again: a gateway's 200 must not look like one."""
+    vpc = await account.ready("vpc", account.vpc())
+    gateway = await account.ready("transit-gateway", account.gateway())
+    connection = await account.ready("transit-gateway-connection", account.connection(gateway, vpc))
+    workspace = await account.ready("workspace", account.workspace())
+    storage = await account.ready("cos-instance", account.cos())
+    group = await account.ready("security-group", account.group(vpc))
+    strange = Response(200, b'{"status":"ok"}', JSON)
+    for path in ("vpcs", "transit_gateways", "connections", "resource_instances", "networks", "rules", "tags"):
+        Distorted(account.cloud, "GET", path, strange)
+    Distorted(account.cloud, "POST", "search", strange)
+    Distorted(account.cloud, "GET", "/us-south", Response(200, b"<Status>ok</Status>", {"Content-Type": "text/xml"}))
+    requests = {
+        "vpc": account.vpc(), "transit-gateway": account.gateway(), "workspace": account.workspace(),
+        "transit-gateway-connection": account.connection(gateway, vpc), "cos-bucket": account.bucket(storage),
+        "dhcp-server": account.dhcp(workspace),
+    }  # fmt: skip
+    for kind, request in requests.items():
+        with pytest.raises(Unavailable):
+            await account.find(kind, request)
+    two = [Ref(connection.id), Ref(f"{connection.id}2")]
+    with pytest.raises(Unavailable, match="its reply has no list"):
+        await account.kinds["transit-gateway-connection"].driver.observe(two)
+    with pytest.raises(Unavailable, match="its reply has no list"):
+        await account.kinds["security-group"].parts.parts(Ref(group.id))
+    with pytest.raises(Unavailable, match="its reply has no list"):
+        await account.tagger.tags_of(vpc.target)
+    with pytest.raises(Unavailable, match="its reply has no list"):
+        await account.tagger.marked("0a1b2c3d-1111-4222-8333-444455556666")
+
+
+async def test_an_empty_list_that_is_null_is_an_empty_list(account: Any) -> None:
+    """Services written in Go print a list of nothing as null."""
+    workspace = await account.ready("workspace", account.workspace())
+    Distorted(account.cloud, "GET", "networks", Response(200, b'{"networks":null}', JSON))
+    assert await account.find("dhcp-server", account.dhcp(workspace)) == []
 
 
 async def test_buckets_whose_next_page_is_itself_end(account: Any) -> None:
@@ -158,7 +197,7 @@ async def test_the_buckets_of_a_deleted_instance_are_gone(account: Any, status: 
     bucket = await account.create("cos-bucket", account.bucket(storage))
     refused = Response(status, b"<Error><Code>AccessDenied</Code></Error>", {"Content-Type": "application/xml"})
     Distorted(account.cloud, "GET", "/us-south", refused)
-    with pytest.raises((Denied, NotFound)):
+    with pytest.raises((Denied, Unavailable)):
         await account.look("cos-bucket", bucket)
     await account.kinds["cos-instance"].driver.delete(Ref(storage.id, storage.target))
     assert await account.look("cos-bucket", bucket) is None

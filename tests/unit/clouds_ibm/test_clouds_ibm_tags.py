@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from freehold.clouds.ibm.tags import LONGEST, IbmCodec, complaint
-from freehold.lifecycle.errors import CloudError, Invalid, NotFound, NotReady, Retryable
+from freehold.clouds.ibm.tags import CARRIED, LONGEST, IbmCodec, complaint
+from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound, NotReady, Retryable, Unavailable
 from freehold.lifecycle.inventory import TagChange
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import CarriedMark, NodeMark, Owner
 from freehold_sim.faults import Effect, Fault
+from freehold_sim.http import Response
 from freehold_sim.ibm.settings import Assumptions, Lags
 
 UUID = "0a1b2c3d-1111-4222-8333-444455556666"
@@ -76,7 +78,51 @@ def test_user_tags_are_key_and_value_or_key_alone() -> None:
     assert "empty" in complaint("  ")
 
 
-@pytest.mark.parametrize("value", [UUID, f"{UUID}.", f"{UUID}x1", f"x{UUID}.1"])
+CARRIED_IDS = {
+    "dhcp-server": f"guid/dhcp/{UUID}",
+    "transit-gateway-connection": f"gateway/{UUID}",
+    "cos-bucket": "guid/us-south.a-bucket.of.ours-2",
+}
+SEALS = {"dhcp-server": True, "transit-gateway-connection": False, "cos-bucket": True}
+"""Whether a carrier's mark of the kind has room for a seal of eight characters."""
+
+
+@pytest.mark.parametrize("kind", CARRIED)
+def test_a_carrier_s_mark_is_read_back_with_its_seal(kind: str) -> None:
+    """With one, it is a proof; without, the name of what it carries has to tell whose it is."""
+    ident, last = CARRIED_IDS[kind], CARRIED_IDS[kind].rpartition("/")[2]
+    plain, sealed = CODEC.carried(OWNER, kind, ident), CODEC.carried(OWNER, kind, ident, "abcd2345")
+    assert CODEC.read({plain}).carried == {CarriedMark(kind, UUID, last)}
+    seal = "abcd2345" if SEALS[kind] else ""
+    assert CODEC.read({sealed}).carried == {CarriedMark(kind, UUID, last, seal)}
+    assert LEGAL.fullmatch(sealed)
+
+
+@pytest.mark.parametrize("length", range(3, 64))
+@pytest.mark.parametrize("region", ["us-south", "eu-gb", "ca-mon"])
+def test_a_bucket_s_mark_is_legal_and_read_back_at_every_length(region: str, length: int) -> None:
+    """The seal goes first when the whole is too long, then the end of the name, but never silently."""
+    name = ("b-3." * 16)[: length - 1] + "b"
+    ident, room = f"{region}.{name}", LONGEST - len(f"powervs.cluster.x-k8s.io.cos-bucket:{UUID}.")
+    for seal in ("", "abcd2345"):
+        mark = CODEC.carried(OWNER, "cos-bucket", f"guid/{ident}", seal)
+        assert LEGAL.fullmatch(mark)
+        [read] = CODEC.read({mark}).carried
+        fits = len(ident) + 1 + len(seal) <= room
+        assert read.seal == (seal if fits else "")
+        assert (read.id == ident) is (len(ident) <= room)
+
+
+def test_a_carrier_s_mark_of_the_longest_id_keeps_its_hash_and_no_seal() -> None:
+    """Two long names must not share a mark, sealed or not."""
+    one, two = (CODEC.carried(OWNER, "cos-bucket", f"guid/us-south.{'b' * 62}{end}", "abcd2345") for end in "12")
+    assert one != two
+    assert "_" not in one
+
+
+@pytest.mark.parametrize(
+    "value", [UUID, f"{UUID}.", f"{UUID}x1", f"x{UUID}.1", f"{UUID}._abcd2345", f"{UUID}.1_", f"{UUID}.1_a_b"]
+)
 def test_a_carrier_s_mark_without_an_id_is_none(value: str) -> None:
     """An empty id would name the carrier's own network, or everything in it."""
     assert CODEC.read({f"powervs.cluster.x-k8s.io.dhcp-server:{value}"}).carried == frozenset()
@@ -175,3 +221,93 @@ async def test_an_illegal_tag_is_the_manifest_s_fault(make_account: Callable[...
     error: CloudError = failed[vpc.target]
     assert isinstance(error, Invalid)
     assert "a/b" in error.message
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("The resource does not exist: {target}", NotFound),
+        ("Resource {target} was not found", NotFound),
+        ("Not found: {target}", NotFound),
+        ("{target} does not exist", NotFound),
+        ("The tag was not found on the resource", Retryable),
+        ("Account not found", Retryable),
+        ("The service of the resource group is away. Backend not found", Retryable),
+        ("You are not authorized to tag this resource", Denied),
+    ],
+)
+async def test_only_a_missing_resource_needs_no_detach(
+    make_account: Callable[..., Any], said: str, expected: type[CloudError]
+) -> None:
+    """NotFound of a detach means that no mark is left; any other "not found" says nothing about the mark."""
+    account = make_account(lags=Lags.none())
+    vpc = await account.ready("vpc", account.vpc())
+    answer = {"resource_id": vpc.target, "is_error": True, "message": said.format(target=vpc.target)}
+    _answer(account.cloud, "/detach", {"results": [answer]})
+    failed = await account.tagger.detach([TagChange(vpc.target, frozenset({"a:b"}))])
+    assert type(failed[vpc.target]) is expected or (
+        expected is Retryable and isinstance(failed[vpc.target], Retryable | NotReady)
+    )
+    assert vpc.target in failed[vpc.target].message
+
+
+def _answer(cloud: Any, path: str, body: dict[str, Any]) -> None:
+    """Let one operation answer ``body`` to us."""
+    handle = cloud.handle
+
+    def answering(request: Any, actor: str = "api") -> Any:
+        if request.path.endswith(path):
+            return Response(200, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        return handle(request, actor)
+
+    cloud.handle = answering
+
+
+async def test_a_batch_that_is_not_found_tells_nothing_about_its_targets(make_account: Callable[..., Any]) -> None:
+    """404 for the call, or for one of many: taken for all, marks would stay on what is not ours."""
+    account = make_account(lags=Lags.none())
+    vpcs = [await account.ready("vpc", account.vpc(f"net{n}")) for n in range(2)]
+    for verb in ("attach", "detach"):
+        account.cloud.faults.add(Fault(Effect.ERROR_BEFORE, f"tagging.{verb}_tag", status=404, message="not found"))
+        change = getattr(account.tagger, verb)
+        failed = await change([TagChange(one.target, frozenset({"a:b"})) for one in vpcs])
+        assert {target: type(error) for target, error in failed.items()} == {one.target: NotReady for one in vpcs}
+
+
+async def test_tags_that_are_not_found_are_not_none(make_account: Callable[..., Any]) -> None:
+    """Taken for "no tags", a stranger's marks would not be seen, nor ours that must come off."""
+    account = make_account(lags=Lags.none())
+    vpc = await account.ready("vpc", account.vpc())
+    account.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "tagging.list_tags", status=404, message="not found"))
+    with pytest.raises(Unavailable, match="list tags"):
+        await account.tagger.tags_of(vpc.target)
+
+
+async def test_tags_are_read_on_where_no_total_is_told(make_account: Callable[..., Any]) -> None:
+    """Without the total, a first page would pass for all of them."""
+    account = make_account(lags=Lags.none(), page_size=1)
+    vpc = await account.ready("vpc", account.vpc())
+    await account.tagger.attach([TagChange(vpc.target, frozenset({"a:b", "c:d", "e:f"}))])
+    handle = account.cloud.handle
+
+    def without_total(request: Any, actor: str = "api") -> Any:
+        reply = handle(request, actor)
+        if not request.path.endswith("/tags"):
+            return reply
+        body = {name: value for name, value in reply.json().items() if name != "total_count"}
+        return Response(reply.status, json.dumps(body).encode(), reply.headers)
+
+    account.cloud.handle = without_total
+    assert await account.tagger.tags_of(vpc.target) == {"a:b", "c:d", "e:f"}
+
+
+async def test_who_may_not_tag_is_told_what_and_where(make_account: Callable[..., Any]) -> None:
+    account = make_account(lags=Lags.none())
+    vpc = await account.ready("vpc", account.vpc())
+    account.cloud.faults.add(Fault(Effect.DENIED, "tagging.*", count=None))
+    with pytest.raises(Denied, match="list tags") as caught:
+        await account.tagger.tags_of(vpc.target)
+    assert vpc.target in caught.value.message
+    failed = await account.tagger.detach([TagChange(vpc.target, frozenset({"a:b"}))])
+    assert isinstance(failed[vpc.target], Denied)
+    assert "detach tag" in failed[vpc.target].message and vpc.target in failed[vpc.target].message

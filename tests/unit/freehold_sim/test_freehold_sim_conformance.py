@@ -1,8 +1,13 @@
 """Every operation, asked by the real SDK: the account fixture reads each answer with the SDK's own model."""
 
+import base64
+import json
 from typing import Any
 
 import pytest
+import requests
+
+from freehold_sim.faults import Effect, Fault
 
 RULE = {"direction": "inbound", "protocol": "tcp", "port_min": 6443, "port_max": 6443, "name": "api"}
 MONITOR = {"delay": 5, "max_retries": 2, "timeout": 2, "type": "tcp"}
@@ -264,3 +269,19 @@ def test_every_operation_with_a_model_was_seen_by_this_file() -> None:
     text = here.read_text() + here.with_name("conftest.py").read_text()
     modelled = {r.operation.partition(".")[2] for r in ROUTES if not r.operation.startswith(("iam.", "power.", "cos."))}
     assert not {name for name in modelled if f".{name}(" not in text}
+
+
+def test_an_instance_shows_the_identity_of_the_token_that_it_was_made_with(account: Any) -> None:
+    """Also of one whose create takes effect late: the token came with the request."""
+    token = account.fetch_token().json()["access_token"].split(".")[1]
+    claims = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+    assert claims["iam_id"] == account.cloud.settings.iam_id
+    assert account.a_workspace()["created_by"] == claims["iam_id"]
+    account.cloud.faults.add(Fault(Effect.LATE, "rc.create_resource_instance", delay=20.0))
+    with pytest.raises(requests.Timeout):
+        account.a_workspace("late")
+    theirs = account.cloud.strangers.make("workspace", zone="dal10", name="theirs")
+    account.clock.advance(200)
+    shown = account.rc.list_resource_instances().get_result()["resources"]
+    makers = {one["name"]: one["created_by"] for one in shown}
+    assert makers == {"ws": claims["iam_id"], "late": claims["iam_id"], theirs["name"]: "IBMid-0STRANGER0"}

@@ -52,7 +52,7 @@ def test_equal_journals_are_equal_texts() -> None:
         "null",
         "[]",
         "{}",
-        '{"v":2,"owner":["u","k","n","m"],"nodes":{}}',
+        '{"v":3,"owner":["u","k","n","m"],"nodes":{}}',
         '{"v":1,"owner":["u"],"nodes":{}}',
         '{"v":1,"owner":["u","k","n","m"]}',
         '{"v":1,"owner":["u","k","n","m"],"nodes":{"disk/x":{}}}',
@@ -75,16 +75,16 @@ def test_a_corrupt_journal_is_not_quoted() -> None:
 
 def test_a_person_confirms_or_refuses_an_open_create() -> None:
     journal = Journal(OWNER).put(KEY, Entry(Phase.INTENDED, attempt=3, request={"name": "x"}))
-    confirmed = journals.confirm(journal, KEY, "id-1", "crn:1", "deed").entries[KEY]
+    confirmed = journals.confirm(journal, KEY, "id-1", "crn:1", "deed", "key").entries[KEY]
     refused = journals.refuse(journal, KEY).entries[KEY]
-    recorded = Entry(Phase.RECORDED, "id-1", "crn:1", attempt=3, request={"name": "x"}, deed="deed")
+    recorded = Entry(Phase.RECORDED, "id-1", "crn:1", attempt=3, request={"name": "x"}, deed="deed", key="key")
     assert confirmed == recorded
     assert (refused.phase, refused.attempt) == (Phase.VACANT, 4)
 
 
 def test_there_is_nothing_to_confirm_without_an_open_create() -> None:
     journal = Journal(OWNER).put(KEY, Entry(Phase.OWNED, "id-1"))
-    for word in (lambda: journals.confirm(journal, KEY, "id-2", "", ""), lambda: journals.refuse(journal, KEY)):
+    for word in (lambda: journals.confirm(journal, KEY, "id-2", "", "", ""), lambda: journals.refuse(journal, KEY)):
         with pytest.raises(KeyError):
             word()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from freehold.lifecycle import journal as journals
-from freehold.lifecycle import ownership
 from freehold.lifecycle.graph import Naming
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.kinds import NodeKey
@@ -13,10 +12,11 @@ from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready,
 from lab.cloud import Resource
 from lab.life import OWNER, Life
 from lab.spelling import PlainCodec
-from lab.world import MemoryWorld, node
+from lab.world import RING, MemoryWorld, node
 
 CODEC = PlainCodec()
 KEY = NodeKey("site", "home")
+KEYS = RING.of(OWNER, unkeyed=False)
 OLD = 3600.0
 
 
@@ -44,7 +44,7 @@ def test_our_own_sealed_mark_makes_it_ours(naming: Naming) -> None:
     """The journal was lost: the marks say that it is ours, whatever the name says."""
     world = _world(naming)
     lost = world.cloud.create("site", "c1-home", {"role": "site/home"}, creator="freehold")
-    seal = ownership.seal(OWNER, KEY, lost.target)
+    seal = KEYS.seal(KEYS.writing, KEY, lost.target)
     world.cloud.attach(lost.target, CODEC.owner(OWNER) | {CODEC.node(KEY, seal)})
     world.clock.advance(OLD)
     outcome = _outcome(Life(world))
@@ -71,7 +71,7 @@ def test_another_owners_mark_means_the_name_is_taken(naming: Naming, age: float)
 def test_copied_marks_make_nothing_ours(naming: Naming) -> None:
     """The seal was made for another resource."""
     world = _world(naming)
-    seal = ownership.seal(OWNER, KEY, "crn:site:somewhere-else")
+    seal = KEYS.seal(KEYS.writing, KEY, "crn:site:somewhere-else")
     theirs = _theirs(world, *CODEC.owner(OWNER), CODEC.node(KEY, seal))
     outcome = _outcome(Life(world))
     assert isinstance(outcome, Blocked)
@@ -148,7 +148,7 @@ def test_an_open_intent_comes_before_the_name() -> None:
     """What a create of ours made is ours although it is young, unmarked and named by default."""
     world = _world()
     life = Life(world)
-    nonce = ownership.nonce(OWNER, KEY, 1)
+    nonce = KEYS.nonce(KEYS.writing, KEY, 1)
     made = world.cloud.create("site", f"c1-home-{nonce}", {"role": "site/home"}, creator="freehold")
     intent = Entry(Phase.INTENDED, opened=world.clock.now(), request={"name": "c1-home", "role": "site/home"})
     life.stored.versions.append(journals.dumps(life.journal.put(KEY, intent)))

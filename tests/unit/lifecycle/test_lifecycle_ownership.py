@@ -6,7 +6,7 @@ import pytest
 
 from freehold.lifecycle import ownership
 from freehold.lifecycle.kinds import NodeKey
-from freehold.lifecycle.ownership import Owner, Strength, proves
+from freehold.lifecycle.ownership import CarriedMark, Owner, Strength, proves, proves_carried
 from lab.spelling import PlainCodec
 
 CODEC = PlainCodec()
@@ -32,9 +32,10 @@ CASES = {
     "only a stranger's tags": ({"team:blue"}, False, Strength.NONE),
     "another owner's": (CODEC.owner(THEM), False, Strength.OTHERS),
     "another owner's, though recorded": (CODEC.owner(THEM), True, Strength.OTHERS),
-    "another owner's beside ours": ({*CODEC.owner(US), *CODEC.owner(THEM), SEALED}, True, Strength.OTHERS),
-    "our name, another uuid": ({*CODEC.owner(NAMESAKE), SEALED}, True, Strength.OTHERS),
-    "our uuid, another name beside": ({*CODEC.owner(US), "owner:prod.c2", SEALED}, True, Strength.OTHERS),
+    "another owner's beside ours": ({*CODEC.owner(US), *CODEC.owner(THEM), SEALED}, True, Strength.DISPUTED),
+    "our name, another uuid": ({*CODEC.owner(NAMESAKE), SEALED}, True, Strength.DISPUTED),
+    "our uuid, another name beside": ({*CODEC.owner(US), "owner:prod.c2", SEALED}, True, Strength.DISPUTED),
+    "another owner's name alone": ({"owner:prod.c2", SEALED}, True, Strength.OTHERS),
 }
 
 
@@ -46,18 +47,22 @@ def test_what_tags_prove(case: str) -> None:
     assert evidence.source
 
 
-@pytest.mark.parametrize(
-    ("tags", "recorded", "strength"),
-    (
-        ({"carried:link:11111111-aaaa:l1", *CODEC.owner(THEM)}, False, Strength.PROVEN),
-        ({"carried:link:11111111-aaaa:l2"}, True, Strength.HEALABLE),
-        ({"carried:link:22222222-bbbb:l1"}, False, Strength.NONE),
-    ),
-    ids=("the carrier names it, whoever the carrier's owner is", "it names another", "another owner's"),
-)
-def test_what_a_carrier_proves(tags: set[str], recorded: bool, strength: Strength) -> None:
-    mark = CODEC.carried(US, "link", "hub/l1")
-    assert proves(CODEC, US, tags, acceptable={mark}, recorded=recorded, carried=True).strength is strength
+LINK = {"carried:link:11111111-aaaa:l1"}
+CARRIED = {
+    "recorded with our signature": ({*LINK, *CODEC.owner(THEM)}, True, False, Strength.PROVEN),
+    "a nonce or seal of ours": (LINK, False, True, Strength.PROVEN),
+    "the mark alone: whoever may tag the carrier can write it": (LINK, False, False, Strength.COPIED),
+    "the carrier names another": ({"carried:link:11111111-aaaa:l2"}, True, False, Strength.HEALABLE),
+    "another owner's mark": ({"carried:link:22222222-bbbb:l1"}, False, True, Strength.NONE),
+    "no mark, and a nonce of ours": (set(), False, True, Strength.NONE),
+}
+
+
+@pytest.mark.parametrize("case", CARRIED)
+def test_what_a_carrier_proves(case: str) -> None:
+    tags, recorded, vouched, strength = CARRIED[case]
+    mark = CarriedMark("link", US.uuid, "l1")
+    assert proves_carried(CODEC, tags, mark, recorded=recorded, vouched=vouched).strength is strength
 
 
 def test_derived_words_depend_on_all_they_are_derived_from() -> None:

@@ -43,13 +43,14 @@ class Listeners:
 
     async def every(self, region: str, balancer: str) -> frozenset[Part]:
         """All listeners; the list is not paged."""
-        body = await self._caller.read(
+        found = await self._caller.listed(
             "vpc",
             "list_load_balancer_listeners",
             lambda: self._sdk(region).list_load_balancer_listeners(balancer),
+            "listeners",
             f"load balancer {balancer}",
         )
-        return frozenset(Part(KIND, str(one["port"]), one, one["id"], does=_does(one)) for one in body["listeners"])
+        return frozenset(Part(KIND, str(one["port"]), one, one["id"], does=_does(one)) for one in found)
 
     async def add(self, region: str, balancer: str, part: Part) -> None:
         """Add the pool, unless an earlier pass did, then the listener."""
@@ -77,14 +78,15 @@ class Listeners:
         )
 
     async def _pool(self, region: str, balancer: str, wanted: Mapping[str, Any]) -> str:
-        body = await self._caller.read(
+        pools = await self._caller.listed(
             "vpc",
             "list_load_balancer_pools",
             lambda: self._sdk(region).list_load_balancer_pools(balancer),
+            "pools",
             f"load balancer {balancer}",
         )
         name = wanted["name"]
-        for pool in sorted(body["pools"], key=lambda pool: bool(pool["name"] != name)):  # its very name first
+        for pool in sorted(pools, key=lambda pool: bool(pool["name"] != name)):  # its very name first
             if pool["name"] == name or is_nested(pool["name"], name, VPC):
                 return str(pool["id"])  # with the members that others put in
         fields = pool_prototype(wanted, wanted["name"])

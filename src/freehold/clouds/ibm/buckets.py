@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from freehold.clouds.ibm import errors
-from freehold.clouds.ibm.calls import Caller
+from freehold.clouds.ibm.calls import Caller, rows
 from freehold.clouds.ibm.resource_controller import COS, Instances
-from freehold.lifecycle.errors import Denied, NotFound
+from freehold.lifecycle.errors import Denied
 
 LIST_REGION = "us-south"
 """Any endpoint lists the buckets of an instance in every region."""
@@ -38,7 +38,7 @@ class Buckets:
         """Name and region of every bucket of an instance; none when it is gone, for which S3 refuses to list them."""
         try:
             return await self._every(instance)
-        except (Denied, NotFound):
+        except (Denied, errors.ListNotFound):
             if await self._instances.get(instance) is not None:
                 raise
             return {}
@@ -50,11 +50,11 @@ class Buckets:
         while marker not in seen:
             seen.add(marker)
             body = await self._page(instance, marker)
-            rows: list[dict[str, Any]] = body.get("Buckets") or []
-            found |= {row["Name"]: str(row.get("LocationConstraint", "")).rpartition("-")[0] for row in rows}
-            if not body.get("IsTruncated") or not rows:
+            page = rows(body, "Buckets", "list_buckets", f"of object storage instance {instance}")
+            found |= {row["Name"]: str(row.get("LocationConstraint", "")).rpartition("-")[0] for row in page}
+            if not body.get("IsTruncated") or not page:
                 return found
-            marker = str(body.get("NextMarker") or rows[-1]["Name"])
+            marker = str(body.get("NextMarker") or page[-1]["Name"])
         raise errors.endless("list_buckets", f"of object storage instance {instance}")
 
     async def create(self, instance: str, region: str, name: str) -> None:
@@ -80,7 +80,7 @@ class Buckets:
 
     async def _page(self, instance: str, marker: str) -> dict[str, Any]:
         page = {"Marker": marker} if marker else {}
-        body: dict[str, Any] = await self._caller.read(
+        body: dict[str, Any] = await self._caller.read_list(
             "cos",
             "list_buckets",
             lambda: self._caller.session.cos(LIST_REGION).list_buckets_extended(IBMServiceInstanceId=instance, **page),

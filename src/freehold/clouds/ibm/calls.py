@@ -58,16 +58,30 @@ class Caller:
         """Send a request that changes the cloud. Raises Unknown when the effect may have happened."""
         return await self._send(Call(api, operation, Effect.WRITE, run, subject, detail, operation in FENCED))
 
+    async def read_list(self, api: str, operation: str, run: Callable[[], Any], subject: str, **detail: Any) -> Any:
+        """One page of a list, as it came. Raises ListNotFound, never NotFound."""
+        try:
+            return await self.read(api, operation, run, subject, **detail)
+        except NotFound as missing:
+            raise errors.ListNotFound(f"{missing.message}. The list is asked for again") from missing
+
+    async def listed(self, api: str, operation: str, run: Callable[[], Any], items: str, subject: str) -> list[Json]:
+        """A list that comes in one page; empty ``items``: a bare one. Raises ListNotFound, never NotFound."""
+        return rows(await self.read_list(api, operation, run, subject), items, operation, subject)
+
     async def pages(
         self, api: str, operation: str, fetch: Callable[[str | None], Any], items: str, subject: str, **detail: Any
     ) -> list[Json]:
-        """All pages of a list, one call each. ``fetch`` takes the page token, ``items`` names the collection."""
+        """All pages of a list, one call each. ``fetch`` takes the page token, ``items`` names the collection.
+
+        Raises ListNotFound, never NotFound.
+        """
         found: list[Json] = []
         seen: set[str | None] = set()
         start: str | None = None
         while start not in seen:
             seen.add(start)
-            body = await self.read(api, operation, _fetching(fetch, start), subject, **detail)
+            body = await self.read_list(api, operation, _fetching(fetch, start), subject, **detail)
             found += rows(body, items, operation, subject)
             start = following(body)
             if start is None:

@@ -28,6 +28,10 @@ class TokenRejected(lifecycle.Denied):
     """401: the access token is not accepted; one new token is worth a try."""
 
 
+class ListNotFound(lifecycle.Unavailable):
+    """404 for a list: no proof that what it would list is gone. The place that it is of must be asked for by its id."""
+
+
 class Unreadable(Exception):
     """A reply that says success and is not the answer to what was asked."""
 

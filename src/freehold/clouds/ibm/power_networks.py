@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from freehold.clouds.ibm import crn
-from freehold.clouds.ibm.calls import Caller, Json, rows
+from freehold.clouds.ibm.calls import Caller, Json
+from freehold.clouds.ibm.errors import ListNotFound
 from freehold.clouds.ibm.resource_controller import POWER, Instances, state_of
 from freehold.lifecycle.errors import NotFound, NotReady
 from freehold.lifecycle.kinds import State
@@ -87,15 +88,14 @@ class PowerNetworks:
         """A list; not paged. A refusal does not mean that nothing is in the workspace: the account is asked first."""
         subject = f"in workspace {_guid(workspace)}"
         try:
-            body = await self._caller.read(
-                "power", operation, lambda: getattr(self._sdk(workspace), operation)(workspace), subject
+            return await self._caller.listed(
+                "power", operation, lambda: getattr(self._sdk(workspace), operation)(workspace), items, subject
             )
-        except (NotFound, NotReady) as refused:
+        except (ListNotFound, NotReady) as refused:
             await self._expect_empty(_guid(workspace), refused)
             return []
-        return rows(body, items, operation, subject)
 
-    async def _expect_empty(self, guid: str, refused: NotFound | NotReady) -> None:
+    async def _expect_empty(self, guid: str, refused: ListNotFound | NotReady) -> None:
         """Return when the workspace never came up, so that nothing can have been put inside; raise otherwise.
 
         NotFound when the account does not have it either.
@@ -105,7 +105,7 @@ class PowerNetworks:
             raise NotFound(f"workspace {guid} is gone: neither PowerVS nor the account has it") from refused
         if state_of(body) is State.FAILED:
             return
-        if isinstance(refused, NotFound):
+        if isinstance(refused, ListNotFound):
             message = f"PowerVS does not know workspace {guid}, which the account has: what is in it cannot be told"
             raise NotReady(f"{message}. It is asked again; open a case with IBM if this stays") from refused
         raise refused

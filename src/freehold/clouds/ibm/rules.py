@@ -47,13 +47,14 @@ class Rules:
 
     async def every(self, region: str, group: str) -> frozenset[Part]:
         """All rules of a group; the list is not paged."""
-        body = await self._caller.read(
+        found = await self._caller.listed(
             "vpc",
             "list_security_group_rules",
             lambda: self._caller.session.vpc(region).list_security_group_rules(group),
+            "rules",
             f"security group {group}",
         )
-        return frozenset(part_of(rule) for rule in body["rules"])
+        return frozenset(part_of(rule) for rule in found)
 
     async def add(self, region: str, group: str, part: Part) -> None:
         prototype = {"ip_version": "ipv4", **part.request}

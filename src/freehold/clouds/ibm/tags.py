@@ -19,6 +19,8 @@ PREFIX = "powervs.cluster.x-k8s.io."
 LONGEST = 128
 CARRIED = ("dhcp-server", "transit-gateway-connection", "cos-bucket")
 """Kinds whose marks may stand on another resource."""
+_UUID = 36
+"""The characters of a uuid."""
 _ILLEGAL = re.compile(r"[^A-Za-z0-9 _\-.:]")
 _CARRIED = re.compile(r"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\.([^_]+)(?:_([^_]+))?")
 """The value of a carrier's mark: our uuid, the id of what it carries, and the seal where it had room for one.
@@ -36,6 +38,11 @@ def _fit(text: str, room: int) -> str:
     return f"{legal[: room - 9]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
+def named_in_mark(kind: str, id: str) -> str:  # noqa: A002 - the field's word
+    """How a carrier's mark names what it carries: by the last part of its id, cut where that is long (of a bucket)."""
+    return _fit(id.rpartition("/")[2], LONGEST - len(f"{PREFIX}{kind}:.") - _UUID)
+
+
 class IbmCodec:
     """The lifecycle's marks as user tags: ``powervs.cluster.x-k8s.io.<what>:<value>``."""
 
@@ -50,8 +57,7 @@ class IbmCodec:
 
     def carried(self, owner: Owner, kind: str, id: str, seal: str = "") -> str:  # noqa: A002 - the field's word
         """``<kind>:<uuid>.<id>_<seal>``, without the seal where the whole would be too long (of a connection)."""
-        before = f"{PREFIX}{kind}:{owner.uuid}."
-        mark = before + _fit(id.rpartition("/")[2], LONGEST - len(before))
+        mark = f"{PREFIX}{kind}:{owner.uuid}." + named_in_mark(kind, id)
         sealed = f"{mark}_{seal}"
         return sealed if seal and len(sealed) <= LONGEST else mark
 
@@ -134,7 +140,7 @@ class IbmTagger:
     async def tags_of(self, target: str) -> frozenset[str]:
         """All pages of what is attached to ``target``; this list pages by offset.
 
-        NotReady where the tag service does not know ``target``: that is neither proof that it is gone nor that it
+        ListNotFound where the tag service does not know ``target``: that proves neither that it is gone nor that it
         has no tags.
         """
         found: set[str] = set()
@@ -167,7 +173,7 @@ class IbmTagger:
 
     async def _search_page(self, query: str, cursor: str | None, subject: str) -> Json:
         sdk = self._caller.session.search
-        body: Json = await self._caller.read(
+        body: Json = await self._caller.read_list(
             "search",
             "search",
             lambda: sdk().search(query=query, fields=["crn", "tags"], search_cursor=cursor, limit=self.SEARCH_PAGE),
@@ -177,15 +183,12 @@ class IbmTagger:
 
     async def _tags_page(self, target: str, offset: int) -> Json:
         sdk = self._caller.session.tagging
-        try:
-            body: Json = await self._caller.read(
-                "tagging",
-                "list_tags",
-                lambda: sdk().list_tags(attached_to=target, tag_type="user", offset=offset, limit=self.TAGS_PAGE),
-                target,
-            )
-        except NotFound as missing:
-            raise _unknown_to_tagging("list the tags of", target) from missing
+        body: Json = await self._caller.read_list(
+            "tagging",
+            "list_tags",
+            lambda: sdk().list_tags(attached_to=target, tag_type="user", offset=offset, limit=self.TAGS_PAGE),
+            target,
+        )
         return body
 
     async def _change(self, operation: str, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
@@ -213,7 +216,7 @@ class IbmTagger:
                 tags=names,
             )
         except NotFound:  # said of the whole batch: which of them is missing, if one is, cannot be told
-            return {target: _unknown_to_tagging(f"{verb} the tags of", target) for target in targets}
+            return {target: _unplaced(verb, target) for target in targets}
         except CloudError as error:
             return dict.fromkeys(targets, error)
         answers = {result["resource_id"]: result for result in (body or {}).get("results") or ()}
@@ -224,8 +227,9 @@ class IbmTagger:
         }
 
 
-def _unknown_to_tagging(action: str, target: str) -> CloudError:
-    return NotReady(f"IBM Cloud's tag service, asked to {action} {target}, did not find it. It is asked again")
+def _unplaced(verb: str, target: str) -> CloudError:
+    message = f"IBM Cloud did not {verb} the tags of {target}: something that it was asked about is not found"
+    return NotReady(f"{message}. It is tried again", code="404")
 
 
 _MISSING = r"(?:does not exist|not found)"

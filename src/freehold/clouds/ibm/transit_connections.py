@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from freehold.clouds.ibm.calls import PAGE, Caller, Json
-from freehold.lifecycle.errors import NotFound, NotReady
+from freehold.clouds.ibm.errors import ListNotFound
+from freehold.lifecycle.errors import NotReady
 
 
 class Connections:
@@ -23,7 +24,7 @@ class Connections:
                 "connections",
                 f"of transit gateway {gateway}",
             )
-        except NotFound as missing:
+        except ListNotFound as missing:
             await self._caller.read(
                 "transit",
                 "get_transit_gateway",

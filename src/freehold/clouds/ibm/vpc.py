@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from freehold.clouds.ibm import crn
-from freehold.clouds.ibm.calls import PAGE, Caller, Json, rows
+from freehold.clouds.ibm.calls import PAGE, Caller, Json
 from freehold.clouds.ibm.names import bears, has_nonce
 from freehold.clouds.ibm.times import epoch
 from freehold.lifecycle.kinds import NodeKey, Nonces, Observed, Place, Ref, State, Want
@@ -51,8 +51,7 @@ def homes(places: Sequence[Place]) -> list[tuple[str, str]]:
 async def regions(caller: Caller, home: str = HOME) -> list[Json]:
     """Every VPC region, with its status; not paged."""
     sdk = caller.session.vpc
-    body = await caller.read("vpc", "list_regions", lambda: sdk(home).list_regions(), "of VPC")
-    return rows(body, "regions", "list_regions", "of VPC")
+    return await caller.listed("vpc", "list_regions", lambda: sdk(home).list_regions(), "regions", "of VPC")
 
 
 async def regions_to_search(caller: Caller, places: Sequence[Place], wants: Sequence[Want]) -> list[str]:

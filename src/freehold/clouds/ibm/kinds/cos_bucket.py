@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from freehold.clouds.ibm import crn
 from freehold.clouds.ibm.buckets import Buckets, join, split
 from freehold.clouds.ibm.calls import Caller
+from freehold.clouds.ibm.tags import named_in_mark
 from freehold.clouds.ibm.times import SETTLE
 from freehold.lifecycle.kinds import (
     Birth,
@@ -25,6 +26,8 @@ from freehold.lifecycle.kinds import (
     Tagging,
     Want,
 )
+
+KIND = "cos-bucket"
 
 
 def _observed(instance: str, region: str, name: str, target: str) -> Observed:
@@ -54,9 +57,12 @@ class CosBucketDriver:
         inside = {instance: await self._buckets.of_instance(instance) for instance in {split(r.id)[0] for r in refs}}
         found: dict[str, Observed] = {}
         for ref in refs:
-            instance, region, name = split(ref.id)
-            if inside[instance].get(name) == region:
-                found[ref.id] = _observed(instance, region, name, ref.target)
+            instance = split(ref.id)[0]
+            for name, region in inside[instance].items():
+                ident = join(instance, region, name)
+                # An id that was read from a mark is cut where the name is long: its bucket is not gone.
+                if ref.id in (ident, f"{instance}/{named_in_mark(KIND, ident)}"):
+                    found[ref.id] = _observed(instance, region, name, ref.target)
         return found
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
@@ -87,7 +93,7 @@ class CosBucketDriver:
 
 def kind(caller: Caller) -> Kind:
     return Kind(
-        name="cos-bucket",
+        name=KIND,
         tagging=Tagging.NEVER,
         dedupe=Dedupe.KEY,
         driver=CosBucketDriver(caller),

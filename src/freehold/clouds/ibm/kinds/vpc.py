@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from freehold.clouds.ibm import vpc
-from freehold.clouds.ibm.calls import Caller, Json
+from freehold.clouds.ibm.calls import Caller, Json, rows
 from freehold.clouds.ibm.names import VPC, bears, born
 from freehold.clouds.ibm.rules import Rules, part_of
 from freehold.clouds.ibm.times import SETTLE
@@ -99,14 +99,16 @@ class VpcDriver:
     async def parts(self, ref: Ref) -> frozenset[Part]:
         """The rules of the default group, in one call."""
         region, ident = vpc.split(ref.id)
-        body = await self._caller.read(
+        body = await self._caller.read_list(
             "vpc",
             "get_vpc_default_security_group",
             lambda: self._caller.session.vpc(region).get_vpc_default_security_group(ident),
             f"vpc {ident}",
         )
         self._default_groups[ident] = body["id"]
-        return frozenset(part_of(rule) for rule in body["rules"])
+        return frozenset(
+            part_of(rule) for rule in rows(body, "rules", "get_vpc_default_security_group", f"vpc {ident}")
+        )
 
     async def add_part(self, ref: Ref, part: Part) -> None:
         region, _ = vpc.split(ref.id)

@@ -1,0 +1,303 @@
+"""``freehold keys``: show the operator's key ring, rotate it, bring keys to it, hand them on, give lost ones up.
+
+No command prints a key but ``export``, whose purpose it is.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+import yaml
+
+from freehold.cli import keys_report as report
+from freehold.cli.errors import CliError
+from freehold.cli.kinds import OURS
+from freehold.cli.manifests import read_text
+from freehold.cli.reading import emit
+from freehold.cli.running import access
+from freehold.cli.running import run as run_to_end
+from freehold.cli.session import Access, Session, opened
+from freehold.cli.terminal import columns, say, warn
+from freehold.kube.errors import KubeError
+from freehold.operator.keyring import (
+    Acceptance,
+    RingDocument,
+    RingError,
+    RingStore,
+    StoredRing,
+    added,
+    dumps,
+    parsed,
+)
+from freehold.operator.keyring_file import FileRing
+from freehold.operator.keyring_secret import NAMESPACE, SecretRing, text_of
+from freehold.operator.keyring_use import Need, first_ring, needs
+
+
+@dataclass(frozen=True)
+class Place:
+    """The ring of one operator, and what its objects need of it."""
+
+    store: RingStore
+    found: StoredRing
+    needed: Sequence[Need]
+    session: Session
+
+    @property
+    def document(self) -> RingDocument:
+        """Raises CliError where there is no ring."""
+        if self.found.document is None:
+            raise CliError(
+                f"there is no key ring in {self.store.where} yet; the operator makes the first one when it starts, "
+                "or: freehold keys new"
+            )
+        return self.found.document
+
+    async def write(self, document: RingDocument) -> None:
+        await self.store.write(document, self.found.version)
+
+
+@dataclass(frozen=True)
+class Way:
+    """Whose ring: a state directory's, or that of the operator in a cluster."""
+
+    access: Access
+    namespace: str
+
+
+def way(state: Path | None, kubeconfig: str, namespace: str) -> Way:
+    """Raises CliError when the state directory cannot be used."""
+    return Way(access(state, kubeconfig=kubeconfig, operator=False, install=False), namespace or NAMESPACE)
+
+
+def _run(where: Way, command: Callable[[Place], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with _opened(where) as place:
+            await command(place)
+
+    try:
+        run_to_end(run())
+    except RingError as problem:
+        raise CliError(problem.message) from problem
+
+
+@asynccontextmanager
+async def _opened(where: Way) -> AsyncIterator[Place]:
+    async with opened(where.access) as session:
+        state = where.access.state
+        store: RingStore = FileRing(state.keys) if state else SecretRing(session.client, where.namespace)
+        found = await store.read()
+        try:
+            needed = await needs(session.client, OURS)
+        except KubeError as problem:
+            raise CliError(f"which keys the objects name cannot be told: {problem.message}") from problem
+        yield Place(store, found, needed, session)
+
+
+def list_(where: Way, output: str) -> None:
+    """``freehold keys list``."""
+
+    async def show(place: Place) -> None:
+        found = report.report(place.store.where, place.found.document, place.needed)
+        if output != "table":
+            emit(output, report.document(found))
+            return
+        say(f"key ring in {place.store.where}" if place.found.document else f"no key ring in {place.store.where}")
+        if found.rows:
+            for line in columns([report.HEADS, *(report.cells(row, time.time()) for row in found.rows)]):
+                say(line)
+        for line in report.remarks(found):
+            say(line)
+
+    _run(where, show)
+
+
+def new(where: Way) -> None:
+    """``freehold keys new``."""
+
+    async def make(place: Place) -> None:
+        before = place.found.document
+        if before is None:
+            made = first_ring(place.store.where, place.needed, time.time())
+            await place.write(made)
+            say(f"key {made.writing} made: the first of a new key ring in {place.store.where}; make a backup of it")
+            return
+        made = before.with_new_key(time.time())
+        await place.write(made)
+        say(f"key {made.writing} made: it writes from now on, and {before.writing} can still be read")
+        say("what the old key wrote is renewed over time, object by object; freehold keys list counts what is left")
+        say(f"make a new backup of {place.store.where}")
+
+    _run(where, make)
+
+
+def add(where: Way, filename: str) -> None:
+    """``freehold keys add``. Raises CliError when the file holds no keys."""
+    offered = _offered(filename)
+
+    async def bring(place: Place) -> None:
+        before = place.found.document
+        if before is not None:
+            after = before.with_keys_of(offered)
+        elif offered.writing:
+            after = offered
+        else:  # keys of single objects are no ring: its own first key writes
+            after = _successor(place.needed).with_keys_of(offered)
+        keys, handed_on = added(before, after)
+        if after == before:
+            say(f"nothing to add: the key ring in {place.store.where} holds all of these keys")
+            return
+        await place.write(after)
+        for line in report.additions(keys, handed_on, after.writing, before is None, place.store.where):
+            say(line)
+        say(report.mended(report.lacking(before, place.needed), report.lacking(after, place.needed)))
+
+    _run(where, bring)
+
+
+def export(where: Way, name: str | None) -> None:
+    """``freehold keys export``: the document on standard output, nothing else."""
+
+    async def hand_on(place: Place) -> None:
+        document = place.document
+        if name is not None:
+            document = _of_object(place, _named(place, name))
+            warn("whoever has this can sign for that one object: bring it over a safe way, then delete it")
+        else:
+            warn("whoever has this can sign for every object of this operator: keep it as secret as a password")
+        click.echo(dumps(document), nl=False)
+
+    _run(where, hand_on)
+
+
+def accept(where: Way, digest: str, yes: bool) -> None:
+    """``freehold keys accept``: a plan, or with ``yes`` a note in the ring."""
+
+    async def give_up(place: Place) -> None:
+        # Without a ring this is the way back from the loss of the whole of it: a new one, which notes what is lost.
+        document = place.found.document or _successor(place.needed)
+        if digest in document.accepted:
+            say(f"key {digest} is noted as lost already")
+            return
+        concerned = [need for need in place.needed if digest in report.missing(document, need)]
+        if not concerned:
+            raise CliError(*_nothing_lost(document, digest, place.needed))
+        if place.found.document is None:
+            say(f"there is no key ring in {place.store.where}: a new one is made, and notes what is lost")
+        for line in report.acceptance(document, digest, concerned):
+            say(line)
+        if not yes:
+            say(f"nothing has been changed; to go on: freehold keys accept {digest} --yes")
+            return
+        await place.write(document.accepting(digest, Acceptance(float(int(time.time())), getpass.getuser())))
+        say(f"key {digest} is noted as lost in {place.store.where}; should it turn up: freehold keys add FILE")
+
+    _run(where, give_up)
+
+
+def _successor(needed: Sequence[Need]) -> RingDocument:
+    return RingDocument.fresh(time.time(), unkeyed=any(need.unkeyed for need in needed))
+
+
+def remove(where: Way, digest: str) -> None:
+    """``freehold keys remove``."""
+
+    async def take_out(place: Place) -> None:
+        document = place.document
+        if digest == document.writing:
+            raise CliError(f"key {digest} writes; make another one first: freehold keys new")
+        handed_on = {pair for pair in document.handed_on if pair[0] == digest}
+        if digest not in document.keys and not handed_on and digest not in document.accepted:
+            raise CliError(f"the key ring in {place.store.where} has no key {digest}; freehold keys list shows them")
+        refuse_in_use(digest, place.needed)
+        await place.write(document.without(digest))
+        say(f"key {digest} removed from {place.store.where}; no object names it")
+
+    _run(where, take_out)
+
+
+def refuse_in_use(digest: str, needed: Sequence[Need]) -> None:
+    """Raises CliError where an object names the key, or may name it."""
+    using = [need for need in needed if digest in need.digests]
+    if using:
+        raise CliError(
+            f"key {digest} is still needed: without it these objects cannot be served; they are renewed over time",
+            [str(need.object) for need in using],
+        )
+    damaged = [need for need in needed if need.damaged]
+    if damaged:
+        raise CliError(
+            f"whether key {digest} is still needed cannot be told: the journal of these objects cannot be read",
+            [str(need.object) for need in damaged],
+        )
+
+
+def require(where: Way, undo: bool, force: bool) -> None:
+    """``freehold keys require``: what names no key counts no more, or again."""
+
+    async def end(place: Place) -> None:
+        document = place.document
+        if document.unkeyed is undo:
+            count = "count" if undo else "do not count"
+            say(f"records that name no key {count} already")
+            return
+        needing = [need for need in place.needed if need.unkeyed]
+        if needing and not undo and not force:
+            raise CliError(
+                "these objects still have records that name no key, and could not be proved without them; they are "
+                "renewed over time (--force: do it all the same)",
+                [str(need.object) for need in needing],
+            )
+        await place.write(replace(document, unkeyed=undo))
+        say("records that name no key count again" if undo else "records that name no key do not count any more")
+
+    _run(where, end)
+
+
+def _offered(filename: str) -> RingDocument:
+    """A ring, an export, or a Secret as kubectl prints it. Raises CliError."""
+    shown = "standard input" if filename == "-" else filename
+    try:
+        content = yaml.safe_load(read_text(filename, shown))
+        if isinstance(content, dict) and content.get("kind") == "Secret":
+            content = json.loads(text_of(content, shown) or "null")
+        return parsed(content, shown)
+    except (yaml.YAMLError, ValueError):  # not shown: it may quote a key
+        raise CliError(f"{shown} is neither a key ring nor a Secret that holds one") from None
+    except RingError as problem:
+        raise CliError(problem.message) from problem
+
+
+def _named(place: Place, name: str) -> Need:
+    namespace, _, bare = name.rpartition("/")
+    wanted = (namespace or place.session.namespace, bare)
+    for need in place.needed:
+        if (need.object.namespace, need.object.name) == wanted:
+            return need
+    there = ", ".join(sorted(str(need.object) for need in place.needed)[:10]) or "none at all"
+    raise CliError(f"there is no {OURS[0].kind} {'/'.join(wanted)}; there are: {there}")
+
+
+def _of_object(place: Place, need: Need) -> RingDocument:
+    if need.damaged:
+        raise CliError(f"the journal of {need.object} cannot be read: which key it needs cannot be told")
+    if not need.digests:
+        raise CliError(f"{need.object} names no key of the ring: there is nothing to hand on for it")
+    lacking = report.missing(place.document, need)
+    if lacking:
+        raise CliError(f"{need.object} names key {', '.join(sorted(lacking))}, which this key ring lacks")
+    return place.document.of_object(need.uuid)
+
+
+def _nothing_lost(document: RingDocument, digest: str, needed: Sequence[Need]) -> tuple[str, list[str]]:
+    if digest in document.keys:
+        return f"key {digest} is in the ring: nothing is lost", []
+    missing = frozenset[str]().union(*(report.missing(document, need) for need in needed))
+    return f"no object misses key {digest}", [f"missing: {each}" for each in sorted(missing)]

@@ -1,0 +1,181 @@
+"""What a person should know of a key ring: which keys, who needs them, what is missing. Pure; shows no key."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from freehold.cli.terminal import duration
+from freehold.operator.keyring import RingDocument, listed
+from freehold.operator.keyring_use import Need, objects
+
+
+class State(Enum):
+    """What a key is to this ring."""
+
+    WRITING = "writing"
+    READABLE = "readable"
+    HANDED_ON = "handed on"
+    LOST = "lost, accepted"
+    MISSING = "MISSING"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One key by its digest. ``created`` is epoch seconds, None where nobody knows."""
+
+    digest: str
+    state: State
+    created: float | None
+    needed_by: tuple[Need, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A ring and its objects. ``old``: have records from before the ring; ``damaged``: nobody can tell their needs."""
+
+    where: str
+    there: bool
+    rows: tuple[Row, ...]
+    unkeyed: bool
+    old: tuple[Need, ...]
+    damaged: tuple[Need, ...]
+
+
+HEADS = ("KEY", "STATE", "AGE", "OBJECTS")
+
+
+def missing(document: RingDocument | None, need: Need) -> frozenset[str]:
+    """The keys that this object names and nobody here has; those that were given up for lost do not count."""
+    if document is None:
+        return need.digests
+    wanted = need.digests - document.accepted.keys()
+    return frozenset(digest for digest in wanted if not document.readable(digest, need.uuid))
+
+
+def lacking(document: RingDocument | None, needed: Sequence[Need]) -> list[Need]:
+    """The objects that wait for a key."""
+    return [need for need in needed if missing(document, need)]
+
+
+def report(where: str, document: RingDocument | None, needed: Sequence[Need]) -> Report:
+    """All that ``freehold keys list`` shows."""
+    old, damaged = tuple(n for n in needed if n.unkeyed), tuple(n for n in needed if n.damaged)
+    unkeyed = document is not None and document.unkeyed
+    return Report(where, document is not None, tuple(_rows(document, needed)), unkeyed, old, damaged)
+
+
+def _rows(document: RingDocument | None, needed: Sequence[Need]) -> Iterator[Row]:
+    lost: dict[str, list[Need]] = {}
+    for need in needed:
+        for digest in missing(document, need):
+            lost.setdefault(digest, []).append(need)
+    if document is not None:
+        yield from _held(document, needed)
+    for digest, waiting in sorted(lost.items()):
+        yield Row(digest, State.MISSING, None, tuple(waiting))
+
+
+def _held(document: RingDocument, needed: Sequence[Need]) -> Iterator[Row]:
+    def naming(digest: str) -> tuple[Need, ...]:
+        return tuple(need for need in needed if digest in need.digests)
+
+    newest_first = sorted(document.keys.items(), key=lambda item: (item[0] != document.writing, -item[1].created))
+    for digest, stored in newest_first:
+        state = State.WRITING if digest == document.writing else State.READABLE
+        yield Row(digest, state, stored.created, naming(digest))
+    for digest in sorted({digest for digest, _ in document.handed_on} - document.keys.keys()):
+        served = tuple(need for need in naming(digest) if (digest, need.uuid) in document.handed_on)
+        yield Row(digest, State.HANDED_ON, None, served)
+    for digest in sorted(document.accepted.keys() - document.keys.keys()):
+        yield Row(digest, State.LOST, None, naming(digest))
+
+
+def cells(row: Row, now: float) -> tuple[str, ...]:
+    """A row of the table."""
+    age = duration(now - row.created) if row.created is not None else "-"
+    return row.digest, row.state.value, age, str(len(row.needed_by))
+
+
+def remarks(found: Report) -> Iterator[str]:
+    """What somebody has to do, or should know."""
+    for row in found.rows:
+        if row.state is State.MISSING:
+            yield (
+                f"key {row.digest} is missing: nothing is done for {objects(row.needed_by)} until it is here: "
+                f"freehold keys add FILE (lost for ever: freehold keys accept {row.digest})"
+            )
+    if found.damaged:
+        yield f"the journal of {objects(found.damaged)} cannot be read: which keys they need cannot be told"
+    if not found.there:
+        return
+    if not found.unkeyed:
+        yield "records from before the key ring do not count"
+        if found.old:
+            have = "has" if len(found.old) == 1 else "have"
+            yield f"but {_count(found.old)} {have} some: {objects(found.old)} (freehold keys require --undo)"
+    elif found.old:
+        need = "needs" if len(found.old) == 1 else "need"
+        yield f"records from before the key ring count: {_count(found.old)} still {need} that: {objects(found.old)}"
+    else:
+        yield "records from before the key ring count, and no object needs that any more: freehold keys require"
+
+
+def document(found: Report) -> Mapping[str, Any]:
+    """The same for programs."""
+    return {
+        "where": found.where,
+        "keys": [
+            {
+                "digest": row.digest,
+                "state": row.state.name.lower(),
+                "created": row.created,
+                "objects": [str(need.object) for need in row.needed_by],
+            }
+            for row in found.rows
+        ],
+        "unkeyed": found.unkeyed,
+        "needUnkeyed": [str(need.object) for need in found.old],
+        "damaged": [str(need.object) for need in found.damaged],
+    }
+
+
+def additions(
+    keys: Collection[str], handed_on: Collection[tuple[str, str]], writing: str, first: bool, where: str
+) -> Iterator[str]:
+    """What was added; ``first``: there was no ring before."""
+    if first:
+        yield f"there was no key ring in {where}: made, and key {writing} writes"
+    if keys:
+        yield f"added to {where}: key{'s' if len(keys) > 1 else ''} {listed(keys)}"
+    if handed_on:
+        count = len({uuid for _, uuid in handed_on})
+        yield f"added to {where}: the keys of {count} single object{'s' if count > 1 else ''}"
+    if not first:
+        yield f"key {writing} writes, as before"
+
+
+def mended(before: Sequence[Need], after: Sequence[Need]) -> str:
+    """How many objects a change of the ring brought back."""
+    waiting = {need.object for need in after}
+    back = [need for need in before if need.object not in waiting]
+    said = f"{_count(back)} can be served again: {objects(back)}" if back else "no object was waiting for them"
+    return said + (f"; still without a key: {objects(after)}" if after else "")
+
+
+def acceptance(document: RingDocument, digest: str, concerned: Sequence[Need]) -> Iterator[str]:
+    """The plan of giving a key up."""
+    names = "names" if len(concerned) == 1 else "name"
+    yield f"{_count(concerned)} {names} key {digest}, which would be given up for lost: {objects(concerned)}"
+    yield f"  where record and marks in the cloud agree, they are renewed under key {document.writing}"
+    yield "  what cannot be proved so stays as it is, is named in the object's conditions and waits for a person"
+    for need in concerned:
+        others = missing(document, need) - {digest}
+        if others:
+            yield f"  {need.object} misses key {listed(others)} too, and waits for it"
+
+
+def _count(needed: Sequence[Need]) -> str:
+    return f"{len(needed)} object{'' if len(needed) == 1 else 's'}"

@@ -1,0 +1,250 @@
+"""The oracles can see: each of them fails a run in which what it looks for was done on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from freehold.lifecycle import workflow
+from freehold.lifecycle.outcomes import Blocked, Reason
+from freehold.lifecycle.port import Call, Effect, step
+from freehold.operator.ports import ObjectPort
+from lab import catalogue, families, faults, oracles
+from lab.audit import CloudRequest, Recorder
+from lab.catalogue import Ground
+from lab.families import Case
+from lab.families_memory import GIVEN, MEMORY
+from lab.families_powervs import POWERVS
+from lab.faults import Script
+from lab.life import Course, Life
+from lab.oracles import Excuse, Verdict
+from lab.seam import World
+from lab.world import MemoryWorld
+
+GROUNDS = pytest.mark.parametrize("ground", [MEMORY, POWERVS], ids=["memory", "powervs"])
+
+
+def _first_write(ground: Ground) -> int:
+    return ground.numbers(lambda call: call.effect is Effect.WRITE)[0]
+
+
+# -- the audit log --------------------------------------------------------------------------------------------
+
+
+@GROUNDS
+def test_an_undisturbed_life_is_audited_as_the_cloud_has_it(ground: Ground) -> None:
+    """Each request once, each with its outcome."""
+    life = families.golden(ground.world)
+    audit, requests = life.world.audit, life.world.requests()
+    assert audit.unlike(life.port.calls, requests) == []
+    assert len(audit.lines) == len(requests) > 20
+
+
+@GROUNDS
+@pytest.mark.parametrize("fault", [faults.BEFORE, faults.AFTER], ids=str)
+def test_a_killed_process_leaves_the_line_of_what_it_sent(ground: Ground, fault: faults.Fault) -> None:
+    """A person who reads the log must see that something may have happened."""
+    life = ground.world().begin(script=Script({_first_write(ground): fault}))
+    life.create()
+    cut_off = [line for line in life.world.audit.lines if line.killed]
+    assert [line.heard.value for line in cut_off] == ["sent"]
+    assert life.world.audit.unlike(life.port.calls, life.world.requests()) == []
+
+
+@GROUNDS
+@pytest.mark.parametrize("lost", ["sent and done", "done"])
+def test_a_line_that_is_missing_is_noticed(ground: Ground, lost: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the third write on the way."""
+    told: list[Call] = []
+    sent, done = Recorder.sent, Recorder.done
+
+    def forgetful_sent(self: Recorder, subject: str, call: Call) -> None:
+        told.append(call)
+        if lost == "done" or len(told) != 3:
+            sent(self, subject, call)
+
+    def forgetful_done(self: Recorder, subject: str, call: Call, error: BaseException | None) -> None:
+        if call is not told[min(2, len(told) - 1)] or len(told) < 3:
+            done(self, subject, call, error)
+
+    monkeypatch.setattr(Recorder, "sent", forgetful_sent)
+    monkeypatch.setattr(Recorder, "done", forgetful_done)
+    assert families.run(Case("forgetful", ground.world)).unaudited
+
+
+@GROUNDS
+def test_an_outcome_that_is_not_the_clouds_is_noticed(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log that calls everything refused would clear the operator of whatever it did."""
+    done = Recorder.done
+    denied = faults.errors.Denied("nothing was done")
+    monkeypatch.setattr(Recorder, "done", lambda self, subject, call, error: done(self, subject, call, denied))
+    assert families.run(Case("liar", ground.world)).unaudited
+
+
+@GROUNDS
+def test_a_change_that_goes_past_the_audit_is_noticed(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ObjectPort, "send", lambda self, call: self._inner.send(call))
+    assert families.run(Case("unaudited", ground.world)).unaudited
+
+
+@pytest.mark.parametrize(
+    ("requests", "noticed"),
+    [
+        ([CloudRequest("api.create", "a", False)], False),
+        ([], True),
+        ([CloudRequest("api.create", "a", True)], True),
+        ([CloudRequest("api.create", "a", False)] * 2, True),
+        ([CloudRequest("api.create", "a", False), CloudRequest("api.delete", "a", False)], True),
+        ([CloudRequest("api.create", "b", False)], True),
+    ],
+    ids=["as it was", "invented", "refused", "twice", "another verb", "another resource"],
+)
+def test_one_line_that_says_done_is_one_request(requests: list[CloudRequest], noticed: bool) -> None:
+    """Whatever else the cloud has, or has not, is said."""
+    call = Call("api", "create", Effect.WRITE, lambda: None, "a")
+    recorder = Recorder()
+    recorder.sent("the object", call)
+    recorder.done("the object", call, None)
+    assert bool(recorder.unlike([call], requests)) is noticed
+
+
+# -- rest and release -----------------------------------------------------------------------------------------
+
+
+def _restless(life: Course, world: MemoryWorld, what: str) -> Callable[..., Any]:
+    """The engine's own pass, and after it the write of somebody who cannot leave things alone."""
+
+    async def ensure(tools: Any, graph: Any, journal: Any, store: Any, memory: Any, tags: Any) -> Any:
+        done = await workflow.ensure(tools, graph, journal, store, memory, tags)
+        if watching:
+            if what == "object":
+                await store.save(done.journal)
+            else:
+                net = next(r for r in world.cloud.living() if r.kind == "net")
+                run = lambda: world.cloud.rename(net.id, net.names[-1][1], "freehold")  # noqa: E731
+                await tools.port.send(Call("memory", "rename_net", Effect.WRITE, run, net.id))
+        return done
+
+    watching = False
+
+    def begin() -> None:
+        nonlocal watching
+        watching = True
+
+    life.ensure = ensure
+    return begin
+
+
+@pytest.mark.parametrize("what", ["object", "cloud"])
+def test_a_write_after_rest_is_noticed(what: str) -> None:
+    """Even one that changes nothing: it costs calls, wakes watchers and fills the audit log."""
+    world = MemoryWorld()
+    life = Life(world)
+    begin = _restless(life, world, what)
+    life.create()
+    assert life.watch() == []
+    begin()
+    assert life.watch()
+
+
+@GROUNDS
+def test_nothing_runs_once_the_finalizer_is_gone(ground: Ground) -> None:
+    """A pass after the release could find, and hide, what the release had lost."""
+    life = families.golden(ground.world)
+    assert life.released
+    with pytest.raises(AssertionError, match="gone"):
+        life.delete()
+
+
+def test_an_effect_that_lands_after_the_release_is_an_orphan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine may not get another chance to find it: in a real cluster there is none."""
+    world = MemoryWorld()
+
+    async def hasty(*_: Any) -> Any:
+        make = lambda: world.cloud.create("site", "late", {"role": "site/late"}, creator="freehold")  # noqa: E731
+        world.cloud.later(families.LATEST - 1, make)
+        return replace(done, released=True)
+
+    life = Life(world)
+    life.create()
+    done = step(workflow.release(life.tools, life.graph, life.journal, _NoStore(), life.memory.rehearsal()))
+    case = Case("hasty", lambda: world)
+    monkeypatch.setattr(families, "_begin", lambda *_, **__: life)
+    life.release = hasty
+    assert "site/late" in " ".join(families.run(case).orphans)
+
+
+class _NoStore:
+    async def save(self, journal: Any) -> None:
+        """Nothing is kept."""
+
+
+# -- others and excuses ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("released", [True, False])
+def test_what_is_not_as_its_owner_left_it_is_noticed_released_or_not(released: bool) -> None:
+    """A blocked delete is no licence to change a stranger's thing."""
+    world = GIVEN()
+    life = Life(world)
+    life.create()
+    if released:
+        life.delete()
+    hub = next(r for r in world.cloud.log if r.creator == "stranger")
+    world.cloud.attach(hub.target, frozenset({"owner:prod.c1"}))
+    verdict = Verdict()
+    oracles.after_delete(life, verdict)
+    assert any(hub.id in wrong for wrong in verdict.wrong)
+
+
+def test_our_mark_on_a_given_carrier_may_be_there_as_long_as_what_it_carries() -> None:
+    world = GIVEN()
+    life = Life(world)
+    life.create()
+    assert oracles.foreign(life) == []
+    link = next(r for r in world.cloud.living() if r.kind == "link")
+    world.cloud.vanish(link.id)
+    assert any("carried:link:" in wrong and link.id in wrong for wrong in oracles.foreign(life))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "excuse", "covered"),
+    [
+        (Blocked(Reason.NAME_TAKEN, "c1-main (net-009) is not ours"), Excuse(frozenset({Reason.NAME_TAKEN})), True),
+        (Blocked(Reason.NAME_TAKEN, "c1-main is not ours"), Excuse(frozenset({Reason.NOT_OWNED})), False),
+        (Blocked(Reason.NAME_TAKEN, "something has the name"), Excuse(frozenset({Reason.NAME_TAKEN})), False),
+        (
+            Blocked(Reason.NAME_TAKEN, "c1-main is not ours"),
+            Excuse(frozenset({Reason.NAME_TAKEN}), frozenset({"disk"})),
+            False,
+        ),
+    ],
+    ids=["what was done", "another reason", "names nothing", "another kind"],
+)
+@pytest.mark.parametrize("struck", [1, 0], ids=["done", "not done"])
+def test_blocked_is_excused_only_by_what_was_done(outcome: Blocked, excuse: Excuse, covered: bool, struck: int) -> None:
+    life = Life(MemoryWorld())
+    life.create()
+    life.port.struck = struck
+    assert excuse.covers(life, outcome) is (covered and bool(struck))
+
+
+def test_more_named_than_before_fail_the_family() -> None:
+    """Something that stays behind and is named is still something that a person has to clean up."""
+    cases = families.sample(catalogue.rolled_back_far(MEMORY), 12)
+    with pytest.raises(AssertionError, match="left something to a person"):
+        families.hold("rolled back far", cases, most_calls=10_000)
+
+
+@GROUNDS
+def test_a_server_error_after_the_effect_is_what_the_adapters_make_of_it(ground: Ground) -> None:
+    """Of a write nobody may conclude that it did not happen."""
+    world: World = ground.world()
+    life = world.begin(script=Script({_first_write(ground): faults.BROKEN}))
+    life.create()
+    first = life.world.audit.lines[0]
+    assert first.heard.value == "unknown"
+    assert not life.world.requests()[0].refused

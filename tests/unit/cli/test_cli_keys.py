@@ -1,0 +1,387 @@
+"""``freehold keys`` on a state directory and on a cluster's Secret: what it shows, changes, and refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from freehold.api import names
+from freehold.api.crd import custom_resource_definitions
+from freehold.apiserver.server import ApiServer
+from freehold.apiserver.store import Store
+from freehold.cli.errors import CliError
+from freehold.cli.live import kubeconfig
+from freehold.cli.main import cli
+from freehold.kube.client import KubeClient
+from freehold.kube.config import Connection
+from freehold.kube.resources import NAMESPACES, SECRETS, Json, Key
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle.journal import Entry, Journal, Phase
+from freehold.lifecycle.keys import derive
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.ownership import Owner
+from freehold.operator.keyring import RingDocument, dumps, loads
+from freehold.operator.powervs import POWERVS_CLUSTERS
+from stage.powervs import example
+
+NOW = 1_700_000_000.0
+FIRST = RingDocument.fresh(NOW)
+OTHER = RingDocument.fresh(NOW)
+
+
+@dataclass
+class Laptop:
+    """A state directory. Every command is a process of its own in life; here it shares ours."""
+
+    state: Path
+
+    @property
+    def ring_file(self) -> Path:
+        return self.state.with_name(f"{self.state.name}.keys")
+
+    def ring(self) -> RingDocument:
+        return loads(self.ring_file.read_text(), "the test")
+
+    def holds(self, document: RingDocument) -> None:
+        self.ring_file.write_text(dumps(document))
+        self.ring_file.chmod(0o600)
+
+    def object(self, name: str, *keys: str, journal: str | None = None) -> None:
+        """Stores an object that names these keys: its own, and those of its resources."""
+        asyncio.run(self._object(name, keys, journal))
+
+    async def _object(self, name: str, keys: tuple[str, ...], journal: str | None) -> None:
+        self.state.mkdir(exist_ok=True)
+        store = Store.open(self.state / "store.sqlite")
+        api = ApiServer(store, custom_resource_definitions())
+        try:
+            async with KubeClient(Connection(await api.start())) as client:
+                await client.create(POWERVS_CLUSTERS, stored(name, keys, journal))
+        finally:
+            await api.stop()
+            store.close()
+
+    def run(self, *arguments: str, given: str | None = None) -> str:
+        """What ``freehold keys`` printed on standard output. Raises CliError."""
+        done = CliRunner().invoke(cli, ["keys", *arguments, "--state", str(self.state)], input=given)
+        if done.exception is not None:
+            raise done.exception
+        return done.stdout
+
+    def listed(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.run("list", "-o", "json"))
+        return found
+
+
+def stored(name: str, keys: tuple[str, ...], journal: str | None = None) -> Json:
+    manifest = example()
+    owner = Owner(f"uuid-{name}", manifest["kind"], "default", name)
+    entries = {NodeKey("vpc", str(at)): Entry(Phase.OWNED, id="v", key=key) for at, key in enumerate(keys)}
+    text = journals.dumps(Journal(owner, entries, key=keys[0])) if keys else journal
+    annotations = {names.JOURNAL_ANNOTATION: text} if text is not None else {}
+    return {**manifest, "metadata": {"name": name, "namespace": "default", "annotations": annotations}}
+
+
+OLD = journals.dumps(Journal(Owner("uuid-old", names.POWERVS_CLUSTER_KIND, "default", "old")))
+
+
+@pytest.fixture
+def laptop(tmp_path: Path) -> Laptop:
+    return Laptop(tmp_path / "state")
+
+
+def states(listed: dict[str, Any]) -> dict[str, tuple[str, int]]:
+    return {row["digest"]: (row["state"], len(row["objects"])) for row in listed["keys"]}
+
+
+def test_list_counts_the_objects_of_each_key_and_names_what_is_missing(laptop: Laptop) -> None:
+    laptop.holds(FIRST)
+    laptop.object("c1", FIRST.writing)
+    laptop.object("c2", FIRST.writing, OTHER.writing)
+    assert states(laptop.listed()) == {FIRST.writing: ("writing", 2), OTHER.writing: ("missing", 1)}
+    table = laptop.run("list")
+    assert f"key {OTHER.writing} is missing: nothing is done for default/c2" in table
+    assert f"freehold keys accept {OTHER.writing}" in table
+    assert "records from before the key ring do not count" in table
+
+
+def test_no_command_but_export_shows_a_key(laptop: Laptop, tmp_path: Path) -> None:
+    """A terminal's scrollback and a screenshot are no places for it."""
+    laptop.holds(FIRST)
+    laptop.object("c1", FIRST.writing, "gonegonego")
+    (tmp_path / "other").write_text(dumps(OTHER))
+    shown = laptop.run("list") + laptop.run("list", "-o", "json") + laptop.run("new") + laptop.run("list", "-o", "yaml")
+    shown += laptop.run("add", str(tmp_path / "other")) + laptop.run("remove", OTHER.writing)
+    shown += laptop.run("accept", "gonegonego") + laptop.run("accept", "gonegonego", "--yes")
+    shown += (laptop.state / "freehold.log").read_text()
+    for document in (FIRST, OTHER, laptop.ring()):
+        for key in document.keys.values():
+            assert base64.b64encode(key.key).decode()[:12] not in shown
+            assert repr(key.key)[2:14] not in shown
+    assert base64.b64encode(FIRST.keys[FIRST.writing].key).decode() in laptop.run("export")
+
+
+def test_new_rotates_and_the_old_key_stays_readable(laptop: Laptop) -> None:
+    laptop.holds(FIRST)
+    laptop.object("c1", FIRST.writing)
+    said = laptop.run("new")
+    made = laptop.ring()
+    assert made.writing != FIRST.writing
+    assert f"{FIRST.writing} can still be read" in said
+    assert "renewed over time" in said
+    assert states(laptop.listed()) == {made.writing: ("writing", 0), FIRST.writing: ("readable", 1)}
+
+
+def test_new_makes_the_first_ring_only_where_no_object_names_a_key(laptop: Laptop) -> None:
+    laptop.object("c1", journal=None)
+    laptop.run("new")
+    assert laptop.ring().writing
+    laptop.ring_file.unlink()
+    laptop.object("c2", OTHER.writing)
+    with pytest.raises(CliError, match="freehold keys add FILE"):
+        laptop.run("new")
+    assert not laptop.ring_file.exists()
+
+
+def test_an_exported_ring_that_is_added_mends_what_lacked_it(laptop: Laptop, tmp_path: Path) -> None:
+    """The clusterctl move: the whole ring is brought along; the writing key of the target stays."""
+    source = Laptop(tmp_path / "source")
+    source.holds(OTHER)
+    laptop.holds(FIRST)
+    laptop.object("c1", OTHER.writing)
+    said = laptop.run("add", "-", given=source.run("export"))
+    assert "1 object can be served again: default/c1" in said
+    assert laptop.ring().writing == FIRST.writing
+    assert states(laptop.listed()) == {FIRST.writing: ("writing", 0), OTHER.writing: ("readable", 1)}
+    assert "nothing to add" in laptop.run("add", "-", given=source.run("export"))
+
+
+def test_one_objects_export_mends_that_one_alone(laptop: Laptop, tmp_path: Path) -> None:
+    source = Laptop(tmp_path / "source")
+    source.holds(OTHER)
+    source.object("c1", OTHER.writing)
+    export = source.run("export", "c1")
+    assert "uuid-c1" in export
+    assert base64.b64encode(OTHER.keys[OTHER.writing].key).decode() not in export
+    laptop.holds(FIRST)
+    laptop.object("c1", OTHER.writing)
+    laptop.object("c2", OTHER.writing)
+    said = laptop.run("add", "-", given=export)
+    assert "1 object can be served again: default/c1; still without a key: default/c2" in said
+    assert laptop.ring().handed_on == {(OTHER.writing, "uuid-c1"): derive(OTHER.keys[OTHER.writing].key, "uuid-c1")}
+    both = {(row["state"], tuple(row["objects"])) for row in laptop.listed()["keys"]}
+    assert both == {("writing", ()), ("handed_on", ("default/c1",)), ("missing", ("default/c2",))}
+
+
+def test_a_backup_that_is_added_where_the_ring_is_gone_is_the_ring_again(laptop: Laptop, tmp_path: Path) -> None:
+    laptop.holds(FIRST)
+    laptop.object("c1", FIRST.writing)
+    (tmp_path / "backup").write_text(laptop.run("export"))
+    laptop.ring_file.unlink()
+    laptop.run("add", str(tmp_path / "backup"))
+    assert laptop.ring() == FIRST
+    assert laptop.ring_file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("form", ["json", "yaml", "stringData"])
+def test_a_secret_as_kubectl_prints_it_can_be_added(laptop: Laptop, form: str) -> None:
+    laptop.holds(FIRST)
+    data = {"data": {"ring.json": base64.b64encode(dumps(OTHER).encode()).decode()}}
+    if form == "stringData":
+        data = {"stringData": {"ring.json": dumps(OTHER)}}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "freehold-keys"}, "type": "Opaque", **data}
+    laptop.run("add", "-", given=json.dumps(secret) if form == "json" else yaml.safe_dump(secret))
+    assert laptop.ring().keys.keys() == {FIRST.writing, OTHER.writing}
+
+
+CANARY = "Y2FuYXJ5LWNhbmFyeQ"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        f'{{"version":1,"keys":{{"a":{{"key":"{CANARY}"',
+        f"a: [{CANARY}",
+        json.dumps({"version": 1, "writing": "a", "keys": {"a": {"key": CANARY, "created": "x"}}, "unkeyed": False}),
+        json.dumps({"kind": "Secret", "data": {"ring.json": CANARY}}),
+        json.dumps({"kind": "Secret", "data": {"other": CANARY}}),
+        CANARY,
+        "",
+    ],
+)
+def test_what_holds_no_keys_is_refused_and_not_repeated(laptop: Laptop, given: str) -> None:
+    """What is given in error may be half a key."""
+    laptop.holds(FIRST)
+    with pytest.raises(CliError) as refusal:
+        laptop.run("add", "-", given=given)
+    assert "standard input" in str(refusal.value)
+    assert CANARY[:8] not in str(refusal.value)
+    assert laptop.ring() == FIRST
+
+
+def test_a_lost_key_is_given_up_only_after_the_plan_and_a_yes(laptop: Laptop) -> None:
+    laptop.holds(FIRST)
+    laptop.object("c1", FIRST.writing, OTHER.writing)
+    laptop.object("c2", FIRST.writing)
+    plan = laptop.run("accept", OTHER.writing)
+    assert f"1 object names key {OTHER.writing}" in plan
+    assert "default/c1" in plan
+    assert "default/c2" not in plan
+    assert laptop.ring() == FIRST
+    laptop.run("accept", OTHER.writing, "--yes")
+    assert laptop.ring().accepted.keys() == {OTHER.writing}
+    assert laptop.ring().accepted[OTHER.writing].who
+    assert states(laptop.listed())[OTHER.writing] == ("lost", 1)
+
+
+def test_a_ring_that_is_lost_whole_has_a_way_back(laptop: Laptop) -> None:
+    """No backup: a new ring notes the loss, and proves what it can by the marks in the cloud."""
+    laptop.object("c1", OTHER.writing)
+    assert "there is no key ring" in laptop.run("accept", OTHER.writing)
+    assert not laptop.ring_file.exists()
+    laptop.run("accept", OTHER.writing, "--yes")
+    assert laptop.ring().accepted.keys() == {OTHER.writing}
+    assert laptop.ring().writing != OTHER.writing
+
+
+def test_a_key_that_is_found_again_is_lost_no_more(laptop: Laptop) -> None:
+    laptop.holds(FIRST)
+    laptop.object("c1", OTHER.writing)
+    laptop.run("accept", OTHER.writing, "--yes")
+    laptop.run("add", "-", given=dumps(OTHER))
+    assert laptop.ring().accepted == {}
+
+
+@pytest.mark.parametrize(("digest", "said"), [(FIRST.writing, "nothing is lost"), ("abcdefghij", "no object misses")])
+def test_what_is_not_lost_cannot_be_given_up(laptop: Laptop, digest: str, said: str) -> None:
+    laptop.holds(FIRST)
+    laptop.object("c1", FIRST.writing)
+    with pytest.raises(CliError, match=said):
+        laptop.run("accept", digest, "--yes")
+    assert laptop.ring() == FIRST
+
+
+def test_a_key_in_use_is_not_removed(laptop: Laptop) -> None:
+    """Also where an object cannot be read: it may name it. Without the key nobody could prove what it made."""
+    both = FIRST.with_keys_of(OTHER)
+    laptop.holds(both)
+    with pytest.raises(CliError, match="writes"):
+        laptop.run("remove", FIRST.writing)
+    laptop.object("c1", FIRST.writing, OTHER.writing)
+    with pytest.raises(CliError, match="still needed") as refusal:
+        laptop.run("remove", OTHER.writing)
+    assert refusal.value.more == ("default/c1",)
+    assert laptop.ring() == both
+
+
+def test_a_key_is_not_removed_while_an_object_cannot_be_read(laptop: Laptop) -> None:
+    laptop.holds(FIRST.with_keys_of(OTHER))
+    laptop.object("c1", journal="{")
+    with pytest.raises(CliError, match="cannot be told") as refusal:
+        laptop.run("remove", OTHER.writing)
+    assert refusal.value.more == ("default/c1",)
+
+
+def test_a_key_that_nobody_needs_is_removed(laptop: Laptop) -> None:
+    laptop.holds(FIRST.with_keys_of(OTHER))
+    laptop.object("c1", FIRST.writing)
+    laptop.run("remove", OTHER.writing)
+    assert laptop.ring() == FIRST
+
+
+def test_old_records_end_to_count_only_when_no_object_needs_them(laptop: Laptop) -> None:
+    laptop.holds(RingDocument(FIRST.writing, FIRST.keys, unkeyed=True))
+    laptop.object("old", journal=OLD)
+    assert "1 object still needs that: default/old" in laptop.run("list")
+    with pytest.raises(CliError, match="--force") as refusal:
+        laptop.run("require")
+    assert refusal.value.more == ("default/old",)
+    assert laptop.ring().unkeyed
+    laptop.run("require", "--force")
+    assert not laptop.ring().unkeyed
+    laptop.run("require", "--undo")
+    assert laptop.ring().unkeyed
+
+
+@contextmanager
+def cluster() -> Iterator[str]:
+    """A server in a thread of its own: a command needs the main thread, for its signals."""
+    loop, started, ended = asyncio.new_event_loop(), Future[str](), asyncio.Event()
+
+    async def serve() -> None:
+        store = Store.open(":memory:")  # SQLite's connection belongs to the thread that opens it
+        api = ApiServer(store, custom_resource_definitions())
+        started.set_result(await api.start())
+        await ended.wait()
+        await api.stop()
+        store.close()
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
+    thread.start()
+    try:
+        yield started.result(30.0)
+    finally:
+        loop.call_soon_threadsafe(ended.set)
+        thread.join()
+        loop.close()
+
+
+def test_the_ring_of_a_cluster_is_its_secret(tmp_path: Path) -> None:
+    """The same commands, on the operator's Secret: its namespace with -n, the objects of all namespaces."""
+
+    async def prepare(url: str) -> None:
+        async with KubeClient(Connection(url)) as client:
+            await client.create(
+                NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "operators"}}
+            )
+            await client.create(POWERVS_CLUSTERS, stored("c1", (OTHER.writing,)))
+
+    async def secret(url: str) -> Json:
+        async with KubeClient(Connection(url)) as client:
+            return await client.get(SECRETS, Key("operators", "freehold-keys"))
+
+    with cluster() as url:
+        (tmp_path / "kubeconfig").write_text(kubeconfig(url))
+        (tmp_path / "ring").write_text(dumps(OTHER))
+        where = ("--kubeconfig", str(tmp_path / "kubeconfig"), "-n", "operators")
+        asyncio.run(prepare(url))
+        assert "no key ring in Secret operators/freehold-keys" in _invoke("list", *where)
+        _invoke("add", str(tmp_path / "ring"), *where)
+        _invoke("new", *where)
+        assert "readable" in _invoke("list", *where)
+        data = asyncio.run(secret(url))["data"]["ring.json"]
+    assert loads(base64.b64decode(data).decode(), "the test").keys.keys() > OTHER.keys.keys()
+
+
+def _invoke(*arguments: str) -> str:
+    done = CliRunner().invoke(cli, ["keys", *arguments])
+    if done.exception is not None:
+        raise done.exception
+    return done.stdout
+
+
+@pytest.fixture(autouse=True)
+def _clean_logging() -> Iterator[None]:
+    """Commands send the log to their state directory."""
+    before = logging.getLogger().handlers[:]
+    yield
+    for handler in logging.getLogger().handlers[:]:
+        if handler not in before:
+            logging.getLogger().removeHandler(handler)
+            handler.close()
+    for handler in before:
+        if handler not in logging.getLogger().handlers:
+            logging.getLogger().addHandler(handler)

@@ -1,0 +1,24 @@
+"""The lines of the audit log."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from freehold.lifecycle.clock import ManualClock
+from freehold.operator.audit import FileAudit
+
+
+def test_what_stays_has_a_line_that_names_it_and_why(tmp_path: Path) -> None:
+    """An auditor finds it where the object and its events are gone; it is no call, and is not counted as one."""
+    clock = ManualClock()
+    with FileAudit(tmp_path / "audit.jsonl", clock) as audit:
+        audit.kept("IBMPowerVSCluster team/c1", "vpc main r006-1", "found by its name")
+    assert json.loads((tmp_path / "audit.jsonl").read_text()) == {
+        "time": round(clock.now(), 3),
+        "object": "IBMPowerVSCluster team/c1",
+        "call": "",
+        "resource": "vpc main r006-1",
+        "outcome": "kept",
+        "reason": "found by its name",
+    }
