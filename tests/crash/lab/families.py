@@ -72,6 +72,7 @@ class Tally:
     wrong: int = 0
     wedged: int = 0
     named: int = 0
+    marks: int = 0
     other: int = 0
     most_calls: int = 0
     failures: list[str] = field(default_factory=list)
@@ -84,6 +85,7 @@ class Tally:
         self.wedged += bool(verdict.wedged)
         self.named += bool(verdict.named)
         self.other += bool(verdict.unlike or verdict.open_intents or verdict.restless or verdict.unaudited)
+        self.marks += bool(verdict.marks)
         self.most_calls = max(self.most_calls, verdict.calls)
         self.failures += [f"{label}: {fault}" for fault in verdict.faults]
 
@@ -97,6 +99,7 @@ class Tally:
             "wrong": self.wrong,
             "wedged": self.wedged,
             "named": self.named,
+            "marks": self.marks,
             "other": self.other,
             "most_calls": self.most_calls,
         }
