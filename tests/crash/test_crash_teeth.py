@@ -16,7 +16,7 @@ from lab.families_memory import MEMORY
 from lab.families_powervs import POWERVS
 from lab.mutations import MUTATIONS, Moved, Mutation, mutated
 
-MOST_TRIES = 30
+MOST_TRIES = 60
 BASELINED = (
     "delete after a crash",
     "delete in a lagging cloud",
