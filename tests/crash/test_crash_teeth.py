@@ -17,7 +17,7 @@ from lab.families_powervs import POWERVS
 from lab.mutations import MUTATIONS, Mutation, mutated
 from mutants.rows import Moved, Mutant
 
-MOST_TRIES = 30
+MOST_TRIES = 60
 BASELINED = (
     "delete after a crash",
     "delete in a lagging cloud",
