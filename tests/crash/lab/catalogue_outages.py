@@ -149,8 +149,7 @@ def failing(on: Ground) -> Iterator[Case]:
 
 
 def _fails(world: World, *, kind: str, crashes: dict[int, faults.Fault]) -> Script:
-    world.meddle("fail", kind)
-    return Script(crashes)
+    return Script(crashes, {0: lambda: world.meddle("fail", kind)})
 
 
 def _named_as_failed(kind: str, life: Course) -> None:

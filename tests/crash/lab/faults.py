@@ -100,8 +100,9 @@ class FaultPort(InlinePort):
             act()
             self.writes += 1
             self.struck += 1
-        fault = self.script.faults.get(number) or self._under_a_spell(number, call)
-        self.struck += fault is not None
+        numbered = self.script.faults.get(number)
+        self.struck += numbered is not None
+        fault = numbered or self._under_a_spell(number, call)
         try:
             return await (self._run(call) if fault is None else self._faulted(call, fault))
         finally:
@@ -113,7 +114,10 @@ class FaultPort(InlinePort):
     def _under_a_spell(self, number: int, call: Call) -> Fault | None:
         now = self.world.clock.monotonic()
         for spell in self.script.spells:
-            if number >= spell.first and now - self.begun.setdefault(spell, now) < spell.seconds and spell.hits(call):
+            if number < spell.first:
+                continue
+            self.struck += spell not in self.begun
+            if now - self.begun.setdefault(spell, now) < spell.seconds and spell.hits(call):
                 return spell.fault
         return None
 
