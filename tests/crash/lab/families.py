@@ -133,7 +133,7 @@ def _created(life: Course, verdict: Verdict) -> dict[str, Outcome]:
     """Come to rest, and be watched there, unless somebody deleted the object meanwhile."""
     while True:
         outcomes = _with_a_person(life, life.create)
-        if life.deleting or _watched(life, verdict):
+        if life.deleting or _watched(life, verdict) or life.released:
             return outcomes
 
 
