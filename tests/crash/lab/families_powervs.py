@@ -149,5 +149,5 @@ FAMILIES: Families = {
 
 NAMED: Mapping[str, Named] = {
     **catalogue_more.NAMED,
-    "journal rolled back one write": Named(0, 0),
+    "journal rolled back, object deleted": Named(sampled=1, whole=8),
 }

@@ -107,13 +107,13 @@ class Neighbours:
         return self._tags(str(row["crn"])) if row["crn"] else []
 
     def photograph(self, ident: str) -> bytes | None:
-        """The cloud's own record and tags, but for our marks on a gateway for connections of ours that are in it."""
+        """The cloud's own record and tags, but for marks, copied ones too, of connections of ours that exist."""
         try:
             record = dict(self._cloud.strangers.find(ident))
         except KeyError:
             return None
         tags = sorted(self._cloud.world.tags_at(record["crn"], self._stage.clock.now())) if record["crn"] else []
-        ours = tuple(f".{c['id']}" for c in self._cloud.world.all("connection", gateway=ident, by="api"))
+        ours = tuple(f".{c['id']}" for c in self._cloud.world.all("connection", by="api"))
         theirs = [tag for tag in tags if not (tag.startswith(CARRIED) and tag.endswith(ours))]
         return json.dumps([record, theirs], sort_keys=True).encode()
 

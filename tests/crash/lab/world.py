@@ -221,8 +221,8 @@ class MemoryWorld:
         ]
 
     def _carried(self, host: Resource) -> frozenset[str]:
-        """Our marks on a foreign thing for what stands in it and is ours: they may be there as long as that is."""
-        inside = {r.id for r in self.cloud.living() if r.parent == host.id and r.creator == US}
+        """Our marks on a foreign thing for what is ours: they may be there, copied ones too, as long as that exists."""
+        inside = {r.id for r in self.cloud.living() if r.creator == US}
         tags, codec = host.tagged(self.cloud.now()), PlainCodec()
         return frozenset(
             tag
