@@ -14,7 +14,7 @@ from lab import families
 from lab.families import NOTHING_NAMED
 from lab.families_memory import FAMILIES, NAMED, PAIRS
 
-CI_CASES = 110
+CI_CASES = 30
 MOST_CALLS = 350
 """Three times the calls of an undisturbed life: no recovery may hammer the cloud."""
 

@@ -14,7 +14,7 @@ from lab import families
 from lab.families import NOTHING_NAMED, Case
 from lab.families_powervs import FAMILIES, NAMED
 
-CI_CASES = 9
+CI_CASES = 6
 MOST_CALLS = 460
 MOST_CALLS_OF_EVERYTHING = 630
 """Three times the calls of an undisturbed life, the writes of the object's status among them."""

@@ -17,7 +17,7 @@ from lab.families_powervs import POWERVS
 from lab.mutations import MUTATIONS, Mutation, mutated
 from mutants.rows import Moved, Mutant
 
-MOST_TRIES = 60
+MOST_TRIES = 100
 BASELINED = (
     "delete after a crash",
     "delete in a lagging cloud",
@@ -74,6 +74,7 @@ def test_each_safety_line_is_needed(mutation: Mutation) -> None:
     pytest.fail(f"nothing noticed: {mutation}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutation", [m for m in MUTATIONS if m.powervs], ids=str)
 def test_each_safety_line_is_needed_on_the_simulated_cloud(mutation: Mutation) -> None:
     """The families see there too: real drivers and a reconciler do not hide what the engine lost."""
@@ -84,6 +85,7 @@ def test_each_safety_line_is_needed_on_the_simulated_cloud(mutation: Mutation) -
     pytest.fail(f"nothing noticed: {mutation}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", BASELINED)
 def test_a_naive_controller_fails_in_the_family(family: str) -> None:
     """Families whose faults no single line stands against: one that creates, tags, then records loses things there."""

@@ -150,11 +150,12 @@ def ambiguous(work: Work, key: NodeKey, several: Sequence[Observed]) -> Blocked:
 
 def _not_from_intent(work: Work, key: NodeKey, foreign: Sequence[Observed]) -> Blocked:
     """The birth mark says ours, age or creator say not; were our clock wrong, a second create would be a duplicate."""
-    reasons = "; ".join(f"{c.id}: {work.not_from_intent(key, c)}" for c in sorted(foreign, key=lambda c: c.id))
+    told = sorted((c.name, c.id, work.not_from_intent(key, c)) for c in foreign)
+    reasons = "; ".join(f"{name} ({id_}): {why}" for name, id_, why in told)
     return Blocked(
         Reason.AMBIGUOUS,
-        f"a resource has the birth mark of {key} and cannot have come of its create ({reasons}). Delete it if it was "
-        "made for this object, rename it if somebody copied the mark",
+        f"what has the birth mark of {key} cannot have come of its create: {reasons}. Delete it if it was made for "
+        "this object, rename it if somebody copied the mark",
         work.tools.pace.slow,
     )
 

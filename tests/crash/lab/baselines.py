@@ -62,6 +62,10 @@ class Naive(ABC):
 
         await tools.port.send(Call("store", "save_status", Effect.STORE, run, str(key)))
 
+    async def _hold(self, tools: Tools) -> None:
+        """The finalizer. Our own port lets nobody create who has not written the object in the same pass."""
+        await tools.port.send(Call("store", "add_finalizer", Effect.STORE, lambda: None, "the object"))
+
     async def _create(self, tools: Tools, node: Node, known: Known) -> Observed:
         return await tools.registry[node.key.kind].driver.create(dict(node.request(known)), Birth(FIXED, FIXED))
 
@@ -81,6 +85,8 @@ class Naive(ABC):
     ) -> Pass:
         known: dict[NodeKey, Observed] = {}
         outcomes: dict[NodeKey, Outcome] = {}
+        if not graph.nodes.keys() <= self.status.keys():
+            await self._hold(tools)
         for key in graph.order:
             node = graph.nodes[key]
             if not node.requires <= known.keys():

@@ -114,7 +114,8 @@ def run(case: Case) -> Verdict:
         if case.baseline:
             life.create()
             oracles.twice(life, verdict)
-            life.delete()
+            if not life.released:
+                life.delete()
         else:
             outcomes = _created(life, verdict)
             if not life.deleting:
@@ -267,7 +268,7 @@ def hold(family: str, cases: Iterable[Case], *, most_calls: int, most_named: int
     """
     result = tally(family, cases)
     print(result.row)
-    assert result.runs >= 6
+    assert result.runs >= 4
     assert not result.failures, "\n".join(result.failures[:20])
     assert result.most_calls <= most_calls
     assert result.named <= most_named, f"{result.named} runs left something to a person, {most_named} did before"

@@ -112,11 +112,6 @@ MUTATIONS = (
         powervs="stranger copies our tags",
     ),
     Mutation(
-        _row("work", "a birth mark of an attempt that is settled still counts on a copy"),
-        ("stranger copies our tags",),
-        powervs="stranger copies our tags",
-    ),
-    Mutation(
         _row("work", "what is older than its create may have come of it"),
         ("stranger copies our tags onto something old",),
     ),
@@ -143,11 +138,6 @@ MUTATIONS = (
         _row("leaving", "nobody looks inside a container before it is deleted"),
         ("stranger's thing in ours",),
         powervs="stranger's thing in ours",
-    ),
-    Mutation(
-        _row("leaving", "a carried mark of ours stays on somebody else's carrier"),
-        ("crashes, carrier given",),
-        powervs="crashes, carrier given",
     ),
     Mutation(
         _row("marking", "the mark of a carried resource that vanished stays on its carrier"),

@@ -150,6 +150,20 @@ def test_a_mark_that_came_after_its_detach_is_taken_off_somebodys_carrier() -> N
     assert hub.tagged(world.cloud.now()) == {"team:blue"}
 
 
+def test_a_mark_comes_off_somebodys_carrier_as_soon_as_what_it_names_is_gone() -> None:
+    """The last look would find it too; until then our name would be on something of theirs."""
+    world = _given()
+    life = Life(world)
+    life.create()
+    hub = next(r for r in world.cloud.living() if r.kind == "hub")
+    life.deleting = True
+    while world.ours("net"):  # which goes after the connection
+        life.once()
+        world.clock.advance(10.0)
+    assert hub.tagged(world.cloud.now()) == {"team:blue"}
+    assert life.last is not None and not life.last.released
+
+
 def test_a_mark_of_ours_that_names_a_strangers_resource_is_told_and_holds_nothing() -> None:
     """Whoever may tag the carrier can write it: it must neither delete what it names nor keep our object."""
     world = _given()

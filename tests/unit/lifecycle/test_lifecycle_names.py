@@ -206,3 +206,20 @@ def test_an_id_given_in_place_of_ours_makes_ours_surplus_and_releases_it_at_the_
     life.delete()
     assert life.last is not None and life.last.released
     assert _standing(world) == {(theirs.id, False)}
+
+
+def test_the_nonce_of_an_attempt_that_is_settled_counts_on_nothing() -> None:
+    """Somebody copied it while ours was there: what has it now is no create of ours that was forgotten."""
+    world = _world()
+    life = Life(world)
+    life.create()
+    site = world.ours("site")
+    assert site is not None
+    world.cloud.vanish(site.id)
+    copy = world.cloud.create("site", f"c1-home-{KEYS.nonce(KEYS.writing, KEY, 1)}", {}, creator="stranger")
+    world.clock.advance(OLD)
+    life.hurry()
+    assert isinstance(_outcome(life), Ready)
+    assert life.journal.entries[KEY].id != copy.id
+    life.delete()
+    assert _standing(world) == {(copy.id, False)}
