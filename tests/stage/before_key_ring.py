@@ -1,0 +1,68 @@
+"""Objects and worlds that the version before the key ring left behind, put on today's stage.
+
+What wrote them and at which moments: tests/fixtures/before_key_ring/README.md.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import lzma
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from freehold.lifecycle.keys import KeyRing
+from freehold_sim.ibm.settings import Assumptions, Settings
+from stage.powervs import Stage
+from stage.scenery import MARK, made_by_others
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "before_key_ring"
+KEY = b"the first key of the upgraded operator"
+RING = KeyRing.single(KEY, unkeyed=True)
+"""What an operator makes when it finds objects and no ring: what was written before it still counts."""
+KEYED_ONLY = KeyRing.single(KEY)
+"""The same ring after `freehold keys require`."""
+ROTATED = "another-api-key"
+"""With another API key the secret that old records were signed with cannot be derived any more."""
+_ASSUMPTIONS = {"plain": Assumptions(), "all": Assumptions(dhcp_network_has_crn=False)}
+
+
+@functools.cache
+def _texts(world: str) -> Mapping[str, str]:
+    found: dict[str, Any] = json.loads(lzma.decompress((FIXTURES / f"{world}.json.xz").read_bytes()))
+    return {moment: json.dumps(content) for moment, content in found.items()}
+
+
+def moments(*, deleting: bool) -> list[str]:
+    """The fixtures, as ``world/moment``, in which the object is being deleted, or is not."""
+    every = [(world, moment, json.loads(text)) for world in _ASSUMPTIONS for moment, text in _texts(world).items()]
+    return [f"{w}/{m}" for w, m, found in every if ("deletionTimestamp" in found["object"]["metadata"]) is deleting]
+
+
+def load(fixture: str, *, api_key: str = "", ring: KeyRing = RING) -> Stage:
+    """Today's operator, just started, on what the old one left at this moment."""
+    world, _, moment = fixture.partition("/")
+    found = json.loads(_texts(world)[moment])
+    settings = Settings(assumptions=_ASSUMPTIONS[world])
+    stage = Stage(settings=Settings(assumptions=settings.assumptions, api_key=api_key or settings.api_key))
+    stage.clock.jump(found["time"] - stage.clock.now())
+    stage.cloud.world.data = found["world"]
+    stage.object.raw = found["object"]
+    stage.rings.ring = ring
+    return stage
+
+
+def without_marks(stage: Stage) -> dict[str, str]:
+    """All that is not ours, byte for byte, but without marks of ours, which come and go on a carrier."""
+    ids = {row["id"]: row["tags"] for row in made_by_others(stage)}
+    return {
+        record["id"]: json.dumps([record, foreign(ids[record["id"]])], sort_keys=True)
+        for record in stage.cloud.world.everything()
+        if record["id"] in ids
+    }
+
+
+def foreign(tags: list[str]) -> list[str]:
+    """The tags that are no marks."""
+    return sorted(tag for tag in tags if not tag.startswith(MARK))
