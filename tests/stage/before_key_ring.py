@@ -46,11 +46,22 @@ def load(fixture: str, *, api_key: str = "", ring: KeyRing = RING) -> Stage:
     found = json.loads(_texts(world)[moment])
     settings = Settings(assumptions=_ASSUMPTIONS[world])
     stage = Stage(settings=Settings(assumptions=settings.assumptions, api_key=api_key or settings.api_key))
-    stage.clock.jump(found["time"] - stage.clock.now())
-    stage.cloud.world.data = found["world"]
-    stage.object.raw = found["object"]
     stage.rings.ring = ring
+    _put(stage, found["object"], found["world"], found["time"])
     return stage
+
+
+def with_api_key(fixture: str, stage: Stage, api_key: str = "") -> Stage:
+    """The same object and world under an operator that is started with another API key."""
+    other = load(fixture, api_key=api_key, ring=stage.rings.ring)
+    _put(other, stage.object.raw, stage.cloud.world.data, stage.clock.now())
+    return other
+
+
+def _put(stage: Stage, raw: dict[str, Any], world: dict[str, Any], time: float) -> None:
+    stage.clock.jump(time - stage.clock.now())
+    stage.cloud.world.data = world
+    stage.object.raw = raw
 
 
 def without_marks(stage: Stage) -> dict[str, str]:

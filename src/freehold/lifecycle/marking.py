@@ -12,6 +12,7 @@ from freehold.lifecycle import looking
 from freehold.lifecycle.errors import CloudError, NotFound
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.keys import UNKEYED
 from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.memory import Attached
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting, of_error
@@ -122,7 +123,7 @@ def _conclude(work: Work, key: NodeKey, observed: Observed, tags: Collection[str
         )
     elif evidence.strength is not Strength.PROVEN and not work.attested(key):
         if not work.bears_birth(key, observed):
-            work.outcomes[key] = _unattested(observed)
+            work.outcomes[key] = _unattested(work, key, observed)
             return
         # The signature of its record cannot be checked; its nonce tells what that of an open intent would.
         work.memory.doubted.discard(key)
@@ -149,12 +150,15 @@ def _close(work: Work, key: NodeKey, entry: Entry) -> None:
     work.journal = work.journal.put(key, record)
 
 
-def _unattested(observed: Observed) -> Blocked:
+def _unattested(work: Work, key: NodeKey, observed: Observed) -> Blocked:
     """An id that a person, a backup of another operator or an attacker wrote: a record is not laundered into a mark."""
+    before_ring = work.journal.entries[key].key == UNKEYED
+    way = "run the operator with the API key that it was recorded with until it is Ready, or " if before_ring else ""
     return Blocked(
         Reason.NOT_OWNED,
         f"{observed.name} ({observed.id}) is in the journal, but neither its marks nor this operator's signature show "
-        "that it is ours: it is neither changed nor deleted. Attach its marks again if it is",
+        f"that it is ours: it is neither changed nor deleted. If it was made for this object, {way}delete it in the "
+        f"cloud to have it created again; otherwise remove {key} from annotation freehold.dev/journal",
         observed=observed,
     )
 
@@ -174,7 +178,7 @@ async def attach(work: Work, keys: Collection[NodeKey]) -> None:
         if not work.kind(key).markable or not observed.target or isinstance(work.outcomes.get(key), Blocked):
             continue
         if not work.attested(key):
-            work.outcomes[key] = _unattested(observed)
+            work.outcomes[key] = _unattested(work, key, observed)
             continue
         if observed.carried and not _carrier_fits(work, key, observed):
             continue
