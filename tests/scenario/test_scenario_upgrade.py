@@ -13,11 +13,22 @@ import pytest
 
 from freehold.api import names
 from freehold.clouds.ibm.tags import IbmCodec
-from freehold.lifecycle import journal as journals
 from freehold.lifecycle import ownership
-from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.kinds import NodeKey
-from stage.before_key_ring import KEYED_ONLY, RING, ROTATED, foreign, load, moments, with_api_key, without_marks
+from stage.before_key_ring import (
+    KEYED_ONLY,
+    RING,
+    ROTATED,
+    is_renewed,
+    journal_of,
+    load,
+    marks_there,
+    moments,
+    sealed_anew,
+    theirs_on_ours,
+    with_api_key,
+    without_marks,
+)
 from stage.likeness import Trait, traits
 from stage.powervs import Stage
 from stage.scenery import REGION, made_by_us, marks, photograph, record, said, standing
@@ -44,15 +55,6 @@ def provable(fixtures: list[str]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("fixture", "api_key"), pairs, ids=ids)
 
 
-def journal_of(stage: Stage) -> Journal:
-    return journals.loads(stage.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
-
-
-def is_renewed(stage: Stage) -> bool:
-    journal = journal_of(stage)
-    return journal.key == RING.writing and {entry.key for entry in journal.ours.values()} == {RING.writing}
-
-
 def wanted(fixture: str) -> Counter[Trait]:
     """What the old version had made when it was Ready, but for a tag that others put on it after that."""
     return _without_theirs(traits(load(fixture.partition("/")[0] + "/ready")))
@@ -60,31 +62,6 @@ def wanted(fixture: str) -> Counter[Trait]:
 
 def _without_theirs(found: Counter[Trait]) -> Counter[Trait]:
     return Counter({trait: count for trait, count in found.items() if trait.value != "cost:4711"})
-
-
-def sealed_anew(stage: Stage) -> dict[str, set[str]]:
-    """The marks that each target has to have, by its CRN: one for each record, under the ring's key."""
-    journal, codec = journal_of(stage), IbmCodec()
-    keys = RING.of(journal.owner, unkeyed=False)
-    found: dict[str, set[str]] = {}
-    for key, entry in journal.ours.items():
-        if entry.carried:
-            bare = entry.id.rpartition("/")[2]
-            seal = keys.carried_seal(RING.writing, key.kind, bare, entry.target)
-            found.setdefault(entry.target, set()).add(codec.carried(journal.owner, key.kind, entry.id, seal))
-        else:
-            seal = keys.seal(RING.writing, key, entry.target)
-            found.setdefault(entry.target, set()).update({*codec.owner(journal.owner), codec.node(key, seal)})
-    return found
-
-
-def marks_there(stage: Stage) -> dict[str, set[str]]:
-    return {record(stage, row["id"])["crn"]: set(marks(row)) for row in standing(stage) if marks(row)}
-
-
-def theirs_on_ours(stage: Stage) -> dict[str, list[str]]:
-    """The tags that are no marks, by id."""
-    return {row["id"]: foreign(row["tags"]) for row in standing(stage)}
 
 
 @provable(moments(deleting=False))

@@ -8,14 +8,20 @@ from __future__ import annotations
 import functools
 import json
 import lzma
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from freehold.api import names
+from freehold.clouds.ibm.tags import IbmCodec
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
+from freehold.lifecycle.port import InlinePort, Port
 from freehold_sim.ibm.settings import Assumptions, Settings
 from stage.powervs import Stage
-from stage.scenery import MARK, made_by_others
+from stage.scenery import MARK, made_by_others, marks, record, standing
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "before_key_ring"
 KEY = b"the first key of the upgraded operator"
@@ -40,12 +46,13 @@ def moments(*, deleting: bool) -> list[str]:
     return [f"{w}/{m}" for w, m, found in every if ("deletionTimestamp" in found["object"]["metadata"]) is deleting]
 
 
-def load(fixture: str, *, api_key: str = "", ring: KeyRing = RING) -> Stage:
+def load(fixture: str, *, api_key: str = "", ring: KeyRing = RING, port: Callable[[], Port] = InlinePort) -> Stage:
     """Today's operator, just started, on what the old one left at this moment."""
     world, _, moment = fixture.partition("/")
     found = json.loads(_texts(world)[moment])
     settings = Settings(assumptions=_ASSUMPTIONS[world])
-    stage = Stage(settings=Settings(assumptions=settings.assumptions, api_key=api_key or settings.api_key))
+    settings = replace(settings, api_key=api_key or settings.api_key)
+    stage = Stage(settings=settings, port=port)
     stage.rings.ring = ring
     _put(stage, found["object"], found["world"], found["time"])
     return stage
@@ -77,3 +84,37 @@ def without_marks(stage: Stage) -> dict[str, str]:
 def foreign(tags: list[str]) -> list[str]:
     """The tags that are no marks."""
     return sorted(tag for tag in tags if not tag.startswith(MARK))
+
+
+def journal_of(stage: Stage) -> Journal:
+    return journals.loads(stage.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
+
+
+def is_renewed(stage: Stage) -> bool:
+    journal = journal_of(stage)
+    return journal.key == RING.writing and {entry.key for entry in journal.ours.values()} == {RING.writing}
+
+
+def sealed_anew(stage: Stage) -> dict[str, set[str]]:
+    """The marks that each target has to have, by its CRN: one for each record, under the ring's key."""
+    journal, codec = journal_of(stage), IbmCodec()
+    keys = RING.of(journal.owner, unkeyed=False)
+    found: dict[str, set[str]] = {}
+    for key, entry in journal.ours.items():
+        if entry.carried:
+            bare = entry.id.rpartition("/")[2]
+            seal = keys.carried_seal(RING.writing, key.kind, bare, entry.target)
+            found.setdefault(entry.target, set()).add(codec.carried(journal.owner, key.kind, entry.id, seal))
+        else:
+            seal = keys.seal(RING.writing, key, entry.target)
+            found.setdefault(entry.target, set()).update({*codec.owner(journal.owner), codec.node(key, seal)})
+    return found
+
+
+def marks_there(stage: Stage) -> dict[str, set[str]]:
+    return {record(stage, row["id"])["crn"]: set(marks(row)) for row in standing(stage) if marks(row)}
+
+
+def theirs_on_ours(stage: Stage) -> dict[str, list[str]]:
+    """The tags that are no marks, by id."""
+    return {row["id"]: foreign(row["tags"]) for row in standing(stage)}
