@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench crash-pairs edits crds requirements clean
+.PHONY: help setup demo test check format bench crash-pairs edits mutants crds requirements clean
 
 help: ## show the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -44,6 +44,9 @@ crash-pairs: $(STAMP) ## the crash families whole, in memory and over PowerVS, a
 
 edits: $(STAMP) ## every edit of a spec after every pass of a creation
 	@$(BIN)/python -m pytest -n $(WORKERS) -m slow tests/scenario
+
+mutants: $(STAMP) ## careless edits of safety lines, each on a copy: the tests must notice (ARGS="--only REGEX" for some)
+	@PYTHONPATH=tests $(BIN)/python -m mutants $(ARGS)
 
 crds: $(STAMP) ## generate deploy/crds from the types in freehold.api
 	@$(BIN)/python -m freehold.api.generate

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from freehold.api import names
-from freehold.clouds.ibm.tags import IbmCodec
 from freehold.kube.resources import Json
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.ownership import deed, seal
-from freehold.operator.ibm import IbmAccount
 from freehold_sim.ibm.settings import Settings
 from stage.powervs import Stage, example
 
@@ -46,13 +43,14 @@ def idle(count: int) -> Herd:
     name = stage.object.raw["metadata"]["name"]
     starts = sorted({found for text in (original, world) for found in _UUID.findall(text)} - _shared(stage))
     pattern = re.compile("|".join((re.escape(name), *starts)))
-    with IbmAccount(stage.cloud.settings.api_key, None, stage.clock) as account:
-        secret = account.tools("the copies", stage.rings.ring).legacy_secret
     world_of_all = {**stage.cloud.world.data, "resources": {}, "index": {}, "tags": {}, "tag_names": {}}
     herd = Herd([], world_of_all, stage.rings.ring)
+    journal = _journal(stage.object.raw)
     for number in range(count):
         fresh = {name: f"cluster-{number:04d}"} | {start: f"{number:04x}{start[4:]}" for start in starts}
-        _add(herd, secret, number, *(json.loads(_replaced(pattern, fresh, text)) for text in (original, world)))
+        _add(
+            herd, number, *_copied(herd.ring, journal, (_replaced(pattern, fresh, text) for text in (original, world)))
+        )
     herd.world["serial"] = (count + 1) * _SERIALS
     return herd
 
@@ -66,15 +64,36 @@ def _shared(stage: Stage) -> set[str]:
     return {record["plan"][:8] for record in stage.cloud.world.all("instance")}
 
 
-def _add(herd: Herd, secret: bytes, number: int, copied: Json, world: dict[str, Any]) -> None:
-    annotations = copied["metadata"]["annotations"]
-    journal = _signed_anew(secret, journals.loads(annotations[names.JOURNAL_ANNOTATION]))
-    annotations[names.JOURNAL_ANNOTATION] = journals.dumps(journal)
-    spelled = dict(_sealed_anew(journal, world["tags"]))
+def _copied(ring: KeyRing, original: Journal, texts: Iterable[str]) -> tuple[Json, Json]:
+    """Object and world with every word that is made with the key: as the operator would have made it for the copy."""
+    obj, world = texts
+    before, after = _keyed_words(ring, original), _keyed_words(ring, _journal(json.loads(obj)))
+    fresh = dict(zip(before, after, strict=True))
+    keyed = re.compile("|".join(map(re.escape, before)))
+    return json.loads(_replaced(keyed, fresh, obj)), json.loads(_replaced(keyed, fresh, world))
+
+
+def _journal(raw: Json) -> Journal:
+    return journals.loads(raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
+
+
+def _keyed_words(ring: KeyRing, journal: Journal) -> list[str]:
+    """Signature, seals and nonces of each record, in one order for an object and its copies."""
+    keys, words = ring.of(journal.owner, unkeyed=False), []
+    for key, entry in sorted(journal.entries.items()):
+        bare = entry.id.rpartition("/")[2]
+        words += [
+            keys.signature(entry.key, key.kind, entry.id),
+            keys.seal(entry.key, key, entry.target),
+            keys.carried_seal(entry.key, key.kind, bare, entry.target),
+            *(keys.nonce(entry.key, key, attempt) for attempt in range(1, entry.attempt + 1)),
+        ]
+    return words
+
+
+def _add(herd: Herd, number: int, copied: Json, world: Json) -> None:
     for history in world["tags"].values():
         for change in history:
-            fresh = [spelled.get(tag, tag) for tag in change[1].values()]
-            change[1] = {tag.casefold(): tag for tag in fresh}
             herd.world["tag_names"] |= change[1]
     for kind, records in world["resources"].items():
         for record in records.values():
@@ -83,20 +102,3 @@ def _add(herd: Herd, secret: bytes, number: int, copied: Json, world: dict[str, 
     herd.world["index"] |= world["index"]
     herd.world["tags"] |= world["tags"]
     herd.objects.append(copied)
-
-
-def _signed_anew(secret: bytes, journal: Journal) -> Journal:
-    """The copy's records with the deeds that the operator would have written for its ids."""
-    for key, entry in journal.entries.items():
-        journal = journal.put(key, replace(entry, deed=deed(secret, journal.owner, key.kind, entry.id)))
-    return journal
-
-
-def _sealed_anew(journal: Journal, tags: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The node marks that were copied, and what they must be on the copies: a seal names its resource."""
-    codec = IbmCodec()
-    for key, entry in journal.entries.items():
-        right = codec.node(key, seal(journal.owner, key, entry.target))
-        before = right.rpartition(".")[0] + "."
-        for change in tags.get(entry.target, ()):
-            yield from ((tag, right) for tag in change[1].values() if tag.startswith(before))

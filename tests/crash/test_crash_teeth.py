@@ -14,9 +14,10 @@ from lab.catalogue import Ground
 from lab.families import Case
 from lab.families_memory import MEMORY
 from lab.families_powervs import POWERVS
-from lab.mutations import MUTATIONS, Moved, Mutation, mutated
+from lab.mutations import MUTATIONS, Mutation, mutated
+from mutants.rows import Moved, Mutant
 
-MOST_TRIES = 30
+MOST_TRIES = 60
 BASELINED = (
     "delete after a crash",
     "delete in a lagging cloud",
@@ -66,21 +67,21 @@ def _cases(mutation: Mutation) -> Iterator[Case]:
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=str)
 def test_each_safety_line_is_needed(mutation: Mutation) -> None:
     """Without it some run of its families fails; a line that nothing misses is redundant or the harness is blind."""
-    with mutated(mutation):
+    with mutated(mutation.row):
         for case in _cases(mutation):
             if families.run(case).faults:
                 return
-    pytest.fail(f"nothing noticed: {mutation.name}")
+    pytest.fail(f"nothing noticed: {mutation}")
 
 
 @pytest.mark.parametrize("mutation", [m for m in MUTATIONS if m.powervs], ids=str)
 def test_each_safety_line_is_needed_on_the_simulated_cloud(mutation: Mutation) -> None:
     """The families see there too: real drivers and a reconciler do not hide what the engine lost."""
-    with mutated(mutation):
+    with mutated(mutation.row):
         for case in families.shuffled(families_powervs.FAMILIES[mutation.powervs](), MOST_TRIES):
             if families.run(case).faults:
                 return
-    pytest.fail(f"nothing noticed: {mutation.name}")
+    pytest.fail(f"nothing noticed: {mutation}")
 
 
 @pytest.mark.parametrize("family", BASELINED)
@@ -95,6 +96,6 @@ def test_a_naive_controller_fails_in_the_family(family: str) -> None:
 
 def test_a_safety_line_that_moved_is_noticed() -> None:
     """The list above must follow the engine."""
-    gone = Mutation("gone", "workflow:_create", "no such line", "", ())
+    gone = Mutant("lifecycle/workflow.py", "_create", "no such line", "", "gone")
     with pytest.raises(Moved), mutated(gone):
         pass

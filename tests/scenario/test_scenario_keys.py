@@ -10,6 +10,8 @@ import pytest
 from freehold.api import names
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.keys import KeyRing, derive
+from freehold.operator.ibm import IbmAccount
+from freehold.operator.planning import plan_with
 from freehold.reconcilers.gate import FoundCluster, Mode, Surroundings
 from stage.powervs import Stage
 from stage.scenery import made_by_us, only, photograph, standing
@@ -35,6 +37,11 @@ def without_conditions(stage: Stage) -> str:
     raw["status"].pop("conditions")
     raw["metadata"].pop("resourceVersion")
     return json.dumps(raw, sort_keys=True)
+
+
+def ids(stage: Stage) -> list[str]:
+    """What our calls created; marks and names may be renewed."""
+    return [row["id"] for row in made_by_us(stage)]
 
 
 def test_an_identity_is_minted_under_the_writing_key_and_status_keeps_its_digest() -> None:
@@ -87,14 +94,14 @@ def test_a_key_that_is_added_mends_it_without_a_restart() -> None:
     stage = Stage()
     stage.up()
     world = photograph(stage)
-    had = took_key_away(stage)
+    had, made = took_key_away(stage), ids(stage)
     stage.for_a_while(600.0)
     assert photograph(stage) == world
     stage.rings.ring = KeyRing(OTHER.writing, {**OTHER.keys, **had.keys})
     stage.up()
     stage.for_a_while(1200.0)
     assert stage.ready()
-    assert photograph(stage).keys() == world.keys()
+    assert ids(stage) == made
     stage.down()
     assert standing(stage) == []
 
@@ -116,13 +123,13 @@ def test_a_rotation_keeps_every_object_in_service() -> None:
     """``freehold keys new``: the old key is still read, nothing is created or deleted, and all is sealed anew."""
     stage = Stage()
     stage.up()
-    world, had = photograph(stage), stage.rings.ring
+    made, had = ids(stage), stage.rings.ring
     stage.rings.ring = KeyRing(OTHER.writing, {**OTHER.keys, **had.keys})
     stage.for_a_while(4 * 3600.0)
     assert stage.ready()
-    assert photograph(stage).keys() == world.keys()
-    assert record(stage).keys == {OTHER.writing}
-    stage.rings.ring = OTHER  # the old key can be removed: each resource is proven without it
+    assert ids(stage) == made
+    assert record(stage).keys == {OTHER.writing}, "what the old key wrote is renewed, so that it can be removed"
+    stage.rings.ring = OTHER
     stage.start_process()
     stage.down()
     assert standing(stage) == []
@@ -191,7 +198,7 @@ def test_after_clusterctl_move_nothing_is_made_twice(with_key: bool) -> None:
     """The target's object has a new UID and no status, and its operator has a ring of its own."""
     stage = Stage()
     stage.up()
-    had, made = took_key_away(stage), made_by_us(stage)
+    had, made = took_key_away(stage), ids(stage)
     stage.object.raw.pop("status")
     stage.object.patch({"metadata": {"uid": "the-target-has-another-uid"}})
     if not with_key:
@@ -202,6 +209,33 @@ def test_after_clusterctl_move_nothing_is_made_twice(with_key: bool) -> None:
     stage.rings.ring = KeyRing(OTHER.writing, {**OTHER.keys, **had.keys})
     stage.up()
     stage.for_a_while(900.0)
-    assert [row["id"] for row in made_by_us(stage)] == [row["id"] for row in made]
+    assert ids(stage) == made
+    stage.down()
+    assert standing(stage) == []
+
+
+async def test_a_plan_of_an_object_whose_key_is_missing_says_so() -> None:
+    """It asks no cloud either: what it would tell is not known."""
+    stage = Stage()
+    stage.pass_once()
+    raw = stage.object.raw
+    with IbmAccount("a-key", "http://127.0.0.1:9", stage.clock) as account:
+        found = await plan_with(account, stage.clock, raw, OTHER, raw)
+    assert found.rows == ()
+    assert "freehold keys add FILE" in found.problems[0]
+
+
+def test_a_key_that_a_person_gave_up_for_lost_is_replaced_where_record_and_marks_agree() -> None:
+    """``freehold keys accept``: everything is proved by what is in the cloud, renewed, and goes in the end."""
+    stage = Stage()
+    stage.up()
+    had, made = took_key_away(stage), ids(stage)
+    stage.for_a_while(600.0)
+    assert stage.condition("Ready")["reason"] == "KeyMissing"
+    stage.rings.ring = replace(OTHER, accepted=frozenset({had.writing}))
+    stage.up()
+    stage.for_a_while(1800.0)
+    assert ids(stage) == made
+    assert record(stage).keys == {OTHER.writing}
     stage.down()
     assert standing(stage) == []

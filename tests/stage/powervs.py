@@ -18,7 +18,7 @@ import yaml
 
 from freehold.api import names
 from freehold.lifecycle import journal as journals
-from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.clock import Clock, ManualClock
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import InlinePort, Port, step
@@ -171,6 +171,7 @@ class Stage:
         audit: Audit | None = None,
     ) -> None:
         self.clock = ManualClock()
+        self.wall: Clock = self.clock
         self.cloud = SimulatedIBM(self.clock, settings)
         self.object = StoredObject(manifest or example(), self.clock.now)
         self.events = Events()
@@ -190,13 +191,13 @@ class Stage:
         account = IbmAccount(
             self._api_key,
             BASE,
-            self.clock,
+            self.wall,
             self._audit,
             self._pace,
             mount=SimMount(self.cloud),
             port=self._port(),
         )
-        self.process = PowerVSReconciler(account, self.rings, self.clock, self.events)
+        self.process = PowerVSReconciler(account, self.rings, self.wall, self.events)
 
     def pass_once(self) -> Result:
         """One reconcile of the object as it is stored."""

@@ -51,8 +51,7 @@ def missing(document: RingDocument | None, need: Need) -> frozenset[str]:
     """The keys that this object names and nobody here has; those that were given up for lost do not count."""
     if document is None:
         return need.digests
-    wanted = need.digests - document.accepted.keys()
-    return frozenset(digest for digest in wanted if not document.readable(digest, need.uuid))
+    return frozenset(document.ring().missing(need.digests, need.uuid))
 
 
 def lacking(document: RingDocument | None, needed: Sequence[Need]) -> list[Need]:
@@ -169,7 +168,7 @@ def acceptance(document: RingDocument, digest: str, concerned: Sequence[Need]) -
     """The plan of giving a key up."""
     names = "names" if len(concerned) == 1 else "name"
     yield f"{_count(concerned)} {names} key {digest}, which would be given up for lost: {objects(concerned)}"
-    yield f"  where record and marks in the cloud agree, they are renewed under key {document.writing}"
+    yield "  where record and marks in the cloud agree, they are renewed under the writing key"
     yield "  what cannot be proved so stays as it is, is named in the object's conditions and waits for a person"
     for need in concerned:
         others = missing(document, need) - {digest}

@@ -113,6 +113,8 @@ class Session:
         while not lock.take():
             server = lock.read()
             if server is not None and await self._usable(server, operator=self._access.wish.operator):
+                if self._access.wish.operator:
+                    await _require_ring(state)
                 await self._use(Connection(server.url))
                 return
             if time.monotonic() > deadline:
@@ -169,6 +171,22 @@ async def opened(access: Access) -> AsyncIterator[Session]:
         yield session
     finally:
         await session.close()
+
+
+async def _require_ring(state: StateDirectory) -> None:
+    """The operator of another process serves nothing without its key ring, and only its log would say so."""
+    from freehold.operator.keyring import RingError
+    from freehold.operator.keyring_file import FileRing
+
+    try:
+        found = await FileRing(state.keys).read()
+    except RingError as problem:
+        raise CliError(problem.message) from problem
+    if found.document is None:
+        raise CliError(
+            f"the key ring {state.keys} is gone, and nothing is served without it; put it back from a backup, or: "
+            "freehold keys add FILE"
+        )
 
 
 def _busy(state: StateDirectory, server: LiveServer | None) -> str:

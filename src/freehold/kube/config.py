@@ -41,19 +41,20 @@ def load(env: Mapping[str, str] = os.environ, context: str = "", kubeconfig: str
     Raises ConfigError saying which file lacks what.
     """
     given = kubeconfig or env.get("KUBECONFIG", "")
-    if _in_pod(given, env):
+    if _in_pod(given, env, SERVICE_ACCOUNT):
         return in_cluster(env)
     paths = [Path(each).expanduser() for each in given.split(os.pathsep) if each]
     return from_files(paths or [Path(env.get("HOME", "~")).expanduser() / ".kube" / "config"], context, env)
 
 
-def pod_namespace(kubeconfig: str = "", env: Mapping[str, str] = os.environ) -> str:
-    """The namespace of the pod whose API server :func:`load` would use; empty where it uses a kubeconfig."""
-    return in_cluster(env).namespace if _in_pod(kubeconfig or env.get("KUBECONFIG", ""), env) else ""
+def pod_namespace(kubeconfig: str = "", env: Mapping[str, str] = os.environ, account: Path = SERVICE_ACCOUNT) -> str:
+    """The namespace of the pod that we run in; empty outside of one, and where a kubeconfig leads elsewhere."""
+    given = kubeconfig or env.get("KUBECONFIG", "")
+    return in_cluster(env, account).namespace if _in_pod(given, env, account) else ""
 
 
-def _in_pod(given: str, env: Mapping[str, str]) -> bool:
-    return not given and bool(env.get("KUBERNETES_SERVICE_HOST")) and SERVICE_ACCOUNT.is_dir()
+def _in_pod(given: str, env: Mapping[str, str], account: Path) -> bool:
+    return not given and bool(env.get("KUBERNETES_SERVICE_HOST")) and account.is_dir()
 
 
 def in_cluster(env: Mapping[str, str] = os.environ, account: Path = SERVICE_ACCOUNT) -> Connection:

@@ -86,10 +86,15 @@ class Observed:
 
 
 class Ref(NamedTuple):
-    """Enough to ask a driver about a resource: its id and what its mark is attached to."""
+    """Enough to ask a driver about a resource: its id and what its mark is attached to.
+
+    ``leaving``: the cloud took our request to delete it, and it is older than any list can be behind: a list that does
+    not show it any more need not be confirmed by its id.
+    """
 
     id: str
     target: str = ""
+    leaving: bool = False
 
 
 class Place(NamedTuple):

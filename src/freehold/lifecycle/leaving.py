@@ -94,6 +94,7 @@ async def _drop(work: Work, key: NodeKey) -> None:
             work.wait(key, _waiting(error))
             return
     work.memory.forget(key)
+    work.absent.add(entry.id)
     work.memory.gone |= {entry.id} if entry.carried else {entry.id, entry.target}
     work.outcomes.pop(key, None)
     work.journal = work.journal.put(key, let_go(entry))

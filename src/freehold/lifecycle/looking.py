@@ -9,7 +9,7 @@ from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Entry, Phase, let_go, vacated
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Want
 from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason, Waiting, of_error
-from freehold.lifecycle.work import Work
+from freehold.lifecycle.work import CLOCK_SKEW, Work
 
 
 async def recorded(work: Work, keys: Iterable[NodeKey]) -> None:
@@ -37,8 +37,12 @@ async def recorded(work: Work, keys: Iterable[NodeKey]) -> None:
 
 async def observe(work: Work, kind: str, keys: Sequence[NodeKey]) -> Mapping[str, Observed]:
     """One driver call for all of one kind."""
-    entries = [work.journal.entries[key] for key in keys]
-    return await work.tools.registry[kind].driver.observe([Ref(e.id, e.target) for e in entries])
+    refs = []
+    for key in keys:
+        entry = work.journal.entries[key]
+        old = bool(entry.opened) and work.tools.clock.now() - entry.opened > work.kind(key).settle + CLOCK_SKEW
+        refs.append(Ref(entry.id, entry.target, leaving=old and key in work.memory.delete_sent))
+    return await work.tools.registry[kind].driver.observe(refs)
 
 
 async def by_key(work: Work, keys: Collection[NodeKey]) -> Mapping[NodeKey, Observed | CloudError | None]:

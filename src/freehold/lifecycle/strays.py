@@ -34,6 +34,7 @@ async def marked(work: Work, tags_by_target: TagsByTarget, *, last: bool = False
     index lags, and a carrier's mark that names nothing which exists is taken off, whoever owns the carrier.
     """
     found = [*_nodes(work, tags_by_target), *_carried(work, tags_by_target)]
+    found = [stray for stray in found if stray.carried or stray.ref.id not in work.absent]
     if not last:
         found = [stray for stray in found if not work.memory.gone.intersection(stray.ref)]
     by_kind: dict[str, list[_Stray]] = {}

@@ -110,6 +110,8 @@ async def _resolve(
         work.outcomes[key] = _not_from_intent(work, key, foreign)
     elif entry.key and entry.key not in work.keys.readable:
         work.outcomes[key] = _key_lost(work, key, entry)
+    elif (still := work.memory.held.get(key)) and still.reason is Reason.PRESUMED_ONLY and _young(entry, candidates):
+        _ask_later(work, key, still)  # a person decides; sending it once more would be refused once more
     elif Witness.TOKEN in work.kind(key).witnesses and not _expired(work, key, entry):
         await _replay(work, key, entry, candidates)
     elif not work.kind(key).tells_apart and candidates:
@@ -157,9 +159,14 @@ def _not_from_intent(work: Work, key: NodeKey, foreign: Sequence[Observed]) -> B
     )
 
 
-def _may_come_of(entry: Entry, candidate: Observed) -> bool:
-    """Whether it is not older than the create that was sent."""
-    return candidate.created_at is None or candidate.created_at >= entry.opened - CLOCK_SKEW
+def _ask_later(work: Work, key: NodeKey, outcome: Waiting | Blocked) -> None:
+    work.hold(key, outcome)
+    work.memory.look_at[key] = work.memory.retry_at[key]
+
+
+def _young(entry: Entry, candidates: Sequence[Observed]) -> list[Observed]:
+    """Those that are not older than the create that was sent."""
+    return [c for c in candidates if c.created_at is None or c.created_at >= entry.opened - CLOCK_SKEW]
 
 
 def _reused(work: Work, key: NodeKey, candidates: Sequence[Observed], error: CloudError) -> Blocked:
@@ -212,19 +219,18 @@ async def _replay(work: Work, key: NodeKey, entry: Entry, candidates: Sequence[O
     except WouldWrite:
         work.outcomes[key] = Waiting(Reason.CREATING, 0.0, "a create that was cut off would be sent again")
     except TokenReused as error:
-        work.outcomes[key] = _reused(work, key, candidates, error)
+        _ask_later(work, key, _reused(work, key, candidates, error))
     except NameTaken as error:
-        if not (young := [c for c in candidates if _may_come_of(entry, c)]):
+        if not (young := _young(entry, candidates)):
             _no_effect(work, key, entry)  # somebody else's has the name, and had it before
         else:
-            work.outcomes[key] = _reused(work, key, young, error)
+            _ask_later(work, key, _reused(work, key, young, error))
     except (Invalid, NotFound):
         # Refused as such, or its place is gone: the token has made nothing, neither now nor before.
         _no_effect(work, key, entry)
     except NeedsPerson as error:
         # No quota, no permission: that is no answer about the first request. It is asked again.
-        work.hold(key, of_error(error))
-        work.memory.look_at[key] = work.memory.retry_at[key]
+        _ask_later(work, key, of_error(error))
     except CloudError as error:
         work.outcomes[key] = of_error(error)
     else:

@@ -98,6 +98,8 @@ class Work:
     verified: dict[NodeKey, frozenset[str]] = field(default_factory=dict)
     """The tags, read in this pass, of what they prove to be ours and marked as wanted."""
     notes: list[str] = field(default_factory=list)
+    absent: set[str] = field(default_factory=set)
+    """The ids of what this pass has seen gone."""
     deep: bool = False
     saved: Journal | None = None
     stored_at: float = float("-inf")
@@ -254,15 +256,16 @@ class Work:
         return not self.birth_words(key, observed).isdisjoint(self.nonces(key))
 
     def birth_words(self, key: NodeKey, observed: Observed) -> frozenset[str]:
-        """Everything on it that may be a nonce: of a kind whose creates carry none, nothing is."""
+        """Everything on it that may be a nonce: of a kind whose creates carry none, nothing is.
+
+        ``key`` may have no logical name, where that is not known.
+        """
         words: set[str] = set()
         kind = self.kind(key)
         if kind.dedupe is Dedupe.NONCE:
             words |= {word for text in observed.births for word in text.casefold().replace("_", "-").split("-")}
         if observed.tags is not None and kind.tagging is Tagging.ON_CREATE:
-            words |= {
-                mark.seal for mark in self.tools.codec.read(observed.tags).nodes if str(mark.key) == str(key).casefold()
-            }
+            words |= {mark.seal for mark in self.tools.codec.read(observed.tags).nodes if _is_of(mark.key, key)}
         return frozenset(words)
 
     def evidence(self, key: NodeKey, observed: Observed, tags: Collection[str]) -> Evidence:
@@ -375,6 +378,11 @@ class Work:
 
     def due(self, key: NodeKey) -> bool:
         return self.deep or self.now >= self.memory.look_at.get(key, float("-inf")) - 0.001
+
+
+def _is_of(marked: NodeKey, key: NodeKey) -> bool:
+    """Whether a mark is of this node, or of its kind where the node is not known."""
+    return str(marked).casefold() == str(key).casefold() or (not key.logical and marked.kind == key.kind)
 
 
 def _bare(id_: str) -> str:

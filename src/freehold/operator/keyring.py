@@ -84,9 +84,6 @@ class RingDocument:
         keys = {digest: stored.key for digest, stored in self.keys.items()}
         return KeyRing(self.writing, keys, dict(self.handed_on), self.unkeyed, frozenset(self.accepted))
 
-    def readable(self, digest: str, uuid: str) -> bool:
-        return digest in self.keys or (digest, uuid) in self.handed_on
-
     def with_new_key(self, now: float) -> RingDocument:
         """One more key, which writes from now on; the others can still be read."""
         key = secrets.token_bytes(LEAST_BYTES)

@@ -19,16 +19,20 @@ HURRY_SECONDS = 5.0
 class RingKeeper:
     """Holds the newest ring. Without one ``problem`` says why, and nothing may be served.
 
-    ``poll`` is wall seconds between reads; ``changed`` is called when a ring came, or is another one.
+    ``poll`` is wall seconds between reads, ``hurry`` the least of them. ``changed`` is called when a ring came, or
+    is another one.
     """
 
-    def __init__(self, store: RingStore, needed: Needs, now: Callable[[], float], poll: float) -> None:
+    def __init__(
+        self, store: RingStore, needed: Needs, now: Callable[[], float], poll: float, hurry: float = HURRY_SECONDS
+    ) -> None:
         self._store = store
         self._needed = needed
         self._now = now
         self._poll = poll
+        self._least = min(poll, hurry)
         self._ring: KeyRing | None = None
-        self._hurry = asyncio.Event()
+        self._asked = asyncio.Event()
         self.problem = f"the key ring in {store.where} has not been read yet"
         self.changed: Callable[[], None] = lambda: None
 
@@ -41,7 +45,7 @@ class RingKeeper:
 
     def missed(self) -> None:
         """An object names a key that the ring lacks: perhaps it has been added since."""
-        self._hurry.set()
+        self._asked.set()
 
     async def refresh(self) -> None:
         """Read the ring now."""
@@ -65,18 +69,17 @@ class RingKeeper:
     async def run(self) -> None:
         """Read it again and again, until cancelled."""
         while True:
-            least = min(self._poll, HURRY_SECONDS)
-            await asyncio.sleep(least)
+            await asyncio.sleep(self._least)
             if self._ring is not None:
                 try:
-                    async with asyncio.timeout(self._poll - least):
-                        await self._hurry.wait()
+                    async with asyncio.timeout(self._poll - self._least):
+                        await self._asked.wait()
                 except TimeoutError:
                     pass  # nobody is in a hurry: the usual time has come
-            self._hurry.clear()
+            self._asked.clear()
             await self.refresh()
 
     def _refuse(self, problem: RingError) -> None:
         if problem.message != self.problem:
-            _LOG.error("nothing is served: %s", problem.message)
+            _LOG.error("not ready: %s", problem.message)
         self._ring, self.problem = None, problem.message

@@ -68,15 +68,15 @@ class KeyMissing:
     It may be a copy that another operator, which has the key, looks after.
     """
 
-    digests: frozenset[str]
+    digests: tuple[str, ...]
 
     @property
     def message(self) -> str:
-        missing = ", ".join(sorted(self.digests))
+        missing = ", ".join(self.digests)
         return (
             f"it names key {missing}, which the operator's key ring lacks: nothing is read, created or deleted for "
             "it until the key is there; bring it from the operator or the backup that has it: freehold keys add FILE "
-            f"(lost for ever: freehold keys accept {min(self.digests)})"
+            f"(lost for ever: freehold keys accept {self.digests[0]})"
         )
 
 
@@ -87,15 +87,9 @@ def identify(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Identity:
     """The identity of ``raw``, or why it has none. Call it when the gate says Proceed or Release."""
     found = _identified(raw, finalizer, ring)
     if isinstance(found, Known | Restored):
-        missing = _missing(ring, found.journal)
+        missing = ring.missing(found.journal.keys, found.journal.owner.uuid)
         return KeyMissing(missing) if missing else found
     return found
-
-
-def _missing(ring: KeyRing, journal: Journal) -> frozenset[str]:
-    """The keys that the journal names and nobody here has; those that a person gave up for lost do not count."""
-    uuid = journal.owner.uuid
-    return frozenset(digest for digest in journal.keys - ring.accepted if not ring.readable(digest, uuid))
 
 
 def recorded(raw: Mapping[str, Any]) -> Journal | None:

@@ -57,6 +57,8 @@ class Ground:
     edits: Mapping[str, tuple[Callable[[Course], object], Excuse]]
     step: int
     births: range  # the calls around the first creates, where each one counts
+    settle: float = 40.0  # of the slowest kind
+    fails: tuple[str, ...] = ()  # kinds whose provisioning can fail
 
     @property
     def last(self) -> int:
@@ -321,6 +323,9 @@ def pairs(on: Ground, step: int) -> Iterator[Case]:
 
 def given(script: Script, world: object) -> Script:
     return script
+
+
+Family = Callable[[Ground], Iterable[Case]]
 
 
 def families(on: Ground) -> Families:

@@ -66,6 +66,8 @@ class Resource:
     parts: dict[tuple[str, str], str] = field(default_factory=dict)  # (kind, natural key) -> who added it
     delete_at: float | None = None
     gone_at: float | None = None
+    failed: bool = False
+    asked: object = None  # name and request of its create
 
     @property
     def target(self) -> str:
@@ -88,7 +90,8 @@ class Resource:
     def state(self, at: float) -> State:
         if self.delete_at is not None and at >= self.delete_at:
             return State.DELETING
-        return State.READY if at >= self.ready_at else State.PENDING
+        stands = State.FAILED if self.failed else State.READY
+        return stands if at >= self.ready_at else State.PENDING
 
 
 class Cloud:
@@ -102,6 +105,7 @@ class Cloud:
         self.requests: list[CloudRequest] = []  # ours to change something, as they took effect or were refused
         self.tampered: list[str] = []  # foreign resources that somebody but their creator touched
         self.partial = False
+        self.failing: set[str] = set()  # kinds whose new resources end up failed
         self._late: list[tuple[float, Callable[[], object]]] = []
         self._reads = 0
         self._serial = 0
@@ -214,6 +218,8 @@ class Cloud:
         if traits.token and token:
             for resource in self.log:
                 if (resource.kind, resource.token) == (kind, token) and now - resource.created_at < traits.token_life:
+                    if resource.asked != (name, dict(request)):
+                        raise errors.Invalid(f"the token of {name} was used before, with another request")
                     return resource
         parent = str(request.get(traits.parent, "")) if traits.parent else ""
         if parent and self.get(parent).state(now) is State.DELETING:
@@ -236,6 +242,8 @@ class Cloud:
             token=token,
             names=[(now, name)],
             tags=[(now, tags)],
+            asked=(name, dict(request)),
+            failed=creator == US and kind in self.failing,
         )
         self.log.append(resource)
         return resource

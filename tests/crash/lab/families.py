@@ -72,6 +72,7 @@ class Tally:
     wrong: int = 0
     wedged: int = 0
     named: int = 0
+    marks: int = 0
     other: int = 0
     most_calls: int = 0
     failures: list[str] = field(default_factory=list)
@@ -84,6 +85,7 @@ class Tally:
         self.wedged += bool(verdict.wedged)
         self.named += bool(verdict.named)
         self.other += bool(verdict.unlike or verdict.open_intents or verdict.restless or verdict.unaudited)
+        self.marks += bool(verdict.marks)
         self.most_calls = max(self.most_calls, verdict.calls)
         self.failures += [f"{label}: {fault}" for fault in verdict.faults]
 
@@ -97,6 +99,7 @@ class Tally:
             "wrong": self.wrong,
             "wedged": self.wedged,
             "named": self.named,
+            "marks": self.marks,
             "other": self.other,
             "most_calls": self.most_calls,
         }
@@ -111,15 +114,13 @@ def run(case: Case) -> Verdict:
         if case.baseline:
             life.create()
             oracles.twice(life, verdict)
+            life.delete()
         else:
-            outcomes = _rest(life, lambda: _with_a_person(life, life.create), verdict)
+            outcomes = _created(life, verdict)
             if not life.deleting:
                 oracles.after_create(life, outcomes, verdict, case.excuse)
                 case.after_create(life)
-        if case.baseline:
-            life.delete()
-        elif not life.released:
-            _rest(life, lambda: _deleted(life, verdict), verdict)
+            _deleted(life, verdict)
         life.world.clock.advance(LATEST)
         oracles.after_delete(life, verdict, case.excuse)
     except Wedged as wedged:
@@ -128,24 +129,28 @@ def run(case: Case) -> Verdict:
     return verdict
 
 
-def _rest(life: Course, verb: Callable[[], dict[str, Outcome]], verdict: Verdict) -> dict[str, Outcome]:
-    """Come to rest, and be watched there; once more if the script interferes meanwhile."""
+def _created(life: Course, verdict: Verdict) -> dict[str, Outcome]:
+    """Come to rest, and be watched there, unless somebody deleted the object meanwhile."""
     while True:
-        outcomes = verb()
-        if life.released:
-            return outcomes
-        strikes, restless = life.port.struck, life.watch()
-        if life.port.struck == strikes:
-            verdict.restless += restless
-            return outcomes
-        if life.released:
+        outcomes = _with_a_person(life, life.create)
+        if life.deleting or _watched(life, verdict) or life.released:
             return outcomes
 
 
-def _deleted(life: Course, verdict: Verdict) -> dict[str, Outcome]:
-    outcomes = _with_a_person(life, life.delete)
-    _clear_the_way(life, verdict)
-    return outcomes
+def _deleted(life: Course, verdict: Verdict) -> None:
+    """Until the finalizer is gone, or nobody can do more; then be watched."""
+    while not life.released:
+        _with_a_person(life, life.delete)
+        _clear_the_way(life, verdict)
+        if not life.released and _watched(life, verdict):
+            return
+
+
+def _watched(life: Course, verdict: Verdict) -> bool:
+    """Whether it was watched to the end; False if the script interfered, so that it has to come to rest once more."""
+    strikes = life.port.struck
+    verdict.restless += life.watch()
+    return life.port.struck == strikes
 
 
 def _with_a_person(life: Course, verb: Callable[[], dict[str, Outcome]]) -> dict[str, Outcome]:

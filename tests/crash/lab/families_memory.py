@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from freehold.lifecycle.graph import Naming, Node
-from lab import catalogue
+from lab import (
+    catalogue,
+    catalogue_forgeries,
+    catalogue_keys,
+    catalogue_more,
+    catalogue_restores,
+    catalogue_tokens,
+    two_lives,
+)
 from lab.catalogue import Families, Ground
 from lab.cloud import Weather
 from lab.families import Case, Named, crashes
@@ -54,7 +63,25 @@ MEMORY = Ground(
     edits=dict(_edits()),
     step=5,
     births=range(4, 12),
+    fails=("net", "site", "disk", "balancer", "wall", "ticket", "rule", "record", "hub", "link"),
 )
+LINKED = partial(
+    MemoryWorld,
+    nodes=[node("net/main", size=1), node("hub/core"), node("link/a", "hub/core", "net/main")],
+    given_hub=True,
+)
+"""Little more than a link on a given hub: few calls, so that each one can be tried."""
+RECOGNISABLE = partial(
+    MemoryWorld,
+    nodes=[n for n in standard() if n.key.kind in ("net", "site", "balancer", "hub", "link")],
+)
+"""Only kinds that a mark or a nonce tells: without record and spec nobody can know the name of another one."""
+UNMARKABLE = ("ticket", "rule", "record")
+VICTIMS = partial(MemoryWorld, old_strangers=UNMARKABLE)
+
+
+def _wants_nothing(life: Course) -> None:
+    life.world.nodes = []  # type: ignore[attr-defined]  # the in-memory world
 
 
 def _struck_on_a_given_carrier() -> Iterator[Case]:
@@ -68,10 +95,19 @@ FAMILIES: Families = {
     "crashes, carrier given": lambda: crashes(GIVEN),
     "delete after a crash, carrier given": lambda: crashes(GIVEN, on_crash=catalogue.delete_now),
     "carried resource deleted, carrier given": _struck_on_a_given_carrier,
+    **catalogue_more.more(MEMORY),
+    **catalogue_more.lagging(MEMORY, 30),
+    **catalogue_restores.given_families(MEMORY, GIVEN, LINKED),
+    **catalogue_restores.refused_families(replace(MEMORY, world=RECOGNISABLE), _wants_nothing),
+    **catalogue_tokens.families(MEMORY),
+    **catalogue_keys.families(MEMORY, catalogue_keys.KeyedWorld),
+    **two_lives.twin_families(MEMORY),
+    **catalogue_forgeries.families(MEMORY, LINKED, UNMARKABLE, VICTIMS, range(24)),
 }
 PAIRS = partial(catalogue.pairs, MEMORY)
 
 NAMED: Mapping[str, Named] = {
+    **catalogue_more.NAMED,
     "journal rolled back one write": Named(sampled=6, whole=24),
     "journal rolled back, object deleted": Named(sampled=8, whole=34),
     "journal rolled back, create in flight": Named(sampled=6, whole=16),

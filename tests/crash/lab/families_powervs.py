@@ -9,7 +9,15 @@ from typing import Any
 
 from freehold.lifecycle.outcomes import Reason
 from freehold_sim.ibm.settings import Lags, Settings
-from lab import catalogue, faults
+from lab import (
+    catalogue,
+    catalogue_deletions,
+    catalogue_forgeries,
+    catalogue_keys,
+    catalogue_more,
+    catalogue_restores,
+    faults,
+)
 from lab.catalogue import Families, Ground
 from lab.families import Case, Named, at_each_call, crashes
 from lab.life import Course
@@ -61,6 +69,8 @@ POWERVS = Ground(
     edits=EDITS,
     step=8,
     births=range(8, 20),
+    settle=120.0,
+    fails=("workspace", "dhcp-server", "vpc", "vpc-subnet", "load-balancer", "transit-gateway"),
 )
 
 
@@ -107,6 +117,12 @@ EVERYTHING = partial(
 """Each kind that there is, three subnets, rules, a bucket and tags of the user's."""
 
 
+def _refused(life: Course) -> None:
+    """A group that the account does not have: nothing of the spec can be known."""
+    if not life.stage.object.gone:  # type: ignore[attr-defined]  # a PowerVS life
+        life.edit(resourceGroup={"name": "no-such-group"})  # type: ignore[attr-defined]  # a PowerVS life
+
+
 def _struck_on_a_given_carrier() -> Iterator[Case]:
     """Its mark stands on somebody else's gateway, and must not stay there."""
     for crash in catalogue.NO_CRASH_TOO:
@@ -122,8 +138,16 @@ FAMILIES: Families = {
     "crashes, every kind": lambda: crashes(EVERYTHING),
     "delete after a crash, every kind": lambda: crashes(EVERYTHING, on_crash=catalogue.delete_now),
     "stranger in the place of ours": _place_taken,
+    **catalogue_more.more(POWERVS),
+    **catalogue_more.lagging(POWERVS, 4),
+    **catalogue_restores.refused_families(POWERVS, _refused),
+    **catalogue_keys.families(POWERVS, catalogue_keys.KeyedPowerVSWorld),
+    **catalogue_deletions.owned_families(POWERVS),
+    **catalogue_restores.given_families(POWERVS, GIVEN),
+    **catalogue_forgeries.families(POWERVS, GIVEN, ("transit-gateway-connection",), GIVEN, range(0, 140, 3)),
 }
 
 NAMED: Mapping[str, Named] = {
-    "journal rolled back one write": Named(0, 0),
+    **catalogue_more.NAMED,
+    "journal rolled back, object deleted": Named(sampled=1, whole=8),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,6 +33,7 @@ AFTER = Fault("crash-after")
 THROTTLED = Fault("throttled")
 UNAVAILABLE = Fault("unavailable")
 DENIED = Fault("denied")
+QUOTA = Fault("quota")
 LOST = Fault("lost-reply")  # the effect happened, the reply did not come
 BROKEN = Fault("5xx-after-effect")  # a server error, as this cloud's own adapters report it
 NEVER_SENT = Fault("unknown-without-effect")
@@ -50,12 +51,31 @@ def late_crash(seconds: float) -> Fault:
     return Fault("late-crash", seconds)
 
 
+def of_the_cloud(call: Call) -> bool:
+    return call.effect is not Effect.STORE
+
+
+@dataclass(frozen=True)
+class Spell:
+    """From call ``first`` on and for ``seconds`` of domain time, each call that ``hits`` is answered with ``fault``."""
+
+    first: int
+    seconds: float
+    fault: Fault
+    hits: Callable[[Call], bool] = of_the_cloud
+
+
 @dataclass
 class Script:
-    """Faults by the number of the call, counted over all processes of a run; ``acts`` run before a call."""
+    """Faults by the number of the call, counted over all processes of a run; ``acts`` run before a call.
+
+    ``later_acts`` run once a call has been answered, before its sender hears the answer.
+    """
 
     faults: Mapping[int, Fault] = field(default_factory=dict)
     acts: Mapping[int, Callable[[], object]] = field(default_factory=dict)
+    later_acts: Mapping[int, Callable[[], object]] = field(default_factory=dict)
+    spells: Sequence[Spell] = ()
 
 
 @dataclass
@@ -70,6 +90,7 @@ class FaultPort(InlinePort):
     sent: int = 0  # requests to change the cloud, whatever the answer
     struck: int = 0  # faults and acts of the script that have happened
     interfere: Callable[[], object] = lambda: None  # makes the stored object newer than what was read
+    begun: dict[Spell, float] = field(default_factory=dict)  # when each spell began
 
     async def send(self, call: Call) -> Any:
         number = len(self.calls)
@@ -79,11 +100,26 @@ class FaultPort(InlinePort):
             act()
             self.writes += 1
             self.struck += 1
-        fault = self.script.faults.get(number)
-        if fault is None:
-            return await self._run(call)
-        self.struck += 1
-        return await self._faulted(call, fault)
+        numbered = self.script.faults.get(number)
+        self.struck += numbered is not None
+        fault = numbered or self._under_a_spell(number, call)
+        try:
+            return await (self._run(call) if fault is None else self._faulted(call, fault))
+        finally:
+            if (act := self.script.later_acts.get(number)) is not None:
+                act()
+                self.writes += 1
+                self.struck += 1
+
+    def _under_a_spell(self, number: int, call: Call) -> Fault | None:
+        now = self.world.clock.monotonic()
+        for spell in self.script.spells:
+            if number < spell.first:
+                continue
+            self.struck += spell not in self.begun
+            if now - self.begun.setdefault(spell, now) < spell.seconds and spell.hits(call):
+                return spell.fault
+        return None
 
     async def _run(self, call: Call) -> Any:
         self.sent += call.effect is Effect.WRITE
@@ -107,6 +143,8 @@ class FaultPort(InlinePort):
                 raise errors.Unavailable(where)
             case "denied":
                 raise errors.Denied(where)
+            case "quota":
+                raise errors.Quota(where)
             case "5xx-after-effect" if call.effect is not Effect.STORE:
                 return await self._run(replace(call, run=lambda: self.world.broken(call)))
             case "lost-reply" | "5xx-after-effect":

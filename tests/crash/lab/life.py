@@ -18,6 +18,7 @@ from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Ready, Reason, W
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import step
 from freehold.lifecycle.work import Pass
+from lab import marks
 from lab.faults import Crash, FaultPort, Script
 from lab.seam import EngineWorld, World
 
@@ -87,7 +88,9 @@ class Course(ABC):
     crashes: int = 0
     passes: int = 0
     last: Pass | None = None
+    ended: Pass | None = None  # the pass that let the finalizer go: nothing serves the object after it
     opened_at: int | None = None  # the number of calls when deletion began
+    marked_by_strangers: frozenset[str] = frozenset()  # by then
     refused: frozenset[str] = frozenset()
     """Nodes whose create the cloud refuses, as of the last rest: these alone are sent again from time to time."""
 
@@ -146,7 +149,7 @@ class Course(ABC):
     @property
     def released(self) -> bool:
         """The finalizer is gone: there is no object any more that a process could look after."""
-        return self.last is not None and self.last.released
+        return self.ended is not None or (self.last is not None and self.last.released)
 
     @property
     def journal(self) -> Journal:
@@ -173,6 +176,8 @@ class Course(ABC):
             self.world.clock.advance(5.0)
             return None
         self.last = done or self.last
+        if done is not None and done.released:
+            self.ended = done
         return done
 
     def settle(self) -> dict[str, Outcome]:
@@ -247,6 +252,7 @@ class Course(ABC):
         self.deleting = True
         if self.opened_at is None:
             self.opened_at = len(self.port.calls)
+            self.marked_by_strangers = marks.of_strangers(self)
         return self.settle()
 
 
@@ -266,10 +272,13 @@ class Life(Course):
         self.memory = Memory(first_seen=self.world.clock.monotonic(), minted=minted)
 
     def one_pass(self) -> Pass:
+        return self.ended or step(self.a_pass())
+
+    def a_pass(self) -> Coroutine[Any, Any, Pass]:
         journal, handle = self.journal, Handle(self.stored)
         if self.deleting:
-            return step(self.release(self.tools, self.graph, journal, handle, self.memory))
-        return step(self.ensure(self.tools, self.graph, journal, handle, self.memory, self.user_tags))
+            return self.release(self.tools, self.graph, journal, handle, self.memory)
+        return self.ensure(self.tools, self.graph, journal, handle, self.memory, self.user_tags)
 
     @property
     def graph(self) -> Graph:

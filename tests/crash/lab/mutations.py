@@ -1,6 +1,7 @@
-"""The engine's safety lines, each with what it looks like when it is taken out.
+"""Safety lines of the engine that whole families must notice: rows of :mod:`mutants.catalogue.lifecycle`.
 
-A line is named by the function it stands in and its own text, so that a changed line is noticed here.
+`make mutants` tries every row with the quickest test that reaches it; here a row is taken out in this process, and a
+family of crashes has to see what is lost.
 """
 
 from __future__ import annotations
@@ -8,51 +9,40 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib
-import inspect
 import sys
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+
+import freehold
+from mutants.catalogue import lifecycle
+from mutants.rows import Mutant, edit
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """``where``: module of freehold.lifecycle, and function or Class.function.
+    """``families`` must notice in memory, and the one of ``powervs`` on the simulated IBM Cloud, where another line
+    does not stand in for it."""
 
-    ``families`` must notice in memory, and the one of ``powervs`` on the simulated IBM Cloud, where another line
-    does not stand in for it.
-    """
-
-    name: str
-    where: str
-    line: str
-    without: str
+    row: Mutant
     families: tuple[str, ...]
     powervs: str = ""
 
     def __str__(self) -> str:
-        return self.name
-
-
-class Moved(AssertionError):
-    """The safety line is not where it was: look what became of it."""
+        return self.row.why
 
 
 @contextlib.contextmanager
-def mutated(mutation: Mutation) -> Iterator[None]:
-    """The engine without that line."""
-    module_name, _, path = mutation.where.partition(":")
-    module = importlib.import_module(f"freehold.lifecycle.{module_name}")
-    *classes, name = path.split(".")
+def mutated(row: Mutant) -> Iterator[None]:
+    """The engine without that line. Raises Moved when the row no longer fits."""
+    changed = ast.parse(edit(row, Path(freehold.__file__).parent).text)
+    module = importlib.import_module("freehold." + row.file.removesuffix(".py").replace("/", "."))
+    *classes, name = row.function.split(".")
     holder = getattr(module, classes[0]) if classes else module
     original = getattr(holder, name)
-    source = textwrap.dedent(inspect.getsource(inspect.unwrap(original)))
-    if mutation.line not in source:
-        raise Moved(f"{mutation.where} no longer has: {mutation.line}")
-    changed = source.replace(mutation.line, mutation.without, 1)
-    ast.parse(changed)
     space: dict[str, object] = {}
-    exec(compile(changed, f"<{mutation.name}>", "exec"), vars(module), space)  # noqa: S102 - our own source
+    function = ast.Module([_defined(changed, row.function)], [])
+    exec(compile(function, f"<{row.why}>", "exec"), vars(module), space)  # noqa: S102 - our own source
     rebound = [
         other
         for other_name, other in list(sys.modules.items())
@@ -67,165 +57,119 @@ def mutated(mutation: Mutation) -> Iterator[None]:
             setattr(target, name, original)
 
 
+def _defined(scope: ast.AST, path: str) -> ast.stmt:
+    """The definition of ``path`` in a module."""
+    name, _, rest = path.partition(".")
+    found = next(
+        each
+        for each in ast.iter_child_nodes(scope)
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and each.name == name
+    )
+    return _defined(found, rest) if rest else found
+
+
+def _row(file: str, why: str) -> Mutant:
+    return next(row for row in lifecycle.MUTANTS if row.file == f"lifecycle/{file}.py" and row.why == why)
+
+
 MUTATIONS = (
     Mutation(
-        "no intent on record before a create",
-        "workflow:_create",
-        "    await work.save()\n    if not wave:",
-        "    if not wave:",
+        _row("workflow", "no intent is on record before a create"),
         ("crash before and after each call",),
     ),
     Mutation(
-        "a create that is not seen is given up at once",
-        "witnesses:_no_effect",
-        "if not work.settled(key, since):",
-        "if False:",
+        _row("witnesses", "a create that is not seen yet is given up at once, and sent again"),
         ("late effects within settle",),
         powervs="late effects within settle",
     ),
     Mutation(
-        "a refused replay closes the intent without the settle time",
-        "witnesses:_resolve",
-        "await _replay(work, key, entry)",
-        "_no_effect(work, key, entry)",
+        _row("witnesses", "a create with a client token is given up without asking under the same token"),
         ("crash before and after each call", "single faults"),
     ),
     Mutation(
-        "one read that shows nothing is believed while creating",
-        "looking:_absent",
-        "elif not work.settled(key, since):",
-        "elif False:",
+        _row("looking", "one read that shows nothing is believed, and the resource is created again"),
         ("lags and reads that step back",),
         powervs="lags and reads that step back",
     ),
     Mutation(
-        "one read that shows nothing is believed while deleting",
-        "leaving:_absent",
-        "if key not in work.memory.delete_sent and not work.settled(key, since):",
-        "if False:",
+        _row("leaving", "one read that shows nothing is believed, and the resource is orphaned"),
         ("delete in a lagging cloud",),
         powervs="delete in a lagging cloud",
     ),
     Mutation(
-        "what is recorded is deleted without proof",
-        "leaving:prove",
-        "if evidence.strength is Strength.PROVEN:",
-        "if True:",
+        _row("leaving", "what is recorded is deleted without proof"),
         ("our resource handed to another owner",),
         powervs="our resource handed to another owner",
     ),
     Mutation(
-        "two owners' claims are not compared",
-        "ownership:proves",
-        "if foreign := codec.fold(marks.uuids) - codec.fold(ours.uuids):",
-        "if foreign := frozenset():",
+        _row("ownership", "what two owners claim is deleted by one of them"),
         ("our resource claimed by another owner too",),
         powervs="our resource claimed by another owner too",
     ),
     Mutation(
-        "a mark is not bound to its resource",
-        "ownership:seal",
-        "target.casefold()",
-        '""',
+        _row("keys", "a mark that is copied from our resource to another fits there"),
         ("stranger copies our tags",),
         powervs="stranger copies our tags",
     ),
     Mutation(
-        "a spent birth mark still counts",
-        "work:Work.nonces",
-        "first = entry.attempt if entry else 1",
-        "first = 1",
+        _row("work", "a birth mark of an attempt that is settled still counts on a copy"),
         ("stranger copies our tags",),
         powervs="stranger copies our tags",
     ),
     Mutation(
-        "what is older than the create may have come of it",
-        "work:Work.born_here",
-        "observed.created_at < opened - CLOCK_SKEW",
-        "False",
+        _row("work", "what is older than its create may have come of it"),
         ("stranger copies our tags onto something old",),
     ),
     Mutation(
-        "two that bear our birth mark: the first is taken",
-        "witnesses:_resolve",
-        "if len(ours) == 1:",
-        "if ours:",
+        _row("witnesses", "of two resources with one birth mark the first is taken for ours"),
         ("stranger copies our tags",),
     ),
     Mutation(
-        "the finalizer does not wait for creates in flight",
-        "leaving:finished",
-        "if left > 0:",
-        "if False:",
+        _row("leaving", "the finalizer does not wait for creates in flight"),
         ("journal rolled back, object deleted",),
     ),
     Mutation(
-        "native lists are not asked at the end",
-        "leaving:finished",
-        "await strays.born(work)",
-        "pass",
+        _row("leaving", "native lists are not asked at the end"),
         ("journal rolled back, object deleted",),
         powervs="journal rolled back, object deleted",
     ),
     Mutation(
-        "a restarted process creates at once",
-        "candidates:_may_create",
-        "if not work.memory.minted and not work.settled(key, work.memory.first_seen):",
-        "if False:",
+        _row(
+            "candidates", "a restarted process creates at once, although a create of the earlier one may be under way"
+        ),
         ("journal rolled back, create in flight",),
     ),
     Mutation(
-        "nobody looks inside a container",
-        "leaving:_occupied",
-        "if not kind.contains or kind.container is None:",
-        "if True:",
+        _row("leaving", "nobody looks inside a container before it is deleted"),
         ("stranger's thing in ours",),
         powervs="stranger's thing in ours",
     ),
     Mutation(
-        "a carried mark stays on somebody else's carrier",
-        "leaving:_drop",
-        "if entry.carried and entry.target and not carrier_ours:",
-        "if False:",
+        _row("leaving", "a carried mark of ours stays on somebody else's carrier"),
         ("crashes, carrier given",),
         powervs="crashes, carrier given",
     ),
     Mutation(
-        "the mark of a vanished carried resource stays on its carrier",
-        "marking:clean",
-        "if not changes:",
-        "if True:",
+        _row("marking", "the mark of a carried resource that vanished stays on its carrier"),
         ("carried resource deleted, carrier given",),
         powervs="carried resource deleted, carrier given",
     ),
     Mutation(
-        "a namesake is used because of its name",
-        "candidates:_namesake",
-        "if strength is Strength.PROVEN:",
-        "if True:",
+        _row("candidates", "a namesake is adopted because of its name"),
         ("stranger of the same name",),
         powervs="stranger of the same name",
     ),
     Mutation(
-        "marks that were stripped are not attached again",
-        "leaving:_heal",
-        "work.memory.attached.pop(key, None)",
-        "pass",
+        _row("leaving", "marks that were stripped are not attached again"),
         ("our tags stripped",),
     ),
     Mutation(
-        "an id in the journal counts whoever wrote it",
-        "work:Work.attested",
-        "hmac.compare_digest(entry.deed, self.deed(key, entry.id))",
-        "True",
+        _row("work", "an id in the journal counts whoever wrote it"),
         ("a stranger's id forged into the journal",),
         powervs="a stranger's id forged into the journal",
     ),
     Mutation(
-        "marks of ours in the index are not followed",
-        "strays:marked",
-        "found = [*_nodes(work, tags_by_target), *_carried(work, tags_by_target)]",
-        "found = []",
+        _row("strays", "marks of ours in the index are not followed"),
         ("journal rolled back far",),
         powervs="journal rolled back far",
     ),

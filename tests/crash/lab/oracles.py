@@ -9,8 +9,12 @@ from dataclasses import dataclass, field
 from freehold.lifecycle.journal import Journal, Phase
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Surplus, Waiting
+from lab import marks
 from lab.life import Course
 from lab.seam import Thing
+
+BAD = ("orphans", "duplicates", "wrong", "wedged", "unlike", "open_intents", "restless", "unaudited", "marks")
+"""The lists of a verdict of which none may hold anything."""
 
 
 @dataclass
@@ -25,16 +29,13 @@ class Verdict:
     open_intents: list[str] = field(default_factory=list)
     restless: list[str] = field(default_factory=list)  # written after rest
     unaudited: list[str] = field(default_factory=list)  # audit log and cloud disagree
+    marks: list[str] = field(default_factory=list)  # of ours, left on what is somebody else's
     named: list[str] = field(default_factory=list)  # left behind, and a person is told which and why
     calls: int = 0
 
     @property
     def faults(self) -> list[str]:
-        return [
-            f"{name}: {what}"
-            for name in ("orphans", "duplicates", "wrong", "wedged", "unlike", "open_intents", "restless", "unaudited")
-            for what in getattr(self, name)
-        ]
+        return [f"{name}: {what}" for name in BAD for what in getattr(self, name)]
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def after_create(life: Course, outcomes: Mapping[str, Outcome], verdict: Verdict
         outcome = outcomes.get(str(key))
         if isinstance(outcome, Ready):
             held = journal.get(key)
-            standing = {_bare(thing.id) for thing in life.world.living()}
+            standing = {id_ for thing in life.world.living() for id_ in (_bare(thing.id), *thing.aliases)}
             if held is None or _bare(held.id) not in standing:
                 verdict.unlike.append(f"{key} is said to be ready and is not there")
             elif held.phase is Phase.RECORDED:
@@ -117,7 +118,7 @@ def _counted(ours: list[Thing], journal: Journal, outcomes: Mapping[str, Outcome
     said = " ".join(o.message for o in outcomes.values() if isinstance(o, Blocked))
     _twice(ours, verdict)
     for thing in ours:
-        if _bare(thing.id) not in recorded and thing.id not in said:
+        if recorded.isdisjoint({_bare(thing.id), *thing.aliases}) and thing.id not in said:
             verdict.orphans.append(f"{thing.id} of {thing.role}")
 
 
@@ -147,6 +148,7 @@ def after_delete(life: Course, verdict: Verdict, excuse: Excuse = NO_EXCUSE) -> 
             if thing.ours and thing.id not in known and not (thing.parent and thing.parent in known):
                 verdict.orphans.append(f"{thing.id} of {thing.role}")
     verdict.unaudited += life.world.unaudited(life.port.sent)
+    verdict.marks += marks.left(life)
     verdict.unaudited += life.world.audit.unlike(life.port.calls, life.world.requests())
     verdict.wrong += life.world.tampered()
     verdict.wrong += foreign(life)

@@ -16,8 +16,10 @@ from ibm_cloud_sdk_core.http_adapter import SSLHTTPAdapter
 from requests.adapters import HTTPAdapter
 
 from freehold.api import names
+from freehold.clouds.ibm.tags import IbmCodec
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle import workflow
+from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Journal
@@ -72,6 +74,7 @@ class PowerVSWorld:
     given: bool = False
 
     def __post_init__(self) -> None:
+        self.codec = IbmCodec()
         self.port: Port = InlinePort()
         self.audit = Recorder()
         self.stage = Stage(example(**self.spec), self.settings, port=lambda: self.port, audit=self.audit)
@@ -83,7 +86,8 @@ class PowerVSWorld:
             )
 
     def begin(self, **how: Any) -> PowerVSLife:
-        return PowerVSLife(self, **how)
+        self.life = PowerVSLife(self, **how)
+        return self.life
 
     def living(self) -> list[Thing]:
         theirs = self.neighbours.due
@@ -96,6 +100,9 @@ class PowerVSWorld:
                 row["parent"],
                 self.neighbours.photograph(row["id"]),
                 theirs.get(row["id"]),
+                self.neighbours.aliases(row),
+                frozenset(self.neighbours.tags(row)),
+                frozenset(self.neighbours.forged.get(row["id"], ())),
             )
             for role, row in standing(self.stage)
         ]
@@ -130,6 +137,21 @@ class PowerVSWorld:
 
     def strangers_id(self, kind: str) -> str:
         return str(self.neighbours.old(kind)["id"])
+
+    def set_clock(self, wall: Clock) -> None:
+        self.stage.wall = wall
+
+    def victim(self, kind: str, *, young: bool) -> tuple[str, str] | None:
+        return self.neighbours.victim(kind, young=young)
+
+    def victim_in_carrier(self) -> tuple[str, str, str] | None:
+        return self.neighbours.victim_in_carrier()
+
+    def forge(self, target: str, tags: frozenset[str]) -> None:
+        self.neighbours.forge(target, tags)
+
+    def spy(self, kind: str, nonce: str, tags: frozenset[str]) -> None:
+        self.neighbours.spy(kind, nonce)
 
     def remove(self, id_: str) -> None:
         """A bucket is known by its name, whatever instance and region stand before it."""

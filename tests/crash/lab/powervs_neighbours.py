@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from freehold_sim.faults import Effect, Fault
 from stage import scenery
 from stage.powervs import Stage
 from stage.scenery import REGION, Row, Theirs
@@ -35,6 +36,16 @@ WANTED = {
     "transit-gateway-connection": "freehold-demo-transitgateway-vpc-con",
 }
 """What the example's resources are called; its names are those that are given by default, too."""
+
+PROVISIONS = {
+    "workspace": "rc.create_resource_instance",
+    "dhcp-server": "power.create_dhcp",
+    "vpc": "vpc.create_vpc",
+    "vpc-subnet": "vpc.create_subnet",
+    "load-balancer": "vpc.create_load_balancer",
+    "transit-gateway": "transit.create_transit_gateway",
+}
+"""The requests of ours that may be answered well and end in a failed resource."""
 
 
 def standing(stage: Stage) -> list[tuple[str, Row]]:
@@ -78,6 +89,7 @@ class Neighbours:
         self._stage = stage
         self._cloud = stage.cloud
         self.due: dict[str, bytes | None] = {}
+        self.forged: dict[str, list[str]] = {}  # tags that they put there on purpose
         self.theirs: Theirs = scenery.infrastructure(stage, "freehold-demo-of-others")
         self._note()
 
@@ -87,14 +99,21 @@ class Neighbours:
             return str(row["id"])
         return f"{row['parent']}/{scenery.record(self._stage, row['id'])['location'].rpartition('-')[0]}.{row['id']}"
 
+    def aliases(self, row: Row) -> frozenset[str]:
+        """A DHCP server that was found by its marks is on record by the id of its network, which bears them."""
+        return frozenset({str(scenery.record(self._stage, row["id"])["network"])} if row["kind"] == "dhcp" else ())
+
+    def tags(self, row: Row) -> list[str]:
+        return self._tags(str(row["crn"])) if row["crn"] else []
+
     def photograph(self, ident: str) -> bytes | None:
-        """The cloud's own record and tags, but for our marks on a gateway for connections of ours that are in it."""
+        """The cloud's own record and tags, but for marks, copied ones too, of connections of ours that exist."""
         try:
             record = dict(self._cloud.strangers.find(ident))
         except KeyError:
             return None
         tags = sorted(self._cloud.world.tags_at(record["crn"], self._stage.clock.now())) if record["crn"] else []
-        ours = tuple(f".{c['id']}" for c in self._cloud.world.all("connection", gateway=ident, by="api"))
+        ours = tuple(f".{c['id']}" for c in self._cloud.world.all("connection", by="api"))
         theirs = [tag for tag in tags if not (tag.startswith(CARRIED) and tag.endswith(ours))]
         return json.dumps([record, theirs], sort_keys=True).encode()
 
@@ -103,6 +122,7 @@ class Neighbours:
         for _, row in standing(self._stage):
             if row["created_by"] == "stranger" and (row["id"] not in self.due or row["id"] in again):
                 self.due[row["id"]] = self.photograph(row["id"])
+                self.forged[row["id"]] = self.tags(row)
 
     def missing(self) -> list[str]:
         there = {row["id"] for _, row in standing(self._stage)}
@@ -216,6 +236,34 @@ class Neighbours:
         if (host := self.ours(kind)) is not None:
             self._try("network", region="dal", workspace=host["id"], name="their-network")
 
+    def victim(self, kind: str, *, young: bool) -> tuple[str, str] | None:
+        """Something of theirs: old, or made now under the name that we want."""
+        if kind == "transit-gateway-connection":
+            one = self.theirs.vpc_connection
+            return f"{self.theirs.gateway['id']}/{one['id']}", self.theirs.gateway["crn"]
+        if not young:
+            old = self.old(kind)
+            return str(old["id"]), str(old["crn"])
+        before = set(self.due)
+        self.namesake(kind)
+        new = [row for _, row in standing(self._stage) if row["id"] in self.due.keys() - before]
+        return (str(new[0]["id"]), str(new[0]["crn"])) if new else None
+
+    def victim_in_carrier(self) -> tuple[str, str, str] | None:
+        """Their own connection of the gateway that carries ours."""
+        return "transit-gateway-connection", str(self.theirs.vpc_connection["id"]), str(self.theirs.gateway["crn"])
+
+    def forge(self, target: str, tags: frozenset[str]) -> None:
+        self._cloud.strangers.attach(target, *tags)
+        self._note(*[row["id"] for _, row in standing(self._stage) if row["crn"] == target])
+
+    def spy(self, kind: str, nonce: str) -> None:
+        """Make what a create of ours with that nonce would make."""
+        name = WANTED[kind]
+        born = name.replace("_Private", f"-{nonce}_Private") if kind == "dhcp-server" else f"{name}-{nonce}"
+        if kind != "load-balancer":
+            self._make(kind, born)
+
     def strip(self, kind: str) -> None:
         """Take every tag off what is ours."""
         if (victim := self.ours(kind)) is not None:
@@ -225,6 +273,10 @@ class Neighbours:
         """Delete what is ours, and whatever stands in it."""
         if (victim := self.ours(kind)) is not None:
             self.remove(victim["id"])
+
+    def fail(self, kind: str) -> None:
+        """What is created of this kind from now on ends up failed."""
+        self._cloud.faults.add(Fault(Effect.FAILED, PROVISIONS[kind], count=None))
 
     def _make(self, kind: str, name: str) -> None:
         places: dict[str, Callable[[], Mapping[str, Any] | None]] = {

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.clock import Clock, ManualClock
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import Call, Port
@@ -30,6 +30,9 @@ class Thing:
     due: object
     """What its owner made of it, and our marks on it for what it carries of ours: a stranger's thing must keep this
     byte for byte."""
+    aliases: frozenset[str] = frozenset()  # other ids by which the engine may record it
+    tags: frozenset[str] = frozenset()  # that are on it now
+    tags_of_others: frozenset[str] = frozenset()  # that a stranger put there on purpose
 
 
 class World(Protocol):
@@ -37,6 +40,11 @@ class World(Protocol):
 
     clock: ManualClock
     audit: Recorder
+
+    @property
+    def life(self) -> Course:
+        """The life that was begun last: for what happens in the middle of it."""
+        ...
 
     def begin(self, **how: Any) -> Course:
         """The life of that object; ``how`` are the fields of :class:`lab.life.Course`."""
@@ -60,6 +68,10 @@ class World(Protocol):
 
     def meddle(self, deed: str, kind: str) -> None:
         """Somebody does a deed of that name to, or beside, our resource of that kind."""
+        ...
+
+    def set_clock(self, wall: Clock) -> None:
+        """The operator's clock; the cloud's is ``clock``."""
         ...
 
     def strangers_id(self, kind: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from freehold.lifecycle import errors
-from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.clock import Clock, ManualClock
 from freehold.lifecycle.graph import Graph, Known, Naming, Node
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.keys import KeyRing
@@ -24,6 +24,8 @@ from lab.seam import Thing
 from lab.spelling import PlainCodec
 
 SETTLE = 40.0
+SPELLED = {"site": "name", "balancer": "nested", "rule": "nested", "hub": "name", "link": "name"}
+"""Where the nonce of a create goes."""
 FENCE = 10.0
 RING = KeyRing.single(b"the laboratory's only key, 32 bytes")
 
@@ -160,7 +162,9 @@ class MemoryWorld:
     _wanted: tuple[list[Node], Graph] = field(default_factory=lambda: ([], Graph([])))
 
     def __post_init__(self) -> None:
+        self.codec = PlainCodec()
         self.clock = ManualClock()
+        self.wall: Clock = self.clock
         self.audit = Recorder()
         self.cloud = Cloud(self.traits, self.weather, self.clock)
         self.nodes = list(self.nodes)
@@ -174,15 +178,16 @@ class MemoryWorld:
         self.clock.advance(3600)
 
     def begin(self, **how: Any) -> Life:
-        return Life(self, **how)
+        self.life = Life(self, **how)
+        return self.life
 
     def tools(self, port: Port) -> Tools:
         port = FencedPort(ObjectPort(port, "TestCluster/prod/c1", self.audit), self.clock, FENCE)
         tagger = MemoryTagger(self.cloud, port)
         pace = Pace(tag_lag=max(5.0, self.weather.tag_lag), shallow=60.0, deep=600.0, fence=FENCE)
         registry = Registry(kinds(self.cloud, port))
-        inventory = Inventory(tagger, self.clock)
-        return Tools(registry, PlainCodec(), tagger, inventory, port, self.clock, self.ring, pace)
+        inventory = Inventory(tagger, self.wall)
+        return Tools(registry, PlainCodec(), tagger, inventory, port, self.wall, self.ring, pace)
 
     def graph(self) -> Graph:
         nodes = list(self.nodes)
@@ -208,14 +213,16 @@ class MemoryWorld:
                 r.parent,
                 (r.name(now), r.tagged(now)),
                 (r.names[0][1], r.theirs | self._carried(r)),
+                tags=r.tagged(now),
+                tags_of_others=r.theirs,
             )
             for r in self.cloud.living()
             if r.delete_at is None
         ]
 
     def _carried(self, host: Resource) -> frozenset[str]:
-        """Our marks on a foreign thing for what stands in it and is ours: they may be there as long as that is."""
-        inside = {r.id for r in self.cloud.living() if r.parent == host.id and r.creator == US}
+        """Our marks on a foreign thing for what is ours: they may be there, copied ones too, as long as that exists."""
+        inside = {r.id for r in self.cloud.living() if r.creator == US}
         tags, codec = host.tagged(self.cloud.now()), PlainCodec()
         return frozenset(
             tag
@@ -297,11 +304,53 @@ class MemoryWorld:
         if victim is not None:
             self.cloud.detach(victim.target, victim.tagged(self.cloud.now()))
 
+    def victim(self, kind: str, *, young: bool) -> tuple[str, str] | None:
+        """Something of a stranger's: old, or made now under the name that we want."""
+        if young:
+            self.namesake(kind)
+        theirs = [r for r in self.cloud.living() if r.kind == kind and r.creator not in (US, "another owner")]
+        if not theirs:
+            return None
+        chosen = theirs[-1] if young else theirs[0]
+        return chosen.id, chosen.target if self.traits[kind].taggable else ""
+
+    def victim_in_carrier(self) -> tuple[str, str, str] | None:
+        """A stranger puts a link of their own on the hub that carries ours."""
+        hub = next((r for r in self.cloud.living() if r.kind == "hub"), None)
+        if hub is None:
+            return None
+        link = self.cloud.create("link", f"their-link-{len(self.cloud.log)}", {"hub": hub.id}, creator="stranger")
+        return "link", link.id, hub.target
+
+    def forge(self, target: str, tags: frozenset[str]) -> None:
+        self.cloud.attach(target, tags, by="stranger")
+
+    def spy(self, kind: str, nonce: str, tags: frozenset[str]) -> None:
+        """A stranger makes what a create of ours with that nonce would make."""
+        wanted = next(n for n in self.nodes if n.key.kind == kind)
+        inside = self.traits[kind].parent
+        parent = self.ours(inside) if inside else None
+        born = f"{wanted.name}-{nonce}"
+        name = born if SPELLED.get(kind) == "name" else wanted.name
+        marks = tags if self.traits[kind].tags_on_create else frozenset()
+        place = {inside: parent.id} if parent else {}
+        with contextlib.suppress(errors.NameTaken, errors.NotFound, errors.NotReady):
+            made = self.cloud.create(kind, name, place, creator="stranger", nested=born, tags=marks)
+            made.theirs = marks
+
     def strike(self, kind: str) -> None:
         """Somebody deletes what is ours."""
         victim = self.ours(kind)
         if victim is not None:
             self.cloud.vanish(victim.id)
+
+    def set_clock(self, wall: Clock) -> None:
+        """The operator's; the cloud keeps its own."""
+        self.wall = wall
+
+    def fail(self, kind: str) -> None:
+        """Whatever is created of this kind from now on ends up failed."""
+        self.cloud.failing.add(kind)
 
     def meddle(self, deed: str, kind: str) -> None:
         getattr(self, deed)(kind)

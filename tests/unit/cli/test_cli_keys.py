@@ -265,7 +265,11 @@ def test_a_key_that_is_found_again_is_lost_no_more(laptop: Laptop) -> None:
     assert laptop.ring().accepted == {}
 
 
-@pytest.mark.parametrize(("digest", "said"), [(FIRST.writing, "nothing is lost"), ("abcdefghij", "no object misses")])
+@pytest.mark.parametrize(
+    ("digest", "said"),
+    [(FIRST.writing, "nothing is lost"), ("abcdefghij", "no object misses")],
+    ids=["it is there", "nobody names it"],
+)
 def test_what_is_not_lost_cannot_be_given_up(laptop: Laptop, digest: str, said: str) -> None:
     laptop.holds(FIRST)
     laptop.object("c1", FIRST.writing)

@@ -8,7 +8,7 @@ import pytest
 from freehold.cli.errors import CliError
 from freehold.cli.live import Wish
 from freehold.cli.session import Access, Session, opened
-from freehold.cli.state_directory import Lock, StateDirectory
+from freehold.cli.state_directory import LiveServer, Lock, StateDirectory
 from freehold.kube.resources import CONFIG_MAPS, Key
 
 READER = Wish(operator=False)
@@ -88,3 +88,18 @@ async def test_the_kubeconfig_names_the_running_server(state: StateDirectory) ->
 @pytest.fixture(autouse=True)
 def _no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("IBMCLOUD_API_KEY", raising=False)
+
+
+async def test_an_operator_without_its_key_ring_is_told_of_at_once(state: StateDirectory, tmp_path: Path) -> None:
+    """It serves nothing, and only its log would say why: `up` would stand still until its timeout."""
+    async with opened(Access(state, READER)) as first:
+        assert first.running is not None
+        elsewhere = StateDirectory.open(tmp_path / "other")
+        held = Lock(elsewhere.lock)
+        assert held.take()
+        held.publish(LiveServer(first.running.server.url, 1, operator=True))
+        with pytest.raises(CliError, match=r"other\.keys is gone.*freehold keys add FILE"):
+            await Session(Access(elsewhere, Wish(operator=True))).open()
+        async with opened(Access(elsewhere, READER)) as reading:
+            assert reading.client
+        held.release()

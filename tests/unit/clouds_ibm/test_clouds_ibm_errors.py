@@ -215,3 +215,33 @@ def test_a_certificate_that_is_not_trusted_says_what_to_do() -> None:
     """A company's proxy signs anew: the first thing that anybody behind one sees."""
     message = _translated(requests.exceptions.SSLError("CERTIFICATE_VERIFY_FAILED"), Effect.READ).message
     assert "REQUESTS_CA_BUNDLE" in message
+
+
+@pytest.mark.parametrize("status", [400, 403, 409, 500])
+def test_words_alone_do_not_make_a_resource_gone(status: int) -> None:
+    """What is "not found" may be a zone, an account or a page; taken for the resource, it would be created twice."""
+    for said in ("the zone was not found", "the resource group does not exist"):
+        assert not isinstance(_said(status, {"message": said}), lifecycle.NotFound)
+
+
+@pytest.mark.parametrize(("effect", "error"), [(Effect.READ, lifecycle.Unavailable), (Effect.WRITE, lifecycle.Unknown)])
+def test_a_404_of_a_proxy_says_nothing_about_the_resource(effect: Effect, error: type[lifecycle.CloudError]) -> None:
+    """An ingress that has lost its backend answers so for everything that there is."""
+    assert type(_said(404, b"default backend - 404", effect=effect)) is error
+    assert isinstance(_said(404, {"errors": [{"message": "vpc not found"}]}, effect=effect), lifecycle.NotFound)
+
+
+def test_a_secret_that_a_service_echoes_is_not_told() -> None:
+    """What it says stands in a status, which many may read."""
+    response = requests.Response()
+    response.status_code = 400
+    response._content = json.dumps({"message": "the key s3cr3t is wrong"}).encode()
+    error = errors.translate(
+        ApiException(400, http_response=response),
+        effect=Effect.READ,
+        what="read x",
+        variable="KEY",
+        scrub=lambda text: text.replace("s3cr3t", "***"),
+    )
+    assert "s3cr3t" not in error.message
+    assert "***" in error.message

@@ -10,8 +10,11 @@ import pytest
 
 from freehold.clouds.ibm.times import epoch
 from freehold.lifecycle.errors import Denied, InUse, NotReady, Unavailable, Unknown
+from freehold.lifecycle.inventory import TagChange
 from freehold.lifecycle.kinds import Part, Ref
+from freehold_sim.faults import Effect, Fault
 from freehold_sim.http import Request, Response
+from freehold_sim.ibm.settings import Lags
 
 JSON = {"Content-Type": "application/json"}
 PAGE = "<html>Please sign in to this network</html>"
@@ -202,3 +205,38 @@ async def test_the_buckets_of_a_deleted_instance_are_gone(account: Any, status: 
     await account.kinds["cos-instance"].driver.delete(Ref(storage.id, storage.target))
     assert await account.look("cos-bucket", bucket) is None
     assert await account.find("cos-bucket", account.bucket(storage)) == []
+
+
+async def test_a_target_that_the_reply_to_a_batch_leaves_out_has_failed(make_account: Any) -> None:
+    """Silence is no success: a mark that is taken for attached is never looked for, and the resource is an orphan."""
+    account = make_account(lags=Lags.none())
+    nets = [await account.ready("vpc", account.vpc(f"net{n}")) for n in range(2)]
+    told = {"results": [{"resource_id": nets[0].target, "is_error": False}]}
+    Distorted(account.cloud, "POST", "/tags/attach", told)
+    failed = await account.tagger.attach([TagChange(net.target, frozenset({"a:b"})) for net in nets])
+    assert list(failed) == [nets[1].target]
+    assert isinstance(failed[nets[1].target], Unavailable)
+
+
+async def test_a_workspace_is_not_deleted_with_what_others_made_for_it(account: Any) -> None:
+    """Recursive takes the credentials along that somebody has made; without it IBM Cloud refuses."""
+    workspace = await account.ready("workspace", account.workspace())
+    account.session.resource_controller().create_resource_key("theirs", workspace.id)
+    with pytest.raises(InUse):
+        await account.kinds["workspace"].driver.delete(Ref(workspace.id, workspace.target))
+    assert await account.look("workspace", workspace) is not None
+
+
+async def test_a_server_is_created_although_what_follows_its_create_fails(account: Any) -> None:
+    """Its id is known: told as a failed create, it would be created a second time."""
+    workspace = await account.ready("workspace", account.workspace())
+    account.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "power.get_network", count=None, status=503))
+    made = await account.create("dhcp-server", account.dhcp(workspace))
+    assert made.id.startswith(f"{workspace.id}/dhcp/")
+
+
+async def test_a_gateway_that_is_deleted_and_still_shown_is_gone(account: Any) -> None:
+    """terraform-provider-ibm#1783: waiting for it would hold the delete."""
+    gateway = await account.ready("transit-gateway", account.gateway())
+    Distorted(account.cloud, "GET", gateway.id, {"status": "deleted"})
+    assert await account.look("transit-gateway", gateway) is None

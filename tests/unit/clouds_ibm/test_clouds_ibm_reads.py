@@ -9,7 +9,7 @@ import pytest
 
 from freehold.clouds.ibm.facts import IbmFacts, NoSuchValue
 from freehold.clouds.ibm.rules import natural_key
-from freehold.lifecycle.errors import Invalid, NotReady
+from freehold.lifecycle.errors import InUse, Invalid, NotReady
 from freehold.lifecycle.kinds import Part, Ref, State
 from freehold.lifecycle.port import Effect
 from freehold_sim.faults import Effect as Spoil
@@ -252,3 +252,65 @@ async def test_facts_are_asked_once_and_wrong_values_are_answered_with_the_right
         await facts.vpc_zones("mars")
     with pytest.raises(Invalid, match="no Power Edge Router; choose one of: dal10"):
         await facts.edge_router_zone("wdc04")
+
+
+async def test_a_connection_of_ours_is_found_by_its_nonce_and_no_other_by_its_name(account: Any) -> None:
+    """On a gateway that many share, another cluster has connections of the same names, to its own networks."""
+    gateway = await account.ready("transit-gateway", account.gateway())
+    one, other, third = [await account.ready("vpc", account.vpc(name)) for name in ("one", "other", "third")]
+    ours = await account.ready("transit-gateway-connection", account.connection(gateway, one))
+    theirs = account.connection(gateway, other)
+    account.cloud.strangers.make(
+        "connection", gateway=theirs["gateway"], network=theirs["network_id"], name=theirs["name"]
+    )
+    wanted = account.connection(gateway, third)
+    assert await account.find("transit-gateway-connection", wanted) == []
+    assert [one.id for one in await account.find("transit-gateway-connection", wanted, NONCE)] == [ours.id]
+
+
+async def test_a_network_goes_with_the_server_that_manages_it(account: Any) -> None:
+    """IBM Cloud refuses to delete it by itself."""
+    workspace = await account.ready("workspace", account.workspace())
+    server = await account.ready("dhcp-server", account.dhcp(workspace))
+    network = f"{workspace.id}/network/{server.attributes['network_id']}"
+    await account.kinds["dhcp-server"].driver.delete(Ref(network, workspace.target))
+    account.clock.advance(account.kinds["dhcp-server"].delete_time + 60.0)
+    assert await account.look("dhcp-server", server) is None
+
+
+async def test_a_gateway_of_the_name_in_another_region_is_not_the_wanted_one(account: Any) -> None:
+    account.cloud.strangers.make("gateway", location="eu-de", name="gw")
+    assert await account.find("transit-gateway", account.gateway()) == []
+
+
+async def test_a_bucket_of_the_name_in_another_region_is_another_bucket(account: Any) -> None:
+    """Names are global: ours was deleted, and somebody made one of its name."""
+    storage = await account.ready("cos-instance", account.cos())
+    made = await account.create("cos-bucket", account.bucket(storage))
+    elsewhere = made.id.replace("us-south.", "eu-de.")
+    seen = await account.kinds["cos-bucket"].driver.observe([Ref(made.id, made.target), Ref(elsewhere, made.target)])
+    assert list(seen) == [made.id]
+
+
+async def test_two_groups_that_name_each_other_can_be_deleted_and_keep_their_other_rules_till_then(
+    account: Any,
+) -> None:
+    """Neither can go first; and a delete that is refused must not close the port that clients use."""
+    driver = account.kinds["security-group"].driver
+    vpc = await account.ready("vpc", account.vpc())
+    groups = [await account.create("security-group", account.group(vpc, name), f"f{name * 7}") for name in ("a", "b")]
+    refs = [Ref(group.id, group.target) for group in groups]
+    anybody = {"direction": "inbound", "protocol": "tcp", "port_min": 6443, "port_max": 6443}
+    await driver.add_part(refs[0], Part("rule", "anybody", {**anybody, "remote": {"cidr_block": "0.0.0.0/0"}}))
+    for ref, other in zip(refs, reversed(groups), strict=True):
+        remote = {"id": other.attributes["id"]}
+        rule = {"direction": "inbound", "protocol": "tcp", "remote": remote}
+        await driver.add_part(ref, Part("rule", "other", rule))
+    with pytest.raises(InUse):
+        await driver.delete(refs[0])
+    assert [part.natural_key for part in await driver.parts(refs[0])] == ["inbound tcp 6443-6443 0.0.0.0/0"]
+    with pytest.raises(InUse):
+        await driver.delete(refs[0])  # the other one still names it
+    await driver.delete(refs[1])
+    await driver.delete(refs[0])
+    assert await driver.observe(refs) == {}

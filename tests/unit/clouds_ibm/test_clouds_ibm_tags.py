@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from freehold.clouds.ibm.tags import CARRIED, LONGEST, IbmCodec, complaint
+from freehold.clouds.ibm.tags import CARRIED, LONGEST, PREFIX, IbmCodec, complaint
 from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound, NotReady, Retryable, Unavailable
 from freehold.lifecycle.inventory import TagChange
 from freehold.lifecycle.kinds import NodeKey
@@ -311,3 +311,20 @@ async def test_who_may_not_tag_is_told_what_and_where(make_account: Callable[...
     failed = await account.tagger.detach([TagChange(vpc.target, frozenset({"a:b"}))])
     assert isinstance(failed[vpc.target], Denied)
     assert "detach tag" in failed[vpc.target].message and vpc.target in failed[vpc.target].message
+
+
+async def test_more_targets_than_a_batch_holds_are_all_tagged(
+    make_account: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """IBM Cloud takes a hundred at a time; what is left out would never be proven ours."""
+    account = make_account(lags=Lags.none())
+    monkeypatch.setattr(type(account.tagger), "BATCH", 2)
+    vpcs = [await account.ready("vpc", account.vpc(f"net{n}")) for n in range(5)]
+    assert await account.tagger.attach([TagChange(one.target, frozenset({"a:b"})) for one in vpcs]) == {}
+    assert [await account.tagger.tags_of(one.target) for one in vpcs] == [{"a:b"}] * 5
+
+
+def test_tags_of_others_are_no_marks() -> None:
+    """Whatever word they end in."""
+    marks = CODEC.read({f"{'x' * len(PREFIX)}owner:them", "owner:them", f"{PREFIX}owner", f"{PREFIX}owner:"})
+    assert not (marks.owners or marks.uuids or marks.nodes or marks.carried)

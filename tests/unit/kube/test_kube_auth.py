@@ -168,3 +168,12 @@ async def test_token_file_in_rotation_keeps_the_old_token(how: str, tmp_path: Pa
     token.write_text("two")
     clock[0] += 11
     assert (await source.get()).authorization == "Bearer two"
+
+
+async def test_a_plugin_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every request waits for it."""
+    monkeypatch.setattr(auth, "PLUGIN_SECONDS", 0.1)
+    hanging = auth.ExecPlugin(sys.executable, ("-c", "import time; time.sleep(3600)"), {}, V1)
+    async with asyncio.timeout(5):
+        with pytest.raises(Unauthorized, match="did not end within"):
+            await hanging.run()

@@ -215,6 +215,38 @@ async def test_list_whose_pages_expire_is_fetched_whole(scripted: Any, client: K
     assert [each["metadata"]["name"] for each in found.items] == ["new"] and found.resource_version == "9"
 
 
+@pytest.mark.parametrize("code", [301, 302, 307, 308])
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+async def test_a_redirect_is_no_answer_and_is_not_followed(
+    method: str, code: int, scripted: Any, client: KubeClient
+) -> None:
+    """Our token would go where it leads, and a DELETE would become a GET whose 200 says that it was done."""
+    elsewhere = web.Response(status=code, headers={"Location": f"{scripted.url}/elsewhere"})
+    scripted.answers(elsewhere, OK)
+    with pytest.raises(errors.KubeError):
+        await client.request(method, "/api/v1/namespaces/default/configmaps/a")
+    assert [request.path for request in scripted.requests] == ["/api/v1/namespaces/default/configmaps/a"]
+
+
+@pytest.mark.parametrize("body", ["[]", '"fine"', "null", "3"])
+async def test_success_that_is_no_object_is_unavailable(body: str, scripted: Any, client: KubeClient) -> None:
+    """An answer of something else than an API server; whether a write took effect is not known."""
+    scripted.answers(web.Response(text=body, content_type="application/json"))
+    with pytest.raises(errors.Unavailable, match="not a JSON object"):
+        await client.patch(CONFIG_MAPS, A, {})
+
+
+async def test_cookies_are_not_kept(scripted: Any) -> None:
+    """A load balancer's cookie would bind all requests of ours to one API server, whether it lives or not."""
+    sticky = web.Response(text='{"metadata": {"name": "a"}}', headers={"Set-Cookie": "server=1; Path=/"})
+    scripted.answers(sticky)
+    named = Connection(scripted.url.replace("127.0.0.1", "localhost"))  # cookies of bare addresses nobody keeps
+    async with KubeClient(named) as client:
+        await client.get(CONFIG_MAPS, A)
+        await client.get(CONFIG_MAPS, A)
+    assert ["Cookie" in request.headers for request in scripted.requests] == [False, False]
+
+
 def test_paths_of_resources() -> None:
     thing = Resource("g.io", "v1", "things", "Thing")
     assert thing.object_path(Key("ns", "a"), "status") == "/apis/g.io/v1/namespaces/ns/things/a/status"

@@ -155,3 +155,22 @@ async def test_in_cluster(tmp_path: Path) -> None:
     assert await authorization(found) == "Bearer pod-token"
     with pytest.raises(ConfigError, match="not inside a cluster"):
         config.in_cluster({}, tmp_path)
+    assert found.tls.ca_file == tmp_path / "ca.crt", "the cluster's own authority, not the system's"
+
+
+@pytest.mark.parametrize("given", [False, "true", None])
+def test_a_server_is_checked_unless_the_kubeconfig_says_otherwise(tmp_path: Path, given: object) -> None:
+    """Only ``true`` switches the check off, as in kubectl."""
+    found = config.from_files([one(tmp_path / "config", {"insecure-skip-tls-verify": given})])
+    assert not found.tls.insecure
+
+
+def test_the_pods_own_namespace_is_known_only_in_a_pod_that_uses_its_own_cluster(tmp_path: Path) -> None:
+    """The operator's Secret is in its namespace; of another cluster's kubeconfig this one says nothing."""
+    (tmp_path / "token").write_text("t")
+    (tmp_path / "namespace").write_text("operators\n")
+    pod = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
+    assert config.pod_namespace("", pod, tmp_path) == "operators"
+    assert config.pod_namespace("file", pod, tmp_path) == ""
+    assert config.pod_namespace("", {**pod, "KUBECONFIG": "file"}, tmp_path) == ""
+    assert config.pod_namespace("", {}, tmp_path) == ""

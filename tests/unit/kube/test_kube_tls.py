@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -144,3 +145,11 @@ def test_rotated_files_give_a_new_context(tmp_path: Path) -> None:
 def test_unusable_files_are_named(settings: TlsSettings, said: str) -> None:
     with pytest.raises(errors.ConfigError, match=said):
         TlsContext(settings).get(None)
+
+
+def test_a_private_key_is_on_disk_only_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ssl module takes a path only."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(errors.ConfigError, match="client certificate"):
+        TlsContext(TlsSettings(cert_data=b"CERT", key_data=b"KEY")).get(None)
+    assert list(tmp_path.iterdir()) == []

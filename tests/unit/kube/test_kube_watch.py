@@ -11,8 +11,9 @@ import pytest
 from aiohttp import web
 
 from freehold.kube import Json, Key, KubeClient
+from freehold.kube.errors import Throttled, Unavailable
 from freehold.kube.resources import CONFIG_MAPS
-from freehold.kube.watch import Change, Origin, Reflector, State, Synced
+from freehold.kube.watch import Change, Origin, Reflector, State, Synced, _lines
 
 Seen = Change | Synced
 
@@ -295,3 +296,23 @@ async def test_changes_of_the_real_server(embedded: KubeClient) -> None:
     assert all(isinstance(each, Change) and each.origin is Origin.WATCH for each in seen)
     assert set(reflector.objects) == {Key("default", "a")}
     await changes.aclose()
+
+
+async def test_a_server_that_is_down_is_asked_less_and_less_often(client: KubeClient) -> None:
+    """Up to half a minute; and as soon as it says, where it says."""
+    reflector = Reflector(client, CONFIG_MAPS)
+    waits = [reflector._delay_after(Unavailable("no connection")) for _ in range(12)]
+    assert waits[0] < 1.0
+    assert 20.0 < waits[-1] < 40.0
+    assert reflector._delay_after(Throttled("slow down", retry_after=90.0)) == 90.0
+
+
+async def test_events_that_come_in_pieces_are_whole() -> None:
+    """A chunk may end anywhere: within an event, after one, between two."""
+
+    class Content:
+        async def iter_any(self) -> AsyncIterator[bytes]:
+            for chunk in (b"one\ntw", b"o\nthr", b"e", b"e\n", b"cut off"):
+                yield chunk
+
+    assert [line async for line in _lines(Content())] == [b"one", b"two", b"three"]  # type: ignore[arg-type]

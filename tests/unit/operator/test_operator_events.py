@@ -11,7 +11,7 @@ from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store
 from freehold.kube import Connection, Json, Key, KubeClient
 from freehold.kube.resources import EVENTS
-from freehold.operator.events import BURST, EventRecorder, Severity
+from freehold.operator.events import BURST, QUEUED, EventRecorder, Severity
 
 OBJ: Json = {
     "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
@@ -92,3 +92,12 @@ async def test_server_that_is_away_bothers_nobody() -> None:
         await flushed(recorder)
         assert recorder.dropped == 1 and not task.done()
         task.cancel()
+
+
+async def test_events_about_many_objects_do_not_pile_up_while_nobody_takes_them() -> None:
+    """Each object may have its burst; together they would fill the memory while the API server is away."""
+    recorder = EventRecorder(KubeClient(Connection("http://127.0.0.1:1")), "freehold", lambda: 1_700_000_000.0)
+    for number in range(QUEUED + 10):
+        each = {**OBJ, "metadata": {**OBJ["metadata"], "uid": f"u{number}"}}
+        recorder.record(each, Severity.NORMAL, "Created", "made")
+    assert recorder.dropped == 10

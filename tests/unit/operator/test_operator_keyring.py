@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from freehold.lifecycle.keys import derive, digest_of
+from freehold.lifecycle.keys import LEAST_BYTES, derive, digest_of
 from freehold.operator.keyring import (
     Acceptance,
     RingDocument,
@@ -80,6 +80,13 @@ def only(content: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
+def shortened(content: dict[str, Any]) -> None:
+    """A key that is its own digest's, and could be guessed."""
+    short = CANARY[:31]
+    row = {**only(content), "key": base64.b64encode(short).decode()}
+    content |= {"writing": digest_of(short), "keys": {digest_of(short): row}}
+
+
 DAMAGED = {
     "empty": "",
     "cut off": damaged(lambda _: None)[:-20],
@@ -91,7 +98,7 @@ DAMAGED = {
     "no writing key": damaged(lambda c: c.pop("writing")),
     "a key under another's digest": damaged(lambda c: c["keys"].update(abcdefghij=only(c))),
     "not base64": damaged(lambda c: only(c).update(key="canary-canary-!")),
-    "too short a key": damaged(lambda c: only(c).update(key=base64.b64encode(CANARY[:31]).decode())),
+    "too short a key": damaged(shortened),
     "a key that is no text": damaged(lambda c: only(c).update(key=[CANARY.decode()])),
     "no time": damaged(lambda c: only(c).pop("created")),
     "whether old records count is missing": damaged(lambda c: c.pop("unkeyed")),
@@ -117,3 +124,13 @@ def test_no_text_form_of_a_ring_shows_a_key() -> None:
     for shown in (repr(document), str(document), repr(document.ring()), repr(document.keys)):
         assert "canary" not in shown
         assert "key=b" not in shown
+
+
+@pytest.mark.parametrize("length", [0, 1, LEAST_BYTES - 1])
+def test_a_key_that_is_too_short_is_no_key(length: int) -> None:
+    """An empty one would sign for everybody."""
+    short = b"k" * length
+    row = {"key": base64.b64encode(short).decode(), "created": "2026-01-01T00:00:00Z"}
+    ring = {"version": 1, "writing": digest_of(short), "keys": {digest_of(short): row}, "unkeyed": False}
+    with pytest.raises(UnreadableRing, match="damaged"):
+        loads(json.dumps(ring), "the test")

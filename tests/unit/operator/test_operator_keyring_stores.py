@@ -117,6 +117,14 @@ async def test_a_file_that_others_can_read_is_refused_with_the_command(tmp_path:
         await FileRing(path).read()
 
 
+async def test_a_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a shared directory somebody could put a ring of his own there before ours is made."""
+    await FileRing(tmp_path / "state.keys").write(RingDocument.fresh(NOW), "")
+    monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    with pytest.raises(UnreadableRing, match="belongs to another user"):
+        await FileRing(tmp_path / "state.keys").read()
+
+
 async def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "state.keys").mkdir()
     with pytest.raises(UnreadableRing, match=r"state\.keys is not a file"):
@@ -305,6 +313,24 @@ async def test_a_server_that_does_not_answer_for_a_moment_takes_no_ring_away(cli
         broken.dark = True
         await keeper.refresh()
         assert keeper.problem == ""
+
+
+async def test_an_object_that_misses_a_key_hurries_the_next_look(tmp_path: Path) -> None:
+    """Whoever has just added a key waits seconds, not the minute that a Secret is left alone for."""
+    place, seen = FileRing(tmp_path / "state.keys"), asyncio.Event()
+    keeper = RingKeeper(place, nobody, lambda: NOW, poll=3600.0, hurry=0.01)
+    await keeper.refresh()
+    keeper.changed = seen.set
+    running = asyncio.create_task(keeper.run())
+    found = await place.read()
+    assert found.document is not None
+    await place.write(found.document.with_new_key(NOW), found.version)
+    keeper.missed()
+    try:
+        async with asyncio.timeout(10.0):
+            await seen.wait()
+    finally:
+        running.cancel()
 
 
 async def test_no_key_gets_into_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -142,3 +142,44 @@ async def test_a_bucket_slows_down_to_a_floor_and_recovers() -> None:
     for _ in range(20):
         bucket.served()
     assert bucket.rate == 10.0
+
+
+async def test_a_refusal_empties_the_bucket() -> None:
+    """A burst right after it would be refused as a whole."""
+    bucket = Wall().limits().bucket("vpc")
+    bucket.throttled()
+    assert bucket.wait() > 0.0
+
+
+async def test_an_idle_hour_saves_no_more_than_one_burst() -> None:
+    wall = Wall()
+    bucket = wall.limits(rate=10.0).bucket("vpc")
+    wall.now = 3600.0
+    await bucket.take()
+    await bucket.take()
+    assert wall.now == 3600.0
+    assert bucket.wait() > 0.0
+
+
+async def test_an_api_that_was_throttled_is_asked_faster_again() -> None:
+    """Each call that is served makes the next one come sooner."""
+    wall = Wall()
+    limits = wall.limits(10.0)
+    port = PacedPort(InlinePort(), limits, ManualClock(), lambda: wall.now)
+    limits.bucket("vpc").throttled()
+    slow = limits.bucket("vpc").rate
+    await port.send(Call("vpc", "list_vpcs", Effect.READ, lambda: None))
+    assert limits.bucket("vpc").rate > slow
+
+
+async def test_a_create_that_waited_past_its_fence_is_not_sent() -> None:
+    """The write of the object that allowed it is too old: another process may have the object by now."""
+    clock, wall = ManualClock(), Wall()
+    world: list[str] = []
+    port = PacedPort(InlinePort(), wall.limits(), clock, lambda: wall.now)
+    create = Call("vpc", "create_vpc", Effect.WRITE, lambda: world.append("made"), not_after=clock.monotonic() + 1.0)
+    await port.send(create)
+    clock.advance(2.0)
+    with pytest.raises(Unavailable, match="not sent"):
+        await port.send(create)
+    assert world == ["made"]

@@ -23,6 +23,7 @@ from freehold.reconcilers.gate import (
     Surroundings,
     UnreadableCluster,
     UnreadableMachines,
+    cluster_name,
     decide,
     owner_of,
     refers_to,
@@ -100,6 +101,11 @@ ROWS: dict[str, tuple[dict[str, Any], Surroundings, type[Decision]]] = {
     "5.4 owner unreadable: unknown is not absent": (obj(owner=V2), Surroundings(AUTO, owner=FORBIDDEN), Hold),
     "5.4 referrers unreadable": (obj(), Surroundings(AUTO, referrer=FORBIDDEN), Hold),
     "5.4 CRDs unreadable": (obj(), Surroundings(AUTO, Presence.UNKNOWN), Hold),
+    "5.4 CRDs unreadable: not even what was served alone goes on, a Cluster may own it by now": (
+        obj(annotations={names.JOURNAL_ANNOTATION: "{}", names.STANDALONE_ANNOTATION: "true"}),
+        Surroundings(AUTO, Presence.UNKNOWN),
+        Hold,
+    ),
     "5.4 unreadable holds a delete too, it may be paused": (
         obj(owner=V2, deleting=True),
         Surroundings(AUTO, owner=FORBIDDEN),
@@ -242,6 +248,17 @@ def test_a_cluster_refers_in_either_shape(reference: dict[str, str]) -> None:
     assert refers_to({"spec": {"infrastructureRef": reference}}, obj())
     assert not refers_to({"spec": {"infrastructureRef": {**reference, "name": "other"}}}, obj())
     assert not refers_to({}, obj())
+    other = {"apiVersion": "other.example.com/v1", "kind": "IBMPowerVSCluster", "name": "c1"}
+    assert not refers_to({"spec": {"infrastructureRef": other}}, obj()), "another group's kind of the same name"
+
+
+def test_its_machines_are_labelled_with_the_owners_name() -> None:
+    """A label is anybody's; the owner decides, then the label, then its own name."""
+    assert cluster_name(obj()) == "c1"
+    assert cluster_name(obj(labels={names.CLUSTER_NAME_LABEL: "labelled"})) == "labelled"
+    owned = obj(owner=V2, labels={names.CLUSTER_NAME_LABEL: "labelled"})
+    owned["metadata"]["ownerReferences"][0]["name"] = "owner"
+    assert cluster_name(owned) == "owner"
 
 
 def test_no_owner_is_none() -> None:

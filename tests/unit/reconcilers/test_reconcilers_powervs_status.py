@@ -409,3 +409,32 @@ def test_every_reason_is_legal(reason: Reason) -> None:
     folded = fold(obj(), Came(plan(), journal(), ready(vpc=Blocked(reason, "why"))), NOW)
     for found in folded.status["conditions"]:
         assert re.fullmatch(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", found["reason"])
+
+
+def test_what_a_person_must_act_on_is_said_first() -> None:
+    """The condition has one reason: behind one that only waits it would be overlooked."""
+    outcomes = {
+        **ready(),
+        NodeKey("transit-gateway", "main"): Waiting(Reason.PROVISIONING, 5.0, "its state is pending"),
+        NodeKey("transit-gateway-connection", "vpc"): Blocked(Reason.QUOTA, "the account's limit is reached"),
+    }
+    found = condition(fold(obj(), Came(plan(), journal(), outcomes, "rg-id"), NOW), names.TRANSIT_GATEWAY_READY)
+    assert found["reason"] == Reason.QUOTA.value
+    assert "limit is reached" in found["message"] and "pending" in found["message"]
+
+
+def test_while_paused_no_generation_counts_as_looked_at() -> None:
+    """Nothing of the newest spec has been acted on."""
+    before = fold(obj(), WHOLE, NOW).status
+    raw = obj(before)
+    raw["metadata"]["generation"] = 4
+    assert paused(raw, "paused", LATER).status["observedGeneration"] == 3
+
+
+def test_what_is_kept_stays_kept_in_the_last_table() -> None:
+    """When the last pass has no word of it any more, it is still there."""
+    kept = {"kind": "vpc", "name": "theirs", "id": "v", "state": "Kept", "ownership": "unmanaged", "message": "given"}
+    goes = {"kind": "load-balancer", "name": "lb", "id": "lb", "state": "Deleting", "ownership": "managed"}
+    folded = fold(obj({"resources": [kept, goes]}), Came(plan(), journal(), {}, deleting=True), NOW)
+    states = {row["name"]: row["state"] for row in folded.status["resources"]}
+    assert states == {"theirs": "Kept", "lb": "Gone"}

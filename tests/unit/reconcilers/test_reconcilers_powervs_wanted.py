@@ -533,3 +533,50 @@ def test_the_examples_are_wanted_without_a_problem(path: Path) -> None:
         asked = Facts(Answer("rg-id"), Answer(PowerZone(power, edge_router=True)), Answer(zones))
         result = wanted(metadata["name"], metadata.get("annotations") or {}, spec, asked)
         assert isinstance(result, Wanted), result
+
+
+def test_a_gateway_that_routes_more_widely_than_it_must_stays_so() -> None:
+    """Where the spec leaves routing open: others may route through it."""
+    gateway = node(plan(), "transit-gateway/main")
+    wide = {**KNOWN, gateway.key: seen(id="tg-id", crn="crn-tg", **{"global": True})}
+    assert gateway.request(wide)["global"] is True
+    assert (
+        node(plan({"transitGateway": {"globalRouting": False}}), "transit-gateway/main").request(wide)["global"]
+        is False
+    )
+
+
+@pytest.mark.parametrize(("region", "wide", "fits"), [("syd", False, False), ("syd", True, True), ("dal", False, True)])
+def test_a_gateway_of_others_must_route_globally_between_distant_regions(region: str, wide: bool, fits: bool) -> None:
+    """It is never changed, so a person must enable it or name another one; else nothing would pass it, silently."""
+    facts = Facts(Answer("rg-id"), Answer(PowerZone(region, edge_router=True)), Answer(ZONES))
+    gateway = node(plan({"transitGateway": {"id": "tg-id"}}, facts=facts), "transit-gateway/main")
+    said = gateway.unfit(Observed("tg-id", "theirs", State.READY, attributes={"global": wide}))
+    assert ("theirs (tg-id) routes locally" in said) is not fits
+
+
+def test_a_network_that_is_given_by_its_id_is_not_looked_for_by_name() -> None:
+    spec = {"serviceInstance": {"id": "guid"}, "zone": "dal10", "network": {"id": "net", "name": "other"}}
+    assert lookups(parse_spec({"spec": spec}), Facts()) == ()
+
+
+def test_all_ports_are_written_as_none() -> None:
+    """IBM Cloud shows the rule without them; written out, it would seem to be missing at each pass."""
+    source = {
+        "protocol": "tcp",
+        "portRange": {"minimumPort": 1, "maximumPort": 65535},
+        "remotes": [{"remoteType": "any"}],
+    }
+    wish = plan({"vpcSecurityGroups": [{"name": "a", "rules": [{"direction": "inbound", "source": source}]}]})
+    (part,) = node(wish, "security-group/a").parts(KNOWN)
+    assert part.natural_key == "inbound tcp any 0.0.0.0/0"
+    assert "port_min" not in part.request
+
+
+def test_what_clients_reach_the_api_server_by_stays_when_the_port_changes() -> None:
+    """The endpoint may still lead to the old port; other listeners go with the wish for them."""
+    wish = plan({"loadBalancers": [{"name": "lb", "public": True, "additionalListeners": [{"port": 22623}]}]})
+    listeners = {part.natural_key: part.stays for part in node(wish, "load-balancer/lb").parts(KNOWN)}
+    assert listeners == {"6443": True, "22623": False}
+    (rule,) = node(wish, "vpc/main").parts(KNOWN)
+    assert rule.stays

@@ -73,3 +73,9 @@ def test_an_index_that_was_used_is_not_used_again() -> None:
     """A surplus subnet still has its name in the cloud."""
     slots = assign([Entry("", "z2"), Entry("", "z2")], ZONES, ["0:z1", "1:z2"])
     assert [slot.logical for slot in slots] == ["1:z2", "2:z2"]
+
+
+def test_an_entry_without_a_name_takes_over_no_named_one() -> None:
+    """The named subnet is another resource, surplus now; its name in the cloud is its own."""
+    (slot,) = assign([Entry()], ZONES, ["alpha:z1"])
+    assert slot.label == "0"

@@ -157,7 +157,10 @@ class Collection:
         answers: list[tuple[str, Json]] = []
         for ref in refs:
             region, ident = split(ref.id)
-            body = found.get(ident) or await self.get(region, ident)
+            listed = len(groups.get((region, self._homes.get(ident, "")), ())) > 1 and self._homes.get(ident)
+            body = found.get(ident)
+            if body is None and not (listed and ref.leaving):
+                body = await self.get(region, ident)
             if body is not None:
                 answers.append((region, body))
         return answers

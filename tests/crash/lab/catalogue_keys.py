@@ -1,0 +1,238 @@
+"""The operator's key ring changes at a call: a new writing key, a key that is lost and comes back, a move with it.
+
+And a copy of the object, restored beside the living one in another management cluster, with or without the key.
+An object whose key is missing writes nothing to the cloud, says which key, and goes on when the key is back.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from freehold.lifecycle.keys import KeyRing, derive, digest_of
+from freehold.lifecycle.port import InlinePort, step
+from freehold.lifecycle.work import Pass
+from lab import faults
+from lab.catalogue import FORGOTTEN, Families, Fresh, Ground
+from lab.families import Case
+from lab.faults import FaultPort, Script
+from lab.life import Course, Life, Stored, Wedged
+from lab.powervs import PowerVSLife, PowerVSWorld
+from lab.seam import World
+from lab.world import MemoryWorld
+from stage.powervs import HeldRing, MemoryDocument
+
+FIRST, SECOND, ANOTHER = (name * 8 for name in (b"first", b"second", b"another"))
+AWAY = 250.0
+"""Seconds until a key is back: before a life that says that it is missing counts as one at rest."""
+
+MAY_LEAVE = frozenset({"a new writing key, journal rolled back"})
+
+
+def ring(*keys: bytes) -> KeyRing:
+    """The first one writes."""
+    return KeyRing(digest_of(keys[0]), {digest_of(key): key for key in keys})
+
+
+def handed_on(uuid: str) -> KeyRing:
+    """Another operator's ring, to which one object's key was handed on."""
+    return replace(ring(ANOTHER), handed_on={(digest_of(FIRST), uuid): derive(FIRST, uuid)})
+
+
+@dataclass
+class Keyed:
+    """Which ring the operator has, and which one it will have, from a monotonic time on."""
+
+    now: KeyRing = field(default_factory=lambda: ring(FIRST))
+    coming: list[tuple[float, KeyRing]] = field(default_factory=list)
+
+    def at(self, monotonic: float) -> KeyRing:
+        while self.coming and monotonic >= self.coming[0][0]:
+            self.now = self.coming.pop(0)[1]
+        return self.now
+
+
+@dataclass
+class KeyedLife(Life):
+    def one_pass(self) -> Pass:
+        assert isinstance(self.world, KeyedWorld)
+        self.world.ring = self.world.keyed.at(self.world.clock.monotonic())
+        self.tools = replace(self.tools, ring=self.world.ring)
+        return _watched(self, self.world.ring, super().one_pass)
+
+
+@dataclass
+class KeyedWorld(MemoryWorld):
+    """The in-memory world with a ring that changes."""
+
+    keyed: Keyed = field(default_factory=Keyed)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.ring = self.keyed.now
+
+    def begin(self, **how: object) -> KeyedLife:
+        self.life = KeyedLife(self, **how)  # type: ignore[arg-type]  # the fields of a Course
+        return self.life
+
+
+@dataclass
+class KeyedPowerVSLife(PowerVSLife):
+    def one_pass(self) -> Pass | None:
+        assert isinstance(self.world, KeyedPowerVSWorld)
+        self.stage.rings.ring = self.world.keyed.at(self.world.clock.monotonic())
+        return _watched(self, self.stage.rings.ring, super().one_pass)
+
+
+@dataclass
+class KeyedPowerVSWorld(PowerVSWorld):
+    """The same on the simulated IBM Cloud."""
+
+    keyed: Keyed = field(default_factory=Keyed)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.stage.rings.ring = self.keyed.now
+
+    def begin(self, **how: object) -> KeyedPowerVSLife:
+        self.life = KeyedPowerVSLife(self, **how)  # type: ignore[arg-type]  # the fields of a Course
+        return self.life
+
+
+def _watched(life: Course, held: KeyRing, one_pass: Callable[[], Pass | None]) -> Pass | None:
+    """Under a ring that lacks a key which the object's records name, nothing is sent that changes the cloud."""
+    owner, sent = life.journal.owner, life.port.sent
+    missing = held.missing(life.journal.keys, owner.uuid) if life.record else ()
+    done = one_pass()
+    if missing and life.port.sent != sent:
+        raise Wedged(f"key {missing[0]} is missing, and {life.port.calls[-1].operation} was sent all the same")
+    return done
+
+
+Change = Callable[[Course, Keyed], object]
+
+
+def _keyed(world: World) -> Keyed:
+    assert isinstance(world, KeyedWorld | KeyedPowerVSWorld)
+    return world.keyed
+
+
+def _script(world: World, *, number: int, change: Change, crashes: dict[int, faults.Fault]) -> Script:
+    return Script(crashes, {number: lambda: change(world.life, _keyed(world))})
+
+
+def _at_calls(world: Fresh, numbers: range, change: Change, **more: object) -> Iterator[Case]:
+    """The ring changes at a call; the process lives, or dies there or soon after."""
+    for number, gap in itertools.product(numbers, (None, 0, 2)):
+        for fault in (faults.AFTER, faults.late_crash(20)) if gap is not None else (faults.AFTER,):
+            crashes = {number + gap: fault} if gap is not None else {}
+            script = partial(_script, number=number, change=change, crashes=crashes)
+            yield Case(f"at {number}, {fault} {gap}", world, script, **more)  # type: ignore[arg-type]  # Case's fields
+
+
+def _rotate(life: Course, keyed: Keyed) -> None:
+    keyed.now = ring(SECOND, FIRST)
+
+
+def _lose(life: Course, keyed: Keyed, *, deleted: bool = False) -> None:
+    """And have it back a while later; what was begun under another key in between needs that one too."""
+    keyed.now = ring(ANOTHER)
+    keyed.coming = [(life.world.clock.monotonic() + AWAY, ring(FIRST, ANOTHER))]
+    life.deleting = life.deleting or deleted
+    if deleted:
+        life.touch()
+
+
+def _move(life: Course, keyed: Keyed) -> None:
+    """To another management cluster, which has been handed the key of this object."""
+    if life.record:
+        keyed.now = handed_on(life.journal.owner.uuid)
+
+
+def _restored(life: Course) -> None:
+    life.roll_back(3)
+
+
+def rotated_and_restored(world: Fresh, numbers: range) -> Iterator[Case]:
+    """The journal comes from the time of the first key."""
+    for later in (3, 9):
+        for number in numbers:
+            script = partial(_script, number=number, change=_rotate, crashes={number + later: faults.AFTER})
+            yield Case(f"at {number}, dead {later} later", world, script, on_crash=_restored, excuse=FORGOTTEN)
+
+
+# -- a copy beside the living one -----------------------------------------------------------------------
+
+
+def _beside(life: Course, keyed: Keyed, *, held: KeyRing, deleted: bool) -> None:
+    """A backup of the object is restored in another management cluster while this one lives."""
+    if not life.record:
+        return
+    before = life.port.sent
+    if isinstance(life, PowerVSLife):
+        wrote = _copy_on_powervs(life, held, deleted)
+    else:
+        assert isinstance(life, Life)
+        wrote = _copy_in_memory(life, held, deleted)
+    assert life.port.sent == before
+    if wrote and held.missing(life.journal.keys, life.journal.owner.uuid):
+        raise Wedged(f"the copy has no key of the object and changed the cloud: {wrote}")
+
+
+def _copy_in_memory(life: Life, held: KeyRing, deleted: bool) -> list[str]:
+    port = FaultPort(life.world)
+    other = copy.copy(life)
+    other.port, other.stored = port, Stored([life.stored.text])
+    other.start(minted=False)
+    other.tools = replace(other.tools, ring=held)
+    other.deleting, other.last, other.ended = deleted, None, None
+    for _ in range(12):
+        done = step(other.a_pass())
+        life.world.clock.advance(max(done.after, 0.01))
+        if done.released:
+            break
+    return [call.operation for call in port.calls if call.effect is faults.Effect.WRITE]
+
+
+def _copy_on_powervs(life: PowerVSLife, held: KeyRing, deleted: bool) -> list[str]:
+    stage = life.stage
+    living, rings, process = stage.object, stage.rings, stage.process
+    port, before = stage._port, len(stage.calls(mutating=True))
+    try:
+        stage.object, stage.rings = copy.deepcopy(living), HeldRing(held)
+        stage._port = InlinePort
+        stage.start_process()
+        if deleted and "deletionTimestamp" not in stage.object.raw["metadata"]:
+            stage.object.delete()
+        for _ in range(6):
+            if not stage.object.gone:
+                step(stage.process.reconcile(MemoryDocument(stage.object), stage.around))
+                stage.clock.advance(60.0)
+        return [call.operation for call in stage.calls(mutating=True)[before:]]
+    finally:
+        stage.object, stage.rings, stage.process, stage._port = living, rings, process, port
+
+
+def beside(world: Fresh, numbers: range) -> Iterator[Case]:
+    """Without the key a copy changes nothing, neither when it lives nor when it is deleted."""
+    for number, deleted in itertools.product(numbers, (False, True)):
+        change = partial(_beside, held=ring(ANOTHER), deleted=deleted)
+        script = partial(_script, number=number, change=change, crashes={})
+        yield Case(f"at {number}{', the copy is deleted' if deleted else ''}", world, script)
+
+
+def families(on: Ground, world: Fresh) -> Families:
+    last, begun = range(on.last), range(on.begun)
+    return {
+        "a new writing key": lambda: _at_calls(world, last, _rotate),
+        "a new writing key, journal rolled back": lambda: rotated_and_restored(world, begun),
+        "the key is lost and comes back": lambda: _at_calls(world, last, _lose),
+        "the key is lost, the object deleted, the key comes back": lambda: _at_calls(
+            world, begun, partial(_lose, deleted=True)
+        ),
+        "moved with its key": lambda: _at_calls(world, begun, _move),
+        "a copy beside the living one, without the key": lambda: beside(world, begun),
+    }

@@ -1,0 +1,56 @@
+"""Every family again in a cloud that lags: lists and reads by 0, 1, 3 and 10 seconds, the tag index by twice that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from lab import families
+from lab.catalogue import Families, Fresh, Ground
+from lab.families import Case
+
+LAGS = (0.0, 1.0, 3.0, 10.0)
+
+Table = Callable[[Ground], Families]
+
+WITHOUT = frozenset(
+    {"our resource handed to another owner", "lags and reads that step back", "delete in a lagging cloud"}
+)
+"""What changes hands within the lag before its delete cannot be told; the others lag by themselves."""
+
+
+MAY_LEAVE = frozenset({"every family in a lagging cloud"})
+"""As those of its families that may."""
+
+
+def lagging(on: Ground, lag: float, restless: bool) -> Ground:
+    """The same ground in a cloud that lags; its calls are numbered anew."""
+    world = on.weather(lag, 2 * lag, restless)
+
+    def slow(fresh: Fresh) -> Fresh:
+        """Another world of the ground, in the same cloud."""
+        if not isinstance(fresh, partial):
+            return world
+        assert isinstance(world, partial)
+        return partial(fresh.func, *world.args, **{**world.keywords, **fresh.keywords})
+
+    named, branded = (slow(on.named[0]), on.named[1]), (slow(on.branded[0]), on.branded[1])
+    return replace(on, world=world, named=named, branded=branded)
+
+
+def every_family(on: Ground, table: Table, most: int) -> Iterator[Case]:
+    """At most ``most`` cases of each family at each lag, always the same ones."""
+    for lag in LAGS:
+        for restless in (False, True) if lag else (False,):
+            ground = lagging(on, lag, restless)
+            for name, cases in table(ground).items():
+                if name in WITHOUT:
+                    continue
+                for case in families.sample(cases(), most)[:most]:
+                    label = f"{lag:g} s{', restless' if restless else ''}, {name}: {case.label}"
+                    yield replace(case, label=label)
+
+
+def lagging_families(on: Ground, table: Table, most: int) -> Families:
+    return {"every family in a lagging cloud": lambda: every_family(on, table, most)}

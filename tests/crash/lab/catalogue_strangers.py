@@ -1,0 +1,81 @@
+"""Strangers and crashes at different calls, and a stranger at each call: what the sampled moments step over."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from functools import partial
+
+from freehold.lifecycle.outcomes import Reason
+from lab import faults
+from lab.catalogue import Families, Ground
+from lab.families import Case
+from lab.faults import Fault, Script
+from lab.oracles import Excuse
+from lab.seam import World
+
+GAPS = (-9, -4, -2, -1, 1, 2, 3, 5, 9, 16)
+"""Calls from the stranger's act to the crash; below zero the crash comes first."""
+
+FAULTS = (faults.BEFORE, faults.AFTER, faults.late_crash(20))
+
+MAY_LEAVE = frozenset({"stranger and crash at different calls", "a stranger at each call"})
+"""Marks that are stripped between create and record leave nothing that tells ours from a stranger's."""
+
+
+def _acts(on: Ground) -> list[tuple[str, str]]:
+    """What a stranger can do, and to which kind: a short list that is gone through again and again."""
+    table = {
+        "namesake": on.kinds,
+        "copycat": on.tagged,
+        "strip": on.tagged,
+        "strike": on.kinds,
+        "move_in": on.hosts,
+    }
+    rows = [[(act, kind) for kind in kinds] for act, kinds in table.items()]
+    longest = max(map(len, rows))
+    return [row[i % len(row)] for i in range(longest) for row in rows]
+
+
+def _excuse(kind: str) -> Excuse:
+    """Something of that kind, or what it is in, may have to stay as a stranger left it."""
+    return Excuse(frozenset({Reason.NAME_TAKEN, Reason.NOT_OWNED, Reason.AMBIGUOUS, Reason.IN_USE}), frozenset({kind}))
+
+
+def _script(world: World, *, act: str, kind: str, number: int, crashes: dict[int, Fault]) -> Script:
+    return Script(crashes, {number: partial(_meddle, world, act, kind)})
+
+
+def _meddle(world: World, act: str, kind: str) -> None:
+    """Nobody moves in between the last look inside and the delete: no cloud here deletes on a condition."""
+    call = world.life.port.calls[-1]
+    if act == "move_in" and call.operation.startswith("delete"):
+        return
+    world.meddle(act, kind)
+
+
+def apart(on: Ground) -> Iterator[Case]:
+    """A stranger acts at one call and the process dies at another, before or after."""
+    acts = itertools.cycle(_acts(on))
+    for number in on.moments:
+        for gap, fault in itertools.product(GAPS, FAULTS):
+            act, kind = next(acts)
+            script = partial(_script, act=act, kind=kind, number=number, crashes={max(0, number + gap): fault})
+            yield Case(f"{act} of {kind} at {number}, {fault} {gap:+d}", on.world, script, excuse=_excuse(kind))
+
+
+def each_call(on: Ground) -> Iterator[Case]:
+    """A stranger acts before each call of the whole life, not only before every so manieth."""
+    kinds = {act: itertools.cycle([kind for other, kind in _acts(on) if other == act]) for act, _ in _acts(on)}
+    for number in range(on.last):
+        for act, row in kinds.items():
+            kind = next(row)
+            script = partial(_script, act=act, kind=kind, number=number, crashes={})
+            yield Case(f"{act} of {kind} at {number}", on.world, script, excuse=_excuse(kind))
+
+
+def families(on: Ground) -> Families:
+    return {
+        "stranger and crash at different calls": lambda: apart(on),
+        "a stranger at each call": lambda: each_call(on),
+    }

@@ -1,0 +1,55 @@
+"""After a release no mark of ours is left on what is somebody else's; and who copied one there has been told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from freehold.lifecycle.outcomes import Blocked, Kept, Waiting
+from lab.seam import Thing
+
+if TYPE_CHECKING:
+    from lab.life import Course
+
+
+def _with_uuid(life: Course, tags: frozenset[str]) -> set[str]:
+    uuid = life.journal.owner.uuid.casefold()
+    return {tag for tag in tags if uuid in tag.casefold()}
+
+
+def of_strangers(life: Course) -> frozenset[str]:
+    """What strangers own and have put a mark with our uuid on."""
+    return frozenset(
+        thing.id for thing in life.world.living() if not thing.ours and _with_uuid(life, thing.tags_of_others)
+    )
+
+
+def left(life: Course) -> list[str]:
+    """Marks that we left behind, and copied ones that nobody named. Nothing to say before the release.
+
+    A carrier's mark that a stranger put somewhere may be gone: what it named was seen gone.
+    """
+    done = life.last
+    if done is None or not done.released:
+        return []
+    said = life.hear(done) + " ".join(
+        f" {key}" for key, outcome in done.outcomes.items() if isinstance(outcome, Blocked | Waiting | Kept)
+    )
+    found: list[str] = []
+    for thing in life.world.living():
+        if not thing.ours:
+            found += [f"{tag} is still on {thing.id}" for tag in sorted(_ours(life, thing)) if not _named(tag, said)]
+            copied = _with_uuid(life, thing.tags & thing.tags_of_others)
+            told = thing.id in said or any(_named(tag, said) for tag in copied)
+            if copied and thing.id in life.marked_by_strangers and not told:
+                found.append(f"{thing.id} has copied marks of ours ({', '.join(sorted(copied))}) and nobody says so")
+    return found
+
+
+def _ours(life: Course, thing: Thing) -> set[str]:
+    """Marks that no stranger put there."""
+    return _with_uuid(life, thing.tags - thing.tags_of_others)
+
+
+def _named(tag: str, said: str) -> bool:
+    """A mark that names something alive which is not proven ours stays, and a person is told which."""
+    return tag.rpartition(":")[2].rpartition(".")[2] in said

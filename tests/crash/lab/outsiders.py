@@ -1,0 +1,34 @@
+"""What somebody who knows an object's uuid and the published rules can compute: marks, seals and nonces without a key.
+
+Written down apart from the product: it must not follow when the product's own rules change.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.ownership import Codec, Owner
+
+
+def _digest(*parts: str) -> str:
+    return base64.b32encode(hashlib.sha256("\0".join(parts).encode()).digest()).decode().lower()
+
+
+def nonce(owner: Owner, key: NodeKey, attempt: int) -> str:
+    return "f" + _digest("nonce", owner.uuid, str(key), str(attempt))[:7]
+
+
+def seal(owner: Owner, key: NodeKey, target: str) -> str:
+    return _digest("seal", owner.uuid, str(key).casefold(), target.casefold())[:8]
+
+
+def node_marks(codec: Codec, owner: Owner, key: NodeKey, target: str) -> frozenset[str]:
+    """All that a resource of ours with this target would show."""
+    return codec.owner(owner) | {codec.node(key, seal(owner, key, target))}
+
+
+def birth_marks(codec: Codec, owner: Owner, key: NodeKey, attempt: int) -> frozenset[str]:
+    """What a create of ours would put on a kind that takes tags in the same call."""
+    return codec.owner(owner) | {codec.node(key, nonce(owner, key, attempt))}

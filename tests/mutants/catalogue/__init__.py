@@ -1,0 +1,5 @@
+"""The list, by room."""
+
+from mutants.catalogue import clouds_ibm, kube, lifecycle, operator, reconcilers
+
+MUTANTS = (*operator.MUTANTS, *kube.MUTANTS, *reconcilers.MUTANTS, *clouds_ibm.MUTANTS, *lifecycle.MUTANTS)

@@ -1,0 +1,967 @@
+"""Safety lines of the engine: keys, proof, journal, creating, marking, deleting, the last look."""
+
+from functools import partial
+
+from mutants.rows import Mutant
+
+_witnesses = partial(Mutant, "lifecycle/witnesses.py")
+_looking = partial(Mutant, "lifecycle/looking.py")
+_candidates = partial(Mutant, "lifecycle/candidates.py")
+_syncing = partial(Mutant, "lifecycle/syncing.py")
+_graph = partial(Mutant, "lifecycle/graph.py")
+_inventory = partial(Mutant, "lifecycle/inventory.py")
+_kinds = partial(Mutant, "lifecycle/kinds.py")
+_outcomes = partial(Mutant, "lifecycle/outcomes.py")
+_port = partial(Mutant, "lifecycle/port.py")
+_keys = partial(Mutant, "lifecycle/keys.py")
+_ownership = partial(Mutant, "lifecycle/ownership.py")
+_journal = partial(Mutant, "lifecycle/journal.py")
+_memory = partial(Mutant, "lifecycle/memory.py")
+_work = partial(Mutant, "lifecycle/work.py")
+_workflow = partial(Mutant, "lifecycle/workflow.py")
+_marking = partial(Mutant, "lifecycle/marking.py")
+_leaving = partial(Mutant, "lifecycle/leaving.py")
+_strays = partial(Mutant, "lifecycle/strays.py")
+_last_look = partial(Mutant, "lifecycle/last_look.py")
+_renewal = partial(Mutant, "lifecycle/renewal.py")
+
+INTENTS = (
+    _witnesses(
+        "_no_effect",
+        "if not work.settled(key, since):",
+        "if False:",
+        "a create that is not seen yet is given up at once, and sent again",
+    ),
+    _witnesses(
+        "_resolve",
+        "if len(ours) == 1:",
+        "if ours:",
+        "of two resources with one birth mark the first is taken for ours",
+    ),
+    _witnesses(
+        "_resolve",
+        "await _replay(work, key, entry, candidates)",
+        "_no_effect(work, key, entry)",
+        "a create with a client token is given up without asking under the same token",
+    ),
+    _witnesses(
+        "_resolve",
+        "elif entry.key and entry.key not in work.keys.readable:",
+        "elif False:",
+        "a create whose nonce cannot be computed any more counts as one that had no effect",
+    ),
+    _witnesses(
+        "_resolve",
+        "elif not work.kind(key).tells_apart and candidates:",
+        "elif False:",
+        "a namesake of a create that was cut off counts as a stranger's",
+    ),
+    _witnesses(
+        "_replay",
+        "except NeedsPerson as error:",
+        "except NeedsPerson:\n        _no_effect(work, key, entry)\n    except ZeroDivisionError as error:",
+        "a replay that is denied counts as a create that had no effect",
+    ),
+    _witnesses(
+        "_replay",
+        "driver.create(entry.request or {}, birth)",
+        "driver.create(work.graph.nodes[key].request(work.known) if key in work.graph.nodes else {}, birth)",
+        "a create is replayed with today's spec",
+    ),
+    _witnesses(
+        "_replay",
+        "if not (young := [c for c in candidates if _may_come_of(entry, c)]):",
+        "if not (young := []):",
+        "a replay that finds the name taken counts as a create that had no effect, although its own took it",
+    ),
+    _witnesses(
+        "_replay",
+        "await work.confirm()",
+        "pass",
+        "a replay is sent by a process that has lost its object",
+    ),
+    _witnesses(
+        "_expired",
+        "return work.tools.clock.now() - entry.opened > work.kind(key).token_life - CLOCK_SKEW",
+        "return False",
+        "an expired token makes a second resource",
+    ),
+    _witnesses(
+        "open_intents",
+        "work.outcomes[key] = of_error(outcome)",
+        "await _resolve(work, key, open_now[key], (), {})",
+        "a list that failed counts as an empty one",
+    ),
+    _witnesses(
+        "open_intents",
+        "work.outcomes[key] = of_error(marked)",
+        "await _resolve(work, key, open_now[key], outcome or (), {})",
+        "marks that could not be read count as none",
+    ),
+    _witnesses(
+        "_record_made",
+        "for (key, attempt), made in list(work.memory.made.items()):",
+        "for (key, attempt), made in ():",
+        "what a create answered is forgotten when it could not be put on record",
+    ),
+    _looking(
+        "_absent",
+        "elif not work.settled(key, since):",
+        "elif False:",
+        "one read that shows nothing is believed, and the resource is created again",
+    ),
+    _looking(
+        "find",
+        "result if isinstance(result, CloudError) else",
+        "() if isinstance(result, CloudError) else",
+        "a list that failed counts as an empty one",
+    ),
+    _looking(
+        "by_key",
+        "found[key] = result if isinstance(result, CloudError) else result.get(work.journal.entries[key].id)",
+        "found[key] = None if isinstance(result, CloudError) else result.get(work.journal.entries[key].id)",
+        "a read that failed counts as nothing there",
+        nth=1,
+    ),
+    _looking(
+        "by_key",
+        "unseen = [k for k, seen in found.items() if seen is None and len(by_kind[k.kind]) > 1]",
+        "unseen: list[NodeKey] = []",
+        "what a list leaves out because the credentials may not see it counts as gone",
+    ),
+    _looking(
+        "judge",
+        'work.now - work.memory.delete_sent.get(key, float("-inf")) < work.kind(key).delete_time',
+        "False",
+        "what we asked to delete a moment ago counts as ready again",
+    ),
+    _looking(
+        "_only_here",
+        "work.journal = work.journal.put(other, let_go(entry))",
+        "pass",
+        "one resource is on record twice, wanted and surplus",
+    ),
+    _looking(
+        "adopt",
+        "deed=work.deed(key, observed.id)",
+        'deed=""',
+        "what is recorded bears no signature, and counts for nothing",
+    ),
+)
+
+CANDIDATES = (
+    _candidates(
+        "_may_create",
+        "if not work.memory.minted and not work.settled(key, work.memory.first_seen):",
+        "if False:",
+        "a restarted process creates at once, although a create of the earlier one may be under way",
+    ),
+    _candidates(
+        "_may_create",
+        "if not any((e := work.journal.get(k)) and e.phase.ours for k in carriers):",
+        "if False:",
+        "a bucket is created on a carrier that is not ours to mark it on",
+    ),
+    _candidates(
+        "_may_create",
+        "if entry and entry.fails >= kind.attempts:",
+        "if False:",
+        "something is created again and again that somebody deletes each time",
+    ),
+    _candidates(
+        "_free",
+        "if candidates and not named:",
+        "if False:",
+        "a namesake that is still being deleted is not waited for",
+    ),
+    _candidates(
+        "_free",
+        "if len(named) > 1:",
+        "if False:",
+        "of several namesakes one is used",
+    ),
+    _candidates(
+        "_free",
+        "        work.hold(key, of_error(error))\n        return False\n    if len(ours) == 1:",
+        "        ours = ()\n    if len(ours) == 1:",
+        "marks that could not be read count as none",
+    ),
+    _candidates(
+        "_claimed",
+        "if len(ours) == 1 or len(candidates) < 2 or not unread:",
+        "if True:",
+        "of several namesakes nobody asks which bears our mark",
+    ),
+    _candidates(
+        "_namesake",
+        "if strength is Strength.PROVEN:",
+        "if True:",
+        "a namesake is adopted because of its name",
+    ),
+    _candidates(
+        "_namesake",
+        "taken = False if candidate.carried else strength in (Strength.OTHERS, Strength.DISPUTED, Strength.COPIED)",
+        "taken = False",
+        "another owner's resource is used by its name",
+    ),
+    _candidates(
+        "_namesake",
+        "if young > 0:",
+        "if False:",
+        "a namesake that may be of our own create in flight counts as a stranger's",
+    ),
+    _candidates(
+        "_namesake",
+        "work.hold(key, of_error(error))\n        return",
+        "tags = frozenset()",
+        "tags that could not be read count as none",
+    ),
+    _candidates(
+        "_namesake",
+        "elif node.naming is Naming.EXPLICIT:",
+        "elif True:",
+        "a stranger's resource of a default name is used",
+    ),
+    _candidates(
+        "fresh",
+        "work.hold(node.key, of_error(candidates))",
+        "create.append(node)",
+        "a list that failed counts as an empty one, and a second resource is created",
+    ),
+    _candidates(
+        "reconsider",
+        "stale = bool(given) and given != entry.id",
+        "stale = False",
+        "the id that the spec gives is ignored for what we created before",
+    ),
+    _candidates(
+        "_let_go",
+        "if entry.phase.ours:",
+        "if False:",
+        "what is ours is forgotten when the spec gives another",
+    ),
+)
+
+SYNCING = (
+    _syncing(
+        "to_spec",
+        "    if claims:\n        await work.save()",
+        "    if False:\n        await work.save()",
+        "parts are claimed after they are added: later nobody tells them from others'",
+    ),
+    _syncing(
+        "claimed",
+        " and not part.stays",
+        "",
+        "a part that stays is removed when nothing wants it any more",
+    ),
+    _syncing(
+        "_sync_parts",
+        "part.kind in kind.exclusive_parts or str(part) in entry.parts",
+        "True",
+        "parts that others put there are removed",
+    ),
+    _syncing(
+        "_sync",
+        "for a in sorted(kind.mutable) if a in wanted",
+        "for a in sorted(wanted)",
+        "what cannot be changed in place is changed",
+    ),
+    _syncing(
+        "to_spec",
+        "and entry.phase is Phase.OWNED",
+        "",
+        "what is not proven to be ours is changed",
+    ),
+    _syncing(
+        "_drift",
+        "if is_ != says",
+        "if False",
+        "a difference that cannot be mended is not told",
+    ),
+    _graph(
+        "leaving",
+        "if key.kind not in needed",
+        "if True",
+        "a network is deleted before what is in it",
+    ),
+    _graph(
+        "Graph.wave",
+        "if self.nodes[key].requires <= set(ready)",
+        "if True",
+        "a node is created before what it requires",
+    ),
+    _graph(
+        "Graph.__init__",
+        "if missing:",
+        "if False:",
+        "a node waits for ever for what nothing wants",
+    ),
+    _inventory(
+        "Inventory.shared",
+        "self._clock.monotonic() - self._shared.taken > max_age",
+        "False",
+        "the shared index is read once and never again",
+    ),
+    _inventory(
+        "Inventory.shared",
+        "self._shared = Snapshot(await self._tagger.everything(), taken)",
+        "self._shared = Snapshot(await self._tagger.everything(), self._clock.monotonic())",
+        "a reading that took long counts as fresh from its end",
+    ),
+    _kinds(
+        "Registry.__init__",
+        "if other not in self._kinds:",
+        "if False:",
+        "a kind that requires one which is not registered is told by a KeyError in a pass",
+    ),
+    _outcomes(
+        "of_error",
+        "case errors.Retryable() | errors.Unknown():",
+        "case errors.Retryable():",
+        "a write with an unknown effect needs a person",
+    ),
+    _outcomes(
+        "of_error",
+        "error.retry_after or 10.0",
+        "10.0",
+        "the wait that the cloud asks for is not kept",
+    ),
+    _port(
+        "PlanPort.send",
+        "if call.effect is not Effect.READ:",
+        "if False:",
+        "a plan writes to the cloud",
+    ),
+    _port(
+        "FencedPort.send",
+        "if self._clock.monotonic() > self._allowed_until:",
+        "if False:",
+        "a process that lost its object creates what its successor has created",
+    ),
+    _port(
+        "FencedPort.send",
+        "call = replace(call, not_after=self._allowed_until)",
+        "pass",
+        "a create that waits in a queue is sent after its fence",
+    ),
+    _port(
+        "FencedPort.send",
+        "sent = self._clock.monotonic()\n            reply = await self._inner.send(call)",
+        "reply = await self._inner.send(call)\n            sent = self._clock.monotonic()",
+        "the fence begins when the reply comes, not when the write was sent",
+    ),
+)
+
+PROOF = (
+    _keys(
+        "KeyRing.missing",
+        "if d not in self.accepted and not self.readable(d, uuid)",
+        "if False",
+        "an object whose key is missing is served, and nothing of it can be proved",
+    ),
+    _keys(
+        "KeyRing.of",
+        "if uuid == owner.uuid",
+        "",
+        "a key that was handed on for one object signs for all",
+    ),
+    _keys(
+        "KeyRing.of",
+        "unkeyed and self.unkeyed",
+        "unkeyed",
+        "public marks from before the ring count after a person ended them",
+    ),
+    _keys(
+        "ObjectKeys._mac",
+        "owner.uuid, owner.kind, owner.namespace, owner.name, *parts",
+        "owner.uuid, *parts",
+        "an identity that is copied into another object's annotation fits there",
+    ),
+    _keys(
+        "ObjectKeys.recognises",
+        "return any(hmac.compare_digest(self._check(digest, kind, slot), check) for digest in self.derived)",
+        "return True",
+        "any word of the right length counts as a nonce of ours",
+    ),
+    _keys(
+        "ObjectKeys.seal",
+        "str(key).casefold(), target.casefold())",
+        "str(key).casefold())",
+        "a mark that is copied from our resource to another fits there",
+    ),
+    _keys(
+        "ObjectKeys.carried_seal",
+        "kind, ident.casefold(), carrier.casefold())",
+        "kind, carrier.casefold())",
+        "a carrier's mark proves for whatever id is written into it",
+    ),
+    _keys(
+        "derive",
+        'b"freehold object key\\0" + uuid.encode()',
+        'b"freehold object key\\0"',
+        "the key of one object is that of all",
+    ),
+    _ownership(
+        "proves",
+        "if rivals := _rivals(codec, marks, ours):",
+        'if rivals := "":',
+        "what two owners claim is deleted by one of them",
+    ),
+    _ownership(
+        "proves",
+        "if both and sealed:",
+        "if both:",
+        "copied marks of ours prove",
+    ),
+    _ownership(
+        "proves",
+        "if both and recorded:",
+        "if recorded:",
+        "a record proves without marks",
+    ),
+    _ownership(
+        "proves_carried",
+        "if recorded or vouched:",
+        "if True:",
+        "a carrier's mark that anybody wrote proves",
+    ),
+    _ownership(
+        "_rivals",
+        "(codec.fold(marks.uuids) - codec.fold(ours.uuids)) | ",
+        "",
+        "another owner's uuid beside ours is not seen",
+    ),
+    _work(
+        "SPARE_ATTEMPTS",
+        "SPARE_ATTEMPTS = 3",
+        "SPARE_ATTEMPTS = 0",
+        "a resource of an attempt that a restore forgot is a stranger's",
+    ),
+    _work(
+        "CLOCK_SKEW",
+        "CLOCK_SKEW = 120.0",
+        "CLOCK_SKEW = 0.0",
+        "with an operator's clock that is ahead our own resources look older than their creates",
+    ),
+    _work(
+        "Work.nonces",
+        "first = entry.attempt if entry else 1",
+        "first = 1",
+        "a birth mark of an attempt that is settled still counts on a copy",
+    ),
+    _work(
+        "Work.not_from_intent",
+        "observed.created_at < entry.opened - CLOCK_SKEW",
+        "False",
+        "what is older than its create may have come of it",
+    ),
+    _work(
+        "Work.not_from_intent",
+        "if entry.by and observed.created_by and observed.created_by != entry.by:",
+        "if False:",
+        "what another identity made in the meantime counts as ours",
+    ),
+    _work(
+        "Work.attested",
+        "return hmac.compare_digest(entry.deed, self.keys.signature(entry.key, key.kind, entry.id))",
+        "return True",
+        "an id in the journal counts whoever wrote it",
+    ),
+    _work(
+        "Work._accepted",
+        "entry.key not in self.tools.ring.accepted or ",
+        "",
+        "marks and record prove without a key, although no person accepted that",
+    ),
+    _work(
+        "_AnyNonce.__contains__",
+        "word not in self.spent and ",
+        "",
+        "a nonce that is spent brings a stranger's copy on record",
+    ),
+    _work(
+        "Work._spent",
+        "last = (entry.attempt if known else entry.attempt - 1) if entry else 0",
+        "last = 0",
+        "the nonce of what is on record brings a copy on record too",
+    ),
+    _work(
+        "Work._spent",
+        "known = bool(entry and entry.id and self.attested(key))",
+        "known = bool(entry and entry.id)",
+        "an id that somebody wrote into the journal makes our own nonce a spent one",
+    ),
+    _work(
+        "Work.lagging",
+        "if attached is None or self.now - attached.at >= self.kind(key).settle:",
+        "if attached is None:",
+        "marks that were stripped count as not readable yet, for ever",
+    ),
+    _work(
+        "Work.remember",
+        "if entry.phase is Phase.OWNED:",
+        "if False:",
+        "what is carried by something else now counts as marked there",
+    ),
+    _work(
+        "Work._store",
+        "memory.hurry()",
+        "pass",
+        "after a save that failed an appointment stands that was made from what is not on record",
+    ),
+    _work(
+        "Work._store",
+        "memory.tried = journal",
+        "pass",
+        "our own write whose reply was lost counts as somebody else's",
+    ),
+    _work(
+        "Work.confirm",
+        " or self.now - self.stored_at > self.tools.pace.fence / 2",
+        "",
+        "where nothing changed a create is sent without a write that allows it",
+    ),
+    _journal(
+        "loads",
+        'if document["v"] not in _READ:',
+        "if False:",
+        "a journal of a newer format is read as if it were of this one",
+    ),
+    _journal(
+        "vacated",
+        "attempt=entry.attempt + 1",
+        "attempt=entry.attempt",
+        "a second create has the nonce of the first one",
+    ),
+    _journal(
+        "vacated",
+        "(*entry.earlier, entry.id) if entry.carried and entry.id else entry.earlier",
+        "entry.earlier",
+        "the mark of a carried resource that is gone stays on its carrier",
+        killed_by="tests/unit/lifecycle/test_lifecycle_journal.py"
+        "::test_a_carried_id_is_kept_until_its_mark_is_off_the_carrier",
+    ),
+    _journal(
+        "let_go",
+        "entry.attempt + 1 if entry.phase.ours else",
+        "entry.attempt if entry.phase.ours else",
+        "the birth mark of what was let go counts for the next one",
+    ),
+    _memory(
+        "Memory.rehearsal",
+        "replace(copy.deepcopy(replace(self, confirmed=None, tried=None)), minted=True)",
+        "replace(self, minted=True)",
+        "a plan shares the memory of the passes",
+    ),
+    _memory(
+        "Memory.recognises",
+        "journal in (self.confirmed, self.tried)",
+        "True",
+        "a journal that was put back to an older version is taken for our own",
+    ),
+    _memory(
+        "Memory.begin_again",
+        "Memory(first_seen=now, made=self.made",
+        "Memory(first_seen=self.first_seen, made=self.made",
+        "an older journal is not waited for, and creates of its time are made twice",
+    ),
+    _memory(
+        "Memory.begin_again",
+        "made=self.made, ",
+        "",
+        "what a create answered is forgotten when the journal was put back",
+    ),
+    _memory(
+        "Memory.forget",
+        "self.doubted.discard(key)",
+        "pass",
+        "the doubt about what is gone colours what comes after it",
+    ),
+)
+
+PASSES = (
+    _workflow(
+        "_create",
+        "    await work.save()\n    if not wave:",
+        "    if not wave:",
+        "no intent is on record before a create",
+    ),
+    _workflow(
+        "_create",
+        "        _created(work, node.key, result)\n    await work.save()",
+        "        _created(work, node.key, result)",
+        "what was created is not on record before the next calls",
+    ),
+    _workflow(
+        "_created",
+        "elif isinstance(result, Unknown | TokenReused):",
+        "elif False:",
+        "a create whose effect is unknown counts as refused",
+    ),
+    _workflow(
+        "_may_begin",
+        "if missing:",
+        "if False:",
+        "an object whose key is missing is served",
+    ),
+    _workflow(
+        "_may_begin",
+        "memory.begin_again(work.now)",
+        "pass",
+        "a journal of unknown age is not waited for",
+    ),
+    _workflow(
+        "ensure",
+        "if _marks_come_first(work):",
+        "if False:",
+        "after the journal was lost marks are not read before something is created",
+    ),
+    _workflow(
+        "_nothing_stirs",
+        "if not tools.codec.fold(work.marks(key, observed) | work.user_tags) <= have:",
+        "if False:",
+        "an idle pass does not see that marks are missing in the index",
+    ),
+    _workflow(
+        "_nothing_stirs",
+        "if work.now >= memory.deep_at or ",
+        "if ",
+        "states and parts are never looked at again",
+    ),
+    _workflow(
+        "_prunable",
+        "work.journal.entries[k].phase is Phase.OWNED or k in work.memory.delete_sent",
+        "True",
+        "what was never read back is pruned",
+    ),
+    _workflow(
+        "_prunable",
+        " and key.kind not in needed",
+        "",
+        "what is still needed is pruned",
+    ),
+    _workflow(
+        "_prune",
+        "await leaving.delete(work, await leaving.prove(work, standing, marked))",
+        "await leaving.delete(work, standing)",
+        "what is surplus is deleted without proof",
+    ),
+    _workflow(
+        "release",
+        "proven & leaving.wave(work)",
+        "proven",
+        "what marks have shown to be inside is not deleted first",
+    ),
+    _workflow(
+        "plan",
+        "memory.rehearsal()",
+        "memory",
+        "a plan shares the memory of the passes",
+    ),
+    _marking(
+        "attach",
+        "await (\n        work.confirm()\n    )",
+        "pass",
+        "user tags are attached before they are on record",
+    ),
+    _marking(
+        "attach",
+        "if not work.attested(key):",
+        "if False:",
+        "an id that somebody wrote into the journal is marked as ours",
+    ),
+    _marking(
+        "attach",
+        "if observed.carried and not _carrier_fits(work, key, observed):",
+        "if False:",
+        "a carrier that is not ours is marked where only our own will do",
+    ),
+    _marking(
+        "detach_dropped",
+        "if dropped and work.journal.open:",
+        "if False:",
+        "user tags are forgotten while a create that bears them may be under way",
+    ),
+    _marking(
+        "detach_dropped",
+        "work.attested(key) and ",
+        "",
+        "user tags are detached from what nothing attests to be ours",
+    ),
+    _marking(
+        "detach_dropped",
+        "        if wrong:\n            return",
+        "        pass",
+        "user tags are forgotten although their detach failed",
+    ),
+    _marking(
+        "clean",
+        "if not changes:",
+        "if True:",
+        "the mark of a carried resource that vanished stays on its carrier",
+    ),
+    _marking(
+        "clean",
+        "if error is None or isinstance(error, NotFound):",
+        "if True:",
+        "a mark that could not be taken off its carrier is forgotten",
+    ),
+    _marking(
+        "verify",
+        "work.memory.doubted.update(due)\n        return {}",
+        "marked = {}",
+        "marks that could not be read count as missing",
+    ),
+    _marking(
+        "_conclude",
+        "elif evidence.strength in (Strength.OTHERS, Strength.DISPUTED):",
+        "elif False:",
+        "another owner's resource is marked as ours again",
+    ),
+    _marking(
+        "_conclude",
+        "if not work.bears_birth(key, observed):",
+        "if False:",
+        "a record that nobody signed is laundered into a mark",
+    ),
+    _marking(
+        "awaiting",
+        "if entry and entry.phase is Phase.RECORDED and isinstance(outcome, Ready):",
+        "if False:",
+        "a resource counts as ready before its mark was read back",
+    ),
+    _renewal(
+        "renew",
+        "if _new_mark(work, key) & work.tools.codec.fold(work.verified[key]):",
+        "if True:",
+        "a record names the new key before its seal is attached",
+    ),
+    _renewal(
+        "_take_off_old",
+        "entry.key == work.keys.writing and ",
+        "",
+        "the old seal is taken off before the new one is on record",
+    ),
+    _renewal(
+        "_is_seal_of",
+        "str(mark.key).casefold() == str(key).casefold()\n        and ",
+        "",
+        "the seal of another node is taken off",
+    ),
+    _renewal(
+        "_renew_identity",
+        "if long_seen and all(entry.key == writing for entry in work.journal.ours.values()):",
+        "if True:",
+        "public marks end before all of an object is renewed",
+    ),
+    _renewal(
+        "renew",
+        "elif len(begin) < PER_PASS:",
+        "else:",
+        "a rotation over a thousand objects is a storm of tag calls",
+    ),
+)
+
+LEAVING = (
+    _leaving(
+        "prove",
+        "        if evidence.strength is Strength.PROVEN:",
+        "        if True:",
+        "what is recorded is deleted without proof",
+    ),
+    _leaving(
+        "prove",
+        "if not work.kind(key).markable and work.attested(key):",
+        "if not work.kind(key).markable:",
+        "what nothing can mark is deleted by a record that nobody signed",
+    ),
+    _leaving(
+        "prove",
+        "            work.wait(key, _waiting(error))\n            continue\n        evidence",
+        "            tags = frozenset()\n        evidence",
+        "marks that could not be read count as none",
+    ),
+    _leaving(
+        "prove",
+        "elif evidence.strength is Strength.DISPUTED:",
+        "elif False:",
+        "what two owners claim is not told as disputed",
+    ),
+    _leaving(
+        "prove",
+        "elif evidence.strength is not Strength.HEALABLE and work.bears_birth(key, observed):",
+        "elif False:",
+        "after the key was changed between record and mark our own resource is kept, and the delete never ends",
+    ),
+    _leaving(
+        "_absent",
+        "if key not in work.memory.delete_sent and not work.settled(key, since):",
+        "if False:",
+        "one read that shows nothing is believed, and the resource is orphaned",
+    ),
+    _leaving(
+        "_drop",
+        "if entry.carried and entry.target and not carrier_ours:",
+        "if False:",
+        "a carried mark of ours stays on somebody else's carrier",
+    ),
+    _leaving(
+        "_drop",
+        "if error is not None and not isinstance(error, NotFound):",
+        "if False:",
+        "a mark that could not be taken off its carrier is forgotten",
+    ),
+    _leaving(
+        "_heal",
+        "work.memory.attached.pop(key, None)",
+        "pass",
+        "marks that were stripped are not attached again",
+    ),
+    _leaving(
+        "_occupied",
+        "if not kind.contains or kind.container is None:",
+        "if True:",
+        "nobody looks inside a container before it is deleted",
+    ),
+    _leaving(
+        "_occupied",
+        "if foreign:",
+        "if False:",
+        "a stranger's thing goes with its container",
+    ),
+    _leaving(
+        "delete",
+        "    await work.save()\n    held",
+        "    held",
+        "a delete is sent before it is on record",
+    ),
+    _leaving(
+        "look",
+        "work.wait(key, _waiting(seen))",
+        "await _absent(work, key)",
+        "a read that failed counts as nothing there",
+    ),
+    _leaving(
+        "finished",
+        "if left > 0:",
+        "if False:",
+        "the finalizer does not wait for creates in flight",
+    ),
+    _leaving(
+        "finished",
+        "await last_look.by_nonce(work, marked)",
+        "pass",
+        "native lists are not asked at the end",
+    ),
+    _leaving(
+        "finished",
+        "await strays.marked(work, marked, last=True)",
+        "await strays.marked(work, marked)",
+        "the last look does not ask for what was seen gone before",
+    ),
+    _leaving(
+        "finished",
+        'work.outcomes[NodeKey("finalizer", "index")] = of_error(error)\n        return False',
+        "marked = {}",
+        "an index that could not be read counts as empty, and the finalizer goes",
+    ),
+    _leaving(
+        "finished",
+        "isinstance(o, Blocked | Waiting) for o in",
+        "False for o in",
+        "what could not be asked after is let go",
+    ),
+    _leaving(
+        "_unsettled",
+        "since = max(since, work.memory.first_seen)",
+        "pass",
+        "creates of an earlier process are not waited for at the end",
+    ),
+    _strays(
+        "marked",
+        "found = [*_nodes(work, tags_by_target), *_carried(work, tags_by_target)]",
+        "found: list[_Stray] = []",
+        "marks of ours in the index are not followed",
+    ),
+    _strays(
+        "marked",
+        "work.outcomes[group[0].key] = of_error(error)",
+        "pass",
+        "a stray that could not be asked for counts as gone",
+    ),
+    _strays(
+        "marked",
+        "await _take_off(work, stray)",
+        "pass",
+        "an attach that came after its detach leaves our mark on a stranger's gateway",
+    ),
+    _strays(
+        "_judge",
+        "if not stray.carried or work.evidence(stray.key, seen, tags).strength is Strength.PROVEN:",
+        "if True:",
+        "a carrier's mark that a stranger wrote brings a stranger's connection on record",
+    ),
+    _strays(
+        "_node",
+        "ours = strength is Strength.PROVEN or (strength is Strength.DISPUTED and _sealed(work, key, stub, tags))",
+        "ours = True",
+        "copied marks bring a stranger's resource on record",
+    ),
+    _last_look(
+        "by_nonce",
+        '            _failed(work, NodeKey(kind, "last look"), found)',
+        "            pass",
+        "a list that failed at the end counts as an empty one",
+    ),
+    _last_look(
+        "_existing",
+        "            answered = False",
+        "            pass",
+        "a carrier that could not be read at the end counts as empty",
+    ),
+    _last_look(
+        "_existing",
+        "            _failed(work, key, seen)",
+        "            pass",
+        "a carrier that could not be read at the end is not told, and the finalizer goes",
+    ),
+    _last_look(
+        "_kinds",
+        "if not work.graph.nodes or not entries:",
+        "if False:",
+        "with a spec that is refused today and a lost journal nothing is looked for",
+    ),
+    _last_look(
+        "_refs",
+        "if entry.phase in (Phase.GIVEN, Phase.REUSED, Phase.THEIRS) and entry.id and key.kind in registry",
+        "if False",
+        "nobody looks inside what was given for something of ours",
+    ),
+    _last_look(
+        "_refs",
+        "if work.tools.codec.read(tags).carried:",
+        "if False:",
+        "nobody looks inside a carrier that only a mark names",
+    ),
+    _last_look(
+        "_refs",
+        "if node.given and not node.requires and key not in refs:",
+        "if False:",
+        "nobody looks inside what the spec gives when the journal was lost",
+    ),
+    _last_look(
+        "_sort",
+        "if len(same) > 1:",
+        "if False:",
+        "of two resources with one birth mark the first is deleted",
+    ),
+    _last_look(
+        "_sort",
+        "observed.state is State.DELETING or ",
+        "",
+        "what is being deleted already comes on record anew",
+    ),
+)
+
+MUTANTS = (*INTENTS, *CANDIDATES, *SYNCING, *PROOF, *PASSES, *LEAVING)

@@ -1,0 +1,854 @@
+"""Safety lines of the operator: writes to the object, one reconcile, queue, limits, audit, events."""
+
+from functools import partial
+
+from mutants.rows import Mutant
+
+_objects = partial(Mutant, "operator/objects.py")
+_powervs = partial(Mutant, "operator/powervs.py")
+_account = partial(Mutant, "operator/ibm.py")
+_app = partial(Mutant, "operator/app.py")
+_ports = partial(Mutant, "operator/ports.py")
+_limits = partial(Mutant, "operator/limits.py")
+_audit = partial(Mutant, "operator/audit.py")
+_around = partial(Mutant, "operator/surroundings.py")
+_events = partial(Mutant, "operator/events.py")
+_wakes = partial(Mutant, "operator/wakes.py")
+_controller = partial(Mutant, "operator/controller.py")
+_queue = partial(Mutant, "operator/workqueue.py")
+_planning = partial(Mutant, "operator/planning.py")
+_ring = partial(Mutant, "operator/keyring.py")
+_ring_file = partial(Mutant, "operator/keyring_file.py")
+_ring_secret = partial(Mutant, "operator/keyring_secret.py")
+_ring_use = partial(Mutant, "operator/keyring_use.py")
+_keeper = partial(Mutant, "operator/keyring_keeper.py")
+
+WRITES_TO_THE_OBJECT = (
+    _objects(
+        "Document.apply",
+        'metadata = {**patch.get("metadata", {}), "resourceVersion": self.version}',
+        'metadata = {**patch.get("metadata", {})}',
+        "the journal is written over a version that somebody else has changed",
+        killed_by="tests/unit/operator/test_operator_objects.py::test_a_journal_is_not_written_over_one_that_somebody_else_has_written",
+    ),
+    _objects(
+        "Document.patch_status",
+        '{"metadata": {"resourceVersion": self.version}, "status":',
+        '{"status":',
+        "a status is written over a newer one",
+    ),
+    _objects(
+        "Document.apply",
+        "self.raw = await self._send",
+        "await self._send",
+        "the second write of a pass goes out with the version from before the first",
+    ),
+    _objects(
+        "Document.patch_status",
+        "self.raw = await self._send",
+        "await self._send",
+        "a write after the status goes out with the version from before it",
+    ),
+    _objects(
+        "Document.patch_status",
+        "if before == status:",
+        "if False:",
+        "an equal status is written again",
+    ),
+    _objects(
+        "Document.patch_status",
+        "removed = dict.fromkeys(before.keys() - status.keys())",
+        "removed: Json = {}",
+        "a field that is gone stays in the status",
+    ),
+    _objects(
+        "Document._send",
+        "except kube.Conflict as error:",
+        "except ZeroDivisionError as error:",
+        "a conflict is told as a failure instead of beginning the pass again",
+    ),
+    _objects(
+        "Document._send",
+        "except kube.NotFound as error:",
+        "except ZeroDivisionError as error:",
+        "an object that went during the pass is told as a failure",
+    ),
+    _objects(
+        "_merge_patch",
+        "inner.update(dict.fromkeys(old.keys() - value.keys()))",
+        "pass",
+        "a nested field that is gone stays in the status",
+    ),
+)
+
+RECONCILE = (
+    _powervs(
+        "PowerVSReconciler.reconcile",
+        "return RequeueAfter(CONFLICT_SECONDS)",
+        "return Done()",
+        "after a conflict nobody looks again",
+    ),
+    _powervs(
+        "PowerVSReconciler._decide",
+        "return RequeueAfter(SLOW_SECONDS), ()",
+        "return Done(), ()",
+        "an object that waits for its Cluster is looked at only when it changes",
+    ),
+    _powervs(
+        "PowerVSReconciler._decide",
+        "return RequeueAfter(OCCUPIED_SECONDS), ()",
+        "return Done(), ()",
+        "a delete that waits for machines is never looked at again: machines are not watched",
+    ),
+    _powervs(
+        "PowerVSReconciler._identified",
+        "await document.apply(found.patch)",
+        "pass",
+        "the cloud is called before identity and finalizer are stored",
+    ),
+    _powervs(
+        "PowerVSReconciler._identified",
+        "lost = not isinstance(found, identity.Known) and uid in self._known",
+        "lost = False",
+        "a journal that was lost while the process lives shortens no wait: memory of the old one stays",
+        equivalent="the engine drops its memory too when a journal is neither what it read last nor what it wrote",
+    ),
+    _powervs(
+        "PowerVSReconciler._identified",
+        "minted=isinstance(found, identity.Minted) and not lost",
+        "minted=isinstance(found, identity.Minted)",
+        "no settle after a journal was minted anew: creates of the lost one may be under way",
+    ),
+    _powervs(
+        "PowerVSReconciler._identified",
+        "minted=isinstance(found, identity.Minted) and not lost",
+        "minted=True",
+        "a restarted process creates before a create of the earlier one has settled",
+    ),
+    _powervs(
+        "PowerVSReconciler._identified",
+        "if journal.account != account:",
+        "if False:",
+        "with a key of another account everything seems gone, and is created again",
+    ),
+    _powervs(
+        "PowerVSReconciler._identified",
+        "account=found.journal.account or account",
+        "account=account",
+        "the account that the resources are in is forgotten when the key changes",
+    ),
+    _powervs(
+        "PowerVSReconciler._remember",
+        "known.memory.hurry()",
+        "pass",
+        "an edit of the spec waits for the next deep look",
+    ),
+    _powervs(
+        "PowerVSReconciler._ensure",
+        "if plan.way is Way.FROZEN:",
+        "if False:",
+        "an object without the annotation changes what it owns",
+    ),
+    _powervs(
+        "PowerVSReconciler._ensure",
+        "known.generation = int(document.raw",
+        "_ = int(document.raw",
+        "our own endpoint counts as an edit of the spec, and everything is looked at again",
+    ),
+    _powervs(
+        "PowerVSReconciler._release",
+        "if done.released and isinstance(plan, Undecided):",
+        "if False:",
+        "the finalizer goes although nobody could tell where to look for strays",
+    ),
+    _powervs(
+        "PowerVSReconciler._release",
+        "graph = plan.graph if isinstance(plan, Wanted) else Graph(())",
+        "graph = Graph(())",
+        "a delete looks for strays nowhere",
+    ),
+    _powervs(
+        "PowerVSReconciler._release",
+        'self._known.pop(document.raw["metadata"]["uid"], None)',
+        "pass",
+        "memories of objects that are gone pile up",
+    ),
+    _powervs(
+        "PowerVSReconciler._release",
+        "self._cloud.forget(_subject(document.raw))",
+        "pass",
+        "tools of objects that are gone pile up, and serve the next object of the name",
+    ),
+    _powervs(
+        "PowerVSReconciler._write",
+        """        if folded.endpoint is not None:
+            await document.apply({"spec": {"controlPlaneEndpoint": dict(folded.endpoint)}})
+        if folded.changed:
+            await document.patch_status(folded.status)
+""",
+        """        if folded.changed:
+            await document.patch_status(folded.status)
+        if folded.endpoint is not None:
+            await document.apply({"spec": {"controlPlaneEndpoint": dict(folded.endpoint)}})
+""",
+        "whoever sees ready does not see the endpoint yet",
+    ),
+    _powervs(
+        "_without_finalizer",
+        'rest = [name for name in metadata.get("finalizers") or () if name != FINALIZER]',
+        "rest: list[str] = []",
+        "finalizers of others go with ours",
+    ),
+    _powervs(
+        "asked",
+        "frozen = journal is not None and bool(journal.ours)",
+        "frozen = False",
+        "an object that owns something and lost its annotation is read as one that only uses what exists",
+    ),
+    _powervs(
+        "PowerVSReconciler._failed",
+        "return RequeueAfter(outcome.after), ()",
+        "return Done(), ()",
+        "after a refused search nobody looks again",
+    ),
+)
+
+ACCOUNT = (
+    _account(
+        "IbmAccount.tools",
+        "audited = ObjectPort(self.port, subject, self._audit)",
+        "audited: Port = self.port",
+        "changes of the cloud are not audited",
+    ),
+    _account(
+        "IbmAccount.rehearsal",
+        "self._behind(PlanPort(self.port), ring)",
+        "self._behind(self.port, ring)",
+        "a plan writes to the cloud",
+    ),
+    _account(
+        "IbmAccount.__exit__",
+        "cancel_futures=True",
+        "cancel_futures=False",
+        "calls that were queued are sent after the operator was stopped",
+    ),
+    _account(
+        "IbmAccount.forget",
+        "self._tools.pop(subject, None)",
+        "pass",
+        "tools of objects that are gone pile up",
+    ),
+    _account(
+        "IbmQuestions.look_up",
+        "return NoAnswer(outcome.reason, outcome.message, outcome.after)",
+        "return NoSuch()",
+        "a failed look at what the manifest names counts as its absence",
+    ),
+    _app(
+        "Operator.run",
+        "await refuse_peer(client)",
+        "pass",
+        "two controllers serve one object",
+    ),
+    _app(
+        "refuse_peer",
+        'if label == "infrastructure-ibmcloud":',
+        "if False:",
+        "two controllers serve one object",
+    ),
+    _app(
+        "refuse_peer",
+        "except kube.Forbidden as error:",
+        "except kube.Forbidden:\n        return\n    except ZeroDivisionError as error:",
+        "whether another provider serves the objects is not known, and the operator starts",
+    ),
+    _app(
+        "Operator._build",
+        "newest = await client.get(POWERVS_CLUSTERS, key) if key in written else raw",
+        "newest = raw",
+        "a pass starts from a cached version older than what this process wrote",
+    ),
+    _app(
+        "Operator._build",
+        "written.add(key)",
+        "pass",
+        "a pass starts from a cached version older than what this process wrote",
+    ),
+    _planning(
+        "plan_with",
+        "workflow.plan(cloud.rehearsal(ring), ",
+        'workflow.plan(cloud.tools("", ring), ',
+        "a plan writes to the cloud",
+    ),
+    _planning(
+        "plan_with",
+        "if isinstance(of_error(error), Waiting):",
+        "if False:",
+        "a cloud that cannot be asked is told as a fault of the manifest",
+        equivalent="no call of a plan raises: each failure becomes the outcome of its node, or an unanswered question",
+    ),
+    _planning(
+        "_journal",
+        "if isinstance(known, identity.Known | identity.Restored | identity.Minted):",
+        "if False:",
+        "a plan of an object that is there takes its own resources for strangers'",
+    ),
+)
+
+PORTS = (
+    _ports(
+        "ThreadPort.all",
+        "if isinstance(result, BaseException) and not isinstance(result, Exception):",
+        "if False:",
+        "a cancellation among several pieces of work is taken for a result",
+    ),
+    _ports(
+        "PacedPort.send",
+        "reply = await self._inner.send(timely)",
+        "reply = await self._inner.send(call)",
+        "a write that waited too long for a thread is sent on marks that are old",
+    ),
+    _ports(
+        "PacedPort._run",
+        "stale = call.effect is Effect.WRITE and self._now() - decided > STALE_WRITE",
+        "stale = False",
+        "a write that waited too long is sent on marks that are old",
+    ),
+    _ports(
+        "PacedPort._run",
+        "call.effect is Effect.WRITE and ",
+        "",
+        "a read that waited is refused although nothing was decided by it",
+    ),
+    _ports(
+        "PacedPort.send",
+        "if self._now() + bucket.wait() > last:",
+        "if False:",
+        "a call that is refused for rate is sent again for ever, and its pass never ends",
+    ),
+    _ports(
+        "PacedPort.send",
+        "bucket.throttled(refused.retry_after)",
+        "bucket.throttled()",
+        "the wait that the cloud asks for is not kept",
+    ),
+    _ports(
+        "PacedPort.send",
+        "bucket.served()",
+        "pass",
+        "an API that was throttled once stays slow for ever",
+    ),
+    _ports(
+        "PacedPort.send",
+        "await bucket.take()",
+        "pass",
+        "nothing bounds the rate",
+    ),
+    _ports(
+        "ObjectPort.send",
+        "self._audit.sent(self._subject, call)",
+        "pass",
+        "a change whose reply is lost leaves no line",
+    ),
+    _ports(
+        "ObjectPort.send",
+        "self._audit.done(self._subject, call, error)",
+        "pass",
+        "the audit log does not tell how a refused change ended",
+    ),
+    _ports(
+        "ObjectPort.send",
+        "self._audit.done(self._subject, call, None)",
+        "pass",
+        "the audit log does not tell how a change ended",
+    ),
+    _ports(
+        "ObjectPort.send",
+        "except BaseException as error:",
+        "except Exception as error:",
+        "a change that was cancelled has no end in the audit log",
+    ),
+    _limits(
+        "Bucket.throttled",
+        "self._rate = max(SLOWEST, self._rate / 2)",
+        "pass",
+        "the rate stays as high as it was when the cloud refused",
+    ),
+    _limits(
+        "Bucket.throttled",
+        "max(SLOWEST, self._rate / 2)",
+        "self._rate / 2",
+        "a cloud that refuses for long slows us down to nothing",
+    ),
+    _limits(
+        "Bucket.throttled",
+        "self._tokens = 0.0",
+        "pass",
+        "a burst goes out right after a refusal",
+    ),
+    _limits(
+        "Bucket.wait",
+        "return max(missing, self._closed_until - self._now())",
+        "return missing",
+        "the wait that the cloud asks for is not kept",
+    ),
+    _limits(
+        "Bucket.served",
+        "min(self._top, self._rate + self._top / 20)",
+        "self._rate + self._top / 20",
+        "the rate grows beyond its limit",
+    ),
+    _limits(
+        "Bucket._refill",
+        "min(self._burst, self._tokens + (now - self._seen) * self._rate)",
+        "self._tokens + (now - self._seen) * self._rate",
+        "a burst after an idle hour is as large as the hour",
+    ),
+    _audit(
+        "FileAudit.__init__",
+        "0o600",
+        "0o644",
+        "everybody on the machine reads the audit log",
+    ),
+    _audit(
+        "FileAudit.__init__",
+        " | os.O_APPEND",
+        "",
+        "the audit log begins anew at each start, over the old lines",
+    ),
+    _audit(
+        "_outcome",
+        'word = "unknown" if isinstance(error, Unknown) else "refused"',
+        'word = "refused"',
+        "a change that may have taken effect is audited as refused",
+    ),
+    _audit(
+        "_outcome",
+        'return {"outcome": "unknown", "error": type(error).__name__}',
+        'return {"outcome": "refused", "error": type(error).__name__}',
+        "a change that was cut off is audited as refused",
+    ),
+)
+
+SURROUNDINGS = (
+    _around(
+        "Neighbours._crds",
+        "return gate.Presence.UNKNOWN",
+        "return gate.Presence.ABSENT",
+        "an API server that refuses to tell counts as one without Cluster API",
+    ),
+    _around(
+        "Neighbours._get",
+        "return gate.UnreadableCluster(str(error))",
+        "return gate.NoCluster()",
+        "a Cluster that cannot be read counts as absent: its pause is not seen",
+    ),
+    _around(
+        "Neighbours._referrer",
+        "return gate.UnreadableCluster(str(error))",
+        "return gate.NoCluster()",
+        "Clusters that cannot be listed count as absent, and the object is served alone",
+    ),
+    _around(
+        "Neighbours._machines",
+        "return gate.UnreadableMachines(str(error))",
+        "return ()",
+        "machines that cannot be listed count as gone, and the network is deleted under them",
+    ),
+    _around(
+        "Neighbours._machines",
+        ", label_selector=selector",
+        "",
+        "machines of another cluster hold the delete",
+    ),
+    _around(
+        "Neighbours.around",
+        'if raw["metadata"].get("deletionTimestamp"):',
+        "if False:",
+        "nobody looks for machines before the delete",
+    ),
+    _around(
+        "concerned",
+        'reference.get("kind") == names.POWERVS_CLUSTER_KIND and ',
+        "",
+        "Clusters of other providers wake our objects",
+    ),
+    _events(
+        "EventRecorder._allowed",
+        "if mine.tokens < 1.0:",
+        "if False:",
+        "one object floods the API server with events",
+    ),
+    _events(
+        "EventRecorder._post",
+        "except NotFound:",
+        "except ZeroDivisionError:",
+        "an event that the server has forgotten is never begun anew",
+    ),
+    _events(
+        "EventRecorder.run",
+        "except KubeError as problem:",
+        "except ZeroDivisionError as problem:",
+        "one refused event ends all of them",
+    ),
+    _events(
+        "EventRecorder.record",
+        "len(self._pending) >= QUEUED or ",
+        "",
+        "events pile up without end while the API server is away",
+    ),
+    _events(
+        "_cut",
+        "return message if len(message) <= MESSAGE_LIMIT else",
+        "return message if True else",
+        "the API server refuses an event whose message is too long",
+    ),
+    _wakes(
+        "on_spec_or_metadata",
+        "if _foreign(before, own_annotations) != _foreign(after, own_annotations):",
+        "if False:",
+        "a pause by annotation wakes nobody",
+    ),
+    _wakes(
+        "_foreign",
+        " if name not in own",
+        "",
+        "each write of the journal is answered with another pass",
+    ),
+    _wakes(
+        "on_spec_or_metadata",
+        "if any(before.get(name) != after.get(name) for name in _COMPARED):",
+        "if False:",
+        "a deletion wakes nobody",
+    ),
+)
+
+KEY_RING = (
+    _ring(
+        "_check",
+        "if digest != digest_of(stored.key):",
+        "if False:",
+        "a ring whose keys were mixed up proves nothing, and says nothing",
+    ),
+    _ring(
+        "_key",
+        "if len(key) < LEAST_BYTES:",
+        "if False:",
+        "an empty key signs for everybody",
+    ),
+    _ring(
+        "parsed",
+        'if content["version"] != VERSION:',
+        "if False:",
+        "a ring of a newer version is read as if it were of this one",
+    ),
+    _ring(
+        "RingDocument.with_keys_of",
+        "keys = {**other.keys, **self.keys}",
+        "keys = dict(self.keys)",
+        "keys that are added are not there",
+    ),
+    _ring(
+        "RingDocument.of_object",
+        "{(digest, uuid): derive(stored.key, uuid) for digest, stored in self.keys.items()}",
+        "{(digest, uuid): stored.key for digest, stored in self.keys.items()}",
+        "with one object's key the whole ring is handed on",
+    ),
+    _ring_file(
+        "FileRing._refuse_shared",
+        "if found.st_mode & 0o077:",
+        "if False:",
+        "a ring that others can read is used",
+    ),
+    _ring_file(
+        "FileRing._refuse_shared",
+        "if found.st_uid != os.geteuid():",
+        "if False:",
+        "a ring that somebody else put there is used",
+        equivalent="only root can make a file of another user, and the tests do not run as root everywhere",
+    ),
+    _ring_file(
+        "FileRing._replace",
+        "if now is None or _version(now) != version:",
+        "if False:",
+        "a key that was added meanwhile is overwritten",
+    ),
+    _ring_file(
+        "FileRing._create",
+        "os.link(fresh, self.path)",
+        "fresh.replace(self.path)",
+        "of two operators that begin at once the second overwrites the ring of the first",
+    ),
+    _ring_secret(
+        "SecretRing._secret",
+        'metadata["resourceVersion"] = version',
+        "pass",
+        "a key that was added meanwhile is overwritten",
+    ),
+    _ring_secret(
+        "SecretRing.read",
+        "except kube.NotFound:",
+        "except kube.KubeError:",
+        "a ring that cannot be read counts as none, and a new one is made",
+    ),
+    _ring_use(
+        "first_ring",
+        "    if naming:\n",
+        "    if False:\n",
+        "a new ring is made although objects name keys of a lost one",
+    ),
+    _ring_use(
+        "first_ring",
+        "unkeyed=any(each.uuid for each in needed)",
+        "unkeyed=False",
+        "after the upgrade nothing proves what objects owned before it",
+    ),
+    _ring_use(
+        "first_ring",
+        "unkeyed=any(each.uuid for each in needed)",
+        "unkeyed=True",
+        "in a new installation public marks prove",
+    ),
+    _keeper(
+        "RingKeeper._refuse",
+        "self._ring, self.problem = None, problem.message",
+        "self.problem = problem.message",
+        "with a damaged ring objects are served by the old one",
+    ),
+    _keeper(
+        "RingKeeper.refresh",
+        "except UnreachableRing as problem:",
+        "except ZeroDivisionError as problem:",
+        "an API server that does not answer for a moment stops everything",
+    ),
+    _keeper(
+        "RingKeeper.refresh",
+        "            self.changed()",
+        "            pass",
+        "objects that missed a key wait for the next resync after it was added",
+    ),
+    _powervs(
+        "PowerVSReconciler._without_key",
+        'self._known.pop(document.raw["metadata"]["uid"], None)',
+        "pass",
+        "what was remembered before the key went shortens waits after it came back",
+    ),
+    _powervs(
+        "PowerVSReconciler._without_key",
+        "self._rings.missed()",
+        "pass",
+        "a key that was added is seen a minute later",
+    ),
+    _account(
+        "IbmAccount.tools",
+        "if self._tools[subject].ring != ring:",
+        "if False:",
+        "drivers go on with the key ring from before a key was added",
+    ),
+    _account(
+        "IbmAccount.tools",
+        "self._behind(FencedPort(audited, self._clock, self._pace.fence), ring)",
+        "self._behind(audited, ring)",
+        "a create is sent long after the write that allowed it",
+    ),
+    _app(
+        "Operator.health",
+        "ready=health.ready and not problem",
+        "ready=health.ready",
+        "an operator without a key ring says that it is ready",
+    ),
+    _app(
+        "Operator._build",
+        "if raw is None or keeper.problem:",
+        "if raw is None:",
+        "a pass begins without a key ring",
+        equivalent="the reconciler asks for the ring before anything else, and RingError ends the pass in the same way",
+    ),
+    _ports(
+        "PacedPort._run",
+        "if stale or self._clock.monotonic() > call.not_after:",
+        "if stale:",
+        "a create that waited in the queue is sent after its fence",
+    ),
+)
+
+QUEUE = (
+    _controller(
+        "Controller._supervised",
+        "self._restarts += 1",
+        "pass",
+        "the probe does not see that tasks die",
+    ),
+    _controller(
+        "Controller._concerned",
+        "except Exception:",
+        "except ZeroDivisionError:",
+        "one object that cannot be mapped keeps the watch from all the others",
+    ),
+    _controller(
+        "Controller._look_whether_settled",
+        " and all(each.state is not State.STARTING for _, each in self._secondary)",
+        "",
+        "workers begin before the other resources were listed once",
+    ),
+    _controller(
+        "Controller._look_whether_settled",
+        "each.state is not State.STARTING for",
+        "each.state is State.SYNCED for",
+        "a watch that is refused holds up everything",
+    ),
+    _controller(
+        "Controller._work",
+        "self.queue.done(key)",
+        "pass",
+        "an object is served once and never again",
+    ),
+    _controller(
+        "Controller._succeeded",
+        "self.queue.forget(key)",
+        "pass",
+        "the first failure after a good hour waits as long as the last one before it",
+    ),
+    _controller(
+        "Controller._succeeded",
+        "if isinstance(result, RequeueAfter):",
+        "if False:",
+        "nobody looks again when a pass asks for it",
+    ),
+    _controller(
+        "Controller._failed",
+        "self.queue.retry(key, _asked(problem))",
+        "self.queue.retry(key)",
+        "the wait that the API server asks for is not kept",
+    ),
+    _controller(
+        "Controller._failed",
+        "if key not in self._primary.objects and isinstance(problem, KubeError):",
+        "if False:",
+        "an object that went during its pass is tried again for ever",
+    ),
+    _controller(
+        "Controller._failed",
+        "if self._said.get(key) == text:",
+        "if False:",
+        "the same problem is logged at each attempt",
+    ),
+    _controller(
+        "_matters",
+        "change.origin is Origin.LIST or ",
+        "",
+        "what a list shows differently is not looked at: a lost event stays lost",
+    ),
+    _controller(
+        "_priority",
+        ' and "deletionTimestamp" not in change.new["metadata"]',
+        "",
+        "after a restart a delete waits behind the whole backlog",
+    ),
+    _controller(
+        "Controller._following",
+        "for obj in (change.old, change.new):",
+        "for obj in (change.new,):",
+        "a Cluster that is gone, or refers to another object, wakes nobody",
+    ),
+    _controller(
+        "Controller.run",
+        "await self._finish_in_hand()",
+        "pass",
+        "a stop cuts off the passes in hand between create and record",
+    ),
+    _controller(
+        "Controller._finish_in_hand",
+        "asyncio.timeout(self._grace)",
+        "asyncio.timeout(None)",
+        "a stop never ends while one pass hangs",
+    ),
+    _controller(
+        "Controller.health",
+        " and self._settled.is_set()",
+        "",
+        "the probe says ready before the workers run",
+    ),
+    _controller(
+        "Controller.health",
+        "max((now - begun for begun in self._begun.values()), default=0.0)",
+        "0.0",
+        "the probe does not see a pass that hangs",
+    ),
+    _queue(
+        "WorkQueue.add",
+        "if key in self._active:",
+        "if False:",
+        "two workers have one object at a time",
+    ),
+    _queue(
+        "WorkQueue.add",
+        "self._due.pop(key, None)",
+        "pass",
+        "a wake that was superseded hands the object out once more",
+    ),
+    _queue(
+        "WorkQueue.done",
+        "if priority is not None:",
+        "if False:",
+        "a change during a pass is lost",
+    ),
+    _queue(
+        "WorkQueue.add_after",
+        'if due >= self._due.get(key, float("inf")):',
+        "if False:",
+        "a later wake takes the place of an earlier one",
+    ),
+    _queue(
+        "WorkQueue.retry",
+        "self._failures[key] = failures + 1",
+        "self._failures[key] = 1",
+        "a failing object does not back off",
+    ),
+    _queue(
+        "WorkQueue.retry",
+        "max(self._backoff.delay(failures, self._spread()), at_least)",
+        "self._backoff.delay(failures, self._spread())",
+        "the wait that a server asks for is not kept",
+    ),
+    _queue(
+        "Backoff.delay",
+        "min(self.first * 2.0 ** min(failures, 60), self.cap)",
+        "self.first * 2.0 ** min(failures, 60)",
+        "an object that failed all night is looked at next year",
+    ),
+    _queue(
+        "WorkQueue._take",
+        " and not (backlog and self._live_in_a_row >= LIVE_BEFORE_BACKLOG)",
+        "",
+        "live changes starve the backlog",
+    ),
+    _queue(
+        "WorkQueue.get",
+        "self._wake_a_getter()  # the wake-up was for somebody",
+        "pass",
+        "a wake-up is lost with the worker that is cancelled",
+    ),
+    _queue(
+        "WorkQueue.close",
+        "self._closed = True",
+        "pass",
+        "a stopped operator takes new work",
+    ),
+    _queue(
+        "WorkQueue._ring",
+        "if self._due.get(key) == at:",
+        "if True:",
+        "a wake that was superseded hands the object out once more",
+    ),
+)
+
+MUTANTS = (
+    *WRITES_TO_THE_OBJECT,
+    *RECONCILE,
+    *ACCOUNT,
+    *PORTS,
+    *SURROUNDINGS,
+    *KEY_RING,
+    *QUEUE,
+)

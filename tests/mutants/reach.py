@@ -1,0 +1,152 @@
+"""Which tests reach a line, and how long each takes: recorded once for one state of sources and tests, then kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import coverage
+
+from mutants import recording
+
+ROOT = Path(__file__).resolve().parents[2]
+KEPT = ROOT / ".cache" / "mutants"
+NOT_ASKED = ("tests/mutants/", "tests/unit/freehold_sim/", "tests/meta/")
+"""Tests of the mutants themselves, of the simulator and of the repository's texts: none judges a safety line."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """``seconds`` of each test that passed; ``lines``: file (below ``src/freehold``), line, the tests that reach it."""
+
+    seconds: Mapping[str, float]
+    lines: Mapping[str, Mapping[int, frozenset[str]]]
+
+    def tests(self, file: str, lines: Iterable[int]) -> list[str]:
+        """The tests that reach any of ``lines``: the file's own unit tests first, then others', then the rest; of each
+        the quickest first. A long story reaches nearly every line, and what it takes to import it is not counted."""
+        known = self.lines.get(file, {})
+        found = frozenset[str]().union(*(known.get(line, frozenset()) for line in lines))
+        room = "tests/unit/" + "_".join(Path(file).parent.parts[:2]) + "/"
+
+        def order(test: str) -> tuple[bool, bool, float, str]:
+            return not test.startswith(room), not test.startswith("tests/unit/"), self.seconds[test], test
+
+        return sorted(found & self.seconds.keys(), key=order)
+
+
+def of_this_state(workers: int, among: str = "") -> Reach:
+    """What is kept for these sources, and a recording of every test file that has changed since.
+
+    ``among`` is a pattern for the test files that are asked at all.
+    """
+    state = _state()
+    kept = _read(KEPT / f"{state}.json")
+    files = {path.relative_to(ROOT).as_posix(): _digest([path]) for path in _test_files()}
+    kept = {file: part for file, part in kept.items() if files.get(file) == part["digest"]}
+    asked = {file for file in files if re.search(among, file)}
+    stale = sorted(asked - kept.keys())
+    if stale:
+        print(f"recording what the tests of {len(stale)} files reach", flush=True)
+        for file, part in _record(stale, workers).items():
+            kept[file] = {**part, "digest": files[file]}
+        KEPT.mkdir(parents=True, exist_ok=True)
+        for old in KEPT.glob("*.json"):
+            old.unlink()
+        (KEPT / f"{state}.json").write_text(json.dumps(kept, separators=(",", ":")))
+    return _joined({file: part for file, part in kept.items() if file in asked})
+
+
+def _joined(parts: Mapping[str, Any]) -> Reach:
+    seconds: dict[str, float] = {}
+    lines: dict[str, dict[int, set[str]]] = {}
+    for part in parts.values():
+        seconds |= part["seconds"]
+        tests = part["tests"]
+        for file, reached in part["lines"].items():
+            for line, places in reached.items():
+                lines.setdefault(file, {}).setdefault(int(line), set()).update(tests[place] for place in places)
+    frozen = {file: {line: frozenset(tests) for line, tests in of.items()} for file, of in lines.items()}
+    return Reach(seconds, frozen)
+
+
+def _record(files: Sequence[str], workers: int) -> dict[str, Any]:
+    """One run of these test files under coverage: for each of them its tests, seconds, and lines with the places of
+    tests in that list."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "mutants.recording"]
+        spread = ["-n", str(workers)] if workers > 1 and len(files) > 1 else []
+        subprocess.run(
+            [*command, *spread, "-m", "not slow", "--tb=line", *files], cwd=ROOT, env=_environment(folder), check=False
+        )
+        found: dict[str, Any] = {file: {"seconds": {}, "tests": [], "lines": {}} for file in files}
+        for path in folder.glob("seconds.*.json"):
+            for test, seconds in json.loads(path.read_text()).items():
+                part = found[test.partition("::")[0]]
+                part["seconds"][test] = round(seconds, 4)
+                part["tests"].append(test)
+        places = {test: place for part in found.values() for place, test in enumerate(part["tests"])}
+        for path in folder.glob("lines.*"):
+            _collect(path, found, places)
+    if not any(part["seconds"] for part in found.values()):
+        raise SystemExit("no test passed while recording: see above")
+    return found
+
+
+def _collect(path: Path, found: dict[str, Any], places: Mapping[str, int]) -> None:
+    """Add the lines of one coverage file, each under the file of the test that reached it."""
+    data = coverage.CoverageData(str(path))
+    data.read()
+    for measured in data.measured_files():
+        file = Path(measured).relative_to(ROOT / "src" / "freehold").as_posix()
+        for line, tests in data.contexts_by_lineno(measured).items():
+            for test in tests:
+                if test in places:
+                    lines = found[test.partition("::")[0]]["lines"]
+                    lines.setdefault(file, {}).setdefault(str(line), []).append(places[test])
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    paths = [str(ROOT / "src"), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        recording.FOLDER: str(folder),
+        recording.MEASURED: str(ROOT / "src" / "freehold"),
+    }
+
+
+def _test_files() -> list[Path]:
+    found = sorted((ROOT / "tests").rglob("test_*.py"))
+    return [path for path in found if not path.relative_to(ROOT).as_posix().startswith(NOT_ASKED)]
+
+
+def _state() -> str:
+    """A digest of the sources and of what the tests share. A change of one test file does not change it."""
+    shared = [path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")]
+    own = ROOT / "tests" / "mutants"
+    return _digest([*(ROOT / "src").rglob("*.py"), *(path for path in shared if not path.is_relative_to(own))])
+
+
+def _digest(paths: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    kept: dict[str, Any] = json.loads(path.read_text())
+    return kept

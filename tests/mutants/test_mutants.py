@@ -1,0 +1,171 @@
+"""The list of mutants follows the sources, and what tries them tells a mutant that is killed from one that is not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mutants.catalogue import MUTANTS
+from mutants.reach import ROOT, Reach
+from mutants.rows import Edit, Moved, Mutant, edit
+from mutants.trying import Copy, Verdict
+
+PACKAGE = ROOT / "src" / "freehold"
+SAMPLE = [row for row in MUTANTS if row.killed_by]
+
+SOURCE = '''
+LIMIT = 3
+
+
+class Queue:
+    """Text is no code: self.waiting."""
+
+    def take(self, key):
+        if key in self.waiting:
+            return self.waiting[key]
+        for other in (
+            1,
+            2,
+        ):
+            self.waiting.pop(other)
+        return None
+
+    def put(self, key):
+        self.waiting[key] = key
+'''
+
+
+def row(function: str, old: str, new: str, nth: int = 0) -> Mutant:
+    return Mutant("a.py", function, old, new, "why", nth)
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    (tmp_path / "a.py").write_text(SOURCE)
+    return tmp_path
+
+
+def test_every_row_still_applies() -> None:
+    """A line that moved takes its row along: else the list would grow old without a word."""
+    moved = []
+    for mutant in MUTANTS:
+        try:
+            edit(mutant, PACKAGE)
+        except Moved as problem:
+            moved.append(str(problem))
+    assert moved == []
+
+
+def test_the_list_is_long_enough_and_says_everything_once() -> None:
+    """Two equal rows would count one kill twice."""
+    assert len(MUTANTS) >= 150
+    edits = Counter((each.file, each.function, each.old, each.new, each.nth) for each in MUTANTS)
+    assert [twice for twice, times in edits.items() if times > 1] == []
+
+
+@pytest.mark.parametrize(
+    ("mutant", "line", "changed"),
+    [
+        (row("Queue.take", "if key in self.waiting:", "if False:"), 9, "        if False:"),
+        (row("Queue.take", "self.waiting", "{}", nth=2), 10, "            return {}[key]"),
+        (row("Queue.put", "self.waiting[key] = key", "pass"), 19, "        pass"),
+        (row("LIMIT", "3", "0"), 2, "LIMIT = 0"),
+    ],
+    ids=["once", "the second of several", "the same text in another function", "a name of the module"],
+)
+def test_an_edit_is_made_where_the_row_says(package: Path, mutant: Mutant, line: int, changed: str) -> None:
+    after, before = edit(mutant, package).text.splitlines(), SOURCE.splitlines()
+    assert after[line - 1] == changed
+    assert [text for place, text in enumerate(after, 1) if place != line] == [
+        text for place, text in enumerate(before, 1) if place != line
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mutant", "lines"),
+    [
+        (row("Queue.take", "if key in self.waiting:", "if False:"), {9}),
+        (row("Queue.take", "            2,\n", ""), {11, 12, 13, 14}),
+        (row("Queue.take", "self.waiting.pop(other)", "pass"), {15}),
+        (row("LIMIT", "3", "0"), {*range(9, 17), 19}),
+    ],
+    ids=["the condition, not its body", "the whole head of a statement", "one line", "at import: all functions"],
+)
+def test_tests_are_chosen_by_the_statements_that_are_edited(package: Path, mutant: Mutant, lines: set[int]) -> None:
+    assert edit(mutant, package).lines >= lines
+    assert 19 not in edit(mutant, package).lines or mutant.function == "LIMIT"
+
+
+@pytest.mark.parametrize(
+    ("mutant", "said"),
+    [
+        (replace(row("Queue.take", "return", "pass"), file="b.py"), "there is no such file"),
+        (row("Queue.give", "return None", "pass"), "there is no Queue.give in a.py"),
+        (row("Queue.take", "self.lost", "{}"), "no longer has 'self.lost'"),
+        (row("Queue.take", "self.waiting", "{}"), "occurs 3 times; say which with nth"),
+        (row("Queue.take", "self.waiting", "{}", nth=4), "no longer has"),
+        (row("Queue.take", "return None", "return None  # nothing"), "the edit changes nothing"),
+        (row("Queue.take", "return None", "return ("), "does not parse"),
+    ],
+)
+def test_a_row_that_no_longer_fits_is_named(package: Path, mutant: Mutant, said: str) -> None:
+    with pytest.raises(Moved, match=said.replace("(", r"\(")) as caught:
+        edit(mutant, package)
+    assert "a.py" in str(caught.value) or "b.py" in str(caught.value)
+
+
+def test_the_files_own_unit_tests_are_tried_first_and_of_each_the_quickest() -> None:
+    """A story reaches nearly every line, and takes seconds to tell what a unit test tells at once."""
+    own, slow, other = "tests/unit/clouds_ibm/a::x", "tests/unit/clouds_ibm/a::y", "tests/unit/operator/a::z"
+    story, failing = "tests/scenario/a::s", "tests/unit/clouds_ibm/a::broken"
+    seconds = {story: 0.1, slow: 2.0, own: 1.0, other: 0.01}
+    reach = Reach(
+        seconds, {"clouds/ibm/kinds/vpc.py": {7: frozenset({own, slow, story, failing}), 8: frozenset({other})}}
+    )
+    assert reach.tests("clouds/ibm/kinds/vpc.py", [7, 8, 9]) == [own, slow, other, story]
+    assert reach.tests("clouds/ibm/kinds/vpc.py", [8]) == [other]
+    assert reach.tests("clouds/ibm/tags.py", [7]) == []
+
+
+@pytest.fixture(scope="module")
+def copy() -> Iterator[Copy]:
+    with Copy(ROOT) as found:
+        yield found
+
+
+def test_the_sample_covers_every_room() -> None:
+    assert {each.file.partition("/")[0] for each in SAMPLE} >= {
+        "operator",
+        "kube",
+        "reconcilers",
+        "clouds",
+        "lifecycle",
+    }
+
+
+@pytest.mark.parametrize("mutant", SAMPLE, ids=str)
+def test_a_mutant_of_the_sample_is_killed_by_its_test(copy: Copy, mutant: Mutant) -> None:
+    """`make mutants` tries all of them."""
+    tried = copy.attempt(mutant, edit(mutant, PACKAGE), {mutant.killed_by: 1.0})
+    assert (tried.verdict, tried.by) == (Verdict.KILLED, mutant.killed_by)
+
+
+def test_without_an_edit_the_same_tests_pass(copy: Copy) -> None:
+    """A trial that kills everything would show nothing; and the copy is put back after each trial."""
+    mutant = SAMPLE[0]
+    same = Edit((PACKAGE / mutant.file).read_text(), frozenset())
+    tried = copy.attempt(mutant, same, {each.killed_by: 1.0 for each in SAMPLE})
+    assert tried.verdict is Verdict.SURVIVED, tried.by
+
+
+def test_a_trial_that_cannot_begin_is_no_kill(copy: Copy) -> None:
+    """A test that is not there says nothing about a mutant."""
+    mutant = SAMPLE[0]
+    tried = copy.attempt(
+        mutant, edit(mutant, PACKAGE), {"tests/unit/operator/test_operator_objects.py::test_gone": 1.0}
+    )
+    assert tried.verdict is Verdict.BROKEN

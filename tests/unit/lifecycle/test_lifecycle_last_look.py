@@ -1,0 +1,164 @@
+"""Before the finalizer goes: everything that can hold something of ours is asked, and each answer must be one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from freehold.lifecycle import errors
+from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.outcomes import Blocked, Kept, Reason
+from lab.cloud import Resource
+from lab.life import Life
+from lab.outage import outage
+from lab.world import MemoryWorld, node
+
+LINK, NET = NodeKey("link", "a"), NodeKey("net", "main")
+
+
+def _given() -> MemoryWorld:
+    nodes = [node("net/main", size=1), node("hub/core"), node("link/a", "hub/core", "net/main")]
+    return MemoryWorld(nodes=nodes, given_hub=True)
+
+
+def _forgotten_link() -> tuple[MemoryWorld, Life, Resource]:
+    """A connection of ours in somebody's gateway: created, not marked, and the journal restored from before it."""
+    world = _given()
+    life = Life(world)
+    with outage(life, "attach", errors.Unavailable("503")):
+        while not (link := world.ours("link")):
+            life.once()
+            world.clock.advance(1.0)
+    life.rewrite(life.journal.drop(LINK))
+    life.restart()
+    return world, life, link
+
+
+def _left(world: MemoryWorld) -> list[str]:
+    return [thing.id for thing in world.living() if thing.ours]
+
+
+def test_what_is_in_somebody_elses_is_found_when_our_own_requirement_is_gone() -> None:
+    """The net that the connection also needs went first: that is no reason not to look into the gateway."""
+    world, life, _ = _forgotten_link()
+    life.delete()
+    assert life.last is not None and life.last.released
+    assert _left(world) == []
+
+
+@pytest.mark.parametrize("operation", ("list_hub", "find_link"))
+@pytest.mark.parametrize("error", (errors.Unavailable("503"), errors.Denied("no viewer role on hub-001")))
+def test_a_question_without_an_answer_releases_nothing(operation: str, error: errors.CloudError) -> None:
+    """A failed list is not an empty one; what is missing to the credentials is named."""
+    world, life, link = _forgotten_link()
+    life.deleting = True
+    while world.ours("net"):
+        life.once()
+        world.clock.advance(10.0)
+    with outage(life, operation, error):
+        for _ in range(40):
+            done = life.once()
+            assert done is None or not done.released
+            world.clock.advance(30.0)
+        assert life.last is not None
+        assert error.message in life.hear(life.last)
+    assert link.id in _left(world)
+    life.delete()
+    assert life.last.released
+    assert _left(world) == []
+
+
+def test_a_given_place_that_is_gone_holds_nothing() -> None:
+    """The cloud said that the gateway does not exist: with it went what was in it."""
+    world, life, link = _forgotten_link()
+    world.cloud.vanish(link.parent)
+    life.delete()
+    assert life.last is not None and life.last.released
+
+
+def test_without_a_valid_spec_every_kind_is_looked_for() -> None:
+    """The spec is refused today and the journal was restored from before everything: names and places are unknown."""
+    world = MemoryWorld(nodes=[node("site/home"), node("hub/core"), node("net/main", size=1)])
+    life = Life(world)
+    first = life.journal
+    with outage(life, "attach", errors.Unavailable("503")):
+        life.once()
+    assert len(_left(world)) == 3
+    life.rewrite(first)
+    life.restart()
+    world.nodes = []
+    assert world.graph().nodes == Graph([]).nodes
+    life.delete()
+    assert life.last is not None and life.last.released
+    assert _left(world) == []
+
+
+def test_one_nonce_on_two_resources_needs_a_person() -> None:
+    """Somebody who saw our birth name copied it: which of the two is ours cannot be told."""
+    world, life, link = _forgotten_link()
+    now = world.cloud.now()
+    copy = world.cloud.create("site", "copy", {}, creator="stranger")
+    world.cloud.vanish(copy.id)
+    world.nodes = [*world.nodes, node("site/home")]
+    with outage(life, "attach", errors.Unavailable("503")):
+        while not (site := world.ours("site")):
+            life.once()
+            world.clock.advance(20.0)
+    twin = world.cloud.create("site", site.names[0][1], {}, creator="stranger")
+    life.rewrite(replace(life.journal, entries={}))
+    life.restart()
+    life.delete()
+    assert life.last is not None and not life.last.released
+    blocked = [o for o in life.last.outcomes.values() if isinstance(o, Blocked) and o.reason is Reason.AMBIGUOUS]
+    assert blocked and site.id in blocked[0].message and twin.id in blocked[0].message
+    assert {site.id, twin.id} <= {thing.id for thing in world.living()}
+    assert world.cloud.now() > now and link.id not in _left(world)
+
+
+def test_a_name_alone_is_told_and_left() -> None:
+    world = MemoryWorld(nodes=[node("site/home")])
+    life = Life(world)
+    life.create()
+    life.delete()
+    assert life.last is not None and life.last.released
+    theirs = world.cloud.create("site", "c1-home", {}, creator="stranger")
+    again = Life(world)
+    again.delete()
+    assert again.last is not None and again.last.released
+    kept = [o for o in again.last.outcomes.values() if isinstance(o, Kept)]
+    assert kept and theirs.id in kept[0].message
+    assert theirs.id in [thing.id for thing in world.living()]
+
+
+def test_a_mark_that_came_after_its_detach_is_taken_off_somebodys_carrier() -> None:
+    """An attach that was in flight when its process died: the gateway would keep our mark for ever."""
+    world = _given()
+    life = Life(world)
+    life.create()
+    link, hub = world.ours("link"), next(r for r in world.cloud.living() if r.kind == "hub")
+    assert link is not None
+    mark = next(tag for tag in hub.tagged(world.cloud.now()) if tag.startswith("carried:"))
+    life.deleting = True
+    while world.ours("net"):
+        life.once()
+        world.clock.advance(10.0)
+    world.cloud.attach(hub.target, frozenset({mark}))
+    life.delete()
+    assert life.last is not None and life.last.released
+    assert hub.tagged(world.cloud.now()) == {"team:blue"}
+
+
+def test_a_mark_of_ours_that_names_a_strangers_resource_is_told_and_holds_nothing() -> None:
+    """Whoever may tag the carrier can write it: it must neither delete what it names nor keep our object."""
+    world = _given()
+    life = Life(world)
+    life.create()
+    hub = next(r for r in world.cloud.living() if r.kind == "hub")
+    theirs = world.cloud.create("link", "theirs", {"hub": hub.id}, creator="stranger")
+    world.cloud.attach(hub.target, frozenset({f"carried:link:{life.journal.owner.uuid}:{theirs.id}"}), by="stranger")
+    life.delete()
+    assert life.last is not None and life.last.released
+    assert theirs.id in [thing.id for thing in world.living()]
+    assert theirs.id in life.hear(life.last)

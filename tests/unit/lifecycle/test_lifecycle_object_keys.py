@@ -1,0 +1,103 @@
+"""What is made with a key of the ring: nobody without the key can make it, and it fits nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from freehold.lifecycle import ownership
+from freehold.lifecycle.keys import UNKEYED, KeyRing, ObjectKeys, derive, digest_of
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.ownership import Owner
+
+ONE, TWO = b"one key of thirty-two bytes at all", b"another key of thirty-two bytes, so"
+RING = KeyRing(digest_of(TWO), {digest_of(ONE): ONE, digest_of(TWO): TWO})
+US = Owner("11111111-aaaa", "C", "prod", "c1")
+KEY = NodeKey("disk", "data")
+OLD, NEW = digest_of(ONE), digest_of(TWO)
+
+
+def keys(owner: Owner = US, ring: KeyRing = RING) -> ObjectKeys:
+    return ring.of(owner, unkeyed=False)
+
+
+def everything(of: ObjectKeys, digest: str, key: NodeKey = KEY, attempt: int = 1, target: str = "crn:1") -> set[str]:
+    return {
+        of.nonce(digest, key, attempt),
+        of.token(digest, key, attempt),
+        of.seal(digest, key, target),
+        of.signature(digest, key.kind, target),
+        of.carried_seal(digest, key.kind, key.logical, target),
+    }
+
+
+OTHERS = {
+    "another key": (keys(), OLD, KEY, 1, "crn:1"),
+    "another uuid": (keys(replace(US, uuid="22222222-bbbb")), NEW, KEY, 1, "crn:1"),
+    "an identity copied into an object of another name": (keys(replace(US, name="c2")), NEW, KEY, 1, "crn:1"),
+    "an identity copied into another namespace": (keys(replace(US, namespace="dev")), NEW, KEY, 1, "crn:1"),
+    "an identity copied into another kind": (keys(replace(US, kind="D")), NEW, KEY, 1, "crn:1"),
+    "another node, attempt and target": (keys(), NEW, NodeKey("site", "home"), 2, "crn:2"),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_nothing_of_ours_fits_for(case: str) -> None:
+    assert everything(keys(), NEW).isdisjoint(everything(*OTHERS[case]))
+
+
+def test_an_outsider_who_knows_uuid_and_rules_can_compute_none_of_it() -> None:
+    public = {ownership.nonce(US, KEY, 1), ownership.token(US, KEY, 1), ownership.seal(US, KEY, "crn:1")}
+    assert everything(keys(), NEW).isdisjoint(public)
+
+
+def test_a_nonce_is_recognised_without_knowing_node_and_attempt_by_its_kind_alone() -> None:
+    word = keys().nonce(OLD, NodeKey("disk", "forgotten"), 7)
+    assert keys().recognises("disk", word)
+    assert not keys().recognises("site", word)
+    assert not keys(replace(US, uuid="22222222-bbbb")).recognises("disk", word)
+    assert not keys().recognises("disk", word[:-1] + ("a" if word[-1] != "a" else "b"))
+    assert not keys().recognises("disk", ownership.nonce(US, KEY, 1))
+
+
+def test_a_nonce_is_legal_in_every_name() -> None:
+    """It begins with a letter and has letters and digits of lower case only."""
+    word = keys().nonce(NEW, KEY, 1)
+    assert len(word) == 13
+    assert word[0].isalpha() and word.isalnum() and word == word.lower()
+
+
+def test_the_derived_key_of_one_object_makes_what_the_ring_makes_and_nothing_for_others() -> None:
+    handed_on = KeyRing.single(b"the key of the operator it moved to", unkeyed=False)
+    handed_on = replace(handed_on, handed_on={(NEW, US.uuid): derive(TWO, US.uuid)})
+    assert everything(keys(ring=handed_on), NEW) == everything(keys(), NEW)
+    assert handed_on.readable(NEW, US.uuid) and not handed_on.readable(NEW, "22222222-bbbb")
+
+
+def test_what_is_missing_is_named_and_an_accepted_loss_is_not_missing() -> None:
+    ring = KeyRing.single(ONE)
+    assert ring.missing([OLD, NEW], US.uuid) == (NEW,)
+    assert replace(ring, accepted=frozenset({NEW})).missing([OLD, NEW], US.uuid) == ()
+
+
+@pytest.mark.parametrize(
+    ("ring", "needs", "counts"),
+    ((True, True, True), (False, True, False), (True, False, False)),
+    ids=("an old object", "the ring ends them", "a renewed object"),
+)
+def test_public_seals_count_only_for_an_object_that_has_not_been_renewed(ring: bool, needs: bool, counts: bool) -> None:
+    of = KeyRing.single(ONE, unkeyed=ring).of(US, unkeyed=needs, legacy_secret=b"of the credentials")
+    assert (UNKEYED in of.readable) is counts
+    if not counts:
+        assert of.signature(UNKEYED, "disk", "id-1") == ""
+
+
+def test_no_key_shows_in_what_is_logged() -> None:
+    for text in (repr(RING), repr(keys())):
+        assert "thirty-two" not in text and repr(derive(TWO, US.uuid)) not in text
+
+
+def test_a_ring_without_its_writing_key_is_refused() -> None:
+    with pytest.raises(ValueError, match=NEW):
+        KeyRing(NEW, {OLD: ONE})

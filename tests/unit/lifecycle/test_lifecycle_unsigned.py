@@ -1,0 +1,124 @@
+"""Records that our signature does not cover: an edited journal, a lost key, credentials that were changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from freehold.lifecycle import errors
+from freehold.lifecycle.journal import Phase
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason
+from lab.life import Life
+from lab.outage import outage
+from lab.world import MemoryWorld, node
+
+SITE = NodeKey("site", "home")
+
+
+def _unsigned(life: Life, **change: object) -> None:
+    entry = replace(life.journal.entries[SITE], deed="not a signature", **change)  # type: ignore[arg-type]  # its fields
+    life.rewrite(life.journal.put(SITE, entry))
+    life.restart()
+
+
+def _recorded() -> tuple[MemoryWorld, Life]:
+    """Created and recorded, not marked yet: its name still has the nonce."""
+    world = MemoryWorld(nodes=[node("site/home")])
+    life = Life(world)
+    with outage(life, "attach", errors.Unavailable("503")):
+        while SITE not in life.journal.entries or life.journal.entries[SITE].phase is not Phase.RECORDED:
+            life.once()
+            world.clock.advance(1.0)
+    return world, life
+
+
+@pytest.mark.parametrize("deleting", (False, True), ids=("wanted", "deleted"))
+def test_an_unmarked_one_is_judged_by_its_nonce_as_an_open_intent_is(deleting: bool) -> None:
+    """Its key was changed between record and mark: on delete it stayed, and was said to have existed before."""
+    world, life = _recorded()
+    _unsigned(life)
+    if not deleting:
+        assert isinstance(life.create()["site/home"], Ready)
+    life.delete()
+    assert life.last is not None and life.last.released
+    assert not world.living()
+
+
+def test_one_that_nothing_proves_holds_the_finalizer_and_is_named() -> None:
+    world, life = _recorded()
+    theirs = world.cloud.create("site", "theirs", {}, creator="stranger")
+    _unsigned(life, id=theirs.id, target=theirs.target)
+    life.delete()
+    assert life.last is not None and not life.last.released
+    outcome = life.last.outcomes[SITE]
+    assert isinstance(outcome, Blocked) and outcome.reason is Reason.NOT_OWNED
+    assert theirs.id in outcome.message and "freehold.dev/journal" in outcome.message
+    assert theirs.id in [thing.id for thing in world.living()]
+
+
+def test_nothing_of_ours_waits_for_what_nothing_proves() -> None:
+    """A forged record must not keep the net that its disk would be in, nor hide our own disk."""
+    world = MemoryWorld(nodes=[node("net/main", size=1), node("disk/data", "net/main")])
+    life = Life(world)
+    life.create()
+    theirs = world.cloud.create("disk", "theirs", {"net": ""}, creator="stranger")
+    key = NodeKey("disk", "data")
+    entry = replace(life.journal.entries[key], id=theirs.id, target=theirs.target)
+    life.rewrite(life.journal.put(key, entry))
+    life.restart()
+    life.delete()
+    assert [thing.id for thing in world.living()] == [theirs.id]
+    assert life.last is not None and not life.last.released
+    life.rewrite(life.journal.drop(key))
+    life.delete()
+    assert life.last.released
+
+
+def test_what_has_only_another_owners_marks_is_said_to_be_theirs() -> None:
+    """It existed before and was used by its name: that is said only of what was first recorded so."""
+    world = MemoryWorld(nodes=[node("site/home")])
+    life = Life(world)
+    life.create()
+    world.steal("site")
+    life.hurry()
+    life.delete()
+    assert life.last is not None and life.last.released
+    kept = life.last.outcomes[SITE]
+    assert isinstance(kept, Kept) and "another owner" in kept.message and "existed before" not in kept.message
+    assert len(world.living()) == 1 and not world.tampered()
+
+
+@pytest.mark.parametrize("claim", ("claim_uuid", "claim_owner"))
+def test_what_two_owners_claim_waits_for_a_person(claim: str) -> None:
+    world = MemoryWorld(nodes=[node("site/home")])
+    life = Life(world)
+    life.create()
+    world.meddle(claim, "site")
+    life.hurry()
+    life.delete()
+    assert life.last is not None and not life.last.released
+    outcome = life.last.outcomes[SITE]
+    assert isinstance(outcome, Blocked) and "two owners" in outcome.message
+    assert len(world.living()) == 1 and not world.tampered()
+
+
+def test_what_another_identity_created_is_not_of_our_intent() -> None:
+    """A stranger who learnt the nonce made it: it is neither taken nor ignored."""
+    world, life = _recorded()
+    (site,) = world.living()
+    entry = life.journal.entries[SITE]
+    opened = replace(entry, phase=Phase.INTENDED, id="", target="", deed="", by="iam-of-the-operator")
+    life.rewrite(life.journal.put(SITE, replace(opened, request={"name": "c1-home", "role": "site/home"})))
+    life.restart()
+    shown = world.cloud.show
+
+    def by_a_stranger(*args: object, **more: object) -> object:
+        return replace(shown(*args, **more), created_by="iam-of-a-stranger")  # type: ignore[arg-type]  # as it was
+
+    world.cloud.show = by_a_stranger  # type: ignore[method-assign,assignment]  # the cloud tells who made it
+    outcome = life.create()["site/home"]
+    assert isinstance(outcome, Blocked) and outcome.reason is Reason.AMBIGUOUS
+    assert site.id in outcome.message and "iam-of-a-stranger" in outcome.message
+    assert [thing.id for thing in world.living()] == [site.id]

@@ -1,0 +1,160 @@
+"""One account as the operator uses it, and plans made with it: what is audited, what stops at writes, what is asked."""
+
+from __future__ import annotations
+
+import copy
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.errors import Unavailable
+from freehold.lifecycle.keys import KeyRing
+from freehold.lifecycle.kinds import Birth, NodeKey
+from freehold.lifecycle.port import Call, Effect, InlinePort, WouldWrite, step
+from freehold.operator.ibm import IbmAccount
+from freehold.operator.planning import Plan, plan_with
+from freehold.reconcilers.powervs_existing import ById
+from freehold.reconcilers.powervs_facts import Answer, NoAnswer, NoSuch
+from freehold_sim.faults import Effect as Hits
+from freehold_sim.faults import Fault
+from freehold_sim.ibm.cloud import SimulatedIBM
+from stage.account import BASE, GROUP, NONCE, SimMount
+from stage.powervs import Stage, example
+from stage.scenery import made_by_us
+
+RING = KeyRing.single(b"the key of these tests" * 2)
+REQUEST = {"name": "a", "region": "us-south", "resource_group": GROUP}
+
+
+class Lines:
+    """An audit log in memory."""
+
+    def __init__(self) -> None:
+        self.said: list[tuple[str, str, str]] = []
+
+    def sent(self, subject: str, call: Call) -> None:
+        self.said.append(("sent", subject, call.operation))
+
+    def done(self, subject: str, call: Call, error: BaseException | None) -> None:
+        self.said.append(("done", subject, call.operation))
+
+
+class Account:
+    """The operator's account on a simulated cloud."""
+
+    def __init__(self, api_key: str | None = None) -> None:
+        self.audit = Lines()
+        self.clock = ManualClock()
+        self.cloud = SimulatedIBM(self.clock)
+        key = api_key or self.cloud.settings.api_key
+        self.ibm = IbmAccount(key, BASE, self.clock, self.audit, mount=SimMount(self.cloud), port=InlinePort())
+
+    def writes(self) -> list[str]:
+        return [call.operation for call in self.cloud.calls if call.mutating]
+
+
+async def test_what_an_object_changes_is_audited_under_its_name() -> None:
+    account = Account()
+    tools = account.ibm.tools("cluster a", RING)
+    await tools.port.send(Call("store", "save_journal", Effect.STORE, lambda: None))
+    await tools.registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
+    assert account.audit.said == [("sent", "cluster a", "create_vpc"), ("done", "cluster a", "create_vpc")]
+
+
+async def test_a_create_that_no_write_of_the_object_allowed_is_not_sent() -> None:
+    """Compare-and-set orders the writes of the object only; another process may have it by now."""
+    account = Account()
+    with pytest.raises(Unavailable, match="was not sent"):
+        await account.ibm.tools("cluster a", RING).registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
+    assert account.writes() == []
+
+
+def test_a_key_that_is_added_is_used_from_the_next_pass_on() -> None:
+    """Drivers are kept, the ring they were made with is not."""
+    account = Account()
+    account.ibm.tools("cluster a", RING)
+    other = KeyRing.single(b"another key of these tests" * 2)
+    assert account.ibm.tools("cluster a", other).ring == other
+
+
+async def test_a_rehearsal_stops_at_the_first_write() -> None:
+    account = Account()
+    with pytest.raises(WouldWrite):
+        await account.ibm.rehearsal(RING).registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
+    assert account.writes() == []
+
+
+def test_an_object_that_is_gone_leaves_nothing_behind() -> None:
+    """A new one of its name must not meet drivers that remember what was where."""
+    account = Account()
+    before = account.ibm.tools("cluster a", RING)
+    assert account.ibm.tools("cluster a", RING) is before
+    account.ibm.forget("cluster a")
+    assert account.ibm.tools("cluster a", RING) is not before
+
+
+def test_what_waits_for_a_thread_when_the_operator_stops_is_never_sent() -> None:
+    """Its process is taken for dead; what it sent later would be nobody's."""
+    ran: list[str] = []
+    with IbmAccount("key", BASE, ManualClock()) as account:
+        pool: Any = account._require_pool()
+        gate: Future[None] = Future()
+        busy = [pool.submit(gate.result) for _ in range(pool._max_workers)]
+        late = pool.submit(ran.append, "sent")
+    gate.set_result(None)
+    assert [each.result(timeout=60) for each in busy] == [None] * len(busy)
+    assert late.cancelled()
+    assert ran == []
+
+
+async def test_a_look_that_fails_does_not_say_that_nothing_is_there() -> None:
+    lookup = ById(NodeKey("workspace", "main"), "00000000-0000-4000-8000-000000000000")
+    assert await Account().ibm.questions().look_up(lookup) == NoSuch()
+    refused = await Account(api_key="revoked").ibm.questions().look_up(lookup)
+    assert isinstance(refused, NoAnswer)
+    assert "IBMCLOUD_API_KEY" in refused.message
+
+
+async def test_a_look_shows_what_is_there() -> None:
+    account = Account()
+    made = account.cloud.strangers.make("workspace", zone="dal10", name="theirs")
+    found = await account.ibm.questions().look_up(ById(NodeKey("workspace", "main"), made["id"]))
+    assert isinstance(found, Answer)
+    assert found.value.name == "theirs"
+
+
+async def planned(stage: Stage, stored: dict[str, Any] | None = None) -> Plan:
+    """What applying the stage's manifest would do, by an operator that has just started."""
+    key = stage.cloud.settings.api_key
+    account = IbmAccount(key, BASE, stage.clock, mount=SimMount(stage.cloud), port=InlinePort())
+    return await plan_with(account, stage.clock, copy.deepcopy(stage.object.raw), stage.rings.ring, stored)
+
+
+async def test_a_plan_changes_nothing() -> None:
+    stage = Stage()
+    found = await planned(stage)
+    assert {row.action for row in found.rows} == {"create"}
+    assert made_by_us(stage) == []
+    assert not [call for call in stage.calls() if call.mutating]
+
+
+def test_a_plan_of_a_cluster_that_is_there_keeps_it() -> None:
+    """Its own resources are no strangers': the stored object says whose they are."""
+    stage = Stage()
+    stage.up()
+    found = step(planned(stage, stage.object.raw))
+    assert {row.action for row in found.rows} == {"keep"}
+    assert step(planned(stage)).rows != found.rows
+
+
+async def test_a_cloud_that_cannot_be_asked_is_no_fault_of_the_manifest() -> None:
+    """The one is tried again, the other needs an editor."""
+    stage = Stage(example())
+    before = await planned(stage)
+    assert not before.problems
+    stage.cloud.faults.add(Fault(Hits.ERROR_BEFORE, "power.list_datacenters", count=None, status=503))
+    found = await planned(stage)
+    assert found.problems == ()
+    assert found.unanswered

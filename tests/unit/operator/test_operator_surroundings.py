@@ -1,0 +1,115 @@
+"""What is around an object: an API server that does not answer means unknown, never absent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from freehold.api import names
+from freehold.kube.client import ObjectList
+from freehold.kube.errors import Forbidden, KubeError, NotFound, Unavailable
+from freehold.kube.resources import Json, Key, Resource
+from freehold.operator.surroundings import Neighbours, concerned
+from freehold.reconcilers import gate
+
+REFUSED = (Forbidden("RBAC"), Unavailable("no connection"))
+GONE = NotFound("not there")
+OBJECT: Json = {
+    "apiVersion": f"{names.INFRASTRUCTURE_GROUP}/v1beta2",
+    "kind": names.POWERVS_CLUSTER_KIND,
+    "metadata": {"name": "c1", "namespace": "ns"},
+}
+OWNER = {"apiVersion": f"{names.CLUSTER_API_GROUP}/v1beta2", "kind": "Cluster", "name": "owner", "uid": "u"}
+OWNED = {**OBJECT, "metadata": {**OBJECT["metadata"], "ownerReferences": [OWNER]}}
+REFERRER = {
+    "metadata": {"name": "referrer", "namespace": "ns"},
+    "spec": {
+        "infrastructureRef": {
+            "apiGroup": names.INFRASTRUCTURE_GROUP,
+            "kind": names.POWERVS_CLUSTER_KIND,
+            "name": "c1",
+        }
+    },
+}
+
+
+def machine(name: str, cluster: str) -> Json:
+    return {"metadata": {"name": name, "labels": {names.CLUSTER_NAME_LABEL: cluster}}}
+
+
+class Server:
+    """Answers by plural; an error is raised. Lists are narrowed by label as an API server does."""
+
+    def __init__(self, **answers: Any) -> None:
+        self._answers = {"customresourcedefinitions": {"metadata": {}}, "clusters": GONE, "ibmpowervsmachines": []}
+        self._answers |= answers
+
+    async def get(self, resource: Resource, key: Key) -> Json:
+        return self._answer(resource)
+
+    async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList:
+        found = self._answer(resource)
+        name, _, value = label_selector.partition("=")
+        return ObjectList([o for o in found if not name or o["metadata"]["labels"].get(name) == value], "1")
+
+    def _answer(self, resource: Resource) -> Any:
+        found = self._answers[resource.plural]
+        if isinstance(found, KubeError):
+            raise found
+        return found
+
+
+async def around(raw: Json, mode: gate.Mode = gate.Mode.AUTO, **answers: Any) -> gate.Surroundings:
+    return await Neighbours(Server(**answers), mode).around(raw)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("error", REFUSED, ids=lambda error: type(error).__name__)
+async def test_an_api_server_that_does_not_tell_is_not_one_without_cluster_api(error: KubeError) -> None:
+    """Else an object of a Cluster would be served alone, unpaused."""
+    found = await around(OBJECT, customresourcedefinitions=error, clusters=[])
+    assert found.crds is gate.Presence.UNKNOWN
+    assert (await around(OBJECT, customresourcedefinitions=GONE)).crds is gate.Presence.ABSENT
+    assert (await around(OBJECT, clusters=[])).crds is gate.Presence.PRESENT
+
+
+@pytest.mark.parametrize("error", REFUSED, ids=lambda error: type(error).__name__)
+async def test_a_cluster_that_cannot_be_read_is_not_absent(error: KubeError) -> None:
+    """It may be paused."""
+    assert isinstance((await around(OWNED, clusters=error)).owner, gate.UnreadableCluster)
+    assert isinstance((await around(OWNED, clusters=GONE)).owner, gate.NoCluster)
+
+
+@pytest.mark.parametrize("error", REFUSED, ids=lambda error: type(error).__name__)
+async def test_clusters_that_cannot_be_listed_may_refer_to_it(error: KubeError) -> None:
+    assert isinstance((await around(OBJECT, clusters=error)).referrer, gate.UnreadableCluster)
+    assert isinstance((await around(OBJECT, clusters=[])).referrer, gate.NoCluster)
+    assert (await around(OBJECT, clusters=[REFERRER])).referrer == gate.FoundCluster(REFERRER)
+
+
+@pytest.mark.parametrize("error", REFUSED, ids=lambda error: type(error).__name__)
+async def test_machines_that_cannot_be_listed_may_be_there(error: KubeError) -> None:
+    """Deleting their network under them loses them."""
+    leaving = {**OBJECT, "metadata": {**OBJECT["metadata"], "deletionTimestamp": "now"}}
+    found = await around(leaving, gate.Mode.OFF, ibmpowervsmachines=error)
+    assert isinstance(found.machines, gate.UnreadableMachines)
+    assert (await around(leaving, gate.Mode.OFF, ibmpowervsmachines=GONE)).machines == ()
+
+
+async def test_the_machines_of_its_own_cluster_are_named_when_it_is_deleted() -> None:
+    """Others in the namespace do not hold it; while it lives nobody asks."""
+    machines = [machine("m2", "c1"), machine("m1", "c1"), machine("other", "c2")]
+    leaving = {**OBJECT, "metadata": {**OBJECT["metadata"], "deletionTimestamp": "now"}}
+    assert (await around(leaving, gate.Mode.OFF, ibmpowervsmachines=machines)).machines == ("m1", "m2")
+    assert (await around(OBJECT, gate.Mode.OFF, ibmpowervsmachines=machines)).machines == ()
+    owned = {**OWNED, "metadata": {**OWNED["metadata"], "deletionTimestamp": "now"}}
+    theirs = [machine("m1", "owner")]
+    assert (await around(owned, ibmpowervsmachines=theirs)).machines == ("m1",)
+
+
+def test_a_change_of_a_cluster_concerns_the_object_that_it_refers_to() -> None:
+    """Of our kind only: another provider's object may have the same name."""
+    assert list(concerned(REFERRER)) == [Key("ns", "c1")]
+    reference = {**REFERRER["spec"]["infrastructureRef"], "kind": "AWSCluster"}
+    assert list(concerned({**REFERRER, "spec": {"infrastructureRef": reference}})) == []
+    assert list(concerned({"metadata": {}, "spec": {}})) == []

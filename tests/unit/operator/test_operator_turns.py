@@ -1,0 +1,194 @@
+"""Which object gets a turn, and with which version of it: the controller's and the operator's decisions, no server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from freehold.api import names
+from freehold.api.crd import custom_resource_definitions
+from freehold.apiserver.server import ApiServer
+from freehold.apiserver.store import Store
+from freehold.kube import Connection, Json, Key, KubeClient
+from freehold.kube.errors import Unavailable
+from freehold.kube.resources import CONFIG_MAPS, SECRETS, Resource
+from freehold.kube.watch import Change, Origin, State
+from freehold.lifecycle.errors import Throttled
+from freehold.operator.app import Operator, PeerInstalled, Settings
+from freehold.operator.controller import Controller, Done, RequeueAfter, Watched, _matters
+from freehold.operator.objects import Document
+from freehold.operator.powervs import POWERVS_CLUSTERS
+from freehold.operator.timing import VirtualTime
+from freehold.operator.workqueue import Backoff
+from freehold.reconcilers.gate import Surroundings
+
+A = Key("default", "a")
+NOBODY = Connection("http://127.0.0.1:1")
+
+
+def obj(name: str, version: str = "1", **more: Any) -> Json:
+    return {"metadata": {"name": name, "namespace": "default", "uid": "u", "resourceVersion": version}, **more}
+
+
+async def never(key: Key) -> Done:
+    raise AssertionError("nothing is served here")
+
+
+def controller(time: VirtualTime, *watches: Watched) -> Controller:
+    backoff = Backoff(first=1.0, jitter=0.0)
+    return Controller(KubeClient(NOBODY), CONFIG_MAPS, never, time=time, watches=watches, backoff=backoff)
+
+
+async def test_after_a_success_the_next_failure_waits_as_short_as_the_first() -> None:
+    """An object that had a bad night is not punished for it in the morning."""
+    found = controller(VirtualTime())
+    assert [found.queue.retry(A), found.queue.retry(A)] == [1.0, 2.0]
+    found._succeeded(A, Done())
+    assert found.queue.retry(A) == 1.0
+
+
+async def test_a_wait_that_the_cloud_asks_for_is_kept() -> None:
+    """Also where our own backoff would be shorter."""
+    found = controller(VirtualTime())
+    found._failed(A, Throttled("slow down", retry_after=30.0))
+    found.queue.add_after(A, 29.0)
+    assert found.queue._due[A] == pytest.approx(29.0)
+    other = controller(VirtualTime())
+    other._failed(A, Throttled("slow down", retry_after=30.0))
+    other.queue.add_after(A, 31.0)
+    assert other.queue._due[A] == pytest.approx(30.0)
+
+
+async def test_an_object_that_went_during_its_pass_is_not_tried_again() -> None:
+    """Its deletion has queued it; a failure to write to it is no failure."""
+    found = controller(VirtualTime())
+    found._failed(A, Unavailable("gone meanwhile"))
+    assert (found.queue.scheduled, len(found.queue)) == (0, 0)
+
+
+def test_what_a_list_shows_is_looked_at_although_nothing_seems_to_have_changed() -> None:
+    """An event may have been lost since; of a watch only changes that matter wake."""
+    same = obj("a")
+    assert _matters(Change(A, same, same, Origin.LIST), lambda old, new: False)
+    assert not _matters(Change(A, same, same, Origin.WATCH), lambda old, new: False)
+    assert _matters(Change(A, same, None, Origin.WATCH), lambda old, new: False)
+
+
+class Following:
+    """A watch of one change."""
+
+    def __init__(self, *changes: Change) -> None:
+        self._changes = changes
+        self.on_state: Any = None
+
+    async def changes(self) -> AsyncIterator[Change]:
+        for change in self._changes:
+            yield change
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "woken"),
+    [
+        (obj("x", of="a"), None, ["a"]),
+        (obj("x", of="a"), obj("x", "2", of="b"), ["a", "b"]),
+        (None, obj("x", of="b"), ["b"]),
+    ],
+    ids=["it is gone", "it concerns another one now", "it is new"],
+)
+async def test_a_change_of_another_resource_wakes_whom_it_concerned_before_too(
+    old: Json | None, new: Json | None, woken: list[str]
+) -> None:
+    """A Cluster that is gone unpauses nobody, but whoever waited for it must look."""
+    watched = Watched(SECRETS, lambda raw: [Key("default", raw["of"])])
+    found = controller(VirtualTime(), watched)
+    await found._following(watched, Following(Change(Key("default", "x"), old, new, Origin.WATCH)))()  # type: ignore[arg-type]
+    served = [await found.queue.get() for _ in range(len(found.queue))]
+    assert sorted(key.name for key in served if key) == woken
+
+
+@pytest.mark.parametrize(
+    ("other", "begins"),
+    [(State.STARTING, False), (State.SYNCED, True), (State.ABSENT, True), (State.FAILING, True)],
+)
+async def test_workers_begin_when_every_watch_knows_where_it_is(other: State, begins: bool) -> None:
+    """Before that a Cluster counts as absent that is only not listed yet; a watch that is refused says so."""
+    found = controller(VirtualTime(), Watched(SECRETS, lambda raw: []))
+    found.follower(CONFIG_MAPS).state = State.SYNCED
+    found.follower(SECRETS).state = other
+    found._look_whether_settled()
+    assert found._settled.is_set() is begins
+    assert found.health().ready is begins
+
+
+@dataclass
+class Held:
+    """A keeper of a key ring."""
+
+    problem: str = ""
+
+
+@dataclass
+class Writes:
+    """A reconciler that writes once a pass, and notes which version it was given."""
+
+    given: list[str] = field(default_factory=list)
+
+    async def reconcile(self, document: Document, around: Surroundings) -> RequeueAfter:
+        self.given.append(document.version)
+        document.raw = obj("a", str(int(document.version) + 1))
+        return RequeueAfter(1.0)
+
+
+class Stored:
+    """An API server that has the version after the cached one."""
+
+    async def get(self, resource: Resource, key: Key) -> Json:
+        assert resource == POWERVS_CLUSTERS
+        return obj("a", "2")
+
+
+async def test_a_pass_after_our_own_write_begins_from_the_server() -> None:
+    """The cache may be behind it: what was just recorded would be missing, and be created again."""
+    reconciler = Writes()
+    operator = Operator(Settings(NOBODY, "key", cluster_api="off"))
+    found = operator._build(Stored(), reconciler, Held())  # type: ignore[arg-type]
+    found.follower(POWERVS_CLUSTERS)._objects[A] = obj("a", "1")
+    for _ in range(2):
+        await found._reconcile(A)
+    assert reconciler.given == ["1", "2"]
+
+
+async def test_an_operator_without_a_key_ring_is_not_ready() -> None:
+    """Whatever else is: a rollout must not go on over a ring that cannot be read."""
+    operator = Operator(Settings(NOBODY, "key", cluster_api="off"))
+    assert operator.health() is None
+    keeper = Held("the key ring is damaged")
+    operator._keeper = keeper  # type: ignore[assignment]
+    operator._controller = found = operator._build(Stored(), Writes(), keeper)  # type: ignore[arg-type]
+    found.follower(POWERVS_CLUSTERS).state = State.SYNCED
+    found._look_whether_settled()
+    health = operator.health()
+    assert health is not None and not health.ready
+    assert health.problem == "the key ring is damaged"
+    keeper.problem = ""
+    health = operator.health()
+    assert health is not None and health.ready
+
+
+async def test_an_operator_does_not_start_beside_another_provider() -> None:
+    """Two controllers would both serve every object."""
+    store = Store.open(":memory:")
+    crds = [{**each, "metadata": {**each["metadata"]}} for each in custom_resource_definitions()]
+    for each in crds:
+        each["metadata"]["labels"] = {names.PROVIDER_LABEL: "infrastructure-ibmcloud"}
+    server = ApiServer(store, crds)
+    try:
+        url = await server.start()
+        with pytest.raises(PeerInstalled):
+            await Operator(Settings(Connection(url), "key", cluster_api="off")).run()
+    finally:
+        await server.stop()
+        store.close()
