@@ -358,3 +358,17 @@ def test_marks_of_a_lost_key_on_a_strangers_resource_prove_nothing_without_a_rec
     stage.down()
     assert photograph(stage, [theirs["id"]]) == world
     assert made_by_us(stage) == []
+
+
+def test_a_rotation_ends_for_what_has_no_place_for_a_mark_too() -> None:
+    """A DHCP server without a CRN in a given workspace is on record only: its signature is all there is to renew."""
+    stage = Stage(example(), Settings(assumptions=Assumptions(dhcp_network_has_crn=False)))
+    theirs = infrastructure(stage)
+    stage.cloud.strangers.delete(theirs.network["id"])
+    stage.object.patch({"spec": {"serviceInstance": {"id": theirs.workspace["id"], "name": None}}})
+    stage.for_a_while(3600.0)
+    assert stage.condition("NetworkReady")["reason"] == "Unmarkable"
+    had = stage.rings.ring
+    stage.rings.ring = KeyRing(OTHER.writing, {**OTHER.keys, **had.keys})
+    stage.for_a_while(3 * 3600.0)
+    assert record(stage).keys == {OTHER.writing}
