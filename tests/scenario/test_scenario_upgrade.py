@@ -233,6 +233,28 @@ def test_a_forged_mark_on_a_given_carrier_has_no_effect_even_before_the_object_i
     assert any(link["id"] in row.get("message", "") for row in stage.object.history[-2]["status"]["resources"])
 
 
+@pytest.mark.parametrize("restarted", [False, True], ids=["the process lives", "the process is new"])
+@pytest.mark.parametrize(
+    "backup", ["plain/before 1", "plain/after 1", "plain/after 4", "plain/after 28", "plain/ready"]
+)
+def test_a_backup_from_before_the_upgrade_comes_back_after_the_renewal(backup: str, restarted: bool) -> None:
+    """Its old seals are gone from the cloud and its intents long resolved: the keyed seals tell, nothing is doubled."""
+    stage = load(backup)
+    text = stage.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION]
+    stage.run(lambda: stage.ready() and is_renewed(stage), LONG)
+    stage.settle(30)
+    ids = {row["id"] for row in made_by_us(stage)}
+    stage.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: text}}})
+    if restarted:
+        stage.start_process()
+    stage.run(lambda: stage.ready() and is_renewed(stage), LONG)
+    stage.settle(30)
+    assert {row["id"] for row in made_by_us(stage)} == ids
+    assert marks_there(stage) == sealed_anew(stage)
+    stage.down()
+    assert made_by_us(stage) == []
+
+
 NOT_HELD = pytest.mark.xfail(
     strict=True, reason="an object that is not renewed is served under a ring that requires keyed records"
 )

@@ -39,7 +39,7 @@ async def renew(work: Work) -> None:
 
 
 def _signed_only(work: Work) -> list[NodeKey]:
-    """Under an older key, seen in this deep pass, and with no mark anywhere: its record is all that there is to renew."""
+    """Under an older key, seen in this deep pass, and without a mark: its record is all that there is to renew."""
     return [
         key
         for key, entry in work.journal.ours.items()
