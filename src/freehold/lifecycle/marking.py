@@ -28,7 +28,7 @@ async def verify(work: Work, keys: Collection[NodeKey]) -> TagsByTarget:
     """
     due = [key for key in keys if _verification_due(work, key)]
     for key in [key for key in due if not work.kind(key).markable]:
-        _close(work, key, work.journal.entries[key])
+        _close_unmarkable(work, key)
         due.remove(key)
     if not due:
         return {}
@@ -138,6 +138,17 @@ def _conclude(work: Work, key: NodeKey, observed: Observed, tags: Collection[str
                 work.notes.append(f"{key}: a mark or tag of {entry.id} was missing and is attached again")
             work.memory.attached.pop(key, None)
         work.journal = work.journal.put(key, replace(entry, phase=Phase.RECORDED))
+
+
+def _close_unmarkable(work: Work, key: NodeKey) -> None:
+    """Nothing but the record tells of it: it is signed anew only where we signed it, or where it has our nonce."""
+    observed = work.memory.seen[key]
+    if not work.attested(key) and work.bears_birth(key, observed):
+        looking.adopt(work, key, observed, work.journal.entries[key])
+    if work.attested(key):
+        _close(work, key, work.journal.entries[key])
+    else:
+        work.outcomes[key] = _unattested(work, key, observed)
 
 
 def _close(work: Work, key: NodeKey, entry: Entry) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import NodeKey
 from lab.life import Life
@@ -44,12 +47,13 @@ def test_nothing_needs_the_old_key_in_the_end_not_even_what_nothing_can_mark() -
     assert not world.living()
 
 
-def test_what_nothing_can_mark_is_not_signed_anew_without_the_old_signature() -> None:
-    """Somebody who may edit the object wrote that id: the renewal must not sign it."""
+@pytest.mark.parametrize("phase", [Phase.OWNED, Phase.RECORDED])
+def test_what_nothing_can_mark_is_not_signed_anew_without_the_old_signature(phase: Phase) -> None:
+    """Somebody who may edit the object wrote that id: nothing must sign it, or the delete would take a stranger's."""
     world, life = _ready()
     key = NodeKey("ticket", "seat")
     theirs = world.cloud.create("ticket", "theirs", {}, creator="stranger")
-    life.rewrite(life.journal.put(key, replace(life.journal.entries[key], id=theirs.id)))
+    life.rewrite(life.journal.put(key, replace(life.journal.entries[key], id=theirs.id, phase=phase)))
     _under(world, life, BOTH)
     _deep_passes(world, life, 16)
     assert life.journal.entries[key].key == RING.writing
