@@ -115,15 +115,14 @@ def _conclude(work: Work, key: NodeKey, observed: Observed, tags: Collection[str
         _close(work, key, entry)
         work.verified[key] = frozenset(tags)
     elif evidence.strength in (Strength.OTHERS, Strength.DISPUTED):
-        work.outcomes[key] = Blocked(
-            Reason.NOT_OWNED,
+        message = (
             f"{observed.name} ({observed.id}) bears {evidence.source}: nothing of it is changed until a person has "
-            "found out whose it is",
-            observed=observed,
+            "found out whose it is"
         )
+        _leave_alone(work, key, Blocked(Reason.NOT_OWNED, message, observed=observed))
     elif evidence.strength is not Strength.PROVEN and not work.attested(key):
         if not work.bears_birth(key, observed):
-            work.outcomes[key] = _unattested(work, key, observed)
+            _leave_alone(work, key, _unattested(work, key, observed))
             return
         # The signature of its record cannot be checked; its nonce tells what that of an open intent would.
         work.memory.doubted.discard(key)
@@ -148,7 +147,13 @@ def _close_unmarkable(work: Work, key: NodeKey) -> None:
     if work.attested(key):
         _close(work, key, work.journal.entries[key])
     else:
-        work.outcomes[key] = _unattested(work, key, observed)
+        _leave_alone(work, key, _unattested(work, key, observed))
+
+
+def _leave_alone(work: Work, key: NodeKey, why: Blocked) -> None:
+    """It may be a stranger's: nothing is changed, and nothing of ours is created in it either."""
+    work.outcomes[key] = why
+    work.known.pop(key, None)
 
 
 def _close(work: Work, key: NodeKey, entry: Entry) -> None:
