@@ -11,11 +11,16 @@ HERE = Path(__file__).parent
 def main(prefixes: list[str]) -> int:
     # The stage (the reconcile on a simulated cloud in virtual time) is the tests' own.
     sys.path.insert(0, str(HERE.parent / "tests"))
-    from benchmarks import cli, operator, powervs, rows
+    from benchmarks import cli, operator, powervs, renewal, rows
 
     measured = [
         row
-        for name, measure in (("powervs", powervs.measure), ("operator", operator.measure), ("cli", cli.measure))
+        for name, measure in (
+            ("powervs", powervs.measure),
+            ("renewal", renewal.measure),
+            ("operator", operator.measure),
+            ("cli", cli.measure),
+        )
         if not prefixes or name in prefixes
         for row in measure()
     ]

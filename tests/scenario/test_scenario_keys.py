@@ -13,8 +13,10 @@ from freehold.lifecycle.keys import KeyRing, derive
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.planning import plan_with
 from freehold.reconcilers.gate import FoundCluster, Mode, Surroundings
-from stage.powervs import Stage
-from stage.scenery import made_by_us, only, photograph, standing
+from freehold_sim.faults import Effect, Fault
+from freehold_sim.ibm.settings import Assumptions, Settings
+from stage.powervs import Stage, example
+from stage.scenery import REGION, infrastructure, made_by_us, only, photograph, said, standing
 
 OTHER = KeyRing.single(b"the key of another operator" * 2)
 
@@ -239,3 +241,136 @@ def test_a_key_that_a_person_gave_up_for_lost_is_replaced_where_record_and_marks
     assert record(stage).keys == {OTHER.writing}
     stage.down()
     assert standing(stage) == []
+
+
+def lost_and_accepted(stage: Stage) -> None:
+    """The key is lost for ever, and a person has accepted that: `freehold keys accept`."""
+    had = took_key_away(stage)
+    stage.rings.ring = replace(OTHER, accepted=frozenset({had.writing}))
+
+
+def strike_out(stage: Stage, node: str) -> None:
+    """A person removes one entry from the journal, as a message tells."""
+    document = json.loads(stage.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
+    del document["nodes"][node]
+    stage.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: json.dumps(document)}}})
+
+
+@pytest.mark.parametrize("deleted", [False, True], ids=["served", "deleted at once"])
+def test_a_lost_key_is_replaced_for_what_has_no_tags_of_its_own_too(deleted: bool) -> None:
+    """Bucket, connections in a given gateway, and a DHCP server without a CRN: record and carrier's mark agree."""
+    storage = {"name": "demo-cos", "bucketName": "demo-bucket", "bucketRegion": REGION}
+    settings = Settings(assumptions=Assumptions(dhcp_network_has_crn=False))
+    stage = Stage(example(cosInstance=storage, transitGateway={"name": "theirs-tg"}), settings)
+    infrastructure(stage)
+    before = photograph(stage)
+    stage.up()
+    made = ids(stage)
+    lost_and_accepted(stage)
+    if not deleted:
+        stage.for_a_while(3 * 3600.0)
+        assert stage.ready()
+        assert ids(stage) == made
+        assert record(stage).keys == {OTHER.writing}
+        stage.rings.ring = OTHER  # what is renewed needs nobody's word any more
+        stage.start_process()
+    stage.down()
+    assert photograph(stage) == before
+
+
+@pytest.mark.parametrize("deleted", [False, True], ids=["served", "deleted"])
+@pytest.mark.parametrize("effect", [Effect.REPLY_LOST, Effect.RESET], ids=["it took effect", "it had no effect"])
+@pytest.mark.parametrize(
+    ("operation", "node", "kind"),
+    [
+        ("rc.create_resource_instance", "workspace/main", "instance"),
+        ("transit.create_transit_gateway", "transit-gateway/main", "gateway"),
+    ],
+)
+def test_an_open_create_under_a_lost_key_waits_for_a_person(
+    operation: str, node: str, kind: str, effect: Effect, deleted: bool
+) -> None:
+    """Its nonce cannot be computed any more, so a second create could be a duplicate and a release an orphan."""
+    stage = Stage()
+    stage.cloud.faults.add(Fault(effect, operation))
+    stage.pass_once()
+    stage.cloud.faults.clear()
+    lost_and_accepted(stage)
+    digest, made = record(stage).entries[journals.NodeKey.parse(node)].key, {r["id"] for r in standing(stage, kind)}
+    if deleted:
+        stage.object.delete()
+    stage.for_a_while(3600.0)
+    assert not stage.object.gone
+    assert {row["id"] for row in standing(stage, kind)} == made
+    assert f"a create of {node} was cut off" in said(stage)
+    assert f"its key {digest} is lost" in said(stage)
+    assert f"remove {node} from annotation freehold.dev/journal" in said(stage)
+    for id_ in made:
+        stage.cloud.strangers.delete(id_)
+    strike_out(stage, node)
+    if deleted:
+        stage.run(lambda: stage.object.gone)
+        assert standing(stage) == []
+    else:
+        stage.up()
+        assert len(standing(stage, kind)) == 1
+
+
+@pytest.mark.parametrize("deleted", [False, True], ids=["served", "deleted"])
+def test_a_record_without_marks_under_a_lost_key_waits_for_a_person(deleted: bool) -> None:
+    """Only the record says that it is ours, and nobody can tell who wrote it."""
+    stage = Stage()
+    stage.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "tagging.attach_tag", count=None))
+    stage.pass_once()
+    stage.cloud.faults.clear()
+    lost_and_accepted(stage)
+    nodes = {str(key): entry.id for key, entry in record(stage).entries.items()}
+    made = [row["id"] for row in made_by_us(stage) if row["kind"] in ("instance", "vpc", "gateway")]
+    assert len(nodes) == len(made) == 3
+    if deleted:
+        stage.object.delete()
+    stage.for_a_while(3600.0)
+    assert not stage.object.gone
+    assert [row["id"] for row in made_by_us(stage) if row["kind"] != "security-group"] == made, (
+        "nothing is put into them"
+    )
+    for node, id_ in nodes.items():
+        assert id_ in said(stage)
+        assert f"remove {node} from annotation freehold.dev/journal" in said(stage)
+    marked = [tag for row in standing(stage) if row["id"] in made for tag in row["tags"] if ".node:" in tag]
+    assert marked == [], "a record that may be forged is not laundered into a mark"
+    if deleted:
+        for id_ in made:
+            stage.cloud.strangers.delete(id_)
+        stage.run(lambda: stage.object.gone)
+        assert standing(stage) == []
+
+
+def test_marks_of_a_lost_key_on_a_strangers_resource_prove_nothing_without_a_record() -> None:
+    """Acceptance is for what record and marks agree on: copied marks alone make nothing ours."""
+    stage = Stage()
+    stage.up()
+    ours = only(stage, "vpc")
+    theirs = stage.cloud.strangers.make("vpc", region=REGION, name="strangers-vpc")
+    stage.cloud.strangers.attach(theirs["crn"], *ours["tags"])
+    stage.clock.advance(3600.0)
+    lost_and_accepted(stage)
+    world = photograph(stage, [theirs["id"]])
+    stage.for_a_while(3600.0)
+    stage.down()
+    assert photograph(stage, [theirs["id"]]) == world
+    assert made_by_us(stage) == []
+
+
+def test_a_rotation_ends_for_what_has_no_place_for_a_mark_too() -> None:
+    """A DHCP server without a CRN in a given workspace is on record only: its signature is all there is to renew."""
+    stage = Stage(example(), Settings(assumptions=Assumptions(dhcp_network_has_crn=False)))
+    theirs = infrastructure(stage)
+    stage.cloud.strangers.delete(theirs.network["id"])
+    stage.object.patch({"spec": {"serviceInstance": {"id": theirs.workspace["id"], "name": None}}})
+    stage.for_a_while(3600.0)
+    assert stage.condition("NetworkReady")["reason"] == "Unmarkable"
+    had = stage.rings.ring
+    stage.rings.ring = KeyRing(OTHER.writing, {**OTHER.keys, **had.keys})
+    stage.for_a_while(3 * 3600.0)
+    assert record(stage).keys == {OTHER.writing}

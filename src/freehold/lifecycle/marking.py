@@ -12,6 +12,7 @@ from freehold.lifecycle import looking
 from freehold.lifecycle.errors import CloudError, NotFound
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.keys import UNKEYED
 from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.memory import Attached
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting, of_error
@@ -27,7 +28,7 @@ async def verify(work: Work, keys: Collection[NodeKey]) -> TagsByTarget:
     """
     due = [key for key in keys if _verification_due(work, key)]
     for key in [key for key in due if not work.kind(key).markable]:
-        _close(work, key, work.journal.entries[key])
+        _close_unmarkable(work, key)
         due.remove(key)
     if not due:
         return {}
@@ -114,15 +115,14 @@ def _conclude(work: Work, key: NodeKey, observed: Observed, tags: Collection[str
         _close(work, key, entry)
         work.verified[key] = frozenset(tags)
     elif evidence.strength in (Strength.OTHERS, Strength.DISPUTED):
-        work.outcomes[key] = Blocked(
-            Reason.NOT_OWNED,
+        message = (
             f"{observed.name} ({observed.id}) bears {evidence.source}: nothing of it is changed until a person has "
-            "found out whose it is",
-            observed=observed,
+            "found out whose it is"
         )
+        _leave_alone(work, key, Blocked(Reason.NOT_OWNED, message, observed=observed))
     elif evidence.strength is not Strength.PROVEN and not work.attested(key):
         if not work.bears_birth(key, observed):
-            work.outcomes[key] = _unattested(observed)
+            _leave_alone(work, key, _unattested(work, key, observed))
             return
         # The signature of its record cannot be checked; its nonce tells what that of an open intent would.
         work.memory.doubted.discard(key)
@@ -139,6 +139,23 @@ def _conclude(work: Work, key: NodeKey, observed: Observed, tags: Collection[str
         work.journal = work.journal.put(key, replace(entry, phase=Phase.RECORDED))
 
 
+def _close_unmarkable(work: Work, key: NodeKey) -> None:
+    """Nothing but the record tells of it: it is signed anew only where we signed it, or where it has our nonce."""
+    observed = work.memory.seen[key]
+    if not work.attested(key) and work.bears_birth(key, observed):
+        looking.adopt(work, key, observed, work.journal.entries[key])
+    if work.attested(key):
+        _close(work, key, work.journal.entries[key])
+    else:
+        _leave_alone(work, key, _unattested(work, key, observed))
+
+
+def _leave_alone(work: Work, key: NodeKey, why: Blocked) -> None:
+    """It may be a stranger's: nothing is changed, and nothing of ours is created in it either."""
+    work.outcomes[key] = why
+    work.known.pop(key, None)
+
+
 def _close(work: Work, key: NodeKey, entry: Entry) -> None:
     """The mark was read back. The record keeps its key until its seal is renewed (:mod:`renewal`)."""
     asked = entry.request or {}
@@ -149,12 +166,15 @@ def _close(work: Work, key: NodeKey, entry: Entry) -> None:
     work.journal = work.journal.put(key, record)
 
 
-def _unattested(observed: Observed) -> Blocked:
+def _unattested(work: Work, key: NodeKey, observed: Observed) -> Blocked:
     """An id that a person, a backup of another operator or an attacker wrote: a record is not laundered into a mark."""
+    before_ring = work.journal.entries[key].key == UNKEYED
+    way = "run the operator with the API key that it was recorded with until it is Ready, or " if before_ring else ""
     return Blocked(
         Reason.NOT_OWNED,
         f"{observed.name} ({observed.id}) is in the journal, but neither its marks nor this operator's signature show "
-        "that it is ours: it is neither changed nor deleted. Attach its marks again if it is",
+        f"that it is ours: it is neither changed nor deleted. If it was made for this object, {way}delete it in the "
+        f"cloud to have it created again; otherwise remove {key} from annotation freehold.dev/journal",
         observed=observed,
     )
 
@@ -174,7 +194,7 @@ async def attach(work: Work, keys: Collection[NodeKey]) -> None:
         if not work.kind(key).markable or not observed.target or isinstance(work.outcomes.get(key), Blocked):
             continue
         if not work.attested(key):
-            work.outcomes[key] = _unattested(observed)
+            work.outcomes[key] = _unattested(work, key, observed)
             continue
         if observed.carried and not _carrier_fits(work, key, observed):
             continue

@@ -15,7 +15,7 @@ from freehold.lifecycle.errors import NotFound
 from freehold.lifecycle.inventory import TagChange
 from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.kinds import NodeKey, Observed
-from freehold.lifecycle.outcomes import Ready, of_error
+from freehold.lifecycle.outcomes import Blocked, Ready, Reason, of_error
 from freehold.lifecycle.work import Work
 
 PER_PASS = 2
@@ -31,9 +31,27 @@ async def renew(work: Work) -> None:
             _record(work, key)
         elif len(begin) < PER_PASS:
             begin.append(key)
+    for key in _signed_only(work):
+        _record(work, key)
     await _attach(work, begin)
     await _take_off_old(work)
     _renew_identity(work)
+
+
+def _signed_only(work: Work) -> list[NodeKey]:
+    """Under an older key, seen in this deep pass, and without a mark: its record is all that there is to renew."""
+    return [
+        key
+        for key, entry in work.journal.ours.items()
+        if work.deep and entry.id and entry.key != work.keys.writing and work.attested(key) and _is_unmarked(work, key)
+    ]
+
+
+def _is_unmarked(work: Work, key: NodeKey) -> bool:
+    outcome = work.outcomes.get(key)
+    if key.kind in work.tools.registry and not work.kind(key).markable:
+        return isinstance(outcome, Ready)
+    return isinstance(outcome, Blocked) and outcome.reason is Reason.UNMARKABLE
 
 
 def _is_old(work: Work, key: NodeKey) -> bool:

@@ -1,0 +1,75 @@
+"""What it costs one PowerVS cluster that the operator's key is rotated: from the new key to the last old seal off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.rows import Row
+from freehold.api import names
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle.keys import KeyRing
+from freehold.operator.controller import RequeueAfter
+from freehold_sim.ibm.settings import Delays, Settings
+from stage.powervs import Stage, example
+
+RESOURCES = 8
+"""Of the measured cluster that have seals. Two of them begin in one deep pass, and end in the next."""
+NEW = KeyRing.single(b"the key that writes from now on, in the benchmark")
+SOURCE = "two of a cluster's 8 resources a deep pass: a seal on, read back, the old one off"
+LONGEST = 20_000.0
+
+
+def measure() -> Iterator[Row]:
+    stage = Stage(example(vpcSubnets=None), Settings(delays=Delays()))
+    stage.up()
+    stage.settle(4)
+    had = stage.rings.ring
+    idle = _deep_reads(stage)
+    stage.rings.ring = KeyRing(NEW.writing, {**NEW.keys, **had.keys})
+    begun, before, versions = stage.clock.monotonic(), len(stage.calls()), len(stage.object.history)
+    tagged, deep, reads = 0, 0, 0
+    while not _renewed(stage, had):
+        if stage.clock.monotonic() - begun > LONGEST:
+            raise AssertionError(f"not renewed: {stage.conditions()}")
+        at = len(stage.calls())
+        _pass(stage)
+        sent = stage.calls()[at:]
+        if any(call.mutating for call in sent):
+            deep += 1
+            reads += sum(not call.mutating for call in sent)
+        tagged += sum(call.mutating for call in sent)
+    others = {
+        call.operation for call in stage.calls()[before:] if call.mutating and not call.operation.startswith("tag")
+    }
+    if others:
+        raise AssertionError(f"a renewal changed more than tags: {others}")
+    yield Row("powervs.renewal.passes", deep, "deep passes", RESOURCES / 2 + 1, source=SOURCE)
+    yield Row("powervs.renewal.tagging", tagged, "tag calls", 2 * RESOURCES, source=SOURCE)
+    yield Row("powervs.renewal.reads", reads / deep, "reads a deep pass", idle, source="a deep pass of an idle cluster")
+    written = len(stage.object.history) - versions
+    yield Row(
+        "powervs.renewal.writes", written, "writes of the object", deep + 2, source="one a deep pass, status twice"
+    )
+
+
+def _pass(stage: Stage) -> None:
+    result = stage.pass_once()
+    stage.clock.advance(result.seconds if isinstance(result, RequeueAfter) else 60.0)
+
+
+def _deep_reads(stage: Stage) -> int:
+    """The most calls of a pass of the idle cluster."""
+    most, until = 0, stage.clock.monotonic() + 1400.0
+    while stage.clock.monotonic() < until:
+        at = len(stage.calls())
+        _pass(stage)
+        most = max(most, len(stage.calls()) - at)
+    return most
+
+
+def _renewed(stage: Stage, had: KeyRing) -> bool:
+    """Whether nothing is on record or attached that was made with the key before."""
+    journal = journals.loads(stage.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
+    if journal.keys != {NEW.writing}:
+        return False
+    return all(sum(".node:" in tag for tag in row["tags"]) <= 1 for row in stage.resources())

@@ -1,0 +1,101 @@
+"""Objects from before the key ring whose renewal is cut off: the process dies at a call, and the next one goes on.
+
+Over the PowerVS fixtures, so that what is renewed is what the old version itself left behind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from lab import faults
+from lab.faults import Crash, Fault, FaultPort, Script
+from stage.before_key_ring import (
+    KEYED_ONLY,
+    is_renewed,
+    load,
+    marks_there,
+    sealed_anew,
+    theirs_on_ours,
+    without_marks,
+)
+from stage.powervs import Stage
+from stage.scenery import made_by_us
+
+ENOUGH = 3 * 3600.0
+TAGS = {"tagging.attach_tag", "tagging.detach_tag"}
+
+
+@dataclass
+class _Still:
+    """The world that a fault port asks for; none of the faults used here needs one."""
+
+    stage: Stage | None = None
+
+
+@dataclass
+class Renewal:
+    """One object that is Ready, its process, and what happens at which of its calls."""
+
+    fixture: str
+    script: Script = field(default_factory=Script)
+    crashes: int = 0
+
+    def __post_init__(self) -> None:
+        world: Any = _Still()
+        self.port = FaultPort(world, self.script)
+        self.stage = load(self.fixture, port=lambda: self.port)
+        self.ids = {row["id"] for row in made_by_us(self.stage)}
+        self.others, self.tags = without_marks(self.stage), theirs_on_ours(self.stage)
+
+    def step(self) -> None:
+        """One pass; a process that dies is started again at once."""
+        stage = self.stage
+        try:
+            result = stage.pass_once()
+        except Crash:
+            self.crashes += 1
+            stage.start_process()
+        else:
+            stage.clock.advance(max(getattr(result, "seconds", 60.0), 0.01))
+
+    def finish(self) -> None:
+        """Until everything is renewed and the old seals are off, and Ready."""
+        stage, begun = self.stage, self.stage.clock.monotonic()
+        while not (stage.ready() and is_renewed(stage) and marks_there(stage) == sealed_anew(stage)):
+            if stage.clock.monotonic() - begun > ENOUGH:
+                raise AssertionError(f"not renewed: {stage.conditions()} {marks_there(stage)}")
+            self.step()
+
+    def until_crash(self) -> None:
+        begun = self.stage.clock.monotonic()
+        while not self.crashes and self.stage.clock.monotonic() - begun < ENOUGH:
+            self.step()
+
+    def delete(self) -> None:
+        """With the ring that requires keyed records where the object is renewed: nothing may need the old ones."""
+        if is_renewed(self.stage):
+            self.stage.rings.ring = KEYED_ONLY
+            self.stage.start_process()
+        self.stage.down()
+
+    def faults(self) -> list[str]:
+        """What a renewal must never do, and did: seen in the cloud's own log and records."""
+        changed = {call.operation for call in self.stage.calls(mutating=True)} - TAGS
+        found = [f"{operation} during a renewal" for operation in sorted(changed)]
+        found += ["others' resources changed"] if without_marks(self.stage) != self.others else []
+        found += ["tags that are no marks changed"] if theirs_on_ours(self.stage) != self.tags else []
+        found += ["resources came or went"] if {row["id"] for row in made_by_us(self.stage)} != self.ids else []
+        return found
+
+
+def calls(fixture: str) -> int:
+    """How many calls an undisturbed renewal makes."""
+    renewal = Renewal(fixture)
+    renewal.finish()
+    return len(renewal.port.calls)
+
+
+def cases(fixture: str) -> list[tuple[int, Fault]]:
+    """Dying before and after each call."""
+    return [(number, fault) for number in range(calls(fixture)) for fault in (faults.BEFORE, faults.AFTER)]

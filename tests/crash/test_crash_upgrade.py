@@ -1,0 +1,45 @@
+"""A renewal that is cut off between any two calls is harmless: both seals prove while both are attached."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from lab import upgrade
+from lab.faults import Fault, Script
+from lab.upgrade import Renewal
+from stage.scenery import made_by_us, marks, standing
+
+STEP = int(os.environ.get("CRASH_UPGRADE_STEP", "25"))
+"""Each so many of the cases; 1 takes all of them (20 minutes)."""
+FIXTURES = pytest.mark.parametrize("fixture", ["plain/ready", "all/ready"])
+
+
+def _cases(fixture: str) -> list[tuple[int, Fault]]:
+    return upgrade.cases(fixture)[STEP // 2 :: STEP]
+
+
+@FIXTURES
+def test_a_renewal_that_is_cut_off_goes_on(fixture: str) -> None:
+    """Nothing but seals changes, and in the end only the new ones are there."""
+    for number, fault in _cases(fixture):
+        renewal = Renewal(fixture, Script({number: fault}))
+        renewal.finish()
+        assert renewal.faults() == [], f"{fault} at {number}"
+        assert renewal.crashes == 1
+        renewal.delete()
+        assert made_by_us(renewal.stage) == [], f"{fault} at {number}"
+
+
+@FIXTURES
+def test_an_object_whose_renewal_was_cut_off_can_be_deleted(fixture: str) -> None:
+    """Some of it is recorded and sealed under the key and some by the old rules: all of it goes, with every mark."""
+    for number, fault in _cases(fixture):
+        renewal = Renewal(fixture, Script({number: fault}))
+        renewal.until_crash()
+        assert renewal.faults() == [], f"{fault} at {number}"
+        renewal.stage.down()
+        assert made_by_us(renewal.stage) == [], f"{fault} at {number}"
+        left = [mark for row in standing(renewal.stage) for mark in marks(row)]
+        assert left == [], f"{fault} at {number}"

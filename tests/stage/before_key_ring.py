@@ -1,0 +1,120 @@
+"""Objects and worlds that the version before the key ring left behind, put on today's stage.
+
+What wrote them and at which moments: tests/fixtures/before_key_ring/README.md.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import lzma
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from freehold.api import names
+from freehold.clouds.ibm.tags import IbmCodec
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.keys import KeyRing
+from freehold.lifecycle.port import InlinePort, Port
+from freehold_sim.ibm.settings import Assumptions, Settings
+from stage.powervs import Stage
+from stage.scenery import MARK, made_by_others, marks, record, standing
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "before_key_ring"
+KEY = b"the first key of the upgraded operator"
+RING = KeyRing.single(KEY, unkeyed=True)
+"""What an operator makes when it finds objects and no ring: what was written before it still counts."""
+KEYED_ONLY = KeyRing.single(KEY)
+"""The same ring after `freehold keys require`."""
+ROTATED = "another-api-key"
+"""With another API key the secret that old records were signed with cannot be derived any more."""
+_ASSUMPTIONS = {"plain": Assumptions(), "all": Assumptions(dhcp_network_has_crn=False)}
+
+
+@functools.cache
+def _texts(world: str) -> Mapping[str, str]:
+    found: dict[str, Any] = json.loads(lzma.decompress((FIXTURES / f"{world}.json.xz").read_bytes()))
+    return {moment: json.dumps(content) for moment, content in found.items()}
+
+
+def moments(*, deleting: bool) -> list[str]:
+    """The fixtures, as ``world/moment``, in which the object is being deleted, or is not."""
+    every = [(world, moment, json.loads(text)) for world in _ASSUMPTIONS for moment, text in _texts(world).items()]
+    return [f"{w}/{m}" for w, m, found in every if ("deletionTimestamp" in found["object"]["metadata"]) is deleting]
+
+
+def load(fixture: str, *, api_key: str = "", ring: KeyRing = RING, port: Callable[[], Port] = InlinePort) -> Stage:
+    """Today's operator, just started, on what the old one left at this moment."""
+    world, _, moment = fixture.partition("/")
+    found = json.loads(_texts(world)[moment])
+    settings = Settings(assumptions=_ASSUMPTIONS[world])
+    settings = replace(settings, api_key=api_key or settings.api_key)
+    stage = Stage(settings=settings, port=port)
+    stage.rings.ring = ring
+    _put(stage, found["object"], found["world"], found["time"])
+    return stage
+
+
+def with_api_key(fixture: str, stage: Stage, api_key: str = "") -> Stage:
+    """The same object and world under an operator that is started with another API key."""
+    other = load(fixture, api_key=api_key, ring=stage.rings.ring)
+    _put(other, stage.object.raw, stage.cloud.world.data, stage.clock.now())
+    return other
+
+
+def _put(stage: Stage, raw: dict[str, Any], world: dict[str, Any], time: float) -> None:
+    stage.clock.jump(time - stage.clock.now())
+    stage.cloud.world.data = world
+    stage.object.raw = raw
+
+
+def without_marks(stage: Stage) -> dict[str, str]:
+    """All that is not ours, byte for byte, but without marks of ours, which come and go on a carrier."""
+    ids = {row["id"]: row["tags"] for row in made_by_others(stage)}
+    return {
+        record["id"]: json.dumps([record, foreign(ids[record["id"]])], sort_keys=True)
+        for record in stage.cloud.world.everything()
+        if record["id"] in ids
+    }
+
+
+def foreign(tags: list[str]) -> list[str]:
+    """The tags that are no marks."""
+    return sorted(tag for tag in tags if not tag.startswith(MARK))
+
+
+def journal_of(stage: Stage) -> Journal:
+    return journals.loads(stage.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
+
+
+def is_renewed(stage: Stage) -> bool:
+    journal = journal_of(stage)
+    return journal.key == RING.writing and {entry.key for entry in journal.ours.values()} == {RING.writing}
+
+
+def sealed_anew(stage: Stage) -> dict[str, set[str]]:
+    """The marks that each target has to have, by its CRN: one for each record, under the ring's key."""
+    journal, codec = journal_of(stage), IbmCodec()
+    keys = RING.of(journal.owner, unkeyed=False)
+    found: dict[str, set[str]] = {}
+    for key, entry in journal.ours.items():
+        if entry.carried:
+            bare = entry.id.rpartition("/")[2]
+            seal = keys.carried_seal(RING.writing, key.kind, bare, entry.target)
+            found.setdefault(entry.target, set()).add(codec.carried(journal.owner, key.kind, entry.id, seal))
+        else:
+            seal = keys.seal(RING.writing, key, entry.target)
+            found.setdefault(entry.target, set()).update({*codec.owner(journal.owner), codec.node(key, seal)})
+    return found
+
+
+def marks_there(stage: Stage) -> dict[str, set[str]]:
+    return {record(stage, row["id"])["crn"]: set(marks(row)) for row in standing(stage) if marks(row)}
+
+
+def theirs_on_ours(stage: Stage) -> dict[str, list[str]]:
+    """The tags that are no marks, by id."""
+    return {row["id"]: foreign(row["tags"]) for row in standing(stage)}
