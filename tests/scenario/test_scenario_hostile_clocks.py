@@ -30,7 +30,7 @@ class Skewed:
 def test_a_lost_reply_under_a_wrong_clock_creates_nothing_twice(ahead: float) -> None:
     """A laptop's clock may be minutes off; the birth mark of the attempt says more than two clocks do."""
     stage = Stage()
-    stage.clock = Skewed(stage, ahead)  # type: ignore[assignment]  # the cloud keeps the true one
+    stage.wall = Skewed(stage, ahead)  # the cloud keeps the true one
     stage.start_process()
     through, lost = stage.cloud.handle, [0]
 

@@ -128,7 +128,7 @@ async def prove(work: Work, standing: Collection[NodeKey], marked: TagsByTarget)
             work.wait(key, Waiting(Reason.MARKING, work.tools.pace.tag_lag, "its marks are not readable yet", observed))
         elif evidence.strength is Strength.OTHERS:
             work.notes.append(f"{key}: {observed.id} has {evidence.source}: it is kept")
-            work.journal = work.journal.put(key, replace(entry, phase=Phase.THEIRS, deleting=0.0))
+            work.journal = work.journal.put(key, replace(entry, phase=Phase.THEIRS, deleting=0.0, key=""))
         elif evidence.strength is Strength.DISPUTED:
             work.outcomes[key] = _disputed(observed, evidence)
         elif evidence.strength is not Strength.HEALABLE and work.bears_birth(key, observed):

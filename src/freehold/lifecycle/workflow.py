@@ -121,7 +121,10 @@ def _may_begin(work: Work) -> bool:
             "read, created or deleted. Add it with `freehold keys add FILE`, from the ring that has it",
             work.tools.pace.slow,
         )
-    if missing:
+    if not missing and not work.journal.key and not work.tools.ring.unkeyed:
+        message = "its records are from before the key ring, which counts such records no more: nothing is done for it"
+        work.outcomes[NodeKey("key", "none")] = Blocked(Reason.KEY_MISSING, message, work.tools.pace.slow)
+    if work.outcomes:
         return False
     if not memory.recognises(work.journal):
         memory.begin_again(work.now)

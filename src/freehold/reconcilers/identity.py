@@ -7,7 +7,7 @@ before the first cloud call. What was lost is never guessed: without proof the o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -65,13 +65,19 @@ class ReadOnly:
 class KeyMissing:
     """The object names keys that the ring lacks, so nothing of it can be proved. Only its conditions may be written.
 
-    It may be a copy that another operator, which has the key, looks after.
+    It may be a copy that another operator, which has the key, looks after. ``digests`` is empty for an object from
+    before the key ring under a ring that requires keyed records.
     """
 
     digests: tuple[str, ...]
 
     @property
     def message(self) -> str:
+        if not self.digests:
+            return (
+                "its records are from before the key ring, which counts such records no more: nothing is read, created "
+                "or deleted for it until they count again: freehold keys require --undo"
+            )
         missing = ", ".join(self.digests)
         return (
             f"it names key {missing}, which the operator's key ring lacks: nothing is read, created or deleted for "
@@ -88,7 +94,8 @@ def identify(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Identity:
     found = _identified(raw, finalizer, ring)
     if isinstance(found, Known | Restored):
         missing = ring.missing(found.journal.keys, found.journal.owner.uuid)
-        return KeyMissing(missing) if missing else found
+        unreadable = missing or not (found.journal.key or ring.unkeyed)
+        return KeyMissing(missing) if unreadable else found
     return found
 
 
@@ -136,6 +143,9 @@ def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Known | Read
             f"annotation {names.JOURNAL_ANNOTATION} was copied from {owner.kind} {owner.namespace}/{owner.name}, whose "
             "resources it describes; remove the annotation from this copy to give it resources of its own",
         )
+    if not journal.key and (seen := _in_status(raw)) and seen.key:
+        # Whoever may edit the object cannot bring the public rules from before the key ring back for it.
+        journal = replace(journal, key=seen.key)
     held = finalizer in (metadata.get("finalizers") or ())
     if held or metadata.get("deletionTimestamp"):
         return Known(journal)
