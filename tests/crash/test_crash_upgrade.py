@@ -12,7 +12,7 @@ from lab.upgrade import Renewal
 from stage.scenery import made_by_us, marks, standing
 
 STEP = int(os.environ.get("CRASH_UPGRADE_STEP", "25"))
-"""Each so many of the cases; 1 takes all of them (20 minutes)."""
+"""Each so many of the cases; 1 takes all of them (13 minutes)."""
 FIXTURES = pytest.mark.parametrize("fixture", ["plain/ready", "all/ready"])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from freehold.lifecycle.clock import Clock
 from lab import faults
 from lab.faults import Crash, Fault, FaultPort, Script
 from stage.before_key_ring import (
@@ -19,7 +20,6 @@ from stage.before_key_ring import (
     theirs_on_ours,
     without_marks,
 )
-from stage.powervs import Stage
 from stage.scenery import made_by_us
 
 ENOUGH = 3 * 3600.0
@@ -27,10 +27,10 @@ TAGS = {"tagging.attach_tag", "tagging.detach_tag"}
 
 
 @dataclass
-class _Still:
-    """The world that a fault port asks for; none of the faults used here needs one."""
+class _Timed:
+    """Of the world that a fault port asks for, what these faults need: its clock."""
 
-    stage: Stage | None = None
+    clock: Clock | None = None
 
 
 @dataclass
@@ -42,9 +42,10 @@ class Renewal:
     crashes: int = 0
 
     def __post_init__(self) -> None:
-        world: Any = _Still()
+        world: Any = _Timed()
         self.port = FaultPort(world, self.script)
         self.stage = load(self.fixture, port=lambda: self.port)
+        world.clock = self.stage.clock
         self.ids = {row["id"] for row in made_by_us(self.stage)}
         self.others, self.tags = without_marks(self.stage), theirs_on_ours(self.stage)
 
