@@ -255,12 +255,7 @@ def test_a_backup_from_before_the_upgrade_comes_back_after_the_renewal(backup: s
     assert made_by_us(stage) == []
 
 
-NOT_HELD = pytest.mark.xfail(
-    strict=True, reason="an object that is not renewed is served under a ring that requires keyed records"
-)
 SERVED, DELETED, LOST, BOTH = "served", "deleted", "journal lost", "journal lost, then deleted"
-HELD = {(fixture, event) for fixture in ("plain/ready", "plain/after 10") for event in (SERVED, DELETED)}
-HELD.add(("plain/ready", LOST))
 NO_STATUS = {("plain/after 1", LOST), ("plain/after 1", BOTH)}
 """The first pass never ended, so without the journal nothing tells whose the object was: IdentityLost."""
 
@@ -268,7 +263,7 @@ NO_STATUS = {("plain/after 1", LOST), ("plain/after 1", BOTH)}
 @pytest.mark.parametrize(
     ("fixture", "event"),
     [
-        pytest.param(fixture, event, marks=() if (fixture, event) in HELD else NOT_HELD)
+        (fixture, event)
         for fixture in ("plain/ready", "plain/after 1", "plain/after 10", "all/after 36")
         for event in (SERVED, DELETED, LOST, BOTH)
         if (fixture, event) not in NO_STATUS

@@ -7,7 +7,7 @@ before the first cloud call. What was lost is never guessed: without proof the o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -143,9 +143,6 @@ def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Known | Read
             f"annotation {names.JOURNAL_ANNOTATION} was copied from {owner.kind} {owner.namespace}/{owner.name}, whose "
             "resources it describes; remove the annotation from this copy to give it resources of its own",
         )
-    if not journal.key and (seen := _in_status(raw)) and seen.key:
-        # Whoever may edit the object cannot bring the public rules from before the key ring back for it.
-        journal = replace(journal, key=seen.key)
     held = finalizer in (metadata.get("finalizers") or ())
     if held or metadata.get("deletionTimestamp"):
         return Known(journal)

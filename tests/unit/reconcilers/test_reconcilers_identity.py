@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from freehold.reconcilers.identity import KeyMissing, Known, Minted, ReadOnly, R
 
 FINALIZER = names.POWERVS_CLUSTER_FINALIZER
 OWNER = Owner("first-uid", "IBMPowerVSCluster", "ns", "c1")
-RING = KeyRing.single(b"k" * 32)
+RING = KeyRing.single(b"k" * 32, unkeyed=True)
 JOURNAL = Journal(OWNER, {NodeKey("vpc", "main"): Entry(Phase.OWNED, id="us-south/v")})
 
 
@@ -164,3 +165,10 @@ def test_status_gives_the_key_back_with_the_identity() -> None:
     assert isinstance(result, Restored)
     assert result.journal == keyed
     assert journals.loads(result.patch["metadata"]["annotations"][names.JOURNAL_ANNOTATION]).key == RING.writing
+
+
+def test_what_is_from_before_the_ring_is_not_served_where_the_ring_requires_keyed_records() -> None:
+    """Its nonces and seals count no more, so everything of it would seem to be nobody's: a second set, or orphans."""
+    found = identify(obj(journal=journals.dumps(JOURNAL)), FINALIZER, replace(RING, unkeyed=False))
+    assert isinstance(found, KeyMissing)
+    assert "freehold keys require --undo" in found.message
