@@ -364,8 +364,8 @@ DELETES = (
     ),
     _vpc(
         "Collection.present",
-        "found.get(ident) or await self.get(region, ident)",
-        "found.get(ident) if found else await self.get(region, ident)",
+        "if body is None and not (listed and ref.leaving):",
+        "if body is None and not listed:",
         "what a list does not show yet counts as gone",
     ),
     _vpc(
@@ -517,8 +517,8 @@ LAST_LOOK = (
     Mutant(
         "clouds/ibm/kinds/transit_gateway_connection.py",
         "ConnectionDriver.observe",
-        "listed.get(ident) or await self._connections.get(gateway, ident)",
-        "listed.get(ident) if len(group) > 1 else await self._connections.get(gateway, ident)",
+        "if body is None and not (len(group) > 1 and ref.leaving):",
+        "if body is None and not len(group) > 1:",
         "a connection that a list does not show yet counts as gone",
     ),
     Mutant(

@@ -70,7 +70,7 @@ INTENTS = (
     ),
     _witnesses(
         "_replay",
-        "if not (young := [c for c in candidates if _may_come_of(entry, c)]):",
+        "if not (young := _young(entry, candidates)):",
         "if not (young := []):",
         "a replay that finds the name taken counts as a create that had no effect, although its own took it",
     ),
@@ -293,7 +293,7 @@ SYNCING = (
     ),
     _graph(
         "Graph.__init__",
-        "if missing:",
+        "if work.outcomes:",
         "if False:",
         "a node waits for ever for what nothing wants",
     ),

@@ -197,7 +197,7 @@ IDENTITY = (
 KEYS = (
     _identity(
         "identify",
-        "return KeyMissing(missing) if missing else found",
+        "return KeyMissing(missing) if unreadable else found",
         "return found",
         "an object whose key this operator has not is served: it may be a copy that another one serves",
     ),
