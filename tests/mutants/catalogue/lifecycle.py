@@ -293,7 +293,7 @@ SYNCING = (
     ),
     _graph(
         "Graph.__init__",
-        "if work.outcomes:",
+        "if missing:",
         "if False:",
         "a node waits for ever for what nothing wants",
     ),
@@ -601,7 +601,7 @@ PASSES = (
     ),
     _workflow(
         "_may_begin",
-        "if missing:",
+        "if work.outcomes:",
         "if False:",
         "an object whose key is missing is served",
     ),
