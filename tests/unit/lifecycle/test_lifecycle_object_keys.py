@@ -101,3 +101,24 @@ def test_no_key_shows_in_what_is_logged() -> None:
 def test_a_ring_without_its_writing_key_is_refused() -> None:
     with pytest.raises(ValueError, match=NEW):
         KeyRing(NEW, {OLD: ONE})
+
+
+def test_each_part_of_what_is_sealed_counts() -> None:
+    """A seal that left one of them out would fit a stranger's resource too."""
+    of = keys()
+    assert derive(ONE, US.uuid) != derive(ONE, "22222222-bbbb")
+    seals = {
+        of.carried_seal(NEW, kind, ident, carrier)
+        for kind in ("link", "wire")
+        for ident in ("l1", "l2")
+        for carrier in ("crn:hub-1", "crn:hub-2")
+    }
+    assert len(seals) == 8
+    assert len({of.seal(NEW, key, crn) for key in (KEY, NodeKey("disk", "b")) for crn in ("crn:1", "crn:2")}) == 4
+    assert len({of.signature(NEW, kind, ident) for kind in ("disk", "net") for ident in ("1", "2")}) == 4
+
+
+def test_a_key_that_was_handed_on_for_one_object_is_no_key_for_others() -> None:
+    ring = replace(KeyRing.single(ONE), handed_on={(NEW, US.uuid): derive(TWO, US.uuid)})
+    assert NEW in ring.of(US, unkeyed=False).readable
+    assert NEW not in ring.of(replace(US, uuid="22222222-bbbb"), unkeyed=False).readable

@@ -1,0 +1,148 @@
+"""A journal that somebody put back, a key that is not here, marks that come first: what a process may rely on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from freehold.lifecycle import errors
+from freehold.lifecycle.graph import Node
+from freehold.lifecycle.keys import KeyRing
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.outcomes import Blocked, Ready, Reason
+from freehold.lifecycle.port import Effect
+from lab import faults
+from lab.cloud import Weather
+from lab.faults import Script
+from lab.life import Life
+from lab.outage import outage
+from lab.world import RING, SETTLE, MemoryWorld, node
+
+NODES = [node("site/home"), node("hub/core")]
+
+
+def _ours(world: MemoryWorld) -> list[str]:
+    return sorted(thing.role for thing in world.living() if thing.ours)
+
+
+def test_a_journal_that_is_put_back_while_its_process_lives_doubles_nothing() -> None:
+    """GitOps, kubectl replace, a restore: the creates that the older journal does not know of may not show yet."""
+    world = MemoryWorld(Weather(15, 15, 20, False), nodes=NODES)
+    life = Life(world)
+    life.once()
+    assert _ours(world) == ["hub/core", "site/home"]
+    life.roll_back(10)
+    outcomes = life.create()
+    assert all(isinstance(outcome, Ready) for outcome in outcomes.values())
+    assert _ours(world) == ["hub/core", "site/home"]
+    life.delete()
+    assert not _ours(world)
+
+
+def test_our_own_write_whose_reply_was_lost_is_no_strangers() -> None:
+    """Otherwise each lost reply of the API server would cost a settle time."""
+    world = MemoryWorld(nodes=NODES)
+    golden = Life(MemoryWorld(nodes=NODES))
+    golden.create()
+    stores = [i for i, call in enumerate(golden.port.calls) if call.effect is Effect.STORE]
+    life = Life(world, script=Script({stores[1]: faults.LOST}))
+    begun = world.clock.monotonic()
+    while not all(isinstance(o, Ready) for o in (life.last.outcomes.values() if life.last else [None])):
+        done = life.once()
+        world.clock.advance(max(done.after if done else 1.0, 0.1))
+    assert life.memory.minted
+    assert world.clock.monotonic() - begun < SETTLE + 60.0
+    assert _ours(world) == ["hub/core", "site/home"]
+
+
+@pytest.mark.parametrize("deleting", (False, True), ids=("wanted", "deleted"))
+def test_without_the_key_nothing_is_asked_or_changed(deleting: bool) -> None:
+    world = MemoryWorld(nodes=NODES)
+    life = Life(world)
+    life.create()
+    record = life.record
+    world.ring = KeyRing.single(b"the key of somebody else, 32 bytes")
+    life.restart()
+    life.deleting = deleting
+    calls = len(life.port.calls)
+    for _ in range(5):
+        done = life.once()
+        assert done is not None and not done.released
+        world.clock.advance(300.0)
+    assert len(life.port.calls) == calls and life.record == record
+    (outcome,) = done.outcomes.values()
+    assert isinstance(outcome, Blocked) and outcome.reason is Reason.KEY_MISSING
+    assert RING.writing in outcome.message and "freehold keys add" in outcome.message
+    world.ring = RING
+    life.restart()
+    life.delete()
+    assert life.last is not None and life.last.released and not _ours(world)
+
+
+def test_an_object_from_before_the_ring_is_not_served_where_the_ring_counts_it_no_more() -> None:
+    """Its public nonces are not looked for: an open create would be made twice."""
+    world = MemoryWorld(nodes=NODES)
+    life = Life(world)
+    life.create()
+    life.rewrite(replace(life.journal, key=""))
+    life.restart()
+    calls = len(life.port.calls)
+    life.once()
+    assert len(life.port.calls) == calls
+    assert life.last is not None
+    assert [o.reason for o in life.last.outcomes.values() if isinstance(o, Blocked)] == [Reason.KEY_MISSING]
+
+
+def test_marks_are_read_before_anything_is_created_anew() -> None:
+    """The journal was lost, and a token kind has nothing but its marks to be found by once it was renamed."""
+    nodes = [node("net/main", size=1), node("disk/data", "net/main")]
+    world = MemoryWorld(nodes=nodes)
+    life = Life(world)
+    life.create()
+    disk = world.ours("disk")
+    assert disk is not None
+    world.cloud.rename(disk.id, "renamed-by-a-person", by="stranger")
+    life.rewrite(life.journal.drop(NodeKey("disk", "data")))
+    life.restart()
+    assert isinstance(life.create()["disk/data"], Ready)
+    assert _ours(world) == ["disk/data", "net/main"]
+
+
+def _surplus() -> tuple[MemoryWorld, Life, list[Node]]:
+    nodes = [node("net/main", size=1), node("disk/data", "net/main"), node("disk/more", "net/main")]
+    world = MemoryWorld(nodes=nodes)
+    life = Life(world)
+    life.create()
+    return world, life, nodes
+
+
+def test_surplus_is_not_pruned_without_a_proof_in_the_same_pass() -> None:
+    """Somebody handed it to another owner since: the record alone deletes nothing."""
+    world, life, nodes = _surplus()
+    disk = world.ours("disk")
+    assert disk is not None
+    role = disk.role
+    world.steal("disk")
+    world.nodes = [wanted for wanted in nodes if str(wanted.key) != role]
+    life.hurry()
+    life.create()
+    assert len([thing for thing in world.living() if thing.kind == "disk"]) == 2
+    assert not world.tampered()
+
+
+def test_a_place_at_the_end_that_the_index_cannot_tell_of_releases_nothing() -> None:
+    world = MemoryWorld(nodes=NODES)
+    life = Life(world)
+    life.create()
+    life.deleting = True
+    while _ours(world):
+        life.once()
+        world.clock.advance(5.0)
+    with outage(life, "search", errors.Unavailable("the index is down")):
+        for _ in range(10):
+            done = life.once()
+            assert done is None or not done.released
+            world.clock.advance(60.0)
+    life.delete()
+    assert life.last is not None and life.last.released
