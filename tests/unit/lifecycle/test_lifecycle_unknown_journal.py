@@ -95,18 +95,17 @@ def test_an_object_from_before_the_ring_is_not_served_where_the_ring_counts_it_n
 
 
 def test_marks_are_read_before_anything_is_created_anew() -> None:
-    """The journal was lost, and a token kind has nothing but its marks to be found by once it was renamed."""
-    nodes = [node("net/main", size=1), node("disk/data", "net/main")]
-    world = MemoryWorld(nodes=nodes)
+    """The journal was lost and a person renamed it: neither name nor nonce is left to find it by."""
+    world = MemoryWorld(nodes=[node("hub/core")])
     life = Life(world)
     life.create()
-    disk = world.ours("disk")
-    assert disk is not None
-    world.cloud.rename(disk.id, "renamed-by-a-person", by="stranger")
+    hub = world.ours("hub")
+    assert hub is not None
+    world.cloud.rename(hub.id, "renamed-by-a-person", by="stranger")
     life.rewrite(replace(life.journal, entries={}))
     life.restart()
-    assert isinstance(life.create()["disk/data"], Ready)
-    assert _ours(world) == ["disk/data", "net/main"]
+    assert isinstance(life.create()["hub/core"], Ready)
+    assert _ours(world) == ["hub/core"]
 
 
 def _surplus() -> tuple[MemoryWorld, Life, list[Node]]:
