@@ -7,6 +7,7 @@ before that wave's creates. Status is a cache; this is the deed box.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -213,15 +214,39 @@ def loads(text: str) -> Journal:
         entries = {NodeKey.parse(key): _entry(row) for key, row in document["nodes"].items()}
         account = str(document.get("account", ""))
         tags = frozenset(map(str, document.get("tags", ())))
-        key = str(document.get("key", ""))
+        key = _digest(document.get("key", ""))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorruptJournal(f"the journal annotation cannot be read ({type(error).__name__})") from error
     return Journal(owner, entries, account, tags, key)
 
 
+_DIGEST = re.compile("[a-z2-7]{10}|")
+MOST_ATTEMPTS = 10_000
+
+
 def _entry(row: Mapping[str, Any]) -> Entry:
+    """Raises ValueError for what we never write: whoever may edit the object can write anything in here."""
     values = {name: row[short] for name, short in _SHORT.items() if short in row}
     for name in ("earlier", "parts"):
         if name in values:
-            values[name] = tuple(values[name])
-    return Entry(phase=Phase(row["p"]), **values)
+            values[name] = tuple(map(_word, values[name]))
+    entry = Entry(phase=Phase(row["p"]), **values)
+    for text in (entry.id, entry.target, entry.deed, entry.by):
+        _word(text)
+    _digest(entry.key)
+    if not all(isinstance(n, int) and 0 <= n <= MOST_ATTEMPTS for n in (entry.attempt, entry.fails)):
+        raise ValueError("a number of attempts that nobody makes")
+    return entry
+
+
+def _word(text: object) -> str:
+    if not isinstance(text, str):
+        raise ValueError("no text where one is needed")
+    return text
+
+
+def _digest(text: object) -> str:
+    """The digest goes into messages and commands."""
+    if not _DIGEST.fullmatch(_word(text)):
+        raise ValueError("no digest of a key")
+    return str(text)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from freehold.lifecycle import looking, strays
-from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.errors import CloudError, Denied, Invalid
 from freehold.lifecycle.graph import Node
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
@@ -20,6 +20,8 @@ from freehold.lifecycle.outcomes import Blocked, Kept, Reason, of_error
 from freehold.lifecycle.work import Work
 
 RETRY = 30.0
+ONLY_MARKED = "carrier "
+"""Before the id of a carrier that nothing but a mark on it names."""
 
 
 async def by_nonce(work: Work, marked: TagsByTarget) -> None:
@@ -82,7 +84,13 @@ async def _existing(work: Work, marked: TagsByTarget) -> dict[NodeKey, Observed]
     asked = [work.tools.registry[key.kind].driver.observe([ref]) for key, ref in refs.items()]
     answered = True
     for (key, ref), seen in zip(refs.items(), await work.tools.port.all(asked), strict=True):
-        if isinstance(seen, CloudError):
+        if isinstance(seen, Denied | Invalid) and key.logical.startswith(ONLY_MARKED):
+            # Whoever may tag can put a mark of ours on what we may not read: that must not hold the finalizer.
+            work.memory.copied[ref.target] = (
+                f"{ref.target} has a mark of our uuid and may not be read ({seen.message}): nothing is looked for in "
+                "it. Detach the mark if it is not of this object"
+            )
+        elif isinstance(seen, CloudError):
             _failed(work, key, seen)
             answered = False
         elif isinstance(seen, Exception):
@@ -109,7 +117,7 @@ def _refs(work: Work, marked: TagsByTarget) -> dict[NodeKey, Ref]:
             for kind in registry:
                 id_ = registry[kind].driver.identify(target)
                 if id_ and id_ not in named:
-                    refs[NodeKey(kind, f"carrier {id_}")] = Ref(id_, target)
+                    refs[NodeKey(kind, f"{ONLY_MARKED}{id_}")] = Ref(id_, target)
     return refs
 
 

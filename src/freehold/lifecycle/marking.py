@@ -13,7 +13,7 @@ from freehold.lifecycle.errors import CloudError, NotFound
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.keys import UNKEYED
-from freehold.lifecycle.kinds import NodeKey, Observed
+from freehold.lifecycle.kinds import NodeKey, Observed, Ref
 from freehold.lifecycle.memory import Attached
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
@@ -84,7 +84,7 @@ def _verification_due(work: Work, key: NodeKey) -> bool:
     if key in work.memory.doubted:
         return True
     if entry.phase is Phase.OWNED:
-        return work.deep
+        return work.deep or not work.attested(key)
     if entry.phase is not Phase.RECORDED:
         return False
     attached = work.memory.attached.get(key)
@@ -196,7 +196,7 @@ async def attach(work: Work, keys: Collection[NodeKey]) -> None:
         if not work.attested(key):
             work.outcomes[key] = _unattested(work, key, observed)
             continue
-        if observed.carried and not _carrier_fits(work, key, observed):
+        if observed.carried and not (_is_its_carrier(work, key, observed) and _carrier_fits(work, key, observed)):
             continue
         wanted[observed.target] = wanted.get(observed.target, frozenset()) | work.tags(key, observed)
         due[key] = observed
@@ -217,13 +217,17 @@ async def attach(work: Work, keys: Collection[NodeKey]) -> None:
 async def detach_dropped(work: Work) -> None:
     """Take off what the spec asked for before and asks for no more, wherever we may have put it."""
     fold = work.tools.codec.fold
-    dropped = frozenset(tag for tag in work.journal.tags if not fold([tag]) & fold(work.user_tags))
+    # Whoever may edit the object can write tags and targets in here: no mark is one of the user's tags, and only a
+    # target that the cloud has shown with the resource is the resource's.
+    dropped = frozenset(
+        tag for tag in work.journal.tags if not fold([tag]) & fold(work.user_tags) and not _is_mark(work, tag)
+    )
     if dropped and work.journal.open:
         return  # what comes of an open intent may bear them from birth
     ours = {
         key: entry
         for key, entry in work.journal.ours.items()
-        if entry.target and not entry.carried and work.attested(key) and not _disowned(work, key)
+        if entry.target and not entry.carried and work.attested(key) and not _disowned(work, key) and _seen(work, key)
     }
     if dropped and ours:
         targets = sorted({entry.target for entry in ours.values()})
@@ -236,6 +240,17 @@ async def detach_dropped(work: Work) -> None:
     work.journal = replace(work.journal, tags=work.user_tags)
 
 
+def _seen(work: Work, key: NodeKey) -> bool:
+    """Whether the last look showed it, and on this very target."""
+    seen, entry = work.memory.seen.get(key), work.journal.entries[key]
+    return bool(seen and key not in work.memory.absent_since and seen.target == entry.target and not seen.carried)
+
+
+def _is_mark(work: Work, tag: str) -> bool:
+    marks = work.tools.codec.read([tag])
+    return bool(marks.owners or marks.uuids or marks.nodes or marks.carried)
+
+
 def _disowned(work: Work, key: NodeKey) -> bool:
     """Whether this pass has seen that somebody else has a claim to it."""
     outcome = work.outcomes.get(key)
@@ -243,22 +258,33 @@ def _disowned(work: Work, key: NodeKey) -> bool:
 
 
 async def clean(work: Work) -> None:
-    """Take the marks of carried resources that are gone off their carrier, which may be somebody else's."""
+    """Take the marks of carried resources that are gone off their carrier, which may be somebody else's.
+
+    Asked for once more: what exists keeps its mark, whatever the journal says of it.
+    """
     stale = {key: e for key, e in work.journal.entries.items() if e.earlier and e.target}
-    codec = work.tools.codec
-    changes: dict[str, frozenset[str]] = {}
     for key, entry in stale.items():
-        tags = frozenset(codec.carried(work.owner, key.kind, id_) for id_ in entry.earlier)
-        changes[entry.target] = changes.get(entry.target, frozenset()) | tags
-    if not changes:
-        return
-    failed = await work.tools.tagger.detach([TagChange(target, tags) for target, tags in changes.items()])
-    for key, entry in stale.items():
-        error = failed.get(entry.target)
-        if error is None or isinstance(error, NotFound):
-            work.journal = work.journal.put(key, replace(entry, earlier=()))
-        else:
+        try:
+            await _clean(work, key, entry)
+        except CloudError as error:
             work.outcomes.setdefault(key, of_error(error))
+
+
+async def _clean(work: Work, key: NodeKey, entry: Entry) -> None:
+    refs = [Ref(id_, entry.target) for id_ in entry.earlier]
+    existing = await work.kind(key).driver.observe(refs) if key.kind in work.tools.registry else {}
+    gone = [id_ for id_ in entry.earlier if id_ not in existing]
+    if gone:
+        tags = frozenset(work.tools.codec.carried(work.owner, key.kind, id_) for id_ in gone)
+        failed = (await work.tools.tagger.detach([TagChange(entry.target, tags)])).get(entry.target)
+        if failed is not None and not isinstance(failed, NotFound):
+            raise failed
+    work.journal = work.journal.put(key, replace(entry, earlier=()))
+
+
+def _is_its_carrier(work: Work, key: NodeKey, observed: Observed) -> bool:
+    """The target of a carried resource comes from the journal, where somebody may have written another one."""
+    return work.kind(key).driver.identify(observed.target, observed.id.rpartition("/")[2]) == observed.id
 
 
 def _carrier_fits(work: Work, key: NodeKey, observed: Observed) -> bool:

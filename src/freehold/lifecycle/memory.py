@@ -50,6 +50,8 @@ class Memory:
     """Whose marks could not be read, or say that it is not ours: read again in each pass until they prove it."""
     unproven: set[NodeKey] = field(default_factory=set)
     """On record, and neither signed by us nor proven by marks when last read: nothing that is ours waits for it."""
+    renewal_refused: set[NodeKey] = field(default_factory=set)
+    """What took no new seal when it was last tried."""
     made: dict[tuple[NodeKey, int], Observed] = field(default_factory=dict)
     """What creates answered, by node and attempt, until it is on record: better than any witness."""
     last_sent: float = float("-inf")

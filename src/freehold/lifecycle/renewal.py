@@ -24,7 +24,8 @@ PER_PASS = 2
 
 async def renew(work: Work) -> None:
     """Bring records and seals of what this pass has verified to the writing key."""
-    old = [key for key in sorted(work.verified) if _is_old(work, key)]
+    refused = work.memory.renewal_refused
+    old = [key for key in sorted(work.verified, key=lambda key: (key in refused, key)) if _is_old(work, key)]
     begin: list[NodeKey] = []
     for key in old:
         if _new_mark(work, key) & work.tools.codec.fold(work.verified[key]):
@@ -84,7 +85,9 @@ async def _attach(work: Work, keys: Collection[NodeKey]) -> None:
     failed = await work.tools.tagger.attach(changes)
     for key in keys:
         target = work.memory.seen[key].target
+        work.memory.renewal_refused.discard(key)
         if target in failed:
+            work.memory.renewal_refused.add(key)  # the others are tried before it next time
             work.outcomes[key] = replace(of_error(failed[target]), observed=work.memory.seen[key])
 
 

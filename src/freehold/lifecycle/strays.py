@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from freehold.lifecycle.errors import CloudError, NotFound
+from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State
@@ -43,6 +43,9 @@ async def marked(work: Work, tags_by_target: TagsByTarget, *, last: bool = False
     for kind, group in by_kind.items():
         try:
             existing = await work.tools.registry[kind].driver.observe([stray.ref for stray in group])
+        except (Denied, Invalid) as error:
+            _may_not_be_read(work, group, error)
+            continue
         except CloudError as error:
             work.outcomes[group[0].key] = of_error(error)
             continue
@@ -54,6 +57,18 @@ async def marked(work: Work, tags_by_target: TagsByTarget, *, last: bool = False
                 work.memory.gone.add(stray.ref.id)
                 if last and stray.carried:
                     await _take_off(work, stray)
+
+
+def _may_not_be_read(work: Work, group: Sequence[_Stray], error: CloudError) -> None:
+    """What our seal is on holds the delete; a carrier's mark can be written by everybody who may tag the carrier."""
+    for stray in group:
+        if not stray.carried:
+            work.outcomes[stray.key] = of_error(error)
+        else:
+            work.memory.copied[stray.ref.id] = (
+                f"{stray.ref.id} is named by a mark of ours on {stray.ref.target} and may not be read "
+                f"({error.message}): it is left alone. Detach the mark if it is not of this object"
+            )
 
 
 def _judge(work: Work, stray: _Stray, observed: Observed, tags: frozenset[str]) -> None:

@@ -18,6 +18,7 @@ async def to_spec(work: Work) -> None:
         for key, node in work.graph.nodes.items()
         if (entry := work.journal.get(key))
         and entry.phase is Phase.OWNED
+        and work.attested(key)
         and isinstance(work.outcomes.get(key), Ready)
         and node.requires <= work.known.keys()
     ]

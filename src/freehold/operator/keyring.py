@@ -102,10 +102,11 @@ class RingDocument:
         return replace(self, accepted={**self.accepted, digest: acceptance})
 
     def without(self, digest: str) -> RingDocument:
-        """Without this key, and without what was derived from it."""
+        """Without this key, what was derived from it, and what a person has said of its loss."""
         keys = {each: stored for each, stored in self.keys.items() if each != digest}
         handed_on = {pair: key for pair, key in self.handed_on.items() if pair[0] != digest}
-        return replace(self, keys=keys, handed_on=handed_on)
+        accepted = {each: loss for each, loss in self.accepted.items() if each != digest}
+        return replace(self, keys=keys, handed_on=handed_on, accepted=accepted)
 
     def of_object(self, uuid: str) -> RingDocument:
         """What another operator needs for this one object, and nothing that helps it with any other."""

@@ -80,7 +80,7 @@ async def plan_with(
     known = identity.identify(stored, FINALIZER, ring) if stored is not None else None
     if isinstance(known, identity.KeyMissing):
         return Plan(subject, problems=(known.message,))
-    journal = _journal(raw, known)
+    journal = _journal(raw, known, ring)
     facts = await asked(cloud.questions(), annotations, spec, 6443, journal)
     found = wanted(metadata["name"], annotations, spec, facts, journal)
     notes = tuple(str(note) for note in found.notes)
@@ -103,12 +103,13 @@ async def plan_with(
     return Plan(subject, rows, notes=(*notes, *done.notes))
 
 
-def _journal(raw: Mapping[str, Any], known: identity.Identity | None) -> Journal:
+def _journal(raw: Mapping[str, Any], known: identity.Identity | None, ring: KeyRing) -> Journal:
     """The stored object's own, or one that owns nothing: nobody's uuid matches it."""
     if isinstance(known, identity.Known | identity.Restored | identity.Minted):
         return known.journal
     metadata = raw["metadata"]
-    return Journal(Owner("plan", str(raw["kind"]), str(metadata.get("namespace") or "default"), metadata["name"]))
+    owner = Owner("plan", str(raw["kind"]), str(metadata.get("namespace") or "default"), metadata["name"])
+    return Journal(owner, key=ring.writing)
 
 
 def _row(node: Node, done: Pass, graph: Graph) -> PlanRow:

@@ -53,8 +53,6 @@ Fakes = Callable[[Forgeable, Owner], object]
 FORGED = Excuse(frozenset({Reason.NAME_TAKEN, Reason.NOT_OWNED, Reason.AMBIGUOUS, Reason.IN_USE}), surplus=True)
 """A stranger has the name, or marks of ours: named, not touched."""
 
-MAY_LEAVE = frozenset({"forged seals beside a restored journal", "forged ids of what nothing can mark"})
-
 
 def _script(world: World, *, number: int, act: Fakes, crashes: dict[int, Fault]) -> Script:
     def run() -> None:

@@ -29,8 +29,6 @@ FIRST, SECOND, ANOTHER = (name * 8 for name in (b"first", b"second", b"another")
 AWAY = 250.0
 """Seconds until a key is back: before a life that says that it is missing counts as one at rest."""
 
-MAY_LEAVE = frozenset({"a new writing key, journal rolled back"})
-
 
 def ring(*keys: bytes) -> KeyRing:
     """The first one writes."""

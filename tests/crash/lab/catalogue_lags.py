@@ -20,10 +20,6 @@ WITHOUT = frozenset(
 """What changes hands within the lag before its delete cannot be told; the others lag by themselves."""
 
 
-MAY_LEAVE = frozenset({"every family in a lagging cloud"})
-"""As those of its families that may."""
-
-
 def lagging(on: Ground, lag: float, restless: bool) -> Ground:
     """The same ground in a cloud that lags; its calls are numbered anew."""
     world = on.weather(lag, 2 * lag, restless)

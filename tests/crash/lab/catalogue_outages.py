@@ -21,9 +21,6 @@ Hits = Callable[[Call], bool]
 
 FULL = Excuse(frozenset({Reason.QUOTA}))
 
-MAY_LEAVE = frozenset({"an outage when a restored process comes back"})
-"""What nothing can mark, or was not marked yet, is not told from a stranger's once its record is gone."""
-
 
 def _tags(call: Call) -> bool:
     return call.api in ("tags", "tagging", "search")

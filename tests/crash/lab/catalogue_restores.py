@@ -16,21 +16,6 @@ from lab.seam import World
 
 WRITES_BACK = (1, 2, 3)
 
-MAY_LEAVE = frozenset(
-    {
-        "journal restored while the process lives",
-        "journal restored while the process lives, object deleted",
-        "journal restored while the process lives, then a crash",
-        "journal rolled back, carrier given",
-        "journal rolled back and deleted, carrier given",
-        "journal rolled back, create in flight, carrier given",
-        "journal rolled back, a look fails, carrier given",
-        "journal rolled back, a look fails",
-        "journal rolled back, spec refused, object deleted",
-    }
-)
-"""The journal is the only record of what nothing can mark."""
-
 
 def _restored(world: World, *, number: int, back: int, deleted: bool = False, crash: int = 0) -> Script:
     def restore() -> None:

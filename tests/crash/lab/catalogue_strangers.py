@@ -19,9 +19,6 @@ GAPS = (-9, -4, -2, -1, 1, 2, 3, 5, 9, 16)
 
 FAULTS = (faults.BEFORE, faults.AFTER, faults.late_crash(20))
 
-MAY_LEAVE = frozenset({"stranger and crash at different calls", "a stranger at each call"})
-"""Marks that are stripped between create and record leave nothing that tells ours from a stranger's."""
-
 
 def _acts(on: Ground) -> list[tuple[str, str]]:
     """What a stranger can do, and to which kind: a short list that is gone through again and again."""

@@ -26,9 +26,6 @@ TOKENS = ("disk", "wall", "ticket")
 
 REFUSED = Excuse(frozenset({Reason.NAME_TAKEN, Reason.INVALID}))
 
-MAY_LEAVE = frozenset({"the token of another request", "the token of another request, refused at first"})
-"""A record that was restored away is no proof: what the first request made may be named to a person."""
-
 
 def _resize(world: World, kinds: Iterable[str]) -> None:
     """The spec wants another size of these kinds, under the same names."""

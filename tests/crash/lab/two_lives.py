@@ -33,8 +33,6 @@ MOST = 60
 CALLS = (1, 2, 3, 4, 6, 9, 14, 22)
 """Of the second process, before it is stopped in its turn."""
 
-MAY_LEAVE: frozenset[str] = frozenset()
-
 
 @dataclass(frozen=True)
 class Preemption:

@@ -94,3 +94,21 @@ def test_a_carried_id_is_kept_until_its_mark_is_off_the_carrier() -> None:
     own = journals.vacated(Entry(Phase.OWNED, "d1", "crn:d1", attempt=1), fails=0)
     assert (carried.earlier, carried.target) == (("hub/l1",), "crn:hub")
     assert (own.earlier, own.target) == ((), "")
+
+
+@pytest.mark.parametrize(
+    "row",
+    (
+        '{"p":"v","a":1000000000}',
+        '{"p":"v","a":-1}',
+        '{"p":"v","a":"1"}',
+        '{"p":"v","k":["x"]}',
+        '{"p":"v","k":"x; rm -rf"}',
+        '{"p":"o","id":7}',
+        '{"p":"v","e":[1]}',
+    ),
+)
+def test_a_journal_that_we_never_write_is_refused(row: str) -> None:
+    """Whoever may edit one object must not stop the operator for all, nor write a command into its messages."""
+    with pytest.raises(CorruptJournal):
+        journals.loads(f'{{"v":2,"owner":["u","k","n","m"],"nodes":{{"vpc/main":{row}}}}}')

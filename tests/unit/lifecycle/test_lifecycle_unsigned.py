@@ -122,3 +122,57 @@ def test_what_another_identity_created_is_not_of_our_intent() -> None:
     assert isinstance(outcome, Blocked) and outcome.reason is Reason.AMBIGUOUS
     assert site.id in outcome.message and "iam-of-a-stranger" in outcome.message
     assert [thing.id for thing in world.living()] == [site.id]
+
+
+def test_an_edited_journal_takes_no_tag_off_a_stranger() -> None:
+    """Target and user tags are not signed: what was not seen with the resource is not touched, and no mark ever."""
+    world = MemoryWorld(nodes=[node("site/home")])
+    life = Life(world)
+    life.create()
+    (site,) = world.living()
+    theirs = world.cloud.create("site", "theirs", {}, creator="stranger")
+    marks = frozenset({"owner:prod.c2", "uuid:another-uuid", "team:blue"})
+    world.cloud.attach(theirs.target, marks, by="stranger")
+    world.cloud.vanish(site.id)
+    entry = replace(life.journal.entries[SITE], target=theirs.target)
+    life.rewrite(replace(life.journal.put(SITE, entry), tags=marks))
+    life.hurry()
+    for _ in range(5):
+        life.once()
+        world.clock.advance(20.0)
+    assert theirs.tagged(world.cloud.now()) == marks
+
+
+def test_a_forged_record_changes_nothing_after_a_look_that_failed() -> None:
+    """Marks are read before the first write, also where the pass that was to read them could not look."""
+    world = MemoryWorld(nodes=[node("net/main", size=1)])
+    life = Life(world)
+    life.create()
+    theirs = world.cloud.create("net", "theirs", {"size": 7}, creator="stranger")
+    key = NodeKey("net", "main")
+    entry = replace(life.journal.entries[key], id=theirs.id, target=theirs.target, deed="forged")
+    life.rewrite(life.journal.put(key, entry))
+    life.restart()
+    with outage(life, "list_net", errors.Unavailable("503"), times=1):
+        life.once()
+    for _ in range(5):
+        life.once()
+        world.clock.advance(30.0)
+    assert not world.tampered()
+    assert world.cloud.get(theirs.id).attributes["size"] == 7
+
+
+def test_an_edited_list_of_earlier_ids_takes_no_mark_off_what_exists() -> None:
+    """The uuid of another object is public: its connections keep their marks, whoever claims them to be gone."""
+    nodes = [node("net/main", size=1), node("hub/core"), node("link/a", "hub/core", "net/main")]
+    world = MemoryWorld(nodes=nodes, given_hub=True)
+    life = Life(world)
+    life.create()
+    hub = next(r for r in world.cloud.living() if r.kind == "hub")
+    before = hub.tagged(world.cloud.now())
+    link = life.journal.entries[NodeKey("link", "a")]
+    forged = replace(link, phase=Phase.VACANT, id="", earlier=(link.id,))
+    life.rewrite(life.journal.put(NodeKey("link", "forged"), forged))
+    life.restart()
+    life.create()
+    assert hub.tagged(world.cloud.now()) == before
