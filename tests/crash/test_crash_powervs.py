@@ -18,10 +18,14 @@ CI_CASES = 6
 MOST_CALLS = 549
 MOST_CALLS_OF_EVERYTHING = 744
 """Three times the calls of an undisturbed life, the writes of the object's status among them."""
+MOST_CALLS_OF_A_LONG_WAIT = 900
+"""What is refused or not answered is asked again every five minutes, for as long as that lasts."""
 
 
 def _hold(family: str, cases: Iterable[Case], most_named: int) -> None:
     most = MOST_CALLS_OF_EVERYTHING if family.endswith("every kind") else MOST_CALLS
+    if "outage" in family or "quota" in family:
+        most = MOST_CALLS_OF_A_LONG_WAIT
     families.hold(family, cases, most_calls=most, most_named=most_named)
 
 

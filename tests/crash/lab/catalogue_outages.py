@@ -119,7 +119,10 @@ def quota(on: Ground) -> Iterator[Case]:
                 yield Case(f"quota for {seconds:g} s from {number}, crash {crash}", on.world, partial(given, script))
         forever = Script(spells=(Spell(number, float("inf"), faults.QUOTA, creates),))
         yield Case(
-            f"quota from {number} on", on.world, partial(given, forever), excuse=Excuse(frozenset({Reason.QUOTA}))
+            f"quota from {number} on",
+            on.world,
+            partial(given, forever),
+            excuse=Excuse(frozenset({Reason.QUOTA}), words=frozenset({"create_"})),
         )
 
 

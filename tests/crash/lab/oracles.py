@@ -43,13 +43,15 @@ class Excuse:
     """What may stay undone because of what a stranger or a person did, and only if they did it in this run.
 
     ``reasons``: why a node may be blocked, or held up; its message must name, by id or name, something of the
-    ``kinds`` that were meddled with (None: of any) or of somebody else. ``surplus``: something of ours may no longer
-    be wanted.
+    ``kinds`` that were meddled with (None: of any) or of somebody else, or have one of ``words``: the laboratory's own
+    faults name the refused call and its subject, which is a birth name or a part. ``surplus``: something of ours may
+    no longer be wanted.
     """
 
     reasons: frozenset[Reason] = frozenset()
     kinds: frozenset[str] | None = None
     surplus: bool = False
+    words: frozenset[str] = frozenset()
     anything: bool = False
 
     def covers(self, life: Course, outcome: Blocked | Waiting) -> bool:
@@ -66,7 +68,7 @@ class Excuse:
         for key, entry in entries:
             if entry.id and self._concerns(key):
                 words |= {_bare(entry.id), entry.target or entry.id}  # a DHCP server's marks are on its network
-        return words | {node.name for key, node in nodes if self._concerns(key)}
+        return words | self.words | {node.name for key, node in nodes if self._concerns(key)}
 
     def _concerns(self, key: NodeKey) -> bool:
         return self.kinds is None or key.kind in self.kinds

@@ -673,7 +673,7 @@ PASSES = (
     ),
     _marking(
         "attach",
-        "if observed.carried and not _carrier_fits(work, key, observed):",
+        "if observed.carried and not (_is_its_carrier(work, key, observed) and _carrier_fits(work, key, observed)):",
         "if False:",
         "a carrier that is not ours is marked where only our own will do",
     ),
@@ -696,15 +696,15 @@ PASSES = (
         "user tags are forgotten although their detach failed",
     ),
     _marking(
-        "clean",
-        "if not changes:",
-        "if True:",
+        "_clean",
+        "if gone:",
+        "if False:",
         "the mark of a carried resource that vanished stays on its carrier",
     ),
     _marking(
-        "clean",
-        "if error is None or isinstance(error, NotFound):",
-        "if True:",
+        "_clean",
+        "if failed is not None and not isinstance(failed, NotFound):",
+        "if False:",
         "a mark that could not be taken off its carrier is forgotten",
     ),
     _marking(
