@@ -95,7 +95,7 @@ def _recorded() -> dict[str, Any]:
         NodeKey("vpc", "main"): _signed("vpc", "us-south/r006-1"),
         NodeKey("vpc", "forged"): replace(_signed("vpc", "us-south/r006-1"), id="us-south/r006-2"),
         NodeKey("vpc", "old"): Entry(Phase.RECORDED, id="us-south/r006-3"),
-        NodeKey("vpc", "elsewhere"): Entry(Phase.RECORDED, id="us-south/r006-4", key="elsewhere0"),
+        NodeKey("vpc", "elsewhere"): Entry(Phase.RECORDED, id="us-south/r006-4", key="elsewhere2"),
         NodeKey("connection", "vpc"): _signed("connection", "gw/c-1", carried=True),
         NodeKey("workspace", "main"): Entry(Phase.GIVEN, id="w-1"),
     }
@@ -115,7 +115,7 @@ def test_the_tree_tells_ownership_and_what_proves_it() -> None:
         "r006-1": "own marks, read back; record signed",
         "r006-2": "own marks, read back; record NOT signed by the operator",
         "r006-3": "marks not read back yet; record not checked: older than the key ring",
-        "r006-4": "marks not read back yet; record not checked: the key ring lacks key elsewhere0",
+        "r006-4": "marks not read back yet; record not checked: the key ring lacks key elsewhere2",
         "c-1": "mark on its carrier, read back; record signed",
         "w-1": "given by id in the spec",
     }
