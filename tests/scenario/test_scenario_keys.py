@@ -11,6 +11,7 @@ from freehold.api import names
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.keys import KeyRing, derive
 from freehold.operator.ibm import IbmAccount
+from freehold.operator.keyring_use import need_of
 from freehold.operator.planning import plan_with
 from freehold.reconcilers.gate import FoundCluster, Mode, Surroundings
 from freehold_sim.faults import Effect, Fault
@@ -234,7 +235,7 @@ def test_a_key_that_a_person_gave_up_for_lost_is_replaced_where_record_and_marks
     had, made = took_key_away(stage), ids(stage)
     stage.for_a_while(600.0)
     assert stage.condition("Ready")["reason"] == "KeyMissing"
-    stage.rings.ring = replace(OTHER, accepted=frozenset({had.writing}))
+    stage.rings.ring = gave_up(stage, had.writing)
     stage.up()
     stage.for_a_while(1800.0)
     assert ids(stage) == made
@@ -246,7 +247,13 @@ def test_a_key_that_a_person_gave_up_for_lost_is_replaced_where_record_and_marks
 def lost_and_accepted(stage: Stage) -> None:
     """The key is lost for ever, and a person has accepted that: `freehold keys accept`."""
     had = took_key_away(stage)
-    stage.rings.ring = replace(OTHER, accepted=frozenset({had.writing}))
+    stage.rings.ring = gave_up(stage, had.writing)
+
+
+def gave_up(stage: Stage, digest: str) -> KeyRing:
+    """What `freehold keys accept` makes of the ring: it notes what the object has on record now."""
+    need = need_of(stage.object.raw)
+    return replace(OTHER, accepted={(digest, need.uuid): need.records.get(digest, frozenset())})
 
 
 def strike_out(stage: Stage, node: str) -> None:
@@ -360,6 +367,30 @@ def test_marks_of_a_lost_key_on_a_strangers_resource_prove_nothing_without_a_rec
     stage.down()
     assert photograph(stage, [theirs["id"]]) == world
     assert made_by_us(stage) == []
+
+
+@pytest.mark.parametrize("other_rights", [False, True], ids=["edits the object", "and tags in the account"])
+def test_a_record_that_names_an_accepted_key_later_proves_nothing(other_rights: bool) -> None:
+    """The loss was accepted for the records of that moment: an editor could write any id beside the lost key."""
+    stage = Stage()
+    stage.up()
+    theirs = stage.cloud.strangers.make("vpc", region=REGION, name="strangers-vpc")
+    lost_and_accepted(stage)
+    stage.up()
+    stage.for_a_while(1800.0)
+    lost = next(digest for digest, _ in stage.rings.ring.accepted)
+    if other_rights:
+        ours = next(row for row in made_by_us(stage) if row["kind"] == "vpc")
+        stage.cloud.strangers.attach(theirs["crn"], *ours["tags"])
+    document = json.loads(stage.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
+    row = document["nodes"]["vpc/main"]
+    row |= {"id": f"{REGION}/{theirs['id']}", "t": theirs["crn"], "k": lost}
+    stage.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: json.dumps(document)}}})
+    world = photograph(stage, [theirs["id"]])
+    stage.for_a_while(1800.0)
+    stage.object.delete()
+    stage.for_a_while(3600.0)
+    assert photograph(stage, [theirs["id"]]) == world
 
 
 def test_a_rotation_ends_for_what_has_no_place_for_a_mark_too() -> None:

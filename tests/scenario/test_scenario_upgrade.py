@@ -13,8 +13,10 @@ import pytest
 
 from freehold.api import names
 from freehold.clouds.ibm.tags import IbmCodec
+from freehold.lifecycle import journal as journals
 from freehold.lifecycle import ownership
 from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.ownership import Owner
 from stage.before_key_ring import (
     KEYED_ONLY,
     RING,
@@ -238,21 +240,54 @@ def test_a_forged_mark_on_a_given_carrier_has_no_effect_even_before_the_object_i
     "backup", ["plain/before 1", "plain/after 1", "plain/after 4", "plain/after 28", "plain/ready"]
 )
 def test_a_backup_from_before_the_upgrade_comes_back_after_the_renewal(backup: str, restarted: bool) -> None:
-    """Its old seals are gone from the cloud and its intents long resolved: the keyed seals tell, nothing is doubled."""
+    """Its old seals are gone from the cloud and its intents long resolved: the keyed seals tell, nothing is doubled.
+
+    The operator lists a renewed object no more, so a person lets the backup's records count again.
+    """
     stage = load(backup)
     text = stage.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION]
     stage.run(lambda: stage.ready() and is_renewed(stage), LONG)
     stage.settle(30)
     ids = {row["id"] for row in made_by_us(stage)}
+    stage.rings.ring = KEYED_ONLY
     stage.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: text}}})
     if restarted:
         stage.start_process()
+    stage.for_a_while(900.0)
+    assert {row["id"] for row in made_by_us(stage)} == ids
+    assert "freehold keys require --undo" in stage.condition("Ready")["message"]
+    stage.rings.ring = RING
     stage.run(lambda: stage.ready() and is_renewed(stage), LONG)
     stage.settle(30)
     assert {row["id"] for row in made_by_us(stage)} == ids
     assert marks_there(stage) == sealed_anew(stage)
     stage.down()
     assert made_by_us(stage) == []
+
+
+@pytest.mark.parametrize("deleted", [False, True], ids=["served", "deleted"])
+def test_a_journal_without_a_key_makes_a_new_object_none_from_before_the_ring(deleted: bool) -> None:
+    """Whoever may edit objects and tag in the account could else have a stranger's VPC deleted by public rules."""
+    stage = Stage()
+    stage.rings.ring = RING
+    stage.object.patch({"metadata": {"uid": "made-after-the-upgrade"}})
+    theirs = stage.cloud.strangers.make("vpc", region=REGION, name="strangers-vpc")
+    metadata = stage.object.raw["metadata"]
+    owner = Owner(metadata["uid"], stage.object.raw["kind"], metadata["namespace"], metadata["name"])
+    node, codec = NodeKey("vpc", "main"), IbmCodec()
+    seal = ownership.seal(owner, node, theirs["crn"])
+    stage.cloud.strangers.attach(theirs["crn"], *codec.owner(owner), codec.node(node, seal))
+    entry = journals.Entry(journals.Phase.OWNED, id=f"{REGION}/{theirs['id']}", target=theirs["crn"])
+    text = journals.dumps(journals.Journal(owner, {node: entry}))
+    stage.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: text}}})
+    world, calls = photograph(stage), len(stage.calls())
+    stage.for_a_while(1800.0)
+    assert stage.condition("Ready")["reason"] == "KeyMissing"
+    if deleted:
+        stage.object.delete()
+        stage.for_a_while(1800.0)
+    assert photograph(stage) == world
+    assert len(stage.calls()) == calls
 
 
 SERVED, DELETED, LOST, BOTH = "served", "deleted", "journal lost", "journal lost, then deleted"

@@ -25,10 +25,6 @@ from stage.scenery import MARK, made_by_others, marks, record, standing
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "before_key_ring"
 KEY = b"the first key of the upgraded operator"
-RING = KeyRing.single(KEY, unkeyed=True)
-"""What an operator makes when it finds objects and no ring: what was written before it still counts."""
-KEYED_ONLY = KeyRing.single(KEY)
-"""The same ring after `freehold keys require`."""
 ROTATED = "another-api-key"
 """With another API key the secret that old records were signed with cannot be derived any more."""
 _ASSUMPTIONS = {"plain": Assumptions(), "all": Assumptions(dhcp_network_has_crn=False)}
@@ -38,6 +34,19 @@ _ASSUMPTIONS = {"plain": Assumptions(), "all": Assumptions(dhcp_network_has_crn=
 def _texts(world: str) -> Mapping[str, str]:
     found: dict[str, Any] = json.loads(lzma.decompress((FIXTURES / f"{world}.json.xz").read_bytes()))
     return {moment: json.dumps(content) for moment, content in found.items()}
+
+
+def _objects() -> frozenset[str]:
+    """The uuids of all objects of the fixtures."""
+    every = (json.loads(text)["object"] for world in _ASSUMPTIONS for text in _texts(world).values())
+    texts = (raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION] for raw in every)
+    return frozenset(journals.loads(text).owner.uuid for text in texts)
+
+
+RING = KeyRing.single(KEY, unkeyed=_objects())
+"""What an operator makes when it finds objects and no ring: what was written before it still counts for them."""
+KEYED_ONLY = KeyRing.single(KEY)
+"""The same ring after `freehold keys require`, or when every object has been renewed."""
 
 
 def moments(*, deleting: bool) -> list[str]:

@@ -38,7 +38,7 @@ from freehold.operator.keyring import (
 )
 from freehold.operator.keyring_file import FileRing
 from freehold.operator.keyring_secret import NAMESPACE, SecretRing, text_of
-from freehold.operator.keyring_use import Need, first_ring, needs
+from freehold.operator.keyring_use import Need, first_ring, needs, objects
 
 
 @dataclass(frozen=True)
@@ -183,10 +183,10 @@ def accept(where: Way, digest: str, yes: bool) -> None:
     async def give_up(place: Place) -> None:
         # Without a ring this is the way back from the loss of the whole of it: a new one, which notes what is lost.
         document = place.found.document or _successor(place.needed)
-        if digest in document.accepted:
-            say(f"key {digest} is noted as lost already")
+        concerned = [need for need in place.needed if report.unaccepted(document, digest, need)]
+        if not concerned and digest in document.accepted:
+            say(f"key {digest} is noted as lost already, for every object that names it")
             return
-        concerned = [need for need in place.needed if digest in report.missing(document, need)]
         if not concerned:
             raise CliError(*_nothing_lost(document, digest, place.needed))
         if place.found.document is None:
@@ -196,14 +196,16 @@ def accept(where: Way, digest: str, yes: bool) -> None:
         if not yes:
             say(f"nothing has been changed; to go on: freehold keys accept {digest} --yes")
             return
-        await place.write(document.accepting(digest, Acceptance(float(int(time.time())), getpass.getuser())))
+        records = {need.uuid: need.records.get(digest, frozenset[str]()) for need in concerned}
+        acceptance = Acceptance(float(int(time.time())), getpass.getuser(), records)
+        await place.write(document.accepting(digest, acceptance))
         say(f"key {digest} is noted as lost in {place.store.where}; should it turn up: freehold keys add FILE")
 
     _run(where, give_up)
 
 
 def _successor(needed: Sequence[Need]) -> RingDocument:
-    return RingDocument.fresh(time.time(), unkeyed=any(need.unkeyed for need in needed))
+    return RingDocument.fresh(time.time(), unkeyed=(need.uuid for need in needed if need.unkeyed))
 
 
 def remove(where: Way, digest: str) -> None:
@@ -217,6 +219,12 @@ def remove(where: Way, digest: str) -> None:
         if digest not in document.keys and not handed_on and digest not in document.accepted:
             raise CliError(f"the key ring in {place.store.where} has no key {digest}; freehold keys list shows them")
         refuse_in_use(digest, place.needed)
+        wait = document.may_be_written_with(digest, time.time())
+        if wait:
+            raise CliError(
+                f"an operator that has not read the key ring again may still write with key {digest}; run this again "
+                f"in {int(wait) + 1} s"
+            )
         await place.write(document.without(digest))
         say(f"key {digest} removed from {place.store.where}; no object names it")
 
@@ -240,23 +248,35 @@ def refuse_in_use(digest: str, needed: Sequence[Need]) -> None:
 
 
 def require(where: Way, undo: bool, force: bool) -> None:
-    """``freehold keys require``: what names no key counts no more, or again."""
+    """``freehold keys require``: what names no key counts no more, or again for the objects that are there now."""
 
     async def end(place: Place) -> None:
         document = place.document
-        if document.unkeyed is undo:
-            count = "count" if undo else "do not count"
-            say(f"records that name no key {count} already")
-            return
         needing = [need for need in place.needed if need.unkeyed]
-        if needing and not undo and not force:
+        if undo:
+            await count_again(place, needing)
+            return
+        if not document.unkeyed:
+            say("records that name no key do not count already")
+            return
+        counted = [need for need in needing if need.uuid in document.unkeyed]
+        if counted and not force:
             raise CliError(
                 "these objects still have records that name no key, and could not be proved without them; they are "
                 "renewed over time (--force: do it all the same)",
-                [str(need.object) for need in needing],
+                [str(need.object) for need in counted],
             )
-        await place.write(replace(document, unkeyed=undo))
-        say("records that name no key count again" if undo else "records that name no key do not count any more")
+        await place.write(replace(document, unkeyed=frozenset()))
+        say("records that name no key do not count any more")
+
+    async def count_again(place: Place, needing: Sequence[Need]) -> None:
+        document = place.document
+        back = [need for need in needing if need.uuid not in document.unkeyed]
+        if not back:
+            say("records that name no key count already, for every object that has some")
+            return
+        await place.write(replace(document, unkeyed=document.unkeyed | {need.uuid for need in back}))
+        say(f"records that name no key count again for {objects(back)}, until they are renewed")
 
     _run(where, end)
 

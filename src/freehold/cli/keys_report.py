@@ -34,12 +34,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """A ring and its objects. ``old``: have records from before the ring; ``damaged``: nobody can tell their needs."""
+    """A ring and its objects.
+
+    ``unkeyed``: uuids for which records from before the ring count. ``old``: have such records. ``damaged``: nobody
+    can tell their needs.
+    """
 
     where: str
     there: bool
     rows: tuple[Row, ...]
-    unkeyed: bool
+    unkeyed: frozenset[str]
     old: tuple[Need, ...]
     damaged: tuple[Need, ...]
 
@@ -54,6 +58,15 @@ def missing(document: RingDocument | None, need: Need) -> frozenset[str]:
     return frozenset(document.ring().missing(need.digests, need.uuid))
 
 
+def unaccepted(document: RingDocument, digest: str, need: Need) -> bool:
+    """Whether the object names this key, which nobody here has, in a record whose loss nobody has accepted yet."""
+    ring = document.ring()
+    if digest not in need.digests or ring.readable(digest, need.uuid):
+        return False
+    covered = ring.accepted.get((digest, need.uuid))
+    return covered is None or not need.records.get(digest, frozenset[str]()) <= covered
+
+
 def lacking(document: RingDocument | None, needed: Sequence[Need]) -> list[Need]:
     """The objects that wait for a key."""
     return [need for need in needed if missing(document, need)]
@@ -62,7 +75,7 @@ def lacking(document: RingDocument | None, needed: Sequence[Need]) -> list[Need]
 def report(where: str, document: RingDocument | None, needed: Sequence[Need]) -> Report:
     """All that ``freehold keys list`` shows."""
     old, damaged = tuple(n for n in needed if n.unkeyed), tuple(n for n in needed if n.damaged)
-    unkeyed = document is not None and document.unkeyed
+    unkeyed = document.unkeyed if document is not None else frozenset[str]()
     return Report(where, document is not None, tuple(_rows(document, needed)), unkeyed, old, damaged)
 
 
@@ -110,16 +123,20 @@ def remarks(found: Report) -> Iterator[str]:
         yield f"the journal of {objects(found.damaged)} cannot be read: which keys they need cannot be told"
     if not found.there:
         return
-    if not found.unkeyed:
-        yield "records from before the key ring do not count"
-        if found.old:
-            have = "has" if len(found.old) == 1 else "have"
-            yield f"but {_count(found.old)} {have} some: {objects(found.old)} (freehold keys require --undo)"
-    elif found.old:
-        need = "needs" if len(found.old) == 1 else "need"
-        yield f"records from before the key ring count: {_count(found.old)} still {need} that: {objects(found.old)}"
+    counted = [need for need in found.old if need.uuid in found.unkeyed]
+    refused = [need for need in found.old if need.uuid not in found.unkeyed]
+    if counted:
+        yield f"records from before the key ring count for {_count(counted)}, until renewed: {objects(counted)}"
+    elif found.unkeyed:
+        yield "records from before the key ring count, and no object here needs that any more: freehold keys require"
     else:
-        yield "records from before the key ring count, and no object needs that any more: freehold keys require"
+        yield "records from before the key ring do not count"
+    if refused:
+        has = "has" if len(refused) == 1 else "have"
+        yield (
+            f"{_count(refused)} {has} such records, which do not count: {objects(refused)}; if they were there before "
+            "the ring: freehold keys require --undo"
+        )
 
 
 def document(found: Report) -> Mapping[str, Any]:
@@ -135,7 +152,7 @@ def document(found: Report) -> Mapping[str, Any]:
             }
             for row in found.rows
         ],
-        "unkeyed": found.unkeyed,
+        "unkeyed": sorted(found.unkeyed),
         "needUnkeyed": [str(need.object) for need in found.old],
         "damaged": [str(need.object) for need in found.damaged],
     }

@@ -41,6 +41,11 @@ def derive(key: bytes, uuid: str) -> bytes:
     return hmac.new(key, b"freehold object key\0" + uuid.encode(), hashlib.sha256).digest()
 
 
+def fingerprint(uuid: str, node: str, ident: str) -> str:
+    """Names one record of one object without repeating it: what a person accepted is noted by these."""
+    return _text(hashlib.sha256("\0".join(("freehold record", uuid, node, ident)).encode()).digest())[:20]
+
+
 def _text(raw: bytes) -> str:
     return base64.b32encode(raw).decode().lower().rstrip("=")
 
@@ -50,39 +55,50 @@ class KeyRing:
     """The operator's keys by digest; several can be read, one writes.
 
     ``handed_on`` holds derived keys of single objects, by the digest of the key that they come from and the
-    object's uuid: all that an operator needs for an object that was moved to it. ``unkeyed``: whether what was
-    written before there was a ring still counts, for objects that have not been renewed yet. ``accepted`` are
-    digests of keys that are lost for ever, which a person has accepted.
+    object's uuid: all that an operator needs for an object that was moved to it. ``unkeyed`` are the uuids of
+    the objects for which what was written before there was a ring still counts. ``accepted``: keys that are lost
+    for ever, by digest and the uuid of an object that named the key when a person accepted the loss, with the
+    fingerprints of the records that it had then (:func:`fingerprint`).
     """
 
     writing: str
     keys: Mapping[str, bytes] = field(repr=False)
     handed_on: Mapping[tuple[str, str], bytes] = field(default_factory=lambda: MappingProxyType({}), repr=False)
-    unkeyed: bool = False
-    accepted: frozenset[str] = frozenset()
+    unkeyed: frozenset[str] = frozenset()
+    accepted: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
         if self.writing not in self.keys:
             raise ValueError(f"the key ring has no key {self.writing}, which is to write")
 
     @classmethod
-    def single(cls, key: bytes, *, unkeyed: bool = False) -> KeyRing:
+    def single(cls, key: bytes, *, unkeyed: Iterable[str] = ()) -> KeyRing:
         """A ring of one key."""
-        return cls(digest_of(key), {digest_of(key): key}, unkeyed=unkeyed)
+        return cls(digest_of(key), {digest_of(key): key}, unkeyed=frozenset(unkeyed))
 
     def readable(self, digest: str, uuid: str) -> bool:
         """Whether this ring can check what key ``digest`` wrote for the object ``uuid``."""
         return digest in self.keys or (digest, uuid) in self.handed_on
 
     def missing(self, digests: Iterable[str], uuid: str) -> tuple[str, ...]:
-        """Which of ``digests`` cannot be read for the object ``uuid``, and are not accepted as lost."""
-        return tuple(sorted(d for d in digests if d not in self.accepted and not self.readable(d, uuid)))
+        """Which of ``digests`` cannot be read for the object ``uuid``, and are not accepted as lost for it."""
+        return tuple(sorted(d for d in digests if (d, uuid) not in self.accepted and not self.readable(d, uuid)))
+
+    def forgives(self, digest: str, uuid: str, node: str, ident: str) -> bool:
+        """Whether a person accepted the loss of key ``digest`` when this record named it.
+
+        A record that names the key later is not covered: whoever may edit the object can write one.
+        """
+        return fingerprint(uuid, node, ident) in self.accepted.get((digest, uuid), frozenset())
 
     def of(self, owner: Owner, *, unkeyed: bool, legacy_secret: bytes = b"") -> ObjectKeys:
-        """The keys of one object. ``unkeyed``: the object still has entries from before the ring."""
+        """The keys of one object. ``unkeyed``: the object still has entries from before the ring.
+
+        They count only if the ring lists the object: a new one cannot have such entries, whatever its journal says.
+        """
         derived = {digest: key for (digest, uuid), key in self.handed_on.items() if uuid == owner.uuid}
         derived |= {digest: derive(key, owner.uuid) for digest, key in self.keys.items()}
-        return ObjectKeys(owner, self.writing, derived, unkeyed and self.unkeyed, legacy_secret)
+        return ObjectKeys(owner, self.writing, derived, unkeyed and owner.uuid in self.unkeyed, legacy_secret)
 
 
 @dataclass(frozen=True)

@@ -294,7 +294,9 @@ class Work:
 
     def _accepted(self, key: NodeKey, entry: Entry, observed: Observed, tags: Collection[str]) -> bool:
         """Whether its key is lost for ever, a person accepted that, and the record agrees with the marks."""
-        if entry.key not in self.tools.ring.accepted or entry.id != observed.id or not entry.phase.ours:
+        if entry.id != observed.id or not entry.phase.ours:
+            return False
+        if not self.tools.ring.forgives(entry.key, self.owner.uuid, str(key), entry.id):
             return False
         if observed.carried:
             return True

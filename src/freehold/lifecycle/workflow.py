@@ -121,8 +121,11 @@ def _may_begin(work: Work) -> bool:
             "read, created or deleted. Add it with `freehold keys add FILE`, from the ring that has it",
             work.tools.pace.slow,
         )
-    if not missing and not work.journal.key and not work.tools.ring.unkeyed:
-        message = "its records are from before the key ring, which counts such records no more: nothing is done for it"
+    if not missing and not work.journal.key and work.owner.uuid not in work.tools.ring.unkeyed:
+        message = (
+            "its records are from before the key ring, which does not count them: nothing is done for it. If it was "
+            "there before the ring: freehold keys require --undo"
+        )
         work.outcomes[NodeKey("key", "none")] = Blocked(Reason.KEY_MISSING, message, work.tools.pace.slow)
     if work.outcomes:
         return False

@@ -19,6 +19,12 @@ from freehold.lifecycle.keys import LEAST_BYTES, KeyRing, derive, digest_of
 
 VERSION = 1
 
+STALE_SECONDS = 120.0
+"""An operator that could not read its ring for so long serves nothing: another key may write by now."""
+RETIRE_SECONDS = 300.0
+"""So long after a new key was made the one before it may still be written with: by an operator that has not read the
+ring since, for :data:`STALE_SECONDS` at most, and by a pass that it began before that."""
+
 
 class RingError(Exception):
     """The key ring cannot be used; the message says which one, why, and what to do."""
@@ -58,31 +64,46 @@ class StoredKey:
 
 @dataclass(frozen=True)
 class Acceptance:
-    """A person gave a key up for lost: when (epoch seconds), and who."""
+    """A person gave a key up for lost: when (epoch seconds), who, and for what.
+
+    ``records`` are the fingerprints of the records that named the key then, by the object's uuid.
+    """
 
     time: float
     who: str
+    records: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def and_before(self, before: Acceptance | None) -> Acceptance:
+        """Also what an earlier acceptance of the same key covers."""
+        known = before.records if before else {}
+        return replace(self, records={**known, **{u: r | known.get(u, frozenset()) for u, r in self.records.items()}})
 
 
 @dataclass(frozen=True)
 class RingDocument:
-    """All that is stored of a ring. ``writing`` is empty in an export of single objects' keys, which is no ring."""
+    """All that is stored of a ring. ``writing`` is empty in an export of single objects' keys, which is no ring.
+
+    ``unkeyed`` are the uuids of the objects that were there before the ring and have not been renewed yet.
+    """
 
     writing: str
     keys: Mapping[str, StoredKey]
     handed_on: Mapping[tuple[str, str], bytes] = field(default_factory=dict, repr=False)
-    unkeyed: bool = False
+    unkeyed: frozenset[str] = frozenset()
     accepted: Mapping[str, Acceptance] = field(default_factory=dict)
 
     @classmethod
-    def fresh(cls, now: float, *, unkeyed: bool = False) -> RingDocument:
+    def fresh(cls, now: float, *, unkeyed: Iterable[str] = ()) -> RingDocument:
         """A ring of one new key."""
-        return cls("", {}, unkeyed=unkeyed).with_new_key(now)
+        return cls("", {}, unkeyed=frozenset(unkeyed)).with_new_key(now)
 
     def ring(self) -> KeyRing:
         """For the engine. Raises ValueError for what is no ring."""
         keys = {digest: stored.key for digest, stored in self.keys.items()}
-        return KeyRing(self.writing, keys, dict(self.handed_on), self.unkeyed, frozenset(self.accepted))
+        accepted = {
+            (digest, uuid): records for digest, loss in self.accepted.items() for uuid, records in loss.records.items()
+        }
+        return KeyRing(self.writing, keys, dict(self.handed_on), self.unkeyed, accepted)
 
     def with_new_key(self, now: float) -> RingDocument:
         """One more key, which writes from now on; the others can still be read."""
@@ -95,11 +116,19 @@ class RingDocument:
         handed_on = {**other.handed_on, **self.handed_on}
         back = keys.keys() | {digest for digest, _ in handed_on}
         accepted = {digest: said for digest, said in self.accepted.items() if digest not in back}
-        return replace(self, keys=keys, handed_on=handed_on, accepted=accepted)
+        unkeyed = self.unkeyed | other.unkeyed
+        return replace(self, keys=keys, handed_on=handed_on, accepted=accepted, unkeyed=unkeyed)
 
     def accepting(self, digest: str, acceptance: Acceptance) -> RingDocument:
         """Note that ``digest`` is lost for ever."""
-        return replace(self, accepted={**self.accepted, digest: acceptance})
+        return replace(self, accepted={**self.accepted, digest: acceptance.and_before(self.accepted.get(digest))})
+
+    def may_be_written_with(self, digest: str, now: float) -> float:
+        """Seconds for which an operator that has not read the ring again may still write with this key; 0: none."""
+        newest = self.keys.get(self.writing)
+        if digest not in self.keys or newest is None:
+            return 0.0
+        return max(0.0, newest.created + RETIRE_SECONDS - now)
 
     def without(self, digest: str) -> RingDocument:
         """Without this key, what was derived from it, and what a person has said of its loss."""
@@ -125,7 +154,7 @@ def dumps(document: RingDocument) -> str:
                 digest: {"key": _text(stored.key), "created": _stamp(stored.created)}
                 for digest, stored in sorted(document.keys.items())
             },
-            "unkeyed": document.unkeyed,
+            "unkeyed": sorted(document.unkeyed),
         }
     if document.handed_on or not document.writing:
         content["handedOn"] = [
@@ -134,7 +163,12 @@ def dumps(document: RingDocument) -> str:
         ]
     if document.accepted:
         content["accepted"] = {
-            digest: {"time": _stamp(said.time), "who": said.who} for digest, said in sorted(document.accepted.items())
+            digest: {
+                "time": _stamp(said.time),
+                "who": said.who,
+                "records": {uuid: sorted(records) for uuid, records in sorted(said.records.items())},
+            }
+            for digest, said in sorted(document.accepted.items())
         }
     return json.dumps(content, indent=2) + "\n"
 
@@ -165,11 +199,11 @@ def parsed(content: object, where: str) -> RingDocument:
         rows = content.get("handedOn", ())
         handed_on = {(_word(row["digest"]), _word(row["uuid"])): _key(row["key"]) for row in rows}
         accepted = {
-            digest: Acceptance(_seconds(row["time"]), _word(row["who"]))
+            digest: Acceptance(_seconds(row["time"]), _word(row["who"]), _records(row.get("records", {})))
             for digest, row in content.get("accepted", {}).items()
         }
-        unkeyed, writing = content["unkeyed"] if keys else False, content.get("writing", "")
-        if not isinstance(unkeyed, bool) or not isinstance(writing, str):
+        unkeyed, writing = _uuids(content["unkeyed"]) if keys else frozenset[str](), content.get("writing", "")
+        if not isinstance(writing, str):
             raise TypeError
     except (KeyError, TypeError, ValueError, AttributeError):
         # Not even the error's own text is shown: it may quote what it could not read.
@@ -205,6 +239,23 @@ def _key(text: str) -> bytes:
     if len(key) < LEAST_BYTES:
         raise ValueError
     return key
+
+
+def _uuids(value: object) -> frozenset[str]:
+    """A ring that says only whether such records count, without a list of objects, lists none."""
+    if isinstance(value, bool):
+        return frozenset()
+    return _words(value)
+
+
+def _records(value: Mapping[str, object]) -> dict[str, frozenset[str]]:
+    return {_word(uuid): _words(records) for uuid, records in value.items()}
+
+
+def _words(value: object) -> frozenset[str]:
+    if not isinstance(value, list):
+        raise TypeError
+    return frozenset(_word(each) for each in value)
 
 
 def _word(value: object) -> str:

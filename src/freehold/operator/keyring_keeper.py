@@ -6,14 +6,17 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from freehold.kube.errors import KubeError
 from freehold.lifecycle.keys import KeyRing
-from freehold.operator.keyring import RingError, RingStore, UnreachableRing
-from freehold.operator.keyring_use import Needs, opened_ring
+from freehold.operator.keyring import STALE_SECONDS, RingError, RingStore, StoredRing, UnreachableRing
+from freehold.operator.keyring_use import Needs, opened_ring, without_renewed
 
 _LOG = logging.getLogger(__name__)
 
 HURRY_SECONDS = 5.0
 """Wall seconds between two reads at least, however many objects miss a key."""
+RENEWED_SECONDS = 60.0
+"""Wall seconds between two looks at which objects from before the ring have been renewed, while there are some."""
 
 
 class RingKeeper:
@@ -32,6 +35,8 @@ class RingKeeper:
         self._poll = poll
         self._least = min(poll, hurry)
         self._ring: KeyRing | None = None
+        self._read_at = float("-inf")
+        self._renewed_at = float("-inf")
         self._asked = asyncio.Event()
         self.problem = f"the key ring in {store.where} has not been read yet"
         self.changed: Callable[[], None] = lambda: None
@@ -50,16 +55,18 @@ class RingKeeper:
     async def refresh(self) -> None:
         """Read the ring now."""
         try:
-            document = (await opened_ring(self._store, self._needed, self._now())).document
-            assert document is not None
-            ring = document.ring()
+            found = await self._without_renewed(await opened_ring(self._store, self._needed, self._now()))
+            assert found.document is not None
+            ring = found.document.ring()
         except UnreachableRing as problem:
-            if self._ring is None:
+            # A place that does not answer for a moment takes nothing back.
+            if self._ring is None or self._now() - self._read_at > STALE_SECONDS:
                 self._refuse(problem)
-            return  # a place that does not answer for a moment takes nothing back
+            return
         except RingError as problem:
             self._refuse(problem)
             return
+        self._read_at = self._now()
         news = ring != self._ring
         self._ring, self.problem = ring, ""
         if news:
@@ -78,6 +85,16 @@ class RingKeeper:
                     pass  # nobody is in a hurry: the usual time has come
             self._asked.clear()
             await self.refresh()
+
+    async def _without_renewed(self, found: StoredRing) -> StoredRing:
+        if self._now() - self._renewed_at < RENEWED_SECONDS:
+            return found
+        self._renewed_at = self._now()
+        try:
+            return await without_renewed(self._store, found, self._needed)
+        except (RingError, KubeError) as problem:
+            _LOG.warning("objects from before the key ring stay listed in %s for now: %s", self._store.where, problem)
+            return found
 
     def _refuse(self, problem: RingError) -> None:
         if problem.message != self.problem:

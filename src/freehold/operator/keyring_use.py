@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json, Key, Resource, key_of
-from freehold.lifecycle.journal import CorruptJournal
+from freehold.lifecycle.journal import CorruptJournal, Journal
+from freehold.lifecycle.keys import fingerprint
 from freehold.operator.keyring import (
     ChangedRing,
     MissingRing,
@@ -26,13 +27,17 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class Need:
-    """One object's. ``unkeyed``: it has records from before the ring. ``damaged``: nobody can tell what it needs."""
+    """One object's. ``unkeyed``: it has records from before the ring. ``damaged``: nobody can tell what it needs.
+
+    ``records`` are the fingerprints of its records by the digest of the key that they name.
+    """
 
     object: Key
     uuid: str = ""
     digests: frozenset[str] = frozenset()
     unkeyed: bool = False
     damaged: bool = False
+    records: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 Needs = Callable[[], Awaitable[Sequence[Need]]]
@@ -48,7 +53,16 @@ def need_of(raw: Json) -> Need:
     if journal is None:
         return Need(key)
     unkeyed = not journal.key or any(not entry.key for entry in journal.ours.values())
-    return Need(key, journal.owner.uuid, journal.keys, unkeyed)
+    return Need(key, journal.owner.uuid, journal.keys, unkeyed, records=_records(journal))
+
+
+def _records(journal: Journal) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for node, entry in journal.entries.items():
+        if entry.key and entry.id:
+            record = fingerprint(journal.owner.uuid, str(node), entry.id)
+            found[entry.key] = found.get(entry.key, frozenset()) | {record}
+    return found
 
 
 async def needs(client: KubeClient, resources: Iterable[Resource], namespace: str = "") -> list[Need]:
@@ -86,6 +100,21 @@ async def opened_ring(store: RingStore, needed: Needs, now: float) -> StoredRing
     return found
 
 
+async def without_renewed(store: RingStore, found: StoredRing, needed: Needs) -> StoredRing:
+    """The ring without the objects that have been renewed since: their old records must not count again.
+
+    Raises RingError, KubeError.
+    """
+    document = found.document
+    if document is None or not document.unkeyed:
+        return found
+    renewed = {each.uuid for each in await needed() if each.uuid and not each.unkeyed}
+    if document.unkeyed.isdisjoint(renewed):
+        return found
+    await store.write(replace(document, unkeyed=document.unkeyed - renewed), found.version)
+    return await store.read()
+
+
 def first_ring(where: str, needed: Sequence[Need], now: float) -> RingDocument:
     """A new ring. Raises MissingRing where an object names a key, or cannot be read: it may name one."""
     damaged = [each for each in needed if each.damaged]
@@ -102,7 +131,7 @@ def first_ring(where: str, needed: Sequence[Need], now: float) -> RingDocument:
             f"there is no key ring in {where}, and the journal of {objects(damaged)} cannot be read: it may name a key "
             f"of one; put ring or journal back from a backup, or: freehold keys add FILE"
         )
-    return RingDocument.fresh(now, unkeyed=any(each.uuid for each in needed))
+    return RingDocument.fresh(now, unkeyed=(each.uuid for each in needed if each.unkeyed))
 
 
 def objects(needed: Sequence[Need]) -> str:

@@ -65,8 +65,8 @@ class ReadOnly:
 class KeyMissing:
     """The object names keys that the ring lacks, so nothing of it can be proved. Only its conditions may be written.
 
-    It may be a copy that another operator, which has the key, looks after. ``digests`` is empty for an object from
-    before the key ring under a ring that requires keyed records.
+    It may be a copy that another operator, which has the key, looks after. ``digests`` is empty for an object
+    whose records name no key, and which the ring does not list as one from before it.
     """
 
     digests: tuple[str, ...]
@@ -75,8 +75,8 @@ class KeyMissing:
     def message(self) -> str:
         if not self.digests:
             return (
-                "its records are from before the key ring, which counts such records no more: nothing is read, created "
-                "or deleted for it until they count again: freehold keys require --undo"
+                "its records are from before the key ring, which does not count them: nothing is read, created or "
+                "deleted for it. If it was there before the ring, they can count again: freehold keys require --undo"
             )
         missing = ", ".join(self.digests)
         return (
@@ -94,7 +94,7 @@ def identify(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Identity:
     found = _identified(raw, finalizer, ring)
     if isinstance(found, Known | Restored):
         missing = ring.missing(found.journal.keys, found.journal.owner.uuid)
-        unreadable = missing or not (found.journal.key or ring.unkeyed)
+        unreadable = missing or not (found.journal.key or found.journal.owner.uuid in ring.unkeyed)
         return KeyMissing(missing) if unreadable else found
     return found
 

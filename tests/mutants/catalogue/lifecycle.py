@@ -356,7 +356,7 @@ SYNCING = (
 PROOF = (
     _keys(
         "KeyRing.missing",
-        "if d not in self.accepted and not self.readable(d, uuid)",
+        "if (d, uuid) not in self.accepted and not self.readable(d, uuid)",
         "if False",
         "an object whose key is missing is served, and nothing of it can be proved",
     ),
@@ -368,9 +368,27 @@ PROOF = (
     ),
     _keys(
         "KeyRing.of",
-        "unkeyed and self.unkeyed",
+        "unkeyed and owner.uuid in self.unkeyed",
         "unkeyed",
         "public marks from before the ring count after a person ended them",
+    ),
+    _keys(
+        "KeyRing.of",
+        "unkeyed and owner.uuid in self.unkeyed",
+        "unkeyed and bool(self.unkeyed)",
+        "a new object with a journal without key gets the public rules",
+    ),
+    _keys(
+        "KeyRing.missing",
+        "(d, uuid) not in self.accepted",
+        "d not in {digest for digest, _ in self.accepted}",
+        "the loss of a key is accepted for objects that came later",
+    ),
+    _keys(
+        "KeyRing.forgives",
+        "fingerprint(uuid, node, ident) in self.accepted.get((digest, uuid), frozenset())",
+        "(digest, uuid) in self.accepted",
+        "a record that was written after the loss was accepted counts with marks that anybody may copy",
     ),
     _keys(
         "ObjectKeys._mac",
@@ -470,8 +488,8 @@ PROOF = (
     ),
     _work(
         "Work._accepted",
-        "entry.key not in self.tools.ring.accepted or ",
-        "",
+        "if not self.tools.ring.forgives(entry.key, self.owner.uuid, str(key), entry.id):",
+        "if False:",
         "marks and record prove without a key, although no person accepted that",
     ),
     _work(

@@ -7,6 +7,7 @@ import base64
 import json
 import logging
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -30,10 +31,10 @@ from freehold.kube.config import Connection
 from freehold.kube.resources import NAMESPACES, SECRETS, Json, Key
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.keys import derive
+from freehold.lifecycle.keys import derive, fingerprint
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
-from freehold.operator.keyring import RingDocument, dumps, loads
+from freehold.operator.keyring import RETIRE_SECONDS, RingDocument, dumps, loads
 from freehold.operator.powervs import POWERVS_CLUSTERS
 from stage.powervs import example
 
@@ -96,6 +97,7 @@ def stored(name: str, keys: tuple[str, ...], journal: str | None = None) -> Json
 
 
 OLD = journals.dumps(Journal(Owner("uuid-old", names.POWERVS_CLUSTER_KIND, "default", "old")))
+NEWER = journals.dumps(Journal(Owner("uuid-new", names.POWERVS_CLUSTER_KIND, "default", "new")))
 
 
 @pytest.fixture
@@ -123,8 +125,10 @@ def test_no_command_but_export_shows_a_key(laptop: Laptop, tmp_path: Path) -> No
     laptop.holds(FIRST)
     laptop.object("c1", FIRST.writing, "gonegonego")
     (tmp_path / "other").write_text(dumps(OTHER))
-    shown = laptop.run("list") + laptop.run("list", "-o", "json") + laptop.run("new") + laptop.run("list", "-o", "yaml")
-    shown += laptop.run("add", str(tmp_path / "other")) + laptop.run("remove", OTHER.writing)
+    shown = laptop.run("add", str(tmp_path / "other")) + laptop.run("remove", OTHER.writing)
+    shown += (
+        laptop.run("list") + laptop.run("list", "-o", "json") + laptop.run("new") + laptop.run("list", "-o", "yaml")
+    )
     shown += laptop.run("accept", "gonegonego") + laptop.run("accept", "gonegonego", "--yes")
     shown += (laptop.state / "freehold.log").read_text()
     for document in (FIRST, OTHER, laptop.ring()):
@@ -247,6 +251,22 @@ def test_a_lost_key_is_given_up_only_after_the_plan_and_a_yes(laptop: Laptop) ->
     assert states(laptop.listed())[OTHER.writing] == ("lost", 1)
 
 
+def test_a_loss_is_accepted_for_the_records_of_that_moment_only(laptop: Laptop) -> None:
+    """Whoever may edit an object can write a record that names the lost key; and a backup may bring one back."""
+    laptop.holds(FIRST)
+    laptop.object("c1", FIRST.writing, OTHER.writing)
+    laptop.run("accept", OTHER.writing, "--yes")
+    record = fingerprint("uuid-c1", "vpc/1", "v")
+    assert laptop.ring().accepted[OTHER.writing].records == {"uuid-c1": {record}}
+    assert "noted as lost already" in laptop.run("accept", OTHER.writing)
+    laptop.object("c2", FIRST.writing, OTHER.writing)
+    assert states(laptop.listed())[OTHER.writing][0] == "missing"
+    assert "default/c2" in laptop.run("accept", OTHER.writing)
+    assert laptop.ring().accepted[OTHER.writing].records.keys() == {"uuid-c1"}
+    laptop.run("accept", OTHER.writing, "--yes")
+    assert laptop.ring().accepted[OTHER.writing].records.keys() == {"uuid-c1", "uuid-c2"}
+
+
 def test_a_ring_that_is_lost_whole_has_a_way_back(laptop: Laptop) -> None:
     """No backup: a new ring notes the loss, and proves what it can by the marks in the cloud."""
     laptop.object("c1", OTHER.writing)
@@ -306,18 +326,36 @@ def test_a_key_that_nobody_needs_is_removed(laptop: Laptop) -> None:
     assert laptop.ring() == FIRST
 
 
+def test_a_key_is_not_removed_while_an_operator_may_still_write_with_it(laptop: Laptop) -> None:
+    """It reads the ring once a minute, later if the server does not answer: what it makes meanwhile needs the key."""
+    rotated = FIRST.with_new_key(time.time())
+    laptop.holds(rotated)
+    with pytest.raises(CliError, match="run this again in"):
+        laptop.run("remove", FIRST.writing)
+    assert laptop.ring().keys.keys() == rotated.keys.keys()
+    laptop.holds(FIRST.with_new_key(time.time() - RETIRE_SECONDS))
+    laptop.run("remove", FIRST.writing)
+    assert FIRST.writing not in laptop.ring().keys
+
+
 def test_old_records_end_to_count_only_when_no_object_needs_them(laptop: Laptop) -> None:
-    laptop.holds(RingDocument(FIRST.writing, FIRST.keys, unkeyed=True))
+    laptop.holds(RingDocument(FIRST.writing, FIRST.keys, unkeyed=frozenset({"uuid-old"})))
     laptop.object("old", journal=OLD)
-    assert "1 object still needs that: default/old" in laptop.run("list")
+    laptop.object("new", journal=NEWER)
+    listed = laptop.run("list")
+    assert "count for 1 object, until renewed: default/old" in listed
+    assert "1 object has such records, which do not count: default/new" in listed
     with pytest.raises(CliError, match="--force") as refusal:
         laptop.run("require")
     assert refusal.value.more == ("default/old",)
-    assert laptop.ring().unkeyed
+    assert laptop.ring().unkeyed == {"uuid-old"}
     laptop.run("require", "--force")
-    assert not laptop.ring().unkeyed
-    laptop.run("require", "--undo")
-    assert laptop.ring().unkeyed
+    assert laptop.ring().unkeyed == frozenset()
+    assert "do not count already" in laptop.run("require")
+    back = laptop.run("require", "--undo")
+    assert "default/old" in back and "default/new" in back
+    assert laptop.ring().unkeyed == {"uuid-old", "uuid-new"}
+    assert "count already" in laptop.run("require", "--undo")
 
 
 @contextmanager

@@ -65,7 +65,7 @@ async def test_a_cluster_s_resources_from_nothing_to_ready_and_back(account: Any
     """Everything is created once, marked, named as wanted, and leaves nothing behind, on lags as IBM has them."""
     clock, graph = account.clock, _graph(account)
     inventory = Inventory(account.tagger, clock)
-    ring = KeyRing.single(b"k" * 32, unkeyed=True)
+    ring = KeyRing.single(b"k" * 32, unkeyed=[OWNER.uuid])
     tools = Tools(account.kinds, IbmCodec(), account.tagger, inventory, account.port, clock, ring=ring)
     memory = Memory(first_seen=clock.monotonic(), minted=True)
     journal, start, notes = Journal(OWNER), clock.now(), []

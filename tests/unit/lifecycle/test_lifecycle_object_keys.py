@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from freehold.lifecycle import ownership
-from freehold.lifecycle.keys import UNKEYED, KeyRing, ObjectKeys, derive, digest_of
+from freehold.lifecycle.keys import UNKEYED, KeyRing, ObjectKeys, derive, digest_of, fingerprint
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
 
@@ -69,7 +69,7 @@ def test_a_nonce_is_legal_in_every_name() -> None:
 
 
 def test_the_derived_key_of_one_object_makes_what_the_ring_makes_and_nothing_for_others() -> None:
-    handed_on = KeyRing.single(b"the key of the operator it moved to", unkeyed=False)
+    handed_on = KeyRing.single(b"the key of the operator it moved to")
     handed_on = replace(handed_on, handed_on={(NEW, US.uuid): derive(TWO, US.uuid)})
     assert everything(keys(ring=handed_on), NEW) == everything(keys(), NEW)
     assert handed_on.readable(NEW, US.uuid) and not handed_on.readable(NEW, "22222222-bbbb")
@@ -78,15 +78,30 @@ def test_the_derived_key_of_one_object_makes_what_the_ring_makes_and_nothing_for
 def test_what_is_missing_is_named_and_an_accepted_loss_is_not_missing() -> None:
     ring = KeyRing.single(ONE)
     assert ring.missing([OLD, NEW], US.uuid) == (NEW,)
-    assert replace(ring, accepted=frozenset({NEW})).missing([OLD, NEW], US.uuid) == ()
+    lost = replace(ring, accepted={(NEW, US.uuid): frozenset()})
+    assert lost.missing([OLD, NEW], US.uuid) == ()
+    assert lost.missing([OLD, NEW], "22222222-bbbb") == (NEW,), "it was accepted for the other object"
+
+
+def test_an_accepted_loss_covers_the_records_of_that_moment() -> None:
+    """A later record that names the lost key may be anybody's: node, id, object and key must be the same."""
+    accepted = frozenset({fingerprint(US.uuid, "disk/a", "id-1")})
+    ring = replace(KeyRing.single(ONE), accepted={(NEW, US.uuid): accepted, (NEW, "2222"): frozenset()})
+    assert ring.forgives(NEW, US.uuid, "disk/a", "id-1")
+    assert not ring.forgives(NEW, US.uuid, "disk/a", "id-2")
+    assert not ring.forgives(NEW, US.uuid, "disk/b", "id-1")
+    assert not ring.forgives(NEW, "2222", "disk/a", "id-1")
+    assert not ring.forgives(OLD, US.uuid, "disk/a", "id-1")
 
 
 @pytest.mark.parametrize(
     ("ring", "needs", "counts"),
-    ((True, True, True), (False, True, False), (True, False, False)),
-    ids=("an old object", "the ring ends them", "a renewed object"),
+    (([US.uuid], True, True), (["2222"], True, False), ([US.uuid], False, False)),
+    ids=("an old object", "not there before the ring", "a renewed object"),
 )
-def test_public_seals_count_only_for_an_object_that_has_not_been_renewed(ring: bool, needs: bool, counts: bool) -> None:
+def test_public_seals_count_only_for_an_object_that_has_not_been_renewed(
+    ring: list[str], needs: bool, counts: bool
+) -> None:
     of = KeyRing.single(ONE, unkeyed=ring).of(US, unkeyed=needs, legacy_secret=b"of the credentials")
     assert (UNKEYED in of.readable) is counts
     if not counts:

@@ -11,6 +11,8 @@ import pytest
 
 from freehold.lifecycle.keys import LEAST_BYTES, derive, digest_of
 from freehold.operator.keyring import (
+    RETIRE_SECONDS,
+    STALE_SECONDS,
     Acceptance,
     RingDocument,
     UnreadableRing,
@@ -24,13 +26,44 @@ CANARY = b"canary-canary-canary-canary-0001"
 
 
 def test_a_ring_is_read_back_as_it_was_written() -> None:
-    made = RingDocument.fresh(NOW, unkeyed=True).with_new_key(NOW + 1)
-    made = made.accepting("lostlostlo", Acceptance(NOW, "ada"))
+    made = RingDocument.fresh(NOW, unkeyed=["uuid-1", "uuid-2"]).with_new_key(NOW + 1)
+    made = made.accepting("lostlostlo", Acceptance(NOW, "ada", {"uuid-1": frozenset({"a", "b"})}))
     other = RingDocument.fresh(NOW).of_object("uuid-1")
     made = made.with_keys_of(other)
     assert loads(dumps(made), "here") == made
-    assert made.ring().unkeyed
-    assert made.ring().accepted == {"lostlostlo"}
+    assert made.ring().unkeyed == {"uuid-1", "uuid-2"}
+    assert made.ring().accepted == {("lostlostlo", "uuid-1"): {"a", "b"}}
+
+
+def test_a_second_acceptance_of_a_key_adds_to_the_first() -> None:
+    """An object that comes back from a backup is accepted later, and the others stay so."""
+    first = Acceptance(NOW, "ada", {"uuid-1": frozenset({"a"}), "uuid-2": frozenset({"b"})})
+    both = RingDocument.fresh(NOW).accepting("lostlostlo", first)
+    both = both.accepting("lostlostlo", Acceptance(NOW, "bob", {"uuid-1": frozenset({"c"}), "uuid-3": frozenset()}))
+    assert both.accepted["lostlostlo"].records == {"uuid-1": {"a", "c"}, "uuid-2": {"b"}, "uuid-3": frozenset()}
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_ring_that_lists_no_objects_from_before_it_has_none(counted: bool) -> None:
+    """Written as one word for all objects once: a new object with a forged journal was covered by that, too."""
+    ring = damaged(lambda c: c.update(unkeyed=counted))
+    assert loads(ring, "here").unkeyed == frozenset()
+
+
+def test_the_objects_from_before_a_ring_come_with_it() -> None:
+    """An object that is moved before it was renewed needs that at its new home."""
+    theirs = RingDocument.fresh(NOW, unkeyed=["uuid-2"])
+    assert RingDocument.fresh(NOW, unkeyed=["uuid-1"]).with_keys_of(theirs).unkeyed == {"uuid-1", "uuid-2"}
+
+
+def test_an_old_key_may_be_written_with_for_a_while_after_a_new_one_was_made() -> None:
+    """An operator that could not read the ring since does not know the new one yet."""
+    first = RingDocument.fresh(NOW)
+    second = first.with_new_key(NOW + 1000.0)
+    assert second.may_be_written_with(first.writing, NOW + 1001.0) == RETIRE_SECONDS - 1.0
+    assert second.may_be_written_with(first.writing, NOW + 1000.0 + RETIRE_SECONDS) == 0.0
+    assert second.may_be_written_with("handed-on", NOW + 1001.0) == 0.0, "only a key of the ring's own writes"
+    assert RETIRE_SECONDS >= STALE_SECONDS + 120.0, "an operator stops first, and ends the passes that it began"
 
 
 def test_a_new_key_writes_and_the_old_one_can_still_be_read() -> None:
@@ -69,7 +102,7 @@ def damaged(change: Callable[[dict[str, Any]], object]) -> str:
         "version": 1,
         "writing": digest_of(CANARY),
         "keys": {digest_of(CANARY): {"key": key, "created": "2026-11-21T00:00:00Z"}},
-        "unkeyed": False,
+        "unkeyed": [],
     }
     change(content)
     return json.dumps(content)
@@ -102,8 +135,12 @@ DAMAGED = {
     "a key that is no text": damaged(lambda c: only(c).update(key=[CANARY.decode()])),
     "no time": damaged(lambda c: only(c).pop("created")),
     "whether old records count is missing": damaged(lambda c: c.pop("unkeyed")),
-    "a word for a truth": damaged(lambda c: c.update(unkeyed="false")),
+    "a word for a list": damaged(lambda c: c.update(unkeyed="uuid-1")),
+    "a list of no words": damaged(lambda c: c.update(unkeyed=[1])),
     "a damaged acceptance": damaged(lambda c: c.update(accepted={"abc": "yes"})),
+    "an acceptance of no list": damaged(
+        lambda c: c.update(accepted={"abc": {"time": "2026-11-21T00:00:00Z", "who": "ada", "records": {"u": "x"}}})
+    ),
     "a damaged handed-on key": damaged(lambda c: c.update(handedOn=[{"digest": "abc", "key": "canary-canary"}])),
 }
 
@@ -131,6 +168,6 @@ def test_a_key_that_is_too_short_is_no_key(length: int) -> None:
     """An empty one would sign for everybody."""
     short = b"k" * length
     row = {"key": base64.b64encode(short).decode(), "created": "2026-01-01T00:00:00Z"}
-    ring = {"version": 1, "writing": digest_of(short), "keys": {digest_of(short): row}, "unkeyed": False}
+    ring = {"version": 1, "writing": digest_of(short), "keys": {digest_of(short): row}, "unkeyed": []}
     with pytest.raises(UnreadableRing, match="damaged"):
         loads(json.dumps(ring), "the test")

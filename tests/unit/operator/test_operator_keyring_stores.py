@@ -6,6 +6,7 @@ import asyncio
 import base64
 import os
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,11 @@ from freehold.kube.config import Connection
 from freehold.kube.resources import NAMESPACES, SECRETS, Json, Key, Resource
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Entry, Journal, Phase
+from freehold.lifecycle.keys import fingerprint
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
 from freehold.operator.keyring import (
+    STALE_SECONDS,
     ChangedRing,
     MissingRing,
     RingDocument,
@@ -33,7 +36,7 @@ from freehold.operator.keyring import (
     UnreadableRing,
 )
 from freehold.operator.keyring_file import FileRing
-from freehold.operator.keyring_keeper import RingKeeper
+from freehold.operator.keyring_keeper import RENEWED_SECONDS, RingKeeper
 from freehold.operator.keyring_secret import SecretRing
 from freehold.operator.keyring_use import Need, first_ring, need_of, opened_ring
 
@@ -231,7 +234,21 @@ def test_a_first_ring_counts_old_records_only_where_there_are_any() -> None:
     """They can be forged; an installation that never had any must not accept them."""
     assert not first_ring("here", [], NOW).unkeyed
     assert not first_ring("here", [need_of(NEEDS["new"][0])], NOW).unkeyed
-    assert first_ring("here", [need_of(NEEDS["from before the ring"][0])], NOW).unkeyed
+    old = need_of(NEEDS["from before the ring"][0])
+    assert first_ring("here", [need_of(NEEDS["new"][0]), old], NOW).unkeyed == {old.uuid}
+
+
+def test_what_an_object_has_on_record_is_told_by_the_key_that_it_names() -> None:
+    """A person who accepts that a key is lost accepts these records, and no later one."""
+    vpc, net = NodeKey("vpc", "a"), NodeKey("net", "b")
+    entries = {
+        vpc: KEYED,
+        net: Entry(Phase.VACANT, key=KEYED.key),
+        NodeKey("net", "c"): replace(KEYED, key="k4k4k4k4k4"),
+    }
+    found = need_of(stored(journals.dumps(Journal(OWNER, entries, key="k3k3k3k3k3"))))
+    assert found.records[KEYED.key] == {fingerprint(OWNER.uuid, "vpc/a", KEYED.id)}
+    assert found.records["k4k4k4k4k4"] == {fingerprint(OWNER.uuid, "net/c", KEYED.id)}
 
 
 @pytest.mark.parametrize("case", ["only status", "its own and an entry's", "nobody can tell", "a newer format"])
@@ -316,6 +333,69 @@ async def test_a_server_that_does_not_answer_for_a_moment_takes_no_ring_away(cli
         assert keeper.problem == ""
 
 
+async def test_a_ring_that_could_not_be_read_for_long_serves_nothing(client: KubeClient) -> None:
+    """Another key may write by now, and this one may be removed: what it made then could be proved by nobody."""
+
+    class Broken(KubeClient):
+        dark = False
+
+        async def get(self, resource: Resource, key: Key) -> Json:
+            if self.dark:
+                raise kube.Unavailable("no answer")
+            return await super().get(resource, key)
+
+    now = NOW
+    async with Broken(client.connection) as broken:
+        keeper = RingKeeper(SecretRing(broken, NAMESPACE), nobody, lambda: now, 1.0)
+        await keeper.refresh()
+        broken.dark = True
+        now += STALE_SECONDS
+        await keeper.refresh()
+        assert keeper.problem == ""
+        now += 1.0
+        await keeper.refresh()
+        assert "cannot be reached" in keeper.problem
+        broken.dark = False
+        await keeper.refresh()
+        assert keeper.problem == ""
+
+
+async def test_an_object_is_listed_as_from_before_the_ring_until_it_is_renewed(tmp_path: Path) -> None:
+    """Its old seals are public. One that is away just now, or that cannot be read, stays listed."""
+    place, now = FileRing(tmp_path / "state.keys"), NOW
+    old, other = need_of(NEEDS["from before the ring"][0]), Need(Key("team", "c2"), "uuid-2", unkeyed=True)
+    there = [old, other, Need(Key("team", "c3"), damaged=True)]
+
+    async def needed() -> list[Need]:
+        return there
+
+    keeper = RingKeeper(place, needed, lambda: now, 1.0)
+    await place.write(RingDocument.fresh(NOW, unkeyed=[old.uuid, other.uuid, "away"]), "")
+    await keeper.refresh()
+    assert keeper.ring.unkeyed == {old.uuid, other.uuid, "away"}
+    there[0] = replace(old, unkeyed=False)
+    now += RENEWED_SECONDS
+    await keeper.refresh()
+    assert keeper.ring.unkeyed == {other.uuid, "away"}
+    stored = (await place.read()).document
+    assert stored is not None and stored.unkeyed == {other.uuid, "away"}
+
+
+async def test_a_list_that_cannot_be_brought_up_to_date_serves_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = FileRing(tmp_path / "state.keys")
+
+    async def unavailable() -> list[Need]:
+        raise kube.Unavailable("no answer")
+
+    await place.write(RingDocument.fresh(NOW, unkeyed=["uuid-1"]), "")
+    keeper = RingKeeper(place, unavailable, lambda: NOW, 1.0)
+    await keeper.refresh()
+    assert (keeper.problem, keeper.ring.unkeyed) == ("", {"uuid-1"})
+    assert "stay listed" in caplog.text
+
+
 async def test_an_object_that_misses_a_key_hurries_the_next_look(tmp_path: Path) -> None:
     """Whoever has just added a key waits seconds, not the minute that a Secret is left alone for."""
     place, seen = FileRing(tmp_path / "state.keys"), asyncio.Event()
@@ -340,7 +420,7 @@ async def test_no_key_gets_into_the_log(tmp_path: Path, caplog: pytest.LogCaptur
     keeper = RingKeeper(FileRing(path), nobody, lambda: NOW, 1.0)
     await keeper.refresh()
     key = base64.b64encode(next(iter(keeper.ring.keys.values()))).decode()
-    path.write_text(path.read_text().replace('"unkeyed"', '"unkeyd"').replace("false", "7"))
+    path.write_text(path.read_text().replace('"unkeyed"', '"unkeyd"'))
     await keeper.refresh()
     path.write_text(path.read_text()[:60])
     await keeper.refresh()

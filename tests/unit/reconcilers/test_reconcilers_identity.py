@@ -17,7 +17,7 @@ from freehold.reconcilers.identity import KeyMissing, Known, Minted, ReadOnly, R
 
 FINALIZER = names.POWERVS_CLUSTER_FINALIZER
 OWNER = Owner("first-uid", "IBMPowerVSCluster", "ns", "c1")
-RING = KeyRing.single(b"k" * 32, unkeyed=True)
+RING = KeyRing.single(b"k" * 32, unkeyed=[OWNER.uuid])
 JOURNAL = Journal(OWNER, {NodeKey("vpc", "main"): Entry(Phase.OWNED, id="us-south/v")})
 
 
@@ -151,7 +151,7 @@ def test_a_key_counts_once_it_is_in_the_ring_handed_on_or_accepted_as_lost() -> 
     raw = obj(journal=journals.dumps(KEYED))
     whole = KeyRing(RING.writing, {**RING.keys, OTHER: b"o" * 32})
     handed_on = KeyRing(RING.writing, RING.keys, {(OTHER, OWNER.uuid): derive(b"o" * 32, OWNER.uuid)})
-    accepted = KeyRing(RING.writing, RING.keys, accepted=frozenset({OTHER}))
+    accepted = KeyRing(RING.writing, RING.keys, accepted={(OTHER, OWNER.uuid): frozenset()})
     for ring in (whole, handed_on, accepted):
         assert identify(raw, FINALIZER, ring) == Known(KEYED)
     of_another_object = KeyRing(RING.writing, RING.keys, {(OTHER, "another"): derive(b"o" * 32, "another")})
@@ -169,6 +169,6 @@ def test_status_gives_the_key_back_with_the_identity() -> None:
 
 def test_what_is_from_before_the_ring_is_not_served_where_the_ring_requires_keyed_records() -> None:
     """Its nonces and seals count no more, so everything of it would seem to be nobody's: a second set, or orphans."""
-    found = identify(obj(journal=journals.dumps(JOURNAL)), FINALIZER, replace(RING, unkeyed=False))
+    found = identify(obj(journal=journals.dumps(JOURNAL)), FINALIZER, replace(RING, unkeyed=frozenset({"another"})))
     assert isinstance(found, KeyMissing)
     assert "freehold keys require --undo" in found.message
