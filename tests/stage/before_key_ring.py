@@ -1,17 +1,9 @@
-"""Objects and worlds that the version before the key ring left behind, put on today's stage.
-
-What wrote them and at which moments: tests/fixtures/before_key_ring/README.md.
-"""
+"""Objects and worlds of the version before the key ring, put on today's stage."""
 
 from __future__ import annotations
 
-import functools
 import json
-import lzma
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 from freehold.api import names
 from freehold.clouds.ibm.tags import IbmCodec
@@ -19,65 +11,35 @@ from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import InlinePort, Port
-from freehold_sim.ibm.settings import Assumptions, Settings
+from stage import earlier_versions
+from stage.earlier_versions import BEFORE_KEY_RING, put
 from stage.powervs import Stage
 from stage.scenery import MARK, made_by_others, marks, record, standing
 
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "before_key_ring"
 KEY = b"the first key of the upgraded operator"
-ROTATED = "another-api-key"
-"""With another API key the secret that old records were signed with cannot be derived any more."""
-_ASSUMPTIONS = {"plain": Assumptions(), "all": Assumptions(dhcp_network_has_crn=False)}
-
-
-@functools.cache
-def _texts(world: str) -> Mapping[str, str]:
-    found: dict[str, Any] = json.loads(lzma.decompress((FIXTURES / f"{world}.json.xz").read_bytes()))
-    return {moment: json.dumps(content) for moment, content in found.items()}
-
-
-def _objects() -> frozenset[str]:
-    """The uuids of all objects of the fixtures."""
-    every = (json.loads(text)["object"] for world in _ASSUMPTIONS for text in _texts(world).values())
-    texts = (raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION] for raw in every)
-    return frozenset(journals.loads(text).owner.uuid for text in texts)
-
-
-RING = KeyRing.single(KEY, unkeyed=_objects())
+RING = KeyRing.single(KEY, unkeyed=earlier_versions.uuids(BEFORE_KEY_RING))
 """What an operator makes when it finds objects and no ring: what was written before it still counts for them."""
 KEYED_ONLY = KeyRing.single(KEY)
 """The same ring after `freehold keys require`, or when every object has been renewed."""
+ROTATED = "another-api-key"
+"""With another API key the secret that old records were signed with cannot be derived any more."""
 
 
 def moments(*, deleting: bool) -> list[str]:
     """The fixtures, as ``world/moment``, in which the object is being deleted, or is not."""
-    every = [(world, moment, json.loads(text)) for world in _ASSUMPTIONS for moment, text in _texts(world).items()]
-    return [f"{w}/{m}" for w, m, found in every if ("deletionTimestamp" in found["object"]["metadata"]) is deleting]
+    return earlier_versions.moments(BEFORE_KEY_RING, deleting=deleting)
 
 
 def load(fixture: str, *, api_key: str = "", ring: KeyRing = RING, port: Callable[[], Port] = InlinePort) -> Stage:
     """Today's operator, just started, on what the old one left at this moment."""
-    world, _, moment = fixture.partition("/")
-    found = json.loads(_texts(world)[moment])
-    settings = Settings(assumptions=_ASSUMPTIONS[world])
-    settings = replace(settings, api_key=api_key or settings.api_key)
-    stage = Stage(settings=settings, port=port)
-    stage.rings.ring = ring
-    _put(stage, found["object"], found["world"], found["time"])
-    return stage
+    return earlier_versions.load(BEFORE_KEY_RING, fixture, api_key=api_key, ring=ring, port=port)
 
 
 def with_api_key(fixture: str, stage: Stage, api_key: str = "") -> Stage:
     """The same object and world under an operator that is started with another API key."""
     other = load(fixture, api_key=api_key, ring=stage.rings.ring)
-    _put(other, stage.object.raw, stage.cloud.world.data, stage.clock.now())
+    put(other, stage.object.raw, stage.cloud.world.data, stage.clock.now())
     return other
-
-
-def _put(stage: Stage, raw: dict[str, Any], world: dict[str, Any], time: float) -> None:
-    stage.clock.jump(time - stage.clock.now())
-    stage.cloud.world.data = world
-    stage.object.raw = raw
 
 
 def without_marks(stage: Stage) -> dict[str, str]:

@@ -1,0 +1,41 @@
+"""A state directory of an earlier version goes on with this one (tests/fixtures/keyed_objects)."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from freehold.cli.main import cli
+from stage.earlier_versions import FIXTURES, KEYED
+
+ROOT = Path(__file__).parents[3]
+
+
+def unpacked(folder: Path) -> Path:
+    """The state directory, with the key ring beside it."""
+    state = folder / "state"
+    with tarfile.open(FIXTURES / KEYED / "state.tar.xz") as packed:
+        packed.extractall(state, filter="data")
+    ring = (state / "ring.keys").rename(folder / "state.keys")
+    ring.chmod(0o600)
+    return state
+
+
+def test_a_stored_cluster_is_ready_without_a_write_and_goes_whole(tmp_path: Path) -> None:
+    """Store, simulated cloud, key ring: what `freehold up` of that version left on a laptop."""
+    state = unpacked(tmp_path)
+    how = ["--simulate", "--speed", "1000", "--state", str(state)]
+    up = CliRunner().invoke(cli, ["up", "-f", str(ROOT / "examples" / "powervs-create-infra.yaml"), *how])
+    assert up.exit_code == 0, up.output
+    assert "default/freehold-demo is Ready: 8 resources" in up.stdout
+    audit = state / "audit.jsonl"
+    assert [json.loads(line)["call"] for line in audit.read_text().splitlines()] == []
+    down = CliRunner().invoke(cli, ["down", "freehold-demo", *how])
+    assert down.exit_code == 0, down.output
+    done = [each for each in map(json.loads, audit.read_text().splitlines()) if each["outcome"] == "done"]
+    deleted = [each["resource"] for each in done if ".delete_" in each["call"]]
+    assert len(deleted) == 8, deleted
+    assert len(done) == 8, "and nothing else was changed"
