@@ -177,7 +177,7 @@ async def test_which_kinds_keep_their_nonce_for_life(bench: Any, kind: str) -> N
     if changes := {attribute: request[attribute] for attribute in bench.kinds[kind].mutable}:
         await bench.kinds[kind].driver.update(Ref(seen.id, seen.target), changes)
     now = await bench.look(kind, seen)
-    assert any(has_nonce(text, Recognised(NONCE)) for text in now.births) is (kind in FOR_LIFE)
+    assert any(has_nonce(text, Recognised(NONCE)) for text in now.nonce_fields) is (kind in FOR_LIFE)
 
 
 STATES = {

@@ -43,7 +43,7 @@ async def test_a_create_without_an_answer_is_sent_once_and_found_if_it_happened(
     found = await bench.find(kind, request, NONCE)
     assert len(found) == (fault.effect in (Effect.REPLY_LOST, Effect.ERROR_AFTER, Effect.LATE))
     if bench.kinds[kind].dedupe is Dedupe.NONCE:
-        assert all(NONCE in " ".join(one.births) for one in found)
+        assert all(NONCE in " ".join(one.nonce_fields) for one in found)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from freehold.lifecycle import workflow
+from freehold.lifecycle import engine
 from freehold.lifecycle.outcomes import Blocked, Reason
 from freehold.lifecycle.port import Call, Effect, step
 from freehold.operator.ports import ObjectPort
@@ -117,15 +117,15 @@ def test_one_line_that_says_done_is_one_request(requests: list[CloudRequest], no
 def _restless(life: Course, world: MemoryWorld, what: str) -> Callable[..., Any]:
     """The engine's own pass, and after it the write of somebody who cannot leave things alone."""
 
-    async def ensure(tools: Any, graph: Any, journal: Any, store: Any, memory: Any, tags: Any) -> Any:
-        done = await workflow.ensure(tools, graph, journal, store, memory, tags)
+    async def ensure(deps: Any, graph: Any, journal: Any, store: Any, state: Any, tags: Any) -> Any:
+        done = await engine.ensure(deps, graph, journal, store, state, tags)
         if watching:
             if what == "object":
                 await store.save(done.journal)
             else:
                 net = next(r for r in world.cloud.living() if r.kind == "net")
                 run = lambda: world.cloud.rename(net.id, net.names[-1][1], "freehold")  # noqa: E731
-                await tools.port.send(Call("memory", "rename_net", Effect.WRITE, run, net.id))
+                await deps.port.send(Call("memory", "rename_net", Effect.WRITE, run, net.id))
         return done
 
     watching = False
@@ -170,7 +170,7 @@ def test_an_effect_that_lands_after_the_release_is_an_orphan(monkeypatch: pytest
 
     life = Life(world)
     life.create()
-    done = step(workflow.release(life.tools, life.graph, life.journal, _NoStore(), life.memory.rehearsal()))
+    done = step(engine.release(life.deps, life.graph, life.journal, _NoStore(), life.state.dry_run_copy()))
     case = Case("hasty", lambda: world)
     monkeypatch.setattr(families, "_begin", lambda *_, **__: life)
     life.release = hasty

@@ -98,6 +98,6 @@ def test_a_naive_controller_fails_in_the_family(family: str) -> None:
 
 def test_a_safety_line_that_moved_is_noticed() -> None:
     """The list above must follow the engine."""
-    gone = Mutant("lifecycle/workflow.py", "_create", "no such line", "", "gone")
+    gone = Mutant("lifecycle/engine.py", "_create", "no such line", "", "gone")
     with pytest.raises(Moved), mutated(gone):
         pass

@@ -19,10 +19,10 @@ import yaml
 from freehold.api import names
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import Clock, ManualClock
+from freehold.lifecycle.context import Intervals
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import InlinePort, Port, step
-from freehold.lifecycle.work import Pace
 from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
@@ -164,7 +164,7 @@ class Stage:
         self,
         manifest: Mapping[str, Any] | None = None,
         settings: Settings | None = None,
-        pace: Pace | None = None,
+        intervals: Intervals | None = None,
         around: Surroundings | None = None,
         port: Callable[[], Port] = InlinePort,
         api_key: str | None = None,
@@ -180,7 +180,7 @@ class Stage:
         self.passes = 0
         self._hot = 0
         self._last_pass = float("-inf")
-        self._pace = pace or Pace()
+        self._intervals = intervals or Intervals()
         self._port = port
         self._api_key = api_key or self.cloud.settings.api_key
         self._audit = audit or NoAudit()
@@ -193,7 +193,7 @@ class Stage:
             BASE,
             self.wall,
             self._audit,
-            self._pace,
+            self._intervals,
             mount=SimMount(self.cloud),
             port=self._port(),
         )

@@ -146,10 +146,10 @@ def kubeconfig(url: str) -> str:
 
 
 def _settings(state: StateDirectory, wish: Wish, server: LiveServer, api_key: str, clock: SystemClock) -> Settings:
-    from freehold.lifecycle.work import Pace
+    from freehold.lifecycle.context import Intervals
     from freehold.operator.app import Settings  # with the vendor's SDKs: only where they are needed
 
-    pace = Pace() if wish.deep_every is None else Pace(deep=wish.deep_every)
+    intervals = Intervals() if wish.deep_every is None else Intervals(deep=wish.deep_every)
     return Settings(
         kube=Connection(server.url),
         api_key=api_key,
@@ -157,7 +157,7 @@ def _settings(state: StateDirectory, wish: Wish, server: LiveServer, api_key: st
         cluster_api="off",
         clock=clock,
         audit=state.audit,
-        pace=pace,
+        intervals=intervals,
         keys=state.keys,
     )
 

@@ -194,7 +194,7 @@ class KubeClient:
         """One request; the decoded answer, empty when there is none.
 
         A 401 renews the credentials and tries once more. A read waits as long as a 429 or 503 asks
-        (up to ``LONGEST_WAIT_SECONDS``, three times); a write never waits here: its caller's queue does.
+        (up to ``LONGEST_WAIT_SECONDS``, three times); a write never waits here: its caller's queue behavior.
         """
         data = _encode(body).encode() if body is not None else None
         url = self._url(path, query)

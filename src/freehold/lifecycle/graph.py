@@ -9,7 +9,7 @@ from enum import Enum
 
 from freehold.lifecycle.kinds import NodeKey, Observed, Part, Registry, Request
 
-Known = Mapping[NodeKey, Observed]
+ReadyNodes = Mapping[NodeKey, Observed]
 """What is known of the nodes that are recorded and ready."""
 
 
@@ -20,7 +20,7 @@ class Naming(Enum):
     DEFAULT = "default"  # ours: a namesake is somebody else's, NameTaken (seed 000)
 
 
-def no_parts(known: Known) -> frozenset[Part]:
+def no_parts(known: ReadyNodes) -> frozenset[Part]:
     return frozenset()
 
 
@@ -39,11 +39,11 @@ class Node:
 
     key: NodeKey
     name: str
-    request: Callable[[Known], Request]
+    request: Callable[[ReadyNodes], Request]
     naming: Naming = Naming.DEFAULT
     requires: frozenset[NodeKey] = frozenset()
-    given: Callable[[Known], str] | None = None
-    parts: Callable[[Known], frozenset[Part]] = no_parts
+    given: Callable[[ReadyNodes], str] | None = None
+    parts: Callable[[ReadyNodes], frozenset[Part]] = no_parts
     field: str = ""
     unfit: Callable[[Observed], str] = fits
 
@@ -69,7 +69,7 @@ class Graph:
         return tuple(self.nodes[key] for key in self.order if self.nodes[key].requires <= set(ready))
 
 
-def leaving(keys: Collection[NodeKey], registry: Registry) -> frozenset[NodeKey]:
+def next_delete_wave(keys: Collection[NodeKey], registry: Registry) -> frozenset[NodeKey]:
     """Of what is still owned, what nothing else still owned depends on: the next wave of deletes."""
     needed: set[str] = set()
     for kind in {key.kind for key in keys}:

@@ -42,11 +42,11 @@ class Phase(Enum):
 class Entry:
     """One node's record.
 
-    ``request`` is the exact create request while the intent is open, and what of it is ``unseen`` after that.
+    ``request`` is the exact create request while the intent is open, and what of it is ``create_only`` after that.
     ``attempt`` counts creates of this node for ever (nonce and token derive from it); ``fails`` counts
     attempts in a row that came to nothing. ``opened`` and ``deleting`` are domain times, for people.
     ``earlier`` are carried ids that are gone: kept until their marks are off the carrier, which may be
-    somebody else's. ``deed`` is what only the operator can write for this id (:func:`ownership.deed`):
+    somebody else's. ``signature`` is what only the operator can write for this id (:func:`ownership.legacy_signature`):
     whoever may edit the object's annotations can write an id in here. ``parts`` are those that the spec
     wanted in it, so that one which it wants no more is told from what others put there. ``key`` is the digest
     of the ring's key that the nonce, token, seal and signature of this entry are made with; empty where the
@@ -63,7 +63,7 @@ class Entry:
     deleting: float = 0.0
     request: Request | None = None
     earlier: tuple[str, ...] = ()
-    deed: str = ""
+    signature: str = ""
     parts: tuple[str, ...] = ()
     key: str = ""
     by: str = ""
@@ -132,14 +132,14 @@ def unmanaged(entry: Entry | None, phase: Phase, observed: Observed) -> Entry:
     return replace(seen, attempt=entry.attempt, earlier=entry.earlier) if entry else seen
 
 
-def confirm(journal: Journal, key: NodeKey, id_: str, target: str, deed: str, digest: str) -> Journal:
+def confirm(journal: Journal, key: NodeKey, id_: str, target: str, signature: str, digest: str) -> Journal:
     """A person says that ``id_`` is what an open, presumed create made: recorded as ours.
 
     ``target`` is what is to bear its mark, the carrier's where it bears none itself; empty where nothing does.
-    ``deed`` is the operator's signature under its key ``digest`` (:meth:`keys.ObjectKeys.signature`): without it the
+    ``signature`` is the operator's, under its key ``digest`` (:meth:`keys.ObjectKeys.signature`): without it the
     record counts for nothing. Raises KeyError when no create of ``key`` is open.
     """
-    record = replace(journal.open[key], phase=Phase.RECORDED, id=id_, target=target, deed=deed, key=digest)
+    record = replace(journal.open[key], phase=Phase.RECORDED, id=id_, target=target, signature=signature, key=digest)
     return journal.put(key, record)
 
 
@@ -175,7 +175,7 @@ _SHORT = {
     "deleting": "d",
     "request": "r",
     "earlier": "e",
-    "deed": "s",
+    "signature": "s",
     "parts": "l",
     "key": "k",
     "by": "b",
@@ -231,7 +231,7 @@ def _entry(row: Mapping[str, Any]) -> Entry:
         if name in values:
             values[name] = tuple(map(_word, values[name]))
     entry = Entry(phase=Phase(row["p"]), **values)
-    for text in (entry.id, entry.target, entry.deed, entry.by):
+    for text in (entry.id, entry.target, entry.signature, entry.by):
         _word(text)
     _digest(entry.key)
     if not all(isinstance(n, int) and 0 <= n <= MOST_ATTEMPTS for n in (entry.attempt, entry.fails)):

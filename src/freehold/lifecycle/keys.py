@@ -124,7 +124,7 @@ class ObjectKeys:
     def signature(self, digest: str, kind: str, ident: str) -> str:
         """What only the operator can write beside an id in the journal; empty when ``digest`` cannot be read."""
         if digest == UNKEYED:
-            return ownership.deed(self.legacy_secret, self.owner, kind, ident) if self.unkeyed else ""
+            return ownership.legacy_signature(self.legacy_secret, self.owner, kind, ident) if self.unkeyed else ""
         return self._mac(digest, "signature", kind, ident)[:16]
 
     def nonce(self, digest: str, key: NodeKey, attempt: int) -> str:

@@ -66,7 +66,7 @@ class Observed:
 
     ``id`` is enough, with the target, to ask for the resource again without the spec (a driver may
     join several vendor ids with ``/``). ``target`` is what the tagger tags (a CRN or ARN): the resource
-    itself, or its carrier when ``carried``; empty while unknown. ``births`` are the texts in which a
+    itself, or its carrier when ``carried``; empty while unknown. ``nonce_fields`` are the texts in which a
     birth mark may stand (own name, pool names). ``created_at`` is epoch seconds of the cloud's clock.
     ``created_by`` is the cloud identity that made it, empty where the cloud does not show that.
     ``tags`` are those that came with the same read, None where the read does not show tags.
@@ -77,11 +77,11 @@ class Observed:
     state: State
     target: str = ""
     carried: bool = False
-    births: frozenset[str] = frozenset()
+    nonce_fields: frozenset[str] = frozenset()
     created_at: float | None = None
     created_by: str = ""
     tags: frozenset[str] | None = None
-    word: str = ""  # the vendor's own word for the state
+    vendor_state: str = ""  # the vendor's own word for the state
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -104,7 +104,7 @@ class Place(NamedTuple):
     ref: Ref
 
 
-Nonces = Container[str]
+NonceSet = Container[str]
 """The words that are birth marks of ours. No set: some of them are recognised, and cannot be listed."""
 
 
@@ -115,7 +115,7 @@ class Want:
     key: NodeKey
     name: str
     request: Request
-    nonces: Nonces = frozenset()
+    nonces: NonceSet = frozenset()
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Birth:
 class Part:
     """What lives inside a resource and bears no mark: a rule, a listener, a member (design §4).
 
-    ``stays``: what depends on it cannot be told, so it stays when nothing wants it any more. ``does`` is what it
+    ``retain``: what depends on it cannot be told, so it stays when nothing wants it any more. ``behavior`` is what it
     does beyond its natural key, in the same words wished and seen; empty where that is not compared.
     """
 
@@ -139,8 +139,8 @@ class Part:
     natural_key: str
     request: Request = field(default_factory=dict, compare=False, hash=False)
     id: str = field(default="", compare=False)
-    stays: bool = field(default=False, compare=False)
-    does: str = field(default="", compare=False)
+    retain: bool = field(default=False, compare=False)
+    behavior: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         return f"{self.kind} {self.natural_key}"
@@ -164,8 +164,8 @@ class Driver(Protocol):
         """Everything in the scope of each want that bears its name or one of its nonces, in any state."""
         ...
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
-        """Everything of this kind, in any state, whose ``births`` hold one of ``nonces``, whatever the spec wants.
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+        """Everything of this kind, in any state, with one of ``nonces`` in its ``nonce_fields``, wanted or not.
 
         A kind that is created inside another resource is looked for in each of ``places`` that is such a
         resource, and nowhere else; one that is not, in the whole account. ``places`` are all that exist: one of
@@ -218,7 +218,7 @@ class Kind:
     sent may still take effect, plus read lag, plus tag lag: every guarantee rests on it.
     ``requires`` names the kinds that must outlive it (deletion order). ``carrier`` is the kind that
     bears its mark when it cannot bear one itself; ``carrier_owned``: only a carrier of our own will do.
-    ``token_life``: for how long a repeated token answers with the first resource. ``unseen``: what a create
+    ``token_life``: for how long a repeated token answers with the first resource. ``create_only``: what a create
     decides for life and no read shows; the journal keeps what was asked for.
     """
 
@@ -239,7 +239,7 @@ class Kind:
     settle: float = 60.0
     attempts: int = 2
     token_life: float = float("inf")
-    unseen: frozenset[str] = frozenset()
+    create_only: frozenset[str] = frozenset()
     parts: PartsDriver | None = None
     container: ContainerDriver | None = None
 

@@ -53,7 +53,7 @@ def seal(owner: Owner, key: NodeKey, target: str) -> str:
     return _digest("seal", owner.uuid, str(key).casefold(), target.casefold())[:8]
 
 
-def deed(secret: bytes, owner: Owner, kind: str, ident: str) -> str:
+def legacy_signature(secret: bytes, owner: Owner, kind: str, ident: str) -> str:
     """The signature of a record from before the key ring; ``secret`` is derived from the cloud credentials."""
     said = "\0".join(("deed", owner.uuid, owner.namespace, owner.name, kind, ident))
     return base64.b32encode(hmac.new(secret, said.encode(), hashlib.sha256).digest()).decode().lower()[:16]

@@ -16,7 +16,7 @@ from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
 from freehold.lifecycle.clock import SystemClock
-from freehold.lifecycle.work import Pace
+from freehold.lifecycle.context import Intervals
 from freehold.operator import keyring_secret
 from freehold.operator.audit import Audit, FileAudit, NoAudit
 from freehold.operator.controller import Controller, Done, Health, Result, Watched
@@ -64,7 +64,7 @@ class Settings:
     workers: int = 8
     clock: SystemClock = field(default_factory=SystemClock)
     audit: Path | None = None
-    pace: Pace = field(default_factory=Pace)
+    intervals: Intervals = field(default_factory=Intervals)
     limits: Limits = field(default_factory=Limits)
     keys: Path | RingSecret = field(default_factory=RingSecret)
 
@@ -105,7 +105,12 @@ class Operator:
                 audit = files.enter_context(FileAudit(settings.audit, settings.clock))
             account = stack.enter_context(
                 IbmAccount(
-                    settings.api_key, settings.ibm_url, settings.clock, audit, settings.pace, limits=settings.limits
+                    settings.api_key,
+                    settings.ibm_url,
+                    settings.clock,
+                    audit,
+                    settings.intervals,
+                    limits=settings.limits,
                 )
             )
             recorder = EventRecorder(client, "freehold", time.time)  # kubectl tells their ages, servers sweep the old

@@ -14,13 +14,13 @@ from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession, Mount
 from freehold.clouds.ibm.tags import IbmCodec, IbmTagger
 from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.context import EngineDeps, Intervals
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Observed, Ref, Registry
 from freehold.lifecycle.outcomes import of_error
 from freehold.lifecycle.port import FencedPort, PlanPort, Port
-from freehold.lifecycle.work import Pace, Tools
 from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.limits import Limits
 from freehold.operator.ports import ObjectPort, PacedPort, ThreadPort
@@ -44,7 +44,7 @@ class IbmAccount:
         url: str | None,
         clock: Clock,
         audit: Audit | None = None,
-        pace: Pace | None = None,
+        intervals: Intervals | None = None,
         *,
         mount: Mount | None = None,
         port: Port | None = None,
@@ -54,12 +54,12 @@ class IbmAccount:
         self._legacy_secret = hashlib.sha256(b"freehold journal\0" + api_key.encode()).digest()
         self._clock = clock
         self._audit = audit or NoAudit()
-        self._pace = pace or Pace()
+        self._intervals = intervals or Intervals()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ibm") if port is None else None
         self.port: Port = port or PacedPort(ThreadPort(self._require_pool()), limits or Limits(), clock)
         self._codec = IbmCodec()
         self._inventory = Inventory(IbmTagger(Caller(self._session, self.port)), clock)
-        self._tools: dict[str, Tools] = {}
+        self._deps: dict[str, EngineDeps] = {}
         facts = IbmFacts(Caller(self._session, self.port), clock)
         self._questions = IbmQuestions(facts, ibm_kinds(self._session, self.port))
 
@@ -74,28 +74,28 @@ class IbmAccount:
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def tools(self, subject: str, ring: KeyRing) -> Tools:
+    def deps(self, subject: str, ring: KeyRing) -> EngineDeps:
         """The engine's tools for one object; what it changes is audited under ``subject``."""
-        if subject not in self._tools:  # drivers remember what saves calls, such as where a subnet lives
+        if subject not in self._deps:  # drivers remember what saves calls, such as where a subnet lives
             audited = ObjectPort(self.port, subject, self._audit)
-            self._tools[subject] = self._behind(FencedPort(audited, self._clock, self._pace.fence), ring)
-        if self._tools[subject].ring != ring:
-            self._tools[subject] = replace(self._tools[subject], ring=ring)
-        return self._tools[subject]
+            self._deps[subject] = self._behind(FencedPort(audited, self._clock, self._intervals.fence), ring)
+        if self._deps[subject].ring != ring:
+            self._deps[subject] = replace(self._deps[subject], ring=ring)
+        return self._deps[subject]
 
-    def rehearsal(self, ring: KeyRing) -> Tools:
+    def planning_deps(self, ring: KeyRing) -> EngineDeps:
         """Tools that stop at writes, the drivers' too: for plans, and for objects that must not change."""
         return self._behind(PlanPort(self.port), ring)
 
-    def _behind(self, port: Port, ring: KeyRing) -> Tools:
-        return Tools(
+    def _behind(self, port: Port, ring: KeyRing) -> EngineDeps:
+        return EngineDeps(
             registry=ibm_kinds(self._session, port),
             codec=self._codec,
             tagger=IbmTagger(Caller(self._session, port)),
             inventory=self._inventory,
             port=port,
             clock=self._clock,
-            pace=self._pace,
+            intervals=self._intervals,
             ring=ring,
             identity=self._session.iam_id,
             legacy_secret=self._legacy_secret,
@@ -111,7 +111,7 @@ class IbmAccount:
 
     def forget(self, subject: str) -> None:
         """The object is gone."""
-        self._tools.pop(subject, None)
+        self._deps.pop(subject, None)
 
     def questions(self) -> IbmQuestions:
         """What manifests depend on; answers are shared and cached."""

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from freehold.api.parse import InvalidObject, parse_spec
-from freehold.lifecycle import workflow
+from freehold.lifecycle import engine
 from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.context import PassResult
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph, Node
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import NodeKey
-from freehold.lifecycle.memory import Memory
 from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Surplus, Waiting, of_error
 from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.work import Pass
+from freehold.lifecycle.state import ObjectState
 from freehold.operator.app import Settings
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.powervs import FINALIZER, Cloud, asked
@@ -62,7 +62,7 @@ async def plan(
     raw: Mapping[str, Any], settings: Settings, ring: KeyRing, stored: Mapping[str, Any] | None = None
 ) -> Plan:
     """What applying ``raw`` would do; ``stored`` is the object as it stands, for its identity. Writes nothing."""
-    with IbmAccount(settings.api_key, settings.ibm_url, settings.clock, pace=settings.pace) as account:
+    with IbmAccount(settings.api_key, settings.ibm_url, settings.clock, intervals=settings.intervals) as account:
         return await plan_with(account, settings.clock, raw, ring, stored)
 
 
@@ -92,9 +92,9 @@ async def plan_with(
             fields.setdefault(answer.message, []).append(field)
         missing = tuple(f"{', '.join(names)}: {message}" for message, names in fields.items())
         return Plan(subject, unanswered=missing, notes=notes)
-    memory = Memory(first_seen=clock.monotonic())
+    state = ObjectState(first_seen=clock.monotonic())
     try:
-        done = await workflow.plan(cloud.rehearsal(ring), found.graph, journal, _NoStore(), memory)
+        done = await engine.plan(cloud.planning_deps(ring), found.graph, journal, _NoStore(), state)
     except CloudError as error:
         if isinstance(of_error(error), Waiting):
             return Plan(subject, unanswered=(error.message,), notes=notes)
@@ -112,7 +112,7 @@ def _journal(raw: Mapping[str, Any], known: identity.Identity | None, ring: KeyR
     return Journal(owner, key=ring.writing)
 
 
-def _row(node: Node, done: Pass, graph: Graph) -> PlanRow:
+def _row(node: Node, done: PassResult, graph: Graph) -> PlanRow:
     key, outcome = node.key, done.outcomes.get(node.key)
     entry = done.journal.get(key)
     if isinstance(outcome, Waiting) and outcome.reason is Reason.REQUIREMENT:
@@ -122,7 +122,7 @@ def _row(node: Node, done: Pass, graph: Graph) -> PlanRow:
     return PlanRow(key.kind, key.logical, node.name, action, reason, entry.id if entry else "")
 
 
-def _action(key: NodeKey, outcome: Outcome | None, entry: Entry | None, done: Pass) -> tuple[str, str]:
+def _action(key: NodeKey, outcome: Outcome | None, entry: Entry | None, done: PassResult) -> tuple[str, str]:
     if key in done.creating:
         return "create", "nothing has this name"
     if isinstance(outcome, Blocked):

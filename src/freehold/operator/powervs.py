@@ -1,7 +1,7 @@
 """One reconcile of an IBMPowerVSCluster: from the object to the engine's two passes, and back to its status.
 
 The path: gate (may we?) → identity (who is it?) → facts (what must the cloud be asked?) → wanted (what shall
-be there?) → ``workflow.ensure`` or ``workflow.release`` → status. Every step before the engine is a pure
+be there?) → ``engine.ensure`` or ``engine.release`` → status. Every step before the engine is a pure
 decision with a named outcome; the only I/O of this file passes the document, the facts and the engine.
 """
 
@@ -17,16 +17,16 @@ from freehold.api.annotations import CreateInfra, create_infra
 from freehold.api.parse import InvalidObject, parse_spec
 from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.kube.resources import Json, Resource
-from freehold.lifecycle import workflow
+from freehold.lifecycle import engine
 from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.context import EngineDeps
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import NodeKey, Observed
-from freehold.lifecycle.memory import Memory
 from freehold.lifecycle.outcomes import of_error
-from freehold.lifecycle.work import Tools
+from freehold.lifecycle.state import ObjectState
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.report import happenings
@@ -71,9 +71,9 @@ class Questions(facts.Questions, Protocol):
 class Cloud(Protocol):
     """The account that objects are served in."""
 
-    def tools(self, subject: str, ring: KeyRing) -> Tools: ...
+    def deps(self, subject: str, ring: KeyRing) -> EngineDeps: ...
 
-    def rehearsal(self, ring: KeyRing) -> Tools: ...
+    def planning_deps(self, ring: KeyRing) -> EngineDeps: ...
 
     async def account(self) -> str: ...
 
@@ -107,7 +107,7 @@ class Recorder(Protocol):
 class _Known:
     """What this process remembers of one object."""
 
-    memory: Memory
+    state: ObjectState
     generation: int = -1
 
 
@@ -204,11 +204,11 @@ class PowerVSReconciler:
     def _remember(self, raw: Json, *, minted: bool) -> _Known:
         uid = raw["metadata"]["uid"]
         if uid not in self._known:
-            self._known[uid] = _Known(Memory(first_seen=self._clock.monotonic(), minted=minted))
+            self._known[uid] = _Known(ObjectState(first_seen=self._clock.monotonic(), minted=minted))
         known = self._known[uid]
         generation = int(raw["metadata"].get("generation", 0))
         if generation != known.generation:
-            known.memory.hurry()
+            known.state.invalidate()
             known.generation = generation
         return known
 
@@ -220,14 +220,14 @@ class PowerVSReconciler:
             came = Came(plan, journal, resource_group=group)
             await self._write(document, powervs_status.fold(document.raw, came, self._now()))
             return RequeueAfter(plan.after if isinstance(plan, Undecided) else SLOW_SECONDS), ()
-        tools = self._cloud.tools(_subject(document.raw), ring)
-        tags = frozenset(tools.codec.user(key, value) for key, value in plan.user_tags)
+        deps = self._cloud.deps(_subject(document.raw), ring)
+        tags = frozenset(deps.codec.user(key, value) for key, value in plan.user_tags)
         try:
             if plan.way is Way.FROZEN:
-                rehearsal = self._cloud.rehearsal(ring)
-                done = await workflow.plan(rehearsal, plan.graph, journal, document, known.memory)
+                planning_deps = self._cloud.planning_deps(ring)
+                done = await engine.plan(planning_deps, plan.graph, journal, document, known.state)
             else:
-                done = await workflow.ensure(tools, plan.graph, journal, document, known.memory, tags)
+                done = await engine.ensure(deps, plan.graph, journal, document, known.state, tags)
         except CloudError as error:
             return await self._failed(document, error)
         came = Came(plan, done.journal, done.outcomes, group)
@@ -256,9 +256,9 @@ class PowerVSReconciler:
         alone = gate.Proceed(document.raw["metadata"]["name"])
         plan, group = await self._plan(document, journal, alone)
         graph = plan.graph if isinstance(plan, Wanted) else Graph(())
-        tools = self._cloud.tools(_subject(document.raw), ring)
+        deps = self._cloud.deps(_subject(document.raw), ring)
         try:
-            done = await workflow.release(tools, graph, journal, document, known.memory)
+            done = await engine.release(deps, graph, journal, document, known.state)
         except CloudError as error:
             return await self._failed(document, error)
         came = Came(plan, done.journal, done.outcomes, group, deleting=True)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from freehold.api.powervs_vpc import AdditionalListenerSpec, VPCLoadBalancerSpec, VPCResource
-from freehold.lifecycle.graph import Known, Naming, Node
+from freehold.lifecycle.graph import Naming, Node, ReadyNodes
 from freehold.lifecycle.kinds import NodeKey, Part, Request
 from freehold.reconcilers.powervs_keys import BALANCER_KIND, VPC, constant, no_request
 from freehold.reconcilers.powervs_names import VPC as VPC_NAMES
@@ -110,7 +110,7 @@ def balancer_nodes(wanted: Sequence[Balancer], region: str, resource_group: str)
         )
 
 
-def _request(balancer: Balancer, region: str, resource_group: str, known: Known) -> Request:
+def _request(balancer: Balancer, region: str, resource_group: str, known: ReadyNodes) -> Request:
     pools = {listener["pool"]["name"]: listener["pool"] for listener in balancer.listeners}
     return {
         "name": balancer.name,
@@ -124,19 +124,25 @@ def _request(balancer: Balancer, region: str, resource_group: str, known: Known)
     }
 
 
-def _id(item: NodeKey | str, known: Known) -> str:
+def _id(item: NodeKey | str, known: ReadyNodes) -> str:
     return str(known[item].attributes["id"]) if isinstance(item, NodeKey) else item
 
 
-def _default_group(known: Known) -> str:
+def _default_group(known: ReadyNodes) -> str:
     """What IBM Cloud attaches when no group is asked for; asked for, so that another one there is seen to differ."""
     return str(known[VPC].attributes["default_security_group"])
 
 
-def _parts(balancer: Balancer, known: Known) -> frozenset[Part]:
+def _parts(balancer: Balancer, known: ReadyNodes) -> frozenset[Part]:
     """The API server's listener stays whatever port the Cluster says today: the endpoint may lead to it."""
     return frozenset(
-        Part("listener", str(listener["port"]), dict(listener), stays=not index, does=_does(listener) if index else "")
+        Part(
+            "listener",
+            str(listener["port"]),
+            dict(listener),
+            retain=not index,
+            behavior=_does(listener) if index else "",
+        )
         for index, listener in enumerate(balancer.listeners)
     )
 

@@ -16,7 +16,7 @@ from freehold.api.powervs_vpc import (
     VPCSecurityGroupRulePrototype,
     VPCSecurityGroupRuleRemote,
 )
-from freehold.lifecycle.graph import Known, Naming, Node
+from freehold.lifecycle.graph import Naming, Node, ReadyNodes
 from freehold.lifecycle.kinds import NodeKey, Part, Request
 from freehold.reconcilers.powervs_keys import GROUP_KIND, VPC, constant, no_request
 
@@ -29,7 +29,7 @@ _ALL_PORTS = (1, 65535)
 Remote = Mapping[str, str]
 
 
-def rule_part(request: Mapping[str, Any], *, stays: bool = False) -> Part:
+def rule_part(request: Mapping[str, Any], *, retain: bool = False) -> Part:
     """A security-group rule as a part.
 
     ``request``: direction, protocol, remote ({cidr_block | address | id: text}), and port_min and port_max
@@ -38,7 +38,7 @@ def rule_part(request: Mapping[str, Any], *, stays: bool = False) -> Part:
     ports = _span(request, "port_min", "port_max") or _span(request, "type", "code") or "any"
     remote = next(iter(request["remote"].values()))
     key = f"{request['direction']} {request['protocol']} {ports} {remote}"
-    return Part("rule", key, dict(request), stays=stays)
+    return Part("rule", key, dict(request), retain=retain)
 
 
 def _span(request: Mapping[str, Any], first: str, last: str) -> str:
@@ -50,7 +50,7 @@ def api_server_rule(port: int) -> Part:
     """What lets clients reach the API server through a VPC's default security group; stays, as its listener does."""
     remote = {"cidr_block": ANYWHERE}
     rule = {"direction": "inbound", "protocol": "tcp", "port_min": port, "port_max": port, "remote": remote}
-    return rule_part(rule, stays=True)
+    return rule_part(rule, retain=True)
 
 
 def group_keys(groups: Sequence[VPCSecurityGroup]) -> dict[str, NodeKey]:
@@ -81,7 +81,7 @@ def group_nodes(
         )
 
 
-def _request(name: str, region: str, resource_group: str, known: Known) -> Request:
+def _request(name: str, region: str, resource_group: str, known: ReadyNodes) -> Request:
     vpc = known[VPC].attributes["id"]
     return {"name": name, "region": region, "vpc": vpc, "resource_group": resource_group}
 
@@ -118,7 +118,7 @@ def _closure(key: NodeKey, needs: Mapping[str, set[NodeKey]]) -> set[NodeKey]:
 
 
 def _parts(
-    group: VPCSecurityGroup, keys: Mapping[str, NodeKey], subnets: Mapping[str, NodeKey], known: Known
+    group: VPCSecurityGroup, keys: Mapping[str, NodeKey], subnets: Mapping[str, NodeKey], known: ReadyNodes
 ) -> frozenset[Part]:
     return frozenset(
         rule_part({**_traffic(rule, prototype), "remote": remote})
@@ -144,7 +144,7 @@ def _traffic(rule: VPCSecurityGroupRule, prototype: VPCSecurityGroupRulePrototyp
 
 
 def _remote(
-    remote: VPCSecurityGroupRuleRemote, known: Known, keys: Mapping[str, NodeKey], subnets: Mapping[str, NodeKey]
+    remote: VPCSecurityGroupRuleRemote, known: ReadyNodes, keys: Mapping[str, NodeKey], subnets: Mapping[str, NodeKey]
 ) -> Remote | None:
     match remote.remote_type:
         case "any":

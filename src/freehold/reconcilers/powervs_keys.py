@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from freehold.lifecycle.graph import Known
+from freehold.lifecycle.graph import ReadyNodes
 from freehold.lifecycle.kinds import NodeKey, Request
 
 SUBNET_KIND: Final = "vpc-subnet"
@@ -22,11 +22,11 @@ COS_INSTANCE: Final = NodeKey("cos-instance", "main")
 COS_BUCKET: Final = NodeKey("cos-bucket", "main")
 
 
-def no_request(known: Known) -> Request:
+def no_request(known: ReadyNodes) -> Request:
     """The request of a node that is given by its id: it is never created."""
     return {}
 
 
-def constant(ident: str, known: Known) -> str:
+def constant(ident: str, known: ReadyNodes) -> str:
     """The id of a node that is given by its id, whatever is known of others."""
     return ident

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from freehold.api.powervs import IBMPowerVSClusterSpec
-from freehold.lifecycle.graph import Known, Naming, Node
+from freehold.lifecycle.graph import Naming, Node, ReadyNodes
 from freehold.lifecycle.kinds import Request
 from freehold.reconcilers.powervs_keys import NETWORK, WORKSPACE, constant, no_request
 from freehold.reconcilers.powervs_names import DefaultNames, dhcp_of, network_of
@@ -30,7 +30,7 @@ def workspace_node(spec: IBMPowerVSClusterSpec, names: DefaultNames, resource_gr
     return Node(WORKSPACE, name, partial(_plain, request), Naming.EXPLICIT if explicit else Naming.DEFAULT)
 
 
-def _plain(request: Request, known: Known) -> Request:
+def _plain(request: Request, known: ReadyNodes) -> Request:
     return request
 
 
@@ -68,10 +68,10 @@ def network_request(spec: IBMPowerVSClusterSpec, names: DefaultNames) -> Mapping
     return request
 
 
-def _in_workspace(request: Mapping[str, Any], known: Known) -> Request:
+def _in_workspace(request: Mapping[str, Any], known: ReadyNodes) -> Request:
     return {"workspace": known[WORKSPACE].attributes["id"], **request}
 
 
-def _inside(path: str, known: Known) -> str:
+def _inside(path: str, known: ReadyNodes) -> str:
     """The engine id of something in the workspace: ``<guid>/dhcp/<id>`` or ``<guid>/network/<id>``."""
     return f"{known[WORKSPACE].attributes['id']}/{path}"

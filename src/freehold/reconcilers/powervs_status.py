@@ -48,7 +48,7 @@ class Folded:
     """What to write.
 
     ``endpoint`` is ``spec.controlPlaneEndpoint``, to be patched *before* ``status`` is written (capi-contract
-    1.4: whoever sees ready sees the endpoint); None when it stands already. ``changed``: whether status does.
+    1.4: whoever sees ready sees the endpoint); None when it stands already. ``changed``: whether status behavior.
     """
 
     status: Status
@@ -262,7 +262,7 @@ class _Fields:
         observed = observed_of(self.came.outcomes.get(key))
         if observed is None:
             return {part: before[part] for part in ("hostname", "state") if part in before}
-        values = {"hostname": observed.attributes.get("hostname"), "state": observed.word}
+        values = {"hostname": observed.attributes.get("hostname"), "state": observed.vendor_state}
         return {part: value for part, value in values.items() if value}
 
     def gateway(self) -> Status:

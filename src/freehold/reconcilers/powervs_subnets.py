@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 from freehold.api.powervs_vpc import Subnet
-from freehold.lifecycle.graph import Known, Naming, Node
+from freehold.lifecycle.graph import Naming, Node, ReadyNodes
 from freehold.lifecycle.kinds import NodeKey, Request
 from freehold.reconcilers.powervs_keys import SUBNET_KIND, VPC, constant, no_request
 from freehold.reconcilers.powervs_names import DefaultNames
@@ -52,7 +52,7 @@ def subnet_nodes(
         yield Node(key, name, request, naming, requires=frozenset({VPC}))
 
 
-def _request(name: str, zone: str, region: str, resource_group: str, known: Known) -> Request:
+def _request(name: str, zone: str, region: str, resource_group: str, known: ReadyNodes) -> Request:
     return {
         "name": name,
         "region": region,

@@ -15,7 +15,7 @@ from typing import Any
 
 from freehold.api.names import CREATE_INFRA_ANNOTATION
 from freehold.api.powervs import IBMPowerVSClusterSpec
-from freehold.lifecycle.graph import Graph, Known, Naming, Node, no_parts
+from freehold.lifecycle.graph import Graph, Naming, Node, ReadyNodes, no_parts
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.kinds import NodeKey, Observed, Part, Request
 from freehold.reconcilers import powervs_existing as existing
@@ -294,14 +294,14 @@ def _simple(
     return Node(key, name, lambda known: request, naming, parts=(lambda known: parts) if parts else no_parts)
 
 
-def _route(plain: Mapping[str, Any], wish: bool | None, needed: bool, known: Known) -> Request:
+def _route(plain: Mapping[str, Any], wish: bool | None, needed: bool, known: ReadyNodes) -> Request:
     """Where the spec leaves routing open, a gateway that routes more widely than it must stays so, for its users."""
     seen = known.get(keys.GATEWAY)
     open_to = needed or bool(seen and seen.attributes.get("global"))
     return {**plain, "global": open_to if wish is None else wish}
 
 
-def _connect(end: NodeKey, network_type: str, name: str, known: Known) -> Request:
+def _connect(end: NodeKey, network_type: str, name: str, known: ReadyNodes) -> Request:
     gateway = known[keys.GATEWAY].attributes
     return {
         "gateway": gateway["id"],
@@ -312,6 +312,6 @@ def _connect(end: NodeKey, network_type: str, name: str, known: Known) -> Reques
     }
 
 
-def _bucket(name: str, region: str, known: Known) -> Request:
+def _bucket(name: str, region: str, known: ReadyNodes) -> Request:
     instance = known[keys.COS_INSTANCE].attributes
     return {"instance": instance["id"], "instance_crn": instance["crn"], "name": name, "region": region}

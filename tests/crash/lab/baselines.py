@@ -10,15 +10,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from freehold.lifecycle.context import EngineDeps, PassResult
 from freehold.lifecycle.errors import CloudError, NotFound
-from freehold.lifecycle.graph import Graph, Known, Node
+from freehold.lifecycle.graph import Graph, Node, ReadyNodes
 from freehold.lifecycle.inventory import TagChange
 from freehold.lifecycle.journal import Journal, Store
 from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Ref, State, Want
-from freehold.lifecycle.memory import Memory
 from freehold.lifecycle.outcomes import Category, Outcome, Ready, Reason, Waiting, of_error
 from freehold.lifecycle.port import Call, Effect
-from freehold.lifecycle.work import Pass, Tools
+from freehold.lifecycle.state import ObjectState
 
 FIXED = "fnaive00"
 """In place of a nonce: these name things the same way each time."""
@@ -41,100 +41,106 @@ class Naive(ABC):
     status: dict[NodeKey, Held] = field(default_factory=dict)
 
     @abstractmethod
-    async def use_or_create(self, tools: Tools, journal: Journal, node: Node, known: Known) -> tuple[Observed, bool]:
+    async def use_or_create(
+        self, deps: EngineDeps, journal: Journal, node: Node, known: ReadyNodes
+    ) -> tuple[Observed, bool]:
         """The resource, and whether this call created it."""
 
-    async def tag(self, tools: Tools, journal: Journal, key: NodeKey, observed: Observed) -> None:
+    async def tag(self, deps: EngineDeps, journal: Journal, key: NodeKey, observed: Observed) -> None:
         """Owner and uuid, as seed 000 has them, and which one it is."""
         if not observed.target or observed.carried:
             return
-        tags = tools.codec.owner(journal.owner) | {tools.codec.node(key, "naive")}
-        failed = await tools.tagger.attach([TagChange(observed.target, tags)])
+        tags = deps.codec.owner(journal.owner) | {deps.codec.node(key, "naive")}
+        failed = await deps.tagger.attach([TagChange(observed.target, tags)])
         for error in failed.values():
             raise error
 
-    async def _save(self, tools: Tools, key: NodeKey, held: Held | None) -> None:
+    async def _save(self, deps: EngineDeps, key: NodeKey, held: Held | None) -> None:
         def run() -> None:
             if held is None:
                 self.status.pop(key, None)
             else:
                 self.status[key] = held
 
-        await tools.port.send(Call("store", "save_status", Effect.STORE, run, str(key)))
+        await deps.port.send(Call("store", "save_status", Effect.STORE, run, str(key)))
 
-    async def _hold(self, tools: Tools) -> None:
+    async def _hold(self, deps: EngineDeps) -> None:
         """The finalizer. Our own port lets nobody create who has not written the object in the same pass."""
-        await tools.port.send(Call("store", "add_finalizer", Effect.STORE, lambda: None, "the object"))
+        await deps.port.send(Call("store", "add_finalizer", Effect.STORE, lambda: None, "the object"))
 
-    async def _create(self, tools: Tools, node: Node, known: Known) -> Observed:
-        return await tools.registry[node.key.kind].driver.create(dict(node.request(known)), Birth(FIXED, FIXED))
+    async def _create(self, deps: EngineDeps, node: Node, known: ReadyNodes) -> Observed:
+        return await deps.registry[node.key.kind].driver.create(dict(node.request(known)), Birth(FIXED, FIXED))
 
-    async def _by_name(self, tools: Tools, node: Node, known: Known) -> Observed | None:
+    async def _by_name(self, deps: EngineDeps, node: Node, known: ReadyNodes) -> Observed | None:
         want = Want(node.key, node.name, dict(node.request(known)), frozenset({FIXED}))
-        found = (await tools.registry[node.key.kind].driver.find([want])).get(node.key, ())
+        found = (await deps.registry[node.key.kind].driver.find([want])).get(node.key, ())
         return next((o for o in found if o.state is not State.DELETING), None)
 
     async def ensure(
         self,
-        tools: Tools,
+        deps: EngineDeps,
         graph: Graph,
         journal: Journal,
         store: Store,
-        memory: Memory,
+        state: ObjectState,
         user_tags: frozenset[str] = frozenset(),
-    ) -> Pass:
+    ) -> PassResult:
         known: dict[NodeKey, Observed] = {}
         outcomes: dict[NodeKey, Outcome] = {}
         if not graph.nodes.keys() <= self.status.keys():
-            await self._hold(tools)
+            await self._hold(deps)
         for key in graph.order:
             node = graph.nodes[key]
             if not node.requires <= known.keys():
                 outcomes[key] = Waiting(Reason.REQUIREMENT, 15.0)
                 continue
             try:
-                outcomes[key] = await self._ensure_one(tools, journal, node, known)
+                outcomes[key] = await self._ensure_one(deps, journal, node, known)
             except CloudError as error:
                 outcomes[key] = of_error(error)
-        return Pass(journal, outcomes, _after(outcomes))
+        return PassResult(journal, outcomes, _after(outcomes))
 
-    async def _ensure_one(self, tools: Tools, journal: Journal, node: Node, known: dict[NodeKey, Observed]) -> Outcome:
+    async def _ensure_one(
+        self, deps: EngineDeps, journal: Journal, node: Node, known: dict[NodeKey, Observed]
+    ) -> Outcome:
         key = node.key
         held = self.status.get(key)
-        driver = tools.registry[key.kind].driver
+        driver = deps.registry[key.kind].driver
         if held is not None:
             observed = (await driver.observe([Ref(held.id, held.target)])).get(held.id)
             if observed is None:
-                await self._save(tools, key, None)
+                await self._save(deps, key, None)
                 return Waiting(Reason.CREATING, 5.0)
         else:
-            observed, created = await self.use_or_create(tools, journal, node, known)
+            observed, created = await self.use_or_create(deps, journal, node, known)
             row = Held(observed.id, observed.target, observed.carried, created)
-            await self._save(tools, key, row)
+            await self._save(deps, key, row)
         if observed.state is not State.READY:
             return Waiting(Reason.PROVISIONING, 15.0, observed=observed)
         known[key] = observed
         return Ready(observed, Category.MANAGED)
 
-    async def release(self, tools: Tools, graph: Graph, journal: Journal, store: Store, memory: Memory) -> Pass:
+    async def release(
+        self, deps: EngineDeps, graph: Graph, journal: Journal, store: Store, state: ObjectState
+    ) -> PassResult:
         outcomes: dict[NodeKey, Outcome] = {}
         order = [*reversed(graph.order), *(k for k in self.status if k not in graph.nodes)]
         for key in [k for k in order if k in self.status]:
             held = self.status[key]
-            needed = [k for k in outcomes if k.kind != key.kind and _rests_on(tools, k.kind, key.kind)]
+            needed = [k for k in outcomes if k.kind != key.kind and _rests_on(deps, k.kind, key.kind)]
             if not held.created:
-                await self._save(tools, key, None)
+                await self._save(deps, key, None)
             elif needed:
                 outcomes[key] = Waiting(Reason.DEPENDENTS, 15.0)
-            elif not await self._delete(tools, key, held):
+            elif not await self._delete(deps, key, held):
                 outcomes[key] = Waiting(Reason.DELETING, 15.0)
-        return Pass(journal, outcomes, 15.0, released=not outcomes)
+        return PassResult(journal, outcomes, 15.0, released=not outcomes)
 
-    async def _delete(self, tools: Tools, key: NodeKey, held: Held) -> bool:
-        driver = tools.registry[key.kind].driver
+    async def _delete(self, deps: EngineDeps, key: NodeKey, held: Held) -> bool:
+        driver = deps.registry[key.kind].driver
         try:
             if not await driver.observe([Ref(held.id, held.target)]):
-                await self._save(tools, key, None)
+                await self._save(deps, key, None)
                 return True
             await driver.delete(Ref(held.id, held.target))
         except NotFound:
@@ -144,9 +150,9 @@ class Naive(ABC):
         return False
 
 
-def _rests_on(tools: Tools, kind: str, required: str) -> bool:
-    requires = tools.registry[kind].requires
-    return required in requires or any(_rests_on(tools, r, required) for r in requires)
+def _rests_on(deps: EngineDeps, kind: str, required: str) -> bool:
+    requires = deps.registry[kind].requires
+    return required in requires or any(_rests_on(deps, r, required) for r in requires)
 
 
 def _after(outcomes: Mapping[NodeKey, Outcome]) -> float:
@@ -156,34 +162,40 @@ def _after(outcomes: Mapping[NodeKey, Outcome]) -> float:
 class TagThenStatus(Naive):
     """Query by tags, create, tag, then write the status (kops; seed 003's third workflow as first written)."""
 
-    async def use_or_create(self, tools: Tools, journal: Journal, node: Node, known: Known) -> tuple[Observed, bool]:
-        driver = tools.registry[node.key.kind].driver
-        marked = await tools.tagger.marked(journal.owner.uuid)
+    async def use_or_create(
+        self, deps: EngineDeps, journal: Journal, node: Node, known: ReadyNodes
+    ) -> tuple[Observed, bool]:
+        driver = deps.registry[node.key.kind].driver
+        marked = await deps.tagger.marked(journal.owner.uuid)
         for target, tags in marked.items():
-            marks = tools.codec.read(tags)
+            marks = deps.codec.read(tags)
             if any(str(mark.key) == str(node.key).casefold() for mark in marks.nodes):
                 id_ = driver.identify(target)
                 seen = (await driver.observe([Ref(id_, target)])).get(id_)
                 if seen is not None:
                     return seen, True
-        created = await self._create(tools, node, known)
-        await self.tag(tools, journal, node.key, created)
+        created = await self._create(deps, node, known)
+        await self.tag(deps, journal, node.key, created)
         return created, True
 
 
 class ControllerCreated(Naive):
     """Use what has the name, else create; ``controllerCreated`` goes into the status afterwards (CAPIBM)."""
 
-    async def use_or_create(self, tools: Tools, journal: Journal, node: Node, known: Known) -> tuple[Observed, bool]:
-        found = await self._by_name(tools, node, known)
+    async def use_or_create(
+        self, deps: EngineDeps, journal: Journal, node: Node, known: ReadyNodes
+    ) -> tuple[Observed, bool]:
+        found = await self._by_name(deps, node, known)
         if found is not None:
             return found, False
-        return await self._create(tools, node, known), True
+        return await self._create(deps, node, known), True
 
 
 class NamedIsOurs(Naive):
     """Use what has the name, and hold it for created (CAPIBM v1beta3's ``Provision``)."""
 
-    async def use_or_create(self, tools: Tools, journal: Journal, node: Node, known: Known) -> tuple[Observed, bool]:
-        found = await self._by_name(tools, node, known)
-        return (found or await self._create(tools, node, known)), True
+    async def use_or_create(
+        self, deps: EngineDeps, journal: Journal, node: Node, known: ReadyNodes
+    ) -> tuple[Observed, bool]:
+        found = await self._by_name(deps, node, known)
+        return (found or await self._create(deps, node, known)), True

@@ -56,7 +56,7 @@ class Ground:
     branded: tuple[Fresh, tuple[str, ...]]  # where others own something old of these kinds
     edits: Mapping[str, tuple[Callable[[Course], object], Excuse]]
     step: int
-    births: range  # the calls around the first creates, where each one counts
+    first_creates: range  # the calls around the first creates, where each one counts
     settle: float = 40.0  # of the slowest kind
     fails: tuple[str, ...] = ()  # kinds whose provisioning can fail
 
@@ -161,7 +161,7 @@ def namesakes(on: Ground) -> Iterator[Case]:
 
 def copied_tags(on: Ground) -> Iterator[Case]:
     """A stranger copies every tag of ours onto something of theirs, of the same name where that is possible."""
-    numbers = sorted({*on.births, *on.moments})
+    numbers = sorted({*on.first_creates, *on.moments})
     for crash in NO_CRASH_TOO:
         yield from meddling(on.world, "copycat", on.tagged, crash, numbers, [Reason.AMBIGUOUS])
 
@@ -200,7 +200,7 @@ def old_copies(on: Ground) -> Iterator[Case]:
     """A stranger copies our tags onto something that stood before ours."""
     world, kinds = on.branded
     for crash in NO_CRASH_TOO:
-        numbers = sorted({*on.births, *range(0, on.last, 2 * on.step)})
+        numbers = sorted({*on.first_creates, *range(0, on.last, 2 * on.step)})
         yield from meddling(world, "brand", kinds, crash, numbers)
 
 

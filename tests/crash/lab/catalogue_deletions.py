@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from freehold.lifecycle.work import Pass
+from freehold.lifecycle.context import PassResult
 from freehold.operator.events import Severity
 from freehold.reconcilers.gate import FoundCluster, Mode, NoCluster, Presence, Surroundings
 from lab import faults
@@ -66,7 +66,7 @@ class Refused(Events):
 class OwnedLife(PowerVSLife):
     """The garbage collector lets go of its own finalizer last."""
 
-    def one_pass(self) -> Pass | None:
+    def one_pass(self) -> PassResult | None:
         done = super().one_pass()
         stored = self.stage.object
         if not stored.gone and stored.raw["metadata"].get("finalizers") == [FOREGROUND]:

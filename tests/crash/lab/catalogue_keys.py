@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from freehold.lifecycle.context import PassResult
 from freehold.lifecycle.keys import KeyRing, derive, digest_of
 from freehold.lifecycle.port import InlinePort, step
-from freehold.lifecycle.work import Pass
 from lab import faults
 from lab.catalogue import FORGOTTEN, Families, Fresh, Ground
 from lab.families import Case
@@ -55,10 +55,10 @@ class Keyed:
 
 @dataclass
 class KeyedLife(Life):
-    def one_pass(self) -> Pass:
+    def one_pass(self) -> PassResult:
         assert isinstance(self.world, KeyedWorld)
         self.world.ring = self.world.keyed.at(self.world.clock.monotonic())
-        self.tools = replace(self.tools, ring=self.world.ring)
+        self.deps = replace(self.deps, ring=self.world.ring)
         return _watched(self, self.world.ring, super().one_pass)
 
 
@@ -79,7 +79,7 @@ class KeyedWorld(MemoryWorld):
 
 @dataclass
 class KeyedPowerVSLife(PowerVSLife):
-    def one_pass(self) -> Pass | None:
+    def one_pass(self) -> PassResult | None:
         assert isinstance(self.world, KeyedPowerVSWorld)
         self.stage.rings.ring = self.world.keyed.at(self.world.clock.monotonic())
         return _watched(self, self.stage.rings.ring, super().one_pass)
@@ -100,7 +100,7 @@ class KeyedPowerVSWorld(PowerVSWorld):
         return self.life
 
 
-def _watched(life: Course, held: KeyRing, one_pass: Callable[[], Pass | None]) -> Pass | None:
+def _watched(life: Course, held: KeyRing, one_pass: Callable[[], PassResult | None]) -> PassResult | None:
     """Under a ring that lacks a key which the object's records name, nothing is sent that changes the cloud."""
     owner, sent = life.journal.owner, life.port.sent
     missing = held.missing(life.journal.keys, owner.uuid) if life.record else ()
@@ -185,7 +185,7 @@ def _copy_in_memory(life: Life, held: KeyRing, deleted: bool) -> list[str]:
     other = copy.copy(life)
     other.port, other.stored = port, Stored([life.stored.text])
     other.start(minted=False)
-    other.tools = replace(other.tools, ring=held)
+    other.deps = replace(other.deps, ring=held)
     other.deleting, other.last, other.ended = deleted, None, None
     for _ in range(12):
         done = step(other.a_pass())

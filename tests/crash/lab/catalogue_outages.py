@@ -136,7 +136,7 @@ def _nothing(life: Course) -> None:
 def failing(on: Ground) -> Iterator[Case]:
     """A resource of each kind ends up failed: it is said which, it is still ours, and it goes with the object."""
     for kind in on.fails:
-        for number in (None, *range(on.births.start, on.begun, 4)):
+        for number in (None, *range(on.first_creates.start, on.begun, 4)):
             for fault in (faults.AFTER, faults.late_crash(20)) if number is not None else (faults.AFTER,):
                 script = partial(_fails, kind=kind, crashes={number: fault} if number is not None else {})
                 yield Case(

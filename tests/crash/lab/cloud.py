@@ -164,14 +164,14 @@ class Cloud:
         at = self._as_of(self.weather.read_lag)
         return next((r.tagged(at) for r in self.log if r.target == target and r.exists(at)), frozenset())
 
-    def show(self, resource: Resource, at: float, *, births: frozenset[str] = frozenset()) -> Observed:
+    def show(self, resource: Resource, at: float, *, nonce_fields: frozenset[str] = frozenset()) -> Observed:
         traits = self.traits[resource.kind]
         return Observed(
             id=resource.id,
             name=resource.name(at),
             state=resource.state(at),
             target=resource.target if traits.taggable else "",
-            births=births | {resource.name(at), resource.nested},
+            nonce_fields=nonce_fields | {resource.name(at), resource.nested},
             created_at=resource.created_at,
             tags=resource.tagged(at) if traits.tags_on_create else None,
             attributes={**resource.attributes, "name": resource.name(at)},

@@ -152,7 +152,7 @@ def _replaced(seen: Observed, *, id: str, target: str) -> Observed:  # noqa: A00
         state=seen.state,
         target=target,
         carried=True,
-        births=seen.births,
+        nonce_fields=seen.nonce_fields,
         created_at=seen.created_at,
         attributes=seen.attributes,
     )

@@ -183,7 +183,7 @@ def _clear_the_way(life: Course, verdict: Verdict) -> None:
         verdict.named += [f"{thing.id} of {thing.role}" for thing in named if thing.ours]
         for thing in named:
             life.world.remove(thing.id)
-        life.hurry()
+        life.invalidate()
         life.delete()
 
 
@@ -195,12 +195,12 @@ def _confirm(life: Course, name: str) -> None:
     if ours:
         carriers = (entry.target for entry in journal.entries.values() if entry.id == ours[0].parent)
         digest = life.keys.writing
-        deed = life.keys.signature(digest, key.kind, ours[0].id)
-        journal = journals.confirm(journal, key, ours[0].id, next(carriers, ""), deed, digest)
+        signature = life.keys.signature(digest, key.kind, ours[0].id)
+        journal = journals.confirm(journal, key, ours[0].id, next(carriers, ""), signature, digest)
     else:
         journal = journals.refuse(journal, key)
     life.rewrite(journal)
-    life.hurry()
+    life.invalidate()
 
 
 def _begin(world: World, baseline: Callable[[], Naive] | None, **how: Any) -> Course:

@@ -62,7 +62,7 @@ MEMORY = Ground(
     ),
     edits=dict(_edits()),
     step=5,
-    births=range(4, 12),
+    first_creates=range(4, 12),
     fails=("net", "site", "disk", "balancer", "wall", "ticket", "rule", "record", "hub", "link"),
 )
 LINKED = partial(

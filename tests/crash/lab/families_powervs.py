@@ -68,7 +68,7 @@ POWERVS = Ground(
     branded=(PowerVSWorld, TAGGED),
     edits=EDITS,
     step=8,
-    births=range(8, 20),
+    first_creates=range(8, 20),
     settle=120.0,
     fails=("workspace", "dhcp-server", "vpc", "vpc-subnet", "load-balancer", "transit-gateway"),
 )

@@ -7,23 +7,23 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
+from freehold.lifecycle import engine
 from freehold.lifecycle import journal as journals
-from freehold.lifecycle import workflow
+from freehold.lifecycle.context import PassResult
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import ObjectKeys
-from freehold.lifecycle.memory import Memory
 from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import step
-from freehold.lifecycle.work import Pass
+from freehold.lifecycle.state import ObjectState
 from lab import marks
 from lab.faults import Crash, FaultPort, Script
 from lab.seam import EngineWorld, World
 
-Ensure = Callable[..., Coroutine[Any, Any, Pass]]
-Release = Callable[..., Coroutine[Any, Any, Pass]]
+Ensure = Callable[..., Coroutine[Any, Any, PassResult]]
+Release = Callable[..., Coroutine[Any, Any, PassResult]]
 
 OWNER = Owner("0f1e2d3c-aaaa-4bbb-8ccc-1234567890ab", "TestCluster", "prod", "c1")
 MOST_PASSES = 500
@@ -82,13 +82,13 @@ class Course(ABC):
     script: Script = field(default_factory=Script)
     restart_after: float = 0.0
     on_crash: Callable[[Any], None] = lambda life: None
-    ensure: Ensure = workflow.ensure
-    release: Release = workflow.release
+    ensure: Ensure = engine.ensure
+    release: Release = engine.release
     deleting: bool = False
     crashes: int = 0
     passes: int = 0
-    last: Pass | None = None
-    ended: Pass | None = None  # the pass that let the finalizer go: nothing serves the object after it
+    last: PassResult | None = None
+    ended: PassResult | None = None  # the pass that let the finalizer go: nothing serves the object after it
     opened_at: int | None = None  # the number of calls when deletion began
     marked_by_strangers: frozenset[str] = frozenset()  # by then
     refused: frozenset[str] = frozenset()
@@ -103,7 +103,7 @@ class Course(ABC):
         """A new process; ``minted``: it is the one that will write the object's identity."""
 
     @abstractmethod
-    def one_pass(self) -> Pass | None:
+    def one_pass(self) -> PassResult | None:
         """One pass of the process; None when it did not come as far as the engine. May raise what a call raises."""
 
     @property
@@ -139,11 +139,11 @@ class Course(ABC):
         """What the operator signs its records with."""
 
     @abstractmethod
-    def hear(self, done: Pass) -> str:
+    def hear(self, done: PassResult) -> str:
         """What a person can read of resources that are kept, blocked or waited for, once ``done`` has ended."""
 
     @abstractmethod
-    def hurry(self) -> None:
+    def invalidate(self) -> None:
         """Spare the passes until the next look, where that can be asked for."""
 
     @property
@@ -162,7 +162,7 @@ class Course(ABC):
         self.on_crash(self)
         self.start(minted=False)
 
-    def once(self) -> Pass | None:
+    def once(self) -> PassResult | None:
         """One pass; None when it did not come to its end."""
         self.passes += 1
         try:
@@ -268,17 +268,17 @@ class Life(Course):
         super().__post_init__()
 
     def start(self, *, minted: bool) -> None:
-        self.tools = self.world.tools(self.port)
-        self.memory = Memory(first_seen=self.world.clock.monotonic(), minted=minted)
+        self.deps = self.world.deps(self.port)
+        self.state = ObjectState(first_seen=self.world.clock.monotonic(), minted=minted)
 
-    def one_pass(self) -> Pass:
+    def one_pass(self) -> PassResult:
         return self.ended or step(self.a_pass())
 
-    def a_pass(self) -> Coroutine[Any, Any, Pass]:
+    def a_pass(self) -> Coroutine[Any, Any, PassResult]:
         journal, handle = self.journal, Handle(self.stored)
         if self.deleting:
-            return self.release(self.tools, self.graph, journal, handle, self.memory)
-        return self.ensure(self.tools, self.graph, journal, handle, self.memory, self.user_tags)
+            return self.release(self.deps, self.graph, journal, handle, self.state)
+        return self.ensure(self.deps, self.graph, journal, handle, self.state, self.user_tags)
 
     @property
     def graph(self) -> Graph:
@@ -308,14 +308,14 @@ class Life(Course):
     def keys(self) -> ObjectKeys:
         return self.world.ring.of(OWNER, unkeyed=False)
 
-    def hear(self, done: Pass) -> str:
+    def hear(self, done: PassResult) -> str:
         return " ".join(o.message for o in done.outcomes.values() if isinstance(o, Blocked | Waiting | Kept))
 
-    def hurry(self) -> None:
-        self.memory.hurry()
+    def invalidate(self) -> None:
+        self.state.invalidate()
 
 
-def _active(done: Pass) -> list[Outcome]:
+def _active(done: PassResult) -> list[Outcome]:
     """Waiting for something that is itself blocked is not a thing of its own."""
     blocked = any(
         isinstance(o, Blocked) or (isinstance(o, Waiting) and o.reason is Reason.IN_USE) for o in done.outcomes.values()
@@ -327,11 +327,11 @@ def _active(done: Pass) -> list[Outcome]:
     ]
 
 
-def _outcomes(done: Pass) -> dict[str, Outcome]:
+def _outcomes(done: PassResult) -> dict[str, Outcome]:
     return {str(key): outcome for key, outcome in done.outcomes.items()}
 
 
-def _refused(done: Pass) -> bool:
+def _refused(done: PassResult) -> bool:
     """A person is told why, and nothing else is under way."""
     blocked = any(_is_refusal(o) for o in done.outcomes.values())
     return blocked and not any(isinstance(o, Waiting) for o in _active(done))
@@ -341,7 +341,7 @@ def _is_refusal(outcome: Outcome) -> bool:
     return isinstance(outcome, Blocked) and outcome.reason in REFUSED
 
 
-def _told(done: Pass) -> str:
+def _told(done: PassResult) -> str:
     """What is not as wanted, in a line."""
     return "; ".join(
         f"{key}: {type(o).__name__} {getattr(o, 'reason', None) or ''} {getattr(o, 'message', '')}"

@@ -17,15 +17,15 @@ from requests.adapters import HTTPAdapter
 
 from freehold.api import names
 from freehold.clouds.ibm.tags import IbmCodec
+from freehold.lifecycle import engine
 from freehold.lifecycle import journal as journals
-from freehold.lifecycle import workflow
 from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.context import PassResult
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import ObjectKeys
 from freehold.lifecycle.port import Call, Effect, InlinePort, Port, step
-from freehold.lifecycle.work import Pass
 from freehold.operator.controller import RequeueAfter
 from freehold_sim.faults import Effect as CloudEffect
 from freehold_sim.faults import Fault
@@ -194,11 +194,11 @@ class PowerVSLife(Course):
         self.world.port = self.port
         self.stage.start_process()
 
-    def one_pass(self) -> Pass | None:
+    def one_pass(self) -> PassResult | None:
         stored = self.stage.object
         if self.deleting and "deletionTimestamp" not in stored.raw["metadata"]:
             stored.delete()
-        passes: list[Pass] = []
+        passes: list[PassResult] = []
         result = None
         if not stored.gone:
             with self._watched(passes):
@@ -206,7 +206,7 @@ class PowerVSLife(Course):
                 result = step(self.stage.process.reconcile(document, self.stage.around))
         if stored.gone:
             outcomes = passes[-1].outcomes if passes else {}
-            return Pass(self.journal, outcomes, 0.0, released=True)
+            return PassResult(self.journal, outcomes, 0.0, released=True)
         after = result.seconds if isinstance(result, RequeueAfter) else IDLE
         if not passes:
             self.world.clock.advance(max(after, 0.01))
@@ -214,21 +214,21 @@ class PowerVSLife(Course):
         return replace(passes[-1], after=after, released=False)
 
     @contextlib.contextmanager
-    def _watched(self, passes: list[Pass]) -> Iterator[None]:
+    def _watched(self, passes: list[PassResult]) -> Iterator[None]:
         """Hear what the engine comes to; and load no CA bundle for sockets that nobody opens: half of a run."""
 
         def watching(verb: Callable[..., Any]) -> Callable[..., Any]:
-            async def run(tools: Any, graph: Graph, *rest: Any) -> Pass:
+            async def run(deps: Any, graph: Graph, *rest: Any) -> PassResult:
                 self._wanted = graph
-                done: Pass = await verb(tools, graph, *rest)
+                done: PassResult = await verb(deps, graph, *rest)
                 passes.append(done)
                 return done
 
             return run
 
-        verbs = {"ensure": self.ensure, "release": self.release, "plan": workflow.plan}
+        verbs = {"ensure": self.ensure, "release": self.release, "plan": engine.plan}
         with (
-            mock.patch.multiple(workflow, **{name: watching(verb) for name, verb in verbs.items()}),
+            mock.patch.multiple(engine, **{name: watching(verb) for name, verb in verbs.items()}),
             mock.patch.object(SSLHTTPAdapter, "init_poolmanager", HTTPAdapter.init_poolmanager),
         ):
             yield
@@ -276,10 +276,10 @@ class PowerVSLife(Course):
     def keys(self) -> ObjectKeys:
         return self.stage.rings.ring.of(self.journal.owner, unkeyed=False)
 
-    def hurry(self) -> None:
+    def invalidate(self) -> None:
         """Nobody can: it looks again when it said that it would."""
 
-    def hear(self, done: Pass) -> str:
+    def hear(self, done: PassResult) -> str:
         """Conditions, and the table's messages and what it shows as kept; ids alone say nothing."""
         status = self.stage.status()
         said = [str(c.get("message", "")) for c in status.get("conditions", ())]

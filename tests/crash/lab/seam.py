@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from freehold.lifecycle.clock import Clock, ManualClock
+from freehold.lifecycle.context import EngineDeps
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import Call, Port
-from freehold.lifecycle.work import Tools
 
 if TYPE_CHECKING:
     from lab.audit import CloudRequest, Recorder
@@ -100,6 +100,6 @@ class EngineWorld(World, Protocol):
 
     ring: KeyRing
 
-    def tools(self, port: Port) -> Tools: ...
+    def deps(self, port: Port) -> EngineDeps: ...
 
     def graph(self) -> Graph: ...

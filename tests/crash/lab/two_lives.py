@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from freehold.lifecycle.context import PassResult
 from freehold.lifecycle.port import Effect
-from freehold.lifecycle.work import Pass
 from lab import faults
 from lab.catalogue import Families, Fresh, Ground
 from lab.cloud import Weather
@@ -98,14 +98,14 @@ def _mind(life: Course) -> tuple[Any, ...]:
     if isinstance(life, PowerVSLife):
         return (life.stage.process,)
     assert isinstance(life, Life)
-    return life.tools, life.memory
+    return life.deps, life.state
 
 
 def _restore(life: Course, mind: tuple[Any, ...]) -> None:
     if isinstance(life, PowerVSLife):
         (life.stage.process,) = mind
     elif isinstance(life, Life):
-        life.tools, life.memory = mind
+        life.deps, life.state = mind
 
 
 def once_stopped(on: Ground) -> Iterator[Case]:
@@ -167,14 +167,14 @@ class PausingPort(faults.FaultPort):
 class TwinLife(Life):
     """A life whose second process may be parked in the middle of a pass, while the first one finishes its own."""
 
-    parked: Coroutine[Any, Any, Pass] | None = None
+    parked: Coroutine[Any, Any, PassResult] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.port: PausingPort = PausingPort(self.world, self.script, interfere=self.touch)
         self.start(minted=True)
 
-    def one_pass(self) -> Pass:
+    def one_pass(self) -> PassResult:
         if self.parked is None:
             return super().one_pass()
         parked, self.parked = self.parked, None
@@ -190,7 +190,7 @@ class TwinLife(Life):
             try:
                 coroutine.send(None)
             except StopIteration as stop:
-                done: Pass = stop.value
+                done: PassResult = stop.value
                 self.ended = done if done.released else None
                 left = until - self.world.clock.monotonic()
                 self.world.clock.advance(min(max(done.after, 0.01), max(left, 0.01)))
@@ -202,11 +202,11 @@ class TwinLife(Life):
         self.port.pause_at = None
 
 
-def _to_its_end(coroutine: Coroutine[Any, Any, Pass]) -> Pass:
+def _to_its_end(coroutine: Coroutine[Any, Any, PassResult]) -> PassResult:
     try:
         coroutine.send(None)
     except StopIteration as stop:
-        done: Pass = stop.value
+        done: PassResult = stop.value
         return done
     raise RuntimeError("it was to be stopped once only")
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.clock import Clock, ManualClock
-from freehold.lifecycle.graph import Graph, Known, Naming, Node
+from freehold.lifecycle.context import EngineDeps, Intervals
+from freehold.lifecycle.graph import Graph, Naming, Node, ReadyNodes
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Part, Registry, Request, Tagging
 from freehold.lifecycle.port import Call, Effect, FencedPort, Port
-from freehold.lifecycle.work import Pace, Tools
 from freehold.operator.ports import ObjectPort
 from lab.audit import CloudRequest, Recorder
 from lab.cloud import US, Cloud, Resource, Traits, Weather
@@ -118,7 +118,7 @@ def node(
     own, needs = NodeKey.parse(key), [NodeKey.parse(r) for r in requires]
     wanted = name or f"c1-{own.logical}"
 
-    def request(known: Known) -> Request:
+    def request(known: ReadyNodes) -> Request:
         ids = {need.kind: known[need].id for need in needs}
         return {"name": wanted, "role": key, **ids, **attributes}
 
@@ -181,13 +181,13 @@ class MemoryWorld:
         self.life = Life(self, **how)
         return self.life
 
-    def tools(self, port: Port) -> Tools:
+    def deps(self, port: Port) -> EngineDeps:
         port = FencedPort(ObjectPort(port, "TestCluster/prod/c1", self.audit), self.clock, FENCE)
         tagger = MemoryTagger(self.cloud, port)
-        pace = Pace(tag_lag=max(5.0, self.weather.tag_lag), shallow=60.0, deep=600.0, fence=FENCE)
+        intervals = Intervals(tag_lag=max(5.0, self.weather.tag_lag), shallow=60.0, deep=600.0, fence=FENCE)
         registry = Registry(kinds(self.cloud, port))
         inventory = Inventory(tagger, self.wall)
-        return Tools(registry, PlainCodec(), tagger, inventory, port, self.wall, self.ring, pace)
+        return EngineDeps(registry, PlainCodec(), tagger, inventory, port, self.wall, self.ring, intervals)
 
     def graph(self) -> Graph:
         nodes = list(self.nodes)

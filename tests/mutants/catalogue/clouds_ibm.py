@@ -27,7 +27,7 @@ ANSWERS = (
     _errors(
         "RULES",
         '_rule(lifecycle.NotFound, "It is gone", words=r"dhcp server does not exist"),',
-        '_rule(lifecycle.NotFound, "It is gone", words=r"does not exist|not found"),',
+        '_rule(lifecycle.NotFound, "It is gone", words=r"behavior not exist|not found"),',
         "any text with 'not found' in it counts as gone, whatever the status",
     ),
     _errors(
@@ -243,8 +243,8 @@ DELETES = (
     Mutant(
         "clouds/ibm/kinds/dhcp_server.py",
         "_matching",
-        "births = [one for one in here if has_nonce(one.name, want.nonces) or not one.name]",
-        "births: list[Observed] = []",
+        "nonce_fields = [one for one in here if has_nonce(one.name, want.nonces) or not one.name]",
+        "nonce_fields: list[Observed] = []",
         "a DHCP server of ours that still has its birth name is not found",
     ),
     Mutant(
@@ -544,7 +544,7 @@ LAST_LOOK = (
     _tags(
         "_says_missing",
         "return re.search(about, said, re.IGNORECASE) is not None",
-        'return "not found" in said.casefold() or "does not exist" in said.casefold()',
+        'return "not found" in said.casefold() or "behavior not exist" in said.casefold()',
         "any text with 'not found' in it counts as a resource that is gone",
     ),
     _tags(

@@ -4,10 +4,10 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_witnesses = partial(Mutant, "lifecycle/witnesses.py")
-_looking = partial(Mutant, "lifecycle/looking.py")
-_candidates = partial(Mutant, "lifecycle/candidates.py")
-_syncing = partial(Mutant, "lifecycle/syncing.py")
+_witnesses = partial(Mutant, "lifecycle/phases/intents.py")
+_looking = partial(Mutant, "lifecycle/phases/observe.py")
+_candidates = partial(Mutant, "lifecycle/phases/create.py")
+_syncing = partial(Mutant, "lifecycle/phases/drift.py")
 _graph = partial(Mutant, "lifecycle/graph.py")
 _inventory = partial(Mutant, "lifecycle/inventory.py")
 _kinds = partial(Mutant, "lifecycle/kinds.py")
@@ -16,19 +16,19 @@ _port = partial(Mutant, "lifecycle/port.py")
 _keys = partial(Mutant, "lifecycle/keys.py")
 _ownership = partial(Mutant, "lifecycle/ownership.py")
 _journal = partial(Mutant, "lifecycle/journal.py")
-_memory = partial(Mutant, "lifecycle/memory.py")
-_work = partial(Mutant, "lifecycle/work.py")
-_workflow = partial(Mutant, "lifecycle/workflow.py")
-_marking = partial(Mutant, "lifecycle/marking.py")
-_leaving = partial(Mutant, "lifecycle/leaving.py")
-_strays = partial(Mutant, "lifecycle/strays.py")
-_last_look = partial(Mutant, "lifecycle/last_look.py")
-_renewal = partial(Mutant, "lifecycle/renewal.py")
+_memory = partial(Mutant, "lifecycle/state.py")
+_work = partial(Mutant, "lifecycle/context.py")
+_workflow = partial(Mutant, "lifecycle/engine.py")
+_marking = partial(Mutant, "lifecycle/phases/mark.py")
+_leaving = partial(Mutant, "lifecycle/phases/delete.py")
+_strays = partial(Mutant, "lifecycle/phases/recovery.py")
+_last_look = partial(Mutant, "lifecycle/phases/final_check.py")
+_renewal = partial(Mutant, "lifecycle/phases/renewal.py")
 
 INTENTS = (
     _witnesses(
         "_no_effect",
-        "if not work.settled(key, since):",
+        "if not ctx.settled(key, since):",
         "if False:",
         "a create that is not seen yet is given up at once, and sent again",
     ),
@@ -40,32 +40,32 @@ INTENTS = (
     ),
     _witnesses(
         "_resolve",
-        "await _replay(work, key, entry, candidates)",
-        "_no_effect(work, key, entry)",
+        "await _replay(ctx, key, entry, candidates)",
+        "_no_effect(ctx, key, entry)",
         "a create with a client token is given up without asking under the same token",
     ),
     _witnesses(
         "_resolve",
-        "elif entry.key and entry.key not in work.keys.readable:",
+        "elif entry.key and entry.key not in ctx.keys.readable:",
         "elif False:",
         "a create whose nonce cannot be computed any more counts as one that had no effect",
     ),
     _witnesses(
         "_resolve",
-        "elif not work.kind(key).tells_apart and candidates:",
+        "elif not ctx.kind(key).tells_apart and candidates:",
         "elif False:",
         "a namesake of a create that was cut off counts as a stranger's",
     ),
     _witnesses(
         "_replay",
         "except NeedsPerson as error:",
-        "except NeedsPerson:\n        _no_effect(work, key, entry)\n    except ZeroDivisionError as error:",
+        "except NeedsPerson:\n        _no_effect(ctx, key, entry)\n    except ZeroDivisionError as error:",
         "a replay that is denied counts as a create that had no effect",
     ),
     _witnesses(
         "_replay",
         "driver.create(entry.request or {}, birth)",
-        "driver.create(work.graph.nodes[key].request(work.known) if key in work.graph.nodes else {}, birth)",
+        "driver.create(ctx.graph.nodes[key].request(ctx.ready_nodes) if key in ctx.graph.nodes else {}, birth)",
         "a create is replayed with today's spec",
     ),
     _witnesses(
@@ -76,37 +76,37 @@ INTENTS = (
     ),
     _witnesses(
         "_replay",
-        "await work.confirm()",
+        "await ctx.confirm()",
         "pass",
         "a replay is sent by a process that has lost its object",
     ),
     _witnesses(
         "_expired",
-        "return work.tools.clock.now() - entry.opened > work.kind(key).token_life - CLOCK_SKEW",
+        "return ctx.deps.clock.now() - entry.opened > ctx.kind(key).token_life - CLOCK_SKEW",
         "return False",
         "an expired token makes a second resource",
     ),
     _witnesses(
-        "open_intents",
-        "work.outcomes[key] = of_error(outcome)",
-        "await _resolve(work, key, open_now[key], (), {})",
+        "resolve_open",
+        "ctx.outcomes[key] = of_error(outcome)",
+        "await _resolve(ctx, key, open_now[key], (), {})",
         "a list that failed counts as an empty one",
     ),
     _witnesses(
-        "open_intents",
-        "work.outcomes[key] = of_error(marked)",
-        "await _resolve(work, key, open_now[key], outcome or (), {})",
+        "resolve_open",
+        "ctx.outcomes[key] = of_error(marked)",
+        "await _resolve(ctx, key, open_now[key], outcome or (), {})",
         "marks that could not be read count as none",
     ),
     _witnesses(
         "_record_made",
-        "for (key, attempt), made in list(work.memory.made.items()):",
+        "for (key, attempt), made in list(ctx.state.made.items()):",
         "for (key, attempt), made in ():",
         "what a create answered is forgotten when it could not be put on record",
     ),
     _looking(
         "_absent",
-        "elif not work.settled(key, since):",
+        "elif not ctx.settled(key, since):",
         "elif False:",
         "one read that shows nothing is believed, and the resource is created again",
     ),
@@ -118,33 +118,33 @@ INTENTS = (
     ),
     _looking(
         "by_key",
-        "found[key] = result if isinstance(result, CloudError) else result.get(work.journal.entries[key].id)",
-        "found[key] = None if isinstance(result, CloudError) else result.get(work.journal.entries[key].id)",
+        "found[key] = result if isinstance(result, CloudError) else result.get(ctx.journal.entries[key].id)",
+        "found[key] = None if isinstance(result, CloudError) else result.get(ctx.journal.entries[key].id)",
         "a read that failed counts as nothing there",
         nth=1,
     ),
     _looking(
         "by_key",
-        "unseen = [k for k, seen in found.items() if seen is None and len(by_kind[k.kind]) > 1]",
-        "unseen: list[NodeKey] = []",
+        "missing = [k for k, seen in found.items() if seen is None and len(by_kind[k.kind]) > 1]",
+        "missing: list[NodeKey] = []",
         "what a list leaves out because the credentials may not see it counts as gone",
     ),
     _looking(
-        "judge",
-        'work.now - work.memory.delete_sent.get(key, float("-inf")) < work.kind(key).delete_time',
+        "assess",
+        'ctx.now - ctx.state.delete_sent.get(key, float("-inf")) < ctx.kind(key).delete_time',
         "False",
         "what we asked to delete a moment ago counts as ready again",
     ),
     _looking(
         "_only_here",
-        "work.journal = work.journal.put(other, let_go(entry))",
+        "ctx.journal = ctx.journal.put(other, let_go(entry))",
         "pass",
         "one resource is on record twice, wanted and surplus",
     ),
     _looking(
-        "adopt",
-        "deed=work.deed(key, observed.id)",
-        'deed=""',
+        "record_owned",
+        "signature=ctx.sign(key, observed.id)",
+        'signature=""',
         "what is recorded bears no signature, and counts for nothing",
     ),
 )
@@ -152,13 +152,13 @@ INTENTS = (
 CANDIDATES = (
     _candidates(
         "_may_create",
-        "if not work.memory.minted and not work.settled(key, work.memory.first_seen):",
+        "if not ctx.state.minted and not ctx.settled(key, ctx.state.first_seen):",
         "if False:",
         "a restarted process creates at once, although a create of the earlier one may be under way",
     ),
     _candidates(
         "_may_create",
-        "if not any((e := work.journal.get(k)) and e.phase.ours for k in carriers):",
+        "if not any((e := ctx.journal.get(k)) and e.phase.ours for k in carriers):",
         "if False:",
         "a bucket is created on a carrier that is not ours to mark it on",
     ),
@@ -169,20 +169,20 @@ CANDIDATES = (
         "something is created again and again that somebody deletes each time",
     ),
     _candidates(
-        "_free",
+        "_name_available",
         "if candidates and not named:",
         "if False:",
         "a namesake that is still being deleted is not waited for",
     ),
     _candidates(
-        "_free",
+        "_name_available",
         "if len(named) > 1:",
         "if False:",
         "of several namesakes one is used",
     ),
     _candidates(
-        "_free",
-        "        work.hold(key, of_error(error))\n        return False\n    if len(ours) == 1:",
+        "_name_available",
+        "        ctx.block(key, of_error(error))\n        return False\n    if len(ours) == 1:",
         "        ours = ()\n    if len(ours) == 1:",
         "marks that could not be read count as none",
     ),
@@ -212,7 +212,7 @@ CANDIDATES = (
     ),
     _candidates(
         "_namesake",
-        "work.hold(key, of_error(error))\n        return",
+        "ctx.block(key, of_error(error))\n        return",
         "tags = frozenset()",
         "tags that could not be read count as none",
     ),
@@ -223,19 +223,19 @@ CANDIDATES = (
         "a stranger's resource of a default name is used",
     ),
     _candidates(
-        "fresh",
-        "work.hold(node.key, of_error(candidates))",
+        "select",
+        "ctx.block(node.key, of_error(candidates))",
         "create.append(node)",
         "a list that failed counts as an empty one, and a second resource is created",
     ),
     _candidates(
-        "reconsider",
+        "drop_stale_refs",
         "stale = bool(given) and given != entry.id",
         "stale = False",
         "the id that the spec gives is ignored for what we created before",
     ),
     _candidates(
-        "_let_go",
+        "_release_given",
         "if entry.phase.ours:",
         "if False:",
         "what is ours is forgotten when the spec gives another",
@@ -245,13 +245,13 @@ CANDIDATES = (
 SYNCING = (
     _syncing(
         "to_spec",
-        "    if claims:\n        await work.save()",
-        "    if False:\n        await work.save()",
+        "    if claims:\n        await ctx.save()",
+        "    if False:\n        await ctx.save()",
         "parts are claimed after they are added: later nobody tells them from others'",
     ),
     _syncing(
-        "claimed",
-        " and not part.stays",
+        "claimed_parts",
+        " and not part.retain",
         "",
         "a part that stays is removed when nothing wants it any more",
     ),
@@ -280,7 +280,7 @@ SYNCING = (
         "a difference that cannot be mended is not told",
     ),
     _graph(
-        "leaving",
+        "next_delete_wave",
         "if key.kind not in needed",
         "if True",
         "a network is deleted before what is in it",
@@ -463,32 +463,32 @@ PROOF = (
         "with an operator's clock that is ahead our own resources look older than their creates",
     ),
     _work(
-        "Work.nonces",
+        "PassContext.nonces",
         "first = entry.attempt if entry else 1",
         "first = 1",
         "a birth mark of an attempt that is settled still counts on a copy",
     ),
     _work(
-        "Work.not_from_intent",
+        "PassContext.not_from_intent",
         "observed.created_at < entry.opened - CLOCK_SKEW",
         "False",
         "what is older than its create may have come of it",
     ),
     _work(
-        "Work.not_from_intent",
+        "PassContext.not_from_intent",
         "if entry.by and observed.created_by and observed.created_by != entry.by:",
         "if False:",
         "what another identity made in the meantime counts as ours",
     ),
     _work(
-        "Work.attested",
-        "return hmac.compare_digest(entry.deed, self.keys.signature(entry.key, key.kind, entry.id))",
+        "PassContext.is_signed",
+        "return hmac.compare_digest(entry.signature, self.keys.signature(entry.key, key.kind, entry.id))",
         "return True",
         "an id in the journal counts whoever wrote it",
     ),
     _work(
-        "Work._accepted",
-        "if not self.tools.ring.forgives(entry.key, self.owner.uuid, str(key), entry.id):",
+        "PassContext._accepted",
+        "if not self.deps.ring.forgives(entry.key, self.owner.uuid, str(key), entry.id):",
         "if False:",
         "marks and record prove without a key, although no person accepted that",
     ),
@@ -499,44 +499,44 @@ PROOF = (
         "a nonce that is spent brings a stranger's copy on record",
     ),
     _work(
-        "Work._spent",
+        "PassContext._spent",
         "last = (entry.attempt if known else entry.attempt - 1) if entry else 0",
         "last = 0",
         "the nonce of what is on record brings a copy on record too",
     ),
     _work(
-        "Work._spent",
-        "known = bool(entry and entry.id and self.attested(key))",
+        "PassContext._spent",
+        "known = bool(entry and entry.id and self.is_signed(key))",
         "known = bool(entry and entry.id)",
         "an id that somebody wrote into the journal makes our own nonce a spent one",
     ),
     _work(
-        "Work.lagging",
+        "PassContext.lagging",
         "if attached is None or self.now - attached.at >= self.kind(key).settle:",
         "if attached is None:",
         "marks that were stripped count as not readable yet, for ever",
     ),
     _work(
-        "Work.remember",
+        "PassContext.remember",
         "if entry.phase is Phase.OWNED:",
         "if False:",
         "what is carried by something else now counts as marked there",
     ),
     _work(
-        "Work._store",
-        "memory.hurry()",
+        "PassContext._store",
+        "state.invalidate()",
         "pass",
         "after a save that failed an appointment stands that was made from what is not on record",
     ),
     _work(
-        "Work._store",
-        "memory.tried = journal",
+        "PassContext._store",
+        "state.tried = journal",
         "pass",
         "our own write whose reply was lost counts as somebody else's",
     ),
     _work(
-        "Work.confirm",
-        " or self.now - self.stored_at > self.tools.pace.fence / 2",
+        "PassContext.confirm",
+        " or self.now - self.stored_at > self.deps.intervals.fence / 2",
         "",
         "where nothing changed a create is sent without a write that allows it",
     ),
@@ -567,31 +567,31 @@ PROOF = (
         "the birth mark of what was let go counts for the next one",
     ),
     _memory(
-        "Memory.rehearsal",
+        "ObjectState.dry_run_copy",
         "replace(copy.deepcopy(replace(self, confirmed=None, tried=None)), minted=True)",
         "replace(self, minted=True)",
         "a plan shares the memory of the passes",
     ),
     _memory(
-        "Memory.recognises",
+        "ObjectState.recognises",
         "journal in (self.confirmed, self.tried)",
         "True",
         "a journal that was put back to an older version is taken for our own",
     ),
     _memory(
-        "Memory.begin_again",
-        "Memory(first_seen=now, made=self.made",
-        "Memory(first_seen=self.first_seen, made=self.made",
+        "ObjectState.reset",
+        "ObjectState(first_seen=now, made=self.made",
+        "ObjectState(first_seen=self.first_seen, made=self.made",
         "an older journal is not waited for, and creates of its time are made twice",
     ),
     _memory(
-        "Memory.begin_again",
+        "ObjectState.reset",
         "made=self.made, ",
         "",
         "what a create answered is forgotten when the journal was put back",
     ),
     _memory(
-        "Memory.forget",
+        "ObjectState.forget",
         "self.doubted.discard(key)",
         "pass",
         "the doubt about what is gone colours what comes after it",
@@ -601,14 +601,14 @@ PROOF = (
 PASSES = (
     _workflow(
         "_create",
-        "    await work.save()\n    if not wave:",
+        "    await ctx.save()\n    if not wave:",
         "    if not wave:",
         "no intent is on record before a create",
     ),
     _workflow(
         "_create",
-        "        _created(work, node.key, result)\n    await work.save()",
-        "        _created(work, node.key, result)",
+        "        _created(ctx, node.key, result)\n    await ctx.save()",
+        "        _created(ctx, node.key, result)",
         "what was created is not on record before the next calls",
     ),
     _workflow(
@@ -618,38 +618,38 @@ PASSES = (
         "a create whose effect is unknown counts as refused",
     ),
     _workflow(
-        "_may_begin",
-        "if work.outcomes:",
+        "_may_start",
+        "if ctx.outcomes:",
         "if False:",
         "an object whose key is missing is served",
     ),
     _workflow(
-        "_may_begin",
-        "memory.begin_again(work.now)",
+        "_may_start",
+        "state.reset(ctx.now)",
         "pass",
         "a journal of unknown age is not waited for",
     ),
     _workflow(
         "ensure",
-        "if _marks_come_first(work):",
+        "if _must_read_marks_first(ctx):",
         "if False:",
         "after the journal was lost marks are not read before something is created",
     ),
     _workflow(
-        "_nothing_stirs",
-        "if not tools.codec.fold(work.marks(key, observed) | work.user_tags) <= have:",
+        "_is_idle",
+        "if not deps.codec.fold(ctx.marks(key, observed) | ctx.user_tags) <= have:",
         "if False:",
         "an idle pass does not see that marks are missing in the index",
     ),
     _workflow(
-        "_nothing_stirs",
-        "if work.now >= memory.deep_at or ",
+        "_is_idle",
+        "if ctx.now >= state.deep_at or ",
         "if ",
         "states and parts are never looked at again",
     ),
     _workflow(
         "_prunable",
-        "work.journal.entries[k].phase is Phase.OWNED or k in work.memory.delete_sent",
+        "ctx.journal.entries[k].phase is Phase.OWNED or k in ctx.state.delete_sent",
         "True",
         "what was never read back is pruned",
     ),
@@ -661,49 +661,49 @@ PASSES = (
     ),
     _workflow(
         "_prune",
-        "await leaving.delete(work, await leaving.prove(work, standing, marked))",
-        "await leaving.delete(work, standing)",
+        "await delete.request(ctx, await delete.prove(ctx, standing, marked))",
+        "await delete.request(ctx, standing)",
         "what is surplus is deleted without proof",
     ),
     _workflow(
         "release",
-        "proven & leaving.wave(work)",
+        "proven & delete.next_wave(ctx)",
         "proven",
         "what marks have shown to be inside is not deleted first",
     ),
     _workflow(
         "plan",
-        "memory.rehearsal()",
-        "memory",
+        "state.dry_run_copy()",
+        "state",
         "a plan shares the memory of the passes",
     ),
     _marking(
         "attach",
-        "await (\n        work.confirm()\n    )",
+        "await ctx.confirm()",
         "pass",
         "user tags are attached before they are on record",
     ),
     _marking(
         "attach",
-        "if not work.attested(key):",
+        "if not ctx.is_signed(key):",
         "if False:",
         "an id that somebody wrote into the journal is marked as ours",
     ),
     _marking(
         "attach",
-        "if observed.carried and not (_is_its_carrier(work, key, observed) and _carrier_fits(work, key, observed)):",
+        "if observed.carried and not (_is_its_carrier(ctx, key, observed) and _carrier_fits(ctx, key, observed)):",
         "if False:",
         "a carrier that is not ours is marked where only our own will do",
     ),
     _marking(
         "detach_dropped",
-        "if dropped and work.journal.open:",
+        "if dropped and ctx.journal.open:",
         "if False:",
         "user tags are forgotten while a create that bears them may be under way",
     ),
     _marking(
         "detach_dropped",
-        "work.attested(key) and ",
+        "        and ctx.is_signed(key)\n",
         "",
         "user tags are detached from what nothing attests to be ours",
     ),
@@ -714,50 +714,50 @@ PASSES = (
         "user tags are forgotten although their detach failed",
     ),
     _marking(
-        "_clean",
+        "_detach_retired",
         "if gone:",
         "if False:",
         "the mark of a carried resource that vanished stays on its carrier",
     ),
     _marking(
-        "_clean",
+        "_detach_retired",
         "if failed is not None and not isinstance(failed, NotFound):",
         "if False:",
         "a mark that could not be taken off its carrier is forgotten",
     ),
     _marking(
         "verify",
-        "work.memory.doubted.update(due)\n        return {}",
+        "ctx.state.doubted.update(due)\n        return {}",
         "marked = {}",
         "marks that could not be read count as missing",
     ),
     _marking(
-        "_conclude",
+        "_judge_marks",
         "elif evidence.strength in (Strength.OTHERS, Strength.DISPUTED):",
         "elif False:",
         "another owner's resource is marked as ours again",
     ),
     _marking(
-        "_conclude",
-        "if not work.bears_birth(key, observed):",
+        "_judge_marks",
+        "if not ctx.has_birth_mark(key, observed):",
         "if False:",
         "a record that nobody signed is laundered into a mark",
     ),
     _marking(
-        "awaiting",
+        "gate_ready_on_mark",
         "if entry and entry.phase is Phase.RECORDED and isinstance(outcome, Ready):",
         "if False:",
         "a resource counts as ready before its mark was read back",
     ),
     _renewal(
         "renew",
-        "if _new_mark(work, key) & work.tools.codec.fold(work.verified[key]):",
+        "if _new_mark(ctx, key) & ctx.deps.codec.fold(ctx.verified[key]):",
         "if True:",
         "a record names the new key before its seal is attached",
     ),
     _renewal(
         "_take_off_old",
-        "entry.key == work.keys.writing and ",
+        "entry.key == ctx.keys.writing and ",
         "",
         "the old seal is taken off before the new one is on record",
     ),
@@ -769,7 +769,7 @@ PASSES = (
     ),
     _renewal(
         "_renew_identity",
-        "if long_seen and all(entry.key == writing for entry in work.journal.ours.values()):",
+        "if long_seen and all(entry.key == writing for entry in ctx.journal.ours.values()):",
         "if True:",
         "public marks end before all of an object is renewed",
     ),
@@ -790,13 +790,13 @@ LEAVING = (
     ),
     _leaving(
         "prove",
-        "if not work.kind(key).markable and work.attested(key):",
-        "if not work.kind(key).markable:",
+        "if not ctx.kind(key).markable and ctx.is_signed(key):",
+        "if not ctx.kind(key).markable:",
         "what nothing can mark is deleted by a record that nobody signed",
     ),
     _leaving(
         "prove",
-        "            work.wait(key, _waiting(error))\n            continue\n        evidence",
+        "            ctx.requeue(key, _waiting(error))\n            continue\n        evidence",
         "            tags = frozenset()\n        evidence",
         "marks that could not be read count as none",
     ),
@@ -808,56 +808,56 @@ LEAVING = (
     ),
     _leaving(
         "prove",
-        "elif evidence.strength is not Strength.HEALABLE and work.bears_birth(key, observed):",
+        "elif evidence.strength is not Strength.HEALABLE and ctx.has_birth_mark(key, observed):",
         "elif False:",
         "after the key was changed between record and mark our own resource is kept, and the delete never ends",
     ),
     _leaving(
         "_absent",
-        "if key not in work.memory.delete_sent and not work.settled(key, since):",
+        "if key not in ctx.state.delete_sent and not ctx.settled(key, since):",
         "if False:",
         "one read that shows nothing is believed, and the resource is orphaned",
     ),
     _leaving(
-        "_drop",
+        "_conclude_gone",
         "if entry.carried and entry.target and not carrier_ours:",
         "if False:",
         "a carried mark of ours stays on somebody else's carrier",
     ),
     _leaving(
-        "_drop",
+        "_conclude_gone",
         "if error is not None and not isinstance(error, NotFound):",
         "if False:",
         "a mark that could not be taken off its carrier is forgotten",
     ),
     _leaving(
         "_heal",
-        "work.memory.attached.pop(key, None)",
+        "ctx.state.attached.pop(key, None)",
         "pass",
         "marks that were stripped are not attached again",
     ),
     _leaving(
-        "_occupied",
+        "_foreign_children",
         "if not kind.contains or kind.container is None:",
         "if True:",
         "nobody looks inside a container before it is deleted",
     ),
     _leaving(
-        "_occupied",
+        "_foreign_children",
         "if foreign:",
         "if False:",
         "a stranger's thing goes with its container",
     ),
     _leaving(
-        "delete",
-        "    await work.save()\n    held",
+        "request",
+        "    await ctx.save()\n    held",
         "    held",
         "a delete is sent before it is on record",
     ),
     _leaving(
-        "look",
-        "work.wait(key, _waiting(seen))",
-        "await _absent(work, key)",
+        "observe_present",
+        "ctx.requeue(key, _waiting(seen))",
+        "await _absent(ctx, key)",
         "a read that failed counts as nothing there",
     ),
     _leaving(
@@ -868,19 +868,19 @@ LEAVING = (
     ),
     _leaving(
         "finished",
-        "await last_look.by_nonce(work, marked)",
+        "await final_check.by_nonce(ctx, marked)",
         "pass",
         "native lists are not asked at the end",
     ),
     _leaving(
         "finished",
-        "await strays.marked(work, marked, last=True)",
-        "await strays.marked(work, marked)",
+        "await recovery.by_marks(ctx, marked, last=True)",
+        "await recovery.by_marks(ctx, marked)",
         "the last look does not ask for what was seen gone before",
     ),
     _leaving(
         "finished",
-        'work.outcomes[NodeKey("finalizer", "index")] = of_error(error)\n        return False',
+        'ctx.outcomes[NodeKey("finalizer", "index")] = of_error(error)\n        return False',
         "marked = {}",
         "an index that could not be read counts as empty, and the finalizer goes",
     ),
@@ -892,43 +892,43 @@ LEAVING = (
     ),
     _leaving(
         "_unsettled",
-        "since = max(since, work.memory.first_seen)",
+        "since = max(since, ctx.state.first_seen)",
         "pass",
         "creates of an earlier process are not waited for at the end",
     ),
     _strays(
-        "marked",
-        "found = [*_nodes(work, tags_by_target), *_carried(work, tags_by_target)]",
+        "by_marks",
+        "found = [*_nodes(ctx, tags_by_target), *_carried(ctx, tags_by_target)]",
         "found: list[_Stray] = []",
         "marks of ours in the index are not followed",
     ),
     _strays(
-        "marked",
-        "work.outcomes[group[0].key] = of_error(error)",
+        "by_marks",
+        "ctx.outcomes[group[0].key] = of_error(error)",
         "pass",
         "a stray that could not be asked for counts as gone",
     ),
     _strays(
-        "marked",
-        "await _take_off(work, stray)",
+        "by_marks",
+        "await _take_off(ctx, stray)",
         "pass",
         "an attach that came after its detach leaves our mark on a stranger's gateway",
     ),
     _strays(
-        "_judge",
-        "if not stray.carried or work.evidence(stray.key, seen, tags).strength is Strength.PROVEN:",
+        "_assess",
+        "if not stray.carried or ctx.evidence(stray.key, seen, tags).strength is Strength.PROVEN:",
         "if True:",
         "a carrier's mark that a stranger wrote brings a stranger's connection on record",
     ),
     _strays(
         "_node",
-        "ours = strength is Strength.PROVEN or (strength is Strength.DISPUTED and _sealed(work, key, stub, tags))",
+        "ours = strength is Strength.PROVEN or (strength is Strength.DISPUTED and _sealed(ctx, key, stub, tags))",
         "ours = True",
         "copied marks bring a stranger's resource on record",
     ),
     _last_look(
         "by_nonce",
-        '            _failed(work, NodeKey(kind, "last look"), found)',
+        '            _failed(ctx, NodeKey(kind, "last look"), found)',
         "            pass",
         "a list that failed at the end counts as an empty one",
     ),
@@ -940,13 +940,13 @@ LEAVING = (
     ),
     _last_look(
         "_existing",
-        "            _failed(work, key, seen)",
+        "            _failed(ctx, key, seen)",
         "            pass",
         "a carrier that could not be read at the end is not told, and the finalizer goes",
     ),
     _last_look(
         "_kinds",
-        "if not work.graph.nodes or not entries:",
+        "if not ctx.graph.nodes or not entries:",
         "if False:",
         "with a spec that is refused today and a lost journal nothing is looked for",
     ),
@@ -958,7 +958,7 @@ LEAVING = (
     ),
     _last_look(
         "_refs",
-        "if work.tools.codec.read(tags).carried:",
+        "if ctx.deps.codec.read(tags).carried:",
         "if False:",
         "nobody looks inside a carrier that only a mark names",
     ),

@@ -139,7 +139,7 @@ RECONCILE = (
     ),
     _powervs(
         "PowerVSReconciler._remember",
-        "known.memory.hurry()",
+        "known.state.invalidate()",
         "pass",
         "an edit of the spec waits for the next deep look",
     ),
@@ -215,13 +215,13 @@ RECONCILE = (
 
 ACCOUNT = (
     _account(
-        "IbmAccount.tools",
+        "IbmAccount.deps",
         "audited = ObjectPort(self.port, subject, self._audit)",
         "audited: Port = self.port",
         "changes of the cloud are not audited",
     ),
     _account(
-        "IbmAccount.rehearsal",
+        "IbmAccount.planning_deps",
         "self._behind(PlanPort(self.port), ring)",
         "self._behind(self.port, ring)",
         "a plan writes to the cloud",
@@ -234,7 +234,7 @@ ACCOUNT = (
     ),
     _account(
         "IbmAccount.forget",
-        "self._tools.pop(subject, None)",
+        "self._deps.pop(subject, None)",
         "pass",
         "tools of objects that are gone pile up",
     ),
@@ -276,8 +276,8 @@ ACCOUNT = (
     ),
     _planning(
         "plan_with",
-        "workflow.plan(cloud.rehearsal(ring), ",
-        'workflow.plan(cloud.tools("", ring), ',
+        "engine.plan(cloud.planning_deps(ring), ",
+        'engine.plan(cloud.deps("", ring), ',
         "a plan writes to the cloud",
     ),
     _planning(
@@ -670,14 +670,14 @@ KEY_RING = (
         "a key that was added is seen a minute later",
     ),
     _account(
-        "IbmAccount.tools",
-        "if self._tools[subject].ring != ring:",
+        "IbmAccount.deps",
+        "if self._deps[subject].ring != ring:",
         "if False:",
         "drivers go on with the key ring from before a key was added",
     ),
     _account(
-        "IbmAccount.tools",
-        "self._behind(FencedPort(audited, self._clock, self._pace.fence), ring)",
+        "IbmAccount.deps",
+        "self._behind(FencedPort(audited, self._clock, self._intervals.fence), ring)",
         "self._behind(audited, ring)",
         "a create is sent long after the write that allowed it",
     ),

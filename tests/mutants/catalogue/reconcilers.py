@@ -392,8 +392,8 @@ WANTED = (
     ),
     _groups(
         "api_server_rule",
-        "stays=True",
-        "stays=False",
+        "retain=True",
+        "retain=False",
         "the rule for the endpoint's port goes when the Cluster's port changes",
     ),
     _groups(
@@ -422,8 +422,8 @@ WANTED = (
     ),
     _balancers(
         "_parts",
-        "stays=not index",
-        "stays=False",
+        "retain=not index",
+        "retain=False",
         "the API server's listener goes when the Cluster's port changes",
     ),
     _balancers(

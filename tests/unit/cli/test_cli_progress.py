@@ -85,8 +85,8 @@ OWNER = Owner("u", "K", "n", "a")
 
 
 def _signed(kind: str, ident: str, **fields: Any) -> Entry:
-    deed = RING.of(OWNER, unkeyed=False).signature(RING.writing, kind, ident)
-    return Entry(Phase.OWNED, id=ident, target="crn", deed=deed, key=RING.writing, **fields)
+    signature = RING.of(OWNER, unkeyed=False).signature(RING.writing, kind, ident)
+    return Entry(Phase.OWNED, id=ident, target="crn", signature=signature, key=RING.writing, **fields)
 
 
 def _recorded() -> dict[str, Any]:

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from freehold.clouds.ibm.tags import IbmCodec
-from freehold.lifecycle.graph import Graph, Known, Node
+from freehold.lifecycle.context import EngineDeps
+from freehold.lifecycle.engine import ensure, release
+from freehold.lifecycle.graph import Graph, Node, ReadyNodes
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import NodeKey, Request
-from freehold.lifecycle.memory import Memory
 from freehold.lifecycle.outcomes import Ready
 from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.work import Tools
-from freehold.lifecycle.workflow import ensure, release
+from freehold.lifecycle.state import ObjectState
 
 OWNER = Owner("0a1b2c3d-1111-4222-8333-444455556666", "IBMPowerVSCluster", "default", "demo")
 WORKSPACE, NETWORK, VPC = NodeKey("workspace", "main"), NodeKey("dhcp-server", "main"), NodeKey("vpc", "main")
@@ -35,10 +35,10 @@ class _Store:
 def _graph(account: Any) -> Graph:
     """One of most kinds, wired as the reconciler wires them."""
 
-    def node(key: NodeKey, request: Callable[[Known], Request], *requires: NodeKey) -> Node:
+    def node(key: NodeKey, request: Callable[[ReadyNodes], Request], *requires: NodeKey) -> Node:
         return Node(key, f"demo-{key.kind}"[:40], request, requires=frozenset(requires))
 
-    def named(request: dict[str, Any]) -> Callable[[Known], Request]:
+    def named(request: dict[str, Any]) -> Callable[[ReadyNodes], Request]:
         return lambda known: request
 
     return Graph(
@@ -66,11 +66,11 @@ async def test_a_cluster_s_resources_from_nothing_to_ready_and_back(account: Any
     clock, graph = account.clock, _graph(account)
     inventory = Inventory(account.tagger, clock)
     ring = KeyRing.single(b"k" * 32, unkeyed=[OWNER.uuid])
-    tools = Tools(account.kinds, IbmCodec(), account.tagger, inventory, account.port, clock, ring=ring)
-    memory = Memory(first_seen=clock.monotonic(), minted=True)
+    deps = EngineDeps(account.kinds, IbmCodec(), account.tagger, inventory, account.port, clock, ring=ring)
+    state = ObjectState(first_seen=clock.monotonic(), minted=True)
     journal, start, notes = Journal(OWNER), clock.now(), []
     while clock.now() - start < HOUR:
-        done = await ensure(tools, graph, journal, _Store(), memory)
+        done = await ensure(deps, graph, journal, _Store(), state)
         journal = done.journal
         notes += done.notes
         if all(isinstance(outcome, Ready) for outcome in done.outcomes.values()):
@@ -84,7 +84,7 @@ async def test_a_cluster_s_resources_from_nothing_to_ready_and_back(account: Any
     assert {"DHCPSERVERnet_Private", "demo-cos-bucket"} <= names
 
     while not done.released and clock.now() - start < 3 * HOUR:
-        done = await release(tools, graph, journal, _Store(), memory)
+        done = await release(deps, graph, journal, _Store(), state)
         journal = done.journal
         account.clock.advance(max(done.after, 1.0))
     assert done.released

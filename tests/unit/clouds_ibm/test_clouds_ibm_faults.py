@@ -51,7 +51,7 @@ async def test_a_dhcp_server_behind_a_lost_reply_is_found_by_its_network(account
     with pytest.raises(errors.Unknown):
         await account.create("dhcp-server", account.dhcp(workspace))
     found = await account.find("dhcp-server", account.dhcp(workspace), NONCE)
-    assert [one.births for one in found] == [{f"DHCPSERVERnet-{NONCE}_Private"}]
+    assert [one.nonce_fields for one in found] == [{f"DHCPSERVERnet-{NONCE}_Private"}]
 
 
 async def test_a_load_balancer_behind_a_lost_reply_is_found_by_its_pools(account: Any) -> None:

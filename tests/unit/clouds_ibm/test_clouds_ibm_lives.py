@@ -14,7 +14,7 @@ async def _life(account: Any, kind: str, request: dict[str, Any], *, renames: di
     entry = account.kinds[kind]
     made: Observed = await account.create(kind, request)
     assert made.state in (State.PENDING, State.READY)
-    assert any(NONCE in text for text in made.births)
+    assert any(NONCE in text for text in made.nonce_fields)
     assert [one.id for one in await account.find(kind, {**request, "name": "other"}, NONCE)] == [made.id]
     account.clock.advance(entry.create_time)
     seen = await account.look(kind, made)

@@ -191,7 +191,7 @@ async def test_a_listener_comes_with_its_pool_in_two_passes(account: Any) -> Non
     account.clock.advance(10)
     assert {one.natural_key for one in await parts.parts(ref)} == {"6443", "443"}
     seen = await account.look("load-balancer", balancer)
-    assert seen is not None and seen.births == {"lb", f"lb-pool-{NONCE}-6443", "extra"}
+    assert seen is not None and seen.nonce_fields == {"lb", f"lb-pool-{NONCE}-6443", "extra"}
 
 
 async def test_a_namesake_in_another_vpc_is_not_ours_to_use(account: Any) -> None:

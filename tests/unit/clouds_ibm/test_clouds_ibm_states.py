@@ -40,4 +40,4 @@ async def test_an_instance_in_any_state_is_found(account: Any, state: str) -> No
     account.cloud.strangers.change(made.id, state=state)
     assert [one.id for one in await account.find("workspace", account.workspace("x"), NONCE)] == [made.id]
     seen = await account.look("workspace", made)
-    assert seen is not None and seen.word == state
+    assert seen is not None and seen.vendor_state == state

@@ -27,7 +27,7 @@ def _next(life: Life, key: NodeKey) -> Outcome:
 
 
 def _look_deeply(life: Life) -> None:
-    life.world.clock.advance(max(life.memory.deep_at - life.world.clock.monotonic(), 0.001))
+    life.world.clock.advance(max(life.state.deep_at - life.world.clock.monotonic(), 0.001))
     assert life.once() is not None
 
 
@@ -71,7 +71,7 @@ def test_tags_of_today_are_put_on_although_their_first_read_failed(operation: st
     life = Life(world)
     life.create()
     life.user_tags = frozenset({"user:team=blue"})
-    life.memory.hurry()
+    life.state.invalidate()
     with outage(life, operation, errors.Unavailable("503"), times=1):
         life.once()
     for _ in range(20):
@@ -124,7 +124,7 @@ def test_what_changes_when_it_is_looked_at_is_looked_at_again_when_it_may_be_ove
     life.create()
     hub = world.ours("hub")
     assert hub is not None
-    hub.ready_at = world.cloud.now() + life.memory.deep_at - world.clock.monotonic() + 30.0
+    hub.ready_at = world.cloud.now() + life.state.deep_at - world.clock.monotonic() + 30.0
     _look_deeply(life)
     assert life.last is not None
     waiting = life.last.outcomes[HUB]

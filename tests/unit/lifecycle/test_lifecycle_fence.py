@@ -107,7 +107,7 @@ def test_a_pass_that_took_long_writes_the_object_again_before_it_attaches() -> N
     site = world.ours("site")
     assert site is not None
     world.cloud.detach(site.target, site.tagged(world.cloud.now()))
-    life.hurry()
+    life.invalidate()
     for _ in range(6):
         life.once()
         world.clock.advance(FENCE * 3)
@@ -153,5 +153,5 @@ def test_a_journal_is_known_only_as_it_was_last_read_or_written() -> None:
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     life.create()
-    assert life.memory.recognises(life.journal)
-    assert not life.memory.recognises(Journal(OWNER, key=life.journal.key)), "an older version of our own"
+    assert life.state.recognises(life.journal)
+    assert not life.state.recognises(Journal(OWNER, key=life.journal.key)), "an older version of our own"

@@ -26,7 +26,7 @@ ENTRIES = st.builds(
     deleting=st.floats(0, 2e9),
     request=st.none() | st.dictionaries(WORDS, WORDS | st.integers() | st.lists(WORDS), max_size=3),
     earlier=st.lists(WORDS, max_size=2).map(tuple),
-    deed=WORDS,
+    signature=WORDS,
 )
 KEYS = st.builds(NodeKey, st.from_regex(r"[a-z-]{1,9}", fullmatch=True), WORDS)
 
@@ -77,7 +77,7 @@ def test_a_person_confirms_or_refuses_an_open_create() -> None:
     journal = Journal(OWNER).put(KEY, Entry(Phase.INTENDED, attempt=3, request={"name": "x"}))
     confirmed = journals.confirm(journal, KEY, "id-1", "crn:1", "deed", "key").entries[KEY]
     refused = journals.refuse(journal, KEY).entries[KEY]
-    recorded = Entry(Phase.RECORDED, "id-1", "crn:1", attempt=3, request={"name": "x"}, deed="deed", key="key")
+    recorded = Entry(Phase.RECORDED, "id-1", "crn:1", attempt=3, request={"name": "x"}, signature="deed", key="key")
     assert confirmed == recorded
     assert (refused.phase, refused.attempt) == (Phase.VACANT, 4)
 

@@ -21,7 +21,7 @@ DISK, LINK = NodeKey("disk", "data"), NodeKey("link", "a")
 def _wants(life: Life, world: MemoryWorld, *nodes: Node) -> dict[str, Outcome]:
     """The spec is edited, and what comes of it."""
     world.nodes = list(nodes)
-    life.memory.hurry()
+    life.state.invalidate()
     return life.create()
 
 
@@ -60,7 +60,7 @@ def test_a_token_is_not_used_again_after_another_was_given_in_between() -> None:
     life.create()
     _wants(life, world, net, node("disk/data", "net/main", given=theirs.id))
     world.nodes = [net, node("disk/data", "net/main")]
-    life.memory.hurry()
+    life.state.invalidate()
     begun, notes = len(world.cloud.log), list[str]()
     for _ in range(20):
         done = life.once()
@@ -109,7 +109,7 @@ def _lose_a_link(life: Life, world: MemoryWorld) -> Resource:
     link = world.ours("link")
     assert link is not None
     world.cloud.vanish(link.id)
-    life.memory.hurry()
+    life.state.invalidate()
     return next(r for r in world.cloud.living() if r.kind == "hub")
 
 

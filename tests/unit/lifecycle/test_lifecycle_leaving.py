@@ -69,10 +69,10 @@ def test_what_holds_a_delete_and_was_forgotten_is_recognised_by_its_birth(kind: 
     life = Life(world)
     guests = MemoryDriver(world.cloud, life.port, "guest", nonce="nested")
     guest = Kind("guest", Tagging.AFTER, Dedupe.NONCE, guests, requires=("site",), settle=SETTLE)
-    life.tools = replace(life.tools, registry=Registry([*life.tools.registry.values(), guest]))
+    life.deps = replace(life.deps, registry=Registry([*life.deps.registry.values(), guest]))
     life.create()
     _forget(life, kind)
-    life.tools = replace(life.tools, clock=Ticking(world.clock))
+    life.deps = replace(life.deps, clock=Ticking(world.clock))
     life.delete()
     assert life.last is not None and life.last.released, life.last
     assert not world.living()

@@ -186,7 +186,7 @@ def test_another_id_given_later_replaces_what_was_given() -> None:
     life = Life(world)
     _outcome(life)
     world.nodes = [node("site/home", given=two.id)]
-    life.memory.hurry()
+    life.state.invalidate()
     _outcome(life)
     assert life.journal.entries[KEY].id == two.id
 
@@ -199,7 +199,7 @@ def test_an_id_given_in_place_of_ours_makes_ours_surplus_and_releases_it_at_the_
     ours = life.journal.entries[KEY].id
     theirs = _theirs(world, name="theirs")
     world.nodes = [node("site/home", given=theirs.id)]
-    life.memory.hurry()
+    life.state.invalidate()
     outcomes = life.create()
     assert isinstance(outcomes["site/home"], Ready)
     assert any(isinstance(outcome, Surplus) and ours in outcome.message for outcome in outcomes.values())
@@ -218,7 +218,7 @@ def test_the_nonce_of_an_attempt_that_is_settled_counts_on_nothing() -> None:
     world.cloud.vanish(site.id)
     copy = world.cloud.create("site", f"c1-home-{KEYS.nonce(KEYS.writing, KEY, 1)}", {}, creator="stranger")
     world.clock.advance(OLD)
-    life.hurry()
+    life.invalidate()
     assert isinstance(_outcome(life), Ready)
     assert life.journal.entries[KEY].id != copy.id
     life.delete()

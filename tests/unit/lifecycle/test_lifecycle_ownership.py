@@ -87,7 +87,7 @@ def test_a_nonce_fits_where_names_are_narrow() -> None:
 
 
 def test_a_deed_needs_the_secret_and_binds_the_id() -> None:
-    deed = ownership.deed(b"secret", US, "disk", "id-1")
-    assert deed != ownership.deed(b"other", US, "disk", "id-1")
-    assert deed != ownership.deed(b"secret", US, "disk", "id-2")
-    assert deed != ownership.deed(b"secret", THEM, "disk", "id-1")
+    signature = ownership.legacy_signature(b"secret", US, "disk", "id-1")
+    assert signature != ownership.legacy_signature(b"other", US, "disk", "id-1")
+    assert signature != ownership.legacy_signature(b"secret", US, "disk", "id-2")
+    assert signature != ownership.legacy_signature(b"secret", THEM, "disk", "id-1")

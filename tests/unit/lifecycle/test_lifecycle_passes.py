@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from freehold.lifecycle import journal as journals
+from freehold.lifecycle.engine import plan
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.kinds import NodeKey, Part
 from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason, Waiting
 from freehold.lifecycle.port import Effect, PlanPort, step
-from freehold.lifecycle.workflow import plan
 from lab import faults
 from lab.families import Case, run
 from lab.faults import Script
@@ -21,8 +21,8 @@ from lab.world import TRAITS, MemoryWorld, node, standard
 
 
 def _planned(life: Life) -> set[str]:
-    tools = life.world.tools(PlanPort(life.port))
-    done = step(plan(tools, life.world.graph(), life.journal, Handle(life.stored), life.memory))
+    deps = life.world.deps(PlanPort(life.port))
+    done = step(plan(deps, life.world.graph(), life.journal, Handle(life.stored), life.state))
     return {str(key) for key in done.creating}
 
 
@@ -50,7 +50,7 @@ def test_a_plan_does_not_colour_what_is_done_next() -> None:
     """What it looked up must not count as seen, created or waited for."""
     planned, fresh = Life(MemoryWorld()), Life(MemoryWorld())
     _planned(planned)
-    assert planned.memory == fresh.memory
+    assert planned.state == fresh.state
     assert all(isinstance(outcome, Ready) for outcome in planned.create().values())
 
 
@@ -68,7 +68,7 @@ def test_a_pass_is_idle_again_after_something_was_pruned() -> None:
     life = Life(world)
     life.create()
     world.edit(drop="disk/data")
-    life.memory.hurry()
+    life.state.invalidate()
     life.create()
     assert not [thing for thing in world.living() if thing.kind == "disk"]
     begun = len(life.port.calls)
@@ -83,10 +83,10 @@ def test_what_was_pruned_and_is_wanted_again_is_made_anew() -> None:
     life.create()
     before = list(world.nodes)
     world.edit(drop="disk/data")
-    life.memory.hurry()
+    life.state.invalidate()
     life.create()
     world.nodes = before
-    life.memory.hurry()
+    life.state.invalidate()
     assert isinstance(life.create()["disk/data"], Ready)
     assert len([thing for thing in world.living() if thing.kind == "disk"]) == 1
 
@@ -94,7 +94,7 @@ def test_what_was_pruned_and_is_wanted_again_is_made_anew() -> None:
 def test_a_deep_pass_reads_each_kind_once() -> None:
     life = Life(MemoryWorld())
     life.create()
-    life.memory.hurry()
+    life.state.invalidate()
     begun = len(life.port.calls)
     life.once()
     calls = life.port.calls[begun:]
@@ -110,7 +110,7 @@ def test_parts_are_brought_to_the_spec_and_only_where_they_are_ours_alone() -> N
     wall.parts["allow", "22"] = "stranger"  # the kind declares that all of this sort are ours
     wall.parts["note", "x"] = "stranger"
     del wall.parts["allow", "80"]
-    life.memory.hurry()
+    life.state.invalidate()
     life.create()
     assert set(wall.parts) == {("allow", "80"), ("note", "x")}
 
@@ -120,7 +120,7 @@ def test_a_mutable_attribute_follows_the_spec_and_an_immutable_one_is_told() -> 
     life = Life(world)
     life.create()
     world.nodes = [node("net/main", size=2), node("disk/d", "net/main", shape="b")]
-    life.memory.hurry()
+    life.state.invalidate()
     outcomes = life.create()
     assert next(r for r in world.cloud.living() if r.kind == "net").attributes["size"] == 2
     disk = outcomes["disk/d"]
@@ -236,7 +236,7 @@ def test_an_object_is_not_ready_again_before_the_tags_of_today_are_on(passes: in
         assert done is not None
         world.clock.advance(max(done.after, 0.001))
     life.user_tags = frozenset({"user:team=blue"})
-    life.memory.hurry()
+    life.state.invalidate()
     for _ in range(100):
         done = life.once()
         assert done is not None

@@ -22,7 +22,7 @@ def _pruned(world: MemoryWorld) -> Life:
     life = Life(world)
     life.create()
     world.nodes = NODES[:1]
-    life.memory.hurry()
+    life.state.invalidate()
     return life
 
 
@@ -74,7 +74,7 @@ def test_a_copy_of_our_uuid_is_left_alone_and_stops_no_pruning() -> None:
     stranger = world.cloud.create("hub", "theirs", {}, creator="stranger")
     world.cloud.attach(stranger.target, frozenset({"owner:prod.c2", f"uuid:{life.journal.owner.uuid}"}), by="stranger")
     world.nodes = [NODES[0], node("hub/core")]
-    life.memory.hurry()
+    life.state.invalidate()
     for _ in range(30):
         _pass(life)
     assert not [thing for thing in world.living() if thing.kind == "disk"]
@@ -86,10 +86,10 @@ def test_what_is_wanted_again_while_its_delete_does_not_show_is_not_called_ready
     """A lagging read shows it as it was; ten minutes later it would be found gone."""
     world = MemoryWorld(nodes=NODES, weather=Weather(read_lag=6.0))
     life = _pruned(world)
-    while DISK not in life.memory.delete_sent:
+    while DISK not in life.state.delete_sent:
         _pass(life)
     world.nodes = NODES
-    life.memory.hurry()
+    life.state.invalidate()
     begun, notes = world.clock.monotonic(), list[str]()
     while True:
         done = life.once()

@@ -110,7 +110,7 @@ def test_a_record_of_a_kind_from_a_newer_version_stops_no_pass(phase: Phase) -> 
     life.create()
     ufo = NodeKey("ufo", "x")
     _record_by_hand(life, ufo, Entry(phase, "" if phase is Phase.INTENDED else "ufo-1", request={"name": "x"}))
-    life.memory.hurry()
+    life.state.invalidate()
     done = life.once()
     assert done is not None and isinstance(done.outcomes[NodeKey("site", "home")], Ready)
     life.delete()

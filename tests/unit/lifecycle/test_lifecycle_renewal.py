@@ -30,7 +30,7 @@ def _under(world: MemoryWorld, life: Life, ring: KeyRing) -> None:
 
 def _deep_passes(world: MemoryWorld, life: Life, count: int) -> None:
     for _ in range(count):
-        life.hurry()
+        life.invalidate()
         life.once()
         world.clock.advance(60.0)
 

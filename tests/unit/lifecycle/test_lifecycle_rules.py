@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from freehold.lifecycle import errors
-from freehold.lifecycle.graph import Graph, leaving
+from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.graph import Graph, next_delete_wave
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Observed, Registry, State, Tagging, Witness
-from freehold.lifecycle.memory import Memory
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.port import InlinePort
-from freehold.lifecycle.work import Work
+from freehold.lifecycle.state import ObjectState
 from lab.faults import FaultPort
 from lab.life import OWNER, Life
 from lab.world import MemoryWorld, kinds, node
@@ -46,7 +46,7 @@ def _names(*keys: str) -> set[NodeKey]:
     ),
 )
 def test_what_leaves_first(owned: set[str], first: set[str]) -> None:
-    assert leaving(_names(*owned), _registry()) == _names(*first)
+    assert next_delete_wave(_names(*owned), _registry()) == _names(*first)
 
 
 def test_a_graph_refuses_what_nothing_wants_and_cycles() -> None:
@@ -86,11 +86,11 @@ def test_the_first_look_is_near_the_expected_end_and_then_steps_grow() -> None:
     """Cloud calls are budgeted: a fixed beat asks twenty times for what takes five minutes."""
     world = MemoryWorld()
     life = Life(world)
-    work = Work(life.tools, Graph([]), Journal(OWNER), None, Memory(0.0))  # type: ignore[arg-type]  # nothing is saved
+    ctx = PassContext(life.deps, Graph([]), Journal(OWNER), None, ObjectState(0.0))  # type: ignore[arg-type]  # nothing is saved
     key, seen = NodeKey("balancer", "web"), Observed("b", "b", State.PENDING)
     looks, total = [], 0.0
     while total < 180:
-        after = work.poll(key, seen)
+        after = ctx.poll(key, seen)
         looks.append(after)
         world.clock.advance(after)
         total += after
@@ -126,12 +126,12 @@ def test_what_an_error_means(error: errors.CloudError, outcome: type, reason: Re
 
 
 async def test_a_failing_piece_of_work_does_not_stop_the_others() -> None:
-    async def work(number: int) -> int:
+    async def ctx(number: int) -> int:
         if number == 2:
             raise errors.Unavailable("two")
         return number
 
-    results = await InlinePort().all([work(1), work(2), work(3)])
+    results = await InlinePort().all([ctx(1), ctx(2), ctx(3)])
     assert results[0] == 1
     assert isinstance(results[1], errors.Unavailable)
     assert results[2] == 3

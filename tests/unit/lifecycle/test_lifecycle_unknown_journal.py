@@ -51,7 +51,7 @@ def test_our_own_write_whose_reply_was_lost_is_no_strangers() -> None:
     while not all(isinstance(o, Ready) for o in (life.last.outcomes.values() if life.last else [None])):
         done = life.once()
         world.clock.advance(max(done.after if done else 1.0, 0.1))
-    assert life.memory.minted
+    assert life.state.minted
     assert world.clock.monotonic() - begun < SETTLE + 60.0
     assert _ours(world) == ["hub/core", "site/home"]
 
@@ -124,7 +124,7 @@ def test_surplus_is_not_pruned_without_a_proof_in_the_same_pass() -> None:
     role = disk.role
     world.steal("disk")
     world.nodes = [wanted for wanted in nodes if str(wanted.key) != role]
-    life.hurry()
+    life.invalidate()
     life.create()
     assert len([thing for thing in world.living() if thing.kind == "disk"]) == 2
     assert not world.tampered()

@@ -18,7 +18,7 @@ SITE = NodeKey("site", "home")
 
 
 def _unsigned(life: Life, **change: object) -> None:
-    entry = replace(life.journal.entries[SITE], deed="not a signature", **change)  # type: ignore[arg-type]  # its fields
+    entry = replace(life.journal.entries[SITE], signature="not a signature", **change)  # type: ignore[arg-type]  # its fields
     life.rewrite(life.journal.put(SITE, entry))
     life.restart()
 
@@ -82,7 +82,7 @@ def test_what_has_only_another_owners_marks_is_said_to_be_theirs() -> None:
     life = Life(world)
     life.create()
     world.steal("site")
-    life.hurry()
+    life.invalidate()
     life.delete()
     assert life.last is not None and life.last.released
     kept = life.last.outcomes[SITE]
@@ -96,7 +96,7 @@ def test_what_two_owners_claim_waits_for_a_person(claim: str) -> None:
     life = Life(world)
     life.create()
     world.meddle(claim, "site")
-    life.hurry()
+    life.invalidate()
     life.delete()
     assert life.last is not None and not life.last.released
     outcome = life.last.outcomes[SITE]
@@ -109,7 +109,7 @@ def test_what_another_identity_created_is_not_of_our_intent() -> None:
     world, life = _recorded()
     (site,) = world.living()
     entry = life.journal.entries[SITE]
-    opened = replace(entry, phase=Phase.INTENDED, id="", target="", deed="", by="iam-of-the-operator")
+    opened = replace(entry, phase=Phase.INTENDED, id="", target="", signature="", by="iam-of-the-operator")
     life.rewrite(life.journal.put(SITE, replace(opened, request={"name": "c1-home", "role": "site/home"})))
     life.restart()
     shown = world.cloud.show
@@ -136,7 +136,7 @@ def test_an_edited_journal_takes_no_tag_off_a_stranger() -> None:
     world.cloud.vanish(site.id)
     entry = replace(life.journal.entries[SITE], target=theirs.target)
     life.rewrite(replace(life.journal.put(SITE, entry), tags=marks))
-    life.hurry()
+    life.invalidate()
     for _ in range(5):
         life.once()
         world.clock.advance(20.0)
@@ -150,7 +150,7 @@ def test_a_forged_record_changes_nothing_after_a_look_that_failed() -> None:
     life.create()
     theirs = world.cloud.create("net", "theirs", {"size": 7}, creator="stranger")
     key = NodeKey("net", "main")
-    entry = replace(life.journal.entries[key], id=theirs.id, target=theirs.target, deed="forged")
+    entry = replace(life.journal.entries[key], id=theirs.id, target=theirs.target, signature="forged")
     life.rewrite(life.journal.put(key, entry))
     life.restart()
     with outage(life, "list_net", errors.Unavailable("503"), times=1):

@@ -11,9 +11,9 @@ def test_an_objects_tools_have_the_ring_of_this_pass_and_keep_their_drivers() ->
     """A key that was added counts without a restart; drivers remember what saves calls."""
     before, after = KeyRing.single(b"b" * 32), KeyRing.single(b"a" * 32)
     with IbmAccount("a-key", "http://127.0.0.1:9", ManualClock()) as account:
-        first = account.tools("c1", before)
+        first = account.deps("c1", before)
         assert first.ring == before
-        second = account.tools("c1", after)
+        second = account.deps("c1", after)
         assert second.ring == after
         assert second.registry is first.registry
-        assert account.rehearsal(after).ring == after
+        assert account.planning_deps(after).ring == after

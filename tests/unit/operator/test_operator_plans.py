@@ -57,9 +57,9 @@ class Account:
 
 async def test_what_an_object_changes_is_audited_under_its_name() -> None:
     account = Account()
-    tools = account.ibm.tools("cluster a", RING)
-    await tools.port.send(Call("store", "save_journal", Effect.STORE, lambda: None))
-    await tools.registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
+    deps = account.ibm.deps("cluster a", RING)
+    await deps.port.send(Call("store", "save_journal", Effect.STORE, lambda: None))
+    await deps.registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
     assert account.audit.said == [("sent", "cluster a", "create_vpc"), ("done", "cluster a", "create_vpc")]
 
 
@@ -67,32 +67,32 @@ async def test_a_create_that_no_write_of_the_object_allowed_is_not_sent() -> Non
     """Compare-and-set orders the writes of the object only; another process may have it by now."""
     account = Account()
     with pytest.raises(Unavailable, match="was not sent"):
-        await account.ibm.tools("cluster a", RING).registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
+        await account.ibm.deps("cluster a", RING).registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
     assert account.writes() == []
 
 
 def test_a_key_that_is_added_is_used_from_the_next_pass_on() -> None:
     """Drivers are kept, the ring they were made with is not."""
     account = Account()
-    account.ibm.tools("cluster a", RING)
+    account.ibm.deps("cluster a", RING)
     other = KeyRing.single(b"another key of these tests" * 2)
-    assert account.ibm.tools("cluster a", other).ring == other
+    assert account.ibm.deps("cluster a", other).ring == other
 
 
 async def test_a_rehearsal_stops_at_the_first_write() -> None:
     account = Account()
     with pytest.raises(WouldWrite):
-        await account.ibm.rehearsal(RING).registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
+        await account.ibm.planning_deps(RING).registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
     assert account.writes() == []
 
 
 def test_an_object_that_is_gone_leaves_nothing_behind() -> None:
     """A new one of its name must not meet drivers that remember what was where."""
     account = Account()
-    before = account.ibm.tools("cluster a", RING)
-    assert account.ibm.tools("cluster a", RING) is before
+    before = account.ibm.deps("cluster a", RING)
+    assert account.ibm.deps("cluster a", RING) is before
     account.ibm.forget("cluster a")
-    assert account.ibm.tools("cluster a", RING) is not before
+    assert account.ibm.deps("cluster a", RING) is not before
 
 
 def test_what_waits_for_a_thread_when_the_operator_stops_is_never_sent() -> None:

@@ -206,11 +206,11 @@ def test_what_is_gone_is_not_remembered() -> None:
     stage = Stage()
     account = stage.process._cloud
     subject = f"{names.POWERVS_CLUSTER_KIND} default/{stage.object.raw['metadata']['name']}"
-    before = account.tools(subject, stage.rings.ring)
+    before = account.deps(subject, stage.rings.ring)
     stage.pass_once()
-    assert account.tools(subject, stage.rings.ring) is before
+    assert account.deps(subject, stage.rings.ring) is before
     stage.down()
-    assert account.tools(subject, stage.rings.ring) is not before
+    assert account.deps(subject, stage.rings.ring) is not before
     assert not stage.process._known
 
 

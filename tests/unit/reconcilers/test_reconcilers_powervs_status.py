@@ -56,7 +56,7 @@ def journal(**phases: Phase) -> Journal:
 
 
 def seen(key: str) -> Observed:
-    return Observed(IDS[key], key, State.READY, word="active", attributes=ATTRIBUTES.get(key, {}))
+    return Observed(IDS[key], key, State.READY, vendor_state="active", attributes=ATTRIBUTES.get(key, {}))
 
 
 def ready(**but: Outcome) -> Mapping[NodeKey, Outcome]:

@@ -576,7 +576,7 @@ def test_all_ports_are_written_as_none() -> None:
 def test_what_clients_reach_the_api_server_by_stays_when_the_port_changes() -> None:
     """The endpoint may still lead to the old port; other listeners go with the wish for them."""
     wish = plan({"loadBalancers": [{"name": "lb", "public": True, "additionalListeners": [{"port": 22623}]}]})
-    listeners = {part.natural_key: part.stays for part in node(wish, "load-balancer/lb").parts(KNOWN)}
+    listeners = {part.natural_key: part.retain for part in node(wish, "load-balancer/lb").parts(KNOWN)}
     assert listeners == {"6443": True, "22623": False}
     (rule,) = node(wish, "vpc/main").parts(KNOWN)
-    assert rule.stays
+    assert rule.retain

@@ -50,7 +50,7 @@ class Listeners:
             "listeners",
             f"load balancer {balancer}",
         )
-        return frozenset(Part(KIND, str(one["port"]), one, one["id"], does=_does(one)) for one in found)
+        return frozenset(Part(KIND, str(one["port"]), one, one["id"], behavior=_does(one)) for one in found)
 
     async def add(self, region: str, balancer: str, part: Part) -> None:
         """Add the pool, unless an earlier pass did, then the listener."""

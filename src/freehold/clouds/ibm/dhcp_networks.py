@@ -19,8 +19,8 @@ def server_seen(guid: str, body: Json, target: str, carried: bool) -> Observed:
         state=_STATES.get(str(body["status"]).upper(), State.PENDING),
         target=target,
         carried=carried,
-        births=frozenset({name}),
-        word=body["status"],
+        nonce_fields=frozenset({name}),
+        vendor_state=body["status"],
         attributes={"id": body["id"], "workspace": guid, "network_id": network.get("id", ""), "network": name},
     )
 
@@ -33,7 +33,7 @@ def network_seen(guid: str, body: Json, workspace: str, state: State = State.REA
         state=state,
         target=own or workspace,
         carried=not own,
-        births=frozenset({body["name"]}),
+        nonce_fields=frozenset({body["name"]}),
         attributes={"id": "", "workspace": guid, "network_id": body["networkID"], "network": body["name"]},
     )
 

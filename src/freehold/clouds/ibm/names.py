@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from freehold.lifecycle.kinds import Nonces
+from freehold.lifecycle.kinds import NonceSet
 
 VPC = 63
 TRANSIT = 60
@@ -62,12 +62,12 @@ def _is_nested(text: str, name: str, limit: int, length: int) -> bool:
     return len(nonce) == length and text == before + nonce + after and bool(_NONCE.fullmatch(nonce))
 
 
-def has_nonce(text: str, nonces: Nonces) -> bool:
+def has_nonce(text: str, nonces: NonceSet) -> bool:
     """Whether one of ``nonces`` is a word of ``text``."""
     return any(word in nonces for word in text.casefold().replace("_", "-").split("-"))
 
 
-def bears(text: str, name: str, nonces: Nonces) -> bool:
+def bears(text: str, name: str, nonces: NonceSet) -> bool:
     """Whether ``text`` is ``name``, or has one of ``nonces`` as a word of its own."""
     return text == name or has_nonce(text, nonces)
 

@@ -9,7 +9,7 @@ from freehold.clouds.ibm import crn
 from freehold.clouds.ibm.calls import PAGE, Caller, Json
 from freehold.clouds.ibm.names import INSTANCE, bears, born, has_nonce
 from freehold.clouds.ibm.times import epoch
-from freehold.lifecycle.kinds import Nonces, Observed, Ref, State, Want
+from freehold.lifecycle.kinds import NonceSet, Observed, Ref, State, Want
 
 GONE = frozenset({"removed", "pending_reclamation"})
 """A removed instance still answers 200; one in reclamation is deleted unless somebody restores it."""
@@ -32,9 +32,9 @@ STATES = {
 
 @dataclass(frozen=True)
 class Offering:
-    """What is ordered from the catalog. ``word`` is what people call it."""
+    """What is ordered from the catalog. ``label`` is what people call it."""
 
-    word: str
+    label: str
     service: str
     resource_id: str
     plan: str
@@ -65,10 +65,10 @@ def observed(body: Json) -> Observed:
         name=body["name"],
         state=state_of(body),
         target=body["crn"],
-        births=frozenset({body["name"]}),
+        nonce_fields=frozenset({body["name"]}),
         created_at=epoch(body.get("created_at")),
         created_by=str(body.get("created_by") or ""),
-        word=str(body["state"]),
+        vendor_state=str(body["state"]),
         attributes={
             "id": body["guid"],
             "crn": body["crn"],
@@ -104,7 +104,7 @@ class Instances:
             "rc",
             "create_resource_instance",
             lambda: sdk().create_resource_instance(unborn, target, group, plan),
-            f"{self._offering.word} {name}",
+            f"{self._offering.label} {name}",
             name=unborn,
             target=target,
         )
@@ -117,7 +117,7 @@ class Instances:
             "rc",
             "get_resource_instance",
             lambda: sdk().get_resource_instance(guid),
-            f"{self._offering.word} {guid}",
+            f"{self._offering.label} {guid}",
         )
         return None if body is None or body["state"] in GONE else body
 
@@ -130,7 +130,7 @@ class Instances:
         """Every instance in the group that has the name or a nonce; names are not unique."""
         return [body for body in await self._every(_group(want)) if _fits(body, want)]
 
-    async def born(self, wants: Sequence[Want], nonces: Nonces) -> list[Json]:
+    async def born(self, wants: Sequence[Want], nonces: NonceSet) -> list[Json]:
         """Every instance of the account whose name has one of ``nonces``, and what matches one of ``wants``."""
         return [
             body
@@ -144,7 +144,7 @@ class Instances:
             "rc",
             "update_resource_instance",
             lambda: sdk().update_resource_instance(guid, name=name),
-            f"{self._offering.word} {name} ({guid})",
+            f"{self._offering.label} {name} ({guid})",
             name=name,
         )
 
@@ -155,7 +155,7 @@ class Instances:
             "rc",
             "delete_resource_instance",
             lambda: sdk().delete_resource_instance(guid, recursive=recursive),
-            f"{self._offering.word} {guid}",
+            f"{self._offering.label} {guid}",
             recursive=recursive,
         )
 
@@ -178,7 +178,7 @@ class Instances:
                 resource_id=resource_id, resource_group_id=group or None, state=state, limit=PAGE, start=start
             ),
             "resources",
-            f"{self._offering.word}s in state {state or 'active or provisioning'}",
+            f"{self._offering.label}s in state {state or 'active or provisioning'}",
         )
 
 

@@ -9,7 +9,7 @@ from freehold.clouds.ibm import crn
 from freehold.clouds.ibm.calls import PAGE, Caller, Json
 from freehold.clouds.ibm.names import bears, has_nonce
 from freehold.clouds.ibm.times import epoch
-from freehold.lifecycle.kinds import NodeKey, Nonces, Observed, Place, Ref, State, Want
+from freehold.lifecycle.kinds import NodeKey, NonceSet, Observed, Place, Ref, State, Want
 
 HOME = "us-south"
 """A region that is always there, to be asked for the list of all regions."""
@@ -72,16 +72,18 @@ def identify(target: str, resource_type: str) -> str:
     return join(parsed.region, parsed.id)
 
 
-def observed(region: str, body: Json, word: str, attributes: Mapping[str, Any], births: Iterable[str] = ()) -> Observed:
-    """``word`` is the resource's status; ``births`` are texts besides its name in which a nonce may stand."""
+def observed(
+    region: str, body: Json, word: str, attributes: Mapping[str, Any], nonce_fields: Iterable[str] = ()
+) -> Observed:
+    """``word`` is the resource's status; ``nonce_fields``: texts besides its name in which a nonce may stand."""
     return Observed(
         id=join(region, body["id"]),
         name=body["name"],
         state=STATES.get(word, State.PENDING),
         target=body["crn"],
-        births=frozenset({body["name"], *births}),
+        nonce_fields=frozenset({body["name"], *nonce_fields}),
         created_at=epoch(body.get("created_at")),
-        word=word,
+        vendor_state=word,
         attributes={"id": body["id"], "crn": body["crn"], "name": body["name"], **group_of(body), **attributes},
     )
 
@@ -96,7 +98,7 @@ def _scope(want: Want) -> tuple[str, str]:
     return want.request["region"], want.request["vpc"]
 
 
-def looked_for(name: str, wants: Sequence[Want], nonces: Nonces) -> bool:
+def looked_for(name: str, wants: Sequence[Want], nonces: NonceSet) -> bool:
     """Whether a name has one of ``nonces``, or is or holds what one of ``wants`` looks for."""
     return has_nonce(name, nonces) or any(bears(name, want.name, want.nonces) for want in wants)
 
@@ -175,7 +177,7 @@ class Collection:
             for want in wants
         }
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> list[tuple[str, Json]]:
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> list[tuple[str, Json]]:
         """In each VPC of ``places``, what has one of ``nonces`` in its name, with the region; one list a VPC.
 
         With what :meth:`named` finds for ``wants``. Raises NotFound for a VPC that is gone, whose list would be

@@ -17,7 +17,7 @@ from freehold.lifecycle.kinds import (
     Dedupe,
     Kind,
     NodeKey,
-    Nonces,
+    NonceSet,
     Observed,
     Place,
     Ref,
@@ -37,7 +37,7 @@ def _observed(instance: str, region: str, name: str, target: str) -> Observed:
         state=State.READY,
         target=target,
         carried=True,
-        births=frozenset({name}),
+        nonce_fields=frozenset({name}),
         attributes={"name": name, "region": region, "instance": instance},
     )
 
@@ -74,7 +74,7 @@ class CosBucketDriver:
             found[want.key] = here
         return found
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
         """Only what :meth:`find` finds: a bucket has the wanted name from the start, so no nonce is ever in it."""
         return [one for found in (await self.find(wants)).values() for one in found]
 

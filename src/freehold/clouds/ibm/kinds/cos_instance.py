@@ -16,7 +16,7 @@ from freehold.lifecycle.kinds import (
     Dedupe,
     Kind,
     NodeKey,
-    Nonces,
+    NonceSet,
     Observed,
     Place,
     Ref,
@@ -46,7 +46,7 @@ class CosInstanceDriver:
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         return {want.key: [observed(body) for body in await self._instances.matching(want)] for want in wants}
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
         return [observed(body) for body in await self._instances.born(wants, nonces)]
 
     def identify(self, target: str, carried: str = "") -> str:

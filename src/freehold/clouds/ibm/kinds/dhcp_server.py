@@ -21,7 +21,7 @@ from freehold.lifecycle.kinds import (
     Dedupe,
     Kind,
     NodeKey,
-    Nonces,
+    NonceSet,
     Observed,
     Place,
     Ref,
@@ -65,7 +65,7 @@ class DhcpServerDriver:
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         return {want.key: await self._find(want) for want in wants}
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
         found: dict[str, Observed] = {}
         scopes = {want.request["workspace"]: "" for want in wants}
         scopes |= {place.ref.id: place.ref.target for place in places if place.kind == "workspace"}
@@ -166,12 +166,12 @@ class DhcpServerDriver:
 
 def _matching(here: Sequence[Observed], want: Want) -> list[Observed]:
     """Those with a nonce, or that may have one; and those of the first of the wanted names that there is."""
-    births = [one for one in here if has_nonce(one.name, want.nonces) or not one.name]
+    nonce_fields = [one for one in here if has_nonce(one.name, want.nonces) or not one.name]
     for name in want.request.get("search") or [want.name]:
-        named = [one for one in here if one.name == name and one not in births]
+        named = [one for one in here if one.name == name and one not in nonce_fields]
         if named:
-            return [*births, *named]
-    return births
+            return [*nonce_fields, *named]
+    return nonce_fields
 
 
 def _untold(one: Observed) -> bool:
@@ -192,7 +192,7 @@ def kind(caller: Caller) -> Kind:
         carrier="workspace",
         carrier_owned=True,
         mutable=frozenset({"network"}),
-        unseen=frozenset({"cidr", "dns", "snat"}),
+        create_only=frozenset({"cidr", "dns", "snat"}),
         create_time=300.0,
         delete_time=210.0,  # its private network outlives it by half a minute (openshift/installer#9458)
         settle=SETTLE,

@@ -19,7 +19,7 @@ from freehold.lifecycle.kinds import (
     Dedupe,
     Kind,
     NodeKey,
-    Nonces,
+    NonceSet,
     Observed,
     Part,
     Place,
@@ -45,7 +45,7 @@ def _pools(body: Json) -> list[str]:
     return [pool["name"] for pool in body.get("pools") or ()]
 
 
-def _born(body: Json, nonces: Nonces) -> bool:
+def _born(body: Json, nonces: NonceSet) -> bool:
     return any(has_nonce(name, nonces) for name in _pools(body))
 
 
@@ -100,7 +100,7 @@ class LoadBalancerDriver:
             found[want.key] = [_observed(region, body) for body in bodies[region] if await self._fits(body, want)]
         return found
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
         """One list a region: it cannot be narrowed to a VPC. What has a nonce of ours is ours in any VPC."""
         for region, home in vpc.homes(places):
             await vpc.confirm_vpc(self._caller, region, home)

@@ -15,7 +15,7 @@ from freehold.lifecycle.kinds import (
     Dedupe,
     Kind,
     NodeKey,
-    Nonces,
+    NonceSet,
     Observed,
     Part,
     Place,
@@ -57,7 +57,7 @@ class SecurityGroupDriver:
         found = await self._groups.named(wants)
         return {key: [_observed(region, body) for region, body in bodies] for key, bodies in found.items()}
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
         return [_observed(region, body) for region, body in await self._groups.born(places, wants, nonces)]
 
     def identify(self, target: str, carried: str = "") -> str:

@@ -15,7 +15,7 @@ from freehold.lifecycle.kinds import (
     Dedupe,
     Kind,
     NodeKey,
-    Nonces,
+    NonceSet,
     Observed,
     Place,
     Ref,
@@ -46,9 +46,9 @@ def _observed(body: Json) -> Observed:
         name=body["name"],
         state=STATES.get(body["status"], State.PENDING),
         target=attributes["crn"],
-        births=frozenset({body["name"]}),
+        nonce_fields=frozenset({body["name"]}),
         created_at=epoch(body.get("created_at")),
-        word=body["status"],
+        vendor_state=body["status"],
         attributes=attributes,
     )
 
@@ -86,7 +86,7 @@ class TransitGatewayDriver:
         bodies = await self._every()
         return {want.key: [_observed(body) for body in bodies if _fits(body, want)] for want in wants}
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
         return [
             _observed(body)
             for body in await self._every()

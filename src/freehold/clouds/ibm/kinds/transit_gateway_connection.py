@@ -19,7 +19,7 @@ from freehold.lifecycle.kinds import (
     Dedupe,
     Kind,
     NodeKey,
-    Nonces,
+    NonceSet,
     Observed,
     Place,
     Ref,
@@ -51,9 +51,9 @@ def _observed(gateway: str, gateway_crn: str, body: Json) -> Observed:
         state=STATES.get(body["status"], State.PENDING),
         target=gateway_crn,
         carried=True,
-        births=frozenset({body.get("name", "")}),
+        nonce_fields=frozenset({body.get("name", "")}),
         created_at=epoch(body.get("created_at")),
-        word=body["status"],
+        vendor_state=body["status"],
         attributes=attributes,
     )
 
@@ -109,7 +109,7 @@ class ConnectionDriver:
             for want in wants
         }
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
         gateways = {want.request["gateway"]: want.request["gateway_crn"] for want in wants}
         gateways |= {place.ref.id: place.ref.target for place in places if place.kind == "transit-gateway"}
         found: list[Observed] = []

@@ -18,7 +18,7 @@ from freehold.lifecycle.kinds import (
     Dedupe,
     Kind,
     NodeKey,
-    Nonces,
+    NonceSet,
     Observed,
     Part,
     Place,
@@ -67,7 +67,7 @@ class VpcDriver:
             found[want.key] = [self._seen(region, body) for body in named]
         return found
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
         found: list[Observed] = []
         for region in await vpc.regions_to_search(self._caller, places, wants):
             here = [want for want in wants if want.request["region"] == region]

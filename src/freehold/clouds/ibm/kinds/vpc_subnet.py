@@ -8,7 +8,19 @@ from freehold.clouds.ibm import vpc
 from freehold.clouds.ibm.calls import Caller, Json
 from freehold.clouds.ibm.names import VPC, born
 from freehold.clouds.ibm.times import SETTLE
-from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Nonces, Observed, Place, Ref, Request, Tagging, Want
+from freehold.lifecycle.kinds import (
+    Birth,
+    Dedupe,
+    Kind,
+    NodeKey,
+    NonceSet,
+    Observed,
+    Place,
+    Ref,
+    Request,
+    Tagging,
+    Want,
+)
 
 
 def _observed(region: str, body: Json) -> Observed:
@@ -43,7 +55,7 @@ class VpcSubnetDriver:
         found = await self._subnets.named(wants)
         return {key: [_observed(region, body) for region, body in bodies] for key, bodies in found.items()}
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
         return [_observed(region, body) for region, body in await self._subnets.born(places, wants, nonces)]
 
     def identify(self, target: str, carried: str = "") -> str:

@@ -13,7 +13,19 @@ from freehold.clouds.ibm.resource_controller import POWER, Instances, by_id, obs
 from freehold.clouds.ibm.times import SETTLE
 from freehold.clouds.ibm.workspace_contents import Contents
 from freehold.lifecycle.errors import NotFound
-from freehold.lifecycle.kinds import Birth, Dedupe, Kind, NodeKey, Nonces, Observed, Place, Ref, Request, Tagging, Want
+from freehold.lifecycle.kinds import (
+    Birth,
+    Dedupe,
+    Kind,
+    NodeKey,
+    NonceSet,
+    Observed,
+    Place,
+    Ref,
+    Request,
+    Tagging,
+    Want,
+)
 
 
 def _observed(body: Json) -> Observed:
@@ -38,7 +50,7 @@ class WorkspaceDriver:
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         return {want.key: [_observed(body) for body in await self._instances.matching(want)] for want in wants}
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Nonces) -> Sequence[Observed]:
+    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
         return [_observed(body) for body in await self._instances.born(wants, nonces)]
 
     def identify(self, target: str, carried: str = "") -> str:

@@ -10,88 +10,88 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from freehold.lifecycle import looking, strays
+from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError, Denied, Invalid
 from freehold.lifecycle.graph import Node
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.kinds import NodeKey, Observed, Place, Ref, State, Want
 from freehold.lifecycle.outcomes import Blocked, Kept, Reason, of_error
-from freehold.lifecycle.work import Work
+from freehold.lifecycle.phases import observe, recovery
 
 RETRY = 30.0
 ONLY_MARKED = "carrier "
 """Before the id of a carrier that nothing but a mark on it names."""
 
 
-async def by_nonce(work: Work, marked: TagsByTarget) -> None:
+async def by_nonce(ctx: PassContext, marked: TagsByTarget) -> None:
     """Put on record whatever has a nonce of ours; name what only has a name that we would give."""
-    existing = await _existing(work, marked)
+    existing = await _existing(ctx, marked)
     if existing is None:
         return
     places = [Place(key.kind, Ref(seen.id, seen.target)) for key, seen in existing.items()]
-    nodes = _free(work, existing)
-    kinds = _kinds(work)
-    asked = [_ask(work, kind, places, [node for node in nodes if node.key.kind == kind], existing) for kind in kinds]
-    for kind, found in zip(kinds, await work.tools.port.all(asked), strict=True):
+    nodes = _free(ctx, existing)
+    kinds = _kinds(ctx)
+    asked = [_ask(ctx, kind, places, [node for node in nodes if node.key.kind == kind], existing) for kind in kinds]
+    for kind, found in zip(kinds, await ctx.deps.port.all(asked), strict=True):
         if isinstance(found, CloudError):
-            _failed(work, NodeKey(kind, "last look"), found)
+            _failed(ctx, NodeKey(kind, "last look"), found)
         elif isinstance(found, Exception):
             raise found
         else:
-            _sort(work, kind, found, [node for node in nodes if node.key.kind == kind])
+            _sort(ctx, kind, found, [node for node in nodes if node.key.kind == kind])
 
 
 async def _ask(
-    work: Work, kind: str, places: Sequence[Place], nodes: Sequence[Node], known: Mapping[NodeKey, Observed]
+    ctx: PassContext, kind: str, places: Sequence[Place], nodes: Sequence[Node], known: Mapping[NodeKey, Observed]
 ) -> Sequence[Observed]:
-    nonces = work.any_nonce(kind)
+    nonces = ctx.any_nonce(kind)
     wants = [Want(node.key, node.name, node.request(known), nonces) for node in nodes]
-    return await work.tools.registry[kind].driver.born(places, wants, nonces)
+    return await ctx.deps.registry[kind].driver.born(places, wants, nonces)
 
 
-def _kinds(work: Work) -> list[str]:
+def _kinds(ctx: PassContext) -> list[str]:
     """The kinds that this object may have used: all that there are where the spec or the journal cannot tell."""
-    registry, entries = work.tools.registry, work.journal.entries
-    if not work.graph.nodes or not entries:
+    registry, entries = ctx.deps.registry, ctx.journal.entries
+    if not ctx.graph.nodes or not entries:
         return list(registry)
-    used = {key.kind for key in entries} | {key.kind for key in work.graph.nodes}
+    used = {key.kind for key in entries} | {key.kind for key in ctx.graph.nodes}
     return [kind for kind in registry if kind in used]
 
 
-def _free(work: Work, known: Mapping[NodeKey, Observed]) -> list[Node]:
+def _free(ctx: PassContext, known: Mapping[NodeKey, Observed]) -> list[Node]:
     """The wanted nodes of which nothing proven is on record, and whose place exists."""
     return [
         node
-        for node in work.graph.nodes.values()
+        for node in ctx.graph.nodes.values()
         if not node.given
-        and not _is_known(work, node.key)
-        and node.key not in work.journal.open
+        and not _is_known(ctx, node.key)
+        and node.key not in ctx.journal.open
         and node.requires <= known.keys()
     ]
 
 
-def _is_known(work: Work, key: NodeKey) -> bool:
+def _is_known(ctx: PassContext, key: NodeKey) -> bool:
     """Whether the record of this node can be believed: somebody who may edit the object can write an id there."""
-    entry = work.journal.get(key)
-    return bool(entry and entry.id and (not entry.phase.ours or work.attested(key)))
+    entry = ctx.journal.get(key)
+    return bool(entry and entry.id and (not entry.phase.ours or ctx.is_signed(key)))
 
 
-async def _existing(work: Work, marked: TagsByTarget) -> dict[NodeKey, Observed] | None:
+async def _existing(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey, Observed] | None:
     """Everything that may hold something of ours and exists now; None when one of them could not be asked."""
-    refs = _refs(work, marked)
-    found = {key: work.memory.seen[key] for key in work.journal.ours if key in work.memory.seen}
-    asked = [work.tools.registry[key.kind].driver.observe([ref]) for key, ref in refs.items()]
+    refs = _refs(ctx, marked)
+    found = {key: ctx.state.seen[key] for key in ctx.journal.ours if key in ctx.state.seen}
+    asked = [ctx.deps.registry[key.kind].driver.observe([ref]) for key, ref in refs.items()]
     answered = True
-    for (key, ref), seen in zip(refs.items(), await work.tools.port.all(asked), strict=True):
+    for (key, ref), seen in zip(refs.items(), await ctx.deps.port.all(asked), strict=True):
         if isinstance(seen, Denied | Invalid) and key.logical.startswith(ONLY_MARKED):
             # Whoever may tag can put a mark of ours on what we may not read: that must not hold the finalizer.
-            work.memory.copied[ref.target] = (
+            ctx.state.copied[ref.target] = (
                 f"{ref.target} has a mark of our uuid and may not be read ({seen.message}): nothing is looked for in "
                 "it. Detach the mark if it is not of this object"
             )
         elif isinstance(seen, CloudError):
-            _failed(work, key, seen)
+            _failed(ctx, key, seen)
             answered = False
         elif isinstance(seen, Exception):
             raise seen
@@ -100,20 +100,20 @@ async def _existing(work: Work, marked: TagsByTarget) -> dict[NodeKey, Observed]
     return found if answered else None
 
 
-def _refs(work: Work, marked: TagsByTarget) -> dict[NodeKey, Ref]:
+def _refs(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey, Ref]:
     """What is not ours to delete, and is named by the journal, by the spec's ids or by a mark of ours on it."""
-    registry = work.tools.registry
+    registry = ctx.deps.registry
     refs = {
         key: Ref(entry.id, entry.target)
-        for key, entry in work.journal.entries.items()
+        for key, entry in ctx.journal.entries.items()
         if entry.phase in (Phase.GIVEN, Phase.REUSED, Phase.THEIRS) and entry.id and key.kind in registry
     }
-    for key, node in work.graph.nodes.items():
+    for key, node in ctx.graph.nodes.items():
         if node.given and not node.requires and key not in refs:
             refs[key] = Ref(node.given({}))
-    named = {ref.id for ref in refs.values()} | {entry.id for entry in work.journal.entries.values()}
+    named = {ref.id for ref in refs.values()} | {entry.id for entry in ctx.journal.entries.values()}
     for target, tags in marked.items():
-        if work.tools.codec.read(tags).carried:
+        if ctx.deps.codec.read(tags).carried:
             for kind in registry:
                 id_ = registry[kind].driver.identify(target)
                 if id_ and id_ not in named:
@@ -121,45 +121,45 @@ def _refs(work: Work, marked: TagsByTarget) -> dict[NodeKey, Ref]:
     return refs
 
 
-def _failed(work: Work, key: NodeKey, error: CloudError) -> None:
+def _failed(ctx: PassContext, key: NodeKey, error: CloudError) -> None:
     """Nothing is released on an unanswered question; the message names what was asked and of which resource."""
     outcome = of_error(error)
     message = f"whether something of ours is left cannot be told: {error.message}"
-    work.outcomes[key] = Blocked(outcome.reason, message, RETRY)
+    ctx.outcomes[key] = Blocked(outcome.reason, message, RETRY)
 
 
-def _sort(work: Work, kind: str, found: Sequence[Observed], nodes: Sequence[Node]) -> None:
+def _sort(ctx: PassContext, kind: str, found: Sequence[Observed], nodes: Sequence[Node]) -> None:
     """Ours by its nonce goes on record; one nonce on several resources needs a person; names alone are told."""
-    recorded = {entry.id for key, entry in work.journal.entries.items() if key.kind == kind}
-    nonces = work.any_nonce(kind)
+    recorded = {entry.id for key, entry in ctx.journal.entries.items() if key.kind == kind}
+    nonces = ctx.any_nonce(kind)
     by_word: dict[str, list[Observed]] = {}
     for observed in found:
         if observed.state is State.DELETING or observed.id in recorded:
             continue
-        words = sorted(word for word in work.birth_words(NodeKey(kind, ""), observed) if word in nonces)
+        words = sorted(word for word in ctx.possible_nonces(NodeKey(kind, ""), observed) if word in nonces)
         if words:
             by_word.setdefault(words[0], []).append(observed)
         else:
             message = f"{observed.name} ({observed.id}) has a name that we would give and no mark of ours: left alone"
-            work.outcomes[NodeKey(kind, observed.id)] = Kept(Reason.NOT_OWNED, message)
+            ctx.outcomes[NodeKey(kind, observed.id)] = Kept(Reason.NOT_OWNED, message)
     for word, same in by_word.items():
         if len(same) > 1:
-            work.outcomes[NodeKey(kind, word)] = _copied(kind, same)
+            ctx.outcomes[NodeKey(kind, word)] = _copied(kind, same)
         else:
-            _record(work, kind, same[0], nodes)
+            _record(ctx, kind, same[0], nodes)
 
 
-def _record(work: Work, kind: str, observed: Observed, nodes: Sequence[Node]) -> None:
-    keys = [node.key for node in nodes] + [key for key in work.journal.entries if key.kind == kind]
+def _record(ctx: PassContext, kind: str, observed: Observed, nodes: Sequence[Node]) -> None:
+    keys = [node.key for node in nodes] + [key for key in ctx.journal.entries if key.kind == kind]
     for key in keys:
-        entry = work.journal.get(key)
-        if (entry is None or not entry.id) and work.bears_birth(key, observed):
-            if work.not_from_intent(key, observed):
+        entry = ctx.journal.get(key)
+        if (entry is None or not entry.id) and ctx.has_birth_mark(key, observed):
+            if ctx.not_from_intent(key, observed):
                 return  # said where open intents are resolved: a person decides
-            looking.adopt(work, key, observed, entry or Entry(Phase.RECORDED, opened=work.tools.clock.now()))
+            observe.record_owned(ctx, key, observed, entry or Entry(Phase.RECORDED, opened=ctx.deps.clock.now()))
             return
-    strays.take(
-        work, NodeKey(kind, observed.id.rpartition("/")[2]), observed, "has a nonce of ours and was not on record"
+    recovery.put_on_record(
+        ctx, NodeKey(kind, observed.id.rpartition("/")[2]), observed, "has a nonce of ours and was not on record"
     )
 
 

@@ -24,7 +24,7 @@ class Attached:
 
 
 @dataclass
-class Memory:
+class ObjectState:
     """Per object. ``minted``: this process wrote the identity, so nothing of an earlier life can be in flight."""
 
     first_seen: float
@@ -68,19 +68,19 @@ class Memory:
         """Whether ``journal`` is the one that this process last read, or wrote, or tried to write."""
         return self.confirmed is None or journal in (self.confirmed, self.tried)
 
-    def begin_again(self, now: float) -> None:
+    def reset(self, now: float) -> None:
         """The object carries a journal of unknown age (a restore, GitOps): nothing remembered may shorten a wait.
 
         What creates answered is kept: it may be on no record now.
         """
-        fresh = Memory(first_seen=now, made=self.made, releasing=self.releasing)
+        fresh = ObjectState(first_seen=now, made=self.made, releasing=self.releasing)
         self.__dict__.update(fresh.__dict__)
 
-    def rehearsal(self) -> Memory:
+    def dry_run_copy(self) -> ObjectState:
         """A copy for a plan: what it learns must not colour what is really done next. As if settled."""
         return replace(copy.deepcopy(replace(self, confirmed=None, tried=None)), minted=True)
 
-    def hurry(self) -> None:
+    def invalidate(self) -> None:
         """Something changed or a hint came: look at everything in the next pass."""
         self.deep_at = float("-inf")
         self.look_at.clear()
@@ -101,8 +101,8 @@ class Memory:
             self.delete_sent,
             self.refused_since,
         )
-        for memory in remembered:
-            memory.pop(key, None)
+        for state in remembered:
+            state.pop(key, None)
         self.parts_checked.discard(key)
         self.doubted.discard(key)
         self.unproven.discard(key)

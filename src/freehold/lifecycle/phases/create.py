@@ -8,213 +8,213 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from freehold.lifecycle import looking, strays, witnesses
+from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Naming, Node
 from freehold.lifecycle.journal import Entry, Phase, let_go, unmanaged
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Tagging, Want
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
-from freehold.lifecycle.work import Work
+from freehold.lifecycle.phases import intents, observe, recovery
 
 
-def reconsider(work: Work) -> None:
+def drop_stale_refs(ctx: PassContext) -> None:
     """The spec may name another resource now, or none: let go of what it gave before."""
-    for key, node in work.graph.nodes.items():
-        entry = work.journal.get(key)
+    for key, node in ctx.graph.nodes.items():
+        entry = ctx.journal.get(key)
         if entry is None or not entry.id:
             continue
-        given = node.given(work.known) if node.given and node.requires <= work.known.keys() else ""
+        given = node.given(ctx.ready_nodes) if node.given and node.requires <= ctx.ready_nodes.keys() else ""
         if entry.phase is Phase.GIVEN:
             stale = given != entry.id if given else node.given is None
         elif entry.phase is Phase.REUSED:
-            seen = work.memory.seen.get(key)
+            seen = ctx.state.seen.get(key)
             stale = bool(given) or (seen is not None and seen.name != node.name)
         else:
             stale = bool(given) and given != entry.id
         if stale:
-            _let_go(work, key, entry)
+            _release_given(ctx, key, entry)
 
 
-def _let_go(work: Work, key: NodeKey, entry: Entry) -> None:
+def _release_given(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
     """What was given is forgotten; what is ours stays on record under a name of its own, as surplus."""
     if entry.phase.ours:
-        work.journal = work.journal.put(strays.free_key(work, key, entry.id), replace(entry, earlier=()))
-    work.journal = work.journal.put(key, let_go(entry))
-    work.memory.forget(key)
-    work.outcomes.pop(key, None)
-    work.known.pop(key, None)
+        ctx.journal = ctx.journal.put(recovery.free_key(ctx, key, entry.id), replace(entry, earlier=()))
+    ctx.journal = ctx.journal.put(key, let_go(entry))
+    ctx.state.forget(key)
+    ctx.outcomes.pop(key, None)
+    ctx.ready_nodes.pop(key, None)
 
 
-def _let_go_before(work: Work, key: NodeKey) -> Observed | None:
+def _released_before(ctx: PassContext, key: NodeKey) -> Observed | None:
     """What had this name until another was given, still stands, and is wanted again."""
-    memory = work.memory
-    for other, entry in work.journal.ours.items():
+    state = ctx.state
+    for other, entry in ctx.journal.ours.items():
         namesake = other.kind == key.kind and other.logical.startswith(f"{key.logical}~")
-        if namesake and entry.opened and other not in work.graph.nodes:  # not one that only a mark brought to light
-            seen = memory.seen.get(other)
-            leaves = other in memory.delete_sent or other in memory.absent_since or other in memory.doubted
+        if namesake and entry.opened and other not in ctx.graph.nodes:  # not one that only a mark brought to light
+            seen = state.seen.get(other)
+            leaves = other in state.delete_sent or other in state.absent_since or other in state.doubted
             if seen and seen.state in (State.PENDING, State.READY) and not leaves:
                 return seen
     return None
 
 
-async def fresh(work: Work) -> list[Node]:
+async def select(ctx: PassContext) -> list[Node]:
     """Nodes without a resource whose requirements stand: use what exists, or say why not, or return them to create."""
     todo: list[Node] = []
-    for node in work.graph.wave(work.known):
-        entry = work.journal.get(node.key)
+    for node in ctx.graph.wave(ctx.ready_nodes):
+        entry = ctx.journal.get(node.key)
         if entry and entry.phase is not Phase.VACANT:
             continue
-        if work.now < work.memory.retry_at.get(node.key, float("-inf")):
-            left = work.memory.retry_at[node.key] - work.now
-            work.outcomes[node.key] = replace(work.memory.held[node.key], after=left)
+        if ctx.now < ctx.state.retry_at.get(node.key, float("-inf")):
+            left = ctx.state.retry_at[node.key] - ctx.now
+            ctx.outcomes[node.key] = replace(ctx.state.held[node.key], after=left)
         elif node.given:
-            await _given(work, node)
-        elif returning := _let_go_before(work, node.key):
-            looking.adopt(work, node.key, returning, entry)
+            await _given(ctx, node)
+        elif returning := _released_before(ctx, node.key):
+            observe.record_owned(ctx, node.key, returning, entry)
         else:
             todo.append(node)
-    wants = [Want(n.key, n.name, n.request(work.known), work.nonces(n.key)) for n in todo]
-    found = await looking.find(work, wants)
+    wants = [Want(n.key, n.name, n.request(ctx.ready_nodes), ctx.nonces(n.key)) for n in todo]
+    found = await observe.find(ctx, wants)
     create: list[Node] = []
     for node in todo:
         candidates = found[node.key]
         if isinstance(candidates, CloudError):
-            work.hold(node.key, of_error(candidates))
-        elif await _free(work, node, candidates):
+            ctx.block(node.key, of_error(candidates))
+        elif await _name_available(ctx, node, candidates):
             create.append(node)
     return create
 
 
-async def _given(work: Work, node: Node) -> None:
+async def _given(ctx: PassContext, node: Node) -> None:
     assert node.given is not None
-    id_ = node.given(work.known)
+    id_ = node.given(ctx.ready_nodes)
     try:
-        observed = (await work.kind(node.key).driver.observe([Ref(id_)])).get(id_)
+        observed = (await ctx.kind(node.key).driver.observe([Ref(id_)])).get(id_)
     except CloudError as error:
-        work.hold(node.key, of_error(error))
+        ctx.block(node.key, of_error(error))
         return
     if observed is None:
-        work.hold(
+        ctx.block(
             node.key,
             Blocked(
                 Reason.NOT_FOUND,
                 node.absent(id_),
-                work.tools.pace.slow,
+                ctx.deps.intervals.slow,
             ),
         )
         return
-    entry = unmanaged(work.journal.get(node.key), Phase.GIVEN, observed)
-    work.journal = work.journal.put(node.key, entry)
-    work.remember(node.key, observed)
-    looking.judge(work, node.key, observed)
+    entry = unmanaged(ctx.journal.get(node.key), Phase.GIVEN, observed)
+    ctx.journal = ctx.journal.put(node.key, entry)
+    ctx.remember(node.key, observed)
+    observe.assess(ctx, node.key, observed)
 
 
-async def _free(work: Work, node: Node, candidates: Sequence[Observed]) -> bool:
+async def _name_available(ctx: PassContext, node: Node, candidates: Sequence[Observed]) -> bool:
     """Whether nothing stands in the way of a create: the decision order of design §4.2."""
     key = node.key
     try:
-        ours = await _claimed(work, key, candidates)
+        ours = await _claimed(ctx, key, candidates)
     except CloudError as error:
-        work.hold(key, of_error(error))
+        ctx.block(key, of_error(error))
         return False
     if len(ours) == 1:
-        looking.adopt(work, key, ours[0], work.journal.get(key))
+        observe.record_owned(ctx, key, ours[0], ctx.journal.get(key))
         return False
     if ours:
-        work.hold(key, witnesses.ambiguous(work, key, ours))
+        ctx.block(key, intents.ambiguous(ctx, key, ours))
         return False
     named = [c for c in candidates if c.state is not State.DELETING]
     if len(named) > 1:
         ids = ", ".join(sorted(c.id for c in named))
-        work.hold(
+        ctx.block(
             key,
             Blocked(
                 Reason.AMBIGUOUS,
                 f"{len(named)} resources of kind {key.kind} are named {node.name} ({ids}): give the id in the spec",
-                work.tools.pace.slow,
+                ctx.deps.intervals.slow,
             ),
         )
         return False
     if candidates and not named:
-        work.hold(key, Waiting(Reason.DELETING, 15.0, f"an older {node.name} is still being deleted"))
+        ctx.block(key, Waiting(Reason.DELETING, 15.0, f"an older {node.name} is still being deleted"))
         return False
     if named:
-        await _namesake(work, node, named[0])
+        await _namesake(ctx, node, named[0])
         return False
-    return _may_create(work, node)
+    return _may_create(ctx, node)
 
 
-async def _claimed(work: Work, key: NodeKey, candidates: Sequence[Observed]) -> Sequence[Observed]:
+async def _claimed(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed]) -> Sequence[Observed]:
     """What a restored journal may have forgotten: ours by sealed mark or birth mark, asked where unclear."""
-    ours = witnesses.testified(work, key, candidates)
+    ours = intents.matching_own_create(ctx, key, candidates)
     unread = {c.target for c in candidates if c.tags is None and c.target}
     if len(ours) == 1 or len(candidates) < 2 or not unread:
         return ours
-    return witnesses.testified(
-        work, key, candidates, {target: await work.tools.tagger.tags_of(target) for target in unread}
+    return intents.matching_own_create(
+        ctx, key, candidates, {target: await ctx.deps.tagger.tags_of(target) for target in unread}
     )
 
 
-async def _namesake(work: Work, node: Node, candidate: Observed) -> None:
+async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
     """A resource with the wanted name that no nonce of ours explains: a name is not a deed."""
-    key, codec = node.key, work.tools.codec
+    key, codec = node.key, ctx.deps.codec
     try:
-        tags = candidate.tags if candidate.tags is not None else await work.tools.tagger.tags_of(candidate.target)
+        tags = candidate.tags if candidate.tags is not None else await ctx.deps.tagger.tags_of(candidate.target)
     except CloudError as error:
-        work.hold(key, of_error(error))
+        ctx.block(key, of_error(error))
         return
-    strength = work.evidence(key, candidate, tags).strength
+    strength = ctx.evidence(key, candidate, tags).strength
     marks = codec.read(tags)
     if strength is Strength.PROVEN:
-        looking.adopt(work, key, candidate, work.journal.get(key))
+        observe.record_owned(ctx, key, candidate, ctx.journal.get(key))
         return
     taken = False if candidate.carried else strength in (Strength.OTHERS, Strength.DISPUTED, Strength.COPIED)
     if taken:
         owners = ", ".join(sorted(marks.owners)) or "another owner"
         message = f"{node.name} ({candidate.id}) belongs to {owners}: choose another name, or remove that resource"
-        work.hold(key, Blocked(Reason.NAME_TAKEN, message, work.tools.pace.slow, candidate))
+        ctx.block(key, Blocked(Reason.NAME_TAKEN, message, ctx.deps.intervals.slow, candidate))
         return
-    young = work.kind(key).settle - (work.tools.clock.now() - candidate.created_at) if candidate.created_at else 0.0
+    young = ctx.kind(key).settle - (ctx.deps.clock.now() - candidate.created_at) if candidate.created_at else 0.0
     if young > 0:
         message = f"{node.name} ({candidate.id}) is too young to tell whose it is"
-        work.hold(key, Waiting(Reason.SETTLING, min(young, 30.0), message))
+        ctx.block(key, Waiting(Reason.SETTLING, min(young, 30.0), message))
     elif node.naming is Naming.EXPLICIT:
-        work.journal = work.journal.put(key, unmanaged(work.journal.get(key), Phase.REUSED, candidate))
-        work.remember(key, candidate)
-        looking.judge(work, key, candidate)
+        ctx.journal = ctx.journal.put(key, unmanaged(ctx.journal.get(key), Phase.REUSED, candidate))
+        ctx.remember(key, candidate)
+        observe.assess(ctx, key, candidate)
     else:
-        work.hold(
+        ctx.block(
             key,
             Blocked(
                 Reason.NAME_TAKEN,
                 f"{node.name} ({candidate.id}) exists and is not ours: name it in the spec to use it as it is, or "
                 "choose another name for the cluster",
-                work.tools.pace.slow,
+                ctx.deps.intervals.slow,
                 candidate,
             ),
         )
 
 
-def _may_create(work: Work, node: Node) -> bool:
-    key, kind = node.key, work.kind(node.key)
-    entry = work.journal.get(key)
+def _may_create(ctx: PassContext, node: Node) -> bool:
+    key, kind = node.key, ctx.kind(node.key)
+    entry = ctx.journal.get(key)
     if entry and entry.fails >= kind.attempts:
         message = (
             f"{key} was created {entry.fails} times and vanished each time before it could be marked: "
             "find out who deletes it"
         )
-        work.hold(key, Blocked(Reason.VANISHING, message, work.tools.pace.slow))
+        ctx.block(key, Blocked(Reason.VANISHING, message, ctx.deps.intervals.slow))
         return False
-    if not work.memory.minted and not work.settled(key, work.memory.first_seen):
-        left = kind.settle - (work.now - work.memory.first_seen)
-        work.hold(key, Waiting(Reason.SETTLING, left, "a create of an earlier process may still take effect"))
+    if not ctx.state.minted and not ctx.settled(key, ctx.state.first_seen):
+        left = kind.settle - (ctx.now - ctx.state.first_seen)
+        ctx.block(key, Waiting(Reason.SETTLING, left, "a create of an earlier process may still take effect"))
         return False
     if kind.carrier and kind.carrier_owned and kind.tagging is Tagging.NEVER:
         carriers = [k for k in node.requires if k.kind == kind.carrier]
-        if not any((e := work.journal.get(k)) and e.phase.ours for k in carriers):
-            work.hold(
+        if not any((e := ctx.journal.get(k)) and e.phase.ours for k in carriers):
+            ctx.block(
                 key,
                 Blocked(Reason.UNMARKABLE, f"{key} bears no tags and its {kind.carrier} is not ours to mark it on"),
             )

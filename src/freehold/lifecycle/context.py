@@ -13,11 +13,11 @@ from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.inventory import Inventory, Tagger
 from freehold.lifecycle.journal import Entry, Journal, Phase, Store
 from freehold.lifecycle.keys import KeyRing, ObjectKeys
-from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Nonces, Observed, Registry, State, Tagging
-from freehold.lifecycle.memory import Memory
+from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, NonceSet, Observed, Registry, State, Tagging
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.ownership import CarriedMark, Codec, Evidence, Owner, Strength
 from freehold.lifecycle.port import Call, Effect, Port
+from freehold.lifecycle.state import ObjectState
 
 SPARE_ATTEMPTS = 3
 """A journal rolled back by a restore may have forgotten this many attempts: their nonces are still known."""
@@ -32,7 +32,7 @@ STRANGER = "stranger"
 
 
 @dataclass(frozen=True)
-class Pace:
+class Intervals:
     """Delays in seconds of domain time.
 
     ``tag_lag``: when a fresh mark is usually readable (IBM: about 20 s, reference/ibm-cloud.md §0.6).
@@ -49,7 +49,7 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Tools:
+class EngineDeps:
     """What the engine works with; one per account and region, shared by all objects."""
 
     registry: Registry
@@ -59,7 +59,7 @@ class Tools:
     port: Port
     clock: Clock
     ring: KeyRing
-    pace: Pace = field(default_factory=Pace)
+    intervals: Intervals = field(default_factory=Intervals)
     identity: str = ""
     """The cloud identity of the credentials, as the cloud shows it on what they create; empty where it does not."""
     legacy_secret: bytes = field(default=b"", repr=False)
@@ -67,7 +67,7 @@ class Tools:
 
 
 @dataclass(frozen=True)
-class Pass:
+class PassResult:
     """What one pass came to.
 
     ``after``: seconds of domain time until another look is worth it. ``creating``: what this pass
@@ -83,17 +83,17 @@ class Pass:
 
 
 @dataclass
-class Work:
+class PassContext:
     """One pass under way."""
 
-    tools: Tools
+    deps: EngineDeps
     graph: Graph
     journal: Journal
     store: Store
-    memory: Memory
+    state: ObjectState
     user_tags: frozenset[str] = frozenset()
     outcomes: dict[NodeKey, Outcome] = field(default_factory=dict)
-    known: dict[NodeKey, Observed] = field(default_factory=dict)
+    ready_nodes: dict[NodeKey, Observed] = field(default_factory=dict)
     creating: list[NodeKey] = field(default_factory=list)
     verified: dict[NodeKey, frozenset[str]] = field(default_factory=dict)
     """The tags, read in this pass, of what they prove to be ours and marked as wanted."""
@@ -107,8 +107,8 @@ class Work:
 
     def __post_init__(self) -> None:
         self.saved = self.journal
-        self.keys: ObjectKeys = self.tools.ring.of(
-            self.owner, unkeyed=not self.journal.key, legacy_secret=self.tools.legacy_secret
+        self.keys: ObjectKeys = self.deps.ring.of(
+            self.owner, unkeyed=not self.journal.key, legacy_secret=self.deps.legacy_secret
         )
 
     @property
@@ -117,15 +117,15 @@ class Work:
 
     @property
     def now(self) -> float:
-        return self.tools.clock.monotonic()
+        return self.deps.clock.monotonic()
 
     @property
-    def spread(self) -> float:
+    def jitter(self) -> float:
         """0.9 to 1.1, the object's own: a thousand that came up together do not look at the same moment for ever."""
         return 0.9 + 0.2 * int.from_bytes(hashlib.sha256(self.owner.uuid.encode()).digest()[:4]) / 2**32
 
     def kind(self, key: NodeKey) -> Kind:
-        return self.tools.registry[key.kind]
+        return self.deps.registry[key.kind]
 
     async def save(self) -> None:
         """One patch for all that changed; nothing when nothing did."""
@@ -138,11 +138,11 @@ class Work:
         The write fails when the object is newer than what this pass has read. The cloud compares nothing, so a
         process that lost its object must not send what another one has decided meanwhile (:class:`port.FencedPort`).
         """
-        if self.journal != self.saved or self.now - self.stored_at > self.tools.pace.fence / 2:
+        if self.journal != self.saved or self.now - self.stored_at > self.deps.intervals.fence / 2:
             await self._store()
 
     async def _store(self) -> None:
-        journal, owner, memory = self.journal, self.owner, self.memory
+        journal, owner, state = self.journal, self.owner, self.state
         call = Call(
             api="store",
             operation="save_journal",
@@ -150,16 +150,16 @@ class Work:
             run=lambda: self.store.save(journal),
             subject=f"{owner.namespace}/{owner.name}",
         )
-        memory.tried = journal
+        state.tried = journal
         try:
-            await self.tools.port.send(call)
+            await self.deps.port.send(call)
         except Exception:  # whatever it was, raised again below
-            memory.hurry()  # what was learnt is not on record: no appointment made from it may stand
+            state.invalidate()  # what was learnt is not on record: no appointment made from it may stand
             raise
         self.saved, self.stored_at = journal, self.now
-        memory.confirmed = journal
+        state.confirmed = journal
         on_record = {(key.kind, entry.id) for key, entry in journal.entries.items() if entry.id}
-        memory.made = {made: seen for made, seen in memory.made.items() if (made[0].kind, seen.id) not in on_record}
+        state.made = {made: seen for made, seen in state.made.items() if (made[0].kind, seen.id) not in on_record}
 
     def nonces(self, key: NodeKey) -> frozenset[str]:
         """The birth marks that may still turn up: of this attempt, and of later ones that a restore forgot.
@@ -172,7 +172,7 @@ class Work:
         attempts = range(first, first + SPARE_ATTEMPTS + 1)
         return frozenset(self.keys.nonce(digest, key, n) for digest in self.keys.readable for n in attempts)
 
-    def any_nonce(self, kind: str) -> Nonces:
+    def any_nonce(self, kind: str) -> NonceSet:
         """Every birth mark of this object's for a resource of ``kind`` that is not known to be spent."""
         listed: frozenset[str] = frozenset()
         spent: set[str] = set()
@@ -185,12 +185,12 @@ class Work:
     def has_nonce(self, key: NodeKey, observed: Observed) -> bool:
         """Whether it has a nonce of this object's that is not spent, of whichever node of its kind."""
         known = self.any_nonce(key.kind)
-        return any(word in known for word in self.birth_words(key, observed))
+        return any(word in known for word in self.possible_nonces(key, observed))
 
     def _spent(self, key: NodeKey) -> set[str]:
         """The nonces of attempts whose outcome is on record."""
         entry = self.journal.get(key)
-        known = bool(entry and entry.id and self.attested(key))  # a forged id spends nothing
+        known = bool(entry and entry.id and self.is_signed(key))  # a forged id spends nothing
         last = (entry.attempt if known else entry.attempt - 1) if entry else 0
         return {self.keys.nonce(digest, key, n) for digest in self.keys.readable for n in range(1, last + 1)}
 
@@ -210,7 +210,7 @@ class Work:
 
     def mark_under(self, key: NodeKey, observed: Observed, digest: str) -> str:
         """The mark of this node on this resource, sealed with the key ``digest``."""
-        codec = self.tools.codec
+        codec = self.deps.codec
         if observed.carried:
             seal = self.keys.carried_seal(digest, key.kind, _bare(observed.id), observed.target)
             return codec.carried(self.owner, key.kind, observed.id, seal)
@@ -219,7 +219,7 @@ class Work:
     def marks(self, key: NodeKey, observed: Observed) -> frozenset[str]:
         """The tags that we want on its target."""
         mark = frozenset({self.seal_mark(key, observed)})
-        return mark if observed.carried else self.tools.codec.owner(self.owner) | mark
+        return mark if observed.carried else self.deps.codec.owner(self.owner) | mark
 
     def tags(self, key: NodeKey, observed: Observed) -> frozenset[str]:
         """The marks and, where they are not on somebody else's carrier, the user's tags."""
@@ -227,18 +227,18 @@ class Work:
 
     def lagging(self, key: NodeKey, missing: frozenset[str]) -> bool:
         """Whether what a read does not show was attached so lately that the read may be behind."""
-        attached = self.memory.attached.get(key)
+        attached = self.state.attached.get(key)
         if attached is None or self.now - attached.at >= self.kind(key).settle:
             return False
-        return self.tools.codec.fold(missing) <= self.tools.codec.fold(attached.tags)
+        return self.deps.codec.fold(missing) <= self.deps.codec.fold(attached.tags)
 
-    def born_here(self, key: NodeKey, observed: Observed) -> bool:
+    def matches_own_create(self, key: NodeKey, observed: Observed) -> bool:
         """Whether it has a birth mark of ours: a nonce in a name, or as the seal of a mark set on create.
 
         It tells which resource a create of ours made. It never authorises a delete: a name or a tag can
         be copied, and what existed before the create was sent, or was made by somebody else, cannot have come of it.
         """
-        return self.bears_birth(key, observed) and not self.not_from_intent(key, observed)
+        return self.has_birth_mark(key, observed) and not self.not_from_intent(key, observed)
 
     def not_from_intent(self, key: NodeKey, observed: Observed) -> str:
         """Why the open intent cannot have made it, for a person; empty when it can."""
@@ -251,11 +251,11 @@ class Work:
             return f"{observed.created_by} created it, and the create was sent as {entry.by}"
         return ""
 
-    def bears_birth(self, key: NodeKey, observed: Observed) -> bool:
+    def has_birth_mark(self, key: NodeKey, observed: Observed) -> bool:
         """Whether it has a birth mark of one of this node's attempts that may still turn up, whenever it was made."""
-        return not self.birth_words(key, observed).isdisjoint(self.nonces(key))
+        return not self.possible_nonces(key, observed).isdisjoint(self.nonces(key))
 
-    def birth_words(self, key: NodeKey, observed: Observed) -> frozenset[str]:
+    def possible_nonces(self, key: NodeKey, observed: Observed) -> frozenset[str]:
         """Everything on it that may be a nonce: of a kind whose creates carry none, nothing is.
 
         ``key`` may have no logical name, where that is not known.
@@ -263,15 +263,15 @@ class Work:
         words: set[str] = set()
         kind = self.kind(key)
         if kind.dedupe is Dedupe.NONCE:
-            words |= {word for text in observed.births for word in text.casefold().replace("_", "-").split("-")}
+            words |= {word for text in observed.nonce_fields for word in text.casefold().replace("_", "-").split("-")}
         if observed.tags is not None and kind.tagging is Tagging.ON_CREATE:
-            words |= {mark.seal for mark in self.tools.codec.read(observed.tags).nodes if _is_of(mark.key, key)}
+            words |= {mark.seal for mark in self.deps.codec.read(observed.tags).nodes if _is_of(mark.key, key)}
         return frozenset(words)
 
     def evidence(self, key: NodeKey, observed: Observed, tags: Collection[str]) -> Evidence:
         """What the tags on a target prove about this node."""
-        entry, codec = self.journal.get(key), self.tools.codec
-        recorded = bool(entry and entry.id == observed.id and self.attested(key))
+        entry, codec = self.journal.get(key), self.deps.codec
+        recorded = bool(entry and entry.id == observed.id and self.is_signed(key))
         if observed.carried:
             mark = CarriedMark(key.kind, self.owner.uuid, _bare(observed.id))
             vouched = self._vouched(key, observed, tags)
@@ -285,35 +285,35 @@ class Work:
     def _vouched(self, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
         """Whether the carrier's mark has our seal, or the carried resource a nonce of ours in its name."""
         keyed = {self.mark_under(key, observed, digest) for digest in self.keys.readable}
-        plain = self.tools.codec.carried(self.owner, key.kind, observed.id)
-        if not self.tools.codec.fold(keyed - {plain}).isdisjoint(self.tools.codec.fold(tags)):
+        plain = self.deps.codec.carried(self.owner, key.kind, observed.id)
+        if not self.deps.codec.fold(keyed - {plain}).isdisjoint(self.deps.codec.fold(tags)):
             return True
         entry = self.journal.get(key)
-        own = self.bears_birth(key, observed) if entry and entry.id == observed.id else False
+        own = self.has_birth_mark(key, observed) if entry and entry.id == observed.id else False
         return own or self.has_nonce(key, observed)
 
     def _accepted(self, key: NodeKey, entry: Entry, observed: Observed, tags: Collection[str]) -> bool:
         """Whether its key is lost for ever, a person accepted that, and the record agrees with the marks."""
         if entry.id != observed.id or not entry.phase.ours:
             return False
-        if not self.tools.ring.forgives(entry.key, self.owner.uuid, str(key), entry.id):
+        if not self.deps.ring.forgives(entry.key, self.owner.uuid, str(key), entry.id):
             return False
         if observed.carried:
             return True
-        codec = self.tools.codec
+        codec = self.deps.codec
         nodes = {str(mark.key).casefold() for mark in codec.read(tags).nodes}
         return codec.fold(codec.owner(self.owner)) <= codec.fold(tags) and str(key).casefold() in nodes
 
-    def deed(self, key: NodeKey, ident: str) -> str:
+    def sign(self, key: NodeKey, ident: str) -> str:
         """The signature that belongs beside ``ident`` in the journal, by the writing key."""
         return self.keys.signature(self.keys.writing, key.kind, ident)
 
-    def attested(self, key: NodeKey) -> bool:
+    def is_signed(self, key: NodeKey) -> bool:
         """Whether the operator itself recorded this id as ours. Without it only marks can prove, and none is given."""
         entry = self.journal.get(key)
         if entry is None or not entry.phase.ours or entry.key not in self.keys.readable:
             return False
-        return hmac.compare_digest(entry.deed, self.keys.signature(entry.key, key.kind, entry.id))
+        return hmac.compare_digest(entry.signature, self.keys.signature(entry.key, key.kind, entry.id))
 
     def settled(self, key: NodeKey, since: float) -> bool:
         return self.now - since >= self.kind(key).settle
@@ -321,65 +321,65 @@ class Work:
     def poll(self, key: NodeKey, observed: Observed) -> float:
         """First look near the expected end, then small steps that grow with the delay (design §4.5)."""
         expected = self.kind(key).delete_time if observed.state is State.DELETING else self.kind(key).create_time
-        elapsed = self.now - self.memory.pending_since.setdefault(key, self.now)
+        elapsed = self.now - self.state.pending_since.setdefault(key, self.now)
         if elapsed < expected:
             return expected - elapsed + min(1.0, expected * 0.02)
         return max(3.0, min(60.0, elapsed * 0.08))
 
     def remember(self, key: NodeKey, observed: Observed) -> None:
         """Keep what was seen, and follow the target, which some kinds learn late."""
-        before = self.memory.seen.get(key)
+        before = self.state.seen.get(key)
         if before is None or before.state is not observed.state:
-            self.memory.pending_since.pop(key, None)
-        self.memory.seen[key] = observed
-        self.memory.absent_since.pop(key, None)
+            self.state.pending_since.pop(key, None)
+        self.state.seen[key] = observed
+        self.state.absent_since.pop(key, None)
         entry = self.journal.get(key)
         if entry and entry.id and (entry.target, entry.carried) != (observed.target, observed.carried):
             if entry.phase is Phase.OWNED:
                 entry = replace(entry, phase=Phase.RECORDED)
             self.journal = self.journal.put(key, replace(entry, target=observed.target, carried=observed.carried))
-            self.memory.attached.pop(key, None)
+            self.state.attached.pop(key, None)
 
     def category(self, key: NodeKey) -> Category:
         entry = self.journal.get(key)
         return Category.MANAGED if entry and entry.phase.ours else Category.UNMANAGED
 
-    def finish(self, *, released: bool = False) -> Pass:
+    def finish(self, *, released: bool = False) -> PassResult:
         waits = [o.after for o in self.outcomes.values() if isinstance(o, Waiting | Blocked)]
         if any(isinstance(o, Ready) for o in self.outcomes.values()) and not waits:
-            waits = [self.tools.pace.shallow]
-        if self.now < self.memory.deep_at:
-            waits.append(self.memory.deep_at - self.now)
-        for target, message in self.memory.copied.items():
+            waits = [self.deps.intervals.shallow]
+        if self.now < self.state.deep_at:
+            waits.append(self.state.deep_at - self.now)
+        for target, message in self.state.copied.items():
             self.outcomes.setdefault(NodeKey(STRANGER, target), Kept(Reason.NOT_OWNED, message))
-        return Pass(
+        return PassResult(
             journal=self.journal,
             outcomes=dict(self.outcomes),
-            after=max(0.0, min(min(waits, default=self.tools.pace.slow), self.tools.pace.deep)),
+            after=max(0.0, min(min(waits, default=self.deps.intervals.slow), self.deps.intervals.deep)),
             creating=tuple(self.creating),
             released=released,
             notes=tuple(self.notes),
         )
 
-    def wait(self, key: NodeKey, outcome: Waiting) -> None:
+    def requeue(self, key: NodeKey, outcome: Waiting) -> None:
         """Say that it waits, and do not ask the cloud about it before then."""
-        self.outcomes[key] = self.memory.held[key] = outcome
-        self.memory.look_at[key] = self.now + outcome.after
+        self.outcomes[key] = self.state.held[key] = outcome
+        self.state.look_at[key] = self.now + outcome.after
 
-    def still(self, key: NodeKey) -> Waiting | Blocked:
+    def pending_outcome(self, key: NodeKey) -> Waiting | Blocked:
         """What it was said to wait for, until then."""
-        left = self.memory.look_at[key] - self.now
-        said = self.memory.held.get(key) or Waiting(Reason.SETTLING, left, "waits for its next look")
+        left = self.state.look_at[key] - self.now
+        said = self.state.held.get(key) or Waiting(Reason.SETTLING, left, "waits for its next look")
         return replace(said, after=left)
 
-    def hold(self, key: NodeKey, outcome: Waiting | Blocked) -> None:
+    def block(self, key: NodeKey, outcome: Waiting | Blocked) -> None:
         """Say so, and try again only after ``outcome.after``: no hot loop on what a retry cannot mend."""
         self.outcomes[key] = outcome
-        self.memory.retry_at[key] = self.now + outcome.after
-        self.memory.held[key] = outcome
+        self.state.retry_at[key] = self.now + outcome.after
+        self.state.held[key] = outcome
 
     def due(self, key: NodeKey) -> bool:
-        return self.deep or self.now >= self.memory.look_at.get(key, float("-inf")) - 0.001
+        return self.deep or self.now >= self.state.look_at.get(key, float("-inf")) - 0.001
 
 
 def _is_of(marked: NodeKey, key: NodeKey) -> bool:

@@ -1,0 +1,314 @@
+"""Leave: prove, delete, observe until gone, and make sure that nothing of ours stays behind.
+
+Works from what is *owned* (journal and index), not from what the spec says today. The marks are read in
+the same pass as the delete is sent; a resource that they do not prove is healed first or kept, and named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.errors import CloudError, InUse, NotFound
+from freehold.lifecycle.graph import next_delete_wave
+from freehold.lifecycle.inventory import TagChange, TagsByTarget
+from freehold.lifecycle.journal import Entry, Phase, let_go
+from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State
+from freehold.lifecycle.outcomes import Blocked, Kept, Reason, Waiting, of_error
+from freehold.lifecycle.ownership import Evidence, Strength
+from freehold.lifecycle.phases import final_check, observe, recovery
+
+RECHECK = 300.0
+"""Most seconds between looks at what blocks a delete and only a person can move."""
+
+
+def next_wave(ctx: PassContext) -> frozenset[NodeKey]:
+    """What nothing else of ours depends on; a kind this version does not know blocks and is named."""
+    ours = set(ctx.journal.ours)
+    for key in [k for k in ours if k.kind not in ctx.deps.registry]:
+        ours.discard(key)
+        ctx.outcomes[key] = Blocked(
+            Reason.UNKNOWN_KIND, f"{key} is ours and of a kind that this version does not know: use a newer one"
+        )
+    unproven = ours & ctx.state.unproven  # somebody who may edit the object can have written them
+    now = next_delete_wave(ours - unproven, ctx.deps.registry) | unproven
+    for key in ours - now:
+        ctx.outcomes[key] = Waiting(Reason.DEPENDENTS, ctx.deps.intervals.slow, "waits for what depends on it")
+    return frozenset(key for key in now if ctx.journal.entries[key].id)
+
+
+async def observe_owned(ctx: PassContext) -> frozenset[NodeKey]:
+    """Look at everything that may leave now; what is seen gone frees what it depended on in the same pass."""
+    looked: set[NodeKey] = set()
+    standing: frozenset[NodeKey] = frozenset()
+    while now := next_wave(ctx) - looked:
+        looked |= now
+        standing |= await observe_present(ctx, now)
+    return standing
+
+
+async def observe_present(ctx: PassContext, keys: Collection[NodeKey]) -> frozenset[NodeKey]:
+    """Observe what is due; what is gone leaves the journal. Returns those that still stand and may be deleted."""
+    due = [key for key in keys if ctx.due(key)]
+    for key in set(keys) - set(due):
+        ctx.outcomes[key] = ctx.pending_outcome(key)
+    standing: set[NodeKey] = set()
+    for key, seen in (await observe.by_key(ctx, due)).items():
+        if isinstance(seen, CloudError):
+            ctx.requeue(key, _waiting(seen))
+        elif seen is None:
+            await _absent(ctx, key)
+        else:
+            ctx.remember(key, seen)
+            if seen.state is State.DELETING:
+                ctx.requeue(
+                    key, Waiting(Reason.DELETING, ctx.poll(key, seen), f"is {seen.vendor_state or 'deleting'}", seen)
+                )
+            elif ctx.now - ctx.state.delete_sent.get(key, float("-inf")) < ctx.kind(key).delete_time:
+                again = max(5.0, ctx.kind(key).delete_time / 4)
+                ctx.requeue(key, Waiting(Reason.DELETING, again, "delete was requested", seen))
+            else:
+                standing.add(key)
+    return frozenset(standing)
+
+
+async def _absent(ctx: PassContext, key: NodeKey) -> None:
+    """Gone, if the cloud took our request; else a lagging read may be at fault, and the settle time decides."""
+    entry = ctx.journal.entries[key]
+    since = ctx.state.absent_since.setdefault(key, ctx.now)
+    if key not in ctx.state.delete_sent and not ctx.settled(key, since):
+        left = min(ctx.kind(key).settle - (ctx.now - since), 30.0)
+        ctx.requeue(key, Waiting(Reason.SETTLING, left, f"{entry.id} is not to be seen"))
+        return
+    await _conclude_gone(ctx, key)
+
+
+async def _conclude_gone(ctx: PassContext, key: NodeKey) -> None:
+    """Detach its mark from a carrier that stays, then take it out of the journal."""
+    entry = ctx.journal.entries[key]
+    carrier_ours = any(e.target == entry.target and not e.carried for k, e in ctx.journal.ours.items() if k != key)
+    if entry.carried and entry.target and not carrier_ours:
+        mark = ctx.deps.codec.carried(ctx.owner, key.kind, entry.id)
+        failed = await ctx.deps.tagger.detach([TagChange(entry.target, frozenset({mark}))])
+        error = failed.get(entry.target)
+        if error is not None and not isinstance(error, NotFound):
+            ctx.requeue(key, _waiting(error))
+            return
+    ctx.state.forget(key)
+    ctx.absent.add(entry.id)
+    ctx.state.gone |= {entry.id} if entry.carried else {entry.id, entry.target}
+    ctx.outcomes.pop(key, None)
+    ctx.journal = ctx.journal.put(key, let_go(entry))
+
+
+def _waiting(error: CloudError) -> Waiting:
+    outcome = of_error(error)
+    return outcome if isinstance(outcome, Waiting) else Waiting(outcome.reason, outcome.after, outcome.message)
+
+
+async def prove(ctx: PassContext, standing: Collection[NodeKey], marked: TagsByTarget) -> frozenset[NodeKey]:
+    """Of those that stand, what the marks prove now; the rest is healed, or kept, or named."""
+    proven: set[NodeKey] = set()
+    for key in sorted(standing):
+        observed, entry = ctx.state.seen[key], ctx.journal.entries[key]
+        if not ctx.kind(key).markable and ctx.is_signed(key):
+            proven.add(key)  # nothing can mark it: the journal is the only deed (design §4.2)
+            continue
+        tags = observed.tags if observed.tags is not None else marked.get(observed.target, frozenset())
+        try:
+            if ctx.evidence(key, observed, tags).strength is not Strength.PROVEN and observed.target:
+                tags = await ctx.deps.tagger.tags_of(observed.target)
+        except CloudError as error:
+            ctx.requeue(key, _waiting(error))
+            continue
+        evidence = ctx.evidence(key, observed, tags)
+        ctx.state.unproven.discard(key)
+        if evidence.strength is Strength.PROVEN:
+            proven.add(key)
+        elif evidence.strength is Strength.OTHERS and ctx.lagging(key, ctx.marks(key, observed)):
+            ctx.requeue(
+                key, Waiting(Reason.MARKING, ctx.deps.intervals.tag_lag, "its marks are not readable yet", observed)
+            )
+        elif evidence.strength is Strength.OTHERS:
+            ctx.notes.append(f"{key}: {observed.id} has {evidence.source}: it is kept")
+            ctx.journal = ctx.journal.put(key, replace(entry, phase=Phase.THEIRS, deleting=0.0, key=""))
+        elif evidence.strength is Strength.DISPUTED:
+            ctx.outcomes[key] = _disputed(observed, evidence)
+        elif evidence.strength is not Strength.HEALABLE and ctx.has_birth_mark(key, observed):
+            # The signature of its record cannot be checked; its nonce tells what that of an open intent would.
+            observe.record_owned(ctx, key, observed, entry)
+            _heal(ctx, key, ctx.journal.entries[key], observed)
+        elif evidence.strength is Strength.HEALABLE and not observed.target and observed.state is not State.PENDING:
+            ctx.outcomes[key] = Blocked(
+                Reason.UNMARKABLE,
+                f"{observed.name} ({observed.id}) has nothing that could bear a mark, so nothing but our record says "
+                "that it is ours: delete it in the cloud, and the delete goes on",
+                RECHECK,
+                observed,
+            )
+        elif evidence.strength is Strength.HEALABLE:
+            _heal(ctx, key, entry, observed)
+        else:
+            ctx.state.unproven.add(key)
+            ctx.outcomes[key] = _unproven(key, observed, evidence)
+    return frozenset(proven)
+
+
+def _disputed(observed: Observed, evidence: Evidence) -> Blocked:
+    return Blocked(
+        Reason.NOT_OWNED,
+        f"{observed.name} ({observed.id}) has our marks and {evidence.source}: two owners claim it, so nobody deletes "
+        "it. Detach the marks of the one that it does not belong to",
+        RECHECK,
+        observed,
+    )
+
+
+def _unproven(key: NodeKey, observed: Observed, evidence: Evidence) -> Blocked:
+    """A restored or edited journal, or a lost key: neither deleted nor forgotten."""
+    return Blocked(
+        Reason.NOT_OWNED,
+        f"{observed.name} ({observed.id}) is on record for {key}, and nothing proves now that it is ours "
+        f"({evidence.source}). Delete it in the cloud if it was made for this object; otherwise remove {key} from "
+        "annotation freehold.dev/journal",
+        RECHECK,
+        observed,
+    )
+
+
+def _heal(ctx: PassContext, key: NodeKey, entry: Entry, observed: Observed) -> None:
+    """Mark it (again) from the journal's evidence; the proof is read in a later pass."""
+    ctx.state.doubted.discard(key)
+    if not ctx.lagging(key, ctx.marks(key, observed)):
+        ctx.state.attached.pop(key, None)
+    ctx.journal = ctx.journal.put(key, replace(entry, phase=Phase.RECORDED))
+    ctx.requeue(
+        key, Waiting(Reason.MARKING, ctx.deps.intervals.tag_lag, "is marked again before it is deleted", observed)
+    )
+
+
+async def _foreign_children(ctx: PassContext, key: NodeKey) -> Waiting | None:
+    """What its delete would destroy that is not provably ours (a stranger's VM in a workspace), or None."""
+    kind, entry = ctx.kind(key), ctx.journal.entries[key]
+    if not kind.contains or kind.container is None:
+        return None
+    children = await kind.container.children(Ref(entry.id, entry.target))
+    ours = {e.id for key, e in ctx.journal.ours.items() if key not in ctx.state.unproven}
+    foreign = [child for child in children if child.id not in ours and child.state is not State.DELETING]
+    if foreign:
+        names = ", ".join(sorted(f"{child.name} ({child.id})" for child in foreign))
+        message = f"{entry.id} holds what is not provably ours: {names}. Remove it, or move it, and the delete goes on"
+        return Waiting(Reason.IN_USE, RECHECK, message, ctx.state.seen.get(key))
+    leaving_now = [child for child in children if child.state is State.DELETING]
+    if leaving_now:
+        return Waiting(Reason.DEPENDENTS, 10.0, f"{leaving_now[0].name} in it is still being deleted")
+    return None
+
+
+async def request(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[NodeKey]:
+    """Record the requests in one patch, then send them together.
+
+    Returns what something holds that nobody has looked for yet, or not for long: it may be ours and forgotten.
+    """
+    if not proven:
+        return frozenset()
+    keys = sorted(proven)
+    stamp = round(ctx.deps.clock.now(), 3)
+    for key in keys:
+        entry = ctx.journal.entries[key]
+        if not entry.deleting:
+            ctx.journal = ctx.journal.put(key, replace(entry, deleting=stamp))
+    await ctx.save()
+    held: set[NodeKey] = set()
+    results = await ctx.deps.port.all([_request(ctx, key) for key in keys])
+    for key, result in zip(keys, results, strict=True):
+        if result is None:
+            seen = replace(ctx.state.seen[key], state=State.DELETING)
+            ctx.state.seen[key] = seen
+            ctx.state.pending_since.pop(key, None)
+            ctx.state.delete_sent[key] = ctx.now
+            ctx.requeue(key, Waiting(Reason.DELETING, ctx.poll(key, seen), "delete was requested", seen))
+        elif isinstance(result, Waiting):
+            held |= {key} if result.reason is Reason.IN_USE else set()
+            ctx.requeue(key, result)
+        elif isinstance(result, NotFound):
+            # Seen a moment ago: one of the two reads is behind. The next looks decide.
+            ctx.requeue(key, Waiting(Reason.DELETING, 5.0, "the cloud no longer knows it", ctx.state.seen[key]))
+        elif isinstance(result, InUse):
+            message = f"{result.message}" + (f" (held by {result.blocker})" if result.blocker else "")
+            first = key not in ctx.state.refused_since
+            since = ctx.state.refused_since.setdefault(key, ctx.now)
+            after = min(max(10.0, (ctx.now - since) / 4), RECHECK)
+            held |= {key} if first or after == RECHECK else set()
+            ctx.requeue(key, Waiting(Reason.IN_USE, after, message, ctx.state.seen[key]))
+        elif isinstance(result, CloudError):
+            ctx.requeue(key, _waiting(result))
+        else:
+            raise result
+    return frozenset(held)
+
+
+async def _request(ctx: PassContext, key: NodeKey) -> Waiting | None:
+    """Look inside as late as can be, then ask for the delete."""
+    occupied = await _foreign_children(ctx, key)
+    if occupied is None:
+        entry = ctx.journal.entries[key]
+        await ctx.kind(key).driver.delete(Ref(entry.id, entry.target))
+    return occupied
+
+
+async def finished(ctx: PassContext) -> bool:
+    """No intent open, settled since the last create or attach, and native lists and index show nothing of ours."""
+    _keep_unmanaged(ctx)
+    unclean = any(entry.earlier for entry in ctx.journal.entries.values())
+    if unclean or any(key not in ctx.outcomes for key in ctx.journal.ours) or _moving(ctx):
+        return False
+    left = _unsettled(ctx)
+    if left > 0:
+        ctx.outcomes[NodeKey("finalizer", "settle")] = Waiting(
+            Reason.SETTLING, left, "a create or a mark that was cut off may still take effect"
+        )
+        return False
+    try:
+        marked = await ctx.deps.tagger.marked(ctx.owner.uuid)
+    except CloudError as error:
+        ctx.outcomes[NodeKey("finalizer", "index")] = of_error(error)
+        return False
+    await recovery.by_marks(ctx, marked, last=True)
+    await final_check.by_nonce(ctx, marked)
+    # One that could not be asked after may stand: only answers let go.
+    return not ctx.journal.ours and not any(isinstance(o, Blocked | Waiting) for o in ctx.outcomes.values())
+
+
+def _moving(ctx: PassContext) -> bool:
+    """Whether something goes on by itself. What only a person can move does not keep us from looking for the rest."""
+    waits = [o for o in ctx.outcomes.values() if isinstance(o, Waiting) and o.reason is not Reason.DEPENDENTS]
+    return bool(waits) or not all(isinstance(ctx.outcomes[key], Blocked | Waiting) for key in ctx.journal.ours)
+
+
+def _keep_unmanaged(ctx: PassContext) -> None:
+    for key, entry in ctx.journal.entries.items():
+        if entry.phase is Phase.GIVEN:
+            ctx.outcomes[key] = Kept(Reason.GIVEN, f"{entry.id} was given by id in the spec")
+        elif entry.phase is Phase.THEIRS:
+            ctx.outcomes[key] = Kept(Reason.NOT_OWNED, f"{entry.id} has only another owner's marks now: it is theirs")
+        elif entry.phase is Phase.REUSED:
+            ctx.outcomes[key] = Kept(Reason.REUSED_BY_NAME, f"{entry.id} existed before and was used by its name")
+
+
+def _unsettled(ctx: PassContext) -> float:
+    """Seconds until no create or attach of this or an earlier process can take effect any more."""
+    since = ctx.state.last_sent
+    if not ctx.state.minted:
+        since = max(since, ctx.state.first_seen)
+    longest = max((kind.settle for kind in ctx.deps.registry.values()), default=0.0)
+    return since + longest - ctx.now
+
+
+def blocked_by(outcomes: Sequence[object]) -> str:
+    """One sentence on what holds a delete up; empty when nothing but time does."""
+    for outcome in outcomes:
+        if isinstance(outcome, Blocked) or (isinstance(outcome, Waiting) and outcome.reason is Reason.IN_USE):
+            return outcome.message
+    return ""

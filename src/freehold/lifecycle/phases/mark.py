@@ -1,0 +1,318 @@
+"""Mark: attach what proves ownership, read it back, heal what was stripped; the user's tags go the same way.
+
+An intent closes only when its mark has been *read back*. Tags are added and removed, never replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.errors import CloudError, NotFound
+from freehold.lifecycle.inventory import TagChange, TagsByTarget
+from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.keys import UNKEYED
+from freehold.lifecycle.kinds import NodeKey, Observed, Ref
+from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting, of_error
+from freehold.lifecycle.ownership import Strength
+from freehold.lifecycle.phases import observe
+from freehold.lifecycle.state import Attached
+
+
+async def verify(ctx: PassContext, keys: Collection[NodeKey]) -> TagsByTarget:
+    """Read marks back: one search for all, then the resource itself where the index shows nothing yet.
+
+    Covers records whose mark was never read back and, in a deep pass, everything of ours. Returns what
+    the search showed, empty when none was needed.
+    """
+    due = [key for key in keys if _verification_due(ctx, key)]
+    for key in [key for key in due if not ctx.kind(key).markable]:
+        _close_unmarkable(ctx, key)
+        due.remove(key)
+    if not due:
+        return {}
+    try:
+        marked = await read(ctx)
+    except CloudError as error:
+        ctx.outcomes.update(dict.fromkeys(due, of_error(error)))
+        ctx.state.doubted.update(due)
+        return {}
+    for key in due:
+        entry = ctx.journal.entries[key]
+        observed = ctx.state.seen[key]
+        tags = observed.tags if observed.tags is not None else _indexed(ctx, key, marked)
+        if not _complete(ctx, key, observed, tags):
+            try:
+                tags = await ctx.deps.tagger.tags_of(entry.target)
+            except CloudError as error:
+                ctx.outcomes[key] = of_error(error)
+                ctx.state.doubted.add(key)
+                continue
+        _judge_marks(ctx, key, observed, tags)
+    return marked
+
+
+async def read(ctx: PassContext) -> TagsByTarget:
+    """What the index says now of everything that bears our uuid, and of our carriers."""
+    ctx.state.marks_read_at = ctx.now
+    carriers = {e.target for e in ctx.journal.entries.values() if e.carried and e.target}
+    return await ctx.deps.tagger.marked(ctx.owner.uuid, carriers)
+
+
+def _indexed(ctx: PassContext, key: NodeKey, marked: TagsByTarget) -> frozenset[str]:
+    """What the index shows, without what it may still show although we took it off."""
+    tags, off = marked.get(ctx.journal.entries[key].target, frozenset()), ctx.state.detached
+    if off is None or ctx.now - off.at >= ctx.kind(key).settle:
+        return tags
+    fold = ctx.deps.codec.fold
+    return frozenset(tag for tag in tags if not fold([tag]) & fold(off.tags))
+
+
+def _verification_due(ctx: PassContext, key: NodeKey) -> bool:
+    entry = ctx.journal.get(key)
+    if not entry or not entry.id or key not in ctx.state.seen:
+        return False
+    if key in ctx.state.delete_sent:
+        return False
+    if key in ctx.state.absent_since:
+        return False  # not to be seen: whether it lost its mark or is gone, later looks tell
+    if not ctx.kind(key).markable:
+        return entry.phase is Phase.RECORDED
+    if not entry.target:
+        return False
+    if key in ctx.state.doubted:
+        return True
+    if entry.phase is Phase.OWNED:
+        return ctx.deep or not ctx.is_signed(key)
+    if entry.phase is not Phase.RECORDED:
+        return False
+    attached = ctx.state.attached.get(key)
+    if ctx.state.seen[key].tags is not None:
+        return True
+    if attached is None:
+        # Recorded by an earlier process or recovered: it may be marked already.
+        return not ctx.state.minted
+    return ctx.now - attached.at >= ctx.deps.intervals.tag_lag - 0.001
+
+
+def _complete(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
+    proven = ctx.evidence(key, observed, tags).strength is Strength.PROVEN
+    return proven and not _missing(ctx, key, observed, tags)
+
+
+def _missing(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> frozenset[str]:
+    fold = ctx.deps.codec.fold
+    return fold(ctx.tags(key, observed)) - fold(tags)
+
+
+def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> None:
+    entry = ctx.journal.entries[key]
+    evidence = ctx.evidence(key, observed, tags)
+    ctx.state.doubted.add(key)
+    if _complete(ctx, key, observed, tags):
+        ctx.state.doubted.discard(key)
+        _close(ctx, key, entry)
+        ctx.verified[key] = frozenset(tags)
+    elif evidence.strength in (Strength.OTHERS, Strength.DISPUTED):
+        message = (
+            f"{observed.name} ({observed.id}) bears {evidence.source}: nothing of it is changed until a person has "
+            "found out whose it is"
+        )
+        _exclude(ctx, key, Blocked(Reason.NOT_OWNED, message, observed=observed))
+    elif evidence.strength is not Strength.PROVEN and not ctx.is_signed(key):
+        if not ctx.has_birth_mark(key, observed):
+            _exclude(ctx, key, _unsigned(ctx, key, observed))
+            return
+        # The signature of its record cannot be checked; its nonce tells what that of an open intent would.
+        ctx.state.doubted.discard(key)
+        observe.record_owned(ctx, key, observed, entry)
+    elif not ctx.is_signed(key):
+        ctx.state.doubted.discard(key)
+        observe.record_owned(ctx, key, observed, entry)  # the marks prove it: its record is signed anew
+    else:
+        ctx.state.doubted.discard(key)
+        if not ctx.lagging(key, _missing(ctx, key, observed, tags)):
+            if entry.phase is Phase.OWNED:
+                ctx.notes.append(f"{key}: a mark or tag of {entry.id} was missing and is attached again")
+            ctx.state.attached.pop(key, None)
+        ctx.journal = ctx.journal.put(key, replace(entry, phase=Phase.RECORDED))
+
+
+def _close_unmarkable(ctx: PassContext, key: NodeKey) -> None:
+    """Nothing but the record tells of it: it is signed anew only where we signed it, or where it has our nonce."""
+    observed = ctx.state.seen[key]
+    if not ctx.is_signed(key) and ctx.has_birth_mark(key, observed):
+        observe.record_owned(ctx, key, observed, ctx.journal.entries[key])
+    if ctx.is_signed(key):
+        _close(ctx, key, ctx.journal.entries[key])
+    else:
+        _exclude(ctx, key, _unsigned(ctx, key, observed))
+
+
+def _exclude(ctx: PassContext, key: NodeKey, why: Blocked) -> None:
+    """It may be a stranger's: nothing is changed, and nothing of ours is created in it either."""
+    ctx.outcomes[key] = why
+    ctx.ready_nodes.pop(key, None)
+
+
+def _close(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
+    """The mark was read back. The record keeps its key until its seal is renewed (:mod:`renewal`)."""
+    asked = entry.request or {}
+    kept = {name: asked[name] for name in sorted(ctx.kind(key).create_only) if name in asked} or None
+    digest = ctx.signing_key(key)
+    signature = ctx.keys.signature(digest, key.kind, entry.id)
+    record = replace(entry, phase=Phase.OWNED, request=kept, fails=0, signature=signature, key=digest, by="")
+    ctx.journal = ctx.journal.put(key, record)
+
+
+def _unsigned(ctx: PassContext, key: NodeKey, observed: Observed) -> Blocked:
+    """An id that a person, a backup of another operator or an attacker wrote: a record is not laundered into a mark."""
+    before_ring = ctx.journal.entries[key].key == UNKEYED
+    way = "run the operator with the API key that it was recorded with until it is Ready, or " if before_ring else ""
+    return Blocked(
+        Reason.NOT_OWNED,
+        f"{observed.name} ({observed.id}) is in the journal, but neither its marks nor this operator's signature show "
+        f"that it is ours: it is neither changed nor deleted. If it was made for this object, {way}delete it in the "
+        f"cloud to have it created again; otherwise remove {key} from annotation freehold.dev/journal",
+        observed=observed,
+    )
+
+
+async def attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
+    """Attach the marks and the user's tags to what is recorded and not yet marked, batched by the tagger."""
+    wanted: dict[str, frozenset[str]] = {}
+    due: dict[NodeKey, Observed] = {}
+    for key in keys:
+        entry, observed = ctx.journal.get(key), ctx.state.seen.get(key)
+        if not entry or entry.phase is not Phase.RECORDED or observed is None or key in ctx.state.absent_since:
+            continue
+        if key in ctx.state.doubted:
+            continue
+        if key in ctx.state.attached and ctx.tags(key, observed) <= ctx.state.attached[key].tags:
+            continue
+        if not ctx.kind(key).markable or not observed.target or isinstance(ctx.outcomes.get(key), Blocked):
+            continue
+        if not ctx.is_signed(key):
+            ctx.outcomes[key] = _unsigned(ctx, key, observed)
+            continue
+        if observed.carried and not (_is_its_carrier(ctx, key, observed) and _carrier_fits(ctx, key, observed)):
+            continue
+        wanted[observed.target] = wanted.get(observed.target, frozenset()) | ctx.tags(key, observed)
+        due[key] = observed
+    if not due:
+        return
+    # A process that dies here must not forget what it put there, and one that lost its turn must not attach.
+    await ctx.confirm()
+    ctx.state.last_sent = ctx.now
+    failed = await ctx.deps.tagger.attach([TagChange(target, tags) for target, tags in wanted.items()])
+    for key, observed in due.items():
+        if observed.target in failed:
+            ctx.outcomes[key] = of_error(failed[observed.target])
+        else:
+            ctx.state.attached[key] = Attached(ctx.now, ctx.tags(key, observed))
+
+
+async def detach_dropped(ctx: PassContext) -> None:
+    """Take off what the spec asked for before and asks for no more, wherever we may have put it."""
+    fold = ctx.deps.codec.fold
+    # Whoever may edit the object can write tags and targets in here: no mark is one of the user's tags, and only a
+    # target that the cloud has shown with the resource is the resource's.
+    dropped = frozenset(
+        tag for tag in ctx.journal.tags if not fold([tag]) & fold(ctx.user_tags) and not _is_mark(ctx, tag)
+    )
+    if dropped and ctx.journal.open:
+        return  # what comes of an open intent may bear them from birth
+    ours = {
+        key: entry
+        for key, entry in ctx.journal.ours.items()
+        if entry.target
+        and not entry.carried
+        and ctx.is_signed(key)
+        and not _is_claimed_by_others(ctx, key)
+        and _seen(ctx, key)
+    }
+    if dropped and ours:
+        targets = sorted({entry.target for entry in ours.values()})
+        failed = await ctx.deps.tagger.detach([TagChange(target, dropped) for target in targets])
+        ctx.state.detached = Attached(ctx.now, dropped)
+        wrong = {target: e for target, e in failed.items() if not isinstance(e, NotFound)}
+        ctx.outcomes |= {key: of_error(wrong[e.target]) for key, e in ours.items() if e.target in wrong}
+        if wrong:
+            return
+    ctx.journal = replace(ctx.journal, tags=ctx.user_tags)
+
+
+def _seen(ctx: PassContext, key: NodeKey) -> bool:
+    """Whether the last look showed it, and on this very target."""
+    seen, entry = ctx.state.seen.get(key), ctx.journal.entries[key]
+    return bool(seen and key not in ctx.state.absent_since and seen.target == entry.target and not seen.carried)
+
+
+def _is_mark(ctx: PassContext, tag: str) -> bool:
+    marks = ctx.deps.codec.read([tag])
+    return bool(marks.owners or marks.uuids or marks.nodes or marks.carried)
+
+
+def _is_claimed_by_others(ctx: PassContext, key: NodeKey) -> bool:
+    """Whether this pass has seen that somebody else has a claim to it."""
+    outcome = ctx.outcomes.get(key)
+    return isinstance(outcome, Blocked) and outcome.reason is Reason.NOT_OWNED
+
+
+async def detach_retired(ctx: PassContext) -> None:
+    """Take the marks of carried resources that are gone off their carrier, which may be somebody else's.
+
+    Asked for once more: what exists keeps its mark, whatever the journal says of it.
+    """
+    stale = {key: e for key, e in ctx.journal.entries.items() if e.earlier and e.target}
+    for key, entry in stale.items():
+        try:
+            await _detach_retired(ctx, key, entry)
+        except CloudError as error:
+            ctx.outcomes.setdefault(key, of_error(error))
+
+
+async def _detach_retired(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
+    refs = [Ref(id_, entry.target) for id_ in entry.earlier]
+    existing = await ctx.kind(key).driver.observe(refs) if key.kind in ctx.deps.registry else {}
+    gone = [id_ for id_ in entry.earlier if id_ not in existing]
+    if gone:
+        tags = frozenset(ctx.deps.codec.carried(ctx.owner, key.kind, id_) for id_ in gone)
+        failed = (await ctx.deps.tagger.detach([TagChange(entry.target, tags)])).get(entry.target)
+        if failed is not None and not isinstance(failed, NotFound):
+            raise failed
+    ctx.journal = ctx.journal.put(key, replace(entry, earlier=()))
+
+
+def _is_its_carrier(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
+    """The target of a carried resource comes from the journal, where somebody may have written another one."""
+    return ctx.kind(key).driver.identify(observed.target, observed.id.rpartition("/")[2]) == observed.id
+
+
+def _carrier_fits(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
+    kind = ctx.kind(key)
+    if not kind.carrier_owned:
+        return True
+    for other, entry in ctx.journal.entries.items():
+        if other.kind == kind.carrier and entry.target == observed.target and entry.phase.ours:
+            return True
+    ctx.outcomes[key] = Blocked(
+        Reason.UNMARKABLE,
+        f"{observed.name} ({observed.id}) bears no tags and its {kind.carrier} is not ours to mark it on: it stands, "
+        "recorded in the journal only, and will not be deleted by us",
+        observed=observed,
+    )
+    return False
+
+
+def gate_ready_on_mark(ctx: PassContext, keys: Collection[NodeKey]) -> None:
+    """A resource that stands is not Ready before its mark has been read back."""
+    for key in keys:
+        entry, outcome = ctx.journal.get(key), ctx.outcomes.get(key)
+        if entry and entry.phase is Phase.RECORDED and isinstance(outcome, Ready):
+            attached = ctx.state.attached.get(key)
+            left = max(ctx.deps.intervals.tag_lag - (ctx.now - attached.at if attached else 0.0), 5.0)
+            if not entry.target:
+                ctx.state.look_at.pop(key, None)  # what bears its mark is to be learnt yet
+            ctx.outcomes[key] = Waiting(Reason.MARKING, left, "its mark is not readable yet", outcome.observed)

@@ -1,0 +1,176 @@
+"""Look: native reads of what is recorded, and lists of what bears a wanted name. Nothing in here writes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from freehold.lifecycle.context import CLOCK_SKEW, PassContext
+from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.journal import Entry, Phase, let_go, vacated
+from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Want
+from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason, Waiting, of_error
+
+
+async def recorded(ctx: PassContext, keys: Iterable[NodeKey]) -> None:
+    """Ask for the state of everything whose id is known and whose time has come, one call a kind where it can."""
+    due: list[NodeKey] = []
+    for key in keys:
+        entry = ctx.journal.get(key)
+        if entry and entry.id:
+            if ctx.due(key):
+                due.append(key)
+            elif ctx.state.look_at[key] < float("inf"):
+                ctx.outcomes[key] = ctx.pending_outcome(key)
+            elif key in ctx.state.seen:
+                assess(ctx, key, ctx.state.seen[key])
+    for key, seen in (await by_key(ctx, due)).items():
+        ctx.state.look_at.pop(key, None)  # kept; what this look shows makes the next one
+        if isinstance(seen, CloudError):
+            ctx.outcomes[key] = of_error(seen)
+        elif seen is None:
+            _absent(ctx, key)
+        else:
+            ctx.remember(key, seen)
+            assess(ctx, key, seen)
+
+
+async def in_kind(ctx: PassContext, kind: str, keys: Sequence[NodeKey]) -> Mapping[str, Observed]:
+    """One driver call for all of one kind."""
+    refs = []
+    for key in keys:
+        entry = ctx.journal.entries[key]
+        old = bool(entry.opened) and ctx.deps.clock.now() - entry.opened > ctx.kind(key).settle + CLOCK_SKEW
+        refs.append(Ref(entry.id, entry.target, leaving=old and key in ctx.state.delete_sent))
+    return await ctx.deps.registry[kind].driver.observe(refs)
+
+
+async def by_key(ctx: PassContext, keys: Collection[NodeKey]) -> Mapping[NodeKey, Observed | CloudError | None]:
+    """Native reads, one call a kind where the driver can; None is what the cloud does not know.
+
+    A list leaves out what the credentials may not see, so what is missing among several is asked for by
+    itself, where a refusal is an error; except where we asked for its deletion.
+    """
+    by_kind: dict[str, list[NodeKey]] = {}
+    for key in sorted(keys):
+        by_kind.setdefault(key.kind, []).append(key)
+    results = await ctx.deps.port.all([in_kind(ctx, kind, group) for kind, group in by_kind.items()])
+    found: dict[NodeKey, Observed | CloudError | None] = {}
+    for group, result in zip(by_kind.values(), results, strict=True):
+        if isinstance(result, Exception) and not isinstance(result, CloudError):
+            raise result
+        for key in group:
+            found[key] = result if isinstance(result, CloudError) else result.get(ctx.journal.entries[key].id)
+    missing = [k for k, seen in found.items() if seen is None and len(by_kind[k.kind]) > 1]
+    missing = [key for key in missing if key not in ctx.state.delete_sent]
+    again = await ctx.deps.port.all([in_kind(ctx, key.kind, [key]) for key in missing])
+    for key, result in zip(missing, again, strict=True):
+        if isinstance(result, Exception) and not isinstance(result, CloudError):
+            raise result
+        found[key] = result if isinstance(result, CloudError) else result.get(ctx.journal.entries[key].id)
+    return found
+
+
+def assess(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
+    """What a seen state means for the node, before marks and parts are considered."""
+    shown = observed.vendor_state or observed.state.value
+    match observed.state:
+        case State.READY if complaint := _refused_replacement(ctx, key, observed):
+            ctx.state.look_at.pop(key, None)
+            ctx.outcomes[key] = Blocked(Reason.UNFIT, complaint, ctx.deps.intervals.slow, observed)
+        case State.READY if ctx.now - ctx.state.delete_sent.get(key, float("-inf")) < ctx.kind(key).delete_time:
+            after = max(5.0, ctx.kind(key).delete_time / 4)
+            _later(ctx, key, Waiting(Reason.DELETING, after, "its delete was requested and does not show", observed))
+        case State.READY:
+            ctx.state.delete_sent.pop(key, None)
+            ctx.state.held.pop(key, None)
+            ctx.ready_nodes[key] = observed
+            ctx.outcomes[key] = Ready(observed, ctx.category(key))
+            ctx.state.look_at[key] = float("inf")
+        case State.PENDING:
+            _later(ctx, key, Waiting(Reason.PROVISIONING, ctx.poll(key, observed), f"its state is {shown}", observed))
+        case State.DELETING:
+            _later(ctx, key, Waiting(Reason.DELETING, ctx.poll(key, observed), f"its state is {shown}", observed))
+        case State.FAILED:
+            ctx.outcomes[key] = Blocked(
+                Reason.FAILED,
+                f"{observed.name} ({observed.id}) is {shown}: look at it in the cloud; delete it there to have it "
+                "created again",
+                ctx.deps.intervals.slow,
+                observed,
+            )
+
+
+def _refused_replacement(ctx: PassContext, key: NodeKey, observed: Observed) -> str:
+    node = ctx.graph.nodes.get(key)
+    return node.unfit(observed) if node and ctx.category(key) is Category.UNMANAGED else ""
+
+
+def _later(ctx: PassContext, key: NodeKey, outcome: Waiting) -> None:
+    """Keep an appointment that was made already; make one otherwise."""
+    appointed = ctx.state.look_at.get(key, float("-inf"))
+    if appointed > ctx.now:
+        ctx.outcomes[key] = replace(outcome, after=appointed - ctx.now)
+    else:
+        ctx.requeue(key, outcome)
+
+
+def _absent(ctx: PassContext, key: NodeKey) -> None:
+    """A native read does not know it. Reads lag and step back in time: believe it after the settle time only."""
+    entry = ctx.journal.entries[key]
+    since = ctx.state.absent_since.setdefault(key, ctx.now)
+    if entry.phase is Phase.GIVEN:
+        ctx.outcomes[key] = Blocked(Reason.NOT_FOUND, ctx.graph.nodes[key].absent(entry.id))
+    elif not ctx.settled(key, since):
+        left = ctx.kind(key).settle - (ctx.now - since)
+        message = f"{entry.id} is not to be seen; waiting to be sure that it is gone"
+        ctx.requeue(key, Waiting(Reason.SETTLING, min(left, 30.0), message))
+    elif entry.phase in (Phase.REUSED, Phase.THEIRS):
+        ctx.notes.append(f"{key}: {entry.id}, used by name, is gone")
+        ctx.state.forget(key)
+        ctx.journal = ctx.journal.put(key, let_go(entry))
+    else:
+        if key not in ctx.state.delete_sent:
+            ctx.notes.append(f"{key}: {entry.id} is gone, deleted by someone else")
+        fails = entry.fails + 1 if entry.phase is Phase.RECORDED else 0
+        ctx.state.forget(key)
+        ctx.journal = ctx.journal.put(key, vacated(entry, fails=fails))
+
+
+def record_owned(ctx: PassContext, key: NodeKey, observed: Observed, entry: Entry | None) -> None:
+    """Record what has been shown to be ours; it still has to be marked, or the mark read back."""
+    base = entry or Entry(Phase.RECORDED, opened=ctx.deps.clock.now())
+    record = replace(base, phase=Phase.RECORDED, id=observed.id, target=observed.target, carried=observed.carried)
+    record = replace(record, signature=ctx.sign(key, observed.id), key=ctx.keys.writing, by="")
+    ctx.journal = ctx.journal.put(key, record)
+    _only_here(ctx, key, observed.id)
+    ctx.state.open_since.pop(key, None)
+    ctx.state.look_at.pop(key, None)
+    ctx.remember(key, observed)
+    assess(ctx, key, observed)
+    if ctx.state.releasing:
+        ctx.state.look_at.pop(key, None)
+
+
+def _only_here(ctx: PassContext, key: NodeKey, id_: str) -> None:
+    """One resource is on record once: what was surplus under another name is wanted under this one."""
+    for other, entry in ctx.journal.entries.items():
+        if other != key and (other.kind, entry.id) == (key.kind, id_) and other not in ctx.graph.nodes:
+            ctx.journal = ctx.journal.put(other, let_go(entry))
+            ctx.state.forget(other)
+            ctx.outcomes.pop(other, None)
+
+
+async def find(ctx: PassContext, wants: Sequence[Want]) -> dict[NodeKey, Sequence[Observed] | CloudError]:
+    """Everything that bears a wanted name or a nonce of ours, asked once a kind."""
+    by_kind: dict[str, list[Want]] = {}
+    for want in wants:
+        by_kind.setdefault(want.key.kind, []).append(want)
+    results = await ctx.deps.port.all([ctx.deps.registry[kind].driver.find(group) for kind, group in by_kind.items()])
+    found: dict[NodeKey, Sequence[Observed] | CloudError] = {}
+    for group, result in zip(by_kind.values(), results, strict=True):
+        if isinstance(result, Exception) and not isinstance(result, CloudError):
+            raise result
+        for want in group:
+            found[want.key] = result if isinstance(result, CloudError) else result.get(want.key, ())
+    return found

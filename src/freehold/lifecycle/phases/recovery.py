@@ -1,0 +1,197 @@
+"""Strays: what is ours by its marks and is in no journal.
+
+After a restore from a backup, or when a create took effect long after it was given up, the cloud knows
+more than the journal. Presence in an index proves nothing about now: each is asked natively first.
+What carries our uuid and is not proven ours is named to a person, left alone, and holds nothing up:
+otherwise everybody who may tag could block any delete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound
+from freehold.lifecycle.inventory import TagChange, TagsByTarget
+from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State
+from freehold.lifecycle.outcomes import Blocked, Reason, of_error
+from freehold.lifecycle.ownership import Strength
+
+
+@dataclass(frozen=True)
+class _Unrecorded:
+    key: NodeKey
+    ref: Ref
+    carried: bool
+
+
+async def by_marks(ctx: PassContext, tags_by_target: TagsByTarget, *, last: bool = False) -> None:
+    """Take into the journal what has our sealed marks, still exists, and is not in it.
+
+    ``last``: nothing can be under way any more. What this process has seen gone is asked for again, for an
+    index lags, and a carrier's mark that names nothing which exists is taken off, whoever owns the carrier.
+    """
+    found = [*_nodes(ctx, tags_by_target), *_carried(ctx, tags_by_target)]
+    found = [stray for stray in found if stray.carried or stray.ref.id not in ctx.absent]
+    if not last:
+        found = [stray for stray in found if not ctx.state.gone.intersection(stray.ref)]
+    by_kind: dict[str, list[_Unrecorded]] = {}
+    for stray in found:
+        by_kind.setdefault(stray.key.kind, []).append(stray)
+    for kind, group in by_kind.items():
+        try:
+            existing = await ctx.deps.registry[kind].driver.observe([stray.ref for stray in group])
+        except (Denied, Invalid) as error:
+            _may_not_be_read(ctx, group, error)
+            continue
+        except CloudError as error:
+            ctx.outcomes[group[0].key] = of_error(error)
+            continue
+        for stray in group:
+            observed = existing.get(stray.ref.id)
+            if observed is not None:
+                _assess(ctx, stray, observed, tags_by_target.get(stray.ref.target, frozenset()))
+            else:
+                ctx.state.gone.add(stray.ref.id)
+                if last and stray.carried:
+                    await _take_off(ctx, stray)
+
+
+def _may_not_be_read(ctx: PassContext, group: Sequence[_Unrecorded], error: CloudError) -> None:
+    """What our seal is on holds the delete; a carrier's mark can be written by everybody who may tag the carrier."""
+    for stray in group:
+        if not stray.carried:
+            ctx.outcomes[stray.key] = of_error(error)
+        else:
+            ctx.state.copied[stray.ref.id] = (
+                f"{stray.ref.id} is named by a mark of ours on {stray.ref.target} and may not be read "
+                f"({error.message}): it is left alone. Detach the mark if it is not of this object"
+            )
+
+
+def _assess(ctx: PassContext, stray: _Unrecorded, observed: Observed, tags: frozenset[str]) -> None:
+    """Ours, or named: a carrier's mark can be written by everybody who may tag the carrier."""
+    seen = replace(observed, target=observed.target or stray.ref.target)
+    if not stray.carried or ctx.evidence(stray.key, seen, tags).strength is Strength.PROVEN:
+        put_on_record(ctx, stray.key, seen, "has our marks and was not on record")
+        return
+    ctx.state.copied[stray.ref.id] = (
+        f"{observed.name} ({observed.id}) is named by a mark of ours on {stray.ref.target} that nothing shows to be "
+        f"written by us: it is left alone. If it is not of this object, detach the mark"
+    )
+
+
+async def _take_off(ctx: PassContext, stray: _Unrecorded) -> None:
+    """An attach that was in flight may have come after its detach. The index may be behind: the carrier is asked."""
+    codec = ctx.deps.codec
+    ident = stray.ref.id.rpartition("/")[2].casefold()
+    try:
+        tags = await ctx.deps.tagger.tags_of(stray.ref.target)
+        stale = {tag for tag in tags for mark in codec.read([tag]).carried if _names(ctx, stray, mark.uuid, mark.id)}
+    except CloudError as error:
+        ctx.outcomes[stray.key] = of_error(error)
+        return
+    if not stale:
+        return
+    failed = await ctx.deps.tagger.detach([TagChange(stray.ref.target, frozenset(stale))])
+    error_ = failed.get(stray.ref.target)
+    if error_ is not None and not isinstance(error_, NotFound):
+        ctx.outcomes[stray.key] = of_error(error_)
+    else:
+        ctx.notes.append(f"{stray.key}: {ident} is gone, and its mark is taken off {stray.ref.target}")
+
+
+def _names(ctx: PassContext, stray: _Unrecorded, uuid: str, ident: str) -> bool:
+    """Whether a carrier's mark with this uuid and id is the stray's."""
+    own = stray.ref.id.rpartition("/")[2]
+    return (uuid.casefold(), ident.casefold()) == (ctx.owner.uuid.casefold(), own.casefold())
+
+
+def put_on_record(ctx: PassContext, key: NodeKey, observed: Observed, why: str) -> None:
+    """Put on record what is ours and in no journal; ``why`` is told to a person."""
+    free = free_key(ctx, key, observed.id)
+    record = Entry(Phase.RECORDED, observed.id, observed.target, observed.carried)
+    record = replace(record, signature=ctx.sign(free, observed.id), key=ctx.keys.writing)
+    ctx.journal = ctx.journal.put(free, record)
+    ctx.remember(free, observed)
+    ctx.notes.append(f"{free}: {observed.id} {why}: it is now")
+
+
+def free_key(ctx: PassContext, key: NodeKey, id_: str) -> NodeKey:
+    """The logical name, or, where another resource has it, one that tells the two apart."""
+    return NodeKey(key.kind, f"{key.logical}~{id_.rpartition('/')[2]}") if key in ctx.journal.entries else key
+
+
+def _nodes(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unrecorded]:
+    known = {e.target for e in ctx.journal.entries.values() if e.id and not e.carried}
+    ours = ctx.owner.uuid.casefold()
+    found = []
+    if tags_by_target:
+        ctx.state.copied.clear()
+    for target, tags in tags_by_target.items():
+        marks = ctx.deps.codec.read(tags)
+        if target in known or ours not in {uuid.casefold() for uuid in marks.uuids}:
+            continue
+        strays = [_node(ctx, key, target, tags) for key in sorted({mark.key for mark in marks.nodes})]
+        found += [stray for stray in strays if stray]
+        if not any(strays) and not any(_unknown(ctx, mark.key, target, tags) for mark in marks.nodes):
+            rivals = {name.casefold() for name in marks.owners} - {n.casefold() for n in _own_names(ctx)}
+            whose = f", and belongs to {', '.join(sorted(rivals))}" if rivals else ""
+            ctx.state.copied[target] = f"{target} has our uuid and no mark that we made for it{whose}: left alone"
+    return found
+
+
+def _own_names(ctx: PassContext) -> frozenset[str]:
+    return ctx.deps.codec.read(ctx.deps.codec.owner(ctx.owner)).owners
+
+
+def _node(ctx: PassContext, key: NodeKey, target: str, tags: frozenset[str]) -> _Unrecorded | None:
+    if key.kind not in ctx.deps.registry:
+        return None
+    id_ = ctx.kind(key).driver.identify(target)
+    stub = Observed(id=id_, name="", state=State.READY, target=target)
+    strength = ctx.evidence(key, stub, tags).strength
+    ours = strength is Strength.PROVEN or (strength is Strength.DISPUTED and _sealed(ctx, key, stub, tags))
+    if (key.kind, id_) in {(known.kind, entry.id) for known, entry in ctx.journal.entries.items()}:
+        return None  # on record, without what its mark is on
+    return _Unrecorded(key, Ref(id_, target), carried=False) if id_ and ours else None
+
+
+def _sealed(ctx: PassContext, key: NodeKey, stub: Observed, tags: frozenset[str]) -> bool:
+    """Whether our seal fits, so that it was ours before another owner claimed it: a person decides."""
+    fold = ctx.deps.codec.fold
+    plain = fold([ctx.deps.codec.carried(ctx.owner, key.kind, stub.id)] if stub.carried else ())
+    return not (fold(ctx.seals(key, stub)) - plain).isdisjoint(fold(tags))
+
+
+def _carried(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unrecorded]:
+    known = {(k.kind, i.rpartition("/")[2]) for k, e in ctx.journal.entries.items() for i in (e.id, *e.earlier)}
+    found = []
+    for target, tags in tags_by_target.items():
+        for mark in ctx.deps.codec.read(tags).carried:
+            if mark.uuid.casefold() != ctx.owner.uuid.casefold() or (mark.kind, mark.id) in known:
+                continue
+            key = NodeKey(mark.kind, mark.id)
+            if mark.kind not in ctx.deps.registry:
+                if not _unknown(ctx, key, target, tags, carried=True):
+                    ctx.state.copied[target] = (
+                        f"{target} has a mark of our uuid of unknown kind {mark.kind}: left alone"
+                    )
+            elif id_ := ctx.kind(key).driver.identify(target, mark.id):
+                found.append(_Unrecorded(key, Ref(id_, target), carried=True))
+    return found
+
+
+def _unknown(ctx: PassContext, key: NodeKey, target: str, tags: frozenset[str], *, carried: bool = False) -> bool:
+    """Whether a kind that this version does not know has a mark that only we can have made: it holds the finalizer."""
+    if key.kind in ctx.deps.registry:
+        return False
+    stub = Observed(id=key.logical if carried else target, name="", state=State.READY, target=target, carried=carried)
+    if not _sealed(ctx, key, stub, tags):
+        return False
+    ctx.outcomes[key] = Blocked(
+        Reason.UNKNOWN_KIND, f"{target} has our marks and is of kind {key.kind}, which this version does not know"
+    )
+    return True
