@@ -34,6 +34,8 @@ from freehold_sim.ibm.settings import Settings
 from stage.account import BASE, SimMount
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "powervs-create-infra.yaml"
+UID = "0b7e6a52-9a59-4d0c-8a2c-6f0d6f5f1c11"
+"""The object's UID when it is first stored, and so the uuid of its owner."""
 HOT = 0.5
 """Seconds between passes that, again and again, no reconcile may ask for."""
 
@@ -73,7 +75,7 @@ class StoredObject:
         self._versions = itertools.count(1)
         self._now = now
         self.raw: dict[str, Any] = copy.deepcopy(dict(manifest))
-        self.raw["metadata"] |= {"uid": "0b7e6a52-9a59-4d0c-8a2c-6f0d6f5f1c11", "generation": 1}
+        self.raw["metadata"] |= {"uid": UID, "generation": 1}
         self.raw["metadata"].setdefault("namespace", "default")
         self.gone = False
         self._history: list[str] = []

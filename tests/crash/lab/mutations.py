@@ -74,30 +74,30 @@ def _row(file: str, why: str) -> Mutant:
 
 MUTATIONS = (
     Mutation(
-        _row("workflow", "no intent is on record before a create"),
+        _row("engine", "no intent is on record before a create"),
         ("crash before and after each call",),
     ),
     Mutation(
-        _row("witnesses", "a create that is not seen yet is given up at once, and sent again"),
+        _row("phases/intents", "a create that is not seen yet is given up at once, and sent again"),
         ("late effects within settle",),
         powervs="late effects within settle",
     ),
     Mutation(
-        _row("witnesses", "a create with a client token is given up without asking under the same token"),
+        _row("phases/intents", "a create with a client token is given up without asking under the same token"),
         ("crash before and after each call", "single faults"),
     ),
     Mutation(
-        _row("looking", "one read that shows nothing is believed, and the resource is created again"),
+        _row("phases/observe", "one read that shows nothing is believed, and the resource is created again"),
         ("lags and reads that step back",),
         powervs="lags and reads that step back",
     ),
     Mutation(
-        _row("leaving", "one read that shows nothing is believed, and the resource is orphaned"),
+        _row("phases/delete", "one read that shows nothing is believed, and the resource is orphaned"),
         ("delete in a lagging cloud",),
         powervs="delete in a lagging cloud",
     ),
     Mutation(
-        _row("leaving", "what is recorded is deleted without proof"),
+        _row("phases/delete", "what is recorded is deleted without proof"),
         ("our resource handed to another owner",),
         powervs="our resource handed to another owner",
     ),
@@ -112,54 +112,55 @@ MUTATIONS = (
         powervs="stranger copies our tags",
     ),
     Mutation(
-        _row("work", "what is older than its create may have come of it"),
+        _row("context", "what is older than its create may have come of it"),
         ("stranger copies our tags onto something old",),
     ),
     Mutation(
-        _row("witnesses", "of two resources with one birth mark the first is taken for ours"),
+        _row("phases/intents", "of two resources with one birth mark the first is taken for ours"),
         ("stranger copies our tags",),
     ),
     Mutation(
-        _row("leaving", "the finalizer does not wait for creates in flight"),
+        _row("phases/delete", "the finalizer does not wait for creates in flight"),
         ("journal rolled back, object deleted",),
     ),
     Mutation(
-        _row("leaving", "native lists are not asked at the end"),
+        _row("phases/delete", "native lists are not asked at the end"),
         ("journal rolled back, object deleted",),
         powervs="journal rolled back, object deleted",
     ),
     Mutation(
         _row(
-            "candidates", "a restarted process creates at once, although a create of the earlier one may be under way"
+            "phases/create",
+            "a restarted process creates at once, although a create of the earlier one may be under way",
         ),
         ("journal rolled back, create in flight",),
     ),
     Mutation(
-        _row("leaving", "nobody looks inside a container before it is deleted"),
+        _row("phases/delete", "nobody looks inside a container before it is deleted"),
         ("stranger's thing in ours",),
         powervs="stranger's thing in ours",
     ),
     Mutation(
-        _row("marking", "the mark of a carried resource that vanished stays on its carrier"),
+        _row("phases/mark", "the mark of a carried resource that vanished stays on its carrier"),
         ("carried resource deleted, carrier given",),
         powervs="carried resource deleted, carrier given",
     ),
     Mutation(
-        _row("candidates", "a namesake is adopted because of its name"),
+        _row("phases/create", "a namesake is adopted because of its name"),
         ("stranger of the same name",),
         powervs="stranger of the same name",
     ),
     Mutation(
-        _row("leaving", "marks that were stripped are not attached again"),
+        _row("phases/delete", "marks that were stripped are not attached again"),
         ("our tags stripped",),
     ),
     Mutation(
-        _row("work", "an id in the journal counts whoever wrote it"),
+        _row("context", "an id in the journal counts whoever wrote it"),
         ("a stranger's id forged into the journal",),
         powervs="a stranger's id forged into the journal",
     ),
     Mutation(
-        _row("strays", "marks of ours in the index are not followed"),
+        _row("phases/recovery", "marks of ours in the index are not followed"),
         ("journal rolled back far",),
         powervs="journal rolled back far",
     ),

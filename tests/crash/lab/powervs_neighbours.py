@@ -9,7 +9,7 @@ from typing import Any
 
 from freehold_sim.faults import Effect, Fault
 from stage import scenery
-from stage.powervs import Stage
+from stage.powervs import UID, Stage
 from stage.scenery import REGION, Row, Theirs
 
 PLACE = "us-south-1"
@@ -107,14 +107,13 @@ class Neighbours:
         return self._tags(str(row["crn"])) if row["crn"] else []
 
     def photograph(self, ident: str) -> bytes | None:
-        """The cloud's own record and tags, but for marks, copied ones too, of connections of ours that exist."""
+        """The cloud's own record and tags, but for carrier's marks with our uuid, which come and go: `marks` judges."""
         try:
             record = dict(self._cloud.strangers.find(ident))
         except KeyError:
             return None
         tags = sorted(self._cloud.world.tags_at(record["crn"], self._stage.clock.now())) if record["crn"] else []
-        ours = tuple(f".{c['id']}" for c in self._cloud.world.all("connection", by="api"))
-        theirs = [tag for tag in tags if not (tag.startswith(CARRIED) and tag.endswith(ours))]
+        theirs = [tag for tag in tags if not tag.startswith(f"{CARRIED}{UID}.")]
         return json.dumps([record, theirs], sort_keys=True).encode()
 
     def _note(self, *again: str) -> None:
