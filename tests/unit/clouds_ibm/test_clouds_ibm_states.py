@@ -41,3 +41,21 @@ async def test_an_instance_in_any_state_is_found(account: Any, state: str) -> No
     assert [one.id for one in await account.find("workspace", account.workspace("x"), NONCE)] == [made.id]
     seen = await account.look("workspace", made)
     assert seen is not None and seen.vendor_state == state
+
+
+def test_an_instance_is_deleting_while_its_delete_is_in_progress() -> None:
+    """The Resource Controller shows a running delete in ``last_operation`` first; the state is still "active"."""
+    deleting = {"state": "active", "last_operation": {"type": "delete", "state": "in progress"}}
+    assert resource_controller.state_of(deleting) is State.DELETING
+    assert resource_controller.state_of({**deleting, "last_operation": {"type": "create"}}) is State.READY
+    failed = {"type": "delete", "state": "failed"}
+    assert resource_controller.state_of({**deleting, "last_operation": failed}) is State.READY
+
+
+async def test_only_a_crn_of_its_own_service_names_an_instance(account: Any) -> None:
+    """A mark on an object storage instance must not lead to a workspace with the same guid."""
+    made = await account.create("workspace", account.workspace())
+    identify = account.kinds["workspace"].driver.identify
+    assert identify(made.target) == made.id
+    assert identify(made.target.replace(":power-iaas:", ":cloud-object-storage:")) == ""
+    assert identify("not a crn") == ""

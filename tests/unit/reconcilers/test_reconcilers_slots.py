@@ -79,3 +79,9 @@ def test_an_entry_without_a_name_takes_over_no_named_one() -> None:
     """The named subnet is another resource, surplus now; its name in the cloud is its own."""
     (slot,) = assign([Entry()], ZONES, ["alpha:z1"])
     assert slot.label == "0"
+
+
+def test_an_entry_of_another_zone_does_not_take_the_index_of_a_subnet_that_is_left_over() -> None:
+    """The old subnet in zone 1 still exists under this logical name."""
+    (slot,) = assign([Entry("", "z2")], ZONES, ["0:z1"])
+    assert slot.logical == "1:z2"
