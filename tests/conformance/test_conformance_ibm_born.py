@@ -35,18 +35,18 @@ async def test_it_is_found_by_its_nonce_in_every_state(bench: Any, kind: str) ->
     assert await _ids(bench, kind) == [made.id]
     seen = await bench.ready(kind, made)
     assert await _ids(bench, kind) == [made.id]
-    assert await bench.born(kind, bench.places(), OTHER) == []
+    assert await bench.by_nonce(kind, bench.places(), OTHER) == []
 
     await entry.driver.delete(Ref(seen.id, seen.target))
     while (now := await bench.look(kind, seen)) is not None:
-        found = await bench.born(kind, bench.places(), NONCE)
+        found = await bench.by_nonce(kind, bench.places(), NONCE)
         assert [one.state for one in found] == [now.state]
         bench.clock.advance(5.0)
-    assert await bench.born(kind, bench.places(), NONCE) == []
+    assert await bench.by_nonce(kind, bench.places(), NONCE) == []
 
 
 async def _ids(bench: Any, kind: str) -> list[str]:
-    return [one.id for one in await bench.born(kind, bench.places(), NONCE)]
+    return [one.id for one in await bench.by_nonce(kind, bench.places(), NONCE)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -60,9 +60,9 @@ async def test_what_the_spec_wants_is_in_the_same_reply(bench: Any, kind: str) -
     want = bench.want(kind, request, NONCE)
     expected = [one.id for one in await bench.find(kind, request, NONCE)]
     before = len(bench.requests())
-    without = await bench.born(kind, bench.places(), NONCE)
+    without = await bench.by_nonce(kind, bench.places(), NONCE)
     cost = len(bench.requests()) - before
-    found = await bench.born(kind, bench.places(), NONCE, want)
+    found = await bench.by_nonce(kind, bench.places(), NONCE, want)
     assert without == []
     assert [one.id for one in found] == expected == [made.id]
     if kind not in ("cos-bucket", "vpc"):  # alone, the nonce asks nothing of the one, and every region of the other
@@ -74,10 +74,10 @@ async def test_it_is_looked_for_in_the_places_and_nowhere_else(bench: Any, kind:
     """A place may be a stranger's: each is asked for by its own id, none by a guess."""
     made = await bench.create(kind, await bench.request(kind), NONCE)
     there = await bench.elsewhere(kind)
-    assert await bench.born(kind, [there], NONCE) == []
-    assert [one.id for one in await bench.born(kind, [*bench.places(), there], NONCE)] == [made.id]
+    assert await bench.by_nonce(kind, [there], NONCE) == []
+    assert [one.id for one in await bench.by_nonce(kind, [*bench.places(), there], NONCE)] == [made.id]
     before = len(bench.requests())
-    assert await bench.born(kind, [], NONCE) == []
+    assert await bench.by_nonce(kind, [], NONCE) == []
     assert len(bench.requests()) == before
 
 
@@ -89,7 +89,7 @@ async def test_a_kind_that_is_in_nothing_is_looked_for_in_the_whole_account(benc
     if "region" in request:
         request["region"] = "eu-es"
     made = await bench.create(kind, request, NONCE)
-    assert [one.id for one in await bench.born(kind, [], NONCE)] == [made.id]
+    assert [one.id for one in await bench.by_nonce(kind, [], NONCE)] == [made.id]
 
 
 @pytest.mark.parametrize("kind", HOMES)
@@ -100,13 +100,13 @@ async def test_a_place_that_is_not_there_is_not_an_empty_one(bench: Any, kind: s
     last = there.ref.id[-1]
     missing = Place(there.kind, Ref(there.ref.id[:-1] + ("0" if last != "0" else "1")))
     with pytest.raises(errors.NotFound) as caught:
-        await bench.born(kind, [there, missing], NONCE)
+        await bench.by_nonce(kind, [there, missing], NONCE)
     assert missing.ref.id.rpartition("/")[2] in caught.value.message
 
     await bench.kinds[there.kind].driver.delete(there.ref)
     bench.clock.advance(bench.kinds[there.kind].delete_time)
     with pytest.raises(errors.NotFound):
-        await bench.born(kind, [there], NONCE)
+        await bench.by_nonce(kind, [there], NONCE)
 
 
 @pytest.mark.parametrize("kind", WITH_NONCE)
@@ -116,7 +116,7 @@ async def test_it_is_found_on_the_last_page(make_bench: Callable[..., Any], kind
     for n in range(2):
         await bench.crowd(kind, f"theirs{n}")
     made = await bench.create(kind, request, NONCE)
-    assert [one.id for one in await bench.born(kind, bench.places(), NONCE)] == [made.id]
+    assert [one.id for one in await bench.by_nonce(kind, bench.places(), NONCE)] == [made.id]
 
 
 BROKEN: dict[str, tuple[Fault, type[errors.CloudError]]] = {
@@ -138,12 +138,12 @@ async def test_no_single_failed_read_makes_it_seem_absent(
     made = await bench.create(kind, await bench.request(kind), NONCE)
     await bench.ready(kind, made)
     before = len(bench.requests())
-    await bench.born(kind, bench.places(), NONCE)
+    await bench.by_nonce(kind, bench.places(), NONCE)
     for nth in range(1, len(bench.requests()) - before + 1):
         bench.cloud.faults.clear()
         bench.cloud.faults.add(_nth(fault, nth))
         with pytest.raises(expected) as caught:
-            await bench.born(kind, bench.places(), NONCE)
+            await bench.by_nonce(kind, bench.places(), NONCE)
         assert bench.cloud.faults.rules()[0]["hits"] == 1
         if isinstance(caught.value, errors.NotFound):  # only of the place itself, asked for by its id
             assert "refused to get vpc" in caught.value.message
@@ -162,7 +162,7 @@ async def test_who_may_not_read_is_told_what_and_where(bench: Any, kind: str) ->
     await bench.create(kind, await bench.request(kind), NONCE)
     bench.cloud.faults.add(Fault(Effect.DENIED, "[!i]*", count=None))
     with pytest.raises(errors.Denied) as caught:
-        await bench.born(kind, bench.places(), NONCE)
+        await bench.by_nonce(kind, bench.places(), NONCE)
     said = caught.value.message
     assert "refused to list" in said or "refused to get" in said
     places = [seen.id.rpartition("/")[2] for name, seen in bench.stands.items() if name == HOMES.get(kind)]
@@ -196,7 +196,7 @@ async def test_an_instance_is_found_in_the_states_that_lists_hide(
 ) -> None:
     made = await bench.create(kind, await bench.request(kind), NONCE)
     bench.cloud.strangers.change(made.id, state=word)
-    assert [(one.id, one.state) for one in await bench.born(kind, [], NONCE)] == [(made.id, state)]
+    assert [(one.id, one.state) for one in await bench.by_nonce(kind, [], NONCE)] == [(made.id, state)]
 
 
 @pytest.mark.parametrize("word", ["removed", "pending_reclamation"])
@@ -205,7 +205,7 @@ async def test_an_instance_that_is_deleted_is_not_found(bench: Any, kind: str, w
     """It is still there by its id, for ever; a delete would be refused."""
     made = await bench.create(kind, await bench.request(kind), NONCE)
     bench.cloud.strangers.change(made.id, state=word)
-    assert await bench.born(kind, [], NONCE) == []
+    assert await bench.by_nonce(kind, [], NONCE) == []
 
 
 @pytest.mark.parametrize("nth", range(1, 5))
@@ -216,7 +216,7 @@ async def test_an_instance_that_moves_on_between_two_lists_is_found_once(bench: 
     for before, after in (("pre_provisioning", "provisioning"), ("provisioning", "active"), ("provisioning", "failed")):
         bench.cloud.strangers.change(made.id, state=before)
         _after_list(bench, nth, lambda word=after: bench.cloud.strangers.change(made.id, state=word))
-        assert [one.id for one in await bench.born(kind, [], NONCE)] == [made.id]
+        assert [one.id for one in await bench.by_nonce(kind, [], NONCE)] == [made.id]
 
 
 def _after_list(bench: Any, nth: int, change: Callable[[], None]) -> None:
@@ -242,7 +242,7 @@ async def test_a_vpc_is_looked_for_in_the_regions_that_are_known_of_it(bench: An
     places = [Place("vpc-subnet", Ref("eu-de/02b7-x"))] if known == "place" else []
     wants = [bench.want("vpc", request)] if known == "want" else []
     before = len(bench.requests())
-    assert [one.id for one in await bench.born("vpc", places, NONCE, *wants)] == [made.id]
+    assert [one.id for one in await bench.by_nonce("vpc", places, NONCE, *wants)] == [made.id]
     assert bench.requests()[before:] == ["vpc.list_vpcs"]
 
 
@@ -251,7 +251,7 @@ async def test_a_gateway_s_region_is_not_taken_for_its_vpc_s(bench: Any) -> None
     gateway = await bench.create("transit-gateway", {**await bench.request("transit-gateway"), "global": True}, OTHER)
     made = await bench.create("vpc", {**await bench.request("vpc"), "region": "eu-de"}, NONCE)
     place = Place("transit-gateway", Ref(gateway.id, gateway.target))
-    assert [one.id for one in await bench.born("vpc", [place], NONCE)] == [made.id]
+    assert [one.id for one in await bench.by_nonce("vpc", [place], NONCE)] == [made.id]
 
 
 async def test_a_dhcp_server_that_shows_no_network_yet_is_waited_for(bench: Any) -> None:
@@ -261,9 +261,9 @@ async def test_a_dhcp_server_that_shows_no_network_yet_is_waited_for(bench: Any)
     bench.cloud.strangers.change(made.attributes["id"], network="")
     bench.cloud.strangers.delete(network)
     with pytest.raises(errors.NotReady, match=made.attributes["id"]):
-        await bench.born("dhcp-server", bench.places(), NONCE)
+        await bench.by_nonce("dhcp-server", bench.places(), NONCE)
     bench.cloud.strangers.change(made.attributes["id"], state="ERROR")
-    assert await bench.born("dhcp-server", bench.places(), NONCE) == []
+    assert await bench.by_nonce("dhcp-server", bench.places(), NONCE) == []
 
 
 async def test_a_load_balancer_is_found_in_whatever_vpc_it_is(bench: Any) -> None:
@@ -271,4 +271,4 @@ async def test_a_load_balancer_is_found_in_whatever_vpc_it_is(bench: Any) -> Non
     made = await bench.create("load-balancer", await bench.request("load-balancer"), NONCE)
     there = await bench.create("vpc", {**await bench.request("vpc"), "name": "other"}, OTHER)
     place = Place("vpc", Ref(there.id, there.target))
-    assert [one.id for one in await bench.born("load-balancer", [place], NONCE)] == [made.id]
+    assert [one.id for one in await bench.by_nonce("load-balancer", [place], NONCE)] == [made.id]

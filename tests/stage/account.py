@@ -7,7 +7,7 @@ from typing import Any
 
 import requests
 
-from freehold.clouds.ibm.calls import Caller
+from freehold.clouds.ibm.calls import ApiClient
 from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
 from freehold.clouds.ibm.tags import IbmTagger
@@ -67,9 +67,9 @@ class Account:
         self.port = RecordingPort()
         credentials = Credentials(api_key or self.settings.api_key)
         self.session = IbmSession(credentials, Endpoints.at(BASE), SimMount(self.cloud))
-        self.caller = Caller(self.session, self.port)
+        self.client = ApiClient(self.session, self.port)
         self.kinds = ibm_kinds(self.session, self.port)
-        self.tagger = IbmTagger(self.caller)
+        self.tagger = IbmTagger(self.client)
 
     def requests(self) -> list[str]:
         """The operations that the cloud was asked for, by us."""
@@ -95,6 +95,6 @@ class Account:
         name = str(request.get("network") or request["name"])
         return Want(NodeKey(kind, "main"), name, request, Recognised(*nonces))
 
-    async def born(self, kind: str, places: Sequence[Place], nonce: str, *wants: Want) -> list[Observed]:
+    async def by_nonce(self, kind: str, places: Sequence[Place], nonce: str, *wants: Want) -> list[Observed]:
         """What has the nonce in these places, whatever is wanted; and what ``wants`` look for."""
-        return list(await self.kinds[kind].driver.born(places, wants, Recognised(nonce)))
+        return list(await self.kinds[kind].driver.by_nonce(places, wants, Recognised(nonce)))

@@ -164,7 +164,7 @@ class Driver(Protocol):
         """Everything in the scope of each want that bears its name or one of its nonces, in any state."""
         ...
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
         """Everything of this kind, in any state, with one of ``nonces`` in its ``nonce_fields``, wanted or not.
 
         A kind that is created inside another resource is looked for in each of ``places`` that is such a

@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from freehold.clouds.ibm.calls import Caller
+from freehold.clouds.ibm.calls import ApiClient
 from freehold.clouds.ibm.facts import IbmFacts, NoSuchValue
 from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession, Mount
@@ -58,9 +58,9 @@ class IbmAccount:
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ibm") if port is None else None
         self.port: Port = port or PacedPort(ThreadPort(self._require_pool()), limits or Limits(), clock)
         self._codec = IbmCodec()
-        self._inventory = Inventory(IbmTagger(Caller(self._session, self.port)), clock)
+        self._inventory = Inventory(IbmTagger(ApiClient(self._session, self.port)), clock)
         self._deps: dict[str, EngineDeps] = {}
-        facts = IbmFacts(Caller(self._session, self.port), clock)
+        facts = IbmFacts(ApiClient(self._session, self.port), clock)
         self._questions = IbmQuestions(facts, ibm_kinds(self._session, self.port))
 
     def _require_pool(self) -> ThreadPoolExecutor:
@@ -91,7 +91,7 @@ class IbmAccount:
         return EngineDeps(
             registry=ibm_kinds(self._session, port),
             codec=self._codec,
-            tagger=IbmTagger(Caller(self._session, port)),
+            tagger=IbmTagger(ApiClient(self._session, port)),
             inventory=self._inventory,
             port=port,
             clock=self._clock,
@@ -103,7 +103,7 @@ class IbmAccount:
 
     async def account(self) -> str:
         """The id of the account that the API key is of. Raises CloudError."""
-        return await Caller(self._session, self.port).account()
+        return await ApiClient(self._session, self.port).account()
 
     def left(self, subject: str, resource: str, why: str) -> None:
         """The object goes, and this resource stays."""

@@ -89,8 +89,8 @@ def _names(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
         named.append(("spec.cosInstance.name", spec.cos_instance.name, names.INSTANCE))
         named.append(("spec.cosInstance.bucketName", spec.cos_instance.bucket_name, names.BUCKET))
     for field, name, rule in named:
-        if name and (complaint := rule.complaint(name)):
-            yield Problem(field, complaint)
+        if name and (validation_error := rule.validation_error(name)):
+            yield Problem(field, validation_error)
 
 
 def _network(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:

@@ -28,7 +28,7 @@ class Rule:
     def legal(self, name: str) -> bool:
         return self.least <= len(name) <= self.limit and self.pattern.fullmatch(name) is not None
 
-    def complaint(self, name: str) -> str:
+    def validation_error(self, name: str) -> str:
         """Why the cloud refuses ``name``, and what to do; empty when it does not."""
         if len(name) > self.limit:
             return f"the name has {len(name)} characters, IBM Cloud allows {self.limit}; shorten it"

@@ -71,7 +71,9 @@ class MemoryDriver:
             texts |= resource.tagged(at)
         return resource.name(at) == want.name or _holds(texts, want.nonces)
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: Container[str]) -> Sequence[Observed]:
+    async def by_nonce(
+        self, places: Sequence[Place], wants: Sequence[Want], nonces: Container[str]
+    ) -> Sequence[Observed]:
         inside = self.cloud.traits[self.kind].parent
         parents = {place.ref.id.rpartition("/")[2] for place in places if place.kind == inside}
         if inside and not parents:

@@ -92,13 +92,13 @@ ANSWERS = (
         "a reply that cannot be read counts as a request that was never sent",
     ),
     _calls(
-        "Caller._send",
+        "ApiClient._send",
         "self.session.tokens.forget(held)",
         "raise",
         "a token that was revoked is shown until it expires",
     ),
     _calls(
-        "Caller.pages",
+        "ApiClient.pages",
         "raise errors.endless(operation, subject)",
         "return found",
         "a list that goes in a circle counts as whole",
@@ -122,7 +122,7 @@ ANSWERS = (
         "a list of the Resource Controller ends after its first page",
     ),
     _calls(
-        "Caller._mapped",
+        "ApiClient._mapped",
         "raise errors.translate(",
         "raise error from None\n                raise errors.translate(",
         "an SDK's exception reaches the engine",
@@ -420,7 +420,7 @@ DELETES = (
 
 LAST_LOOK = (
     _calls(
-        "Caller.read_list",
+        "ApiClient.read_list",
         'raise errors.ListNotFound(f"{missing.message}. The list is asked for again") from missing',
         "raise",
         "that a list is not found counts as proof that what it lists is gone",
@@ -462,14 +462,14 @@ LAST_LOOK = (
         "a namesake in another zone counts as the wanted workspace",
     ),
     _instances(
-        "Instances.born",
+        "Instances.by_nonce",
         'has_nonce(body["name"], nonces) or ',
         "",
         "the last look finds no workspace by its nonce",
     ),
     _vpc(
-        "Collection.born",
-        "await confirm_vpc(self._caller, *scope)",
+        "Collection.by_nonce",
+        "await confirm_vpc(self._client, *scope)",
         "pass",
         "the list of a VPC that is not found counts as empty",
     ),
@@ -481,35 +481,35 @@ LAST_LOOK = (
     ),
     Mutant(
         "clouds/ibm/kinds/load_balancer.py",
-        "LoadBalancerDriver.born",
+        "LoadBalancerDriver.by_nonce",
         "_born(body, nonces) or ",
         "",
         "the last look finds no load balancer by its nonce",
     ),
     Mutant(
         "clouds/ibm/kinds/load_balancer.py",
-        "LoadBalancerDriver.born",
-        "await vpc.confirm_vpc(self._caller, region, home)",
+        "LoadBalancerDriver.by_nonce",
+        "await vpc.confirm_vpc(self._client, region, home)",
         "pass",
         "a VPC that is not found counts as one without load balancers",
     ),
     Mutant(
         "clouds/ibm/kinds/transit_gateway.py",
-        "TransitGatewayDriver.born",
+        "TransitGatewayDriver.by_nonce",
         'has_nonce(body["name"], nonces) or ',
         "",
         "the last look finds no gateway by its nonce",
     ),
     Mutant(
         "clouds/ibm/kinds/transit_gateway_connection.py",
-        "ConnectionDriver.born",
+        "ConnectionDriver.by_nonce",
         'gateways |= {place.ref.id: place.ref.target for place in places if place.kind == "transit-gateway"}',
         "pass",
         "a connection of ours in a gateway that the spec names no more is orphaned",
     ),
     Mutant(
         "clouds/ibm/kinds/transit_gateway_connection.py",
-        "ConnectionDriver.born",
+        "ConnectionDriver.by_nonce",
         'has_nonce(body.get("name", ""), nonces) or ',
         "",
         "the last look finds no connection by its nonce",
@@ -523,7 +523,7 @@ LAST_LOOK = (
     ),
     Mutant(
         "clouds/ibm/kinds/dhcp_server.py",
-        "DhcpServerDriver.born",
+        "DhcpServerDriver.by_nonce",
         'scopes |= {place.ref.id: place.ref.target for place in places if place.kind == "workspace"}',
         "pass",
         "a DHCP server of ours in a workspace that the spec names no more is orphaned",
@@ -629,7 +629,7 @@ ADDRESSES = (
         "a refused API key is told as a reply that cannot be read",
     ),
     _names(
-        "born",
+        "birth_name",
         "if len(name) > room:",
         "if False:",
         "a long name with its nonce is refused by the cloud",

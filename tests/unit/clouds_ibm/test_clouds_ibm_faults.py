@@ -97,11 +97,11 @@ async def test_an_expired_token_is_replaced_once(account: Any) -> None:
 
 async def test_many_calls_that_one_token_failed_fetch_one_token(account: Any) -> None:
     """Each of a pool's threads is told 401 for the old token, some after another has fetched the new one."""
-    old = await account.caller.account() and account.session.tokens.access_token
+    old = await account.client.account() and account.session.tokens.access_token
     account.session.tokens.forget(old)
-    await account.caller.account()
+    await account.client.account()
     account.session.tokens.forget(old)
-    await account.caller.account()
+    await account.client.account()
     assert account.requests() == ["iam.issue_token"] * 2
 
 

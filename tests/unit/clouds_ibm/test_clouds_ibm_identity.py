@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from freehold.clouds.ibm.calls import Caller
+from freehold.clouds.ibm.calls import ApiClient
 from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
 from freehold.lifecycle.kinds import Birth, Ref
@@ -21,13 +21,13 @@ async def test_an_instance_shows_who_made_it(account: Any, kind: str) -> None:
     """The intent records the identity that the create is sent under; both must be spelled alike."""
     requests = {"workspace": account.workspace(), "cos-instance": account.cos()}
     made = await account.create(kind, requests[kind])
-    ours = await account.caller.identity()
+    ours = await account.client.identity()
     assert ours == account.settings.iam_id
     seen = await account.look(kind, made)
     assert (made.created_by, seen.created_by) == (ours, ours)
     words = {"workspace": {"zone": "dal10"}, "cos-instance": {}}
     account.cloud.strangers.make(kind, name=f"theirs-{NONCE}", **words[kind])
-    [theirs] = await account.born(kind, [], NONCE)
+    [theirs] = await account.by_nonce(kind, [], NONCE)
     assert theirs.created_by not in ("", ours)
 
 
@@ -41,7 +41,7 @@ async def test_where_ibm_does_not_show_it_it_is_empty(account: Any) -> None:
 async def test_the_identity_is_known_before_anything_is_created(account: Any) -> None:
     """An intent is recorded first: one token is fetched, and kept."""
     assert account.session.iam_id == ""
-    assert await account.caller.identity() == await account.caller.identity() != ""
+    assert await account.client.identity() == await account.client.identity() != ""
     assert account.requests() == ["iam.issue_token"]
 
 
@@ -54,4 +54,4 @@ async def test_what_other_credentials_made_keeps_its_maker(account: Any) -> None
     second = await driver.create(account.workspace("second"), Birth("token", NONCE))
     seen = await driver.observe([Ref(workspace.id), Ref(second.id)])
     assert seen[workspace.id].created_by == account.settings.iam_id
-    assert seen[second.id].created_by == await Caller(session, account.port).identity() == "iam-ServiceId-1"
+    assert seen[second.id].created_by == await ApiClient(session, account.port).identity() == "iam-ServiceId-1"

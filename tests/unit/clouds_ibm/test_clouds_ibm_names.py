@@ -11,10 +11,10 @@ from freehold.clouds.ibm.names import (
     INSTANCE,
     TRANSIT,
     VPC,
-    bears,
-    born,
+    birth_name,
     has_nonce,
     is_nested,
+    matches,
     nested,
     network_of,
 )
@@ -32,7 +32,7 @@ def test_a_birth_name_fits_and_has_its_nonce(limit: int, nonce: str) -> None:
     """Names of every length to beyond the limit. Cut before a dash as well: no service takes a dash last."""
     for length in range(1, limit + 20):
         for name in ("c" * length, ("c-" * length)[: length - 1] + "c"):
-            made = born(name, nonce, limit)
+            made = birth_name(name, nonce, limit)
             assert len(made) <= limit
             assert LEGAL.fullmatch(made)
             assert has_nonce(made, Recognised(nonce))
@@ -42,7 +42,7 @@ def test_a_birth_name_fits_and_has_its_nonce(limit: int, nonce: str) -> None:
 
 def test_the_network_of_the_longest_dhcp_name_is_a_legal_network() -> None:
     """PowerVS makes the network's name of the server's, and allows 128 characters of it."""
-    network = network_of(born("c" * 200, NONCE, DHCP))
+    network = network_of(birth_name("c" * 200, NONCE, DHCP))
     assert len(network) <= 128
     assert has_nonce(network, Recognised(NONCE))
 
@@ -50,7 +50,7 @@ def test_the_network_of_the_longest_dhcp_name_is_a_legal_network() -> None:
 def test_no_name_at_all_is_no_birth_mark() -> None:
     """A resource whose name is not shown yet must not pass for ours."""
     assert not has_nonce("", Recognised(NONCE))
-    assert not bears("", "wanted", Recognised(NONCE))
+    assert not matches("", "wanted", Recognised(NONCE))
 
 
 @BOTH
@@ -66,7 +66,7 @@ def test_a_nested_birth_name_fits_whatever_the_length_of_its_last_word(last: int
 
 
 def test_long_names_that_differ_at_the_end_are_born_apart() -> None:
-    assert born("c" * 62 + "a", NONCE, VPC) != born("c" * 62 + "b", NONCE, VPC)
+    assert birth_name("c" * 62 + "a", NONCE, VPC) != birth_name("c" * 62 + "b", NONCE, VPC)
 
 
 @BOTH

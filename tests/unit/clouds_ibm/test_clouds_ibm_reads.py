@@ -235,7 +235,7 @@ async def test_targets_tell_ids(account: Any) -> None:
 
 
 async def test_facts_are_asked_once_and_wrong_values_are_answered_with_the_right_ones(account: Any) -> None:
-    facts = IbmFacts(account.caller, account.clock)
+    facts = IbmFacts(account.client, account.clock)
     assert await facts.resource_group_id("ibm-hypershift-dev") == "2" * 32
     assert (await facts.power_zone("dal10")).edge_router
     assert (await facts.power_zone("eu-de-1")).region == "eu-de"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from freehold.clouds.ibm.tags import CARRIED, LONGEST, PREFIX, IbmCodec, complaint
+from freehold.clouds.ibm.tags import CARRIED, LONGEST, PREFIX, IbmCodec, validation_error
 from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound, NotReady, Retryable, Unavailable
 from freehold.lifecycle.inventory import TagChange
 from freehold.lifecycle.kinds import NodeKey
@@ -71,11 +71,11 @@ def test_case_does_not_matter() -> None:
 
 def test_user_tags_are_key_and_value_or_key_alone() -> None:
     assert (CODEC.user("team", "blue"), CODEC.user("team", "")) == ("team:blue", "team")
-    assert complaint("team:blue") == ""
-    assert "'/'" in complaint("a/b")
-    assert "shorten" in complaint("x" * 129)
-    assert "empty" in complaint("")
-    assert "empty" in complaint("  ")
+    assert validation_error("team:blue") == ""
+    assert "'/'" in validation_error("a/b")
+    assert "shorten" in validation_error("x" * 129)
+    assert "empty" in validation_error("")
+    assert "empty" in validation_error("  ")
 
 
 CARRIED_IDS = {

@@ -31,7 +31,7 @@ def test_always_legal(cluster: str, case: tuple[str, str]) -> None:
     """A default name that the cloud refuses would wedge every cluster of that name."""
     rule, suffix = RULES[case[0]], case[1]
     name = default_name(cluster, suffix, rule)
-    assert rule.legal(name), rule.complaint(name)
+    assert rule.legal(name), rule.validation_error(name)
     assert name.endswith(suffix)
     assert name == default_name(cluster, suffix, rule)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from freehold.clouds.ibm.calls import Caller, Json
+from freehold.clouds.ibm.calls import ApiClient, Json
 from freehold.clouds.ibm.names import VPC, is_nested
 from freehold.lifecycle.kinds import Part
 
@@ -38,12 +38,12 @@ def _does(listener: Json) -> str:
 class Listeners:
     """Parts of kind ``listener``; the natural key is the port."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
 
     async def every(self, region: str, balancer: str) -> frozenset[Part]:
         """All listeners; the list is not paged."""
-        found = await self._caller.listed(
+        found = await self._client.listed(
             "vpc",
             "list_load_balancer_listeners",
             lambda: self._sdk(region).list_load_balancer_listeners(balancer),
@@ -57,7 +57,7 @@ class Listeners:
         wanted = part.request
         pool = await self._pool(region, balancer, wanted["pool"])
         port, protocol = wanted["port"], wanted["protocol"]
-        await self._caller.write(
+        await self._client.write(
             "vpc",
             "create_load_balancer_listener",
             lambda: self._sdk(region).create_load_balancer_listener(
@@ -69,7 +69,7 @@ class Listeners:
 
     async def remove(self, region: str, balancer: str, part: Part) -> None:
         """Remove the listener; its pool, to which nothing leads any more, stays until the balancer goes."""
-        await self._caller.write(
+        await self._client.write(
             "vpc",
             "delete_load_balancer_listener",
             lambda: self._sdk(region).delete_load_balancer_listener(balancer, part.id),
@@ -78,7 +78,7 @@ class Listeners:
         )
 
     async def _pool(self, region: str, balancer: str, wanted: Mapping[str, Any]) -> str:
-        pools = await self._caller.listed(
+        pools = await self._client.listed(
             "vpc",
             "list_load_balancer_pools",
             lambda: self._sdk(region).list_load_balancer_pools(balancer),
@@ -90,7 +90,7 @@ class Listeners:
             if pool["name"] == name or is_nested(pool["name"], name, VPC):
                 return str(pool["id"])  # with the members that others put in
         fields = pool_prototype(wanted, wanted["name"])
-        made = await self._caller.write(
+        made = await self._client.write(
             "vpc",
             "create_load_balancer_pool",
             lambda: self._sdk(region).create_load_balancer_pool(balancer, **fields),
@@ -100,4 +100,4 @@ class Listeners:
         return str(made["id"])
 
     def _sdk(self, region: str) -> Any:
-        return self._caller.session.vpc(region)
+        return self._client.session.vpc(region)

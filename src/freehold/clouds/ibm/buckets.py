@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from freehold.clouds.ibm import errors
-from freehold.clouds.ibm.calls import Caller, rows
+from freehold.clouds.ibm.calls import ApiClient, rows
 from freehold.clouds.ibm.resource_controller import COS, Instances
 from freehold.lifecycle.errors import Denied
 
@@ -30,9 +30,9 @@ def split(engine_id: str) -> tuple[str, str, str]:
 class Buckets:
     """The operations that we need."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-        self._instances = Instances(caller, COS)
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+        self._instances = Instances(client, COS)
 
     async def of_instance(self, instance: str) -> dict[str, str]:
         """Name and region of every bucket of an instance; none when it is gone, for which S3 refuses to list them."""
@@ -59,10 +59,10 @@ class Buckets:
 
     async def create(self, instance: str, region: str, name: str) -> None:
         location = {"LocationConstraint": f"{region}-{CLASS}"}
-        await self._caller.write(
+        await self._client.write(
             "cos",
             "create_bucket",
-            lambda: self._caller.session.cos(region).create_bucket(
+            lambda: self._client.session.cos(region).create_bucket(
                 Bucket=name, IBMServiceInstanceId=instance, CreateBucketConfiguration=location
             ),
             f"bucket {name}",
@@ -70,20 +70,20 @@ class Buckets:
         )
 
     async def delete(self, region: str, name: str) -> None:
-        await self._caller.write(
+        await self._client.write(
             "cos",
             "delete_bucket",
-            lambda: self._caller.session.cos(region).delete_bucket(Bucket=name),
+            lambda: self._client.session.cos(region).delete_bucket(Bucket=name),
             f"bucket {name}",
             region=region,
         )
 
     async def _page(self, instance: str, marker: str) -> dict[str, Any]:
         page = {"Marker": marker} if marker else {}
-        body: dict[str, Any] = await self._caller.read_list(
+        body: dict[str, Any] = await self._client.read_list(
             "cos",
             "list_buckets",
-            lambda: self._caller.session.cos(LIST_REGION).list_buckets_extended(IBMServiceInstanceId=instance, **page),
+            lambda: self._client.session.cos(LIST_REGION).list_buckets_extended(IBMServiceInstanceId=instance, **page),
             f"of object storage instance {instance}",
         )
         return body

@@ -36,7 +36,7 @@ _SILENT = frozenset({202, 204})
 """Statuses that come without a body: accepted, and no content."""
 
 
-class Caller:
+class ApiClient:
     """Sends SDK requests of one account through a port."""
 
     def __init__(self, session: IbmSession, port: Port) -> None:
@@ -47,7 +47,7 @@ class Caller:
         """Send a request that changes nothing; the reply's body."""
         return await self._send(Call(api, operation, Effect.READ, run, subject, detail))
 
-    async def look(self, api: str, operation: str, run: Callable[[], Any], subject: str) -> Any:
+    async def get_or_none(self, api: str, operation: str, run: Callable[[], Any], subject: str) -> Any:
         """The same of one resource, asked for by its id; None when it is not there. Not for lists."""
         try:
             return await self.read(api, operation, run, subject)

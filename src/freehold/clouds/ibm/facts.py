@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from freehold.clouds.ibm import vpc
-from freehold.clouds.ibm.calls import Caller, Json
+from freehold.clouds.ibm.calls import ApiClient, Json
 from freehold.clouds.ibm.crn import power_region
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import Invalid
@@ -37,8 +37,8 @@ class IbmFacts:
     Lists of all zones and regions are asked of one region that is always there.
     """
 
-    def __init__(self, caller: Caller, clock: Clock, *, home: str = vpc.HOME, max_age: float = 3600.0) -> None:
-        self._caller = caller
+    def __init__(self, client: ApiClient, clock: Clock, *, home: str = vpc.HOME, max_age: float = 3600.0) -> None:
+        self._client = client
         self._clock = clock
         self._home = home
         self._max_age = max_age
@@ -84,25 +84,25 @@ class IbmFacts:
         return kept[1]
 
     async def _groups(self) -> Mapping[str, str]:
-        account, sdk = await self._caller.account(), self._caller.session.resource_manager
-        body = await self._caller.read(
+        account, sdk = await self._client.account(), self._client.session.resource_manager
+        body = await self._client.read(
             "rm", "list_resource_groups", lambda: sdk().list_resource_groups(account_id=account), "of the account"
         )
         return {group["name"]: group["id"] for group in body["resources"]}
 
     async def _zones(self) -> Mapping[str, PowerZone]:
-        sdk = self._caller.session.power
-        body = await self._caller.read(
+        sdk = self._client.session.power
+        body = await self._client.read(
             "power", "list_datacenters", lambda: sdk(self._home).list_datacenters(), "of PowerVS"
         )
         return {zone.zone: zone for zone in map(_zone, body["datacenters"])}
 
     async def _regions(self) -> Mapping[str, str]:
-        return {region["name"]: region["status"] for region in await vpc.regions(self._caller, self._home)}
+        return {region["name"]: region["status"] for region in await vpc.regions(self._client, self._home)}
 
     async def _region_zones(self, region: str) -> Mapping[str, str]:
-        sdk = self._caller.session.vpc
-        body = await self._caller.read(
+        sdk = self._client.session.vpc
+        body = await self._client.read(
             "vpc", "list_region_zones", lambda: sdk(self._home).list_region_zones(region), f"of {region}"
         )
         return {zone["name"]: zone["status"] for zone in body["zones"] if zone["status"] in {"available", "impaired"}}

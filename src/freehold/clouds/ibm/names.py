@@ -29,7 +29,7 @@ _NONCE = re.compile("f(?:[a-z2-7]{12}|[a-z2-7]{7})")
 _NONCE_LENGTHS = (13, 8)
 
 
-def born(name: str, nonce: str, limit: int) -> str:
+def birth_name(name: str, nonce: str, limit: int) -> str:
     """``<name>-<nonce>``, where ``name`` is cut and hashed if both do not fit into ``limit`` characters."""
     room = limit - len(nonce) - 1
     if len(name) > room:
@@ -47,7 +47,7 @@ def nested(name: str, nonce: str, limit: int) -> str:
     head, dash, last = name.rpartition("-")
     room = limit - len(last) - 1
     fits = room >= 1 + 1 + _HASH + 1 + len(nonce)
-    return f"{born(head, nonce, room)}-{last}" if dash and fits else born(name, nonce, limit)
+    return f"{birth_name(head, nonce, room)}-{last}" if dash and fits else birth_name(name, nonce, limit)
 
 
 def is_nested(text: str, name: str, limit: int) -> bool:
@@ -67,7 +67,7 @@ def has_nonce(text: str, nonces: NonceSet) -> bool:
     return any(word in nonces for word in text.casefold().replace("_", "-").split("-"))
 
 
-def bears(text: str, name: str, nonces: NonceSet) -> bool:
+def matches(text: str, name: str, nonces: NonceSet) -> bool:
     """Whether ``text`` is ``name``, or has one of ``nonces`` as a word of its own."""
     return text == name or has_nonce(text, nonces)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from freehold.clouds.ibm import crn
-from freehold.clouds.ibm.calls import Caller, Json
+from freehold.clouds.ibm.calls import ApiClient, Json
 from freehold.clouds.ibm.errors import ListNotFound
 from freehold.clouds.ibm.resource_controller import POWER, Instances, state_of
 from freehold.lifecycle.errors import NotFound, NotReady
@@ -16,9 +16,9 @@ from freehold.lifecycle.kinds import State
 class PowerNetworks:
     """Every operation needs the workspace's CRN: it names the endpoint, and goes into a header."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-        self._instances = Instances(caller, POWER)
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+        self._instances = Instances(client, POWER)
         self._crns: dict[str, str] = {}
 
     async def workspace(self, guid: str, target: str = "", zone: str = "") -> str:
@@ -32,9 +32,9 @@ class PowerNetworks:
         if parsed and parsed.service == "power-iaas" and parsed.instance == guid:
             return ":".join(target.split(":")[:8]) + "::"
         if zone:
-            return f"crn:v1:bluemix:public:power-iaas:{zone}:a/{await self._caller.account()}:{guid}::"
-        sdk = self._caller.session.resource_controller
-        body = await self._caller.read(
+            return f"crn:v1:bluemix:public:power-iaas:{zone}:a/{await self._client.account()}:{guid}::"
+        sdk = self._client.session.resource_controller
+        body = await self._client.read(
             "rc", "get_resource_instance", lambda: sdk().get_resource_instance(guid), f"workspace {guid}"
         )
         self._crns[guid] = str(body["crn"])
@@ -88,7 +88,7 @@ class PowerNetworks:
         """A list; not paged. A refusal does not mean that nothing is in the workspace: the account is asked first."""
         subject = f"in workspace {_guid(workspace)}"
         try:
-            return await self._caller.listed(
+            return await self._client.listed(
                 "power", operation, lambda: getattr(self._sdk(workspace), operation)(workspace), items, subject
             )
         except (ListNotFound, NotReady) as refused:
@@ -111,7 +111,7 @@ class PowerNetworks:
         raise refused
 
     async def _look(self, workspace: str, operation: str, subject: str, *arguments: str) -> Any:
-        return await self._caller.look(
+        return await self._client.get_or_none(
             "power",
             operation,
             lambda: getattr(self._sdk(workspace), operation)(workspace, *arguments),
@@ -119,12 +119,12 @@ class PowerNetworks:
         )
 
     async def _write(self, workspace: str, operation: str, subject: str, send: Callable[[Any], Any]) -> Any:
-        return await self._caller.write(
+        return await self._client.write(
             "power", operation, lambda: send(self._sdk(workspace)), subject, workspace=_guid(workspace)
         )
 
     def _sdk(self, workspace: str) -> Any:
-        return self._caller.session.power(crn.power_region(workspace.split(":")[5]))
+        return self._client.session.power(crn.power_region(workspace.split(":")[5]))
 
 
 def _guid(workspace: str) -> str:

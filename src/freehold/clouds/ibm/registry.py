@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from freehold.clouds.ibm.calls import Caller
+from freehold.clouds.ibm.calls import ApiClient
 from freehold.clouds.ibm.kinds import (
     cos_bucket,
     cos_instance,
@@ -22,18 +22,18 @@ from freehold.lifecycle.port import Port
 
 def ibm_kinds(session: IbmSession, port: Port) -> Registry:
     """Every kind, its driver sending through ``port`` with the clients of ``session``."""
-    caller = Caller(session, port)
+    client = ApiClient(session, port)
     return Registry(
         (
-            workspace.kind(caller),
-            dhcp_server.kind(caller),
-            vpc.kind(caller),
-            vpc_subnet.kind(caller),
-            security_group.kind(caller),
-            load_balancer.kind(caller),
-            transit_gateway.kind(caller),
-            transit_gateway_connection.kind(caller),
-            cos_instance.kind(caller),
-            cos_bucket.kind(caller),
+            workspace.kind(client),
+            dhcp_server.kind(client),
+            vpc.kind(client),
+            vpc_subnet.kind(client),
+            security_group.kind(client),
+            load_balancer.kind(client),
+            transit_gateway.kind(client),
+            transit_gateway_connection.kind(client),
+            cos_instance.kind(client),
+            cos_bucket.kind(client),
         )
     )

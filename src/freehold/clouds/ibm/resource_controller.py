@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from freehold.clouds.ibm import crn
-from freehold.clouds.ibm.calls import PAGE, Caller, Json
-from freehold.clouds.ibm.names import INSTANCE, bears, born, has_nonce
+from freehold.clouds.ibm.calls import PAGE, ApiClient, Json
+from freehold.clouds.ibm.names import INSTANCE, birth_name, has_nonce, matches
 from freehold.clouds.ibm.times import epoch
 from freehold.lifecycle.kinds import NonceSet, Observed, Ref, State, Want
 
@@ -87,33 +87,33 @@ def _fits(body: Json, want: Want) -> bool:
     group, zone = _group(want), want.request.get("zone")
     if (group and body.get("resource_group_id") != group) or (zone and body.get("region_id") != zone):
         return False
-    return bears(body["name"], want.name, want.nonces)
+    return matches(body["name"], want.name, want.nonces)
 
 
 class Instances:
     """The instances of one offering."""
 
-    def __init__(self, caller: Caller, offering: Offering) -> None:
-        self._caller = caller
+    def __init__(self, client: ApiClient, offering: Offering) -> None:
+        self._client = client
         self._offering = offering
 
     async def create(self, name: str, nonce: str, target: str, group: str) -> Json:
-        sdk, plan = self._caller.session.resource_controller, self._offering.plan
-        unborn = born(name, nonce, INSTANCE)
-        body: Json = await self._caller.write(
+        sdk, plan = self._client.session.resource_controller, self._offering.plan
+        with_nonce = birth_name(name, nonce, INSTANCE)
+        body: Json = await self._client.write(
             "rc",
             "create_resource_instance",
-            lambda: sdk().create_resource_instance(unborn, target, group, plan),
+            lambda: sdk().create_resource_instance(with_nonce, target, group, plan),
             f"{self._offering.label} {name}",
-            name=unborn,
+            name=with_nonce,
             target=target,
         )
         return body
 
     async def get(self, guid: str) -> Json | None:
         """The instance in any state, None when it is gone."""
-        sdk = self._caller.session.resource_controller
-        body: Json | None = await self._caller.look(
+        sdk = self._client.session.resource_controller
+        body: Json | None = await self._client.get_or_none(
             "rc",
             "get_resource_instance",
             lambda: sdk().get_resource_instance(guid),
@@ -130,7 +130,7 @@ class Instances:
         """Every instance in the group that has the name or a nonce; names are not unique."""
         return [body for body in await self._every(_group(want)) if _fits(body, want)]
 
-    async def born(self, wants: Sequence[Want], nonces: NonceSet) -> list[Json]:
+    async def by_nonce(self, wants: Sequence[Want], nonces: NonceSet) -> list[Json]:
         """Every instance of the account whose name has one of ``nonces``, and what matches one of ``wants``."""
         return [
             body
@@ -139,8 +139,8 @@ class Instances:
         ]
 
     async def rename(self, guid: str, name: str) -> None:
-        sdk = self._caller.session.resource_controller
-        await self._caller.write(
+        sdk = self._client.session.resource_controller
+        await self._client.write(
             "rc",
             "update_resource_instance",
             lambda: sdk().update_resource_instance(guid, name=name),
@@ -150,8 +150,8 @@ class Instances:
 
     async def delete(self, guid: str, *, recursive: bool) -> None:
         """``recursive`` takes the instance's keys along."""
-        sdk = self._caller.session.resource_controller
-        await self._caller.write(
+        sdk = self._client.session.resource_controller
+        await self._client.write(
             "rc",
             "delete_resource_instance",
             lambda: sdk().delete_resource_instance(guid, recursive=recursive),
@@ -170,8 +170,8 @@ class Instances:
         return list({body["guid"]: body for body in listed}.values())
 
     async def _list(self, group: str, state: str | None) -> list[Json]:
-        sdk, resource_id = self._caller.session.resource_controller, self._offering.resource_id
-        return await self._caller.pages(
+        sdk, resource_id = self._client.session.resource_controller, self._offering.resource_id
+        return await self._client.pages(
             "rc",
             "list_resource_instances",
             lambda start: sdk().list_resource_instances(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from freehold.clouds.ibm.calls import Caller, Json
+from freehold.clouds.ibm.calls import ApiClient, Json
 from freehold.lifecycle.kinds import Part
 
 KIND = "rule"
@@ -42,15 +42,15 @@ def part_of(body: Json) -> Part:
 class Rules:
     """The rules of security groups."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
 
     async def every(self, region: str, group: str) -> frozenset[Part]:
         """All rules of a group; the list is not paged."""
-        found = await self._caller.listed(
+        found = await self._client.listed(
             "vpc",
             "list_security_group_rules",
-            lambda: self._caller.session.vpc(region).list_security_group_rules(group),
+            lambda: self._client.session.vpc(region).list_security_group_rules(group),
             "rules",
             f"security group {group}",
         )
@@ -58,19 +58,19 @@ class Rules:
 
     async def add(self, region: str, group: str, part: Part) -> None:
         prototype = {"ip_version": "ipv4", **part.request}
-        await self._caller.write(
+        await self._client.write(
             "vpc",
             "create_security_group_rule",
-            lambda: self._caller.session.vpc(region).create_security_group_rule(group, prototype),
+            lambda: self._client.session.vpc(region).create_security_group_rule(group, prototype),
             f"rule {part.natural_key} of security group {group}",
             rule=part.natural_key,
         )
 
     async def remove(self, region: str, group: str, part: Part) -> None:
-        await self._caller.write(
+        await self._client.write(
             "vpc",
             "delete_security_group_rule",
-            lambda: self._caller.session.vpc(region).delete_security_group_rule(group, part.id),
+            lambda: self._client.session.vpc(region).delete_security_group_rule(group, part.id),
             f"rule {part.natural_key} of security group {group}",
             rule=part.natural_key,
         )

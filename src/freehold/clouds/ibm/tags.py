@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from freehold.clouds.ibm.calls import Caller, Json, rows
+from freehold.clouds.ibm.calls import ApiClient, Json, rows
 from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound, NotReady, Quota, Unavailable
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.kinds import NodeKey
@@ -82,7 +82,7 @@ class IbmCodec:
         return Marks(frozenset(owners), frozenset(uuids), frozenset(nodes), frozenset(carried))
 
     def user(self, key: str, value: str) -> str:
-        """``key:value``, or ``key`` alone; what IBM Cloud refuses is for the caller to check (:func:`complaint`)."""
+        """``key:value``, or ``key`` alone; check it with :func:`validation_error` first."""
         return f"{key}:{value}" if value else key
 
     def fold(self, tags: Collection[str]) -> frozenset[str]:
@@ -96,7 +96,7 @@ def _node(value: str) -> Iterator[NodeMark]:
         yield NodeMark(NodeKey(kind, logical), seal)
 
 
-def complaint(tag: str) -> str:
+def validation_error(tag: str) -> str:
     """Why IBM Cloud refuses ``tag``, and what to do; empty when it does not."""
     if not tag.strip():
         return "a tag is empty: give it a key, or leave it out"
@@ -124,8 +124,8 @@ class IbmTagger:
     TAGS_PAGE = 1000
     BATCH = 100
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
 
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
         """One query: what bears the uuid, what carries a mark of it, and the ``also`` targets."""
@@ -172,8 +172,8 @@ class IbmTagger:
                 return found
 
     async def _search_page(self, query: str, cursor: str | None, subject: str) -> Json:
-        sdk = self._caller.session.search
-        body: Json = await self._caller.read_list(
+        sdk = self._client.session.search
+        body: Json = await self._client.read_list(
             "search",
             "search",
             lambda: sdk().search(query=query, fields=["crn", "tags"], search_cursor=cursor, limit=self.SEARCH_PAGE),
@@ -182,8 +182,8 @@ class IbmTagger:
         return body
 
     async def _tags_page(self, target: str, offset: int) -> Json:
-        sdk = self._caller.session.tagging
-        body: Json = await self._caller.read_list(
+        sdk = self._client.session.tagging
+        body: Json = await self._client.read_list(
             "tagging",
             "list_tags",
             lambda: sdk().list_tags(attached_to=target, tag_type="user", offset=offset, limit=self.TAGS_PAGE),
@@ -204,11 +204,11 @@ class IbmTagger:
 
     async def _batch(self, operation: str, tags: Collection[str], targets: Sequence[str]) -> dict[str, CloudError]:
         """One call; 200 does not mean that it worked for every target (terraform-provider-ibm#5635)."""
-        sdk = self._caller.session.tagging
+        sdk = self._client.session.tagging
         verb = operation.removesuffix("_tag")
         names, resources = sorted(tags), [{"resource_id": target} for target in targets]
         try:
-            body = await self._caller.write(
+            body = await self._client.write(
                 "tagging",
                 operation,
                 lambda: getattr(sdk(), operation)(tag_names=names, resources=resources, tag_type="user"),

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from freehold.clouds.ibm import crn
-from freehold.clouds.ibm.calls import PAGE, Caller, Json
-from freehold.clouds.ibm.names import bears, has_nonce
+from freehold.clouds.ibm.calls import PAGE, ApiClient, Json
+from freehold.clouds.ibm.names import has_nonce, matches
 from freehold.clouds.ibm.times import epoch
 from freehold.lifecycle.kinds import NodeKey, NonceSet, Observed, Place, Ref, State, Want
 
@@ -48,20 +48,20 @@ def homes(places: Sequence[Place]) -> list[tuple[str, str]]:
     return sorted({split(place.ref.id) for place in places if place.kind == "vpc"})
 
 
-async def regions(caller: Caller, home: str = HOME) -> list[Json]:
+async def regions(client: ApiClient, home: str = HOME) -> list[Json]:
     """Every VPC region, with its status; not paged."""
-    sdk = caller.session.vpc
-    return await caller.listed("vpc", "list_regions", lambda: sdk(home).list_regions(), "regions", "of VPC")
+    sdk = client.session.vpc
+    return await client.listed("vpc", "list_regions", lambda: sdk(home).list_regions(), "regions", "of VPC")
 
 
-async def regions_to_search(caller: Caller, places: Sequence[Place], wants: Sequence[Want]) -> list[str]:
+async def regions_to_search(client: ApiClient, places: Sequence[Place], wants: Sequence[Want]) -> list[str]:
     """The regions that ``places`` or ``wants`` name, else every region.
 
     A workspace or a gateway names none: its VPC may be in another region.
     """
     named = {split(place.ref.id)[0] for place in places if place.kind in REGIONAL}
     named |= {want.request["region"] for want in wants}
-    return sorted(named or {body["name"] for body in await regions(caller)})
+    return sorted(named or {body["name"] for body in await regions(client)})
 
 
 def identify(target: str, resource_type: str) -> str:
@@ -100,12 +100,12 @@ def _scope(want: Want) -> tuple[str, str]:
 
 def looked_for(name: str, wants: Sequence[Want], nonces: NonceSet) -> bool:
     """Whether a name has one of ``nonces``, or is or holds what one of ``wants`` looks for."""
-    return has_nonce(name, nonces) or any(bears(name, want.name, want.nonces) for want in wants)
+    return has_nonce(name, nonces) or any(matches(name, want.name, want.nonces) for want in wants)
 
 
-async def confirm_vpc(caller: Caller, region: str, ident: str) -> None:
+async def confirm_vpc(client: ApiClient, region: str, ident: str) -> None:
     """Raise NotFound when there is no such VPC."""
-    await caller.read("vpc", "get_vpc", lambda: caller.session.vpc(region).get_vpc(ident), f"vpc {ident}")
+    await client.read("vpc", "get_vpc", lambda: client.session.vpc(region).get_vpc(ident), f"vpc {ident}")
 
 
 class Collection:
@@ -114,14 +114,14 @@ class Collection:
     Remembers which VPC a resource is in, so that several of one VPC are observed by one list.
     """
 
-    def __init__(self, caller: Caller, one: str, many: str) -> None:
-        self._caller = caller
+    def __init__(self, client: ApiClient, one: str, many: str) -> None:
+        self._client = client
         self._one = one
         self._many = many
         self._homes: dict[str, str] = {}
 
     async def get(self, region: str, ident: str) -> Json | None:
-        body: Json | None = await self._caller.look(
+        body: Json | None = await self._client.get_or_none(
             "vpc", f"get_{self._one}", lambda: self._sdk(region, f"get_{self._one}")(ident), self._says(ident)
         )
         if body is not None:
@@ -131,7 +131,7 @@ class Collection:
     async def every(self, region: str, vpc: str = "") -> list[Json]:
         """All of a region, or of one VPC where the list can be narrowed to it."""
         narrow = {"vpc_id": vpc} if vpc else {}
-        bodies = await self._caller.pages(
+        bodies = await self._client.pages(
             "vpc",
             f"list_{self._many}",
             lambda start: self._sdk(region, f"list_{self._many}")(limit=PAGE, start=start, **narrow),
@@ -172,12 +172,16 @@ class Collection:
         bodies = {scope: await self.every(*scope) for scope in sorted({_scope(want) for want in wants})}
         return {
             want.key: [
-                (_scope(want)[0], body) for body in bodies[_scope(want)] if bears(body["name"], want.name, want.nonces)
+                (_scope(want)[0], body)
+                for body in bodies[_scope(want)]
+                if matches(body["name"], want.name, want.nonces)
             ]
             for want in wants
         }
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> list[tuple[str, Json]]:
+    async def by_nonce(
+        self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet
+    ) -> list[tuple[str, Json]]:
         """In each VPC of ``places``, what has one of ``nonces`` in its name, with the region; one list a VPC.
 
         With what :meth:`named` finds for ``wants``. Raises NotFound for a VPC that is gone, whose list would be
@@ -185,7 +189,7 @@ class Collection:
         """
         found = []
         for scope in sorted({*homes(places), *map(_scope, wants)}):
-            await confirm_vpc(self._caller, *scope)
+            await confirm_vpc(self._client, *scope)
             bodies, here = await self.every(*scope), [want for want in wants if _scope(want) == scope]
             found += [(scope[0], body) for body in bodies if looked_for(body["name"], here, nonces)]
         return found
@@ -193,7 +197,7 @@ class Collection:
     async def create(self, region: str, subject: str, send: Callable[[Any], Any], **detail: Any) -> Json:
         """``send`` takes the SDK's method and calls it."""
         operation = f"create_{self._one}"
-        body: Json = await self._caller.write(
+        body: Json = await self._client.write(
             "vpc", operation, lambda: send(self._sdk(region, operation)), self._says(subject), region=region, **detail
         )
         self._remember(body)
@@ -202,14 +206,14 @@ class Collection:
     async def rename(self, ref: Ref, name: str) -> None:
         region, ident = split(ref.id)
         operation = f"update_{self._one}"
-        await self._caller.write(
+        await self._client.write(
             "vpc", operation, lambda: self._sdk(region, operation)(ident, {"name": name}), self._says(ident), name=name
         )
 
     async def delete(self, ref: Ref) -> None:
         region, ident = split(ref.id)
         operation = f"delete_{self._one}"
-        await self._caller.write("vpc", operation, lambda: self._sdk(region, operation)(ident), self._says(ident))
+        await self._client.write("vpc", operation, lambda: self._sdk(region, operation)(ident), self._says(ident))
 
     def _remember(self, body: Json) -> None:
         home = body.get("vpc")
@@ -220,4 +224,4 @@ class Collection:
         return f"{self._one.replace('_', ' ')} {subject}"
 
     def _sdk(self, region: str, method: str) -> Any:
-        return getattr(self._caller.session.vpc(region), method)
+        return getattr(self._client.session.vpc(region), method)

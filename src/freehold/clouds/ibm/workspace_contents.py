@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from freehold.clouds.ibm.calls import Caller, Json
+from freehold.clouds.ibm.calls import ApiClient, Json
 from freehold.clouds.ibm.power_networks import PowerNetworks
 from freehold.lifecycle.kinds import Observed, Ref, State
 
@@ -12,8 +12,8 @@ from freehold.lifecycle.kinds import Observed, Ref, State
 class Contents:
     """DHCP servers, networks that no DHCP server brought along, and virtual machines."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._power = PowerNetworks(caller)
+    def __init__(self, client: ApiClient) -> None:
+        self._power = PowerNetworks(client)
 
     async def children(self, ref: Ref) -> Sequence[Observed]:
         """Three lists. Ids of servers and networks are those of kind ``dhcp-server``."""

@@ -47,7 +47,7 @@ async def _ask(
 ) -> Sequence[Observed]:
     nonces = ctx.any_nonce(kind)
     wants = [Want(node.key, node.name, node.request(known), nonces) for node in nodes]
-    return await ctx.deps.registry[kind].driver.born(places, wants, nonces)
+    return await ctx.deps.registry[kind].driver.by_nonce(places, wants, nonces)
 
 
 def _kinds(ctx: PassContext) -> list[str]:

@@ -75,9 +75,9 @@ def assess(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
     """What a seen state means for the node, before marks and parts are considered."""
     shown = observed.vendor_state or observed.state.value
     match observed.state:
-        case State.READY if complaint := _refused_replacement(ctx, key, observed):
+        case State.READY if validation_error := _refused_replacement(ctx, key, observed):
             ctx.state.look_at.pop(key, None)
-            ctx.outcomes[key] = Blocked(Reason.UNFIT, complaint, ctx.deps.intervals.slow, observed)
+            ctx.outcomes[key] = Blocked(Reason.UNFIT, validation_error, ctx.deps.intervals.slow, observed)
         case State.READY if ctx.now - ctx.state.delete_sent.get(key, float("-inf")) < ctx.kind(key).delete_time:
             after = max(5.0, ctx.kind(key).delete_time / 4)
             _later(ctx, key, Waiting(Reason.DELETING, after, "its delete was requested and does not show", observed))

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from freehold.clouds.ibm import crn
 from freehold.clouds.ibm.buckets import Buckets, join, split
-from freehold.clouds.ibm.calls import Caller
+from freehold.clouds.ibm.calls import ApiClient
 from freehold.clouds.ibm.tags import named_in_mark
 from freehold.clouds.ibm.times import SETTLE
 from freehold.lifecycle.kinds import (
@@ -45,8 +45,8 @@ def _observed(instance: str, region: str, name: str, target: str) -> Observed:
 class CosBucketDriver:
     """A bucket is there at once, and gone at once."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._buckets = Buckets(caller)
+    def __init__(self, client: ApiClient) -> None:
+        self._buckets = Buckets(client)
 
     async def create(self, request: Request, birth: Birth) -> Observed:
         instance, region, name = request["instance"], request["region"], request["name"]
@@ -74,7 +74,7 @@ class CosBucketDriver:
             found[want.key] = here
         return found
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
         """Only what :meth:`find` finds: a bucket has the wanted name from the start, so no nonce is ever in it."""
         return [one for found in (await self.find(wants)).values() for one in found]
 
@@ -91,12 +91,12 @@ class CosBucketDriver:
         await self._buckets.delete(region, name)
 
 
-def kind(caller: Caller) -> Kind:
+def kind(client: ApiClient) -> Kind:
     return Kind(
         name=KIND,
         tagging=Tagging.NEVER,
         dedupe=Dedupe.KEY,
-        driver=CosBucketDriver(caller),
+        driver=CosBucketDriver(client),
         requires=("cos-instance",),
         carrier="cos-instance",
         carrier_owned=True,

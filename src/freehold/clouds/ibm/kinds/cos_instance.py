@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from freehold.clouds.ibm import buckets
-from freehold.clouds.ibm.calls import Caller
+from freehold.clouds.ibm.calls import ApiClient
 from freehold.clouds.ibm.resource_controller import COS, Instances, by_id, observed
 from freehold.clouds.ibm.times import SETTLE
 from freehold.lifecycle.kinds import (
@@ -32,9 +32,9 @@ TARGET = "Global"
 class CosInstanceDriver:
     """Names need not be unique; instances are global."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._instances = Instances(caller, COS)
-        self._buckets = buckets.Buckets(caller)
+    def __init__(self, client: ApiClient) -> None:
+        self._instances = Instances(client, COS)
+        self._buckets = buckets.Buckets(client)
 
     async def create(self, request: Request, birth: Birth) -> Observed:
         body = await self._instances.create(request["name"], birth.nonce, TARGET, request["resource_group"])
@@ -46,8 +46,8 @@ class CosInstanceDriver:
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         return {want.key: [observed(body) for body in await self._instances.matching(want)] for want in wants}
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
-        return [observed(body) for body in await self._instances.born(wants, nonces)]
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+        return [observed(body) for body in await self._instances.by_nonce(wants, nonces)]
 
     def identify(self, target: str, carried: str = "") -> str:
         return self._instances.guid_of(target)
@@ -64,8 +64,8 @@ class CosInstanceDriver:
         return [Observed(buckets.join(ref.id, region, name), name, State.READY) for name, region in inside.items()]
 
 
-def kind(caller: Caller) -> Kind:
-    driver = CosInstanceDriver(caller)
+def kind(client: ApiClient) -> Kind:
+    driver = CosInstanceDriver(client)
     return Kind(
         name="cos-instance",
         tagging=Tagging.AFTER,

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from freehold.clouds.ibm import crn
-from freehold.clouds.ibm.calls import Caller
+from freehold.clouds.ibm.calls import ApiClient
 from freehold.clouds.ibm.dhcp_networks import MarkedNetworks, network_seen, server_seen
-from freehold.clouds.ibm.names import DHCP, born, has_nonce
+from freehold.clouds.ibm.names import DHCP, birth_name, has_nonce
 from freehold.clouds.ibm.power_networks import PowerNetworks
 from freehold.clouds.ibm.times import SETTLE
 from freehold.lifecycle.errors import CloudError, InUse, NotFound, NotReady
@@ -35,8 +35,8 @@ from freehold.lifecycle.kinds import (
 class DhcpServerDriver:
     """IBM allows one DHCP server in a workspace; its private network outlives it for a while."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._power = PowerNetworks(caller)
+    def __init__(self, client: ApiClient) -> None:
+        self._power = PowerNetworks(client)
         self._marks = MarkedNetworks(self._power)
 
     async def create(self, request: Request, birth: Birth) -> Observed:
@@ -44,7 +44,7 @@ class DhcpServerDriver:
         workspace = await self._power.workspace(guid, zone=request["zone"])
         optional = {"cidr": request.get("cidr"), "dnsServer": request.get("dns"), "snatEnabled": request.get("snat")}
         wanted = {name: value for name, value in optional.items() if value is not None}
-        body = {"name": born(request["name"], birth.nonce, DHCP), **wanted}
+        body = {"name": birth_name(request["name"], birth.nonce, DHCP), **wanted}
         made = await self._power.create_server(workspace, body)
         try:
             return await self._marks.server(guid, workspace, made, "")
@@ -65,7 +65,7 @@ class DhcpServerDriver:
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         return {want.key: await self._find(want) for want in wants}
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
         found: dict[str, Observed] = {}
         scopes = {want.request["workspace"]: "" for want in wants}
         scopes |= {place.ref.id: place.ref.target for place in places if place.kind == "workspace"}
@@ -182,12 +182,12 @@ def _untold(one: Observed) -> bool:
     return False
 
 
-def kind(caller: Caller) -> Kind:
+def kind(client: ApiClient) -> Kind:
     return Kind(
         name="dhcp-server",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
-        driver=DhcpServerDriver(caller),
+        driver=DhcpServerDriver(client),
         requires=("workspace",),
         carrier="workspace",
         carrier_owned=True,

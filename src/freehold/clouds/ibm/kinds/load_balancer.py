@@ -11,7 +11,7 @@ from typing import Any
 
 from freehold.clouds.ibm import vpc
 from freehold.clouds.ibm.balancer_parts import Listeners, pool_prototype
-from freehold.clouds.ibm.calls import Caller, Json
+from freehold.clouds.ibm.calls import ApiClient, Json
 from freehold.clouds.ibm.names import VPC, has_nonce, nested
 from freehold.clouds.ibm.times import SETTLE
 from freehold.lifecycle.kinds import (
@@ -56,11 +56,11 @@ def _ids(values: Sequence[Any]) -> list[dict[str, Any]]:
 class LoadBalancerDriver:
     """Names are unique in a VPC, but the list is the region's: namesakes in other VPCs are told apart."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-        self._balancers = vpc.Collection(caller, "load_balancer", "load_balancers")
-        self._subnets = vpc.Collection(caller, "subnet", "subnets")
-        self._listeners = Listeners(caller)
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+        self._balancers = vpc.Collection(client, "load_balancer", "load_balancers")
+        self._subnets = vpc.Collection(client, "subnet", "subnets")
+        self._listeners = Listeners(client)
 
     async def create(self, request: Request, birth: Birth) -> Observed:
         names = {pool["name"]: pool["name"] for pool in request["pools"]}
@@ -100,10 +100,10 @@ class LoadBalancerDriver:
             found[want.key] = [_observed(region, body) for body in bodies[region] if await self._fits(body, want)]
         return found
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
         """One list a region: it cannot be narrowed to a VPC. What has a nonce of ours is ours in any VPC."""
         for region, home in vpc.homes(places):
-            await vpc.confirm_vpc(self._caller, region, home)
+            await vpc.confirm_vpc(self._client, region, home)
         found: list[Observed] = []
         for region in sorted({*(region for region, _ in vpc.homes(places)), *(w.request["region"] for w in wants)}):
             here = [want for want in wants if want.request["region"] == region]
@@ -148,8 +148,8 @@ class LoadBalancerDriver:
         return theirs is not None and ours is not None and bool(theirs["vpc"]["id"] == ours["vpc"]["id"])
 
 
-def kind(caller: Caller) -> Kind:
-    driver = LoadBalancerDriver(caller)
+def kind(client: ApiClient) -> Kind:
+    driver = LoadBalancerDriver(client)
     return Kind(
         name="load-balancer",
         tagging=Tagging.AFTER,

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from freehold.clouds.ibm import rules, vpc
-from freehold.clouds.ibm.calls import Caller, Json
-from freehold.clouds.ibm.names import VPC, born
+from freehold.clouds.ibm.calls import ApiClient, Json
+from freehold.clouds.ibm.names import VPC, birth_name
 from freehold.clouds.ibm.times import SETTLE
 from freehold.lifecycle.errors import InUse, NotFound
 from freehold.lifecycle.kinds import (
@@ -34,12 +34,12 @@ def _observed(region: str, body: Json) -> Observed:
 class SecurityGroupDriver:
     """Names are unique in a VPC."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._groups = vpc.Collection(caller, "security_group", "security_groups")
-        self._rules = rules.Rules(caller)
+    def __init__(self, client: ApiClient) -> None:
+        self._groups = vpc.Collection(client, "security_group", "security_groups")
+        self._rules = rules.Rules(client)
 
     async def create(self, request: Request, birth: Birth) -> Observed:
-        name = born(request["name"], birth.nonce, VPC)
+        name = birth_name(request["name"], birth.nonce, VPC)
         home, group = {"id": request["vpc"]}, {"id": request["resource_group"]}
         body = await self._groups.create(
             request["region"],
@@ -57,8 +57,8 @@ class SecurityGroupDriver:
         found = await self._groups.named(wants)
         return {key: [_observed(region, body) for region, body in bodies] for key, bodies in found.items()}
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
-        return [_observed(region, body) for region, body in await self._groups.born(places, wants, nonces)]
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+        return [_observed(region, body) for region, body in await self._groups.by_nonce(places, wants, nonces)]
 
     def identify(self, target: str, carried: str = "") -> str:
         return vpc.identify(target, "security-group")
@@ -93,8 +93,8 @@ class SecurityGroupDriver:
         await self._rules.remove(*vpc.split(ref.id), part)
 
 
-def kind(caller: Caller) -> Kind:
-    driver = SecurityGroupDriver(caller)
+def kind(client: ApiClient) -> Kind:
+    driver = SecurityGroupDriver(client)
     return Kind(
         name="security-group",
         tagging=Tagging.AFTER,

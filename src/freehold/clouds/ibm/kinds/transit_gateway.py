@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from freehold.clouds.ibm import crn
-from freehold.clouds.ibm.calls import PAGE, Caller, Json
-from freehold.clouds.ibm.names import TRANSIT, bears, born, has_nonce
+from freehold.clouds.ibm.calls import PAGE, ApiClient, Json
+from freehold.clouds.ibm.names import TRANSIT, birth_name, has_nonce, matches
 from freehold.clouds.ibm.times import SETTLE, epoch
 from freehold.clouds.ibm.transit_connections import Connections
 from freehold.lifecycle.errors import InUse
@@ -56,15 +56,19 @@ def _observed(body: Json) -> Observed:
 class TransitGatewayDriver:
     """A gateway that is ``deleted`` may still be listed for a while (terraform-provider-ibm#1783)."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-        self._sdk = caller.session.transit
-        self._connections = Connections(caller)
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+        self._sdk = client.session.transit
+        self._connections = Connections(client)
 
     async def create(self, request: Request, birth: Birth) -> Observed:
-        name, location, routing = born(request["name"], birth.nonce, TRANSIT), request["location"], request["global"]
+        name, location, routing = (
+            birth_name(request["name"], birth.nonce, TRANSIT),
+            request["location"],
+            request["global"],
+        )
         group = {"id": request["resource_group"]}
-        body = await self._caller.write(
+        body = await self._client.write(
             "transit",
             "create_transit_gateway",
             lambda: self._sdk().create_transit_gateway(location, name, global_=routing, resource_group=group),
@@ -86,7 +90,7 @@ class TransitGatewayDriver:
         bodies = await self._every()
         return {want.key: [_observed(body) for body in bodies if _fits(body, want)] for want in wants}
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
         return [
             _observed(body)
             for body in await self._every()
@@ -99,7 +103,7 @@ class TransitGatewayDriver:
 
     async def update(self, ref: Ref, changes: Request) -> None:
         name, routing = changes.get("name"), changes.get("global")
-        await self._caller.write(
+        await self._client.write(
             "transit",
             "update_transit_gateway",
             lambda: self._sdk().update_transit_gateway(ref.id, name=name, global_=routing),
@@ -110,7 +114,7 @@ class TransitGatewayDriver:
     async def delete(self, ref: Ref) -> None:
         """Refused while it has connections; IBM does not say which, so they are asked for and named."""
         try:
-            await self._caller.write(
+            await self._client.write(
                 "transit",
                 "delete_transit_gateway",
                 lambda: self._sdk().delete_transit_gateway(ref.id),
@@ -122,7 +126,7 @@ class TransitGatewayDriver:
             raise refused.held_by(", ".join(names)) from refused
 
     async def _every(self) -> list[Json]:
-        bodies = await self._caller.pages(
+        bodies = await self._client.pages(
             "transit",
             "list_transit_gateways",
             lambda start: self._sdk().list_transit_gateways(limit=PAGE, start=start),
@@ -132,22 +136,22 @@ class TransitGatewayDriver:
         return [body for body in bodies if body["status"] != "deleted"]
 
     async def _get(self, ident: str) -> Json | None:
-        body: Json | None = await self._caller.look(
+        body: Json | None = await self._client.get_or_none(
             "transit", "get_transit_gateway", lambda: self._sdk().get_transit_gateway(ident), f"transit gateway {ident}"
         )
         return body
 
 
 def _fits(body: Json, want: Want) -> bool:
-    return body["location"] == want.request["location"] and bears(body["name"], want.name, want.nonces)
+    return body["location"] == want.request["location"] and matches(body["name"], want.name, want.nonces)
 
 
-def kind(caller: Caller) -> Kind:
+def kind(client: ApiClient) -> Kind:
     return Kind(
         name="transit-gateway",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
-        driver=TransitGatewayDriver(caller),
+        driver=TransitGatewayDriver(client),
         mutable=frozenset({"name", "global"}),
         create_time=120.0,
         delete_time=60.0,

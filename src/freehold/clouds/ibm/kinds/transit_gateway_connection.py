@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from freehold.clouds.ibm import crn
-from freehold.clouds.ibm.calls import Caller, Json
-from freehold.clouds.ibm.names import TRANSIT, born, has_nonce
+from freehold.clouds.ibm.calls import ApiClient, Json
+from freehold.clouds.ibm.names import TRANSIT, birth_name, has_nonce
 from freehold.clouds.ibm.times import SETTLE, epoch
 from freehold.clouds.ibm.transit_connections import Connections
 from freehold.lifecycle.errors import NotFound
@@ -61,15 +61,15 @@ def _observed(gateway: str, gateway_crn: str, body: Json) -> Observed:
 class ConnectionDriver:
     """Connections of one gateway are listed once for all of them."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-        self._sdk = caller.session.transit
-        self._connections = Connections(caller)
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+        self._sdk = client.session.transit
+        self._connections = Connections(client)
 
     async def create(self, request: Request, birth: Birth) -> Observed:
         gateway, network, network_type = request["gateway"], request["network_id"], request["network_type"]
-        name = born(request["name"], birth.nonce, TRANSIT)
-        body = await self._caller.write(
+        name = birth_name(request["name"], birth.nonce, TRANSIT)
+        body = await self._client.write(
             "transit",
             "create_transit_gateway_connection",
             lambda: self._sdk().create_transit_gateway_connection(gateway, network_type, name=name, network_id=network),
@@ -109,7 +109,7 @@ class ConnectionDriver:
             for want in wants
         }
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
         gateways = {want.request["gateway"]: want.request["gateway_crn"] for want in wants}
         gateways |= {place.ref.id: place.ref.target for place in places if place.kind == "transit-gateway"}
         found: list[Observed] = []
@@ -137,7 +137,7 @@ class ConnectionDriver:
 
     async def delete(self, ref: Ref) -> None:
         gateway, _, ident = ref.id.partition("/")
-        await self._caller.write(
+        await self._client.write(
             "transit",
             "delete_transit_gateway_connection",
             lambda: self._sdk().delete_transit_gateway_connection(gateway, ident),
@@ -151,12 +151,12 @@ def _fits(body: Json, want: Want) -> bool:
     return same_network or has_nonce(body.get("name", ""), want.nonces)
 
 
-def kind(caller: Caller) -> Kind:
+def kind(client: ApiClient) -> Kind:
     return Kind(
         name="transit-gateway-connection",
         tagging=Tagging.NEVER,
         dedupe=Dedupe.NONCE,
-        driver=ConnectionDriver(caller),
+        driver=ConnectionDriver(client),
         requires=("transit-gateway", "vpc", "workspace"),
         carrier="transit-gateway",
         create_time=120.0,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from freehold.clouds.ibm import vpc
-from freehold.clouds.ibm.calls import Caller, Json, rows
-from freehold.clouds.ibm.names import VPC, bears, born
+from freehold.clouds.ibm.calls import ApiClient, Json, rows
+from freehold.clouds.ibm.names import VPC, birth_name, matches
 from freehold.clouds.ibm.rules import Rules, part_of
 from freehold.clouds.ibm.times import SETTLE
 from freehold.lifecycle.kinds import (
@@ -37,17 +37,17 @@ def _observed(region: str, body: Json) -> Observed:
 class VpcDriver:
     """Also lists what is inside, and the rules of the default group (parts of kind ``rule``)."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-        self._vpcs = vpc.Collection(caller, "vpc", "vpcs")
-        self._subnets = vpc.Collection(caller, "subnet", "subnets")
-        self._groups = vpc.Collection(caller, "security_group", "security_groups")
-        self._rules = Rules(caller)
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+        self._vpcs = vpc.Collection(client, "vpc", "vpcs")
+        self._subnets = vpc.Collection(client, "subnet", "subnets")
+        self._groups = vpc.Collection(client, "security_group", "security_groups")
+        self._rules = Rules(client)
         self._default_groups: dict[str, str] = {}
 
     async def create(self, request: Request, birth: Birth) -> Observed:
         region, group = request["region"], {"id": request["resource_group"]}
-        name = born(request["name"], birth.nonce, VPC)
+        name = birth_name(request["name"], birth.nonce, VPC)
         body = await self._vpcs.create(
             region, request["name"], lambda send: send(name=name, resource_group=group), name=name
         )
@@ -63,13 +63,13 @@ class VpcDriver:
         found: dict[NodeKey, Sequence[Observed]] = {}
         for want in wants:
             region = want.request["region"]
-            named = [body for body in bodies[region] if bears(body["name"], want.name, want.nonces)]
+            named = [body for body in bodies[region] if matches(body["name"], want.name, want.nonces)]
             found[want.key] = [self._seen(region, body) for body in named]
         return found
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
         found: list[Observed] = []
-        for region in await vpc.regions_to_search(self._caller, places, wants):
+        for region in await vpc.regions_to_search(self._client, places, wants):
             here = [want for want in wants if want.request["region"] == region]
             bodies = await self._vpcs.every(region)
             found += [self._seen(region, body) for body in bodies if vpc.looked_for(body["name"], here, nonces)]
@@ -99,10 +99,10 @@ class VpcDriver:
     async def parts(self, ref: Ref) -> frozenset[Part]:
         """The rules of the default group, in one call."""
         region, ident = vpc.split(ref.id)
-        body = await self._caller.read_list(
+        body = await self._client.read_list(
             "vpc",
             "get_vpc_default_security_group",
-            lambda: self._caller.session.vpc(region).get_vpc_default_security_group(ident),
+            lambda: self._client.session.vpc(region).get_vpc_default_security_group(ident),
             f"vpc {ident}",
         )
         self._default_groups[ident] = body["id"]
@@ -129,8 +129,8 @@ class VpcDriver:
         return self._default_groups[ident]
 
 
-def kind(caller: Caller) -> Kind:
-    driver = VpcDriver(caller)
+def kind(client: ApiClient) -> Kind:
+    driver = VpcDriver(client)
     return Kind(
         name="vpc",
         tagging=Tagging.AFTER,

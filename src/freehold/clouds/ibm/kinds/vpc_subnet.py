@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from freehold.clouds.ibm import vpc
-from freehold.clouds.ibm.calls import Caller, Json
-from freehold.clouds.ibm.names import VPC, born
+from freehold.clouds.ibm.calls import ApiClient, Json
+from freehold.clouds.ibm.names import VPC, birth_name
 from freehold.clouds.ibm.times import SETTLE
 from freehold.lifecycle.kinds import (
     Birth,
@@ -31,12 +31,12 @@ def _observed(region: str, body: Json) -> Observed:
 class VpcSubnetDriver:
     """Subnets are cut from the address prefix of their zone by size."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._subnets = vpc.Collection(caller, "subnet", "subnets")
+    def __init__(self, client: ApiClient) -> None:
+        self._subnets = vpc.Collection(client, "subnet", "subnets")
 
     async def create(self, request: Request, birth: Birth) -> Observed:
         prototype = {
-            "name": born(request["name"], birth.nonce, VPC),
+            "name": birth_name(request["name"], birth.nonce, VPC),
             "vpc": {"id": request["vpc"]},
             "zone": {"name": request["zone"]},
             "resource_group": {"id": request["resource_group"]},
@@ -55,8 +55,8 @@ class VpcSubnetDriver:
         found = await self._subnets.named(wants)
         return {key: [_observed(region, body) for region, body in bodies] for key, bodies in found.items()}
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
-        return [_observed(region, body) for region, body in await self._subnets.born(places, wants, nonces)]
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+        return [_observed(region, body) for region, body in await self._subnets.by_nonce(places, wants, nonces)]
 
     def identify(self, target: str, carried: str = "") -> str:
         return vpc.identify(target, "subnet")
@@ -68,12 +68,12 @@ class VpcSubnetDriver:
         await self._subnets.delete(ref)
 
 
-def kind(caller: Caller) -> Kind:
+def kind(client: ApiClient) -> Kind:
     return Kind(
         name="vpc-subnet",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
-        driver=VpcSubnetDriver(caller),
+        driver=VpcSubnetDriver(client),
         requires=("vpc",),
         mutable=frozenset({"name"}),
         create_time=10.0,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from freehold.clouds.ibm.calls import Caller, Json
+from freehold.clouds.ibm.calls import ApiClient, Json
 from freehold.clouds.ibm.resource_controller import POWER, Instances, by_id, observed
 from freehold.clouds.ibm.times import SETTLE
 from freehold.clouds.ibm.workspace_contents import Contents
@@ -36,9 +36,9 @@ def _observed(body: Json) -> Observed:
 class WorkspaceDriver:
     """A workspace has a zone for its location, and a name that need not be unique."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._instances = Instances(caller, POWER)
-        self._contents = Contents(caller)
+    def __init__(self, client: ApiClient) -> None:
+        self._instances = Instances(client, POWER)
+        self._contents = Contents(client)
 
     async def create(self, request: Request, birth: Birth) -> Observed:
         name, zone, group = request["name"], request["zone"], request["resource_group"]
@@ -50,8 +50,8 @@ class WorkspaceDriver:
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         return {want.key: [_observed(body) for body in await self._instances.matching(want)] for want in wants}
 
-    async def born(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
-        return [_observed(body) for body in await self._instances.born(wants, nonces)]
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+        return [_observed(body) for body in await self._instances.by_nonce(wants, nonces)]
 
     def identify(self, target: str, carried: str = "") -> str:
         return self._instances.guid_of(target)
@@ -69,8 +69,8 @@ class WorkspaceDriver:
             return ()
 
 
-def kind(caller: Caller) -> Kind:
-    driver = WorkspaceDriver(caller)
+def kind(client: ApiClient) -> Kind:
+    driver = WorkspaceDriver(client)
     return Kind(
         name="workspace",
         tagging=Tagging.AFTER,
