@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from freehold.api import names as api_names
-from freehold.reconcilers.gate import FoundCluster, Mode, Surroundings
+from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode
 from stage.powervs import Stage, example
 from stage.scenery import infrastructure, made_by_us, marks, names, omitted, only, photograph, record, said, standing
 
@@ -136,7 +136,7 @@ def test_a_restart_of_the_operator_creates_nothing_and_stays_ready() -> None:
 def test_the_api_servers_port_comes_from_the_cluster() -> None:
     """Issue 2, item 6: 6443 unless the Cluster says otherwise; rule, listener and endpoint follow it."""
     cluster = {"metadata": {"name": "freehold-demo"}, "spec": {"clusterNetwork": {"apiServerPort": 7443}}}
-    stage = Stage(around=Surroundings(Mode.OFF, referrer=FoundCluster(cluster)))
+    stage = Stage(around=ClusterContext(Mode.OFF, referrer=FoundCluster(cluster)))
     stage.up()
 
     assert stage.object.raw["spec"]["controlPlaneEndpoint"]["port"] == 7443

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.reconcilers.gate import FoundCluster, Mode, NoCluster, Surroundings, UnreadableCluster
+from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode, NoCluster, UnreadableCluster
 from stage.powervs import Done, Stage, example
 from stage.scenery import infrastructure, made_by_us, photograph, standing
 
@@ -19,9 +19,9 @@ def annotate(stage: Stage, **annotations: str | None) -> None:
     stage.object.patch({"metadata": {"annotations": annotations}})
 
 
-def paused_cluster() -> Surroundings:
+def paused_cluster() -> ClusterContext:
     cluster = {"metadata": {"name": "freehold-demo"}, "spec": {"paused": True}}
-    return Surroundings(Mode.OFF, referrer=FoundCluster(cluster))
+    return ClusterContext(Mode.OFF, referrer=FoundCluster(cluster))
 
 
 @pytest.mark.parametrize("value", ["false", None], ids=["false", "removed"])
@@ -118,7 +118,7 @@ def test_a_paused_cluster_stops_every_write_and_going_on_converges() -> None:
     assert len(stage.calls()) == calls
     assert stage.condition("Paused") | {"reason": "Paused", "status": "True"} == stage.condition("Paused")
 
-    stage.around = Surroundings(Mode.OFF)
+    stage.around = ClusterContext(Mode.OFF)
     stage.up()
     assert stage.condition("Paused")["status"] == "False"
     stage.around = paused_cluster()
@@ -189,7 +189,7 @@ def owned_by(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("around", [NoCluster(), UnreadableCluster("403 Forbidden")], ids=["missing", "unreadable"])
 def test_whose_cluster_cannot_be_read_is_not_acted_for(around: NoCluster | UnreadableCluster) -> None:
     """What cannot be read is unknown, never absent: it might be paused."""
-    stage = Stage(owned_by("freehold-demo"), around=Surroundings(Mode.REQUIRED, owner=around))
+    stage = Stage(owned_by("freehold-demo"), around=ClusterContext(Mode.REQUIRED, owner=around))
     stage.settle(3)
     assert stage.calls() == []
     assert stage.condition("Ready")["reason"] == names.REASON_WAITING_FOR_CLUSTER

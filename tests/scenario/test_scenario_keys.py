@@ -13,7 +13,7 @@ from freehold.lifecycle.keys import KeyRing, derive
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.keyring_use import need_of
 from freehold.operator.planning import plan_with
-from freehold.reconcilers.gate import FoundCluster, Mode, Surroundings
+from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.settings import Assumptions, Settings
 from stage.powervs import Stage, example
@@ -143,7 +143,9 @@ def test_pause_goes_on_without_the_key() -> None:
     stage = Stage()
     stage.up()
     took_key_away(stage)
-    stage.around = Surroundings(Mode.AUTO, referrer=FoundCluster({"spec": {"paused": True}, "metadata": {"name": "c"}}))
+    stage.around = ClusterContext(
+        Mode.AUTO, referrer=FoundCluster({"spec": {"paused": True}, "metadata": {"name": "c"}})
+    )
     stage.pass_once()
     assert stage.condition("Paused")["status"] == "True"
 

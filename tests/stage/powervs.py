@@ -28,7 +28,7 @@ from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.powervs import PowerVSReconciler
-from freehold.reconcilers.gate import Mode, Surroundings
+from freehold.reconcilers.gate import ClusterContext, Mode
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Settings
 from stage.account import BASE, SimMount
@@ -167,7 +167,7 @@ class Stage:
         manifest: Mapping[str, Any] | None = None,
         settings: Settings | None = None,
         intervals: Intervals | None = None,
-        around: Surroundings | None = None,
+        around: ClusterContext | None = None,
         port: Callable[[], Port] = InlinePort,
         api_key: str | None = None,
         audit: Audit | None = None,
@@ -178,7 +178,7 @@ class Stage:
         self.object = StoredObject(manifest or example(), self.clock.now)
         self.events = Events()
         self.rings = HeldRing()
-        self.around = around or Surroundings(Mode.OFF)
+        self.around = around or ClusterContext(Mode.OFF)
         self.passes = 0
         self._hot = 0
         self._last_pass = float("-inf")

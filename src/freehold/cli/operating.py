@@ -32,7 +32,7 @@ async def _operate(
 ) -> None:  # fmt: skip
     from freehold.kube.config import load, pod_namespace
     from freehold.lifecycle.clock import SystemClock
-    from freehold.operator.app import Operator, PeerInstalled, RingSecret, Settings
+    from freehold.operator.app import ConflictingProvider, Operator, RingSecret, Settings
 
     connection = load(kubeconfig=kubeconfig)
     settings = Settings(
@@ -49,5 +49,5 @@ async def _operate(
     say(f"serving IBMPowerVSCluster objects of {connection.server}, namespace {namespace or '(all)'}")
     try:
         await Operator(settings).run()
-    except PeerInstalled as problem:
+    except ConflictingProvider as problem:
         raise CliError(str(problem)) from problem

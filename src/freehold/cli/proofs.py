@@ -26,13 +26,13 @@ def proofs(obj: Mapping[str, Any], ring: KeyRing | None) -> dict[str, str]:
     except CorruptJournal:  # the operator says so in a condition, which is shown too
         return {}
     return {
-        entry.id.rpartition("/")[2]: _said(key, entry, journal, ring)
+        entry.id.rpartition("/")[2]: _phrase(key, entry, journal, ring)
         for key, entry in journal.entries.items()
         if entry.id
     }
 
 
-def _said(key: NodeKey, entry: Entry, journal: Journal, ring: KeyRing | None) -> str:
+def _phrase(key: NodeKey, entry: Entry, journal: Journal, ring: KeyRing | None) -> str:
     match entry.phase:
         case Phase.OWNED:
             marks = "mark on its carrier, read back" if entry.carried else "own marks, read back"

@@ -28,9 +28,9 @@ from freehold.operator.keyring_keeper import RingKeeper
 from freehold.operator.keyring_secret import SecretRing
 from freehold.operator.keyring_use import needs
 from freehold.operator.limits import Limits
-from freehold.operator.objects import Document
+from freehold.operator.objects import ObjectHandle
+from freehold.operator.owner_cluster import CLUSTERS, OwnerClusterReader, map_cluster
 from freehold.operator.powervs import POWERVS_CLUSTERS, PowerVSReconciler
-from freehold.operator.surroundings import CLUSTERS, Neighbours, concerned
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.gate import Mode
 
@@ -69,7 +69,7 @@ class Settings:
     keys: Path | RingSecret = field(default_factory=RingSecret)
 
 
-class PeerInstalled(Exception):
+class ConflictingProvider(Exception):
     """A provider that serves the same kinds is installed: two controllers must not share an object (0.6)."""
 
 
@@ -137,16 +137,16 @@ class Operator:
     def _build(self, client: KubeClient, reconciler: PowerVSReconciler, keeper: RingKeeper) -> Controller:
         settings = self._settings
         mode = Mode(settings.cluster_api)
-        neighbours = Neighbours(client, mode)
+        owner_clusters = OwnerClusterReader(client, mode)
 
         async def reconcile(key: Key) -> Result:
             raw = controller.get(key)
             if raw is None or keeper.problem:
                 return Done()  # without a ring nothing is served; the keeper asks for all objects when there is one
             newest = await client.get(POWERVS_CLUSTERS, key) if key in written else raw
-            document = Document(client, POWERVS_CLUSTERS, newest)
+            document = ObjectHandle(client, POWERVS_CLUSTERS, newest)
             try:
-                result = await reconciler.reconcile(document, await neighbours.around(newest))
+                result = await reconciler.reconcile(document, await owner_clusters.context(newest))
             except RingError:  # it went while we looked around; nothing was done
                 return Done()
             if document.version == raw["metadata"]["resourceVersion"]:
@@ -158,7 +158,7 @@ class Operator:
         written: set[Key] = set()
         watches = []
         if mode is not Mode.OFF:  # also where it is not installed (yet): the watch looks again from time to time
-            watches.append(Watched(CLUSTERS, concerned, namespace=settings.namespace or ""))
+            watches.append(Watched(CLUSTERS, map_cluster, namespace=settings.namespace or ""))
         controller = Controller(
             client,
             POWERVS_CLUSTERS,
@@ -203,6 +203,6 @@ async def refuse_peer(client: Reader) -> None:
         ) from error
     label = (found["metadata"].get("labels") or {}).get(names.PROVIDER_LABEL)
     if label == "infrastructure-ibmcloud":
-        raise PeerInstalled(
+        raise ConflictingProvider(
             f"CRD {crd} belongs to provider {label}: two controllers must not serve one object. Uninstall it first"
         )

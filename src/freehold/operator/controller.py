@@ -19,7 +19,7 @@ from freehold.kube.errors import Conflict, KubeError
 from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.kube.watch import RESYNC_SECONDS, Change, Origin, Reflector, State, Synced
 from freehold.lifecycle.errors import CloudError
-from freehold.operator import wakes
+from freehold.operator import predicates
 from freehold.operator.timing import DomainTime
 from freehold.operator.workqueue import Backoff, Priority, WorkQueue
 
@@ -51,7 +51,7 @@ class Watched:
 
     resource: Resource
     concerns: Callable[[Json], Iterable[Key]]
-    wakes: wakes.Wakes = wakes.on_any_change
+    wakes: predicates.Wakes = predicates.on_any_change
     namespace: str = ""
 
 
@@ -92,7 +92,7 @@ class Controller:
         namespace: str = "",
         workers: int = 8,
         watches: Sequence[Watched] = (),
-        wake: wakes.Wakes = wakes.on_spec_or_metadata,
+        wake: predicates.Wakes = predicates.on_spec_or_metadata,
         backoff: Backoff | None = None,
         resync: float = RESYNC_SECONDS,
         grace: float = 20.0,
@@ -293,7 +293,7 @@ class Controller:
         self._last_progress = wall.monotonic()
 
 
-def _matters(change: Change, wake: wakes.Wakes) -> bool:
+def _matters(change: Change, wake: predicates.Wakes) -> bool:
     """Whatever a list shows may have changed unseen; of what a watch tells, our own writes are no news."""
     return change.origin is Origin.LIST or not change.old or not change.new or wake(change.old, change.new)
 

@@ -24,7 +24,7 @@ from freehold.lifecycle.port import FencedPort, PlanPort, Port
 from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.limits import Limits
 from freehold.operator.ports import ObjectPort, PacedPort, ThreadPort
-from freehold.reconcilers.powervs_existing import ById, Lookup
+from freehold.reconcilers.powervs_existing import ById, IdLookup
 from freehold.reconcilers.powervs_facts import Answer, NoAnswer, NoSuch, PowerZone
 
 THREADS = 16
@@ -61,7 +61,7 @@ class IbmAccount:
         self._inventory = Inventory(IbmTagger(ApiClient(self._session, self.port)), clock)
         self._deps: dict[str, EngineDeps] = {}
         facts = IbmFacts(ApiClient(self._session, self.port), clock)
-        self._questions = IbmQuestions(facts, ibm_kinds(self._session, self.port))
+        self._facts_reader = IbmFactsReader(facts, ibm_kinds(self._session, self.port))
 
     def _require_pool(self) -> ThreadPoolExecutor:
         assert self._pool is not None
@@ -113,13 +113,13 @@ class IbmAccount:
         """The object is gone."""
         self._deps.pop(subject, None)
 
-    def questions(self) -> IbmQuestions:
+    def facts_reader(self) -> IbmFactsReader:
         """What manifests depend on; answers are shared and cached."""
-        return self._questions
+        return self._facts_reader
 
 
-class IbmQuestions:
-    """The reconciler's questions (powervs_facts.Questions), and lookups of what exists, answered by IBM Cloud."""
+class IbmFactsReader:
+    """The reconciler's questions (powervs_facts.FactsReader), and lookups of what exists, answered by IBM Cloud."""
 
     def __init__(self, facts: IbmFacts, registry: Registry) -> None:
         self._facts = facts
@@ -144,7 +144,7 @@ class IbmQuestions:
         except NoSuchValue as error:
             return NoSuch(error.known)
 
-    async def look_up(self, lookup: Lookup) -> Answer[Observed] | NoSuch | NoAnswer:
+    async def look_up(self, lookup: IdLookup) -> Answer[Observed] | NoSuch | NoAnswer:
         """A resource that must be there already, by id or by name."""
         driver = self._kinds[lookup.key.kind].driver
         try:

@@ -17,7 +17,7 @@ from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Journal, StaleObject
 
 
-class Document:
+class ObjectHandle:
     """The object as last read or written in this pass. Raises StaleObject when somebody else was faster."""
 
     def __init__(self, client: KubeClient, resource: Resource, raw: Json) -> None:

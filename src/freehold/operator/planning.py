@@ -20,7 +20,7 @@ from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.state import ObjectState
 from freehold.operator.app import Settings
 from freehold.operator.ibm import IbmAccount
-from freehold.operator.powervs import FINALIZER, Cloud, asked
+from freehold.operator.powervs import FINALIZER, CloudAccount, asked
 from freehold.reconcilers import identity
 from freehold.reconcilers.powervs_wanted import Refused, Undecided, wanted
 
@@ -67,7 +67,7 @@ async def plan(
 
 
 async def plan_with(
-    cloud: Cloud, clock: Clock, raw: Mapping[str, Any], ring: KeyRing, stored: Mapping[str, Any] | None = None
+    cloud: CloudAccount, clock: Clock, raw: Mapping[str, Any], ring: KeyRing, stored: Mapping[str, Any] | None = None
 ) -> Plan:
     """The same with the cloud passed in."""
     metadata = raw["metadata"]
@@ -81,7 +81,7 @@ async def plan_with(
     if isinstance(known, identity.KeyMissing):
         return Plan(subject, problems=(known.message,))
     journal = _journal(raw, known, ring)
-    facts = await asked(cloud.questions(), annotations, spec, 6443, journal)
+    facts = await asked(cloud.facts_reader(), annotations, spec, 6443, journal)
     found = wanted(metadata["name"], annotations, spec, facts, journal)
     notes = tuple(str(note) for note in found.notes)
     if isinstance(found, Refused):
@@ -105,7 +105,7 @@ async def plan_with(
 
 def _journal(raw: Mapping[str, Any], known: identity.Identity | None, ring: KeyRing) -> Journal:
     """The stored object's own, or one that owns nothing: nobody's uuid matches it."""
-    if isinstance(known, identity.Known | identity.Restored | identity.Minted):
+    if isinstance(known, identity.Identified | identity.Restored | identity.Minted):
         return known.journal
     metadata = raw["metadata"]
     owner = Owner("plan", str(raw["kind"]), str(metadata.get("namespace") or "default"), metadata["name"])

@@ -29,14 +29,13 @@ from freehold.lifecycle.outcomes import of_error
 from freehold.lifecycle.state import ObjectState
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
-from freehold.operator.report import happenings
-from freehold.reconcilers import gate, identity, powervs_existing, powervs_status
-from freehold.reconcilers import powervs_facts as facts
+from freehold.operator.report import event_specs
+from freehold.reconcilers import gate, identity, powervs_existing, powervs_facts, powervs_status
 from freehold.reconcilers.findings import Problem
-from freehold.reconcilers.powervs_existing import Lookup
+from freehold.reconcilers.powervs_existing import IdLookup
 from freehold.reconcilers.powervs_facts import Answer, NoAnswer, NoSuch
-from freehold.reconcilers.powervs_status import Came
-from freehold.reconcilers.powervs_wanted import Refused, Undecided, Wanted, Way, wanted
+from freehold.reconcilers.powervs_status import PassReport
+from freehold.reconcilers.powervs_wanted import Mode, Refused, Undecided, Wanted, wanted
 
 POWERVS_CLUSTERS = Resource(
     names.INFRASTRUCTURE_GROUP, names.V1BETA2, names.POWERVS_CLUSTER_PLURAL, names.POWERVS_CLUSTER_KIND
@@ -49,7 +48,7 @@ OCCUPIED_SECONDS = 30.0
 ACCOUNT_CHANGED = "AccountChanged"
 
 
-class Document(Protocol):
+class ObjectHandle(Protocol):
     """One object in one pass; production's is operator.objects.Document, tests keep theirs in a dict."""
 
     @property
@@ -62,13 +61,13 @@ class Document(Protocol):
     async def patch_status(self, status: Mapping[str, Any]) -> None: ...
 
 
-class Questions(facts.Questions, Protocol):
+class FactsReader(powervs_facts.FactsReader, Protocol):
     """What a manifest depends on, and what must be there already."""
 
-    async def look_up(self, lookup: Lookup) -> Answer[Observed] | NoSuch | NoAnswer: ...
+    async def look_up(self, lookup: IdLookup) -> Answer[Observed] | NoSuch | NoAnswer: ...
 
 
-class Cloud(Protocol):
+class CloudAccount(Protocol):
     """The account that objects are served in."""
 
     def deps(self, subject: str, ring: KeyRing) -> EngineDeps: ...
@@ -81,7 +80,7 @@ class Cloud(Protocol):
 
     def forget(self, subject: str) -> None: ...
 
-    def questions(self) -> Questions: ...
+    def facts_reader(self) -> FactsReader: ...
 
 
 class Rings(Protocol):
@@ -104,7 +103,7 @@ class Recorder(Protocol):
 
 
 @dataclass
-class _Known:
+class _Served:
     """What this process remembers of one object."""
 
     state: ObjectState
@@ -114,31 +113,31 @@ class _Known:
 class PowerVSReconciler:
     """Reconciles one object at a time; holds only memories whose loss costs reads."""
 
-    def __init__(self, cloud: Cloud, rings: Rings, clock: Clock, recorder: Recorder) -> None:
+    def __init__(self, cloud: CloudAccount, rings: Rings, clock: Clock, recorder: Recorder) -> None:
         self._cloud = cloud
         self._rings = rings
         self._clock = clock
         self._recorder = recorder
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _Served] = {}
 
-    async def reconcile(self, document: Document, around: gate.Surroundings) -> Result:
+    async def reconcile(self, document: ObjectHandle, cluster: gate.ClusterContext) -> Result:
         """One pass. Raises nothing but what is a defect, the API server's own refusal, or RingError."""
         before = document.raw.get("status") or {}
         try:
-            result, notes = await self._decide(document, around)
+            result, notes = await self._decide(document, cluster)
         except StaleObject:
             return RequeueAfter(CONFLICT_SECONDS)
         after = document.raw.get("status") or {}
-        for event in happenings(before, after, notes):
+        for event in event_specs(before, after, notes):
             self._recorder.record(document.raw, event.severity, event.reason, event.message)
         return result
 
-    async def _decide(self, document: Document, around: gate.Surroundings) -> tuple[Result, tuple[str, ...]]:
+    async def _decide(self, document: ObjectHandle, cluster: gate.ClusterContext) -> tuple[Result, tuple[str, ...]]:
         raw = document.raw
-        match gate.decide(raw, around, FINALIZER):
+        match gate.decide(raw, cluster, FINALIZER):
             case gate.Skip():
                 return Done(), ()
-            case gate.LetGo():
+            case gate.ReleaseForMove():
                 await document.apply(_without_finalizer(raw))
                 return Done(), ()
             case gate.Paused(message):
@@ -147,7 +146,7 @@ class PowerVSReconciler:
             case gate.Hold(reason, message):
                 await self._write(document, powervs_status.held(raw, reason, message, self._now()))
                 return RequeueAfter(SLOW_SECONDS), ()
-            case gate.Occupied(message):
+            case gate.WaitForMachines(message):
                 await self._write(document, powervs_status.occupied(raw, message, self._now()))
                 return RequeueAfter(OCCUPIED_SECONDS), ()
             case gate.Release():
@@ -155,7 +154,7 @@ class PowerVSReconciler:
             case gate.Proceed() as proceed:
                 return await self._identified(document, proceed)
 
-    async def _identified(self, document: Document, proceed: gate.Proceed | None) -> tuple[Result, tuple[str, ...]]:
+    async def _identified(self, document: ObjectHandle, proceed: gate.Proceed | None) -> tuple[Result, tuple[str, ...]]:
         ring = self._rings.ring
         found = identity.identify(document.raw, FINALIZER, ring)
         if isinstance(found, identity.KeyMissing):
@@ -168,7 +167,7 @@ class PowerVSReconciler:
             await document.apply(found.patch)
         # Not before it is stored: whoever was faster may have creates under way.
         uid = document.raw["metadata"]["uid"]
-        lost = not isinstance(found, identity.Known) and uid in self._known
+        lost = not isinstance(found, identity.Identified) and uid in self._known
         if lost:
             del self._known[uid]  # creates of the lost journal may be under way: nothing remembered shortens a wait
         known = self._remember(document.raw, minted=isinstance(found, identity.Minted) and not lost)
@@ -183,7 +182,7 @@ class PowerVSReconciler:
             return await self._release(document, journal, known, ring)
         return await self._ensure(document, journal, known, ring, proceed)
 
-    async def _without_key(self, document: Document, found: identity.KeyMissing) -> tuple[Result, tuple[str, ...]]:
+    async def _without_key(self, document: ObjectHandle, found: identity.KeyMissing) -> tuple[Result, tuple[str, ...]]:
         """Also while it is being deleted. Another operator may serve the object meanwhile: nothing is remembered."""
         self._known.pop(document.raw["metadata"]["uid"], None)
         self._rings.missed()
@@ -191,7 +190,7 @@ class PowerVSReconciler:
         await self._write(document, why)
         return RequeueAfter(SLOW_SECONDS), ()
 
-    async def _elsewhere(self, document: Document, recorded: str, account: str) -> tuple[Result, tuple[str, ...]]:
+    async def _elsewhere(self, document: ObjectHandle, recorded: str, account: str) -> tuple[Result, tuple[str, ...]]:
         """With another account's credentials everything of it seems gone, and is not: nothing may follow from that."""
         message = (
             f"its resources are in IBM Cloud account {recorded} and the API key is of account {account}: nothing is "
@@ -201,10 +200,10 @@ class PowerVSReconciler:
         await self._write(document, why)
         return RequeueAfter(SLOW_SECONDS), ()
 
-    def _remember(self, raw: Json, *, minted: bool) -> _Known:
+    def _remember(self, raw: Json, *, minted: bool) -> _Served:
         uid = raw["metadata"]["uid"]
         if uid not in self._known:
-            self._known[uid] = _Known(ObjectState(first_seen=self._clock.monotonic(), minted=minted))
+            self._known[uid] = _Served(ObjectState(first_seen=self._clock.monotonic(), minted=minted))
         known = self._known[uid]
         generation = int(raw["metadata"].get("generation", 0))
         if generation != known.generation:
@@ -213,30 +212,30 @@ class PowerVSReconciler:
         return known
 
     async def _ensure(
-        self, document: Document, journal: Journal, known: _Known, ring: KeyRing, proceed: gate.Proceed
+        self, document: ObjectHandle, journal: Journal, known: _Served, ring: KeyRing, proceed: gate.Proceed
     ) -> tuple[Result, tuple[str, ...]]:
         plan, group = await self._plan(document, journal, proceed)
         if not isinstance(plan, Wanted):
-            came = Came(plan, journal, resource_group=group)
-            await self._write(document, powervs_status.fold(document.raw, came, self._now()))
+            report = PassReport(plan, journal, resource_group=group)
+            await self._write(document, powervs_status.build_status(document.raw, report, self._now()))
             return RequeueAfter(plan.after if isinstance(plan, Undecided) else SLOW_SECONDS), ()
         deps = self._cloud.deps(_subject(document.raw), ring)
         tags = frozenset(deps.codec.user(key, value) for key, value in plan.user_tags)
         try:
-            if plan.way is Way.FROZEN:
+            if plan.mode is Mode.FROZEN:
                 planning_deps = self._cloud.planning_deps(ring)
                 done = await engine.plan(planning_deps, plan.graph, journal, document, known.state)
             else:
                 done = await engine.ensure(deps, plan.graph, journal, document, known.state, tags)
         except CloudError as error:
             return await self._failed(document, error)
-        came = Came(plan, done.journal, done.outcomes, group)
-        await self._write(document, powervs_status.fold(document.raw, came, self._now()))
+        report = PassReport(plan, done.journal, done.outcomes, group)
+        await self._write(document, powervs_status.build_status(document.raw, report, self._now()))
         known.generation = int(document.raw["metadata"].get("generation", 0))  # the endpoint is ours: no news
         return RequeueAfter(done.after), done.notes
 
     async def _plan(
-        self, document: Document, journal: Journal, proceed: gate.Proceed
+        self, document: ObjectHandle, journal: Journal, proceed: gate.Proceed
     ) -> tuple[Wanted | Refused | Undecided, str]:
         """What is wanted, and the id of the resource group once it is known."""
         raw = document.raw
@@ -245,12 +244,12 @@ class PowerVSReconciler:
             spec = parse_spec(raw)
         except InvalidObject as error:
             return Refused(tuple(Problem(p.field, p.message) for p in error.problems)), ""
-        known = await asked(self._cloud.questions(), annotations, spec, proceed.port, journal)
+        known = await asked(self._cloud.facts_reader(), annotations, spec, proceed.port, journal)
         group = known.resource_group.value if isinstance(known.resource_group, Answer) else ""
         return wanted(raw["metadata"]["name"], annotations, spec, known, journal), group
 
     async def _release(
-        self, document: Document, journal: Journal, known: _Known, ring: KeyRing
+        self, document: ObjectHandle, journal: Journal, known: _Served, ring: KeyRing
     ) -> tuple[Result, tuple[str, ...]]:
         """Delete from what is owned; today's spec only helps to look for strays, and may be invalid by now."""
         alone = gate.Proceed(document.raw["metadata"]["name"])
@@ -261,8 +260,8 @@ class PowerVSReconciler:
             done = await engine.release(deps, graph, journal, document, known.state)
         except CloudError as error:
             return await self._failed(document, error)
-        came = Came(plan, done.journal, done.outcomes, group, deleting=True)
-        await self._write(document, powervs_status.fold(document.raw, came, self._now()))
+        report = PassReport(plan, done.journal, done.outcomes, group, deleting=True)
+        await self._write(document, powervs_status.build_status(document.raw, report, self._now()))
         if done.released and isinstance(plan, Undecided):
             return RequeueAfter(max(plan.after, 1.0)), done.notes  # where to look for strays is not known yet
         if done.released:
@@ -280,14 +279,14 @@ class PowerVSReconciler:
                 resource = " ".join(str(row[part]) for part in ("kind", "name", "id") if row.get(part))
                 self._cloud.left(_subject(raw), resource, str(row.get("message") or row.get("reason") or ""))
 
-    async def _failed(self, document: Document, error: CloudError) -> tuple[Result, tuple[str, ...]]:
+    async def _failed(self, document: ObjectHandle, error: CloudError) -> tuple[Result, tuple[str, ...]]:
         """The cloud refused a call that concerns the whole object, such as the search by our tags."""
         outcome = of_error(error)
         why = powervs_status.held(document.raw, outcome.reason.value, outcome.message, self._now())
         await self._write(document, why)
         return RequeueAfter(outcome.after), ()
 
-    async def _write(self, document: Document, folded: powervs_status.Folded) -> None:
+    async def _write(self, document: ObjectHandle, folded: powervs_status.StatusUpdate) -> None:
         """The endpoint first: whoever sees ready must see it (capi-contract 1.4)."""
         if folded.endpoint is not None:
             await document.apply({"spec": {"controlPlaneEndpoint": dict(folded.endpoint)}})
@@ -299,24 +298,24 @@ class PowerVSReconciler:
 
 
 async def asked(
-    questions: Questions,
+    reader: FactsReader,
     annotations: Mapping[str, str],
     spec: IBMPowerVSClusterSpec,
     port: int,
     journal: Journal | None = None,
-) -> facts.Facts:
+) -> powervs_facts.Facts:
     """What :func:`powervs_wanted.wanted` must know; nothing is asked that the spec leaves open.
 
     Without the annotation, what an object owns already needs the same facts as creating it did.
     """
     frozen = journal is not None and bool(journal.ours)
     if frozen or create_infra(annotations) is not CreateInfra.NOT_REQUESTED:
-        return await facts.ask(questions, spec, port)
+        return await powervs_facts.ask(reader, spec, port)
     found: dict[NodeKey, Answer[Observed] | NoSuch | NoAnswer] = {}
-    while lookups := powervs_existing.lookups(spec, facts.Facts(api_port=port, existing=found)):
+    while lookups := powervs_existing.lookups(spec, powervs_facts.Facts(api_port=port, existing=found)):
         for lookup in lookups:
-            found[lookup.key] = await questions.look_up(lookup)
-    return facts.Facts(api_port=port, existing=found)
+            found[lookup.key] = await reader.look_up(lookup)
+    return powervs_facts.Facts(api_port=port, existing=found)
 
 
 def _subject(raw: Json) -> str:

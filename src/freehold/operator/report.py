@@ -14,7 +14,7 @@ Status = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Happening:
+class EventSpec:
     """One event: ``reason`` is stable UpperCamelCase, ``message`` a sentence."""
 
     severity: Severity
@@ -22,15 +22,15 @@ class Happening:
     message: str
 
 
-def happenings(before: Status, after: Status, notes: Sequence[str] = ()) -> Iterator[Happening]:
+def event_specs(before: Status, after: Status, notes: Sequence[str] = ()) -> Iterator[EventSpec]:
     """What a person should hear of, from two statuses and the notes of the pass between them."""
     yield from _turned(before.get("conditions") or (), after.get("conditions") or ())
     yield from _resources(before.get("resources") or (), after.get("resources") or ())
     for note in notes:
-        yield Happening(Severity.WARNING, "ResourceChangedOutside", note)
+        yield EventSpec(Severity.WARNING, "ResourceChangedOutside", note)
 
 
-def _turned(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[Happening]:
+def _turned(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[EventSpec]:
     for condition in after:
         old = conditions.find(before, condition["type"])
         word = (condition["status"], condition["reason"])
@@ -40,7 +40,7 @@ def _turned(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, An
         if good and (old is None or condition["status"] == "False"):
             continue  # how it begins, and steps on the way: the resources' own events tell of those
         message = str(condition.get("message") or condition["reason"])
-        yield Happening(
+        yield EventSpec(
             Severity.NORMAL if good else Severity.WARNING,
             _camel(condition["type"] if condition["status"] == "True" else condition["reason"]),
             message if condition["status"] == "False" else f"{condition['type']} is True",
@@ -53,21 +53,21 @@ _CALM = frozenset(
 """Reasons of a False condition that nobody has to act on."""
 
 
-def _resources(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[Happening]:
+def _resources(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[EventSpec]:
     old = {_identity(row): row for row in before}
     for row in after:
         was = old.get(_identity(row), {})
         if row.get("id") and not was.get("id"):
             word = "Created" if row.get("ownership") == "managed" else "Found"
-            yield Happening(Severity.NORMAL, f"Resource{word}", f"{row['kind']} {row['name']} ({row['id']})")
+            yield EventSpec(Severity.NORMAL, f"Resource{word}", f"{row['kind']} {row['name']} ({row['id']})")
         if row.get("state") == "Kept" and was.get("state") != "Kept":
-            yield Happening(
+            yield EventSpec(
                 Severity.NORMAL, "ResourceKept", f"{row['kind']} {row['name']} stays: {row.get('message', '')}"
             )
     now = {_identity(row) for row in after}
     for identity, row in old.items():
         if identity not in now and row.get("id") and row.get("ownership") == "managed":
-            yield Happening(Severity.NORMAL, "ResourceDeleted", f"{row['kind']} {row['name']} ({row['id']}) is gone")
+            yield EventSpec(Severity.NORMAL, "ResourceDeleted", f"{row['kind']} {row['name']} ({row['id']}) is gone")
 
 
 def _identity(row: Mapping[str, Any]) -> tuple[str, str]:

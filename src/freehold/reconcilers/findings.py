@@ -9,7 +9,7 @@ from freehold.api.parse import Problem as Problem
 
 
 @dataclass(frozen=True)
-class Note:
+class SpecWarning:
     """Something that a person should know although nothing is wrong, most often a field that is not acted on.
 
     ``served`` tells the others apart: the field is acted on, but not quite as a person may expect.
@@ -23,6 +23,6 @@ class Note:
         return f"{self.field}: {self.message}"
 
 
-def text(findings: Iterable[Problem | Note]) -> str:
+def text(findings: Iterable[Problem | SpecWarning]) -> str:
     """All findings as one line for a condition; deterministic: in the order in which they were made."""
     return "; ".join(map(str, findings))

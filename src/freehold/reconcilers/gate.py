@@ -58,11 +58,11 @@ class UnreadableMachines:
     why: str
 
 
-Lookup = FoundCluster | NoCluster | UnreadableCluster
+ClusterLookup = FoundCluster | NoCluster | UnreadableCluster
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class ClusterContext:
     """What the gate must know besides the object.
 
     ``owner`` answers for the ownerReference of :func:`owner_of` (NoCluster when there is none);
@@ -72,8 +72,8 @@ class Surroundings:
 
     mode: Mode
     crds: Presence = Presence.ABSENT
-    owner: Lookup = NoCluster()
-    referrer: Lookup = NoCluster()
+    owner: ClusterLookup = NoCluster()
+    referrer: ClusterLookup = NoCluster()
     machines: tuple[str, ...] | UnreadableMachines = ()
 
 
@@ -107,14 +107,14 @@ class Hold:
 
 
 @dataclass(frozen=True)
-class Occupied:
+class WaitForMachines:
     """It is being deleted and machines stand on it: they go first (1.20). No cloud write."""
 
     message: str
 
 
 @dataclass(frozen=True)
-class LetGo:
+class ReleaseForMove:
     """It was moved to another API server: drop the finalizer and touch nothing in the cloud (M4)."""
 
 
@@ -125,7 +125,7 @@ class Skip:
     message: str
 
 
-Decision = Proceed | Release | Occupied | Paused | Hold | LetGo | Skip
+Decision = Proceed | Release | WaitForMachines | Paused | Hold | ReleaseForMove | Skip
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def refers_to(cluster: Mapping[str, Any], raw: Mapping[str, Any]) -> bool:
     return (group, reference.get("kind"), reference.get("name")) == (ours, raw.get("kind"), raw["metadata"]["name"])
 
 
-def decide(raw: Mapping[str, Any], around: Surroundings, finalizer: str) -> Decision:
+def decide(raw: Mapping[str, Any], context: ClusterContext, finalizer: str) -> Decision:
     """The one thing that may be done with ``raw`` now.
 
     Names are the object's own in both modes (upstream does the same), so that a Cluster which appears
@@ -168,15 +168,15 @@ def decide(raw: Mapping[str, Any], around: Surroundings, finalizer: str) -> Deci
     if deleting and finalizer not in (metadata.get("finalizers") or ()):
         return Skip("it is being deleted and nothing of ours holds it")
     if deleting and names.DELETE_FOR_MOVE_ANNOTATION in annotations:
-        return LetGo()
+        return ReleaseForMove()
     if names.PAUSED_ANNOTATION in annotations:
         return Paused(f"{raw.get('kind', 'The object')} has the {names.PAUSED_ANNOTATION} annotation")
-    return _by_cluster(raw, around, deleting)
+    return _by_cluster(raw, context, deleting)
 
 
-def _by_cluster(raw: Mapping[str, Any], around: Surroundings, deleting: bool) -> Decision:
+def _by_cluster(raw: Mapping[str, Any], context: ClusterContext, deleting: bool) -> Decision:
     owner = owner_of(raw)
-    lookup = around.owner if owner else around.referrer
+    lookup = context.owner if owner else context.referrer
     match lookup:
         case UnreadableCluster(why):
             return Hold(names.REASON_WAITING_FOR_CLUSTER, f"whether a Cluster owns it cannot be told: {why}")
@@ -184,8 +184,8 @@ def _by_cluster(raw: Mapping[str, Any], around: Surroundings, deleting: bool) ->
             return Paused("Cluster spec.paused is set to true")
     if deleting:
         # Also with the Cluster gone: nobody could unpause it any more, and only LetGo means a move.
-        return _release(around)
-    if owner and around.mode is not Mode.OFF:
+        return _release(context)
+    if owner and context.mode is not Mode.OFF:
         if isinstance(lookup, NoCluster):
             return Hold(
                 names.REASON_WAITING_FOR_CLUSTER,
@@ -193,7 +193,7 @@ def _by_cluster(raw: Mapping[str, Any], around: Surroundings, deleting: bool) ->
                 "restore the Cluster or remove the ownerReference",
             )
         return _proceed(raw, lookup, standalone=False)
-    return _alone(raw, around, lookup)
+    return _alone(raw, context, lookup)
 
 
 def cluster_name(raw: Mapping[str, Any]) -> str:
@@ -203,21 +203,21 @@ def cluster_name(raw: Mapping[str, Any]) -> str:
     return (owner.name if owner else label) or str(raw["metadata"]["name"])
 
 
-def _release(around: Surroundings) -> Release | Occupied:
+def _release(context: ClusterContext) -> Release | WaitForMachines:
     """Core deletes the machines first; without it only we can wait for them."""
-    match around.machines:
+    match context.machines:
         case UnreadableMachines(why):
-            return Occupied(f"whether machines stand on it cannot be told, so nothing is deleted: {why}")
+            return WaitForMachines(f"whether machines stand on it cannot be told, so nothing is deleted: {why}")
         case ():
             return Release()
         case machines:
             shown = ", ".join(machines[:5]) + (f" and {len(machines) - 5} more" if len(machines) > 5 else "")
-            return Occupied(f"{names.POWERVS_MACHINE_KIND} {shown} of this cluster must be deleted first")
+            return WaitForMachines(f"{names.POWERVS_MACHINE_KIND} {shown} of this cluster must be deleted first")
 
 
-def _alone(raw: Mapping[str, Any], around: Surroundings, lookup: Lookup) -> Decision:
+def _alone(raw: Mapping[str, Any], context: ClusterContext, lookup: ClusterLookup) -> Decision:
     """Without an owner: wait for one wherever one may still come (5.3 b, c)."""
-    if around.mode is Mode.OFF:
+    if context.mode is Mode.OFF:
         return _proceed(raw, lookup, standalone=True)
     metadata = raw["metadata"]
     annotations = metadata.get("annotations") or {}
@@ -232,12 +232,12 @@ def _alone(raw: Mapping[str, Any], around: Surroundings, lookup: Lookup) -> Deci
             f"label {names.CLUSTER_NAME_LABEL} says that it belongs to Cluster {label!r}, which has not set the "
             "ownerReference yet; without Cluster API, start freehold with --cluster-api=off or remove the label",
         )
-    if around.mode is Mode.REQUIRED:
+    if context.mode is Mode.REQUIRED:
         return Hold(reason, "no Cluster owns it; create one that refers to it, or start with --cluster-api=auto")
-    if around.crds is Presence.UNKNOWN:
+    if context.crds is Presence.UNKNOWN:
         return Hold(reason, "whether Cluster API is installed cannot be told; check that CRDs may be read")
     opted_in = names.STANDALONE_ANNOTATION in annotations and annotations[names.STANDALONE_ANNOTATION] != "false"
-    if around.crds is Presence.ABSENT or opted_in or names.JOURNAL_ANNOTATION in annotations:
+    if context.crds is Presence.ABSENT or opted_in or names.JOURNAL_ANNOTATION in annotations:
         # The journal: it was served alone before Cluster API came (5.5).
         return _proceed(raw, lookup, standalone=True)
     return Hold(
@@ -247,7 +247,7 @@ def _alone(raw: Mapping[str, Any], around: Surroundings, lookup: Lookup) -> Deci
     )
 
 
-def _proceed(raw: Mapping[str, Any], lookup: Lookup, *, standalone: bool) -> Proceed:
+def _proceed(raw: Mapping[str, Any], lookup: ClusterLookup, *, standalone: bool) -> Proceed:
     if not isinstance(lookup, FoundCluster):
         return Proceed(raw["metadata"]["name"], standalone=standalone)
     network = (lookup.cluster.get("spec") or {}).get("clusterNetwork") or {}

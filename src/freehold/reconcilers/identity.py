@@ -21,7 +21,7 @@ Patch = Mapping[str, Any]
 """A JSON merge patch with the resourceVersion: written by compare-and-set."""
 
 
-class Why(StrEnum):
+class IdentityProblem(StrEnum):
     """Why an object is read-only; the words appear in conditions."""
 
     LOST = "IdentityLost"
@@ -30,7 +30,7 @@ class Why(StrEnum):
 
 
 @dataclass(frozen=True)
-class Known:
+class Identified:
     """The object has its identity. ``patch`` puts the finalizer back where someone took it; None: nothing to write."""
 
     journal: Journal
@@ -57,7 +57,7 @@ class Restored:
 class ReadOnly:
     """Nothing may be created, marked or deleted for this object until a person has acted."""
 
-    reason: Why
+    reason: IdentityProblem
     message: str
 
 
@@ -86,13 +86,13 @@ class KeyMissing:
         )
 
 
-Identity = Known | Minted | Restored | ReadOnly | KeyMissing
+Identity = Identified | Minted | Restored | ReadOnly | KeyMissing
 
 
 def identify(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Identity:
     """The identity of ``raw``, or why it has none. Call it when the gate says Proceed or Release."""
     found = _identified(raw, finalizer, ring)
-    if isinstance(found, Known | Restored):
+    if isinstance(found, Identified | Restored):
         missing = ring.missing(found.journal.keys, found.journal.owner.uuid)
         unreadable = missing or not (found.journal.key or found.journal.owner.uuid in ring.unkeyed)
         return KeyMissing(missing) if unreadable else found
@@ -105,7 +105,7 @@ def recorded(raw: Mapping[str, Any]) -> Journal | None:
     return journals.loads(text) if text is not None else _in_status(raw)
 
 
-def _identified(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Known | Minted | Restored | ReadOnly:
+def _identified(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Identified | Minted | Restored | ReadOnly:
     metadata = raw["metadata"]
     text = (metadata.get("annotations") or {}).get(names.JOURNAL_ANNOTATION)
     if text is not None:
@@ -114,7 +114,7 @@ def _identified(raw: Mapping[str, Any], finalizer: str, ring: KeyRing) -> Known 
     restored = _in_status(raw)
     if deleting or (restored is None and finalizer in (metadata.get("finalizers") or ())):
         return ReadOnly(
-            Why.LOST,
+            IdentityProblem.LOST,
             f"annotation {names.JOURNAL_ANNOTATION} is gone, so what belongs to this object cannot be told; put it "
             f"back from a backup, or delete its resources by hand and remove finalizer {finalizer}",
         )
@@ -130,23 +130,25 @@ def in_status(raw: Mapping[str, Any], journal: Journal) -> Mapping[str, str]:
     return {**held, "key": journal.key} if journal.key else held
 
 
-def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Known | ReadOnly:
+def _recorded(raw: Mapping[str, Any], text: str, finalizer: str) -> Identified | ReadOnly:
     metadata = raw["metadata"]
     try:
         journal = journals.loads(text)
     except CorruptJournal as error:
-        return ReadOnly(Why.CORRUPT, f"{error}; put annotation {names.JOURNAL_ANNOTATION} back from a backup")
+        return ReadOnly(
+            IdentityProblem.CORRUPT, f"{error}; put annotation {names.JOURNAL_ANNOTATION} back from a backup"
+        )
     owner, own = journal.owner, _owner(raw, journal.owner.uuid)
     if owner != own:
         return ReadOnly(
-            Why.COPIED,
+            IdentityProblem.COPIED,
             f"annotation {names.JOURNAL_ANNOTATION} was copied from {owner.kind} {owner.namespace}/{owner.name}, whose "
             "resources it describes; remove the annotation from this copy to give it resources of its own",
         )
     held = finalizer in (metadata.get("finalizers") or ())
     if held or metadata.get("deletionTimestamp"):
-        return Known(journal)
-    return Known(journal, _patch(raw, finalizer, text))
+        return Identified(journal)
+    return Identified(journal, _patch(raw, finalizer, text))
 
 
 def _owner(raw: Mapping[str, Any], uuid: str) -> Owner:

@@ -13,9 +13,9 @@ from freehold.lifecycle.kinds import NodeKey, Part, Request
 from freehold.reconcilers.powervs_keys import BALANCER_KIND, VPC, constant, no_request
 from freehold.reconcilers.powervs_names import VPC as VPC_NAMES
 from freehold.reconcilers.powervs_names import DefaultNames, default_name
-from freehold.reconcilers.slots import Entry, assign
+from freehold.reconcilers.stable_names import ListEntry, assign
 
-_TRAITS = ("public", "private")
+_PLACEMENTS = ("public", "private")
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ def balancers(
     A named one is logically its name; an unnamed one is ``<index>:public`` or ``<index>:private``, so that
     removing the first does not turn the second into it. ``earlier`` are the journal's logical names.
     """
-    entries = [Entry("", _TRAITS[not spec.public]) for spec in specs if not (spec.name or spec.id)]
-    slots = iter(assign(entries, _TRAITS, [name for name in earlier if ":" in name]))
+    entries = [ListEntry("", _PLACEMENTS[not spec.public]) for spec in specs if not (spec.name or spec.id)]
+    names_chosen = iter(assign(entries, _PLACEMENTS, [name for name in earlier if ":" in name]))
     found = []
     for spec in specs or (VPCLoadBalancerSpec(),):
         label = spec.name or spec.id
-        slot = None if label or not specs else next(slots)
+        slot = None if label or not specs else next(names_chosen)
         name = label or names.load_balancer(slot.label if slot else "")
         found.append(
             Balancer(

@@ -12,7 +12,7 @@ from freehold.lifecycle.journal import Journal, Phase
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Ready, Reason, Surplus, Waiting
 from freehold.reconcilers import powervs_keys as keys
-from freehold.reconcilers.findings import Note, text
+from freehold.reconcilers.findings import SpecWarning, text
 
 PARTS: Mapping[str, tuple[str, ...]] = {
     names.SERVICE_INSTANCE_READY: (keys.WORKSPACE.kind,),
@@ -69,13 +69,13 @@ def _part(
             case _:
                 unknown.append((names.REASON_READY_UNKNOWN, f"{name}: not yet looked at"))
     if blocked or waiting:
-        return _said(part, "False", [*blocked, *waiting, *unknown])
+        return _observation(part, "False", [*blocked, *waiting, *unknown])
     if unknown:
-        return _said(part, "Unknown", unknown)
-    return _said(part, "True", remarks) if remarks else Observation(part, "True", names.REASON_READY)
+        return _observation(part, "Unknown", unknown)
+    return _observation(part, "True", remarks) if remarks else Observation(part, "True", names.REASON_READY)
 
 
-def _said(part: str, status: str, lines: Sequence[tuple[str, str]]) -> Observation:
+def _observation(part: str, status: str, lines: Sequence[tuple[str, str]]) -> Observation:
     (reason, _), message = lines[0], "; ".join(line for _, line in lines)
     if status == "True":
         return Observation(part, "True", reason, message)
@@ -87,7 +87,7 @@ def _reused(key: NodeKey, journal: Journal | None) -> bool:
     return entry is not None and entry.phase is Phase.REUSED
 
 
-def fields_served(notes: Sequence[Note]) -> Observation:
+def fields_served(notes: Sequence[SpecWarning]) -> Observation:
     """Which fields are accepted and kept, but not acted on."""
     ignored = [note for note in notes if not note.served]
     if ignored:

@@ -30,16 +30,16 @@ class ById:
     id: str
 
 
-Lookup = Want | ById
+IdLookup = Want | ById
 
 
-def lookups(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Lookup, ...]:
+def lookups(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[IdLookup, ...]:
     """What to look for next: the workspace, and once that is known the network in it. Empty when done.
 
     A workspace that is given by id is asked for its zone, where the spec does not say it and a network has
     to be found by name. A ``Want`` without zone means any zone.
     """
-    found: list[Lookup] = []
+    found: list[IdLookup] = []
     if given := workspace_id(spec):
         if not spec.zone and _network_name(spec):
             found.append(ById(WORKSPACE, given))

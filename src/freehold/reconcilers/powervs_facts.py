@@ -68,7 +68,7 @@ class Facts:
     existing: Mapping[NodeKey, Answer[Observed] | NoSuch | NoAnswer] = field(default_factory=dict)
 
 
-class Questions(Protocol):
+class FactsReader(Protocol):
     """Where the answers come from. A CloudError means that the cloud could not be asked."""
 
     async def resource_group(self, name: str) -> Answer[str] | NoSuch: ...
@@ -78,7 +78,7 @@ class Questions(Protocol):
     async def vpc_zones(self, region: str) -> Answer[tuple[str, ...]] | NoSuch: ...
 
 
-async def ask(questions: Questions, spec: IBMPowerVSClusterSpec, api_port: int) -> Facts:
+async def ask(questions: FactsReader, spec: IBMPowerVSClusterSpec, api_port: int) -> Facts:
     """The facts for one manifest with the create-infra annotation; what it leaves out is not asked."""
     facts = Facts(api_port=api_port)
     group, region = spec.resource_group and spec.resource_group.name, spec.vpc and spec.vpc.region

@@ -22,8 +22,8 @@ from freehold.lifecycle.outcomes import Outcome, Ready, Reason
 from freehold.reconcilers import identity, powervs_conditions
 from freehold.reconcilers import powervs_keys as keys
 from freehold.reconcilers.findings import text
-from freehold.reconcilers.powervs_table import observed_of, ownership, rows, sentences, vendor_id
-from freehold.reconcilers.powervs_wanted import Plan, Refused, Undecided, Wanted, Way
+from freehold.reconcilers.powervs_resource_rows import observed_of, ownership, rows, sentences, vendor_id
+from freehold.reconcilers.powervs_wanted import Desired, Mode, Refused, Undecided, Wanted
 
 Status = dict[str, Any]
 
@@ -44,7 +44,7 @@ _REFERENCES = frozenset(
 
 
 @dataclass(frozen=True)
-class Folded:
+class StatusUpdate:
     """What to write.
 
     ``endpoint`` is ``spec.controlPlaneEndpoint``, to be patched *before* ``status`` is written (capi-contract
@@ -57,62 +57,64 @@ class Folded:
 
 
 @dataclass(frozen=True)
-class Came:
+class PassReport:
     """What a pass came to. ``resource_group`` is its id, empty while unknown. A deletion needs no ``plan``."""
 
-    plan: Plan | None
+    plan: Desired | None
     journal: Journal | None = None
     outcomes: Mapping[NodeKey, Outcome] = field(default_factory=dict)
     resource_group: str = ""
     deleting: bool = False
 
 
-def fold(raw: Mapping[str, Any], came: Came, now: datetime) -> Folded:
+def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
     """Status after a pass that was allowed to work on the object ``raw``. ``now`` is aware."""
     before: Mapping[str, Any] = raw.get("status") or {}
-    graph = came.plan.graph if isinstance(came.plan, Wanted) else None
-    observations, endpoint = _observe(raw, came, graph)
+    graph = report.plan.graph if isinstance(report.plan, Wanted) else None
+    observations, endpoint = _observe(raw, report, graph)
     status = {**before, "ready": before.get("ready") is True}
-    if came.journal:
-        status["identity"] = dict(identity.in_status(raw, came.journal))
-    if graph or came.deleting:
+    if report.journal:
+        status["identity"] = dict(identity.in_status(raw, report.journal))
+    if graph or report.deleting:
         stamp = api_conditions.timestamp(now)
-        table = rows(before.get("resources") or (), graph, came.journal, came.outcomes, stamp, deleting=came.deleting)
+        table = rows(
+            before.get("resources") or (), graph, report.journal, report.outcomes, stamp, deleting=report.deleting
+        )
         status["resources"] = table
-        if came.deleting:
+        if report.deleting:
             observations += powervs_conditions.leaving(table)
-    if graph and not came.deleting:
+    if graph and not report.deleting:
         status = {name: value for name, value in status.items() if name not in _REFERENCES}
-        status |= _references(before, came, graph)
+        status |= _references(before, report, graph)
     whole = next(o for o in observations if o.type == names.READY).status == "True"
-    if whole and not came.deleting:
+    if whole and not report.deleting:
         status["ready"] = True
     if status["ready"]:
         status["initialization"] = {"provisioned": True}
     return _written(raw, status, observations, now, endpoint, graph)
 
 
-def paused(raw: Mapping[str, Any], message: str, now: datetime) -> Folded:
+def paused(raw: Mapping[str, Any], message: str, now: datetime) -> StatusUpdate:
     """The only write while paused (capi-contract 1.15)."""
-    return _said(raw, [Observation(names.PAUSED, "True", names.REASON_PAUSED, message)], now)
+    return _with_conditions(raw, [Observation(names.PAUSED, "True", names.REASON_PAUSED, message)], now)
 
 
-def held(raw: Mapping[str, Any], reason: str, message: str, now: datetime) -> Folded:
+def held(raw: Mapping[str, Any], reason: str, message: str, now: datetime) -> StatusUpdate:
     """The object waits for somebody, is read-only, or cannot be read: Ready says why, the parts stay as they were."""
     ready = Observation(names.READY, "False", reason, message)
-    return _said(raw, [ready, powervs_conditions.not_paused()], now)
+    return _with_conditions(raw, [ready, powervs_conditions.not_paused()], now)
 
 
-def occupied(raw: Mapping[str, Any], message: str, now: datetime) -> Folded:
+def occupied(raw: Mapping[str, Any], message: str, now: datetime) -> StatusUpdate:
     """It is being deleted, and what stands on it goes first (capi-contract 1.20)."""
     reason = names.REASON_WAITING_FOR_DEPENDENTS
     ready = Observation(names.READY, "False", names.REASON_DELETING, message)
-    return _said(
+    return _with_conditions(
         raw, [ready, Observation(names.DELETING, "True", reason, message), powervs_conditions.not_paused()], now
     )
 
 
-def _said(raw: Mapping[str, Any], observations: Sequence[Observation], now: datetime) -> Folded:
+def _with_conditions(raw: Mapping[str, Any], observations: Sequence[Observation], now: datetime) -> StatusUpdate:
     before = raw.get("status") or {}
     return _written(raw, {**before, "ready": before.get("ready") is True}, observations, now, None, None)
 
@@ -124,7 +126,7 @@ def _written(
     now: datetime,
     endpoint: Mapping[str, Any] | None,
     graph: Graph | None,
-) -> Folded:
+) -> StatusUpdate:
     generation = int(raw["metadata"].get("generation", 0))
     held: Sequence[Mapping[str, Any]] = status.get("conditions") or ()
     if graph:
@@ -132,38 +134,38 @@ def _written(
     status["conditions"] = api_conditions.merge(held, observations, generation=generation, now=now)
     if observations[0].type != names.PAUSED:  # while paused, nothing of the spec was looked at
         status["observedGeneration"] = generation
-    return Folded(status, endpoint, status != (raw.get("status") or {}))
+    return StatusUpdate(status, endpoint, status != (raw.get("status") or {}))
 
 
 def _observe(
-    raw: Mapping[str, Any], came: Came, graph: Graph | None
+    raw: Mapping[str, Any], report: PassReport, graph: Graph | None
 ) -> tuple[list[Observation], Mapping[str, Any] | None]:
     """All conditions, ``Ready`` first, and the endpoint when it is to be written."""
-    if came.deleting or came.plan is None:
-        lines = list(sentences(came.outcomes))
+    if report.deleting or report.plan is None:
+        lines = list(sentences(report.outcomes))
         ready = Observation(names.READY, "False", names.REASON_DELETING, "; ".join(lines) or "being deleted")
-        return [ready, powervs_conditions.deleting(came.outcomes, lines), powervs_conditions.not_paused()], None
-    rest = [_valid(came.plan), powervs_conditions.fields_served(came.plan.notes), powervs_conditions.not_paused()]
+        return [ready, powervs_conditions.deleting(report.outcomes, lines), powervs_conditions.not_paused()], None
+    rest = [_valid(report.plan), powervs_conditions.fields_served(report.plan.notes), powervs_conditions.not_paused()]
     rest.append(Observation(names.DELETING, "False", names.REASON_NOT_DELETING))
-    if not isinstance(came.plan, Wanted) or graph is None:
+    if not isinstance(report.plan, Wanted) or graph is None:
         valid = rest[0]
         return [Observation(names.READY, "False", valid.reason, valid.message), *rest], None
-    found = list(powervs_conditions.parts(graph, came.journal, came.outcomes))
+    found = list(powervs_conditions.parts(graph, report.journal, report.outcomes))
     ready = api_conditions.summary(found, powervs_conditions.wanted_parts(graph))
-    endpoint = _endpoint(raw, came.plan, came.outcomes)
+    endpoint = _endpoint(raw, report.plan, report.outcomes)
     if ready.status == "True" and not (_host(raw) or endpoint):
-        ready = _without_endpoint(came.plan)
+        ready = _without_endpoint(report.plan)
     return [ready, *found, *rest], endpoint
 
 
-def _valid(plan: Plan) -> Observation:
+def _valid(plan: Desired) -> Observation:
     match plan:
         case Refused(problems=problems):
             return Observation(names.SPEC_VALID, "False", names.REASON_INVALID_SPEC, text(problems))
         case Undecided(missing=missing):
             lines = "; ".join(f"{where}: cannot be checked: {answer.message}" for where, answer in missing.items())
             return Observation(names.SPEC_VALID, "Unknown", next(iter(missing.values())).reason.value, lines)
-        case Wanted(way=Way.FROZEN):
+        case Wanted(mode=Mode.FROZEN):
             message = "annotation create-infra is not 'true' any more: nothing more is created"
             return Observation(names.SPEC_VALID, "True", names.REASON_CREATE_INFRA_NOT_REQUESTED, message)
     return Observation(names.SPEC_VALID, "True", names.REASON_VALID_SPEC)
@@ -184,16 +186,16 @@ def _endpoint(raw: Mapping[str, Any], plan: Wanted, outcomes: Mapping[NodeKey, O
 
 
 def _without_endpoint(plan: Wanted) -> Observation:
-    if plan.way is Way.EXISTING:
+    if plan.mode is Mode.EXISTING:
         message = "spec.controlPlaneEndpoint.host: it is missing; set the address of the API server"
     else:
         message = "the public load balancer has no hostname yet"
     return Observation(names.READY, "False", Reason.REQUIREMENT.value, message)
 
 
-def _references(before: Mapping[str, Any], came: Came, graph: Graph) -> Status:
+def _references(before: Mapping[str, Any], report: PassReport, graph: Graph) -> Status:
     """The fields that upstream has, one for each resource."""
-    fields = _Fields(before, came)
+    fields = _Fields(before, report)
     found: Status = {
         "serviceInstance": fields.single(keys.WORKSPACE),
         "vpc": fields.single(keys.VPC),
@@ -204,8 +206,8 @@ def _references(before: Mapping[str, Any], came: Came, graph: Graph) -> Status:
         "loadBalancers": fields.many(graph, keys.BALANCER_KIND, fields.balancer),
         "transitGateway": fields.gateway(),
     }
-    if came.resource_group:
-        found["resourceGroupID"] = {"id": came.resource_group, "controllerCreated": False}
+    if report.resource_group:
+        found["resourceGroupID"] = {"id": report.resource_group, "controllerCreated": False}
     return {name: value for name, value in found.items() if value}
 
 
@@ -214,16 +216,16 @@ class _Fields:
     """Builds references from journal and outcomes; ``controllerCreated`` is derived anew each time."""
 
     before: Mapping[str, Any]
-    came: Came
+    report: PassReport
 
     def single(self, key: NodeKey) -> Status:
         """Empty while the resource has no id."""
-        entry = self.came.journal.get(key) if self.came.journal else None
-        observed = observed_of(self.came.outcomes.get(key))
+        entry = self.report.journal.get(key) if self.report.journal else None
+        observed = observed_of(self.report.outcomes.get(key))
         ident = vendor_id((entry.id if entry else "") or (observed.id if observed else ""))
         if not ident:
             return {}
-        owned = ownership(entry, self.came.outcomes.get(key)) in ("managed", "shared")
+        owned = ownership(entry, self.report.outcomes.get(key)) in ("managed", "shared")
         return {"id": ident, "controllerCreated": owned}
 
     def network(self) -> Status:
@@ -231,8 +233,8 @@ class _Fields:
         reference = self.single(keys.NETWORK)
         if not reference:
             return {}
-        entry = self.came.journal.get(keys.NETWORK) if self.came.journal else None
-        observed = observed_of(self.came.outcomes.get(keys.NETWORK))
+        entry = self.report.journal.get(keys.NETWORK) if self.report.journal else None
+        observed = observed_of(self.report.outcomes.get(keys.NETWORK))
         ident = (entry.id if entry else "") or (observed.id if observed else "")
         if "/dhcp/" not in ident:
             return {"network": reference, "dhcpServer": {}}
@@ -251,7 +253,7 @@ class _Fields:
     def rules(self, key: NodeKey, name: str) -> Status:
         """The ids of the rules that the spec asks for; none of a group of others, in which we make no rules."""
         before = (self.before.get("vpcSecurityGroups") or {}).get(name) or {}
-        observed = observed_of(self.came.outcomes.get(key))
+        observed = observed_of(self.report.outcomes.get(key))
         ids = observed.attributes.get("parts") if observed else None
         found = before.get("ruleIDs") if ids is None else ids
         return {"ruleIDs": list(found)} if found else {}
@@ -259,7 +261,7 @@ class _Fields:
     def balancer(self, key: NodeKey, name: str) -> Status:
         """``state`` is the vendor's word."""
         before = (self.before.get("loadBalancers") or {}).get(name) or {}
-        observed = observed_of(self.came.outcomes.get(key))
+        observed = observed_of(self.report.outcomes.get(key))
         if observed is None:
             return {part: before[part] for part in ("hostname", "state") if part in before}
         values = {"hostname": observed.attributes.get("hostname"), "state": observed.vendor_state}

@@ -10,7 +10,7 @@ from freehold.lifecycle.graph import Naming, Node, ReadyNodes
 from freehold.lifecycle.kinds import NodeKey, Request
 from freehold.reconcilers.powervs_keys import SUBNET_KIND, VPC, constant, no_request
 from freehold.reconcilers.powervs_names import DefaultNames
-from freehold.reconcilers.slots import Entry, Slot, assign
+from freehold.reconcilers.stable_names import ListEntry, StableName, assign
 
 ADDRESSES = 256
 """As upstream (ibm-cloud.md §1.5)."""
@@ -20,15 +20,15 @@ def subnet_keys(subnets: Sequence[Subnet], zones: Sequence[str], earlier: Collec
     """The node of each subnet, in the order of the spec.
 
     When the list is omitted: one in each zone, logically the zone; zones that the journal holds stay wanted
-    while the cloud does not list them. Otherwise ``<name or index>:<zone>`` (:mod:`slots`), and a subnet
+    while the cloud does not list them. Otherwise ``<name or index>:<zone>`` (:mod:`names_chosen`), and a subnet
     that is given by id is logically the id. Seed 001 picks a random zone; ours is spread and stable.
     """
     if not subnets:
         held = [logical for logical in earlier if ":" not in logical and logical not in zones]
         return tuple(NodeKey(SUBNET_KIND, zone) for zone in (*zones, *sorted(held)))
-    entries = [Entry(subnet.name or "", subnet.zone or "") for subnet in subnets if not subnet.id]
-    slots = iter(assign(entries, zones, [logical for logical in earlier if ":" in logical]))
-    return tuple(NodeKey(SUBNET_KIND, subnet.id or next(slots).logical) for subnet in subnets)
+    entries = [ListEntry(subnet.name or "", subnet.zone or "") for subnet in subnets if not subnet.id]
+    names_chosen = iter(assign(entries, zones, [logical for logical in earlier if ":" in logical]))
+    return tuple(NodeKey(SUBNET_KIND, subnet.id or next(names_chosen).logical) for subnet in subnets)
 
 
 def subnet_nodes(
@@ -43,10 +43,10 @@ def subnet_nodes(
             field = f"spec.vpcSubnets[{index}].id"
             yield Node(key, name, no_request, Naming.EXPLICIT, given=given, field=field)
             continue
-        slot = Slot.parse(key.logical)
+        slot = StableName.parse(key.logical)
         name = (spec and spec.name) or names.subnet(slot.label)
         # The spec's zone first: where the subnet stands elsewhere already, the engine reports the drift.
-        zone = (spec and spec.zone) or slot.trait or slot.label
+        zone = (spec and spec.zone) or slot.placement or slot.label
         request = partial(_request, name, zone, region, resource_group)
         naming = Naming.EXPLICIT if spec and spec.name else Naming.DEFAULT
         yield Node(key, name, request, naming, requires=frozenset({VPC}))

@@ -19,9 +19,9 @@ from freehold.lifecycle.graph import Graph, Naming, Node, ReadyNodes, no_parts
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.kinds import NodeKey, Observed, Part, Request
 from freehold.reconcilers import powervs_existing as existing
-from freehold.reconcilers import powervs_input, powervs_notes
+from freehold.reconcilers import powervs_input, powervs_warnings
 from freehold.reconcilers import powervs_keys as keys
-from freehold.reconcilers.findings import Note, Problem
+from freehold.reconcilers.findings import Problem, SpecWarning
 from freehold.reconcilers.powervs_balancers import Balancer, balancer_nodes, balancers
 from freehold.reconcilers.powervs_facts import Answer, Facts, NoAnswer, PowerZone, needs_global_routing
 from freehold.reconcilers.powervs_groups import api_server_rule, group_keys, group_nodes
@@ -30,7 +30,7 @@ from freehold.reconcilers.powervs_network import network_node, workspace_node
 from freehold.reconcilers.powervs_subnets import subnet_keys, subnet_nodes
 
 
-class Way(Enum):
+class Mode(Enum):
     """How the graph is to be used."""
 
     CREATE = "create"
@@ -50,12 +50,12 @@ class Wanted:
     without the annotation. ``user_tags`` are (key, value), to be spelled by the cloud's codec.
     """
 
-    way: Way
+    mode: Mode
     graph: Graph
     port: int
     endpoint: NodeKey | None = None
     user_tags: tuple[tuple[str, str], ...] = ()
-    notes: tuple[Note, ...] = ()
+    notes: tuple[SpecWarning, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Refused:
     """A person must change the manifest first; nothing is created or changed."""
 
     problems: tuple[Problem, ...]
-    notes: tuple[Note, ...] = ()
+    notes: tuple[SpecWarning, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Undecided:
     """The cloud could not be asked; nothing is created until it has been. ``missing`` is by field path."""
 
     missing: Mapping[str, NoAnswer]
-    notes: tuple[Note, ...] = ()
+    notes: tuple[SpecWarning, ...] = ()
 
     @property
     def after(self) -> float:
@@ -79,7 +79,7 @@ class Undecided:
         return max(answer.after for answer in self.missing.values())
 
 
-Plan = Wanted | Refused | Undecided
+Desired = Wanted | Refused | Undecided
 
 
 def wanted(
@@ -88,7 +88,7 @@ def wanted(
     spec: IBMPowerVSClusterSpec,
     facts: Facts,
     journal: Journal | None = None,
-) -> Plan:
+) -> Desired:
     """What shall be there for the object called ``name``.
 
     ``journal`` is what the object remembers, None before its identity is minted: earlier logical names
@@ -97,25 +97,27 @@ def wanted(
     creating = powervs_input.creation(annotations)
     if isinstance(creating, Problem):
         return Refused((creating,))
-    notes = powervs_notes.notes(name, spec, creating=creating)
+    notes = powervs_warnings.warnings_of(name, spec, creating=creating)
     if creating:
         return _created(name, spec, facts, journal, notes)
     if journal and journal.ours:
-        return _frozen(name, spec, facts, journal, powervs_notes.notes(name, spec, creating=True))
+        return _frozen(name, spec, facts, journal, powervs_warnings.warnings_of(name, spec, creating=True))
     return _existing(spec, facts, notes)
 
 
-def _existing(spec: IBMPowerVSClusterSpec, facts: Facts, notes: tuple[Note, ...]) -> Plan:
+def _existing(spec: IBMPowerVSClusterSpec, facts: Facts, notes: tuple[SpecWarning, ...]) -> Desired:
     problems = existing.check(spec, facts)
     if problems:
         return Refused(problems, notes)
     missing = existing.missing(spec, facts)
     if missing:
         return Undecided(missing, notes)
-    return Wanted(Way.EXISTING, Graph(existing.nodes(spec, facts)), facts.api_port, None, _tags(spec), notes)
+    return Wanted(Mode.EXISTING, Graph(existing.nodes(spec, facts)), facts.api_port, None, _tags(spec), notes)
 
 
-def _frozen(name: str, spec: IBMPowerVSClusterSpec, facts: Facts, journal: Journal, notes: tuple[Note, ...]) -> Plan:
+def _frozen(
+    name: str, spec: IBMPowerVSClusterSpec, facts: Facts, journal: Journal, notes: tuple[SpecWarning, ...]
+) -> Desired:
     """The part of the whole that is there already, with what it stands on."""
     plan = _created(name, spec, facts, journal, notes)
     if not isinstance(plan, Wanted):
@@ -128,18 +130,18 @@ def _frozen(name: str, spec: IBMPowerVSClusterSpec, facts: Facts, journal: Journ
         if key not in keep:
             keep.add(key)
             todo += nodes[key].requires
-    note = Note(
+    note = SpecWarning(
         f"metadata.annotations[{CREATE_INFRA_ANNOTATION}]",
         "it is not 'true' any more: nothing more is created; what was created stays until the object is deleted",
         served=True,
     )
     graph = Graph(node for key, node in nodes.items() if key in keep)
-    return replace(plan, way=Way.FROZEN, graph=graph, notes=(note, *notes))
+    return replace(plan, mode=Mode.FROZEN, graph=graph, notes=(note, *notes))
 
 
 def _created(
-    name: str, spec: IBMPowerVSClusterSpec, facts: Facts, journal: Journal | None, notes: tuple[Note, ...]
-) -> Plan:
+    name: str, spec: IBMPowerVSClusterSpec, facts: Facts, journal: Journal | None, notes: tuple[SpecWarning, ...]
+) -> Desired:
     problems = powervs_input.check(spec, facts)
     if problems:
         return Refused(problems, notes)
@@ -151,7 +153,7 @@ def _created(
     build = _Build(name, spec, group.value, zone.value, zones.value, facts.api_port, tuple(earlier))
     lbs = build.balancers()
     endpoint = next(balancer.key for balancer in lbs if balancer.public)
-    return Wanted(Way.CREATE, Graph(build.nodes(lbs)), facts.api_port, endpoint, _tags(spec), notes)
+    return Wanted(Mode.CREATE, Graph(build.nodes(lbs)), facts.api_port, endpoint, _tags(spec), notes)
 
 
 def _tags(spec: IBMPowerVSClusterSpec) -> tuple[tuple[str, str], ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from freehold.lifecycle.context import PassResult
 from freehold.operator.events import Severity
-from freehold.reconcilers.gate import FoundCluster, Mode, NoCluster, Presence, Surroundings
+from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode, NoCluster, Presence
 from lab import faults
 from lab.catalogue import Families, Fresh, Ground
 from lab.families import Case
@@ -87,7 +87,7 @@ class OwnedWorld(PowerVSWorld):
         super().__post_init__()
         self.stage.object.patch({"metadata": {"ownerReferences": [CLUSTER]}})
         cluster = {"metadata": {"name": CLUSTER["name"], "uid": CLUSTER["uid"]}, "spec": {}}
-        self.stage.around = Surroundings(Mode.REQUIRED, Presence.PRESENT, owner=FoundCluster(cluster))
+        self.stage.around = ClusterContext(Mode.REQUIRED, Presence.PRESENT, owner=FoundCluster(cluster))
 
     def begin(self, **how: Any) -> OwnedLife:
         self.life = OwnedLife(self, **how)

@@ -11,9 +11,9 @@ _app = partial(Mutant, "operator/app.py")
 _ports = partial(Mutant, "operator/ports.py")
 _limits = partial(Mutant, "operator/limits.py")
 _audit = partial(Mutant, "operator/audit.py")
-_around = partial(Mutant, "operator/surroundings.py")
+_around = partial(Mutant, "operator/owner_cluster.py")
 _events = partial(Mutant, "operator/events.py")
-_wakes = partial(Mutant, "operator/wakes.py")
+_wakes = partial(Mutant, "operator/predicates.py")
 _controller = partial(Mutant, "operator/controller.py")
 _queue = partial(Mutant, "operator/workqueue.py")
 _planning = partial(Mutant, "operator/planning.py")
@@ -25,50 +25,50 @@ _keeper = partial(Mutant, "operator/keyring_keeper.py")
 
 WRITES_TO_THE_OBJECT = (
     _objects(
-        "Document.apply",
+        "ObjectHandle.apply",
         'metadata = {**patch.get("metadata", {}), "resourceVersion": self.version}',
         'metadata = {**patch.get("metadata", {})}',
         "the journal is written over a version that somebody else has changed",
         killed_by="tests/unit/operator/test_operator_objects.py::test_a_journal_is_not_written_over_one_that_somebody_else_has_written",
     ),
     _objects(
-        "Document.patch_status",
+        "ObjectHandle.patch_status",
         '{"metadata": {"resourceVersion": self.version}, "status":',
         '{"status":',
         "a status is written over a newer one",
     ),
     _objects(
-        "Document.apply",
+        "ObjectHandle.apply",
         "self.raw = await self._send",
         "await self._send",
         "the second write of a pass goes out with the version from before the first",
     ),
     _objects(
-        "Document.patch_status",
+        "ObjectHandle.patch_status",
         "self.raw = await self._send",
         "await self._send",
         "a write after the status goes out with the version from before it",
     ),
     _objects(
-        "Document.patch_status",
+        "ObjectHandle.patch_status",
         "if before == status:",
         "if False:",
         "an equal status is written again",
     ),
     _objects(
-        "Document.patch_status",
+        "ObjectHandle.patch_status",
         "removed = dict.fromkeys(before.keys() - status.keys())",
         "removed: Json = {}",
         "a field that is gone stays in the status",
     ),
     _objects(
-        "Document._send",
+        "ObjectHandle._send",
         "except kube.Conflict as error:",
         "except ZeroDivisionError as error:",
         "a conflict is told as a failure instead of beginning the pass again",
     ),
     _objects(
-        "Document._send",
+        "ObjectHandle._send",
         "except kube.NotFound as error:",
         "except ZeroDivisionError as error:",
         "an object that went during the pass is told as a failure",
@@ -108,7 +108,7 @@ RECONCILE = (
     ),
     _powervs(
         "PowerVSReconciler._identified",
-        "lost = not isinstance(found, identity.Known) and uid in self._known",
+        "lost = not isinstance(found, identity.Identified) and uid in self._known",
         "lost = False",
         "a journal that was lost while the process lives shortens no wait: memory of the old one stays",
         equivalent="the engine drops its memory too when a journal is neither what it read last nor what it wrote",
@@ -145,7 +145,7 @@ RECONCILE = (
     ),
     _powervs(
         "PowerVSReconciler._ensure",
-        "if plan.way is Way.FROZEN:",
+        "if plan.mode is Mode.FROZEN:",
         "if False:",
         "an object without the annotation changes what it owns",
     ),
@@ -239,7 +239,7 @@ ACCOUNT = (
         "tools of objects that are gone pile up",
     ),
     _account(
-        "IbmQuestions.look_up",
+        "IbmFactsReader.look_up",
         "return NoAnswer(outcome.reason, outcome.message, outcome.after)",
         "return NoSuch()",
         "a failed look at what the manifest names counts as its absence",
@@ -289,7 +289,7 @@ ACCOUNT = (
     ),
     _planning(
         "_journal",
-        "if isinstance(known, identity.Known | identity.Restored | identity.Minted):",
+        "if isinstance(known, identity.Identified | identity.Restored | identity.Minted):",
         "if False:",
         "a plan of an object that is there takes its own resources for strangers'",
     ),
@@ -432,43 +432,43 @@ PORTS = (
 
 SURROUNDINGS = (
     _around(
-        "Neighbours._crds",
+        "OwnerClusterReader._crds",
         "return gate.Presence.UNKNOWN",
         "return gate.Presence.ABSENT",
         "an API server that refuses to tell counts as one without Cluster API",
     ),
     _around(
-        "Neighbours._get",
+        "OwnerClusterReader._get",
         "return gate.UnreadableCluster(str(error))",
         "return gate.NoCluster()",
         "a Cluster that cannot be read counts as absent: its pause is not seen",
     ),
     _around(
-        "Neighbours._referrer",
+        "OwnerClusterReader._referrer",
         "return gate.UnreadableCluster(str(error))",
         "return gate.NoCluster()",
         "Clusters that cannot be listed count as absent, and the object is served alone",
     ),
     _around(
-        "Neighbours._machines",
+        "OwnerClusterReader._machines",
         "return gate.UnreadableMachines(str(error))",
         "return ()",
         "machines that cannot be listed count as gone, and the network is deleted under them",
     ),
     _around(
-        "Neighbours._machines",
+        "OwnerClusterReader._machines",
         ", label_selector=selector",
         "",
         "machines of another cluster hold the delete",
     ),
     _around(
-        "Neighbours.around",
+        "OwnerClusterReader.context",
         'if raw["metadata"].get("deletionTimestamp"):',
         "if False:",
         "nobody looks for machines before the delete",
     ),
     _around(
-        "concerned",
+        "map_cluster",
         'reference.get("kind") == names.POWERVS_CLUSTER_KIND and ',
         "",
         "Clusters of other providers wake our objects",

@@ -6,7 +6,7 @@ from mutants.rows import Mutant
 
 _gate = partial(Mutant, "reconcilers/gate.py")
 _identity = partial(Mutant, "reconcilers/identity.py")
-_slots = partial(Mutant, "reconcilers/slots.py")
+_slots = partial(Mutant, "reconcilers/stable_names.py")
 _facts = partial(Mutant, "reconcilers/powervs_facts.py")
 _wanted = partial(Mutant, "reconcilers/powervs_wanted.py")
 _existing = partial(Mutant, "reconcilers/powervs_existing.py")
@@ -17,7 +17,7 @@ _subnets = partial(Mutant, "reconcilers/powervs_subnets.py")
 _balancers = partial(Mutant, "reconcilers/powervs_balancers.py")
 _conditions = partial(Mutant, "reconcilers/powervs_conditions.py")
 _status = partial(Mutant, "reconcilers/powervs_status.py")
-_table = partial(Mutant, "reconcilers/powervs_table.py")
+_table = partial(Mutant, "reconcilers/powervs_resource_rows.py")
 
 GATE = (
     _gate(
@@ -58,7 +58,7 @@ GATE = (
     ),
     _gate(
         "_by_cluster",
-        "lookup = around.owner if owner else around.referrer",
+        "lookup = context.owner if owner else context.referrer",
         "lookup = around.owner",
         "a Cluster that refers to the object is not asked whether it is paused",
     ),
@@ -94,7 +94,7 @@ GATE = (
     ),
     _gate(
         "_release",
-        'return Occupied(f"{names.POWERVS_MACHINE_KIND} {shown} of this cluster must be deleted first")',
+        'return WaitForMachines(f"{names.POWERVS_MACHINE_KIND} {shown} of this cluster must be deleted first")',
         "return Release()",
         "the network is deleted under machines that use it",
     ),
@@ -112,13 +112,13 @@ GATE = (
     ),
     _gate(
         "_alone",
-        "if around.mode is Mode.REQUIRED:",
+        "if context.mode is Mode.REQUIRED:",
         "if False:",
         "an object without a Cluster is served although one is required",
     ),
     _gate(
         "_alone",
-        "if around.crds is Presence.UNKNOWN:",
+        "if context.crds is Presence.UNKNOWN:",
         "if False:",
         "with CRDs unreadable nobody is told why the object waits",
     ),
@@ -203,8 +203,8 @@ KEYS = (
     ),
     _identity(
         "identify",
-        "if isinstance(found, Known | Restored):",
-        "if isinstance(found, Known):",
+        "if isinstance(found, Identified | Restored):",
+        "if isinstance(found, Identified):",
         "an object whose journal was lost is served without its key",
     ),
     _identity(
@@ -230,7 +230,7 @@ WANTED = (
     ),
     _slots(
         "assign",
-        's.label.isdecimal() and entries[index].trait in ("", s.trait)',
+        's.label.isdecimal() and entries[index].placement in ("", s.placement)',
         "s.label.isdecimal()",
         "an entry takes over the subnet of another zone",
     ),
@@ -416,7 +416,7 @@ WANTED = (
     ),
     _subnets(
         "subnet_nodes",
-        "slot.trait or slot.label",
+        "slot.placement or slot.label",
         "slot.label",
         "an unnamed subnet is asked for in a zone named 0",
     ),
@@ -460,21 +460,21 @@ STATUS = (
         "what is kept is told as being deleted",
     ),
     _status(
-        "fold",
-        "if whole and not came.deleting:",
+        "build_status",
+        "if whole and not report.deleting:",
         "if whole:",
         "an object that is being deleted becomes ready",
         equivalent="while it is being deleted the first condition is Ready=False, so it is never whole",
     ),
     _status(
-        "fold",
+        "build_status",
         '{**before, "ready": before.get("ready") is True}',
         '{**before, "ready": False}',
         "ready is taken back at the first hiccup, and Cluster API begins anew",
     ),
     _status(
-        "fold",
-        'status["identity"] = dict(identity.in_status(raw, came.journal))',
+        "build_status",
+        'status["identity"] = dict(identity.in_status(raw, report.journal))',
         "pass",
         "a lost annotation can never be restored",
     ),
@@ -504,13 +504,13 @@ STATUS = (
     ),
     _status(
         "_written",
-        'Folded(status, endpoint, status != (raw.get("status") or {}))',
-        "Folded(status, endpoint, True)",
+        'StatusUpdate(status, endpoint, status != (raw.get("status") or {}))',
+        "StatusUpdate(status, endpoint, True)",
         "each pass writes a status although nothing changed",
     ),
     _status(
         "_Fields.single",
-        'ownership(entry, self.came.outcomes.get(key)) in ("managed", "shared")',
+        'ownership(entry, self.report.outcomes.get(key)) in ("managed", "shared")',
         "True",
         "what existed before is told as created by us, and upstream's tools delete it",
     ),

@@ -16,7 +16,7 @@ from freehold.kube.resources import Key
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.ownership import Owner
-from freehold.operator.objects import Document
+from freehold.operator.objects import ObjectHandle
 from freehold.operator.powervs import POWERVS_CLUSTERS
 from stage.powervs import example
 
@@ -46,9 +46,9 @@ def journal(account: str) -> Journal:
     return Journal(Owner("u1", names.POWERVS_CLUSTER_KIND, *KEY), account=account)
 
 
-async def read(client: KubeClient) -> Document:
+async def read(client: KubeClient) -> ObjectHandle:
     """What a pass begins with."""
-    return Document(client, POWERVS_CLUSTERS, await client.get(POWERVS_CLUSTERS, KEY))
+    return ObjectHandle(client, POWERVS_CLUSTERS, await client.get(POWERVS_CLUSTERS, KEY))
 
 
 async def account(client: KubeClient) -> str:

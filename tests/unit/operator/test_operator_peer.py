@@ -7,7 +7,7 @@ import pytest
 from freehold.api import names
 from freehold.kube.errors import ConfigError, Forbidden, KubeError, NotFound, Unavailable
 from freehold.kube.resources import Json, Key, Resource
-from freehold.operator.app import PeerInstalled, refuse_peer
+from freehold.operator.app import ConflictingProvider, refuse_peer
 
 CRD = f"{names.POWERVS_CLUSTER_PLURAL}.{names.INFRASTRUCTURE_GROUP}"
 
@@ -35,7 +35,7 @@ async def test_our_own_crd_is_served(labels: dict[str, str] | None) -> None:
 
 
 async def test_a_crd_that_upstream_installed_is_not() -> None:
-    with pytest.raises(PeerInstalled, match=r"two controllers must not serve one object\. Uninstall it first"):
+    with pytest.raises(ConflictingProvider, match=r"two controllers must not serve one object\. Uninstall it first"):
         await refuse_peer(Server(crd({names.PROVIDER_LABEL: "infrastructure-ibmcloud"})))
 
 

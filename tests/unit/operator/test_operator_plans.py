@@ -111,8 +111,8 @@ def test_what_waits_for_a_thread_when_the_operator_stops_is_never_sent() -> None
 
 async def test_a_look_that_fails_does_not_say_that_nothing_is_there() -> None:
     lookup = ById(NodeKey("workspace", "main"), "00000000-0000-4000-8000-000000000000")
-    assert await Account().ibm.questions().look_up(lookup) == NoSuch()
-    refused = await Account(api_key="revoked").ibm.questions().look_up(lookup)
+    assert await Account().ibm.facts_reader().look_up(lookup) == NoSuch()
+    refused = await Account(api_key="revoked").ibm.facts_reader().look_up(lookup)
     assert isinstance(refused, NoAnswer)
     assert "IBMCLOUD_API_KEY" in refused.message
 
@@ -120,7 +120,7 @@ async def test_a_look_that_fails_does_not_say_that_nothing_is_there() -> None:
 async def test_a_look_shows_what_is_there() -> None:
     account = Account()
     made = account.cloud.strangers.make("workspace", zone="dal10", name="theirs")
-    found = await account.ibm.questions().look_up(ById(NodeKey("workspace", "main"), made["id"]))
+    found = await account.ibm.facts_reader().look_up(ById(NodeKey("workspace", "main"), made["id"]))
     assert isinstance(found, Answer)
     assert found.value.name == "theirs"
 

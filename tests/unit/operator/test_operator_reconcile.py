@@ -13,8 +13,8 @@ from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import step
 from freehold.operator.controller import Done, RequeueAfter
 from freehold.operator.powervs import ACCOUNT_CHANGED, CONFLICT_SECONDS, OCCUPIED_SECONDS, SLOW_SECONDS
-from freehold.reconcilers.gate import Mode, Surroundings, UnreadableCluster
-from freehold.reconcilers.powervs_status import Folded
+from freehold.reconcilers.gate import ClusterContext, Mode, UnreadableCluster
+from freehold.reconcilers.powervs_status import StatusUpdate
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.cloud import SimulatedIBM
 from stage.powervs import MemoryDocument, Stage, example
@@ -60,7 +60,7 @@ def test_an_object_that_waits_for_its_cluster_is_looked_at_again() -> None:
     """An API server that could not be read does not tell when it can."""
     manifest = example()
     manifest["metadata"]["ownerReferences"] = [BELONGS]
-    stage = Stage(manifest, around=Surroundings(Mode.AUTO, owner=UnreadableCluster("403")))
+    stage = Stage(manifest, around=ClusterContext(Mode.AUTO, owner=UnreadableCluster("403")))
     assert stage.pass_once() == RequeueAfter(SLOW_SECONDS)
 
 
@@ -68,7 +68,7 @@ def test_a_delete_that_waits_for_machines_is_looked_at_again() -> None:
     """Machines are not watched."""
     stage = Stage()
     stage.pass_once()
-    stage.around = Surroundings(Mode.OFF, machines=("m1",))
+    stage.around = ClusterContext(Mode.OFF, machines=("m1",))
     stage.object.delete()
     assert stage.pass_once() == RequeueAfter(OCCUPIED_SECONDS)
 
@@ -181,7 +181,7 @@ def test_finalizers_of_others_stay() -> None:
 def test_a_status_that_says_ready_shows_the_endpoint_from_its_first_version() -> None:
     """Cluster API copies the endpoint once it sees ready, and does not look again."""
     stage = Stage()
-    folded = Folded({"ready": True}, {"host": "lb.example.net", "port": 6443}, changed=True)
+    folded = StatusUpdate({"ready": True}, {"host": "lb.example.net", "port": 6443}, changed=True)
     step(stage.process._write(MemoryDocument(stage.object), folded))
     ready = [version for version in stage.object.history if (version.get("status") or {}).get("ready")]
     assert [version["spec"]["controlPlaneEndpoint"]["host"] for version in ready] == ["lb.example.net"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from freehold.operator.events import Severity
-from freehold.operator.report import happenings
+from freehold.operator.report import event_specs
 
 
 def condition(type_: str, status: str, reason: str, message: str = "") -> dict[str, Any]:
@@ -40,15 +40,15 @@ def condition(type_: str, status: str, reason: str, message: str = "") -> dict[s
     ],
 )
 def test_conditions_that_turn(before: Any, after: Any, said: list[tuple[Severity, str, str]]) -> None:
-    found = list(happenings({"conditions": [before] if before else []}, {"conditions": [after]}))
+    found = list(event_specs({"conditions": [before] if before else []}, {"conditions": [after]}))
     assert [(event.severity, event.reason, event.message) for event in found] == said
 
 
 def test_a_resource_that_appears_and_one_that_goes_are_told() -> None:
     made = {"kind": "vpc", "name": "prod-vpc", "id": "r006-1", "ownership": "managed"}
     found = {"kind": "workspace", "name": "team", "id": "w", "ownership": "unmanaged"}
-    up = [event.reason for event in happenings({}, {"resources": [made, found]})]
-    down = [event.reason for event in happenings({"resources": [made, found]}, {})]
+    up = [event.reason for event in event_specs({}, {"resources": [made, found]})]
+    down = [event.reason for event in event_specs({"resources": [made, found]}, {})]
     assert (up, down) == (["ResourceCreated", "ResourceFound"], ["ResourceDeleted"])
 
 
@@ -56,8 +56,8 @@ def test_what_stays_is_told_once_with_its_reason() -> None:
     """The status goes with the object; who deletes with kubectl alone learns it from the event."""
     stays = {"kind": "vpc", "name": "prod-vpc", "id": "r006-1", "ownership": "unmanaged", "state": "Ready"}
     kept = {**stays, "state": "Kept", "message": "r006-1 was given by id in the spec"}
-    said = list(happenings({"resources": [stays]}, {"resources": [kept]}))
+    said = list(event_specs({"resources": [stays]}, {"resources": [kept]}))
     assert [(event.severity, event.reason, event.message) for event in said] == [
         (Severity.NORMAL, "ResourceKept", "vpc prod-vpc stays: r006-1 was given by id in the spec")
     ]
-    assert list(happenings({"resources": [kept]}, {"resources": [kept]})) == []
+    assert list(event_specs({"resources": [kept]}, {"resources": [kept]})) == []

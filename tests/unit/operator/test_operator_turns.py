@@ -17,13 +17,13 @@ from freehold.kube.errors import Unavailable
 from freehold.kube.resources import CONFIG_MAPS, SECRETS, Resource
 from freehold.kube.watch import Change, Origin, State
 from freehold.lifecycle.errors import Throttled
-from freehold.operator.app import Operator, PeerInstalled, Settings
+from freehold.operator.app import ConflictingProvider, Operator, Settings
 from freehold.operator.controller import Controller, Done, RequeueAfter, Watched, _matters
-from freehold.operator.objects import Document
+from freehold.operator.objects import ObjectHandle
 from freehold.operator.powervs import POWERVS_CLUSTERS
 from freehold.operator.timing import VirtualTime
 from freehold.operator.workqueue import Backoff
-from freehold.reconcilers.gate import Surroundings
+from freehold.reconcilers.gate import ClusterContext
 
 A = Key("default", "a")
 NOBODY = Connection("http://127.0.0.1:1")
@@ -136,7 +136,7 @@ class Writes:
 
     given: list[str] = field(default_factory=list)
 
-    async def reconcile(self, document: Document, around: Surroundings) -> RequeueAfter:
+    async def reconcile(self, document: ObjectHandle, around: ClusterContext) -> RequeueAfter:
         self.given.append(document.version)
         document.raw = obj("a", str(int(document.version) + 1))
         return RequeueAfter(1.0)
@@ -187,7 +187,7 @@ async def test_an_operator_does_not_start_beside_another_provider() -> None:
     server = ApiServer(store, crds)
     try:
         url = await server.start()
-        with pytest.raises(PeerInstalled):
+        with pytest.raises(ConflictingProvider):
             await Operator(Settings(Connection(url), "key", cluster_api="off")).run()
     finally:
         await server.stop()

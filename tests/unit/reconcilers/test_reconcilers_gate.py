@@ -8,21 +8,21 @@ import pytest
 
 from freehold.api import names
 from freehold.reconcilers.gate import (
+    ClusterContext,
     Decision,
     FoundCluster,
     Hold,
-    LetGo,
     Mode,
     NoCluster,
-    Occupied,
     Paused,
     Presence,
     Proceed,
     Release,
+    ReleaseForMove,
     Skip,
-    Surroundings,
     UnreadableCluster,
     UnreadableMachines,
+    WaitForMachines,
     cluster_name,
     decide,
     owner_of,
@@ -71,159 +71,159 @@ PAUSED = {names.PAUSED_ANNOTATION: ""}
 MOVED = {names.DELETE_FOR_MOVE_ANNOTATION: ""}
 LABEL = {names.CLUSTER_NAME_LABEL: "c1"}
 
-ROWS: dict[str, tuple[dict[str, Any], Surroundings, type[Decision]]] = {
-    "1.12 owner of v1beta2 found": (obj(owner=V2), Surroundings(AUTO, owner=cluster()), Proceed),
+ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[Decision]]] = {
+    "1.12 owner of v1beta2 found": (obj(owner=V2), ClusterContext(AUTO, owner=cluster()), Proceed),
     "1.12 any version of the owner": (
         obj(owner="cluster.x-k8s.io/v1beta1"),
-        Surroundings(REQUIRED, owner=cluster()),
+        ClusterContext(REQUIRED, owner=cluster()),
         Proceed,
     ),
     "1.12 a Cluster of another group is no owner": (
         obj(owner="example.com/v1"),
-        Surroundings(REQUIRED, owner=cluster()),
+        ClusterContext(REQUIRED, owner=cluster()),
         Hold,
     ),
-    "5.3a owner named but gone: hold, never standalone": (obj(owner=V2), Surroundings(AUTO), Hold),
-    "5.3b label without owner: wait": (obj(labels=LABEL), Surroundings(AUTO), Hold),
-    "5.3b a Cluster refers to it: wait": (obj(), Surroundings(AUTO, referrer=cluster()), Hold),
-    "5.3c no Cluster API installed: standalone": (obj(), Surroundings(AUTO, Presence.ABSENT), Proceed),
-    "5.3c Cluster API installed, no opt-in: wait": (obj(), Surroundings(AUTO, Presence.PRESENT), Hold),
+    "5.3a owner named but gone: hold, never standalone": (obj(owner=V2), ClusterContext(AUTO), Hold),
+    "5.3b label without owner: wait": (obj(labels=LABEL), ClusterContext(AUTO), Hold),
+    "5.3b a Cluster refers to it: wait": (obj(), ClusterContext(AUTO, referrer=cluster()), Hold),
+    "5.3c no Cluster API installed: standalone": (obj(), ClusterContext(AUTO, Presence.ABSENT), Proceed),
+    "5.3c Cluster API installed, no opt-in: wait": (obj(), ClusterContext(AUTO, Presence.PRESENT), Hold),
     "5.3c opted in": (
         obj(annotations={names.STANDALONE_ANNOTATION: "true"}),
-        Surroundings(AUTO, Presence.PRESENT),
+        ClusterContext(AUTO, Presence.PRESENT),
         Proceed,
     ),
     "5.3c opted out in words": (
         obj(annotations={names.STANDALONE_ANNOTATION: "false"}),
-        Surroundings(AUTO, Presence.PRESENT),
+        ClusterContext(AUTO, Presence.PRESENT),
         Hold,
     ),
-    "5.4 owner unreadable: unknown is not absent": (obj(owner=V2), Surroundings(AUTO, owner=FORBIDDEN), Hold),
-    "5.4 referrers unreadable": (obj(), Surroundings(AUTO, referrer=FORBIDDEN), Hold),
-    "5.4 CRDs unreadable": (obj(), Surroundings(AUTO, Presence.UNKNOWN), Hold),
+    "5.4 owner unreadable: unknown is not absent": (obj(owner=V2), ClusterContext(AUTO, owner=FORBIDDEN), Hold),
+    "5.4 referrers unreadable": (obj(), ClusterContext(AUTO, referrer=FORBIDDEN), Hold),
+    "5.4 CRDs unreadable": (obj(), ClusterContext(AUTO, Presence.UNKNOWN), Hold),
     "5.4 CRDs unreadable: not even what was served alone goes on, a Cluster may own it by now": (
         obj(annotations={names.JOURNAL_ANNOTATION: "{}", names.STANDALONE_ANNOTATION: "true"}),
-        Surroundings(AUTO, Presence.UNKNOWN),
+        ClusterContext(AUTO, Presence.UNKNOWN),
         Hold,
     ),
     "5.4 unreadable holds a delete too, it may be paused": (
         obj(owner=V2, deleting=True),
-        Surroundings(AUTO, owner=FORBIDDEN),
+        ClusterContext(AUTO, owner=FORBIDDEN),
         Hold,
     ),
     "5.5 served alone before Cluster API came: goes on": (
         obj(annotations={names.JOURNAL_ANNOTATION: "{}"}),
-        Surroundings(AUTO, Presence.PRESENT),
+        ClusterContext(AUTO, Presence.PRESENT),
         Proceed,
     ),
     "required: standalone never": (
         obj(annotations={names.STANDALONE_ANNOTATION: "true"}),
-        Surroundings(REQUIRED),
+        ClusterContext(REQUIRED),
         Hold,
     ),
-    "off: the label waits for nobody": (obj(labels=LABEL), Surroundings(OFF), Proceed),
-    "off: an owner that is not there does not matter": (obj(owner=V2), Surroundings(OFF), Proceed),
-    "1.14 paused by annotation, empty value": (obj(annotations=PAUSED), Surroundings(OFF), Paused),
+    "off: the label waits for nobody": (obj(labels=LABEL), ClusterContext(OFF), Proceed),
+    "off: an owner that is not there does not matter": (obj(owner=V2), ClusterContext(OFF), Proceed),
+    "1.14 paused by annotation, empty value": (obj(annotations=PAUSED), ClusterContext(OFF), Paused),
     "1.14 paused by annotation without any Cluster (CAPO's bug)": (
         obj(annotations=PAUSED),
-        Surroundings(AUTO, Presence.UNKNOWN),
+        ClusterContext(AUTO, Presence.UNKNOWN),
         Paused,
     ),
-    "1.14 paused by the Cluster": (obj(owner=V2), Surroundings(AUTO, owner=cluster(paused=True)), Paused),
+    "1.14 paused by the Cluster": (obj(owner=V2), ClusterContext(AUTO, owner=cluster(paused=True)), Paused),
     "1.14 pause goes before delete": (
         obj(owner=V2, deleting=True),
-        Surroundings(AUTO, owner=cluster(paused=True)),
+        ClusterContext(AUTO, owner=cluster(paused=True)),
         Paused,
     ),
-    "1.16 paused: null is not paused": (obj(owner=V2), Surroundings(AUTO, owner=cluster(paused=False)), Proceed),
-    "off: the Cluster of the manifest pauses too": (obj(), Surroundings(OFF, referrer=cluster(paused=True)), Paused),
+    "1.16 paused: null is not paused": (obj(owner=V2), ClusterContext(AUTO, owner=cluster(paused=False)), Proceed),
+    "off: the Cluster of the manifest pauses too": (obj(), ClusterContext(OFF, referrer=cluster(paused=True)), Paused),
     "1.17 managed by something else": (
         obj(annotations={names.MANAGED_BY_ANNOTATION: "argo"}),
-        Surroundings(OFF),
+        ClusterContext(OFF),
         Skip,
     ),
     "1.17 managed-by without a value is something else": (
         obj(annotations={names.MANAGED_BY_ANNOTATION: ""}),
-        Surroundings(OFF),
+        ClusterContext(OFF),
         Skip,
     ),
     "1.17 managed by something else, deleting": (
         obj(annotations={names.MANAGED_BY_ANNOTATION: "argo"}, deleting=True),
-        Surroundings(OFF),
+        ClusterContext(OFF),
         Skip,
     ),
     "1.17 amendment: managed by freehold is ours": (
         obj(annotations={names.MANAGED_BY_ANNOTATION: "freehold"}),
-        Surroundings(OFF),
+        ClusterContext(OFF),
         Proceed,
     ),
     "1.19 ownerless and never touched: nothing to do on delete": (
         obj(deleting=True, finalizers=()),
-        Surroundings(REQUIRED),
+        ClusterContext(REQUIRED),
         Skip,
     ),
     "1.20 machines stand on it: they go first": (
         obj(owner=V2, deleting=True),
-        Surroundings(AUTO, owner=cluster(), machines=("m1",)),
-        Occupied,
+        ClusterContext(AUTO, owner=cluster(), machines=("m1",)),
+        WaitForMachines,
     ),
     "1.20 standalone only we can wait for them": (
         obj(deleting=True),
-        Surroundings(OFF, machines=("m1", "m2")),
-        Occupied,
+        ClusterContext(OFF, machines=("m1", "m2")),
+        WaitForMachines,
     ),
     "1.20 machines that cannot be read may be there": (
         obj(deleting=True),
-        Surroundings(OFF, machines=UnreadableMachines("403")),
-        Occupied,
+        ClusterContext(OFF, machines=UnreadableMachines("403")),
+        WaitForMachines,
     ),
     "1.20 pause goes before machines": (
         obj(deleting=True, annotations=PAUSED),
-        Surroundings(OFF, machines=("m1",)),
+        ClusterContext(OFF, machines=("m1",)),
         Paused,
     ),
     "1.20 a move waits for no machine": (
         obj(deleting=True, annotations=MOVED),
-        Surroundings(OFF, machines=("m1",)),
-        LetGo,
+        ClusterContext(OFF, machines=("m1",)),
+        ReleaseForMove,
     ),
     "1.19 ownerless with our finalizer: released, not stranded": (
         obj(deleting=True),
-        Surroundings(REQUIRED),
+        ClusterContext(REQUIRED),
         Release,
     ),
-    "delete with the Cluster gone": (obj(owner=V2, deleting=True), Surroundings(AUTO), Release),
-    "delete": (obj(owner=V2, deleting=True), Surroundings(AUTO, owner=cluster()), Release),
-    "M4 moved away: let go": (obj(owner=V2, annotations=MOVED, deleting=True), Surroundings(AUTO), LetGo),
+    "delete with the Cluster gone": (obj(owner=V2, deleting=True), ClusterContext(AUTO), Release),
+    "delete": (obj(owner=V2, deleting=True), ClusterContext(AUTO, owner=cluster()), Release),
+    "M4 moved away: let go": (obj(owner=V2, annotations=MOVED, deleting=True), ClusterContext(AUTO), ReleaseForMove),
     "M4 moved away while its Cluster is still paused": (
         obj(owner=V2, annotations=MOVED, deleting=True),
-        Surroundings(AUTO, owner=cluster(paused=True)),
-        LetGo,
+        ClusterContext(AUTO, owner=cluster(paused=True)),
+        ReleaseForMove,
     ),
     "M4 moved away and Cluster unreadable": (
         obj(owner=V2, annotations=MOVED, deleting=True),
-        Surroundings(AUTO, owner=FORBIDDEN),
-        LetGo,
+        ClusterContext(AUTO, owner=FORBIDDEN),
+        ReleaseForMove,
     ),
-    "M4 the annotation alone moves nothing": (obj(annotations=MOVED), Surroundings(OFF), Proceed),
+    "M4 the annotation alone moves nothing": (obj(annotations=MOVED), ClusterContext(OFF), Proceed),
 }
 
 
 @pytest.mark.parametrize(("raw", "around", "expected"), ROWS.values(), ids=ROWS.keys())
-def test_decision(raw: dict[str, Any], around: Surroundings, expected: type[Decision]) -> None:
+def test_decision(raw: dict[str, Any], around: ClusterContext, expected: type[Decision]) -> None:
     assert isinstance(decide(raw, around, FINALIZER), expected)
 
 
 def test_the_port_is_the_clusters() -> None:
     """The API server listens where the Cluster says; 6443 otherwise."""
-    around = Surroundings(AUTO, owner=cluster(port=8443))
+    around = ClusterContext(AUTO, owner=cluster(port=8443))
     assert decide(obj(owner=V2), around, FINALIZER) == Proceed("c1", 8443, standalone=False)
-    assert decide(obj(), Surroundings(OFF), FINALIZER) == Proceed("c1", 6443, standalone=True)
+    assert decide(obj(), ClusterContext(OFF), FINALIZER) == Proceed("c1", 6443, standalone=True)
 
 
 def test_the_standalone_object_uses_the_port_of_the_manifests_cluster() -> None:
     """In the embedded API the Cluster is a placeholder that nobody reconciles, but its port is meant."""
-    around = Surroundings(OFF, referrer=cluster(port=8443))
+    around = ClusterContext(OFF, referrer=cluster(port=8443))
     assert decide(obj(), around, FINALIZER) == Proceed("c1", 8443, standalone=True)
 
 
@@ -231,7 +231,7 @@ def test_the_standalone_object_uses_the_port_of_the_manifests_cluster() -> None:
 def test_messages_of_pause_are_the_contracts(raw: dict[str, Any]) -> None:
     """1.15 fixes the texts."""
     raw["metadata"]["annotations"] = PAUSED
-    decision = decide(raw, Surroundings(AUTO, owner=cluster()), FINALIZER)
+    decision = decide(raw, ClusterContext(AUTO, owner=cluster()), FINALIZER)
     assert decision == Paused("IBMPowerVSCluster has the cluster.x-k8s.io/paused annotation")
 
 
@@ -264,4 +264,4 @@ def test_its_machines_are_labelled_with_the_owners_name() -> None:
 def test_no_owner_is_none() -> None:
     """An object without ownerReferences has no owner; nothing is guessed from labels."""
     assert owner_of(obj(labels=LABEL)) is None
-    assert isinstance(Surroundings(AUTO).owner, NoCluster)
+    assert isinstance(ClusterContext(AUTO).owner, NoCluster)

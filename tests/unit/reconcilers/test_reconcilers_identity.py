@@ -13,7 +13,16 @@ from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.keys import KeyRing, derive, digest_of
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
-from freehold.reconcilers.identity import KeyMissing, Known, Minted, ReadOnly, Restored, Why, identify, in_status
+from freehold.reconcilers.identity import (
+    Identified,
+    IdentityProblem,
+    KeyMissing,
+    Minted,
+    ReadOnly,
+    Restored,
+    identify,
+    in_status,
+)
 
 FINALIZER = names.POWERVS_CLUSTER_FINALIZER
 OWNER = Owner("first-uid", "IBMPowerVSCluster", "ns", "c1")
@@ -59,14 +68,14 @@ def test_a_new_object_gets_its_first_uid_and_the_finalizer_in_one_patch() -> Non
 def test_a_restored_object_keeps_its_first_uid() -> None:
     """O4: after restore or move metadata.uid is new; it is no gate."""
     result = identify(obj(journal=journals.dumps(JOURNAL), uid="second-uid"), FINALIZER, RING)
-    assert result == Known(JOURNAL)
+    assert result == Identified(JOURNAL)
 
 
 def test_a_stripped_finalizer_is_put_back_with_the_journal_kept() -> None:
     """1.18: the finalizer is there before the first cloud write, also after someone took it off."""
     text = journals.dumps(JOURNAL)
     result = identify(obj(journal=text, held=False), FINALIZER, RING)
-    assert isinstance(result, Known)
+    assert isinstance(result, Identified)
     assert result.patch is not None
     assert result.patch["metadata"]["finalizers"] == ["other", FINALIZER]
     assert result.patch["metadata"]["annotations"] == {names.JOURNAL_ANNOTATION: text}
@@ -75,31 +84,31 @@ def test_a_stripped_finalizer_is_put_back_with_the_journal_kept() -> None:
 def test_no_finalizer_is_added_to_a_deleting_object() -> None:
     """The API server refuses that."""
     result = identify(obj(journal=journals.dumps(JOURNAL), held=False, deleting=True), FINALIZER, RING)
-    assert result == Known(JOURNAL)
+    assert result == Identified(JOURNAL)
 
 
 OWN_STATUS = {"identity": dict(in_status(obj(), Journal(OWNER)))}
 
 READ_ONLY = {
-    "O7 deleting without identity: never minted, never guessed": (obj(deleting=True), Why.LOST),
-    "O7 not even from status, when deleting": (obj(deleting=True, status=OWN_STATUS), Why.LOST),
-    "finalizer without identity: lost": (obj(), Why.LOST),
-    "lost, and the status was copied from another object": (obj(uid="other", status=OWN_STATUS), Why.LOST),
-    "O6 copied under another name": (obj(journal=journals.dumps(JOURNAL), name="c2"), Why.COPIED),
-    "O6 copied into another namespace": (obj(journal=journals.dumps(JOURNAL), namespace="ns2"), Why.COPIED),
+    "O7 deleting without identity: never minted, never guessed": (obj(deleting=True), IdentityProblem.LOST),
+    "O7 not even from status, when deleting": (obj(deleting=True, status=OWN_STATUS), IdentityProblem.LOST),
+    "finalizer without identity: lost": (obj(), IdentityProblem.LOST),
+    "lost, and the status was copied from another object": (obj(uid="other", status=OWN_STATUS), IdentityProblem.LOST),
+    "O6 copied under another name": (obj(journal=journals.dumps(JOURNAL), name="c2"), IdentityProblem.COPIED),
+    "O6 copied into another namespace": (obj(journal=journals.dumps(JOURNAL), namespace="ns2"), IdentityProblem.COPIED),
     "O6 copied, then deleted: the original's resources stay": (
         obj(journal=journals.dumps(JOURNAL), name="c2", deleting=True),
-        Why.COPIED,
+        IdentityProblem.COPIED,
     ),
-    "no JSON": (obj(journal="{"), Why.CORRUPT),
-    "empty": (obj(journal=""), Why.CORRUPT),
-    "another format": (obj(journal='{"v":99}'), Why.CORRUPT),
-    "a corrupt journal of a new object is no reason to mint": (obj(journal="{", held=False), Why.CORRUPT),
+    "no JSON": (obj(journal="{"), IdentityProblem.CORRUPT),
+    "empty": (obj(journal=""), IdentityProblem.CORRUPT),
+    "another format": (obj(journal='{"v":99}'), IdentityProblem.CORRUPT),
+    "a corrupt journal of a new object is no reason to mint": (obj(journal="{", held=False), IdentityProblem.CORRUPT),
 }
 
 
 @pytest.mark.parametrize(("raw", "reason"), READ_ONLY.values(), ids=READ_ONLY.keys())
-def test_read_only(raw: dict[str, Any], reason: Why) -> None:
+def test_read_only(raw: dict[str, Any], reason: IdentityProblem) -> None:
     result = identify(raw, FINALIZER, RING)
     assert isinstance(result, ReadOnly)
     assert result.reason is reason
@@ -153,7 +162,7 @@ def test_a_key_counts_once_it_is_in_the_ring_handed_on_or_accepted_as_lost() -> 
     handed_on = KeyRing(RING.writing, RING.keys, {(OTHER, OWNER.uuid): derive(b"o" * 32, OWNER.uuid)})
     accepted = KeyRing(RING.writing, RING.keys, accepted={(OTHER, OWNER.uuid): frozenset()})
     for ring in (whole, handed_on, accepted):
-        assert identify(raw, FINALIZER, ring) == Known(KEYED)
+        assert identify(raw, FINALIZER, ring) == Identified(KEYED)
     of_another_object = KeyRing(RING.writing, RING.keys, {(OTHER, "another"): derive(b"o" * 32, "another")})
     assert isinstance(identify(raw, FINALIZER, of_another_object), KeyMissing)
 

@@ -16,8 +16,8 @@ from freehold.lifecycle.kinds import NodeKey, Observed, State
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Surplus, Waiting
 from freehold.lifecycle.ownership import Owner
 from freehold.reconcilers.powervs_facts import Answer, Facts, NoAnswer, PowerZone
-from freehold.reconcilers.powervs_status import Came, Folded, fold, held, paused
-from freehold.reconcilers.powervs_wanted import Plan, Wanted, wanted
+from freehold.reconcilers.powervs_status import PassReport, StatusUpdate, build_status, held, paused
+from freehold.reconcilers.powervs_wanted import Desired, Wanted, wanted
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)
@@ -45,7 +45,7 @@ def obj(status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
     return raw
 
 
-def plan(facts: Facts = FACTS, **spec: Any) -> Plan:
+def plan(facts: Facts = FACTS, **spec: Any) -> Desired:
     annotations = {names.CREATE_INFRA_ANNOTATION: "true"}
     return wanted("c1", annotations, parse_spec({"spec": {**SPEC, **spec}}), facts)
 
@@ -64,16 +64,16 @@ def ready(**but: Outcome) -> Mapping[NodeKey, Outcome]:
     return outcomes | {key: but[key.kind] for key in outcomes if key.kind in but}
 
 
-def condition(folded: Folded, type_: str) -> dict[str, Any]:
+def condition(folded: StatusUpdate, type_: str) -> dict[str, Any]:
     return next(c for c in folded.status["conditions"] if c["type"] == type_)
 
 
-WHOLE = Came(plan(), journal(), ready(), "rg-id")
+WHOLE = PassReport(plan(), journal(), ready(), "rg-id")
 
 
 def test_a_complete_cluster() -> None:
     """Every field that upstream has is there; controllerCreated follows the journal."""
-    folded = fold(obj(), WHOLE, NOW)
+    folded = build_status(obj(), WHOLE, NOW)
     assert folded.endpoint == {"host": "lb.example.net", "port": 6443}
     status = {k: v for k, v in folded.status.items() if k not in ("conditions", "resources")}
     assert status == {
@@ -114,7 +114,7 @@ def test_a_complete_cluster() -> None:
 
 def test_the_status_is_valid_for_the_schema() -> None:
     """What we write, the API server must take, and give back unchanged."""
-    folded = fold(obj(), WHOLE, NOW)
+    folded = build_status(obj(), WHOLE, NOW)
     model = parse_status({"status": folded.status})
     written = model.model_dump(by_alias=True, exclude_unset=True, mode="json")
     assert written == folded.status
@@ -122,8 +122,8 @@ def test_the_status_is_valid_for_the_schema() -> None:
 
 def test_the_same_pass_again_changes_nothing() -> None:
     """6.7: a steady state writes no status, whatever the clock says."""
-    first = fold(obj(), WHOLE, NOW)
-    again = fold(obj(first.status, controlPlaneEndpoint=dict(first.endpoint or {})), WHOLE, LATER)
+    first = build_status(obj(), WHOLE, NOW)
+    again = build_status(obj(first.status, controlPlaneEndpoint=dict(first.endpoint or {})), WHOLE, LATER)
     assert (first.changed, again.changed, again.endpoint) == (True, False, None)
     assert again.status == first.status
 
@@ -131,16 +131,16 @@ def test_the_same_pass_again_changes_nothing() -> None:
 def test_status_is_rebuilt_when_it_was_lost() -> None:
     """M3: after a move or restore the same status comes from journal and cloud alone."""
     endpoint = {"host": "lb.example.net", "port": 6443}
-    first = fold(obj(), WHOLE, NOW)
-    assert fold(obj(controlPlaneEndpoint=endpoint), WHOLE, NOW).status == first.status
+    first = build_status(obj(), WHOLE, NOW)
+    assert build_status(obj(controlPlaneEndpoint=endpoint), WHOLE, NOW).status == first.status
 
 
 def test_controller_created_follows_the_journal_at_each_pass() -> None:
     """Seed 000's drawback 1: a flag that is set once. Ours is derived, so it cannot be wrong for ever."""
     wrong = {"vpc": {"id": "v", "controllerCreated": False}}
-    assert fold(obj(wrong), WHOLE, NOW).status["vpc"] == {"id": "v", "controllerCreated": True}
-    given = Came(plan(), journal(vpc=Phase.GIVEN), ready(vpc=Ready(seen("vpc/main"), Category.UNMANAGED)))
-    assert fold(obj(), given, NOW).status["vpc"] == {"id": "v", "controllerCreated": False}
+    assert build_status(obj(wrong), WHOLE, NOW).status["vpc"] == {"id": "v", "controllerCreated": True}
+    given = PassReport(plan(), journal(vpc=Phase.GIVEN), ready(vpc=Ready(seen("vpc/main"), Category.UNMANAGED)))
+    assert build_status(obj(), given, NOW).status["vpc"] == {"id": "v", "controllerCreated": False}
 
 
 WAITING = Waiting(Reason.PROVISIONING, 10.0, "is create_pending")
@@ -172,7 +172,7 @@ PARTS: dict[str, tuple[str, Outcome, str, tuple[str, str, str]]] = {
 @pytest.mark.parametrize(("kind", "outcome", "type_", "expected"), PARTS.values(), ids=PARTS.keys())
 def test_a_part(kind: str, outcome: Outcome, type_: str, expected: tuple[str, str, str]) -> None:
     """Reason and text are the outcome's, so that a person reads what is in the way."""
-    folded = fold(obj(), Came(plan(), journal(), ready(**{kind: outcome})), NOW)
+    folded = build_status(obj(), PassReport(plan(), journal(), ready(**{kind: outcome})), NOW)
     found = condition(folded, type_)
     assert (found["status"], found["reason"], found.get("message", "")) == expected
     assert condition(folded, "Ready")["status"] == expected[0]
@@ -180,7 +180,7 @@ def test_a_part(kind: str, outcome: Outcome, type_: str, expected: tuple[str, st
 
 def test_a_part_that_was_found_by_name_says_so() -> None:
     """Design §4.2: condition ReusedByName, because such a resource stays when the cluster goes."""
-    folded = fold(obj(), Came(plan(), journal(vpc=Phase.REUSED), ready()), NOW)
+    folded = build_status(obj(), PassReport(plan(), journal(vpc=Phase.REUSED), ready()), NOW)
     found = condition(folded, "VPCReady")
     assert (found["status"], found["reason"]) == ("True", names.REASON_REUSED_BY_NAME)
 
@@ -188,16 +188,16 @@ def test_a_part_that_was_found_by_name_says_so() -> None:
 def test_what_was_not_looked_at_is_unknown() -> None:
     """No outcome is no statement."""
     outcomes = {k: o for k, o in ready().items() if k.kind != "vpc"}
-    folded = fold(obj(), Came(plan(), journal(), outcomes), NOW)
+    folded = build_status(obj(), PassReport(plan(), journal(), outcomes), NOW)
     assert condition(folded, "VPCReady")["status"] == "Unknown"
     assert folded.status["ready"] is False
 
 
 def test_ready_is_sticky() -> None:
     """1.6: an outage later takes Ready away, never the flag."""
-    first = fold(obj(), WHOLE, NOW)
+    first = build_status(obj(), WHOLE, NOW)
     raw = obj(first.status, controlPlaneEndpoint=dict(first.endpoint or {}))
-    broken = fold(raw, Came(plan(), journal(), ready(vpc=WAITING)), LATER)
+    broken = build_status(raw, PassReport(plan(), journal(), ready(vpc=WAITING)), LATER)
     assert condition(broken, "Ready")["status"] == "False"
     assert broken.status["ready"] is True
     assert broken.status["initialization"] == {"provisioned": True}
@@ -214,7 +214,7 @@ ENDPOINTS: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
 
 @pytest.mark.parametrize(("spec", "expected"), ENDPOINTS.values(), ids=ENDPOINTS.keys())
 def test_endpoint(spec: dict[str, Any], expected: dict[str, Any] | None) -> None:
-    folded = fold(obj(**spec), WHOLE, NOW)
+    folded = build_status(obj(**spec), WHOLE, NOW)
     assert folded.endpoint == expected
     assert folded.status["ready"] is True
 
@@ -222,7 +222,7 @@ def test_endpoint(spec: dict[str, Any], expected: dict[str, Any] | None) -> None
 def test_not_ready_without_a_hostname() -> None:
     """1.4: whenever ready is true there is an endpoint."""
     bare = Ready(Observed("us-south/lb", "lb", State.READY), Category.MANAGED)
-    folded = fold(obj(), Came(plan(), journal(), ready(**{"load-balancer": bare})), NOW)
+    folded = build_status(obj(), PassReport(plan(), journal(), ready(**{"load-balancer": bare})), NOW)
     assert (folded.endpoint, folded.status["ready"]) == (None, False)
     assert condition(folded, "Ready")["status"] == "False"
 
@@ -238,14 +238,14 @@ def test_the_first_public_load_balancer_is_the_endpoint() -> None:
         )
         for name in ("inner", "outer", "third")
     }
-    folded = fold(obj(), Came(result, journal(), outcomes), NOW)
+    folded = build_status(obj(), PassReport(result, journal(), outcomes), NOW)
     assert folded.endpoint == {"host": "outer.net", "port": 6443}
 
 
 def test_a_refused_manifest_keeps_what_was_known() -> None:
     """A typo in the spec of a live cluster must not wipe its status."""
-    first = fold(obj(), WHOLE, NOW)
-    folded = fold(obj(first.status), Came(plan(zone=None), journal()), LATER)
+    first = build_status(obj(), WHOLE, NOW)
+    folded = build_status(obj(first.status), PassReport(plan(zone=None), journal()), LATER)
     assert condition(folded, "SpecValid")["reason"] == "InvalidSpec"
     assert condition(folded, "Ready")["message"].startswith("spec.zone: it is missing")
     assert folded.status["vpc"] == first.status["vpc"]
@@ -257,14 +257,14 @@ def test_a_question_without_an_answer_is_said() -> None:
     """A wrong API key shows in a condition within one reconcile."""
     denied = NoAnswer(Reason.DENIED, "the API key was refused", 300.0)
     result = plan(Facts(denied, denied, denied))
-    folded = fold(obj(), Came(result), NOW)
+    folded = build_status(obj(), PassReport(result), NOW)
     found = condition(folded, "SpecValid")
     assert (found["status"], found["reason"]) == ("Unknown", "Denied")
     assert condition(folded, "Ready")["message"].startswith("spec.resourceGroup.name: cannot be checked: the API key")
 
 
 def test_ignored_fields_are_named_in_a_condition() -> None:
-    folded = fold(obj(), Came(plan(network={"name": "n", "regex": "x"}), journal(), ready()), NOW)
+    folded = build_status(obj(), PassReport(plan(network={"name": "n", "regex": "x"}), journal(), ready()), NOW)
     found = condition(folded, "FieldsServed")
     assert (found["status"], found["reason"]) == ("False", "FieldsIgnored")
     assert "spec.network.regex" in found["message"]
@@ -272,7 +272,7 @@ def test_ignored_fields_are_named_in_a_condition() -> None:
 
 def test_paused_writes_one_condition() -> None:
     """1.15: the only write while paused."""
-    first = fold(obj(), WHOLE, NOW)
+    first = build_status(obj(), WHOLE, NOW)
     folded = paused(obj(first.status), "Cluster spec.paused is set to true", LATER)
     before = {c["type"]: c for c in first.status["conditions"]}
     after = {c["type"]: c for c in folded.status["conditions"]}
@@ -280,7 +280,7 @@ def test_paused_writes_one_condition() -> None:
     assert {k: v for k, v in folded.status.items() if k != "conditions"} == {
         k: v for k, v in first.status.items() if k != "conditions"
     }
-    assert condition(fold(obj(folded.status), WHOLE, LATER), "Paused")["status"] == "False"
+    assert condition(build_status(obj(folded.status), WHOLE, LATER), "Paused")["status"] == "False"
 
 
 def test_held_says_why() -> None:
@@ -299,7 +299,7 @@ def test_the_table_follows_the_graph_and_names_what_is_surplus() -> None:
     """tree and the live progress show every resource, wanted or only ours."""
     surplus = {NodeKey("vpc-subnet", "old:us-south-1"): Surplus(None, "is ours and no longer wanted")}
     held_ = journal().put(NodeKey("vpc-subnet", "old:us-south-1"), Entry(Phase.OWNED, id="us-south/old"))
-    folded = fold(obj(), Came(plan(), held_, {**ready(vpc=WAITING), **surplus}), NOW)
+    folded = build_status(obj(), PassReport(plan(), held_, {**ready(vpc=WAITING), **surplus}), NOW)
     table = [(r["kind"], r["name"], r.get("id"), r["state"], r["ownership"]) for r in folded.status["resources"]]
     assert table == [
         ("workspace", "c1-serviceInstance", "guid", "Ready", "managed"),
@@ -316,12 +316,12 @@ def test_the_table_follows_the_graph_and_names_what_is_surplus() -> None:
 
 def test_since_moves_with_the_state_alone() -> None:
     """How long something has been waiting is the first question of whoever is on call."""
-    first = fold(obj(), Came(plan(), journal(), ready(vpc=WAITING)), NOW)
+    first = build_status(obj(), PassReport(plan(), journal(), ready(vpc=WAITING)), NOW)
     other = Waiting(Reason.MARKING, 5.0, "its mark is not readable yet")
-    second = fold(obj(first.status), Came(plan(), journal(), ready(vpc=other)), LATER)
+    second = build_status(obj(first.status), PassReport(plan(), journal(), ready(vpc=other)), LATER)
     vpc = next(r for r in second.status["resources"] if r["kind"] == "vpc")
     assert (vpc["since"], vpc["reason"]) == ("2026-01-01T12:00:00Z", "Marking")
-    third = fold(obj(second.status), WHOLE, LATER)
+    third = build_status(obj(second.status), WHOLE, LATER)
     assert next(r for r in third.status["resources"] if r["kind"] == "vpc")["since"] == "2026-01-01T12:05:00Z"
 
 
@@ -330,16 +330,16 @@ def test_two_rows_of_one_name_keep_their_own_since() -> None:
     vpc, old = NodeKey("vpc", "main"), NodeKey("vpc", "main~v-old")
     held_ = journal().put(old, Entry(Phase.OWNED, id="us-south/v-old"))
     surplus = Surplus(Observed("us-south/v-old", "c1-vpc", State.READY), "is ours and no longer wanted")
-    came = Came(plan(), held_, {**ready(), vpc: Blocked(Reason.NOT_OWNED, "is not ours"), old: surplus})
-    first = fold(obj(), came, NOW)
-    again = fold(obj(first.status), came, LATER)
+    report = PassReport(plan(), held_, {**ready(), vpc: Blocked(Reason.NOT_OWNED, "is not ours"), old: surplus})
+    first = build_status(obj(), report, NOW)
+    again = build_status(obj(first.status), report, LATER)
     assert [r["name"] for r in again.status["resources"]].count("c1-vpc") == 2
     assert again.status["resources"] == first.status["resources"]
 
 
 def test_the_table_of_a_deletion_tells_the_whole_story() -> None:
     """What is gone stays in the table, and what is not owned stays with its reason."""
-    first = fold(obj(), WHOLE, NOW)
+    first = build_status(obj(), WHOLE, NOW)
     kept = journal(vpc=Phase.GIVEN)
     left = Journal(OWNER, {k: e for k, e in kept.entries.items() if k.kind in ("vpc", "workspace")})
     outcomes: dict[NodeKey, Outcome] = {
@@ -347,7 +347,7 @@ def test_the_table_of_a_deletion_tells_the_whole_story() -> None:
         NodeKey("workspace", "main"): Waiting(Reason.DELETING, 60.0, "is removing"),
         NodeKey("finalizer", "settle"): Waiting(Reason.SETTLING, 60.0, "a create may still take effect"),
     }
-    folded = fold(obj(first.status), Came(None, left, outcomes, deleting=True), LATER)
+    folded = build_status(obj(first.status), PassReport(None, left, outcomes, deleting=True), LATER)
     assert [(r["kind"], r["state"]) for r in folded.status["resources"]] == [
         ("workspace", "Deleting"),
         ("dhcp-server", "Gone"),
@@ -367,14 +367,16 @@ def test_the_table_of_a_deletion_tells_the_whole_story() -> None:
     ready_ = condition(folded, "Ready")
     assert (ready_["status"], ready_["reason"]) == ("False", "Deleting")
     assert folded.status["ready"] is True
-    again = fold(obj(folded.status), Came(None, left, outcomes, deleting=True), LATER + timedelta(minutes=1))
+    again = build_status(
+        obj(folded.status), PassReport(None, left, outcomes, deleting=True), LATER + timedelta(minutes=1)
+    )
     assert not again.changed
 
 
 def test_a_blocked_deletion_names_who_must_act() -> None:
     """A delete that is stuck must say so in one look."""
     outcomes: dict[NodeKey, Outcome] = {NodeKey("vpc", "main"): Blocked(Reason.IN_USE, "subnet x is inside; remove it")}
-    folded = fold(obj(), Came(None, journal(), outcomes, deleting=True), NOW)
+    folded = build_status(obj(), PassReport(None, journal(), outcomes, deleting=True), NOW)
     found = condition(folded, "Deleting")
     assert (found["reason"], found["message"]) == ("InUse", "vpc/main: subnet x is inside; remove it")
 
@@ -388,25 +390,25 @@ def test_the_existing_way_is_ready_with_the_users_endpoint() -> None:
         NodeKey("dhcp-server", "main"): Ready(Observed("guid/network/n", "n", State.READY), Category.UNMANAGED),
     }
     entries = {key: Entry(Phase.GIVEN, id=o.observed.id) for key, o in outcomes.items() if isinstance(o, Ready)}
-    came = Came(result, Journal(OWNER, entries), outcomes)
-    without = fold(obj(), came, NOW)
+    report = PassReport(result, Journal(OWNER, entries), outcomes)
+    without = build_status(obj(), report, NOW)
     assert (without.status["ready"], without.status["network"]["id"]) == (False, "n")
     assert "spec.controlPlaneEndpoint.host" in condition(without, "Ready")["message"]
-    assert fold(obj(controlPlaneEndpoint={"host": "vip", "port": 6443}), came, NOW).status["ready"] is True
+    assert build_status(obj(controlPlaneEndpoint={"host": "vip", "port": 6443}), report, NOW).status["ready"] is True
 
 
 def test_conditions_of_parts_that_are_not_wanted_any_more_go() -> None:
     """A condition that nobody updates is a lie in the making."""
-    first = fold(obj(), Came(plan(cosInstance={"name": "cos"}), journal(), ready()), NOW)
+    first = build_status(obj(), PassReport(plan(cosInstance={"name": "cos"}), journal(), ready()), NOW)
     assert condition(first, "COSInstanceCreated")["status"] == "Unknown"
-    second = fold(obj(first.status), WHOLE, LATER)
+    second = build_status(obj(first.status), WHOLE, LATER)
     assert "COSInstanceCreated" not in {c["type"] for c in second.status["conditions"]}
 
 
 @pytest.mark.parametrize("reason", list(Reason), ids=[reason.value for reason in Reason])
 def test_every_reason_is_legal(reason: Reason) -> None:
     """1.10: core mirrors reasons, and one that does not match makes its own patch fail."""
-    folded = fold(obj(), Came(plan(), journal(), ready(vpc=Blocked(reason, "why"))), NOW)
+    folded = build_status(obj(), PassReport(plan(), journal(), ready(vpc=Blocked(reason, "why"))), NOW)
     for found in folded.status["conditions"]:
         assert re.fullmatch(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", found["reason"])
 
@@ -418,14 +420,16 @@ def test_what_a_person_must_act_on_is_said_first() -> None:
         NodeKey("transit-gateway", "main"): Waiting(Reason.PROVISIONING, 5.0, "its state is pending"),
         NodeKey("transit-gateway-connection", "vpc"): Blocked(Reason.QUOTA, "the account's limit is reached"),
     }
-    found = condition(fold(obj(), Came(plan(), journal(), outcomes, "rg-id"), NOW), names.TRANSIT_GATEWAY_READY)
+    found = condition(
+        build_status(obj(), PassReport(plan(), journal(), outcomes, "rg-id"), NOW), names.TRANSIT_GATEWAY_READY
+    )
     assert found["reason"] == Reason.QUOTA.value
     assert "limit is reached" in found["message"] and "pending" in found["message"]
 
 
 def test_while_paused_no_generation_counts_as_looked_at() -> None:
     """Nothing of the newest spec has been acted on."""
-    before = fold(obj(), WHOLE, NOW).status
+    before = build_status(obj(), WHOLE, NOW).status
     raw = obj(before)
     raw["metadata"]["generation"] = 4
     assert paused(raw, "paused", LATER).status["observedGeneration"] == 3
@@ -435,6 +439,6 @@ def test_what_is_kept_stays_kept_in_the_last_table() -> None:
     """When the last pass has no word of it any more, it is still there."""
     kept = {"kind": "vpc", "name": "theirs", "id": "v", "state": "Kept", "ownership": "unmanaged", "message": "given"}
     goes = {"kind": "load-balancer", "name": "lb", "id": "lb", "state": "Deleting", "ownership": "managed"}
-    folded = fold(obj({"resources": [kept, goes]}), Came(plan(), journal(), {}, deleting=True), NOW)
+    folded = build_status(obj({"resources": [kept, goes]}), PassReport(plan(), journal(), {}, deleting=True), NOW)
     states = {row["name"]: row["state"] for row in folded.status["resources"]}
     assert states == {"theirs": "Kept", "lb": "Gone"}

@@ -16,7 +16,7 @@ from freehold.lifecycle.outcomes import Reason
 from freehold.lifecycle.ownership import Owner
 from freehold.reconcilers.powervs_existing import ById, lookups
 from freehold.reconcilers.powervs_facts import Answer, Facts, NoAnswer, NoSuch, PowerZone
-from freehold.reconcilers.powervs_wanted import Refused, Undecided, Wanted, Way, wanted
+from freehold.reconcilers.powervs_wanted import Mode, Refused, Undecided, Wanted, wanted
 
 CREATE = {"powervs.cluster.x-k8s.io/create-infra": "true"}
 ZONES = ("us-south-1", "us-south-2", "us-south-3")
@@ -446,7 +446,7 @@ def test_without_the_annotation_nothing_is_created(annotations: dict[str, str]) 
     """Seed 001: 'the existing way': workspace and network are given, and nothing else is wanted."""
     result = wanted("c1", annotations, parse_spec({"spec": EXISTING}), Facts())
     assert isinstance(result, Wanted)
-    assert result.way is Way.EXISTING
+    assert result.mode is Mode.EXISTING
     assert {str(key): n.given and n.given(KNOWN) for key, n in result.graph.nodes.items()} == {
         "workspace/main": "guid",
         "dhcp-server/main": "guid/network/net",
@@ -506,7 +506,7 @@ def test_annotation_removed_from_a_live_cluster() -> None:
     journal = remembered("workspace/main", "vpc/main", "vpc-subnet/us-south-1")
     result = wanted("c1", {}, parse_spec({"spec": LEAST}), FACTS, journal)
     assert isinstance(result, Wanted)
-    assert result.way is Way.FROZEN
+    assert result.mode is Mode.FROZEN
     assert {str(key) for key in result.graph.nodes} == {"workspace/main", "vpc/main", "vpc-subnet/us-south-1"}
 
 

@@ -10,7 +10,7 @@ from freehold.api import names
 from freehold.kube.client import ObjectList
 from freehold.kube.errors import Forbidden, KubeError, NotFound, Unavailable
 from freehold.kube.resources import Json, Key, Resource
-from freehold.operator.surroundings import Neighbours, concerned
+from freehold.operator.owner_cluster import OwnerClusterReader, map_cluster
 from freehold.reconcilers import gate
 
 REFUSED = (Forbidden("RBAC"), Unavailable("no connection"))
@@ -60,8 +60,8 @@ class Server:
         return found
 
 
-async def around(raw: Json, mode: gate.Mode = gate.Mode.AUTO, **answers: Any) -> gate.Surroundings:
-    return await Neighbours(Server(**answers), mode).around(raw)  # type: ignore[arg-type]
+async def around(raw: Json, mode: gate.Mode = gate.Mode.AUTO, **answers: Any) -> gate.ClusterContext:
+    return await OwnerClusterReader(Server(**answers), mode).context(raw)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("error", REFUSED, ids=lambda error: type(error).__name__)
@@ -109,7 +109,7 @@ async def test_the_machines_of_its_own_cluster_are_named_when_it_is_deleted() ->
 
 def test_a_change_of_a_cluster_concerns_the_object_that_it_refers_to() -> None:
     """Of our kind only: another provider's object may have the same name."""
-    assert list(concerned(REFERRER)) == [Key("ns", "c1")]
+    assert list(map_cluster(REFERRER)) == [Key("ns", "c1")]
     reference = {**REFERRER["spec"]["infrastructureRef"], "kind": "AWSCluster"}
-    assert list(concerned({**REFERRER, "spec": {"infrastructureRef": reference}})) == []
-    assert list(concerned({"metadata": {}, "spec": {}})) == []
+    assert list(map_cluster({**REFERRER, "spec": {"infrastructureRef": reference}})) == []
+    assert list(map_cluster({"metadata": {}, "spec": {}})) == []

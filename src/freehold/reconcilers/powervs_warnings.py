@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from freehold.api.powervs import IBMPowerVSClusterSpec, IBMPowerVSResourceReference
-from freehold.reconcilers.findings import Note
+from freehold.reconcilers.findings import SpecWarning
 from freehold.reconcilers.powervs_names import mapped
 
-Notes = Iterator[Note]
+SpecWarnings = Iterator[SpecWarning]
 
 
-def notes(cluster: str, spec: IBMPowerVSClusterSpec, *, creating: bool) -> tuple[Note, ...]:
+def warnings_of(cluster: str, spec: IBMPowerVSClusterSpec, *, creating: bool) -> tuple[SpecWarning, ...]:
     """What a person should know about this manifest, in the order of the spec."""
     found = [*_workspace(spec), *_references(spec)]
     if not creating:
@@ -20,9 +20,9 @@ def notes(cluster: str, spec: IBMPowerVSClusterSpec, *, creating: bool) -> tuple
     return (*found, *(note for part in parts for note in part))
 
 
-def _name(cluster: str) -> Notes:
+def _name(cluster: str) -> SpecWarnings:
     if mapped(cluster):
-        yield Note(
+        yield SpecWarning(
             "metadata.name",
             f"{cluster!r} is too long for some names in IBM Cloud, or has characters that it refuses; "
             "default names that do not fit are shortened or changed and end in a hash",
@@ -30,35 +30,35 @@ def _name(cluster: str) -> Notes:
         )
 
 
-def _workspace(spec: IBMPowerVSClusterSpec) -> Notes:
+def _workspace(spec: IBMPowerVSClusterSpec) -> SpecWarnings:
     if spec.service_instance_id:
         if spec.service_instance and spec.service_instance.id:
-            yield Note("spec.serviceInstanceID", "not used, because spec.serviceInstance.id is set")
+            yield SpecWarning("spec.serviceInstanceID", "not used, because spec.serviceInstance.id is set")
         else:
-            yield Note(
+            yield SpecWarning(
                 "spec.serviceInstanceID", "used, but deprecated; write it as spec.serviceInstance.id", served=True
             )
 
 
-def _references(spec: IBMPowerVSClusterSpec) -> Notes:
+def _references(spec: IBMPowerVSClusterSpec) -> SpecWarnings:
     for field, reference in (("serviceInstance", spec.service_instance), ("network", spec.network)):
         yield from _reference(f"spec.{field}", reference)
     if spec.resource_group:
         for part in ("id", "regex"):
             if getattr(spec.resource_group, part):
-                yield Note(f"spec.resourceGroup.{part}", "not acted on; the resource group is found by its name")
+                yield SpecWarning(f"spec.resourceGroup.{part}", "not acted on; the resource group is found by its name")
 
 
-def _reference(field: str, reference: IBMPowerVSResourceReference | None) -> Notes:
+def _reference(field: str, reference: IBMPowerVSResourceReference | None) -> SpecWarnings:
     if reference is None:
         return
     if reference.regex:
-        yield Note(f"{field}.regex", "not acted on; give an id or a name")
+        yield SpecWarning(f"{field}.regex", "not acted on; give an id or a name")
     if reference.id and reference.name:
-        yield Note(f"{field}.name", "not used, because the id is set")
+        yield SpecWarning(f"{field}.name", "not used, because the id is set")
 
 
-def _without_annotation(spec: IBMPowerVSClusterSpec) -> Notes:
+def _without_annotation(spec: IBMPowerVSClusterSpec) -> SpecWarnings:
     given = {
         "dhcpServer": spec.dhcp_server,
         "vpc": spec.vpc,
@@ -70,52 +70,54 @@ def _without_annotation(spec: IBMPowerVSClusterSpec) -> Notes:
     }
     for field, value in given.items():
         if value:
-            yield Note(f"spec.{field}", "not acted on without annotation powervs.cluster.x-k8s.io/create-infra: 'true'")
+            yield SpecWarning(
+                f"spec.{field}", "not acted on without annotation powervs.cluster.x-k8s.io/create-infra: 'true'"
+            )
 
 
-def _network(spec: IBMPowerVSClusterSpec) -> Notes:
+def _network(spec: IBMPowerVSClusterSpec) -> SpecWarnings:
     dhcp = spec.dhcp_server
     given = (dhcp and dhcp.id) or (spec.network and spec.network.id)
     if dhcp and given:
         for field, value in (("cidr", dhcp.cidr), ("name", dhcp.name)):
             if value:
-                yield Note(f"spec.dhcpServer.{field}", "not used, because the network is given by its id")
+                yield SpecWarning(f"spec.dhcpServer.{field}", "not used, because the network is given by its id")
 
 
-def _vpc(spec: IBMPowerVSClusterSpec) -> Notes:
+def _vpc(spec: IBMPowerVSClusterSpec) -> SpecWarnings:
     if spec.vpc and spec.vpc.id and spec.vpc.name:
-        yield Note("spec.vpc.name", "not used, because the id is set")
+        yield SpecWarning("spec.vpc.name", "not used, because the id is set")
     for index, subnet in enumerate(spec.vpc_subnets):
         if subnet.cidr:
             field = f"spec.vpcSubnets[{index}].cidr"
-            yield Note(field, "not acted on; the subnet gets 256 addresses of its zone's prefix")
+            yield SpecWarning(field, "not acted on; the subnet gets 256 addresses of its zone's prefix")
     for index, group in enumerate(spec.vpc_security_groups):
         if group.tags:
-            yield Note(f"spec.vpcSecurityGroups[{index}].tags", "not acted on; spec.tags are for all resources")
+            yield SpecWarning(f"spec.vpcSecurityGroups[{index}].tags", "not acted on; spec.tags are for all resources")
         if group.id and group.rules:
             field = f"spec.vpcSecurityGroups[{index}].rules"
-            yield Note(field, "not acted on; a group that is given by its id is never changed")
+            yield SpecWarning(field, "not acted on; a group that is given by its id is never changed")
         for i, rule in enumerate(group.rules):
             if rule.security_group_id:
                 field = f"spec.vpcSecurityGroups[{index}].rules[{i}].securityGroupID"
-                yield Note(field, "not acted on; the rule belongs to the group that it is written in")
+                yield SpecWarning(field, "not acted on; the rule belongs to the group that it is written in")
     gateway = spec.transit_gateway
     if gateway and gateway.id:
         for field, value in (("name", gateway.name), ("globalRouting", gateway.global_routing)):
             if value is not None:
-                yield Note(f"spec.transitGateway.{field}", "not used, because the id is set")
+                yield SpecWarning(f"spec.transitGateway.{field}", "not used, because the id is set")
 
 
-def _load_balancers(spec: IBMPowerVSClusterSpec) -> Notes:
+def _load_balancers(spec: IBMPowerVSClusterSpec) -> SpecWarnings:
     for index, balancer in enumerate(spec.load_balancers):
         field = f"spec.loadBalancers[{index}]"
         if balancer.backend_pools:
             message = "not acted on; each listener gets a pool of its own (round robin, checked by tcp)"
-            yield Note(f"{field}.backendPools", message)
+            yield SpecWarning(f"{field}.backendPools", message)
         for i, listener in enumerate(balancer.additional_listeners):
             if listener.selector:
                 where = f"{field}.additionalListeners[{i}].selector"
-                yield Note(where, "not acted on; whoever creates the machines puts them into the pool")
+                yield SpecWarning(where, "not acted on; whoever creates the machines puts them into the pool")
         if balancer.id:
             unused = {
                 "name": balancer.name,
@@ -125,9 +127,11 @@ def _load_balancers(spec: IBMPowerVSClusterSpec) -> Notes:
             }
             for name, value in unused.items():
                 if value:
-                    yield Note(f"{field}.{name}", "not acted on; a load balancer given by its id is never changed")
+                    yield SpecWarning(
+                        f"{field}.{name}", "not acted on; a load balancer given by its id is never changed"
+                    )
 
 
-def _machines(spec: IBMPowerVSClusterSpec) -> Notes:
+def _machines(spec: IBMPowerVSClusterSpec) -> SpecWarnings:
     if spec.ignition:
-        yield Note("spec.ignition", "not acted on; it concerns machines, which are not served here")
+        yield SpecWarning("spec.ignition", "not acted on; it concerns machines, which are not served here")

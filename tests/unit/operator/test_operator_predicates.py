@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from freehold.operator import wakes
+from freehold.operator import predicates
 
 BASE: dict[str, Any] = {
     "metadata": {"name": "a", "uid": "1", "generation": 1, "resourceVersion": "5", "annotations": {"x": "1"}},
@@ -38,12 +38,12 @@ def changed(**meta: Any) -> dict[str, Any]:
          "label", "finalizer", "deletion", "owner"],
 )  # fmt: skip
 def test_what_wakes(new: dict[str, Any], expected: bool) -> None:
-    assert wakes.on_spec_or_metadata(BASE, new) is expected
+    assert predicates.on_spec_or_metadata(BASE, new) is expected
 
 
 def test_content_wakes_where_there_is_no_generation() -> None:
     """Secrets and ConfigMaps count no generation."""
     old = {"metadata": {"name": "s", "resourceVersion": "1"}, "data": {"k": "1"}}
     new = {"metadata": {"name": "s", "resourceVersion": "2"}, "data": {"k": "2"}}
-    assert wakes.on_spec_or_metadata(old, new)
-    assert not wakes.on_spec_or_metadata(old, {**old, "metadata": {"name": "s", "resourceVersion": "2"}})
+    assert predicates.on_spec_or_metadata(old, new)
+    assert not predicates.on_spec_or_metadata(old, {**old, "metadata": {"name": "s", "resourceVersion": "2"}})

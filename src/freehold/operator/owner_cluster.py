@@ -21,31 +21,31 @@ MACHINES = Resource(names.INFRASTRUCTURE_GROUP, names.V1BETA2, names.POWERVS_MAC
 CLUSTER_CRD = Key("", f"clusters.{names.CLUSTER_API_GROUP}")
 
 
-class Neighbours:
+class OwnerClusterReader:
     """Looks the Cluster up at the API server, once a pass: a pass is rare, and a stale answer could create."""
 
     def __init__(self, client: KubeClient, mode: gate.Mode) -> None:
         self._client = client
         self._mode = mode
 
-    async def around(self, raw: Mapping[str, Any]) -> gate.Surroundings:
+    async def context(self, raw: Mapping[str, Any]) -> gate.ClusterContext:
         """Everything that :func:`gate.decide` must know besides the object."""
-        around = await self._cluster_of(raw)
+        context = await self._cluster_of(raw)
         if raw["metadata"].get("deletionTimestamp"):
-            return replace(around, machines=await self._machines(raw))
-        return around
+            return replace(context, machines=await self._machines(raw))
+        return context
 
-    async def _cluster_of(self, raw: Mapping[str, Any]) -> gate.Surroundings:
+    async def _cluster_of(self, raw: Mapping[str, Any]) -> gate.ClusterContext:
         if self._mode is gate.Mode.OFF:
-            return gate.Surroundings(gate.Mode.OFF)
+            return gate.ClusterContext(gate.Mode.OFF)
         crds = await self._crds()
         owner = gate.owner_of(raw)
         namespace = raw["metadata"].get("namespace", "")
         if owner is not None:
-            return gate.Surroundings(self._mode, crds, await self._get(Key(namespace, owner.name)))
+            return gate.ClusterContext(self._mode, crds, await self._get(Key(namespace, owner.name)))
         if crds is gate.Presence.ABSENT:
-            return gate.Surroundings(self._mode, crds)
-        return gate.Surroundings(self._mode, crds, referrer=await self._referrer(namespace, raw))
+            return gate.ClusterContext(self._mode, crds)
+        return gate.ClusterContext(self._mode, crds, referrer=await self._referrer(namespace, raw))
 
     async def _crds(self) -> gate.Presence:
         try:
@@ -56,7 +56,7 @@ class Neighbours:
             return gate.Presence.UNKNOWN
         return gate.Presence.PRESENT
 
-    async def _get(self, key: Key) -> gate.Lookup:
+    async def _get(self, key: Key) -> gate.ClusterLookup:
         try:
             return gate.FoundCluster(await self._client.get(CLUSTERS, key))
         except kube.NotFound:
@@ -75,7 +75,7 @@ class Neighbours:
             return gate.UnreadableMachines(str(error))
         return tuple(sorted(str(machine["metadata"]["name"]) for machine in found.items))
 
-    async def _referrer(self, namespace: str, raw: Mapping[str, Any]) -> gate.Lookup:
+    async def _referrer(self, namespace: str, raw: Mapping[str, Any]) -> gate.ClusterLookup:
         try:
             clusters = await self._client.list(CLUSTERS, namespace)
         except kube.NotFound:
@@ -88,7 +88,7 @@ class Neighbours:
         return gate.NoCluster()
 
 
-def concerned(cluster: Json) -> Iterable[Key]:
+def map_cluster(cluster: Json) -> Iterable[Key]:
     """Which of our objects a change of this Cluster touches: the one it refers to (1.16: unpausing wakes us)."""
     reference = (cluster.get("spec") or {}).get("infrastructureRef") or {}
     if reference.get("kind") == names.POWERVS_CLUSTER_KIND and reference.get("name"):
