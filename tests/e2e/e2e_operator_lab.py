@@ -101,7 +101,7 @@ def simulated_cloud(folder: Path, speed: float = SPEED) -> Iterator[Cloud]:
 
 
 @dataclass(frozen=True)
-class Wish:
+class ServeOptions:
     """How an operator is to be run."""
 
     kubeconfig: str
@@ -125,7 +125,7 @@ class Wish:
 
 
 @contextlib.contextmanager
-def operator_here(wish: Wish) -> Iterator[Operator]:
+def operator_here(wish: ServeOptions) -> Iterator[Operator]:
     """The operator in a thread with a loop of its own; its end is graceful and must be clean."""
     operator = Operator(wish.settings())
     loops: list[asyncio.AbstractEventLoop] = []
@@ -159,7 +159,7 @@ def operator_here(wish: Wish) -> Iterator[Operator]:
 class OperatorProcess:
     """The operator as a process, which can be killed."""
 
-    def __init__(self, wish: Wish, log: Path) -> None:
+    def __init__(self, wish: ServeOptions, log: Path) -> None:
         self._log = log
         command = [sys.executable, str(Path(__file__).with_name("e2e_operator_process.py")), json.dumps(wish.__dict__)]
         with log.open("a") as errors:
@@ -183,7 +183,7 @@ class OperatorProcess:
 
 
 @contextlib.contextmanager
-def operator_process(wish: Wish, log: Path) -> Iterator[OperatorProcess]:
+def operator_process(wish: ServeOptions, log: Path) -> Iterator[OperatorProcess]:
     running = OperatorProcess(wish, log)
     with ended(running.process):
         yield running
@@ -264,8 +264,8 @@ class Stage:
         self.name = cluster_name()
         self.log = folder / "operator.log"
 
-    def wish(self, cluster_api: str = "off") -> Wish:
-        return Wish(self.server.kubeconfig, self.cloud.url, self.namespace, cluster_api)
+    def wish(self, cluster_api: str = "off") -> ServeOptions:
+        return ServeOptions(self.server.kubeconfig, self.cloud.url, self.namespace, cluster_api)
 
     def operator(self, cluster_api: str = "off") -> contextlib.AbstractContextManager[Operator]:
         return operator_here(self.wish(cluster_api))

@@ -11,12 +11,12 @@ import logging
 import signal
 import sys
 
-from e2e_operator_lab import Wish
+from e2e_operator_lab import ServeOptions
 
 from freehold.operator.app import Operator
 
 
-async def serve(wish: Wish) -> None:
+async def serve(wish: ServeOptions) -> None:
     operator = Operator(wish.settings())
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, operator.stop)
     print("started", flush=True)
@@ -25,4 +25,4 @@ async def serve(wish: Wish) -> None:
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, stream=sys.stderr)
-    asyncio.run(serve(Wish(**json.loads(sys.argv[1]))))
+    asyncio.run(serve(ServeOptions(**json.loads(sys.argv[1]))))

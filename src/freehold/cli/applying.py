@@ -9,7 +9,7 @@ from enum import Enum
 
 from freehold.cli.errors import CliError
 from freehold.cli.kinds import OURS, Catalog
-from freehold.cli.manifests import Document
+from freehold.cli.manifests import ManifestDocument
 from freehold.cli.merging import apply_patch, with_last_applied
 from freehold.kube.client import KubeClient, PatchKind
 from freehold.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, KubeError, NotFound
@@ -35,7 +35,7 @@ class Verb(Enum):
 class Target:
     """One document, and where it goes."""
 
-    document: Document
+    document: ManifestDocument
     resource: Resource
     key: Key
 
@@ -56,7 +56,7 @@ class Applied:
     obj: Json
 
 
-async def targets(client: KubeClient, documents: Sequence[Document], namespace: str) -> list[Target]:
+async def targets(client: KubeClient, documents: Sequence[ManifestDocument], namespace: str) -> list[Target]:
     """Where each document goes; an object without a namespace goes to ``namespace``.
 
     Raises CliError naming every kind that the server does not know.

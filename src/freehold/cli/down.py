@@ -8,7 +8,7 @@ from pathlib import Path
 from freehold.cli import manifests
 from freehold.cli.applying import Target, targets
 from freehold.cli.errors import MISUSED, CliError
-from freehold.cli.following import Followed, Picture, UntilGone, follow, last_views
+from freehold.cli.following import Followed, UntilGone, ViewSnapshot, follow, last_views
 from freehold.cli.kinds import OURS
 from freehold.cli.progress import display
 from freehold.cli.running import access
@@ -27,14 +27,14 @@ def run(
     if (name is None) == (not filename):
         raise CliError("say what to delete: freehold down NAME, or freehold down -f FILE", code=MISUSED)
     documents = manifests.read(*filename, namespace=namespace) if filename else []
-    way = access(state, kubeconfig=kubeconfig, simulate=simulate, speed=speed)
-    run_to_end(_down(way, name or "", documents, namespace, timeout))
+    target = access(state, kubeconfig=kubeconfig, simulate=simulate, speed=speed)
+    run_to_end(_down(target, name or "", documents, namespace, timeout))
 
 
 async def _down(
-    way: Access, name: str, documents: Sequence[manifests.Document], namespace: str, patience: float
+    target: Access, name: str, documents: Sequence[manifests.ManifestDocument], namespace: str, patience: float
 ) -> None:
-    async with opened(way) as session:
+    async with opened(target) as session:
         say(session.describe())
         where = namespace or session.namespace
         wanted = await targets(session.client, documents, where) if documents else []
@@ -91,7 +91,7 @@ async def _gone(session: Session, target: Target) -> bool:
     return True
 
 
-def _conclude(picture: Picture) -> None:
+def _conclude(picture: ViewSnapshot) -> None:
     for view in last_views(picture).values():
         say(f"{view.title} is gone, and everything that it owned")
         for line in view.not_ours:

@@ -32,7 +32,7 @@ Followed = tuple[Resource, Key]
 
 
 @dataclass
-class Picture:
+class ViewSnapshot:
     """What is known of the followed objects. ``last`` keeps the final state of those that have gone."""
 
     wanted: tuple[Followed, ...]
@@ -65,15 +65,15 @@ class Picture:
                 self.last[key] = change.old
 
 
-Verdict = Callable[[Picture, float], bool]
+Verdict = Callable[[ViewSnapshot, float], bool]
 """Whether to stop looking; given the picture and domain time in epoch seconds. May raise CliError."""
 
 
 async def follow(
     session: Session, followed: Sequence[Followed], show: Display, verdict: Verdict, *, patience: float
-) -> Picture:
+) -> ViewSnapshot:
     """Look until the verdict is in. ``patience`` is seconds of wall time. Raises CliError."""
-    picture = Picture(tuple(followed))
+    picture = ViewSnapshot(tuple(followed))
     deadline = time.monotonic() + patience
     while True:
         async with _Following(session, picture) as following:
@@ -90,7 +90,7 @@ async def follow(
         await session.renew()
 
 
-def _left(picture: Picture) -> list[str]:
+def _left(picture: ViewSnapshot) -> list[str]:
     return [
         f"{each.title}: {line.kind} {line.name}: {line.state}: {line.note}"
         for each in picture.views
@@ -102,7 +102,7 @@ def _left(picture: Picture) -> list[str]:
 class _Following:
     """Watches for one connection; ``lost`` once the server cannot be asked any more."""
 
-    def __init__(self, session: Session, picture: Picture) -> None:
+    def __init__(self, session: Session, picture: ViewSnapshot) -> None:
         self._session = session
         self._picture = picture
         self._news = asyncio.Event()
@@ -163,10 +163,10 @@ class UntilReady:
     def __init__(self, monotonic: Callable[[], float] = time.monotonic, *, log: Path | None = None) -> None:
         self._monotonic = monotonic
         self._log = log
-        self._standstill = _Standstill(monotonic)
+        self._standstill = _StallDetector(monotonic)
         self._begun = monotonic()
 
-    def __call__(self, picture: Picture, now: float) -> bool:
+    def __call__(self, picture: ViewSnapshot, now: float) -> bool:
         views = picture.views
         gone = [str(key) for resource, key in picture.wanted if (resource, key) not in picture.present]
         if gone:
@@ -179,7 +179,7 @@ class UntilReady:
         return False
 
 
-class _Standstill:
+class _StallDetector:
     """People must act, and nothing has moved for a while: between two waves nothing moves for a moment either."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
@@ -212,13 +212,13 @@ class UntilGone:
     """Done when none of the objects is there any more; gives up once nothing more can go without a person."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._standstill = _Standstill(monotonic)
+        self._standstill = _StallDetector(monotonic)
 
-    def __call__(self, picture: Picture, now: float) -> bool:
+    def __call__(self, picture: ViewSnapshot, now: float) -> bool:
         self._standstill.refuse(picture.views, now)
         return not any(each in picture.present for each in picture.wanted)
 
 
-def last_views(picture: Picture) -> Mapping[Followed, View]:
+def last_views(picture: ViewSnapshot) -> Mapping[Followed, View]:
     """The last known state of every followed object, the gone ones among them."""
     return {key: view(obj) for key, obj in picture.last.items()}

@@ -65,19 +65,19 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Way:
+class RingTarget:
     """Whose ring: a state directory's, or that of the operator in a cluster."""
 
     access: Access
     namespace: str
 
 
-def way(state: Path | None, kubeconfig: str, namespace: str) -> Way:
+def ring_target(state: Path | None, kubeconfig: str, namespace: str) -> RingTarget:
     """Raises CliError when the state directory cannot be used."""
-    return Way(access(state, kubeconfig=kubeconfig, operator=False, install=False), namespace or NAMESPACE)
+    return RingTarget(access(state, kubeconfig=kubeconfig, operator=False, install=False), namespace or NAMESPACE)
 
 
-def _run(where: Way, command: Callable[[Place], Awaitable[None]]) -> None:
+def _run(where: RingTarget, command: Callable[[Place], Awaitable[None]]) -> None:
     async def run() -> None:
         async with _opened(where) as place:
             await command(place)
@@ -89,7 +89,7 @@ def _run(where: Way, command: Callable[[Place], Awaitable[None]]) -> None:
 
 
 @asynccontextmanager
-async def _opened(where: Way) -> AsyncIterator[Place]:
+async def _opened(where: RingTarget) -> AsyncIterator[Place]:
     async with opened(where.access) as session:
         state = where.access.state
         store: RingStore = FileRing(state.keys) if state else SecretRing(session.client, where.namespace)
@@ -101,7 +101,7 @@ async def _opened(where: Way) -> AsyncIterator[Place]:
         yield Place(store, found, needed, session)
 
 
-def list_(where: Way, output: str) -> None:
+def list_(where: RingTarget, output: str) -> None:
     """``freehold keys list``."""
 
     async def show(place: Place) -> None:
@@ -119,7 +119,7 @@ def list_(where: Way, output: str) -> None:
     _run(where, show)
 
 
-def new(where: Way) -> None:
+def new(where: RingTarget) -> None:
     """``freehold keys new``."""
 
     async def make(place: Place) -> None:
@@ -138,7 +138,7 @@ def new(where: Way) -> None:
     _run(where, make)
 
 
-def add(where: Way, filename: str) -> None:
+def add(where: RingTarget, filename: str) -> None:
     """``freehold keys add``. Raises CliError when the file holds no keys."""
     offered = _offered(filename)
 
@@ -162,7 +162,7 @@ def add(where: Way, filename: str) -> None:
     _run(where, bring)
 
 
-def export(where: Way, name: str | None) -> None:
+def export(where: RingTarget, name: str | None) -> None:
     """``freehold keys export``: the document on standard output, nothing else."""
 
     async def hand_on(place: Place) -> None:
@@ -177,7 +177,7 @@ def export(where: Way, name: str | None) -> None:
     _run(where, hand_on)
 
 
-def accept(where: Way, digest: str, yes: bool) -> None:
+def accept(where: RingTarget, digest: str, yes: bool) -> None:
     """``freehold keys accept``: a plan, or with ``yes`` a note in the ring."""
 
     async def give_up(place: Place) -> None:
@@ -208,7 +208,7 @@ def _successor(needed: Sequence[Need]) -> RingDocument:
     return RingDocument.fresh(time.time(), unkeyed=(need.uuid for need in needed if need.unkeyed))
 
 
-def remove(where: Way, digest: str) -> None:
+def remove(where: RingTarget, digest: str) -> None:
     """``freehold keys remove``."""
 
     async def take_out(place: Place) -> None:
@@ -247,7 +247,7 @@ def refuse_in_use(digest: str, needed: Sequence[Need]) -> None:
         )
 
 
-def require(where: Way, undo: bool, force: bool) -> None:
+def require(where: RingTarget, undo: bool, force: bool) -> None:
     """``freehold keys require``: what names no key counts no more, or again for the objects that are there now."""
 
     async def end(place: Place) -> None:

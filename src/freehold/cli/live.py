@@ -22,7 +22,7 @@ from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store
 from freehold.cli.errors import CliError
 from freehold.cli.simulator import API_KEY, SPEED, clock_of, simulated_cloud
-from freehold.cli.state_directory import Cloud, LiveServer, Lock, StateDirectory, write_whole
+from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory, write_whole
 from freehold.cli.terminal import API_KEY_VARIABLE
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
@@ -35,7 +35,7 @@ _STOP_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
-class Wish:
+class ServeOptions:
     """What is to be served. ``operator`` False serves the objects alone, to be read.
 
     ``simulator`` is the URL of a simulated cloud that runs already; else one is started where the state
@@ -62,42 +62,42 @@ class Running:
 
 
 @asynccontextmanager
-async def live_server(state: StateDirectory, lock: Lock, wish: Wish) -> AsyncIterator[Running]:
+async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) -> AsyncIterator[Running]:
     """Serve ``state``, whose lock is held. Raises CliError when a part of it cannot start."""
     async with AsyncExitStack() as stack:
         stack.callback(lock.release)
-        simulator, api_key = await _cloud(state, wish, stack)
+        simulator, api_key = await _cloud(state, options, stack)
         clock = await clock_of(simulator) if simulator else SystemClock()
         store = _open(state)
         stack.callback(store.close)
-        url = await _serve(store, wish, stack)
+        url = await _serve(store, options, stack)
         write_whole(state.kubeconfig, kubeconfig(url))
-        server = LiveServer(url, os.getpid(), wish.operator, simulator)
+        server = LiveServer(url, os.getpid(), options.operator, simulator)
         failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if wish.operator:
-            settings = _settings(state, wish, server, api_key, clock)
+        if options.operator:
+            settings = _settings(state, options, server, api_key, clock)
             await _require_ring(settings)
             await stack.enter_async_context(_operating(settings, failed))
         lock.publish(server)
         yield Running(server, clock, failed)
 
 
-async def _cloud(state: StateDirectory, wish: Wish, stack: AsyncExitStack) -> tuple[str, str]:
+async def _cloud(state: StateDirectory, options: ServeOptions, stack: AsyncExitStack) -> tuple[str, str]:
     """The simulator's URL (empty for the real cloud) and the API key."""
-    if not wish.operator:
+    if not options.operator:
         return "", ""
-    if wish.simulator:
+    if options.simulator:
         state.bind(simulate=True)
-        return wish.simulator, API_KEY
-    if not wish.simulate and state.cloud is None:
+        return options.simulator, API_KEY
+    if not options.simulate and state.cloud is None:
         api_key_of(os.environ)  # before the state is bound to a cloud that cannot be reached
-    if state.bind(wish.simulate) is Cloud.SIMULATED:
-        return await stack.enter_async_context(simulated_cloud(state, wish.speed)), API_KEY
+    if state.bind(options.simulate) is CloudChoice.SIMULATED:
+        return await stack.enter_async_context(simulated_cloud(state, options.speed)), API_KEY
     return "", api_key_of(os.environ)
 
 
 def api_key_of(env: Mapping[str, str], simulated: str = "--simulate") -> str:
-    """The key of the real account. Raises CliError when there is none; ``simulated`` is the command's other way."""
+    """The key of the real account. Raises CliError when there is none; ``simulated`` is the command's other target."""
     key = env.get(API_KEY_VARIABLE, "").strip()
     if not key:
         raise CliError(
@@ -113,15 +113,15 @@ def _open(state: StateDirectory) -> Store:
         raise CliError(f"the store {state.store} cannot be opened: {problem}; restore it from a backup") from problem
 
 
-async def _serve(store: Store, wish: Wish, stack: AsyncExitStack) -> str:
-    known = not wish.install and store.scan(DEFINITIONS)
+async def _serve(store: Store, options: ServeOptions, stack: AsyncExitStack) -> str:
+    known = not options.install and store.scan(DEFINITIONS)
     api = ApiServer(store, [] if known else _definitions())
     stack.push_async_callback(api.stop)
     try:
-        return await api.start(port=wish.port)
+        return await api.start(port=options.port)
     except OSError as problem:
         raise CliError(
-            f"port {wish.port} on 127.0.0.1 cannot be used: {os.strerror(problem.errno or 0)}; choose another --port"
+            f"port {options.port} on 127.0.0.1 cannot be used: {os.strerror(problem.errno or 0)}; choose another --port"
         ) from problem
 
 
@@ -145,11 +145,13 @@ def kubeconfig(url: str) -> str:
     return str(yaml.safe_dump(content, sort_keys=False))
 
 
-def _settings(state: StateDirectory, wish: Wish, server: LiveServer, api_key: str, clock: SystemClock) -> Settings:
+def _settings(
+    state: StateDirectory, options: ServeOptions, server: LiveServer, api_key: str, clock: SystemClock
+) -> Settings:
     from freehold.lifecycle.context import Intervals
     from freehold.operator.app import Settings  # with the vendor's SDKs: only where they are needed
 
-    intervals = Intervals() if wish.deep_every is None else Intervals(deep=wish.deep_every)
+    intervals = Intervals() if options.deep_every is None else Intervals(deep=options.deep_every)
     return Settings(
         kube=Connection(server.url),
         api_key=api_key,

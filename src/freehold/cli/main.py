@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import click
 
 from freehold.cli.errors import FAILED, INTERRUPTED, MISUSED, CliError
-from freehold.cli.terminal import complain, escaped, warn
+from freehold.cli.terminal import escaped, print_error, warn
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -251,7 +251,7 @@ def keys_list(output: str, **where: Any) -> None:
     """Show the keys by their digests, how many objects name each, and which keys are missing."""
     from freehold.cli import keys as command
 
-    command.list_(command.way(**where), output)
+    command.list_(command.ring_target(**where), output)
 
 
 @keys.command(name="new", short_help="Make a new key, which writes from now on.")
@@ -260,7 +260,7 @@ def keys_new(**where: Any) -> None:
     """Make a new key, which writes from now on. The old ones can still be read; records are renewed over time."""
     from freehold.cli import keys as command
 
-    command.new(command.way(**where))
+    command.new(command.ring_target(**where))
 
 
 @keys.command(name="add", short_help="Bring keys of another ring, a backup or an export.")
@@ -273,7 +273,7 @@ def keys_add(filename: str, **where: Any) -> None:
     """
     from freehold.cli import keys as command
 
-    command.add(command.way(**where), filename)
+    command.add(command.ring_target(**where), filename)
 
 
 @keys.command(name="export", short_help="Print the ring, or what one object needs of it.")
@@ -283,7 +283,7 @@ def keys_export(name: str | None, **where: Any) -> None:
     """Print the key ring: a backup. With an object's NAME only that object's keys, to hand it on by itself."""
     from freehold.cli import keys as command
 
-    command.export(command.way(**where), name)
+    command.export(command.ring_target(**where), name)
 
 
 @keys.command(name="accept", short_help="Accept that a key is lost for ever.")
@@ -297,7 +297,7 @@ def keys_accept(digest: str, yes: bool, **where: Any) -> None:
     """
     from freehold.cli import keys as command
 
-    command.accept(command.way(**where), digest, yes)
+    command.accept(command.ring_target(**where), digest, yes)
 
 
 @keys.command(name="remove", short_help="Remove a key that no object needs.")
@@ -307,7 +307,7 @@ def keys_remove(digest: str, **where: Any) -> None:
     """Remove KEY, which must not be the writing one and which no object may name."""
     from freehold.cli import keys as command
 
-    command.remove(command.way(**where), digest)
+    command.remove(command.ring_target(**where), digest)
 
 
 @keys.command(name="require", short_help="Let records that name no key count no more.")
@@ -318,7 +318,7 @@ def keys_require(undo: bool, force: bool, **where: Any) -> None:
     """Let records and marks from before the key ring, which name no key, count no more. Anybody could forge those."""
     from freehold.cli import keys as command
 
-    command.require(command.way(**where), undo, force)
+    command.require(command.ring_target(**where), undo, force)
 
 
 @cli.command(name="operator", short_help="Run the operator against a cluster that is there already.")
@@ -432,9 +432,9 @@ def _misused(misuse: click.ClickException) -> int:
 def _failed(problem: CliError) -> int:
     if os.environ.get(DEBUG_VARIABLE):
         sys.excepthook(type(problem), problem, problem.__traceback__)
-    complain(f"freehold: {problem.sentence}")
+    print_error(f"freehold: {problem.sentence}")
     for each in problem.more:
-        complain(each, "  - ")
+        print_error(each, "  - ")
     return problem.code
 
 

@@ -29,7 +29,7 @@ _MOST_NODES = 200_000
 
 
 @dataclass(frozen=True)
-class Document:
+class ManifestDocument:
     """One object of a manifest. ``place`` says which document of which file it is."""
 
     obj: Json
@@ -76,20 +76,20 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
-def read(*sources: str, namespace: str = "") -> list[Document]:
+def read(*sources: str, namespace: str = "") -> list[ManifestDocument]:
     """The objects in files, in directories of them, or in standard input for ``-``; a List counts as its items.
 
     ``namespace`` is where the user wants them; objects that name another one are refused.
     Raises CliError that lists everything wrong with a file.
     """
-    found: list[Document] = []
+    found: list[ManifestDocument] = []
     for source in dict.fromkeys(each for given in sources for each in _files(given)):
         shown = "standard input" if source == "-" else source
         documents = list(_documents(read_text(source, shown), shown))
         problems = [problem for document in documents for problem in _problems(document)]
         if problems:
             raise CliError(f"{shown} is not a manifest", problems)
-        fresh = [Document(obj, place) for obj, place in documents if obj is not None]
+        fresh = [ManifestDocument(obj, place) for obj, place in documents if obj is not None]
         _refuse_template(fresh, shown)
         found += fresh
     shown = ", ".join("standard input" if each == "-" else each for each in sources)
@@ -182,7 +182,7 @@ def _sort(value: Any) -> str:
     return names.get(type(value), "nothing")
 
 
-def _refuse_template(documents: list[Document], shown: str) -> None:
+def _refuse_template(documents: list[ManifestDocument], shown: str) -> None:
     """Names only: the scripts in a ConfigMap have variables of their own."""
     unfilled = {name for each in documents for name in _VARIABLE.findall(f"{each.name} {each.namespace}")}
     if unfilled:
@@ -192,7 +192,7 @@ def _refuse_template(documents: list[Document], shown: str) -> None:
         )
 
 
-def _refuse_twins(documents: list[Document], shown: str) -> None:
+def _refuse_twins(documents: list[ManifestDocument], shown: str) -> None:
     first: dict[tuple[str, str, str, str], str] = {}
     twins = []
     for each in documents:
@@ -204,7 +204,7 @@ def _refuse_twins(documents: list[Document], shown: str) -> None:
         raise CliError(f"{shown} names an object twice; keep one of each", twins)
 
 
-def _refuse_elsewhere(documents: list[Document], namespace: str) -> None:
+def _refuse_elsewhere(documents: list[ManifestDocument], namespace: str) -> None:
     """As kubectl does: whoever says -n must not act in another namespace than the one said."""
     elsewhere = [
         f"{each.place}: {each.kind} {each.name}: metadata.namespace is {each.namespace}"

@@ -20,7 +20,7 @@ from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Access, Session, opened
 from freehold.cli.simulator import API_KEY, clock_of, simulated_cloud
-from freehold.cli.state_directory import Cloud, StateDirectory
+from freehold.cli.state_directory import CloudChoice, StateDirectory
 from freehold.cli.terminal import columns, folded, say, width
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json
@@ -35,8 +35,8 @@ _ORDER = ("create", "reuse", "keep", "wait", "refuse")
 def run(filename: Sequence[str], simulate: bool, speed: float, output: str, namespace: str, state: Path | None) -> None:
     """The command. Raises CliError, also when the manifest would be refused."""
     documents = manifests.read(*filename, namespace=namespace)
-    way = access(state, operator=False, simulate=simulate, speed=speed)
-    plans = run_to_end(_plans(way, documents, namespace))
+    target = access(state, operator=False, simulate=simulate, speed=speed)
+    plans = run_to_end(_plans(target, documents, namespace))
     if output != "table":
         emit(output, [_document(each) for each in plans])
     else:
@@ -50,56 +50,56 @@ def run(filename: Sequence[str], simulate: bool, speed: float, output: str, name
         raise CliError("the plan is not known: the cloud could not be asked; run the same command again", unanswered)
 
 
-async def _plans(way: Access, documents: Sequence[manifests.Document], namespace: str) -> list[Plan]:
-    async with opened(way) as session, AsyncExitStack() as stack:
+async def _plans(target: Access, documents: Sequence[manifests.ManifestDocument], namespace: str) -> list[Plan]:
+    async with opened(target) as session, AsyncExitStack() as stack:
         wanted = await targets(session.client, documents, namespace or session.namespace)
         would_be = await trial(session.client, wanted, await missing_namespaces(session.client, wanted))
         ours = [(each, obj) for each, obj in zip(wanted, would_be, strict=True) if each.ours]
         if not ours:
             say("nothing in this manifest is served by Freehold")
             return []
-        return await _asked(session, way, ours, stack)
+        return await _asked(session, target, ours, stack)
 
 
 async def _asked(
-    session: Session, way: Access, ours: Sequence[tuple[Target, Json]], stack: AsyncExitStack
+    session: Session, target: Access, ours: Sequence[tuple[Target, Json]], stack: AsyncExitStack
 ) -> list[Plan]:
     from freehold.operator.app import Settings
     from freehold.operator.planning import plan
 
-    url, key = await _cloud(session, way, stack)
+    url, key = await _cloud(session, target, stack)
     clock = await clock_of(url) if url else session.clock
     settings = Settings(
         kube=session.client.connection, api_key=key, ibm_url=url or None, cluster_api="off", clock=clock
     )
-    ring = await _ring(way)
+    ring = await _ring(target)
     return [await plan(obj, settings, ring, await _stored(session, each)) for each, obj in ours]
 
 
-async def _ring(way: Access) -> KeyRing:
+async def _ring(target: Access) -> KeyRing:
     """The state's key ring; one for this plan alone where there is none yet. Raises CliError."""
     from freehold.operator.keyring import RingDocument, RingError
     from freehold.operator.keyring_file import FileRing
 
-    assert way.state is not None
+    assert target.state is not None
     try:
-        found = await FileRing(way.state.keys).read()
+        found = await FileRing(target.state.keys).read()
     except RingError as problem:
         raise CliError(problem.message) from problem
     return (found.document or RingDocument.fresh(time.time())).ring()
 
 
-async def _cloud(session: Session, way: Access, stack: AsyncExitStack) -> tuple[str, str]:
+async def _cloud(session: Session, target: Access, stack: AsyncExitStack) -> tuple[str, str]:
     """The URL of a simulated cloud (empty for the real one) and the key. A plan binds the state to neither."""
     if session.simulator:
         return session.simulator, API_KEY
-    state = way.state
+    state = target.state
     assert state is not None
-    if state.choose(way.wish.simulate) is Cloud.IBM:
+    if state.choose(target.options.simulate) is CloudChoice.IBM:
         return "", api_key_of(os.environ)
     if state.cloud is None:  # a world that nobody will come back to
         state = StateDirectory.open(Path(stack.enter_context(TemporaryDirectory(prefix="freehold-plan-"))))
-    return await stack.enter_async_context(simulated_cloud(state, way.wish.speed)), API_KEY
+    return await stack.enter_async_context(simulated_cloud(state, target.options.speed)), API_KEY
 
 
 async def _stored(session: Session, target: Target) -> Json | None:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from freehold.cli.terminal import columns, duration, escaped, folded, say, shortened
-from freehold.cli.view import Line, Phase, View
+from freehold.cli.view import Line, View, ViewPhase
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -33,7 +33,7 @@ _SAID = 100
 
 
 @dataclass
-class Watchmaker:
+class ElapsedTimer:
     """How long each resource took, in domain seconds, as far as it was seen from here."""
 
     _spans: dict[tuple[str, str, str], tuple[float, float | None]] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Watchmaker:
         if key not in self._spans and line.state == "Ready":
             return None
         began, ended = self._spans.get(key, (line.since or now, None))
-        deleting = view.phase is Phase.DELETING
+        deleting = view.phase is ViewPhase.DELETING
         if deleting and key not in self._going:
             self._going.add(key)
             began, ended = now, None
@@ -84,7 +84,7 @@ class PlainDisplay:
     def __init__(self) -> None:
         self._said: dict[tuple[str, str, str], tuple[str, str]] = {}
         self._stood: dict[str, tuple[object, ...]] = {}
-        self._watch = Watchmaker()
+        self._watch = ElapsedTimer()
 
     def __enter__(self) -> Self:
         return self
@@ -126,7 +126,7 @@ class LiveDisplay:
     """A table that is redrawn in place; ended, it stays as it last was."""
 
     def __init__(self) -> None:
-        self._watch = Watchmaker()
+        self._watch = ElapsedTimer()
         self._live: Live | None = None
 
     def __enter__(self) -> Self:
@@ -210,7 +210,7 @@ def standing(view: View) -> list[str]:
     if not view.blocked:
         return lines
     going = [f"{line.kind} {line.name}" for line in view.lines if line.moving]
-    aim = "gone" if view.phase is Phase.DELETING else "Ready"
+    aim = "gone" if view.phase is ViewPhase.DELETING else "Ready"
     meanwhile = f"; meanwhile at work: {', '.join(going)}" if going else ""
     return [*lines, f"somebody must act before {view.namespace}/{view.name} is {aim}{meanwhile}"]
 
@@ -244,7 +244,7 @@ def _middle_cut(text: str, width: int) -> str:
 
 def _untouched(view: View, line: Line) -> bool:
     """It stands as it did when the deletion was asked for."""
-    return view.phase is Phase.DELETING and line.state == "Ready"
+    return view.phase is ViewPhase.DELETING and line.state == "Ready"
 
 
 def tree_lines(view: View, proofs: Mapping[str, str], now: float, room: int = sys.maxsize) -> list[str]:

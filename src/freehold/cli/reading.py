@@ -27,7 +27,7 @@ from freehold.lifecycle.keys import KeyRing
 
 
 @dataclass(frozen=True)
-class Question:
+class GetQuery:
     """What is asked for, as the user says it."""
 
     kind: str | None
@@ -47,19 +47,19 @@ def get(
     state: Path | None, kubeconfig: str,
 ) -> None:  # fmt: skip
     """The command. Raises CliError; a watch ends by Ctrl-C, without a word."""
-    question = Question(kind, name, namespace, all_namespaces)
-    way = access(state, kubeconfig=kubeconfig, operator=False, install=False)
+    question = GetQuery(kind, name, namespace, all_namespaces)
+    target = access(state, kubeconfig=kubeconfig, operator=False, install=False)
     if not watch:
-        run_to_end(_read(way, question, output))
+        run_to_end(_read(target, question, output))
         return
     try:
-        run_to_end(_watch(way, question, output))
+        run_to_end(_watch(target, question, output))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
 
 
-async def _read(way: Access, question: Question, output: str) -> None:
-    async with opened(way) as session:
+async def _read(target: Access, question: GetQuery, output: str) -> None:
+    async with opened(target) as session:
         resource, where = await question.meant(session)
         found = await _objects(session, resource, where, question.name)
     if output == "table":
@@ -68,8 +68,8 @@ async def _read(way: Access, question: Question, output: str) -> None:
         emit(output, found[0] if question.name else {"apiVersion": "v1", "kind": "List", "items": found})
 
 
-async def _watch(way: Access, question: Question, output: str) -> None:
-    async with opened(way) as session:
+async def _watch(target: Access, question: GetQuery, output: str) -> None:
+    async with opened(target) as session:
         resource, where = await question.meant(session)
         found = await _objects(session, resource, where, question.name)
     rows = Rows()
@@ -88,9 +88,9 @@ async def _watch(way: Access, question: Question, output: str) -> None:
     changes = Changes(lambda obj: row(resource, obj) if output == "table" else obj, show, question.name)
     changes.listed(found)
     while True:
-        async with opened(replace(way, join=True)) as session:
+        async with opened(replace(target, join=True)) as session:
             await follow_changes(session, resource, where, changes)
-        async with opened(way) as session:  # what the server that has gone did last
+        async with opened(target) as session:  # what the server that has gone did last
             changes.listed(await _objects(session, resource, where, None))
 
 
@@ -157,12 +157,12 @@ def row(resource: Resource, obj: Json) -> tuple[str, ...]:
 
 def tree(name: str, output: str, namespace: str, state: Path | None, kubeconfig: str) -> None:
     """The command. Raises CliError."""
-    way = access(state, kubeconfig=kubeconfig, operator=False, install=False)
+    target = access(state, kubeconfig=kubeconfig, operator=False, install=False)
 
     async def read() -> None:
-        async with opened(way) as session:
+        async with opened(target) as session:
             obj = await one(session, OURS[0], Key(namespace or session.namespace, name))
-            seen, proven = view(obj), proofs(obj, await _ring(way, session))
+            seen, proven = view(obj), proofs(obj, await _ring(target, session))
             if output != "table":
                 emit(output, document(seen, proven))
                 return
@@ -176,13 +176,13 @@ def tree(name: str, output: str, namespace: str, state: Path | None, kubeconfig:
     run_to_end(read())
 
 
-async def _ring(way: Access, session: Session) -> KeyRing | None:
+async def _ring(target: Access, session: Session) -> KeyRing | None:
     """The operator's key ring; None where there is none that this user may read."""
     from freehold.operator.keyring import RingError
     from freehold.operator.keyring_file import FileRing
     from freehold.operator.keyring_secret import SecretRing
 
-    store = FileRing(way.state.keys) if way.state else SecretRing(session.client)
+    store = FileRing(target.state.keys) if target.state else SecretRing(session.client)
     try:
         found = (await store.read()).document
     except RingError:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from freehold.cli.errors import MISUSED, CliError
-from freehold.cli.live import Wish
+from freehold.cli.live import ServeOptions
 from freehold.cli.session import Access
 from freehold.cli.simulator import SPEED
 from freehold.cli.state_directory import StateDirectory, default_path
@@ -53,10 +53,10 @@ def access(
                 "--simulate and --kubeconfig exclude each other: the operator in the cluster has its own cloud",
                 code=MISUSED,
             )
-        return Access(None, Wish(operator=operator), kubeconfig)
+        return Access(None, ServeOptions(operator=operator), kubeconfig)
     directory = StateDirectory.open(state or default_path())
     log_to(directory.log)
-    return Access(directory, Wish(operator=operator, install=install, simulate=simulate, speed=speed))
+    return Access(directory, ServeOptions(operator=operator, install=install, simulate=simulate, speed=speed))
 
 
 class _LogFile(logging.FileHandler):

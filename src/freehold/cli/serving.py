@@ -9,10 +9,10 @@ from pathlib import Path
 from shlex import quote
 
 from freehold.cli.errors import CliError
-from freehold.cli.live import Wish, live_server
+from freehold.cli.live import ServeOptions, live_server
 from freehold.cli.running import log_to
 from freehold.cli.running import run as run_to_end
-from freehold.cli.state_directory import Cloud, Lock, StateDirectory, default_path
+from freehold.cli.state_directory import CloudChoice, Lock, StateDirectory, default_path
 from freehold.cli.terminal import say
 
 
@@ -23,14 +23,14 @@ def run(
     """The command. Raises CliError; returns when it was told to stop."""
     directory = StateDirectory.open(state or default_path())
     log_to(directory.log)
-    wish = Wish(simulate=simulate, speed=speed, simulator=simulator, port=port, deep_every=deep_every)
+    options = ServeOptions(simulate=simulate, speed=speed, simulator=simulator, port=port, deep_every=deep_every)
     try:
-        run_to_end(_serve(directory, wish, until_stdin_closes))
+        run_to_end(_serve(directory, options, until_stdin_closes))
     except KeyboardInterrupt:
         say("stopped; the state is kept, and the next command goes on")
 
 
-async def _serve(directory: StateDirectory, wish: Wish, until_stdin_closes: bool) -> None:
+async def _serve(directory: StateDirectory, options: ServeOptions, until_stdin_closes: bool) -> None:
     if until_stdin_closes:
         _stop_at_end_of_input()
     lock = Lock(directory.lock)
@@ -38,13 +38,13 @@ async def _serve(directory: StateDirectory, wish: Wish, until_stdin_closes: bool
         server = lock.read()
         who = f"process {server.pid} at {server.url}" if server else "another process"
         raise CliError(f"the state in {directory.path} is already served by {who}; use that one, or choose --state DIR")
-    async with live_server(directory, lock, wish) as running:
-        cloud = "the simulated IBM Cloud" if directory.cloud is Cloud.SIMULATED else "IBM Cloud"
+    async with live_server(directory, lock, options) as running:
+        cloud = "the simulated IBM Cloud" if directory.cloud is CloudChoice.SIMULATED else "IBM Cloud"
         say(f"serving {directory.path} on {running.server.url}, with {cloud}")
         say(f"  export KUBECONFIG={quote(str(directory.kubeconfig))}")
         say("  kubectl apply -f examples/powervs-create-infra.yaml")
         say("  kubectl get ibmpowervsclusters -w        (or: freehold tree NAME)")
-        if directory.cloud is Cloud.SIMULATED:
+        if directory.cloud is CloudChoice.SIMULATED:
             say("  times in statuses are the simulated cloud's own; ages of objects and events are real")
         say(f"log {directory.log}, audit {directory.audit}; Ctrl-C stops")
         await running.failed

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from freehold.cli.errors import CliError
-from freehold.cli.live import Running, Wish, live_server
+from freehold.cli.live import Running, ServeOptions, live_server
 from freehold.cli.simulator import clock_of, stopped_clock
-from freehold.cli.state_directory import Cloud, LiveServer, Lock, StateDirectory
+from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory
 from freehold.cli.terminal import warn
 from freehold.kube import config
 from freehold.kube.client import KubeClient
@@ -40,7 +40,7 @@ class Access:
     """
 
     state: StateDirectory | None
-    wish: Wish
+    options: ServeOptions
     kubeconfig: str = ""
     join: bool = False
 
@@ -85,7 +85,7 @@ class Session:
     @property
     def simulated(self) -> bool:
         """Whether the times that the objects report are a simulated cloud's."""
-        return self._access.state is not None and self._access.state.cloud is Cloud.SIMULATED
+        return self._access.state is not None and self._access.state.cloud is CloudChoice.SIMULATED
 
     def refuse_full_disk(self) -> None:
         """Raises CliError when what this process serves can not be stored: it would be tried again for ever, unseen."""
@@ -112,17 +112,17 @@ class Session:
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while not lock.take():
             server = lock.read()
-            if server is not None and await self._usable(server, operator=self._access.wish.operator):
-                if self._access.wish.operator:
+            if server is not None and await self._usable(server, operator=self._access.options.operator):
+                if self._access.options.operator:
                     await _require_ring(state)
                 await self._use(Connection(server.url))
                 return
             if time.monotonic() > deadline:
                 raise CliError(_busy(state, server))
             await asyncio.sleep(0.1)
-        self.running = await self._stack.enter_async_context(live_server(state, lock, self._access.wish))
+        self.running = await self._stack.enter_async_context(live_server(state, lock, self._access.options))
         self.clock, self.simulator = self.running.clock, self.running.server.simulator
-        if not self._access.wish.operator and state.cloud is Cloud.SIMULATED:
+        if not self._access.options.operator and state.cloud is CloudChoice.SIMULATED:
             self.clock = stopped_clock(state.world)
         await self._use(Connection(self.running.server.url))
 

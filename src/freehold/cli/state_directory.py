@@ -19,7 +19,7 @@ from freehold.cli.errors import CliError
 STATE_VARIABLE = "FREEHOLD_STATE"
 
 
-class Cloud(Enum):
+class CloudChoice(Enum):
     """Which cloud the objects of a state directory stand for; fixed by the first command that needs to know."""
 
     IBM = "ibm"
@@ -111,10 +111,10 @@ class StateDirectory:
         return disk.f_bavail * disk.f_frsize
 
     @property
-    def cloud(self) -> Cloud | None:
+    def cloud(self) -> CloudChoice | None:
         """The cloud that this directory is bound to; None while it is not."""
         try:
-            return Cloud(json.loads((self.path / "cloud.json").read_text())["cloud"])
+            return CloudChoice(json.loads((self.path / "cloud.json").read_text())["cloud"])
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError):
@@ -122,22 +122,22 @@ class StateDirectory:
                 f"{self.path / 'cloud.json'} cannot be read; it should say which cloud the state is of"
             ) from None
 
-    def choose(self, simulate: bool) -> Cloud:
+    def choose(self, simulate: bool) -> CloudChoice:
         """The cloud to use: the one that the directory is bound to, else the one that is asked for.
 
         Raises CliError for --simulate on the state of a real account: its objects stand for real resources.
         """
         bound = self.cloud
         if bound is None:
-            return Cloud.SIMULATED if simulate else Cloud.IBM
-        if simulate and bound is Cloud.IBM:
+            return CloudChoice.SIMULATED if simulate else CloudChoice.IBM
+        if simulate and bound is CloudChoice.IBM:
             raise CliError(
                 f"{self.path} holds the state of a real IBM Cloud account; "
                 "for the simulated cloud choose another directory with --state DIR"
             )
         return bound
 
-    def bind(self, simulate: bool) -> Cloud:
+    def bind(self, simulate: bool) -> CloudChoice:
         """The same, and from now on the directory is bound to it."""
         chosen = self.choose(simulate)
         if self.cloud is None:

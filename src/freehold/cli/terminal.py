@@ -50,7 +50,7 @@ def warn(text: str) -> None:
     say(text, sys.stderr)
 
 
-def complain(sentence: str, bullet: str = "") -> None:
+def print_error(sentence: str, bullet: str = "") -> None:
     """A sentence on standard error; where that is a terminal, broken between words."""
     if sys.stderr.isatty():
         lines = folded(sentence, " " * len(bullet), shutil.get_terminal_size().columns, first=bullet)

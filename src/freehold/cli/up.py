@@ -7,7 +7,7 @@ from pathlib import Path
 
 from freehold.cli import manifests
 from freehold.cli.applying import Applied, Verb, apply, targets
-from freehold.cli.following import Picture, UntilReady, follow
+from freehold.cli.following import UntilReady, ViewSnapshot, follow
 from freehold.cli.progress import display
 from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
@@ -21,12 +21,12 @@ def run(
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
     documents = manifests.read(*filename, namespace=namespace)
-    way = access(state, kubeconfig=kubeconfig, simulate=simulate, speed=speed)
-    run_to_end(_up(way, documents, namespace, timeout))
+    target = access(state, kubeconfig=kubeconfig, simulate=simulate, speed=speed)
+    run_to_end(_up(target, documents, namespace, timeout))
 
 
-async def _up(way: Access, documents: Sequence[manifests.Document], namespace: str, patience: float) -> None:
-    async with opened(way) as session:
+async def _up(target: Access, documents: Sequence[manifests.ManifestDocument], namespace: str, patience: float) -> None:
+    async with opened(target) as session:
         say(session.describe())
         wanted = await targets(session.client, documents, namespace or session.namespace)
         applied = await apply(session.client, wanted)
@@ -57,7 +57,7 @@ def _counted(applied: Sequence[Applied]) -> str:
     return ", ".join(f"{kind}{f' ×{n}' if n > 1 else ''} {verb.value}" for (kind, verb), n in counts.items())
 
 
-def _conclude(picture: Picture) -> None:
+def _conclude(picture: ViewSnapshot) -> None:
     for each in picture.views:
         where = f", endpoint {each.endpoint}" if each.endpoint else ""
         say(f"{each.title} is Ready: {len(each.lines)} resources{where}")

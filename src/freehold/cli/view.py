@@ -57,7 +57,7 @@ class Line:
         return self.message or self.reason
 
 
-class Phase(Enum):
+class ViewPhase(Enum):
     """Where an object stands as a whole."""
 
     READY = "Ready"
@@ -77,7 +77,7 @@ class View:
     kind: str
     namespace: str
     name: str
-    phase: Phase
+    phase: ViewPhase
     lines: tuple[Line, ...]
     endpoint: str
     blocked: tuple[str, ...]
@@ -144,14 +144,14 @@ def _current(metadata: Json, conditions: Sequence[Json]) -> bool:
     return int(ready.get("observedGeneration") or 0) >= int(metadata.get("generation") or 0)
 
 
-def _phase(deleting: bool, conditions: Sequence[Json], blocked: Sequence[str], current: bool) -> Phase:
+def _phase(deleting: bool, conditions: Sequence[Json], blocked: Sequence[str], current: bool) -> ViewPhase:
     if deleting:
-        return Phase.DELETING
+        return ViewPhase.DELETING
     if not current:
-        return Phase.PROGRESSING
+        return ViewPhase.PROGRESSING
     if (find(conditions, names.READY) or {}).get("status") == "True":
-        return Phase.READY
-    return Phase.BLOCKED if blocked else Phase.PROGRESSING
+        return ViewPhase.READY
+    return ViewPhase.BLOCKED if blocked else ViewPhase.PROGRESSING
 
 
 def _blocked(conditions: Sequence[Json], lines: Iterable[Line]) -> Iterable[str]:

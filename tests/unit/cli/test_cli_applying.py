@@ -9,7 +9,7 @@ from freehold.api.crd import SERVED
 from freehold.cli.applying import Applied, Verb, apply, targets
 from freehold.cli.errors import CliError
 from freehold.cli.kinds import OURS, Catalog
-from freehold.cli.manifests import Document, read
+from freehold.cli.manifests import ManifestDocument, read
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, Key
@@ -17,16 +17,16 @@ from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, Key
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
-def _document(kind: str, name: str, *, api: str = "v1", namespace: str = "", **fields: Any) -> Document:
+def _document(kind: str, name: str, *, api: str = "v1", namespace: str = "", **fields: Any) -> ManifestDocument:
     metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
-    return Document({"apiVersion": api, "kind": kind, "metadata": metadata, **fields}, f"document {name}")
+    return ManifestDocument({"apiVersion": api, "kind": kind, "metadata": metadata, **fields}, f"document {name}")
 
 
-def _cluster(name: str, **spec: Any) -> Document:
+def _cluster(name: str, **spec: Any) -> ManifestDocument:
     return _document("IBMPowerVSCluster", name, api="infrastructure.cluster.x-k8s.io/v1beta2", spec=spec)
 
 
-async def _apply(client: KubeClient, *documents: Document) -> list[Applied]:
+async def _apply(client: KubeClient, *documents: ManifestDocument) -> list[Applied]:
     return await apply(client, await targets(client, documents, "default"))
 
 

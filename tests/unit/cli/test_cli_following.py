@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from freehold.cli.errors import CliError
-from freehold.cli.following import Picture, UntilGone, UntilReady, last_views
+from freehold.cli.following import UntilGone, UntilReady, ViewSnapshot, last_views
 from freehold.cli.kinds import OURS
 from freehold.kube.resources import Key
 from freehold.kube.watch import Change, Origin
@@ -14,8 +14,8 @@ from freehold.kube.watch import Change, Origin
 KEY = Key("n", "a")
 
 
-def _picture(ready: str | None, *rows: dict[str, Any], reason: str = "NotReady") -> Picture:
-    picture = Picture(((OURS[0], KEY),))
+def _picture(ready: str | None, *rows: dict[str, Any], reason: str = "NotReady") -> ViewSnapshot:
+    picture = ViewSnapshot(((OURS[0], KEY),))
     conditions = [{"type": "Ready", "status": ready, "reason": reason, "observedGeneration": 1}] if ready else []
     obj = {
         "kind": "K", "metadata": {"namespace": "n", "name": "a", "generation": 1},

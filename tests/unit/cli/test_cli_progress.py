@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from freehold.cli.progress import LiveDisplay, PlainDisplay, Watchmaker, _fitting, tree_lines
+from freehold.cli.progress import ElapsedTimer, LiveDisplay, PlainDisplay, _fitting, tree_lines
 from freehold.cli.proofs import proofs
 from freehold.cli.view import View, view
 from freehold.lifecycle.journal import Entry, Journal, Phase, dumps
@@ -54,7 +54,7 @@ def test_what_stood_before_a_deletion_is_not_told_as_progress(capsys: pytest.Cap
 
 def test_elapsed_is_of_what_is_being_done_now() -> None:
     """A deletion does not count the hours since the creation; what comes undone starts anew."""
-    watch = Watchmaker()
+    watch = ElapsedTimer()
 
     def elapsed(seen: View, now: float) -> float | None:
         return watch.elapsed(seen, seen.lines[0], now)
@@ -69,7 +69,7 @@ def test_elapsed_is_of_what_is_being_done_now() -> None:
 
 def test_what_was_done_before_we_came_took_nobody_knows_how_long() -> None:
     seen = _view("Ready")
-    assert Watchmaker().elapsed(seen, seen.lines[0], T0 + 400) is None
+    assert ElapsedTimer().elapsed(seen, seen.lines[0], T0 + 400) is None
 
 
 def test_hostile_names_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:

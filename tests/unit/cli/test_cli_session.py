@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from freehold.cli.errors import CliError
-from freehold.cli.live import Wish
+from freehold.cli.live import ServeOptions
 from freehold.cli.session import Access, Session, opened
 from freehold.cli.state_directory import LiveServer, Lock, StateDirectory
 from freehold.kube.resources import CONFIG_MAPS, Key
 
-READER = Wish(operator=False)
+READER = ServeOptions(operator=False)
 MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
 
 
@@ -52,7 +52,7 @@ async def test_whoever_needs_an_operator_waits_for_a_reader_to_finish(state: Sta
     """A `get` holds the state for a moment, without an operator: an `up` must not take it for a live server."""
     reader = Session(Access(state, READER))
     await reader.open()
-    writer = Session(Access(state, Wish(operator=True)))
+    writer = Session(Access(state, ServeOptions(operator=True)))
     waiting = asyncio.create_task(writer.open())
     done, _ = await asyncio.wait((waiting,), timeout=0.5)
     assert not done
@@ -99,7 +99,7 @@ async def test_an_operator_without_its_key_ring_is_told_of_at_once(state: StateD
         assert held.take()
         held.publish(LiveServer(first.running.server.url, 1, operator=True))
         with pytest.raises(CliError, match=r"other\.keys is gone.*freehold keys add FILE"):
-            await Session(Access(elsewhere, Wish(operator=True))).open()
+            await Session(Access(elsewhere, ServeOptions(operator=True))).open()
         async with opened(Access(elsewhere, READER)) as reading:
             assert reading.client
         held.release()

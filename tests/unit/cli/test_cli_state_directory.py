@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from freehold.cli.errors import CliError
-from freehold.cli.state_directory import Cloud, LiveServer, Lock, StateDirectory, default_path
+from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory, default_path
 
 SERVER = LiveServer("http://127.0.0.1:1", 4711, operator=True, simulator="http://127.0.0.1:2")
 
@@ -88,12 +88,12 @@ def test_a_state_is_bound_to_the_cloud_of_its_first_use(tmp_path: Path) -> None:
     """Objects of a simulated world must never be reconciled against a real account, nor the other way."""
     simulated = StateDirectory.open(tmp_path / "simulated")
     assert simulated.cloud is None
-    assert simulated.choose(simulate=True) is Cloud.SIMULATED
+    assert simulated.choose(simulate=True) is CloudChoice.SIMULATED
     assert simulated.cloud is None, "choosing does not bind"
-    assert simulated.bind(simulate=True) is Cloud.SIMULATED
-    assert simulated.bind(simulate=False) is Cloud.SIMULATED
+    assert simulated.bind(simulate=True) is CloudChoice.SIMULATED
+    assert simulated.bind(simulate=False) is CloudChoice.SIMULATED
     real = StateDirectory.open(tmp_path / "real")
-    assert real.bind(simulate=False) is Cloud.IBM
+    assert real.bind(simulate=False) is CloudChoice.IBM
     with pytest.raises(CliError, match="real IBM Cloud account"):
         real.bind(simulate=True)
 

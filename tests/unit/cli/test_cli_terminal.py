@@ -58,10 +58,10 @@ def test_a_complaint_breaks_between_words_on_a_terminal_and_nowhere_else(
     """An id that a terminal cuts in two cannot be picked up with the mouse; a log keeps a sentence in one line."""
     sentence = "vpc r006-d0bd571d-c19c-483d-a2f0-23c9666c5574 exists and is not ours\x1b"
     monkeypatch.setenv("COLUMNS", "50")
-    terminal.complain(sentence, "  - ")
+    terminal.print_error(sentence, "  - ")
     assert capsys.readouterr().err == f"  - {sentence[:-1]}\\x1b\n"
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    terminal.complain(sentence, "  - ")
+    terminal.print_error(sentence, "  - ")
     assert capsys.readouterr().err.splitlines() == [
         "  - vpc r006-d0bd571d-c19c-483d-a2f0-23c9666c5574",
         "    exists and is not ours\\x1b",

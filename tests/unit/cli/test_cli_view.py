@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from freehold.cli.view import Phase, view
+from freehold.cli.view import ViewPhase, view
 
 
 def _object(
@@ -28,20 +28,20 @@ BLOCKED = {"kind": "vpc", "name": "v", "state": "Blocked", "reason": "QuotaReach
 
 def test_an_object_that_nobody_has_looked_at_is_on_its_way() -> None:
     seen = view({"kind": "A", "metadata": {"name": "a", "generation": 1}})
-    assert (seen.phase, seen.moving, seen.heard, seen.blocked) == (Phase.PROGRESSING, True, False, ())
+    assert (seen.phase, seen.moving, seen.heard, seen.blocked) == (ViewPhase.PROGRESSING, True, False, ())
 
 
 def test_ready_counts_only_for_the_generation_that_was_looked_at() -> None:
     """Right after a second apply the old Ready still stands there."""
-    assert view(_object(_condition("Ready", "True"))).phase is Phase.READY
-    assert view(_object(_condition("Ready", "True"), generation=2)).phase is Phase.PROGRESSING
+    assert view(_object(_condition("Ready", "True"))).phase is ViewPhase.READY
+    assert view(_object(_condition("Ready", "True"), generation=2)).phase is ViewPhase.PROGRESSING
 
 
 def test_what_waits_for_another_does_not_move_by_itself() -> None:
     moving = view(_object(_condition("Ready", "False", "NotReady"), rows=[WAITING, IDLE]))
-    assert (moving.phase, moving.moving) == (Phase.PROGRESSING, True)
+    assert (moving.phase, moving.moving) == (ViewPhase.PROGRESSING, True)
     stuck = view(_object(_condition("Ready", "False", "NotReady"), rows=[BLOCKED, IDLE]))
-    assert (stuck.phase, stuck.moving) == (Phase.BLOCKED, False)
+    assert (stuck.phase, stuck.moving) == (ViewPhase.BLOCKED, False)
     assert stuck.blocked == ("vpc v: ask for more",)
 
 
@@ -75,7 +75,7 @@ def test_a_deleting_object_tells_what_stays() -> None:
         {"kind": "load-balancer", "name": "never made", "state": "Waiting", "ownership": "unknown"},
     ]
     seen = view(_object(_condition("Ready", "False", "Deleting"), rows=rows, deletionTimestamp="2026-01-01T00:00:00Z"))
-    assert seen.phase is Phase.DELETING
+    assert seen.phase is ViewPhase.DELETING
     assert [line.name for line in seen.not_ours] == ["given"]
 
 
@@ -89,7 +89,7 @@ def test_fields_that_are_not_acted_on_are_notes() -> None:
 def test_an_outage_blocks_nobody(reason: str) -> None:
     """It is asked again by itself: a person who reads "somebody must act" would look for what to change."""
     seen = view(_object(_condition("Ready", "False", reason, "IBM Cloud did not answer; it is asked again")))
-    assert (seen.phase, seen.blocked) == (Phase.PROGRESSING, ())
+    assert (seen.phase, seen.blocked) == (ViewPhase.PROGRESSING, ())
     assert seen.retrying == ("IBM Cloud did not answer; it is asked again",)
 
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from freehold.cli.live import Wish
+from freehold.cli.live import ServeOptions
 from freehold.cli.session import Access, Session, opened
 from freehold.cli.state_directory import LiveServer, Lock, StateDirectory
 from freehold.cli.watching import Changes, Rows, follow_changes
 from freehold.kube.resources import CONFIG_MAPS, Key
 
-READER = Wish(operator=False)
+READER = ServeOptions(operator=False)
 
 
 def _map(name: str, value: str = "") -> dict[str, Any]:

@@ -18,8 +18,8 @@ from freehold.cli.demo.ending import closing_table, told_of
 from freehold.cli.demo.servers import server
 from freehold.cli.demo.world import Resource, World, others, ours
 from freehold.cli.errors import INTERRUPTED, CliError
-from freehold.cli.following import Followed, Picture, UntilGone, UntilReady, follow, last_views
-from freehold.cli.live import Wish
+from freehold.cli.following import Followed, UntilGone, UntilReady, ViewSnapshot, follow, last_views
+from freehold.cli.live import ServeOptions
 from freehold.cli.progress import Display, display
 from freehold.cli.running import log_to
 from freehold.cli.running import run as run_to_end
@@ -43,8 +43,8 @@ class Stage:
 
     world: World
     state: StateDirectory
-    documents: Sequence[manifests.Document]
-    cluster: manifests.Document
+    documents: Sequence[manifests.ManifestDocument]
+    cluster: manifests.ManifestDocument
     began: float = field(default_factory=time.monotonic)
     before: list[Resource] = field(default_factory=list)
     steps: int = 0
@@ -69,7 +69,7 @@ class Stage:
         options = ("--deep-every", str(_DEEP_EVERY))
         async with (
             server(self.state.path, self.world.base, options) as process,
-            opened(Access(self.state, Wish())) as session,
+            opened(Access(self.state, ServeOptions())) as session,
         ):
             yield session, process.kill
 
@@ -112,7 +112,10 @@ def _remove(path: Path) -> None:
 
 
 async def _story(
-    home: StateDirectory, documents: Sequence[manifests.Document], cluster: manifests.Document, speed: float
+    home: StateDirectory,
+    documents: Sequence[manifests.ManifestDocument],
+    cluster: manifests.ManifestDocument,
+    speed: float,
 ) -> None:
     cloud = StateDirectory.open(home.path / "cloud")
     state = StateDirectory.open(home.path / "state")
@@ -200,7 +203,7 @@ class _Glimpse:
         while not any(each.kind == self._kind for each in ours(await self._world.resources())):  # noqa: ASYNC110
             await asyncio.sleep(_GLANCE)
 
-    def seen(self, picture: Picture, now: float) -> bool:
+    def seen(self, picture: ViewSnapshot, now: float) -> bool:
         if self._task is None or not self._task.done():
             return False
         self._task.result()
@@ -281,7 +284,7 @@ class _Mended(_Glimpse):
         return bool(attached) and self._tags <= subnet.tags
 
 
-async def _deleted(stage: Stage, session: Session, followed: Sequence[Followed], show: Display) -> Picture:
+async def _deleted(stage: Stage, session: Session, followed: Sequence[Followed], show: Display) -> ViewSnapshot:
     """Delete the object; everything owned goes."""
     since = (await stage.world.calls())[-1].sequence
     for resource, key in followed:
@@ -296,7 +299,7 @@ async def _deleted(stage: Stage, session: Session, followed: Sequence[Followed],
     return picture
 
 
-async def _final_table(stage: Stage, picture: Picture) -> None:
+async def _final_table(stage: Stage, picture: ViewSnapshot) -> None:
     untouched = await stage.check_untouched()
     left = await stage.world.resources()
     reported = [line for each in last_views(picture).values() for line in each.lines]
