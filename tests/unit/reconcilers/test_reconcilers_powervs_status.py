@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.api.parse import parse_spec, parse_status
+from freehold.api.parse import parse, parse_spec
+from freehold.api.powervs_status import IBMPowerVSClusterStatus
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.kinds import NodeKey, Observed, State
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Surplus, Waiting
@@ -115,7 +116,7 @@ def test_a_complete_cluster() -> None:
 def test_the_status_is_valid_for_the_schema() -> None:
     """What we write, the API server must take, and give back unchanged."""
     folded = build_status(obj(), WHOLE, NOW)
-    model = parse_status({"status": folded.status})
+    model = parse(IBMPowerVSClusterStatus, folded.status, at="status")
     written = model.model_dump(by_alias=True, exclude_unset=True, mode="json")
     assert written == folded.status
 

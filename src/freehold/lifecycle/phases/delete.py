@@ -6,7 +6,7 @@ the same pass as the delete is sent; a resource that they do not prove is healed
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 
 from freehold.lifecycle.context import PassContext
@@ -304,11 +304,3 @@ def _unsettled(ctx: PassContext) -> float:
         since = max(since, ctx.state.first_seen)
     longest = max((kind.settle for kind in ctx.deps.registry.values()), default=0.0)
     return since + longest - ctx.now
-
-
-def blocked_by(outcomes: Sequence[object]) -> str:
-    """One sentence on what holds a delete up; empty when nothing but time does."""
-    for outcome in outcomes:
-        if isinstance(outcome, Blocked) or (isinstance(outcome, Waiting) and outcome.reason is Reason.IN_USE):
-            return outcome.message
-    return ""
