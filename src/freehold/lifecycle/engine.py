@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 
 from freehold.lifecycle.context import EngineDeps, PassContext, PassResult
 from freehold.lifecycle.errors import CloudError, TokenReused, Unknown
@@ -52,9 +53,9 @@ async def ensure(
         return ctx.finish()
     ctx.deep = ctx.now >= state.deep_at
     if ctx.deep:
-        state.parts_checked.clear()
+        state.check_parts_again()
     ctx.journal = replace(ctx.journal, tags=ctx.journal.tags | user_tags)
-    left_to_prune = state.delete_sent.keys() & set(_prunable(ctx))
+    left_to_prune = [key for key in _prunable(ctx) if ctx.node(key).delete_sent is not None]
     await observe.recorded(ctx, [*graph.nodes, *(key for key in _surplus_keys(ctx) if key not in left_to_prune)])
     await intents.resolve_open(ctx)
     await mark.detach_retired(ctx)
@@ -161,17 +162,17 @@ async def _is_idle(ctx: PassContext) -> bool:
     entries = {key: ctx.journal.entries[key] for key in ctx.graph.nodes}
     if any(_unfinished(ctx, key, entry) for key, entry in ctx.journal.entries.items()):
         return False
-    if not {key for key, outcome in state.settled.items() if isinstance(outcome, Ready)} >= entries.keys():
+    if not {key for key, outcome in state.at_rest.items() if isinstance(outcome, Ready)} >= entries.keys():
         return False
     snapshot = await deps.inventory.shared(deps.intervals.shallow)
     for key, entry in entries.items():
-        observed = state.seen[key]
+        observed = state.node(key).observed
         if entry.phase is Phase.OWNED and ctx.kind(key).markable and not entry.carried:
             have = deps.codec.fold(snapshot.targets.get(entry.target, frozenset()))
             if not deps.codec.fold(ctx.marks(key, observed) | ctx.user_tags) <= have:
                 state.invalidate()  # missing from an index is a hint: ask the resource itself
                 return False
-    ctx.outcomes.update(state.settled)
+    ctx.outcomes.update(state.at_rest)
     return True
 
 
@@ -232,11 +233,11 @@ def _created(ctx: PassContext, key: NodeKey, result: Observed | Exception) -> No
     if isinstance(result, Observed):
         ctx.state.made[key, entry.attempt] = result
         observe.record_owned(ctx, key, result, entry)
-        ctx.state.look_at.setdefault(key, ctx.now)
+        ctx.node(key).look_at = max(ctx.node(key).look_at, ctx.now)
         if ctx.kind(key).born_with_parts:
-            ctx.state.parts_checked.add(key)
+            ctx.node(key).parts_checked = True
     elif isinstance(result, Unknown | TokenReused):
-        ctx.state.open_since[key] = ctx.now
+        ctx.node(key).open_since = ctx.now
         ctx.requeue(key, Waiting(Reason.RETRYING, 5.0, result.message))
     elif isinstance(result, CloudError):
         ctx.journal = ctx.journal.put(key, replace(entry, phase=Phase.VACANT, request=None, opened=0.0, key="", by=""))
@@ -256,15 +257,15 @@ def _prunable(ctx: PassContext) -> list[NodeKey]:
     """Surplus that may go: its kind allows it, and nothing of ours is in the way (design §4.3)."""
     needed = {required for key in ctx.journal.ours for required in _requirements(ctx, key)}
     keys = [key for key in _surplus_keys(ctx) if ctx.kind(key).prunable and key.kind not in needed]
-    return [k for k in keys if ctx.journal.entries[k].phase is Phase.OWNED or k in ctx.state.delete_sent]
+    return [k for k in keys if ctx.journal.entries[k].phase is Phase.OWNED or ctx.node(k).delete_sent is not None]
 
 
 async def _prune(ctx: PassContext, marked: TagsByTarget) -> None:
     """Delete what is surplus and proven now; see that it goes."""
     free = _prunable(ctx)
     for key in free:
-        if key not in ctx.state.delete_sent and ctx.state.look_at.get(key) == float("inf"):
-            del ctx.state.look_at[key]  # it stood as wanted; now it is not wanted
+        if ctx.node(key).delete_sent is None and ctx.node(key).look_at == inf:
+            ctx.node(key).look_now()  # it was as wanted; now it is not wanted
     standing = await delete.observe_present(ctx, free)
     if standing and not marked:
         try:
@@ -283,10 +284,10 @@ def _report_surplus(ctx: PassContext) -> None:
         leaving_now = isinstance(outcome, Waiting) and ctx.kind(key).prunable
         if entry.id and not leaving_now and not isinstance(outcome, Blocked):
             message = f"{entry.id} is ours and the spec no longer wants it"
-            ctx.outcomes[key] = Surplus(ctx.state.seen.get(key), f"{message}; it goes with the object")
+            ctx.outcomes[key] = Surplus(ctx.node(key).last_seen, f"{message}; it goes with the object")
     said = ctx.outcomes.items()
     stirs = any(isinstance(outcome, Waiting | Blocked) for _, outcome in said)
-    ctx.state.settled = {} if stirs else {k: o for k, o in said if isinstance(o, Ready | Surplus)}
+    ctx.state.at_rest = {} if stirs else {k: o for k, o in said if isinstance(o, Ready | Surplus)}
 
 
 async def release(deps: EngineDeps, graph: Graph, journal: Journal, store: Store, state: ObjectState) -> PassResult:

@@ -131,7 +131,7 @@ INTENTS = (
     ),
     _looking(
         "assess",
-        'ctx.now - ctx.state.delete_sent.get(key, float("-inf")) < ctx.kind(key).delete_time',
+        "ctx.delete_is_fresh(key)",
         "False",
         "what we asked to delete a moment ago counts as ready again",
     ),
@@ -592,9 +592,9 @@ PROOF = (
     ),
     _memory(
         "ObjectState.forget",
-        "self.doubted.discard(key)",
+        "self.nodes.pop(key, None)",
         "pass",
-        "the doubt about what is gone colours what comes after it",
+        "what was remembered of what is gone affects what comes after it",
     ),
 )
 
@@ -649,7 +649,7 @@ PASSES = (
     ),
     _workflow(
         "_prunable",
-        "ctx.journal.entries[k].phase is Phase.OWNED or k in ctx.state.delete_sent",
+        "ctx.journal.entries[k].phase is Phase.OWNED or ctx.node(k).delete_sent is not None",
         "True",
         "what was never read back is pruned",
     ),
@@ -727,8 +727,8 @@ PASSES = (
     ),
     _marking(
         "verify",
-        "ctx.state.doubted.update(due)\n        return {}",
-        "marked = {}",
+        "return {}\n    for key in due:\n        entry",
+        "marked = {}\n    for key in due:\n        entry",
         "marks that could not be read count as missing",
     ),
     _marking(
@@ -814,7 +814,7 @@ LEAVING = (
     ),
     _leaving(
         "_absent",
-        "if key not in ctx.state.delete_sent and not ctx.settled(key, since):",
+        "if ctx.node(key).delete_sent is None and not ctx.settled(key, since):",
         "if False:",
         "one read that shows nothing is believed, and the resource is orphaned",
     ),
@@ -832,7 +832,7 @@ LEAVING = (
     ),
     _leaving(
         "_heal",
-        "ctx.state.attached.pop(key, None)",
+        "ctx.node(key).attached = None",
         "pass",
         "marks that were stripped are not attached again",
     ),

@@ -83,7 +83,7 @@ def test_what_is_not_proven_to_be_ours_is_not_changed_even_where_it_was_called_r
     for phase, size in ((Phase.RECORDED, 1), (Phase.OWNED, 2)):
         journal = life.journal.put(NET, replace(life.journal.entries[NET], phase=phase))
         ctx = PassContext(life.deps, life.graph, journal, Handle(life.stored), life.state)
-        ctx.ready_nodes[NET] = life.state.seen[NET]
-        ctx.outcomes[NET] = Ready(life.state.seen[NET], Category.MANAGED)
+        ctx.ready_nodes[NET] = life.state.node(NET).observed
+        ctx.outcomes[NET] = Ready(life.state.node(NET).observed, Category.MANAGED)
         step(drift.to_spec(ctx))
         assert net.attributes["size"] == size

@@ -87,7 +87,7 @@ def test_what_is_wanted_again_while_its_delete_does_not_show_is_not_called_ready
     world = MemoryWorld(nodes=NODES, weather=Weather(read_lag=6.0))
     life = _pruned(world)
     life.once()
-    assert DISK in life.state.delete_sent
+    assert life.state.node(DISK).delete_sent is not None
     world.nodes = NODES  # at once, so that the next read is of the time before the delete
     life.state.invalidate()
     life.once()

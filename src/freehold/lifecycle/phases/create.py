@@ -16,6 +16,7 @@ from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Tagging, Wan
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.phases import intents, observe, recovery
+from freehold.lifecycle.state import Existence, MarkState
 
 
 def drop_stale_refs(ctx: PassContext) -> None:
@@ -28,7 +29,7 @@ def drop_stale_refs(ctx: PassContext) -> None:
         if entry.phase is Phase.GIVEN:
             stale = given != entry.id if given else node.given is None
         elif entry.phase is Phase.REUSED:
-            seen = ctx.state.seen.get(key)
+            seen = ctx.node(key).last_seen
             stale = bool(given) or (seen is not None and seen.name != node.name)
         else:
             stale = bool(given) and given != entry.id
@@ -48,14 +49,13 @@ def _release_given(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
 
 def _released_before(ctx: PassContext, key: NodeKey) -> Observed | None:
     """What had this name until another was given, still stands, and is wanted again."""
-    state = ctx.state
     for other, entry in ctx.journal.ours.items():
         namesake = other.kind == key.kind and other.logical.startswith(f"{key.logical}~")
         if namesake and entry.opened and other not in ctx.graph.nodes:  # not one that only a mark brought to light
-            seen = state.seen.get(other)
-            leaves = other in state.delete_sent or other in state.absent_since or other in state.doubted
-            if seen and seen.state in (State.PENDING, State.READY) and not leaves:
-                return seen
+            known = ctx.node(other)
+            trusted = known.existence is Existence.PRESENT and known.marks is not MarkState.DOUBTED
+            if trusted and known.observed.state in (State.PENDING, State.READY):
+                return known.observed
     return None
 
 
@@ -66,9 +66,9 @@ async def select(ctx: PassContext) -> list[Node]:
         entry = ctx.journal.get(node.key)
         if entry and entry.phase is not Phase.VACANT:
             continue
-        if ctx.now < ctx.state.retry_at.get(node.key, float("-inf")):
-            left = ctx.state.retry_at[node.key] - ctx.now
-            ctx.outcomes[node.key] = replace(ctx.state.held[node.key], after=left)
+        known = ctx.node(node.key)
+        if known.held and ctx.now < known.retry_at:
+            ctx.outcomes[node.key] = replace(known.held, after=known.retry_at - ctx.now)
         elif node.given:
             await _given(ctx, node)
         elif returning := _released_before(ctx, node.key):
