@@ -16,9 +16,9 @@ from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.kinds import NodeKey, Observed, State
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Surplus, Waiting
 from freehold.lifecycle.ownership import Owner
-from freehold.reconcilers.powervs_facts import Answer, Facts, NoAnswer, PowerZone
-from freehold.reconcilers.powervs_status import PassReport, StatusUpdate, build_status, held, paused
-from freehold.reconcilers.powervs_wanted import Desired, Wanted, wanted
+from freehold.reconcilers.powervs.desired import Desired, Wanted, wanted
+from freehold.reconcilers.powervs.facts import Answer, Facts, NoAnswer, PowerZone
+from freehold.reconcilers.powervs.status import PassReport, StatusUpdate, build_status, held, paused
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)
