@@ -147,3 +147,53 @@ def test_what_bears_its_mark_only_later_is_looked_at_until_it_does() -> None:
     begun = world.clock.monotonic()
     while not isinstance(_next(life, HUB), Ready):
         assert world.clock.monotonic() - begun < 100.0
+
+
+def test_what_has_another_target_than_before_is_not_ready_before_its_marks_are_there() -> None:
+    """A DHCP server that lost its network and got a new one: nothing on that one shows that it is ours."""
+    world = MemoryWorld(nodes=[node("hub/core")])
+    life = Life(world)
+    life.create()
+    hub, taggable = world.cloud.get(life.journal.entries[HUB].id), world.cloud.traits["hub"]
+    marks = hub.tagged(world.cloud.now())
+    world.cloud.traits["hub"] = replace(taggable, taggable=False)
+    world.strip("hub")
+    hub.ready_at = world.cloud.now() + life.state.deep_at - world.clock.monotonic() + 30.0
+    _look_deeply(life)
+    world.cloud.traits["hub"] = taggable
+    begun = world.clock.monotonic()
+    while not isinstance(_next(life, HUB), Ready):
+        assert world.clock.monotonic() - begun < 200.0
+    assert hub.tagged(world.cloud.now()) == marks
+
+
+def test_the_doubt_about_what_is_gone_does_not_keep_its_successor_unmarked() -> None:
+    """While tags cannot be read: what was created in its place would stand unmarked until they can."""
+    world = MemoryWorld(nodes=[node("hub/core")])
+    life = Life(world)
+    life.create()
+    (gone,) = world.living()
+    with outage(life, "search", errors.Unavailable("503")):
+        _look_deeply(life)
+        world.strike("hub")
+        begun = world.clock.monotonic()
+        while not (hub := world.ours("hub")) or not hub.tagged(world.cloud.now()):
+            _next(life, HUB)
+            assert world.clock.monotonic() - begun < 900.0
+    assert hub.id != gone.id
+    assert isinstance(life.create()[str(HUB)], Ready)
+
+
+def test_marks_that_are_missing_in_the_index_are_attached_again_before_the_next_deep_pass() -> None:
+    """What stands unmarked for ten minutes is a stranger's when the object is restored in that time."""
+    world = MemoryWorld(nodes=[node("hub/core")])
+    life = Life(world)
+    life.create()
+    (hub,) = world.cloud.living()
+    marks = hub.tagged(world.cloud.now())
+    _look_deeply(life)
+    world.strip("hub")
+    begun = world.clock.monotonic()
+    while hub.tagged(world.cloud.now()) != marks:
+        _next(life, HUB)
+        assert world.clock.monotonic() - begun < 200.0
