@@ -93,3 +93,17 @@ def test_what_can_bear_no_mark_any_more_is_said_to_hold_the_delete() -> None:
     world.remove(hub.id)
     life.delete()
     assert life.last.released
+
+
+def test_what_a_mark_brings_to_light_is_deleted_before_what_holds_it() -> None:
+    """A backup from before the disk: a cloud that destroys what is in a network would take the disk unasked."""
+    world = MemoryWorld(nodes=[node("net/main"), node("disk/data", "net/main")])
+    life = Life(world)
+    life.create()
+    net, disk = (life.journal.entries[NodeKey.parse(key)].id for key in ("net/main", "disk/data"))
+    life.rewrite(life.journal.drop(NodeKey("disk", "data")))
+    life.restart()
+    life.delete()
+    assert life.released
+    deletes = [request for request in world.requests() if "delete" in request.operation]
+    assert [request.subject for request in deletes] == [disk, net]

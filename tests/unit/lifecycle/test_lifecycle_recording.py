@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from freehold.lifecycle import engine, errors
+from freehold.lifecycle import errors
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.graph import Node
@@ -15,12 +15,12 @@ from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.journal import Entry, Phase, StaleObject
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason
-from freehold.lifecycle.port import Call, PlanPort, step
+from freehold.lifecycle.port import Call, step
 from lab import faults
 from lab.catalogue_clocks import Wall
 from lab.drivers import MemoryTagger
 from lab.faults import Script
-from lab.life import Handle, Life
+from lab.life import Life
 from lab.outage import outage
 from lab.world import MemoryWorld, node
 
@@ -188,14 +188,5 @@ def test_what_was_found_and_could_not_be_saved_is_looked_for_again_at_once(error
     life = _open_and_found()
     with outage(life, "save_journal", error, times=1):
         assert life.once() is None
-    assert life.journal.entries[NET].phase is Phase.INTENDED
-    _ready_soon(life)
-
-
-def test_a_plan_does_not_put_off_what_a_pass_has_to_find() -> None:
-    """What a plan learns is on no record: an open intent that it saw resolved is still open."""
-    life = _open_and_found()
-    deps = life.world.deps(PlanPort(life.port))
-    step(engine.plan(deps, life.graph, life.journal, Handle(life.stored), life.state))
     assert life.journal.entries[NET].phase is Phase.INTENDED
     _ready_soon(life)
