@@ -197,3 +197,18 @@ def test_marks_that_are_missing_in_the_index_are_attached_again_before_the_next_
     while hub.tagged(world.cloud.now()) != marks:
         _next(life, HUB)
         assert world.clock.monotonic() - begun < 200.0
+
+
+def test_while_the_index_is_down_it_is_said_and_no_resource_is_asked_for_its_tags() -> None:
+    """Thousands of resources asked one by one, by every object at once, would be a storm of calls."""
+    world = MemoryWorld(nodes=[node("hub/core"), node("site/home")])
+    life = Life(world)
+    life.create()
+    begun = len(life.port.calls)
+    with outage(life, "search", errors.Unavailable("503 of the index")):
+        _look_deeply(life)
+        assert life.last is not None
+        outcome = life.last.outcomes[HUB]
+        assert isinstance(outcome, Waiting) and "503 of the index" in outcome.message
+    assert "tags_of" not in [call.operation for call in life.port.calls[begun:]]
+    assert isinstance(_next(life, HUB), Ready)

@@ -193,9 +193,9 @@ def test_an_id_that_somebody_wrote_before_the_first_pass_gets_no_mark_of_ours(de
         life.deleting = True
     done = life.once()
     assert done is not None
+    assert theirs.tagged(world.cloud.now()) == frozenset()
     outcome = done.outcomes[SITE]
     assert isinstance(outcome, Blocked) and outcome.reason is Reason.NOT_OWNED
-    assert theirs.tagged(world.cloud.now()) == frozenset()
 
 
 def test_a_carrier_that_is_not_ours_any_more_is_not_marked_where_only_our_own_will_do() -> None:
