@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from freehold.api import names as api_names
 from stage.powervs import Stage, example
 from stage.scenery import MARK, made_by_us, marks, omitted, only, photograph, record, standing
 
@@ -193,3 +196,23 @@ def test_a_failed_load_balancer_that_a_person_deletes_is_made_again() -> None:
     assert only(stage, "load-balancer")["id"] != old
     stage.down()
     assert standing(stage) == []
+
+
+def test_what_nothing_records_or_marks_is_found_inside_what_this_process_has_not_looked_at() -> None:
+    """A restored journal lacks the load balancer, its marks are gone, the spec is refused: it holds up the subnet.
+
+    The VPC waits for the subnet, so a new process has no need to read it; the load balancers of its region are listed
+    only for a VPC that is known to exist.
+    """
+    stage = Stage()
+    stage.up()
+    balancer = only(stage, "load-balancer")
+    stage.cloud.strangers.detach(balancer["crn"], *balancer["tags"])
+    stage.clock.advance(120.0)  # until the index has forgotten them
+    document = json.loads(stage.object.raw["metadata"]["annotations"][api_names.JOURNAL_ANNOTATION])
+    document["nodes"] = {key: row for key, row in document["nodes"].items() if not key.startswith("load-balancer/")}
+    stage.object.patch({"metadata": {"annotations": {api_names.JOURNAL_ANNOTATION: json.dumps(document)}}})
+    stage.object.patch({"spec": {"resourceGroup": {"name": "no-such-group"}}})
+    stage.start_process()
+    stage.down()
+    assert made_by_us(stage) == []

@@ -183,6 +183,7 @@ class PassContext:
             if key.kind == kind:
                 listed |= self.nonces(key)
                 spent |= self._spent(key)
+        spent |= self.state.spent
         return _AnyNonce(self.keys, kind, listed - spent, frozenset(spent))
 
     def has_nonce(self, key: NodeKey, observed: Observed) -> bool:
@@ -196,6 +197,15 @@ class PassContext:
         known = bool(entry and entry.id and self.is_signed(key))  # a forged id spends nothing
         last = (entry.attempt if known else entry.attempt - 1) if entry else 0
         return {self.keys.nonce(digest, key, n) for digest in self.keys.readable for n in range(1, last + 1)}
+
+    def without_resource(self, key: NodeKey, vacant: Entry) -> Entry:
+        """``vacant`` is to follow the record of a resource that is gone.
+
+        A record that we did not sign says nothing about our attempt: its nonce may still be on a resource of ours.
+        """
+        entry = self.journal.entries[key]
+        forged = entry.phase.ours and not self.is_signed(key) and self.kind(key).dedupe is Dedupe.NONCE
+        return replace(vacant, attempt=entry.attempt) if forged else vacant
 
     def signing_key(self, key: NodeKey) -> str:
         """The digest of the key that this entry's seal and signature are made with, or will be."""
@@ -257,6 +267,15 @@ class PassContext:
     def has_birth_mark(self, key: NodeKey, observed: Observed) -> bool:
         """Whether it has a birth mark of one of this node's attempts that may still turn up, whenever it was made."""
         return not self.possible_nonces(key, observed).isdisjoint(self.nonces(key))
+
+    def attempt_of(self, key: NodeKey, observed: Observed) -> int:
+        """The attempt of this node that its birth mark is of; 0 where it has none that may still turn up."""
+        words, entry = self.possible_nonces(key, observed), self.journal.get(key)
+        first = entry.attempt if entry else 1
+        for attempt in range(first, first + SPARE_ATTEMPTS + 1):
+            if any(self.keys.nonce(digest, key, attempt) in words for digest in self.keys.readable):
+                return attempt
+        return 0
 
     def possible_nonces(self, key: NodeKey, observed: Observed) -> frozenset[str]:
         """Everything on it that may be a nonce: of a kind whose creates carry none, nothing is.
@@ -344,6 +363,8 @@ class PassContext:
         self.node(key).last_seen = observed
         self.node(key).absent_since = None
         entry = self.journal.get(key)
+        if entry and entry.id == observed.id and self.is_signed(key):
+            self.state.spent |= self.possible_nonces(key, observed)
         if entry and entry.id and (entry.target, entry.carried) != (observed.target, observed.carried):
             if entry.phase is Phase.OWNED:
                 entry = replace(entry, phase=Phase.RECORDED)

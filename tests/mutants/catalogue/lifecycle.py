@@ -494,6 +494,36 @@ PROOF = (
         "marks and record prove without a key, although no person accepted that",
     ),
     _context(
+        "PassContext.without_resource",
+        "return replace(vacant, attempt=entry.attempt) if forged else vacant",
+        "return vacant",
+        "a forged id that does not exist makes our own nonce a spent one",
+    ),
+    _context(
+        "PassContext.remember",
+        "self.state.spent |= self.possible_nonces(key, observed)",
+        "pass",
+        "a copy of the birth mark of what a mark recovered is deleted once ours is gone",
+    ),
+    _recovery(
+        "put_on_record",
+        "free = born[0] if born else free_key(ctx, key, observed.id)",
+        "free = free_key(ctx, key, observed.id)",
+        "after a restart a copy of the birth mark of what a mark recovered is deleted",
+    ),
+    _delete(
+        "_conclude_gone",
+        "ctx.state.emptied.add(entry.target)",
+        "pass",
+        "what nothing marks is orphaned in a gateway that our only mark was taken off",
+    ),
+    _final_check(
+        "_refs",
+        "(not entry.phase.ours or ctx.node(key).last_seen is None)",
+        "not entry.phase.ours",
+        "nobody looks inside what is ours and was not looked at since the process began",
+    ),
+    _context(
         "_AnyNonce.__contains__",
         "word not in self.spent and ",
         "",
@@ -953,14 +983,14 @@ LEAVING = (
     ),
     _final_check(
         "_refs",
-        "if entry.phase in (Phase.GIVEN, Phase.REUSED, Phase.THEIRS) and entry.id and key.kind in registry",
-        "if False",
+        "(not entry.phase.ours or ctx.node(key).last_seen is None)",
+        "entry.phase.ours and ctx.node(key).last_seen is None",
         "nobody looks inside what was given for something of ours",
     ),
     _final_check(
         "_refs",
-        "if ctx.deps.codec.read(tags).carried:",
-        "if False:",
+        "{target for target, tags in marked.items() if ctx.deps.codec.read(tags).carried} | ctx.state.emptied",
+        "set(ctx.state.emptied)",
         "nobody looks inside a carrier that only a mark names",
     ),
     _final_check(

@@ -96,11 +96,12 @@ async def _conclude_gone(ctx: PassContext, key: NodeKey) -> None:
         if error is not None and not isinstance(error, NotFound):
             ctx.requeue(key, _waiting(error))
             return
+        ctx.state.emptied.add(entry.target)
     ctx.state.forget(key)
     ctx.absent.add(entry.id)
     ctx.state.gone |= {entry.id} if entry.carried else {entry.id, entry.target}
     ctx.outcomes.pop(key, None)
-    ctx.journal = ctx.journal.put(key, let_go(entry))
+    ctx.journal = ctx.journal.put(key, ctx.without_resource(key, let_go(entry)))
 
 
 def _waiting(error: CloudError) -> Waiting:

@@ -97,27 +97,33 @@ async def _existing(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey, Obs
             raise seen
         elif ref.id in seen:
             found[key] = seen[ref.id]
+            if key in ctx.journal.ours:
+                ctx.remember(key, seen[ref.id])
     return found if answered else None
 
 
 def _refs(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey, Ref]:
-    """What is not ours to delete, and is named by the journal, by the spec's ids or by a mark of ours on it."""
+    """What is to be asked whether it exists.
+
+    Ours that this process has not seen yet, and what is not ours to delete and is named by the journal, by the spec's
+    ids or by a mark of ours that is on it, or was until now.
+    """
     registry = ctx.deps.registry
     refs = {
         key: Ref(entry.id, entry.target)
         for key, entry in ctx.journal.entries.items()
-        if entry.phase in (Phase.GIVEN, Phase.REUSED, Phase.THEIRS) and entry.id and key.kind in registry
+        if entry.id and key.kind in registry and (not entry.phase.ours or ctx.node(key).last_seen is None)
     }
     for key, node in ctx.graph.nodes.items():
         if node.given and not node.requires and key not in refs:
             refs[key] = Ref(node.given({}))
     named = {ref.id for ref in refs.values()} | {entry.id for entry in ctx.journal.entries.values()}
-    for target, tags in marked.items():
-        if ctx.deps.codec.read(tags).carried:
-            for kind in registry:
-                id_ = registry[kind].driver.identify(target)
-                if id_ and id_ not in named:
-                    refs[NodeKey(kind, f"{ONLY_MARKED}{id_}")] = Ref(id_, target)
+    carriers = {target for target, tags in marked.items() if ctx.deps.codec.read(tags).carried} | ctx.state.emptied
+    for target in sorted(carriers):
+        for kind in registry:
+            id_ = registry[kind].driver.identify(target)
+            if id_ and id_ not in named:
+                refs[NodeKey(kind, f"{ONLY_MARKED}{id_}")] = Ref(id_, target)
     return refs
 
 

@@ -136,7 +136,7 @@ def _absent(ctx: PassContext, key: NodeKey) -> None:
             ctx.notes.append(f"{key}: {entry.id} is gone, deleted by someone else")
         fails = entry.fails + 1 if entry.phase is Phase.RECORDED else 0
         ctx.state.forget(key)
-        ctx.journal = ctx.journal.put(key, vacated(entry, fails=fails))
+        ctx.journal = ctx.journal.put(key, ctx.without_resource(key, vacated(entry, fails=fails)))
 
 
 def record_owned(ctx: PassContext, key: NodeKey, observed: Observed, entry: Entry | None) -> None:

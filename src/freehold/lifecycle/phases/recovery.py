@@ -110,9 +110,14 @@ def _names(ctx: PassContext, stray: _Unrecorded, uuid: str, ident: str) -> bool:
 
 
 def put_on_record(ctx: PassContext, key: NodeKey, observed: Observed, why: str) -> None:
-    """Put on record what is ours and in no journal; ``why`` is told to a person."""
-    free = free_key(ctx, key, observed.id)
-    record = Entry(Phase.RECORDED, observed.id, observed.target, observed.carried)
+    """Put on record what is ours and in no journal; ``why`` is told to a person.
+
+    Under the node whose birth mark it has, so that this mark counts as spent; else under ``key``.
+    """
+    born = [n for n in ctx.graph.nodes if n.kind == key.kind and not ctx.journal.get(n) and ctx.attempt_of(n, observed)]
+    free = born[0] if born else free_key(ctx, key, observed.id)
+    attempt = max(ctx.attempt_of(free, observed), 1)
+    record = Entry(Phase.RECORDED, observed.id, observed.target, observed.carried, attempt)
     record = replace(record, signature=ctx.sign(free, observed.id), key=ctx.keys.writing)
     ctx.journal = ctx.journal.put(free, record)
     ctx.remember(free, observed)
