@@ -253,7 +253,7 @@ def _requirements(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
 
 
 def _prunable(ctx: PassContext) -> list[NodeKey]:
-    """Surplus that may go: its kind allows it, and nothing of ours is in the way (design §4.3)."""
+    """Surplus that may go: its kind allows it, and nothing of ours is in the way."""
     needed = {required for key in ctx.journal.ours for required in _requirements(ctx, key)}
     keys = [key for key in _surplus_keys(ctx) if ctx.kind(key).prunable and key.kind not in needed]
     return [k for k in keys if ctx.journal.entries[k].phase is Phase.OWNED or k in ctx.state.delete_sent]
@@ -277,7 +277,7 @@ async def _prune(ctx: PassContext, marked: TagsByTarget) -> None:
 
 
 def _report_surplus(ctx: PassContext) -> None:
-    """Ours, but no longer wanted: said, and deleted only where the kind allows it (design §4.3)."""
+    """Ours, but no longer wanted: reported, and deleted only where the kind allows it."""
     for key in _surplus_keys(ctx):
         outcome, entry = ctx.outcomes.get(key), ctx.journal.entries[key]
         leaving_now = isinstance(outcome, Waiting) and ctx.kind(key).prunable

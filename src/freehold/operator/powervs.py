@@ -287,7 +287,7 @@ class PowerVSReconciler:
         return RequeueAfter(outcome.after), ()
 
     async def _write(self, document: ObjectHandle, folded: powervs_status.StatusUpdate) -> None:
-        """The endpoint first: whoever sees ready must see it (capi-contract 1.4)."""
+        """The endpoint first: whoever sees ready must see it (docs/reference/capi-contract.md C5)."""
         if folded.endpoint is not None:
             await document.apply({"spec": {"controlPlaneEndpoint": dict(folded.endpoint)}})
         if folded.changed:

@@ -47,8 +47,9 @@ _REFERENCES = frozenset(
 class StatusUpdate:
     """What to write.
 
-    ``endpoint`` is ``spec.controlPlaneEndpoint``, to be patched *before* ``status`` is written (capi-contract
-    1.4: whoever sees ready sees the endpoint); None when it stands already. ``changed``: whether status behavior.
+    ``endpoint`` is ``spec.controlPlaneEndpoint``, to be patched *before* ``status`` is written, so that whoever sees
+    ready sees the endpoint (docs/reference/capi-contract.md C5); None when it is set already. ``changed``: whether
+    the status differs from the one that is stored.
     """
 
     status: Status
@@ -95,7 +96,7 @@ def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime) -> S
 
 
 def paused(raw: Mapping[str, Any], message: str, now: datetime) -> StatusUpdate:
-    """The only write while paused (capi-contract 1.15)."""
+    """The only write while paused (docs/reference/capi-contract.md C24)."""
     return _with_conditions(raw, [Observation(names.PAUSED, "True", names.REASON_PAUSED, message)], now)
 
 
@@ -106,7 +107,7 @@ def held(raw: Mapping[str, Any], reason: str, message: str, now: datetime) -> St
 
 
 def occupied(raw: Mapping[str, Any], message: str, now: datetime) -> StatusUpdate:
-    """It is being deleted, and what stands on it goes first (capi-contract 1.20)."""
+    """It is being deleted, and what stands on it goes first (docs/reference/capi-contract.md C22)."""
     reason = names.REASON_WAITING_FOR_DEPENDENTS
     ready = Observation(names.READY, "False", names.REASON_DELETING, message)
     return _with_conditions(

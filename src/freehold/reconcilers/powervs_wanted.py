@@ -1,6 +1,7 @@
 """From a PowerVS manifest to wanted resources: a pure decision over the spec, the facts and the journal.
 
-With the create-infra annotation everything is wanted (seed 001); see :mod:`powervs_existing` for the way
+With the create-infra annotation everything is wanted (docs/reference/requirements.md I5); see
+:mod:`powervs_existing` for the way
 without it. The result is a named outcome: nothing runs on a manifest with a problem, or on a fact that
 could not be asked, so that nothing is created and then forgotten.
 """
@@ -39,7 +40,7 @@ class Mode(Enum):
     """No annotation: every node is given, nothing is ever created."""
     FROZEN = "frozen"
     """No annotation, but something is owned: the graph holds what exists; run it behind a port that stops at
-    writes. Deleting still releases everything (issue 2, item 6)."""
+    writes. Deleting still releases everything."""
 
 
 @dataclass(frozen=True)

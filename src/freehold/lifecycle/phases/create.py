@@ -1,4 +1,4 @@
-"""Decide for each wanted node without a resource: use what exists, say why not, or create it (design §4.2).
+"""Decide for each wanted node without a resource: use what exists, say why not, or create it.
 
 A name is not a deed: nothing is ever adopted because of its name. Nothing in here writes to the cloud.
 """
@@ -112,7 +112,7 @@ async def _given(ctx: PassContext, node: Node) -> None:
 
 
 async def _name_available(ctx: PassContext, node: Node, candidates: Sequence[Observed]) -> bool:
-    """Whether nothing stands in the way of a create: the decision order of design §4.2."""
+    """Whether nothing stands in the way of a create: the decision order of ADR 3."""
     key = node.key
     try:
         ours = await _claimed(ctx, key, candidates)
