@@ -1,4 +1,4 @@
-"""When we may act: annotation, pause, move, other managers (capi-contract §1, §5, §M), on a live cluster."""
+"""When we may act: annotation, pause, move, other managers (docs/reference/capi-contract.md C15 to C31)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def paused_cluster() -> ClusterContext:
 
 @pytest.mark.parametrize("value", ["false", None], ids=["false", "removed"])
 def test_without_the_annotation_a_live_cluster_grows_no_more(value: str | None) -> None:
-    """Issue 2, item 6: nothing more is created; what stands stays, and delete still releases it."""
+    """Nothing more is created; what exists stays, and a delete still releases it."""
     stage = Stage()
     stage.pass_once()
     stage.for_a_while(60.0)
@@ -58,7 +58,7 @@ def test_the_annotation_taken_from_a_ready_cluster_changes_nothing_in_the_cloud(
 
 
 def test_the_existing_way_uses_workspace_and_network_and_creates_nothing() -> None:
-    """Seed 001: without the annotation everything goes the existing way; the endpoint is the user's."""
+    """docs/reference/requirements.md I5: without the annotation the existing way; the endpoint is the user's."""
     manifest = example(
         serviceInstance={"name": "theirs-serviceInstance"},
         network={"name": "theirs-net"},

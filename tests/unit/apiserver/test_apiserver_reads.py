@@ -184,6 +184,6 @@ async def test_every_served_version_shows_every_object(api: Api) -> None:
 
 
 async def test_answers_are_exactly_json(api: Api) -> None:
-    """Some clients read a Status only from ``application/json`` without parameters (kubernetes-client.md)."""
+    """Some clients read a Status only from bare ``application/json`` (docs/reference/kubernetes.md#requests)."""
     for path in (WIDGETS, f"{WIDGETS}/missing", "/apis", "/no/such/path"):
         assert (await api.get(path)).headers["Content-Type"] == "application/json"

@@ -1,4 +1,4 @@
-"""The identity is minted once, never guessed, never shared (design §4.1, reference/capi-contract.md §O)."""
+"""The identity is minted once, never guessed, never shared (docs/reference/capi-contract.md C32 to C35)."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_status_is_rebuilt_when_it_was_lost() -> None:
 
 
 def test_controller_created_follows_the_journal_at_each_pass() -> None:
-    """Seed 000's drawback 1: a flag that is set once. Ours is derived, so it cannot be wrong for ever."""
+    """docs/reference/requirements.md T1: a flag that is set once. Ours is derived, so it cannot be wrong for ever."""
     wrong = {"vpc": {"id": "v", "controllerCreated": False}}
     assert build_status(obj(wrong), WHOLE, NOW).status["vpc"] == {"id": "v", "controllerCreated": True}
     given = PassReport(plan(), journal(vpc=Phase.GIVEN), ready(vpc=Ready(seen("vpc/main"), Category.UNMANAGED)))
@@ -179,7 +179,7 @@ def test_a_part(kind: str, outcome: Outcome, type_: str, expected: tuple[str, st
 
 
 def test_a_part_that_was_found_by_name_says_so() -> None:
-    """Design §4.2: condition ReusedByName, because such a resource stays when the cluster goes."""
+    """Condition ReusedByName, because such a resource stays when the cluster goes."""
     folded = build_status(obj(), PassReport(plan(), journal(vpc=Phase.REUSED), ready()), NOW)
     found = condition(folded, "VPCReady")
     assert (found["status"], found["reason"]) == ("True", names.REASON_REUSED_BY_NAME)
@@ -228,7 +228,7 @@ def test_not_ready_without_a_hostname() -> None:
 
 
 def test_the_first_public_load_balancer_is_the_endpoint() -> None:
-    """Issue item 6; a private one that stands earlier in the list is not."""
+    """docs/reference/requirements.md I21; a private one earlier in the list is not."""
     lbs = [{"name": "inner", "public": False}, {"name": "outer"}, {"name": "third"}]
     result = plan(loadBalancers=lbs)
     assert isinstance(result, Wanted)
