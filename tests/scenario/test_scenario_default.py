@@ -44,7 +44,7 @@ def test_every_created_resource_bears_the_marks_of_seed_000() -> None:
 
 
 def test_ready_shows_the_endpoint_and_every_condition_is_true() -> None:
-    """Capi-contract 1.4: whoever sees ready sees the public load balancer's hostname and a port."""
+    """docs/reference/capi-contract.md C5: whoever sees ready sees the public load balancer's host and a port."""
     stage = Stage()
     stage.up()
 
@@ -174,7 +174,7 @@ def test_a_user_tag_added_later_is_attached() -> None:
 
 
 def test_what_goes_wrong_once_ready_turns_the_condition_not_the_flag() -> None:
-    """Capi-contract 1.6: ``ready`` and ``provisioned`` are sticky, the Ready condition tells the present."""
+    """docs/reference/capi-contract.md C7: ``ready`` and ``provisioned`` stay; the condition tells the present."""
     stage = Stage()
     stage.up()
     stage.cloud.strangers.change(only(stage, "load-balancer")["id"], state="failed")

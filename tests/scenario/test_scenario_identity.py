@@ -135,7 +135,7 @@ def test_a_finalizer_that_someone_took_off_is_put_back() -> None:
 
 
 def test_re_created_under_the_same_name_it_takes_over_nothing() -> None:
-    """O5: deleted with the finalizer stripped, then applied again: a new identity, and the old resources are named."""
+    """docs/reference/capi-contract.md C33: without finalizer deleted and applied anew: a new identity."""
     stage = Stage()
     stage.up()
     world = photograph(stage)

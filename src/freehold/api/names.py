@@ -43,12 +43,10 @@ MANAGED_BY_FREEHOLD: Final = "freehold"
 DELETE_FOR_MOVE_ANNOTATION: Final = "clusterctl.cluster.x-k8s.io/delete-for-move"
 """On a deleting object: drop our finalizer, no cloud call (docs/reference/capi-contract.md C29)."""
 
-BLOCK_MOVE_ANNOTATION: Final = "clusterctl.cluster.x-k8s.io/block-move"
 
 # --- labels ------------------------------------------------------------------------------------
 
 CLUSTER_NAME_LABEL: Final = "cluster.x-k8s.io/cluster-name"
-WATCH_FILTER_LABEL: Final = "cluster.x-k8s.io/watch-filter"
 PROVIDER_LABEL: Final = "cluster.x-k8s.io/provider"
 """On a served CRD: an upstream provider is installed beside us (docs/reference/capi-contract.md C2)."""
 
@@ -110,9 +108,6 @@ REASON_PAUSED: Final = "Paused"
 REASON_NOT_PAUSED: Final = "NotPaused"
 REASON_DELETING: Final = "Deleting"
 REASON_NOT_DELETING: Final = "NotDeleting"
-REASON_DELETION_COMPLETED: Final = "DeletionCompleted"
-REASON_INTERNAL_ERROR: Final = "InternalError"
-REASON_INSPECTION_FAILED: Final = "InspectionFailed"
 REASON_KEY_MISSING: Final = "KeyMissing"
 REASON_WAITING_FOR_CLUSTER: Final = "WaitingForOwnerCluster"
 REASON_WAITING_FOR_DEPENDENTS: Final = "WaitingForDependents"
@@ -123,8 +118,4 @@ REASON_ALL_FIELDS_SERVED: Final = "AllFieldsServed"
 REASON_REUSED_BY_NAME: Final = "ReusedByName"
 """An unmarked resource that the spec names is used and never changed (docs/reference/requirements.md I10)."""
 
-REASON_NAME_TAKEN: Final = "NameTaken"
-REASON_PRESUMED_ONLY: Final = "PresumedOnly"
-REASON_VANISHING: Final = "Vanishing"
-REASON_OWNED_BY_OTHER: Final = "OwnedByOther"
 REASON_CREATE_INFRA_NOT_REQUESTED: Final = "CreateInfraNotRequested"

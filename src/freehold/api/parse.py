@@ -16,7 +16,6 @@ from pydantic_core import ErrorDetails
 from freehold.api.base import ApiModel
 from freehold.api.patterns import WORDS
 from freehold.api.powervs import IBMPowerVSClusterSpec
-from freehold.api.powervs_status import IBMPowerVSClusterStatus
 
 M = TypeVar("M", bound=ApiModel)
 
@@ -46,11 +45,6 @@ class InvalidObject(ValueError):
 def parse_spec(raw: Mapping[str, Any]) -> IBMPowerVSClusterSpec:
     """The spec of a raw ``IBMPowerVSCluster``; an absent spec is an empty one. Raises ``InvalidObject``."""
     return parse(IBMPowerVSClusterSpec, raw.get("spec"), at="spec")
-
-
-def parse_status(raw: Mapping[str, Any]) -> IBMPowerVSClusterStatus:
-    """The status of a raw ``IBMPowerVSCluster``; an absent one is an empty one. Raises ``InvalidObject``."""
-    return parse(IBMPowerVSClusterStatus, raw.get("status"), at="status")
 
 
 def parse(model: type[M], value: Any, at: str) -> M:

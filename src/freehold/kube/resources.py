@@ -65,7 +65,6 @@ EVENTS = Resource("", "v1", "events", "Event")
 NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 SECRETS = Resource("", "v1", "secrets", "Secret")
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
-LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease")
 CUSTOM_RESOURCE_DEFINITIONS = Resource(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
 )

@@ -17,7 +17,7 @@ from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, NonceSet, Observed, 
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.ownership import CarriedMark, Codec, Evidence, Owner, Strength
 from freehold.lifecycle.port import Call, Effect, Port
-from freehold.lifecycle.state import ObjectState
+from freehold.lifecycle.state import NodeState, ObjectState, earliest
 
 SPARE_ATTEMPTS = 3
 """A journal rolled back by a restore may have forgotten this many attempts: their nonces are still known."""
@@ -124,6 +124,9 @@ class PassContext:
         """0.9 to 1.1, the object's own: a thousand that came up together do not look at the same moment for ever."""
         return 0.9 + 0.2 * int.from_bytes(hashlib.sha256(self.owner.uuid.encode()).digest()[:4]) / 2**32
 
+    def node(self, key: NodeKey) -> NodeState:
+        return self.state.node(key)
+
     def kind(self, key: NodeKey) -> Kind:
         return self.deps.registry[key.kind]
 
@@ -227,7 +230,7 @@ class PassContext:
 
     def lagging(self, key: NodeKey, missing: frozenset[str]) -> bool:
         """Whether what a read does not show was attached so lately that the read may be behind."""
-        attached = self.state.attached.get(key)
+        attached = self.node(key).attached
         if attached is None or self.now - attached.at >= self.kind(key).settle:
             return False
         return self.deps.codec.fold(missing) <= self.deps.codec.fold(attached.tags)
@@ -318,27 +321,34 @@ class PassContext:
     def settled(self, key: NodeKey, since: float) -> bool:
         return self.now - since >= self.kind(key).settle
 
+    def delete_is_fresh(self, key: NodeKey) -> bool:
+        """Whether its delete was requested so lately that a read may not show it yet."""
+        sent = self.node(key).delete_sent
+        return sent is not None and self.now - sent < self.kind(key).delete_time
+
     def poll(self, key: NodeKey, observed: Observed) -> float:
         """First look near the expected end, then small steps that grow with the delay."""
         expected = self.kind(key).delete_time if observed.state is State.DELETING else self.kind(key).create_time
-        elapsed = self.now - self.state.pending_since.setdefault(key, self.now)
+        node = self.node(key)
+        node.pending_since = earliest(node.pending_since, self.now)
+        elapsed = self.now - node.pending_since
         if elapsed < expected:
             return expected - elapsed + min(1.0, expected * 0.02)
         return max(3.0, min(60.0, elapsed * 0.08))
 
     def remember(self, key: NodeKey, observed: Observed) -> None:
         """Keep what was seen, and follow the target, which some kinds learn late."""
-        before = self.state.seen.get(key)
+        before = self.node(key).last_seen
         if before is None or before.state is not observed.state:
-            self.state.pending_since.pop(key, None)
-        self.state.seen[key] = observed
-        self.state.absent_since.pop(key, None)
+            self.node(key).pending_since = None
+        self.node(key).last_seen = observed
+        self.node(key).absent_since = None
         entry = self.journal.get(key)
         if entry and entry.id and (entry.target, entry.carried) != (observed.target, observed.carried):
             if entry.phase is Phase.OWNED:
                 entry = replace(entry, phase=Phase.RECORDED)
             self.journal = self.journal.put(key, replace(entry, target=observed.target, carried=observed.carried))
-            self.state.attached.pop(key, None)
+            self.node(key).attached = None
 
     def category(self, key: NodeKey) -> Category:
         entry = self.journal.get(key)
@@ -363,23 +373,23 @@ class PassContext:
 
     def requeue(self, key: NodeKey, outcome: Waiting) -> None:
         """Say that it waits, and do not ask the cloud about it before then."""
-        self.outcomes[key] = self.state.held[key] = outcome
-        self.state.look_at[key] = self.now + outcome.after
+        self.outcomes[key] = self.node(key).held = outcome
+        self.node(key).look_at = self.now + outcome.after
 
     def pending_outcome(self, key: NodeKey) -> Waiting | Blocked:
         """What it was said to wait for, until then."""
-        left = self.state.look_at[key] - self.now
-        said = self.state.held.get(key) or Waiting(Reason.SETTLING, left, "waits for its next look")
+        left = self.node(key).look_at - self.now
+        said = self.node(key).held or Waiting(Reason.SETTLING, left, "waits for its next look")
         return replace(said, after=left)
 
     def block(self, key: NodeKey, outcome: Waiting | Blocked) -> None:
         """Say so, and try again only after ``outcome.after``: no hot loop on what a retry cannot mend."""
         self.outcomes[key] = outcome
-        self.state.retry_at[key] = self.now + outcome.after
-        self.state.held[key] = outcome
+        self.node(key).retry_at = self.now + outcome.after
+        self.node(key).held = outcome
 
     def due(self, key: NodeKey) -> bool:
-        return self.deep or self.now >= self.state.look_at.get(key, float("-inf")) - 0.001
+        return self.deep or self.now >= self.node(key).look_at - 0.001
 
 
 def _is_of(marked: NodeKey, key: NodeKey) -> bool:

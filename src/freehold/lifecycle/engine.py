@@ -19,17 +19,25 @@ A deleting pass::
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from freehold.lifecycle.context import EngineDeps, PassContext, PassResult
-from freehold.lifecycle.errors import CloudError, TokenReused, Unknown
-from freehold.lifecycle.graph import Graph, Node
-from freehold.lifecycle.inventory import TagsByTarget
+from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Entry, Journal, Phase, Store
-from freehold.lifecycle.kinds import NodeKey, Observed
-from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Surplus, Waiting, of_error
-from freehold.lifecycle.phases import create, delete, drift, final_check, intents, mark, observe, recovery, renewal
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting
+from freehold.lifecycle.phases import (
+    create,
+    delete,
+    drift,
+    final_check,
+    intents,
+    mark,
+    observe,
+    prune,
+    recovery,
+    renewal,
+)
 from freehold.lifecycle.port import WouldWrite
 from freehold.lifecycle.state import ObjectState
 
@@ -52,10 +60,10 @@ async def ensure(
         return ctx.finish()
     ctx.deep = ctx.now >= state.deep_at
     if ctx.deep:
-        state.parts_checked.clear()
+        state.check_parts_again()
     ctx.journal = replace(ctx.journal, tags=ctx.journal.tags | user_tags)
-    left_to_prune = state.delete_sent.keys() & set(_prunable(ctx))
-    await observe.recorded(ctx, [*graph.nodes, *(key for key in _surplus_keys(ctx) if key not in left_to_prune)])
+    left_to_prune = [key for key in prune.prunable(ctx) if ctx.node(key).delete_sent is not None]
+    await observe.recorded(ctx, [*graph.nodes, *(key for key in prune.surplus(ctx) if key not in left_to_prune)])
     await intents.resolve_open(ctx)
     await mark.detach_retired(ctx)
     marked = await mark.verify(ctx, list(ctx.journal.ours))
@@ -68,16 +76,16 @@ async def ensure(
     for node in wave:
         ctx.outcomes[node.key] = Waiting(Reason.CREATING, 0.0, "is being created")
     _explain_requirements(ctx)
-    await _create(ctx, wave)
+    await create.create(ctx, wave)
     mark.gate_ready_on_mark(ctx, list(graph.nodes))
     await drift.to_spec(ctx)
     await mark.attach(ctx, list(ctx.journal.ours))
     await mark.detach_dropped(ctx)
     mark.gate_ready_on_mark(ctx, list(graph.nodes))
     await renewal.renew(ctx)
-    await _prune(ctx, marked)
+    await prune.prune(ctx, marked)
     await ctx.save()
-    _report_surplus(ctx)
+    prune.report_surplus(ctx)
     if ctx.deep:
         state.deep_at = ctx.now + deps.intervals.deep * ctx.jitter
     return ctx.finish()
@@ -100,7 +108,7 @@ async def plan(deps: EngineDeps, graph: Graph, journal: Journal, store: Store, s
         for node in wave:
             ctx.outcomes[node.key] = Waiting(Reason.CREATING, 0.0, "would be created")
         _explain_requirements(ctx)
-        await _create(ctx, wave)
+        await create.create(ctx, wave)
     except WouldWrite:
         pass
     return ctx.finish()
@@ -161,17 +169,17 @@ async def _is_idle(ctx: PassContext) -> bool:
     entries = {key: ctx.journal.entries[key] for key in ctx.graph.nodes}
     if any(_unfinished(ctx, key, entry) for key, entry in ctx.journal.entries.items()):
         return False
-    if not {key for key, outcome in state.settled.items() if isinstance(outcome, Ready)} >= entries.keys():
+    if not {key for key, outcome in state.at_rest.items() if isinstance(outcome, Ready)} >= entries.keys():
         return False
     snapshot = await deps.inventory.shared(deps.intervals.shallow)
     for key, entry in entries.items():
-        observed = state.seen[key]
+        observed = state.node(key).observed
         if entry.phase is Phase.OWNED and ctx.kind(key).markable and not entry.carried:
             have = deps.codec.fold(snapshot.targets.get(entry.target, frozenset()))
             if not deps.codec.fold(ctx.marks(key, observed) | ctx.user_tags) <= have:
                 state.invalidate()  # missing from an index is a hint: ask the resource itself
                 return False
-    ctx.outcomes.update(state.settled)
+    ctx.outcomes.update(state.at_rest)
     return True
 
 
@@ -190,103 +198,6 @@ def _explain_requirements(ctx: PassContext) -> None:
         nodes = ctx.graph.nodes
         names = ", ".join(sorted(f"{r.kind} {nodes[r].name}" for r in nodes[key].requires if r not in ctx.ready_nodes))
         ctx.outcomes[key] = Waiting(Reason.REQUIREMENT, ctx.deps.intervals.slow, f"waits for {names}")
-
-
-async def _create(ctx: PassContext, wave: Sequence[Node]) -> None:
-    """Intend, create, record: two patches around one wave of creates."""
-    for node in wave:
-        entry = ctx.journal.get(node.key)
-        opened = round(ctx.deps.clock.now(), 3)
-        intent = replace(
-            entry or Entry(Phase.INTENDED),
-            phase=Phase.INTENDED,
-            opened=opened,
-            key=ctx.keys.writing,
-            by=ctx.deps.identity,
-            request=dict(node.request(ctx.ready_nodes)),
-            parts=drift.claimed_parts(ctx, node.key),
-        )
-        ctx.journal = ctx.journal.put(node.key, intent)
-    await ctx.save()
-    if not wave:
-        return
-    ctx.state.last_sent = ctx.now
-    results = await ctx.deps.port.all([_send(ctx, node.key) for node in wave])
-    for node, result in zip(wave, results, strict=True):
-        _created(ctx, node.key, result)
-    await ctx.save()
-    for defect in results:
-        if not isinstance(defect, Observed | CloudError):
-            raise defect  # not before what the others made is on record
-
-
-async def _send(ctx: PassContext, key: NodeKey) -> Observed:
-    entry = ctx.journal.entries[key]
-    assert entry.request is not None
-    return await ctx.kind(key).driver.create(entry.request, intents.birth_of(ctx, key, entry.attempt))
-
-
-def _created(ctx: PassContext, key: NodeKey, result: Observed | Exception) -> None:
-    """An id is recorded; an unknown effect stays an open intent; a refusal closes it: nothing happened."""
-    entry = ctx.journal.entries[key]
-    if isinstance(result, Observed):
-        ctx.state.made[key, entry.attempt] = result
-        observe.record_owned(ctx, key, result, entry)
-        ctx.state.look_at.setdefault(key, ctx.now)
-        if ctx.kind(key).born_with_parts:
-            ctx.state.parts_checked.add(key)
-    elif isinstance(result, Unknown | TokenReused):
-        ctx.state.open_since[key] = ctx.now
-        ctx.requeue(key, Waiting(Reason.RETRYING, 5.0, result.message))
-    elif isinstance(result, CloudError):
-        ctx.journal = ctx.journal.put(key, replace(entry, phase=Phase.VACANT, request=None, opened=0.0, key="", by=""))
-        ctx.block(key, of_error(result))
-
-
-def _surplus_keys(ctx: PassContext) -> list[NodeKey]:
-    """Ours, of a kind we know, and no longer wanted."""
-    return [k for k in ctx.journal.ours if k not in ctx.graph.nodes and k.kind in ctx.deps.registry]
-
-
-def _requirements(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
-    return ctx.kind(key).requires if key.kind in ctx.deps.registry else ()
-
-
-def _prunable(ctx: PassContext) -> list[NodeKey]:
-    """Surplus that may go: its kind allows it, and nothing of ours is in the way."""
-    needed = {required for key in ctx.journal.ours for required in _requirements(ctx, key)}
-    keys = [key for key in _surplus_keys(ctx) if ctx.kind(key).prunable and key.kind not in needed]
-    return [k for k in keys if ctx.journal.entries[k].phase is Phase.OWNED or k in ctx.state.delete_sent]
-
-
-async def _prune(ctx: PassContext, marked: TagsByTarget) -> None:
-    """Delete what is surplus and proven now; see that it goes."""
-    free = _prunable(ctx)
-    for key in free:
-        if key not in ctx.state.delete_sent and ctx.state.look_at.get(key) == float("inf"):
-            del ctx.state.look_at[key]  # it stood as wanted; now it is not wanted
-    standing = await delete.observe_present(ctx, free)
-    if standing and not marked:
-        try:
-            marked = await mark.read(ctx)
-        except CloudError as error:
-            ctx.outcomes.update(dict.fromkeys(standing, of_error(error)))
-            return
-        await recovery.by_marks(ctx, marked)  # who disputes it, too
-    await delete.request(ctx, await delete.prove(ctx, standing, marked))
-
-
-def _report_surplus(ctx: PassContext) -> None:
-    """Ours, but no longer wanted: reported, and deleted only where the kind allows it."""
-    for key in _surplus_keys(ctx):
-        outcome, entry = ctx.outcomes.get(key), ctx.journal.entries[key]
-        leaving_now = isinstance(outcome, Waiting) and ctx.kind(key).prunable
-        if entry.id and not leaving_now and not isinstance(outcome, Blocked):
-            message = f"{entry.id} is ours and the spec no longer wants it"
-            ctx.outcomes[key] = Surplus(ctx.state.seen.get(key), f"{message}; it goes with the object")
-    said = ctx.outcomes.items()
-    stirs = any(isinstance(outcome, Waiting | Blocked) for _, outcome in said)
-    ctx.state.settled = {} if stirs else {k: o for k, o in said if isinstance(o, Ready | Surplus)}
 
 
 async def release(deps: EngineDeps, graph: Graph, journal: Journal, store: Store, state: ObjectState) -> PassResult:

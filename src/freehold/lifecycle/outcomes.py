@@ -92,11 +92,6 @@ class Surplus:
 
 
 @dataclass(frozen=True)
-class Gone:
-    """Released: the cloud no longer knows it."""
-
-
-@dataclass(frozen=True)
 class Kept:
     """Not ours to delete; stays, and this is why."""
 
@@ -104,7 +99,7 @@ class Kept:
     message: str
 
 
-Outcome = Ready | Waiting | Blocked | Surplus | Gone | Kept
+Outcome = Ready | Waiting | Blocked | Surplus | Kept
 
 _BLOCKING: dict[type[errors.CloudError], Reason] = {
     errors.NameTaken: Reason.NAME_TAKEN,

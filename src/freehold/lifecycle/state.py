@@ -1,14 +1,15 @@
 """What one process remembers of one object between passes: losing it costs reads, never safety.
 
-Times are monotonic domain seconds. Settle delays start when *this* process first saw what it waits for,
-so a restart or a jump of the wall clock only makes it more careful.
+Times are monotonic domain seconds. A settle delay starts when *this* process first sees what it waits for, so a
+restart or a jump of the wall clock only makes the process more careful.
 """
 
 from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field, replace
-from typing import Any
+from enum import Enum
+from math import inf
 
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.kinds import NodeKey, Observed
@@ -23,53 +24,114 @@ class Attached:
     tags: frozenset[str]
 
 
+class Existence(Enum):
+    """Whether a resource is there, as far as this process knows."""
+
+    UNKNOWN = "unknown"  # not looked at yet
+    PRESENT = "present"
+    MISSING = "missing"  # the last read did not show it; reads lag, so it may be there
+    LEAVING = "leaving"  # the cloud took our request to delete it
+
+
+class MarkState(Enum):
+    """What this process knows of the marks of a resource."""
+
+    UNREAD = "unread"  # nothing since the process began
+    ATTACHED = "attached"  # attached by this process; a read may not show it yet
+    DOUBTED = "doubted"  # not readable, or they say that it is not ours: read again in each pass
+
+
+@dataclass
+class NodeState:
+    """What is remembered of one node. ``None`` in a time means that it has not happened, or is over.
+
+    ``look_at`` and ``retry_at``: nothing is asked, or tried, before then. ``held`` is the outcome until then.
+    ``unproven``: on record, and neither signed by us nor proven by marks when last read; nothing that is ours waits
+    for it. ``renewal_refused``: it took no new seal when that was last tried.
+    """
+
+    last_seen: Observed | None = None
+    look_at: float = -inf
+    retry_at: float = -inf
+    held: Waiting | Blocked | None = None
+    pending_since: float | None = None
+    open_since: float | None = None
+    absent_since: float | None = None
+    delete_sent: float | None = None
+    refused_since: float | None = None
+    attached: Attached | None = None
+    parts_checked: bool = False
+    marks_doubted: bool = False
+    unproven: bool = False
+    renewal_refused: bool = False
+
+    @property
+    def observed(self) -> Observed:
+        """What was last seen of it; only for a node that has been seen."""
+        assert self.last_seen is not None
+        return self.last_seen
+
+    @property
+    def existence(self) -> Existence:
+        if self.delete_sent is not None:
+            return Existence.LEAVING
+        if self.absent_since is not None:
+            return Existence.MISSING
+        return Existence.UNKNOWN if self.last_seen is None else Existence.PRESENT
+
+    @property
+    def marks(self) -> MarkState:
+        if self.marks_doubted:
+            return MarkState.DOUBTED
+        return MarkState.UNREAD if self.attached is None else MarkState.ATTACHED
+
+    def look_now(self) -> None:
+        self.look_at = -inf
+
+
+def earliest(known: float | None, now: float) -> float:
+    """The time at which something began: the known one, or now."""
+    return now if known is None else known
+
+
 @dataclass
 class ObjectState:
-    """Per object. ``minted``: this process wrote the identity, so nothing of an earlier life can be in flight."""
+    """What is remembered of one object.
+
+    ``minted``: this process wrote the identity, so nothing of an earlier process can be in flight. ``made``: what
+    creates answered, by node and attempt, until it is on record: better than any witness. ``last_sent``: when this
+    process last sent a create, or attached a mark to something of others. ``confirmed``: the journal as this process
+    last read it, or wrote it with success; ``tried``: that of its last write, whose reply may be lost.
+    ``marks_read_at``: when the index was last asked for all marks of this object. ``at_rest``: the outcomes of the
+    last pass, if it left nothing to do. ``copied``: messages about copied marks, by target.
+    """
 
     first_seen: float
     minted: bool = False
-    seen: dict[NodeKey, Observed] = field(default_factory=dict)
-    look_at: dict[NodeKey, float] = field(default_factory=dict)
-    retry_at: dict[NodeKey, float] = field(default_factory=dict)
-    held: dict[NodeKey, Waiting | Blocked] = field(default_factory=dict)
-    pending_since: dict[NodeKey, float] = field(default_factory=dict)
-    open_since: dict[NodeKey, float] = field(default_factory=dict)
-    absent_since: dict[NodeKey, float] = field(default_factory=dict)
-    attached: dict[NodeKey, Attached] = field(default_factory=dict)
+    nodes: dict[NodeKey, NodeState] = field(default_factory=dict)
     detached: Attached | None = None
-    delete_sent: dict[NodeKey, float] = field(default_factory=dict)
-    refused_since: dict[NodeKey, float] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
     copied: dict[str, str] = field(default_factory=dict)
-    settled: dict[NodeKey, Ready | Surplus] = field(default_factory=dict)
+    at_rest: dict[NodeKey, Ready | Surplus] = field(default_factory=dict)
     releasing: bool = False
     index_read: bool = False
-    parts_checked: set[NodeKey] = field(default_factory=set)
-    doubted: set[NodeKey] = field(default_factory=set)
-    """Whose marks could not be read, or say that it is not ours: read again in each pass until they prove it."""
-    unproven: set[NodeKey] = field(default_factory=set)
-    """On record, and neither signed by us nor proven by marks when last read: nothing that is ours waits for it."""
-    renewal_refused: set[NodeKey] = field(default_factory=set)
-    """What took no new seal when it was last tried."""
     made: dict[tuple[NodeKey, int], Observed] = field(default_factory=dict)
-    """What creates answered, by node and attempt, until it is on record: better than any witness."""
-    last_sent: float = float("-inf")
-    """When this process last sent a create, or attached a mark to something of others."""
+    last_sent: float = -inf
     confirmed: Journal | None = None
-    """The journal as this process last read it, or wrote it with success."""
     tried: Journal | None = None
-    """The journal of its last write, whatever became of that: a reply can be lost."""
-    marks_read_at: float = float("-inf")
-    """When the index was last asked for all marks of this object's."""
-    deep_at: float = float("-inf")
+    marks_read_at: float = -inf
+    deep_at: float = -inf
+
+    def node(self, key: NodeKey) -> NodeState:
+        """What is remembered of ``key``; an empty state where nothing is."""
+        return self.nodes.setdefault(key, NodeState())
 
     def recognises(self, journal: Journal) -> bool:
         """Whether ``journal`` is the one that this process last read, or wrote, or tried to write."""
         return self.confirmed is None or journal in (self.confirmed, self.tried)
 
     def reset(self, now: float) -> None:
-        """The object carries a journal of unknown age (a restore, GitOps): nothing remembered may shorten a wait.
+        """The object has a journal of unknown age (a restore, GitOps): nothing remembered may shorten a wait.
 
         What creates answered is kept: it may be on no record now.
         """
@@ -77,32 +139,20 @@ class ObjectState:
         self.__dict__.update(fresh.__dict__)
 
     def dry_run_copy(self) -> ObjectState:
-        """A copy for a plan: what it learns must not colour what is really done next. As if settled."""
+        """A copy for a plan, as if settled: what a plan learns must not change what is really done next."""
         return replace(copy.deepcopy(replace(self, confirmed=None, tried=None)), minted=True)
 
     def invalidate(self) -> None:
         """Something changed or a hint came: look at everything in the next pass."""
-        self.deep_at = float("-inf")
-        self.look_at.clear()
-        self.retry_at.clear()
-        self.parts_checked.clear()
+        self.deep_at = -inf
+        self.check_parts_again()
+        for node in self.nodes.values():
+            node.look_at = node.retry_at = -inf
+
+    def check_parts_again(self) -> None:
+        for node in self.nodes.values():
+            node.parts_checked = False
 
     def forget(self, key: NodeKey) -> None:
-        """The resource is gone: what was remembered of it must not colour its successor."""
-        remembered: tuple[dict[NodeKey, Any], ...] = (
-            self.seen,
-            self.look_at,
-            self.retry_at,
-            self.held,
-            self.pending_since,
-            self.open_since,
-            self.absent_since,
-            self.attached,
-            self.delete_sent,
-            self.refused_since,
-        )
-        for state in remembered:
-            state.pop(key, None)
-        self.parts_checked.discard(key)
-        self.doubted.discard(key)
-        self.unproven.discard(key)
+        """The resource is gone: what was remembered of it must not affect its successor."""
+        self.nodes.pop(key, None)

@@ -24,8 +24,8 @@ from freehold.lifecycle.port import FencedPort, PlanPort, Port
 from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.limits import Limits
 from freehold.operator.ports import ObjectPort, PacedPort, ThreadPort
-from freehold.reconcilers.powervs_existing import ById, IdLookup
-from freehold.reconcilers.powervs_facts import Answer, NoAnswer, NoSuch, PowerZone
+from freehold.reconcilers.powervs.existing import ById, IdLookup
+from freehold.reconcilers.powervs.facts import Answer, NoAnswer, NoSuch, PowerZone
 
 THREADS = 16
 """SDK calls in flight; more objects than this wait their turn."""

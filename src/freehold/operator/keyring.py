@@ -50,10 +50,6 @@ class ChangedRing(RingError):
     """Somebody else wrote it meanwhile: read it again."""
 
 
-class RefusedChange(RingError):
-    """The change would take away what objects need."""
-
-
 @dataclass(frozen=True)
 class StoredKey:
     """One key. ``created`` is epoch seconds."""

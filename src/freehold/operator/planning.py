@@ -22,7 +22,7 @@ from freehold.operator.app import Settings
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.powervs import FINALIZER, CloudAccount, asked
 from freehold.reconcilers import identity
-from freehold.reconcilers.powervs_wanted import Refused, Undecided, wanted
+from freehold.reconcilers.powervs.desired import Refused, Undecided, wanted
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,15 @@ from freehold.lifecycle.state import ObjectState
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.report import event_specs
-from freehold.reconcilers import gate, identity, powervs_existing, powervs_facts, powervs_status
+from freehold.reconcilers import gate, identity
 from freehold.reconcilers.findings import Problem
-from freehold.reconcilers.powervs_existing import IdLookup
-from freehold.reconcilers.powervs_facts import Answer, NoAnswer, NoSuch
-from freehold.reconcilers.powervs_status import PassReport
-from freehold.reconcilers.powervs_wanted import Mode, Refused, Undecided, Wanted, wanted
+from freehold.reconcilers.powervs import existing
+from freehold.reconcilers.powervs import facts as powervs_facts
+from freehold.reconcilers.powervs import status as powervs_status
+from freehold.reconcilers.powervs.desired import Mode, Refused, Undecided, Wanted, wanted
+from freehold.reconcilers.powervs.existing import IdLookup
+from freehold.reconcilers.powervs.facts import Answer, NoAnswer, NoSuch
+from freehold.reconcilers.powervs.status import PassReport
 
 POWERVS_CLUSTERS = Resource(
     names.INFRASTRUCTURE_GROUP, names.V1BETA2, names.POWERVS_CLUSTER_PLURAL, names.POWERVS_CLUSTER_KIND
@@ -304,7 +307,7 @@ async def asked(
     port: int,
     journal: Journal | None = None,
 ) -> powervs_facts.Facts:
-    """What :func:`powervs_wanted.wanted` must know; nothing is asked that the spec leaves open.
+    """What :func:`desired.wanted` must know; nothing is asked that the spec leaves open.
 
     Without the annotation, what an object owns already needs the same facts as creating it did.
     """
@@ -312,7 +315,7 @@ async def asked(
     if frozen or create_infra(annotations) is not CreateInfra.NOT_REQUESTED:
         return await powervs_facts.ask(reader, spec, port)
     found: dict[NodeKey, Answer[Observed] | NoSuch | NoAnswer] = {}
-    while lookups := powervs_existing.lookups(spec, powervs_facts.Facts(api_port=port, existing=found)):
+    while lookups := existing.lookups(spec, powervs_facts.Facts(api_port=port, existing=found)):
         for lookup in lookups:
             found[lookup.key] = await reader.look_up(lookup)
     return powervs_facts.Facts(api_port=port, existing=found)

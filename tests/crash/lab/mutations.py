@@ -74,7 +74,7 @@ def _row(file: str, why: str) -> Mutant:
 
 MUTATIONS = (
     Mutation(
-        _row("engine", "no intent is on record before a create"),
+        _row("phases/create", "no intent is on record before a create"),
         ("crash before and after each call",),
     ),
     Mutation(

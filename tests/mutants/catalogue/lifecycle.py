@@ -4,10 +4,10 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_witnesses = partial(Mutant, "lifecycle/phases/intents.py")
-_looking = partial(Mutant, "lifecycle/phases/observe.py")
-_candidates = partial(Mutant, "lifecycle/phases/create.py")
-_syncing = partial(Mutant, "lifecycle/phases/drift.py")
+_intents = partial(Mutant, "lifecycle/phases/intents.py")
+_observe = partial(Mutant, "lifecycle/phases/observe.py")
+_create = partial(Mutant, "lifecycle/phases/create.py")
+_drift = partial(Mutant, "lifecycle/phases/drift.py")
 _graph = partial(Mutant, "lifecycle/graph.py")
 _inventory = partial(Mutant, "lifecycle/inventory.py")
 _kinds = partial(Mutant, "lifecycle/kinds.py")
@@ -16,132 +16,133 @@ _port = partial(Mutant, "lifecycle/port.py")
 _keys = partial(Mutant, "lifecycle/keys.py")
 _ownership = partial(Mutant, "lifecycle/ownership.py")
 _journal = partial(Mutant, "lifecycle/journal.py")
-_memory = partial(Mutant, "lifecycle/state.py")
-_work = partial(Mutant, "lifecycle/context.py")
-_workflow = partial(Mutant, "lifecycle/engine.py")
-_marking = partial(Mutant, "lifecycle/phases/mark.py")
-_leaving = partial(Mutant, "lifecycle/phases/delete.py")
-_strays = partial(Mutant, "lifecycle/phases/recovery.py")
-_last_look = partial(Mutant, "lifecycle/phases/final_check.py")
+_state = partial(Mutant, "lifecycle/state.py")
+_context = partial(Mutant, "lifecycle/context.py")
+_engine = partial(Mutant, "lifecycle/engine.py")
+_prune = partial(Mutant, "lifecycle/phases/prune.py")
+_mark = partial(Mutant, "lifecycle/phases/mark.py")
+_delete = partial(Mutant, "lifecycle/phases/delete.py")
+_recovery = partial(Mutant, "lifecycle/phases/recovery.py")
+_final_check = partial(Mutant, "lifecycle/phases/final_check.py")
 _renewal = partial(Mutant, "lifecycle/phases/renewal.py")
 
 INTENTS = (
-    _witnesses(
+    _intents(
         "_no_effect",
         "if not ctx.settled(key, since):",
         "if False:",
         "a create that is not seen yet is given up at once, and sent again",
     ),
-    _witnesses(
+    _intents(
         "_resolve",
         "if len(ours) == 1:",
         "if ours:",
         "of two resources with one birth mark the first is taken for ours",
     ),
-    _witnesses(
+    _intents(
         "_resolve",
         "await _replay(ctx, key, entry, candidates)",
         "_no_effect(ctx, key, entry)",
         "a create with a client token is given up without asking under the same token",
     ),
-    _witnesses(
+    _intents(
         "_resolve",
         "elif entry.key and entry.key not in ctx.keys.readable:",
         "elif False:",
         "a create whose nonce cannot be computed any more counts as one that had no effect",
     ),
-    _witnesses(
+    _intents(
         "_resolve",
         "elif not ctx.kind(key).tells_apart and candidates:",
         "elif False:",
         "a namesake of a create that was cut off counts as a stranger's",
     ),
-    _witnesses(
+    _intents(
         "_replay",
         "except NeedsPerson as error:",
         "except NeedsPerson:\n        _no_effect(ctx, key, entry)\n    except ZeroDivisionError as error:",
         "a replay that is denied counts as a create that had no effect",
     ),
-    _witnesses(
+    _intents(
         "_replay",
         "driver.create(entry.request or {}, birth)",
         "driver.create(ctx.graph.nodes[key].request(ctx.ready_nodes) if key in ctx.graph.nodes else {}, birth)",
         "a create is replayed with today's spec",
     ),
-    _witnesses(
+    _intents(
         "_replay",
         "if not (young := _young(entry, candidates)):",
         "if not (young := []):",
         "a replay that finds the name taken counts as a create that had no effect, although its own took it",
     ),
-    _witnesses(
+    _intents(
         "_replay",
         "await ctx.confirm()",
         "pass",
         "a replay is sent by a process that has lost its object",
     ),
-    _witnesses(
+    _intents(
         "_expired",
         "return ctx.deps.clock.now() - entry.opened > ctx.kind(key).token_life - CLOCK_SKEW",
         "return False",
         "an expired token makes a second resource",
     ),
-    _witnesses(
+    _intents(
         "resolve_open",
         "ctx.outcomes[key] = of_error(outcome)",
         "await _resolve(ctx, key, open_now[key], (), {})",
         "a list that failed counts as an empty one",
     ),
-    _witnesses(
+    _intents(
         "resolve_open",
         "ctx.outcomes[key] = of_error(marked)",
         "await _resolve(ctx, key, open_now[key], outcome or (), {})",
         "marks that could not be read count as none",
     ),
-    _witnesses(
+    _intents(
         "_record_made",
         "for (key, attempt), made in list(ctx.state.made.items()):",
         "for (key, attempt), made in ():",
         "what a create answered is forgotten when it could not be put on record",
     ),
-    _looking(
+    _observe(
         "_absent",
         "elif not ctx.settled(key, since):",
         "elif False:",
         "one read that shows nothing is believed, and the resource is created again",
     ),
-    _looking(
+    _observe(
         "find",
         "result if isinstance(result, CloudError) else",
         "() if isinstance(result, CloudError) else",
         "a list that failed counts as an empty one",
     ),
-    _looking(
+    _observe(
         "by_key",
         "found[key] = result if isinstance(result, CloudError) else result.get(ctx.journal.entries[key].id)",
         "found[key] = None if isinstance(result, CloudError) else result.get(ctx.journal.entries[key].id)",
         "a read that failed counts as nothing there",
         nth=1,
     ),
-    _looking(
+    _observe(
         "by_key",
         "missing = [k for k, seen in found.items() if seen is None and len(by_kind[k.kind]) > 1]",
         "missing: list[NodeKey] = []",
         "what a list leaves out because the credentials may not see it counts as gone",
     ),
-    _looking(
+    _observe(
         "assess",
-        'ctx.now - ctx.state.delete_sent.get(key, float("-inf")) < ctx.kind(key).delete_time',
+        "ctx.delete_is_fresh(key)",
         "False",
         "what we asked to delete a moment ago counts as ready again",
     ),
-    _looking(
+    _observe(
         "_only_here",
         "ctx.journal = ctx.journal.put(other, let_go(entry))",
         "pass",
         "one resource is on record twice, wanted and surplus",
     ),
-    _looking(
+    _observe(
         "record_owned",
         "signature=ctx.sign(key, observed.id)",
         'signature=""',
@@ -150,91 +151,91 @@ INTENTS = (
 )
 
 CANDIDATES = (
-    _candidates(
+    _create(
         "_may_create",
         "if not ctx.state.minted and not ctx.settled(key, ctx.state.first_seen):",
         "if False:",
         "a restarted process creates at once, although a create of the earlier one may be under way",
     ),
-    _candidates(
+    _create(
         "_may_create",
         "if not any((e := ctx.journal.get(k)) and e.phase.ours for k in carriers):",
         "if False:",
         "a bucket is created on a carrier that is not ours to mark it on",
     ),
-    _candidates(
+    _create(
         "_may_create",
         "if entry and entry.fails >= kind.attempts:",
         "if False:",
         "something is created again and again that somebody deletes each time",
     ),
-    _candidates(
+    _create(
         "_name_available",
         "if candidates and not named:",
         "if False:",
         "a namesake that is still being deleted is not waited for",
     ),
-    _candidates(
+    _create(
         "_name_available",
         "if len(named) > 1:",
         "if False:",
         "of several namesakes one is used",
     ),
-    _candidates(
+    _create(
         "_name_available",
         "        ctx.block(key, of_error(error))\n        return False\n    if len(ours) == 1:",
         "        ours = ()\n    if len(ours) == 1:",
         "marks that could not be read count as none",
     ),
-    _candidates(
+    _create(
         "_claimed",
         "if len(ours) == 1 or len(candidates) < 2 or not unread:",
         "if True:",
         "of several namesakes nobody asks which bears our mark",
     ),
-    _candidates(
+    _create(
         "_namesake",
         "if strength is Strength.PROVEN:",
         "if True:",
         "a namesake is adopted because of its name",
     ),
-    _candidates(
+    _create(
         "_namesake",
         "taken = False if candidate.carried else strength in (Strength.OTHERS, Strength.DISPUTED, Strength.COPIED)",
         "taken = False",
         "another owner's resource is used by its name",
     ),
-    _candidates(
+    _create(
         "_namesake",
         "if young > 0:",
         "if False:",
         "a namesake that may be of our own create in flight counts as a stranger's",
     ),
-    _candidates(
+    _create(
         "_namesake",
         "ctx.block(key, of_error(error))\n        return",
         "tags = frozenset()",
         "tags that could not be read count as none",
     ),
-    _candidates(
+    _create(
         "_namesake",
         "elif node.naming is Naming.EXPLICIT:",
         "elif True:",
         "a stranger's resource of a default name is used",
     ),
-    _candidates(
+    _create(
         "select",
         "ctx.block(node.key, of_error(candidates))",
         "create.append(node)",
         "a list that failed counts as an empty one, and a second resource is created",
     ),
-    _candidates(
+    _create(
         "drop_stale_refs",
         "stale = bool(given) and given != entry.id",
         "stale = False",
         "the id that the spec gives is ignored for what we created before",
     ),
-    _candidates(
+    _create(
         "_release_given",
         "if entry.phase.ours:",
         "if False:",
@@ -243,37 +244,37 @@ CANDIDATES = (
 )
 
 SYNCING = (
-    _syncing(
+    _drift(
         "to_spec",
         "    if claims:\n        await ctx.save()",
         "    if False:\n        await ctx.save()",
         "parts are claimed after they are added: later nobody tells them from others'",
     ),
-    _syncing(
+    _drift(
         "claimed_parts",
         " and not part.retain",
         "",
         "a part that stays is removed when nothing wants it any more",
     ),
-    _syncing(
+    _drift(
         "_sync_parts",
         "part.kind in kind.exclusive_parts or str(part) in entry.parts",
         "True",
         "parts that others put there are removed",
     ),
-    _syncing(
+    _drift(
         "_sync",
         "for a in sorted(kind.mutable) if a in wanted",
         "for a in sorted(wanted)",
         "what cannot be changed in place is changed",
     ),
-    _syncing(
+    _drift(
         "to_spec",
         "and entry.phase is Phase.OWNED",
         "",
         "what is not proven to be ours is changed",
     ),
-    _syncing(
+    _drift(
         "_drift",
         "if is_ != says",
         "if False",
@@ -450,91 +451,91 @@ PROOF = (
         "",
         "another owner's uuid beside ours is not seen",
     ),
-    _work(
+    _context(
         "SPARE_ATTEMPTS",
         "SPARE_ATTEMPTS = 3",
         "SPARE_ATTEMPTS = 0",
         "a resource of an attempt that a restore forgot is a stranger's",
     ),
-    _work(
+    _context(
         "CLOCK_SKEW",
         "CLOCK_SKEW = 120.0",
         "CLOCK_SKEW = 0.0",
         "with an operator's clock that is ahead our own resources look older than their creates",
     ),
-    _work(
+    _context(
         "PassContext.nonces",
         "first = entry.attempt if entry else 1",
         "first = 1",
         "a birth mark of an attempt that is settled still counts on a copy",
     ),
-    _work(
+    _context(
         "PassContext.not_from_intent",
         "observed.created_at < entry.opened - CLOCK_SKEW",
         "False",
         "what is older than its create may have come of it",
     ),
-    _work(
+    _context(
         "PassContext.not_from_intent",
         "if entry.by and observed.created_by and observed.created_by != entry.by:",
         "if False:",
         "what another identity made in the meantime counts as ours",
     ),
-    _work(
+    _context(
         "PassContext.is_signed",
         "return hmac.compare_digest(entry.signature, self.keys.signature(entry.key, key.kind, entry.id))",
         "return True",
         "an id in the journal counts whoever wrote it",
     ),
-    _work(
+    _context(
         "PassContext._accepted",
         "if not self.deps.ring.forgives(entry.key, self.owner.uuid, str(key), entry.id):",
         "if False:",
         "marks and record prove without a key, although no person accepted that",
     ),
-    _work(
+    _context(
         "_AnyNonce.__contains__",
         "word not in self.spent and ",
         "",
         "a nonce that is spent brings a stranger's copy on record",
     ),
-    _work(
+    _context(
         "PassContext._spent",
         "last = (entry.attempt if known else entry.attempt - 1) if entry else 0",
         "last = 0",
         "the nonce of what is on record brings a copy on record too",
     ),
-    _work(
+    _context(
         "PassContext._spent",
         "known = bool(entry and entry.id and self.is_signed(key))",
         "known = bool(entry and entry.id)",
         "an id that somebody wrote into the journal makes our own nonce a spent one",
     ),
-    _work(
+    _context(
         "PassContext.lagging",
         "if attached is None or self.now - attached.at >= self.kind(key).settle:",
         "if attached is None:",
         "marks that were stripped count as not readable yet, for ever",
     ),
-    _work(
+    _context(
         "PassContext.remember",
         "if entry.phase is Phase.OWNED:",
         "if False:",
         "what is carried by something else now counts as marked there",
     ),
-    _work(
+    _context(
         "PassContext._store",
         "state.invalidate()",
         "pass",
         "after a save that failed an appointment stands that was made from what is not on record",
     ),
-    _work(
+    _context(
         "PassContext._store",
         "state.tried = journal",
         "pass",
         "our own write whose reply was lost counts as somebody else's",
     ),
-    _work(
+    _context(
         "PassContext.confirm",
         " or self.now - self.stored_at > self.deps.intervals.fence / 2",
         "",
@@ -566,184 +567,184 @@ PROOF = (
         "entry.attempt if entry.phase.ours else",
         "the birth mark of what was let go counts for the next one",
     ),
-    _memory(
+    _state(
         "ObjectState.dry_run_copy",
         "replace(copy.deepcopy(replace(self, confirmed=None, tried=None)), minted=True)",
         "replace(self, minted=True)",
         "a plan shares the memory of the passes",
     ),
-    _memory(
+    _state(
         "ObjectState.recognises",
         "journal in (self.confirmed, self.tried)",
         "True",
         "a journal that was put back to an older version is taken for our own",
     ),
-    _memory(
+    _state(
         "ObjectState.reset",
         "ObjectState(first_seen=now, made=self.made",
         "ObjectState(first_seen=self.first_seen, made=self.made",
         "an older journal is not waited for, and creates of its time are made twice",
     ),
-    _memory(
+    _state(
         "ObjectState.reset",
         "made=self.made, ",
         "",
         "what a create answered is forgotten when the journal was put back",
     ),
-    _memory(
+    _state(
         "ObjectState.forget",
-        "self.doubted.discard(key)",
+        "self.nodes.pop(key, None)",
         "pass",
-        "the doubt about what is gone colours what comes after it",
+        "what was remembered of what is gone affects what comes after it",
     ),
 )
 
 PASSES = (
-    _workflow(
-        "_create",
+    _create(
+        "create",
         "    await ctx.save()\n    if not wave:",
         "    if not wave:",
         "no intent is on record before a create",
     ),
-    _workflow(
-        "_create",
+    _create(
+        "create",
         "        _created(ctx, node.key, result)\n    await ctx.save()",
         "        _created(ctx, node.key, result)",
         "what was created is not on record before the next calls",
     ),
-    _workflow(
+    _create(
         "_created",
         "elif isinstance(result, Unknown | TokenReused):",
         "elif False:",
         "a create whose effect is unknown counts as refused",
     ),
-    _workflow(
+    _engine(
         "_may_start",
         "if ctx.outcomes:",
         "if False:",
         "an object whose key is missing is served",
     ),
-    _workflow(
+    _engine(
         "_may_start",
         "state.reset(ctx.now)",
         "pass",
         "a journal of unknown age is not waited for",
     ),
-    _workflow(
+    _engine(
         "ensure",
         "if _must_read_marks_first(ctx):",
         "if False:",
         "after the journal was lost marks are not read before something is created",
     ),
-    _workflow(
+    _engine(
         "_is_idle",
         "if not deps.codec.fold(ctx.marks(key, observed) | ctx.user_tags) <= have:",
         "if False:",
         "an idle pass does not see that marks are missing in the index",
     ),
-    _workflow(
+    _engine(
         "_is_idle",
         "if ctx.now >= state.deep_at or ",
         "if ",
         "states and parts are never looked at again",
     ),
-    _workflow(
-        "_prunable",
-        "ctx.journal.entries[k].phase is Phase.OWNED or k in ctx.state.delete_sent",
+    _prune(
+        "prunable",
+        "ctx.journal.entries[k].phase is Phase.OWNED or ctx.node(k).delete_sent is not None",
         "True",
         "what was never read back is pruned",
     ),
-    _workflow(
-        "_prunable",
+    _prune(
+        "prunable",
         " and key.kind not in needed",
         "",
         "what is still needed is pruned",
     ),
-    _workflow(
-        "_prune",
+    _prune(
+        "prune",
         "await delete.request(ctx, await delete.prove(ctx, standing, marked))",
         "await delete.request(ctx, standing)",
         "what is surplus is deleted without proof",
     ),
-    _workflow(
+    _engine(
         "release",
         "proven & delete.next_wave(ctx)",
         "proven",
         "what marks have shown to be inside is not deleted first",
     ),
-    _workflow(
+    _engine(
         "plan",
         "state.dry_run_copy()",
         "state",
         "a plan shares the memory of the passes",
     ),
-    _marking(
+    _mark(
         "attach",
         "await ctx.confirm()",
         "pass",
         "user tags are attached before they are on record",
     ),
-    _marking(
+    _mark(
         "attach",
         "if not ctx.is_signed(key):",
         "if False:",
         "an id that somebody wrote into the journal is marked as ours",
     ),
-    _marking(
+    _mark(
         "attach",
         "if observed.carried and not (_is_its_carrier(ctx, key, observed) and _carrier_fits(ctx, key, observed)):",
         "if False:",
         "a carrier that is not ours is marked where only our own will do",
     ),
-    _marking(
+    _mark(
         "detach_dropped",
         "if dropped and ctx.journal.open:",
         "if False:",
         "user tags are forgotten while a create that bears them may be under way",
     ),
-    _marking(
+    _mark(
         "detach_dropped",
         "        and ctx.is_signed(key)\n",
         "",
         "user tags are detached from what nothing attests to be ours",
     ),
-    _marking(
+    _mark(
         "detach_dropped",
         "        if wrong:\n            return",
         "        pass",
         "user tags are forgotten although their detach failed",
     ),
-    _marking(
+    _mark(
         "_detach_retired",
         "if gone:",
         "if False:",
         "the mark of a carried resource that vanished stays on its carrier",
     ),
-    _marking(
+    _mark(
         "_detach_retired",
         "if failed is not None and not isinstance(failed, NotFound):",
         "if False:",
         "a mark that could not be taken off its carrier is forgotten",
     ),
-    _marking(
+    _mark(
         "verify",
-        "ctx.state.doubted.update(due)\n        return {}",
-        "marked = {}",
+        "return {}\n    for key in due:\n        entry",
+        "marked = {}\n    for key in due:\n        entry",
         "marks that could not be read count as missing",
     ),
-    _marking(
+    _mark(
         "_judge_marks",
         "elif evidence.strength in (Strength.OTHERS, Strength.DISPUTED):",
         "elif False:",
         "another owner's resource is marked as ours again",
     ),
-    _marking(
+    _mark(
         "_judge_marks",
         "if not ctx.has_birth_mark(key, observed):",
         "if False:",
         "a record that nobody signed is laundered into a mark",
     ),
-    _marking(
+    _mark(
         "gate_ready_on_mark",
         "if entry and entry.phase is Phase.RECORDED and isinstance(outcome, Ready):",
         "if False:",
@@ -782,199 +783,199 @@ PASSES = (
 )
 
 LEAVING = (
-    _leaving(
+    _delete(
         "prove",
         "        if evidence.strength is Strength.PROVEN:",
         "        if True:",
         "what is recorded is deleted without proof",
     ),
-    _leaving(
+    _delete(
         "prove",
         "if not ctx.kind(key).markable and ctx.is_signed(key):",
         "if not ctx.kind(key).markable:",
         "what nothing can mark is deleted by a record that nobody signed",
     ),
-    _leaving(
+    _delete(
         "prove",
         "            ctx.requeue(key, _waiting(error))\n            continue\n        evidence",
         "            tags = frozenset()\n        evidence",
         "marks that could not be read count as none",
     ),
-    _leaving(
+    _delete(
         "prove",
         "elif evidence.strength is Strength.DISPUTED:",
         "elif False:",
         "what two owners claim is not told as disputed",
     ),
-    _leaving(
+    _delete(
         "prove",
         "elif evidence.strength is not Strength.HEALABLE and ctx.has_birth_mark(key, observed):",
         "elif False:",
         "after the key was changed between record and mark our own resource is kept, and the delete never ends",
     ),
-    _leaving(
+    _delete(
         "_absent",
-        "if key not in ctx.state.delete_sent and not ctx.settled(key, since):",
+        "if ctx.node(key).delete_sent is None and not ctx.settled(key, since):",
         "if False:",
         "one read that shows nothing is believed, and the resource is orphaned",
     ),
-    _leaving(
+    _delete(
         "_conclude_gone",
         "if entry.carried and entry.target and not carrier_ours:",
         "if False:",
         "a carried mark of ours stays on somebody else's carrier",
     ),
-    _leaving(
+    _delete(
         "_conclude_gone",
         "if error is not None and not isinstance(error, NotFound):",
         "if False:",
         "a mark that could not be taken off its carrier is forgotten",
     ),
-    _leaving(
+    _delete(
         "_heal",
-        "ctx.state.attached.pop(key, None)",
+        "ctx.node(key).attached = None",
         "pass",
         "marks that were stripped are not attached again",
     ),
-    _leaving(
+    _delete(
         "_foreign_children",
         "if not kind.contains or kind.container is None:",
         "if True:",
         "nobody looks inside a container before it is deleted",
     ),
-    _leaving(
+    _delete(
         "_foreign_children",
         "if foreign:",
         "if False:",
         "a stranger's thing goes with its container",
     ),
-    _leaving(
+    _delete(
         "request",
         "    await ctx.save()\n    held",
         "    held",
         "a delete is sent before it is on record",
     ),
-    _leaving(
+    _delete(
         "observe_present",
         "ctx.requeue(key, _waiting(seen))",
         "await _absent(ctx, key)",
         "a read that failed counts as nothing there",
     ),
-    _leaving(
+    _delete(
         "finished",
         "if left > 0:",
         "if False:",
         "the finalizer does not wait for creates in flight",
     ),
-    _leaving(
+    _delete(
         "finished",
         "await final_check.by_nonce(ctx, marked)",
         "pass",
         "native lists are not asked at the end",
     ),
-    _leaving(
+    _delete(
         "finished",
         "await recovery.by_marks(ctx, marked, last=True)",
         "await recovery.by_marks(ctx, marked)",
         "the last look does not ask for what was seen gone before",
     ),
-    _leaving(
+    _delete(
         "finished",
         'ctx.outcomes[NodeKey("finalizer", "index")] = of_error(error)\n        return False',
         "marked = {}",
         "an index that could not be read counts as empty, and the finalizer goes",
     ),
-    _leaving(
+    _delete(
         "finished",
         "isinstance(o, Blocked | Waiting) for o in",
         "False for o in",
         "what could not be asked after is let go",
     ),
-    _leaving(
+    _delete(
         "_unsettled",
         "since = max(since, ctx.state.first_seen)",
         "pass",
         "creates of an earlier process are not waited for at the end",
     ),
-    _strays(
+    _recovery(
         "by_marks",
         "found = [*_nodes(ctx, tags_by_target), *_carried(ctx, tags_by_target)]",
         "found: list[_Stray] = []",
         "marks of ours in the index are not followed",
     ),
-    _strays(
+    _recovery(
         "by_marks",
         "ctx.outcomes[group[0].key] = of_error(error)",
         "pass",
         "a stray that could not be asked for counts as gone",
     ),
-    _strays(
+    _recovery(
         "by_marks",
         "await _take_off(ctx, stray)",
         "pass",
         "an attach that came after its detach leaves our mark on a stranger's gateway",
     ),
-    _strays(
+    _recovery(
         "_assess",
         "if not stray.carried or ctx.evidence(stray.key, seen, tags).strength is Strength.PROVEN:",
         "if True:",
         "a carrier's mark that a stranger wrote brings a stranger's connection on record",
     ),
-    _strays(
+    _recovery(
         "_node",
         "ours = strength is Strength.PROVEN or (strength is Strength.DISPUTED and _sealed(ctx, key, stub, tags))",
         "ours = True",
         "copied marks bring a stranger's resource on record",
     ),
-    _last_look(
+    _final_check(
         "by_nonce",
         '            _failed(ctx, NodeKey(kind, "last look"), found)',
         "            pass",
         "a list that failed at the end counts as an empty one",
     ),
-    _last_look(
+    _final_check(
         "_existing",
         "            answered = False",
         "            pass",
         "a carrier that could not be read at the end counts as empty",
     ),
-    _last_look(
+    _final_check(
         "_existing",
         "            _failed(ctx, key, seen)",
         "            pass",
         "a carrier that could not be read at the end is not told, and the finalizer goes",
     ),
-    _last_look(
+    _final_check(
         "_kinds",
         "if not ctx.graph.nodes or not entries:",
         "if False:",
         "with a spec that is refused today and a lost journal nothing is looked for",
     ),
-    _last_look(
+    _final_check(
         "_refs",
         "if entry.phase in (Phase.GIVEN, Phase.REUSED, Phase.THEIRS) and entry.id and key.kind in registry",
         "if False",
         "nobody looks inside what was given for something of ours",
     ),
-    _last_look(
+    _final_check(
         "_refs",
         "if ctx.deps.codec.read(tags).carried:",
         "if False:",
         "nobody looks inside a carrier that only a mark names",
     ),
-    _last_look(
+    _final_check(
         "_refs",
         "if node.given and not node.requires and key not in refs:",
         "if False:",
         "nobody looks inside what the spec gives when the journal was lost",
     ),
-    _last_look(
+    _final_check(
         "_sort",
         "if len(same) > 1:",
         "if False:",
         "of two resources with one birth mark the first is deleted",
     ),
-    _last_look(
+    _final_check(
         "_sort",
         "observed.state is State.DELETING or ",
         "",

@@ -22,8 +22,9 @@ from freehold.api.conditions import (
     unknown,
     without,
 )
-from freehold.api.parse import parse_status
+from freehold.api.parse import parse
 from freehold.api.patterns import CONDITION_REASON
+from freehold.api.powervs_status import IBMPowerVSClusterStatus
 
 EARLY = datetime(2026, 1, 1, 12, 0, 0, 999_000, tzinfo=UTC)
 LATE = EARLY + timedelta(hours=1)
@@ -182,4 +183,4 @@ def test_any_sequence_of_passes_gives_a_list_that_the_schema_takes(passes: list[
         held = merge(held, seen, generation=generation, now=EARLY + timedelta(minutes=generation))
         assert merge(held, seen, generation=generation, now=LATE) == held
     assert len({condition["type"] for condition in held}) == len(held)
-    assert len(parse_status({"status": {"conditions": held}}).conditions) == len(held)
+    assert len(parse(IBMPowerVSClusterStatus, {"conditions": held}, at="status").conditions) == len(held)

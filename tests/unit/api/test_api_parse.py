@@ -11,7 +11,7 @@ import pytest
 
 from freehold.api.annotations import CreateInfra, create_infra
 from freehold.api.crd import custom_resource_definitions
-from freehold.api.parse import InvalidObject, Problem, parse_spec, parse_status
+from freehold.api.parse import InvalidObject, Problem, parse, parse_spec
 from freehold.api.patterns import WORDS
 from freehold.api.powervs import IBMPowerVSClusterSpec, Tag
 from freehold.api.powervs_status import IBMPowerVSClusterStatus, ResourceReference
@@ -185,7 +185,7 @@ def test_status_keeps_its_odd_names_on_the_wire() -> None:
         "observedGeneration": 3,
         "resources": [{"kind": "vpc", "name": "a", "state": "Ready", "ownership": "managed"}],
     }
-    status = parse_status({"status": wire})
+    status = parse(IBMPowerVSClusterStatus, wire, at="status")
     assert status.to_wire() == wire
     assert status.vpc_subnet["a"] == ResourceReference(id="s", controller_created=True)
 

@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 from apiserver_testbed import CONFIG_MAPS, CRDS, WIDGETS, Api, Clock, config_map, widget, widget_crd
 
-from freehold.apiserver.placeholder import placeholder_crd
+from freehold.api.placeholders import Placeholder
 from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store
 
@@ -97,7 +97,7 @@ async def test_old_events_expire(api: Api, clock: Clock) -> None:
 
 
 async def test_a_posted_crd_is_served_at_once_and_takes_its_objects_with_it(api: Api) -> None:
-    crd = placeholder_crd("later.dev", "v1", "Gadget", "gadgets")
+    crd = Placeholder("later.dev", "v1", "Gadget", "gadgets").crd()
     made = await api.made(CRDS, crd)
     assert {each["type"]: each["status"] for each in made["status"]["conditions"]} == {
         "NamesAccepted": "True", "Established": "True",
@@ -136,7 +136,7 @@ async def test_a_crd_that_cannot_be_served_is_refused(api: Api, change: dict[str
 
 
 async def test_a_rule_that_cannot_be_enforced_is_named(api: Api) -> None:
-    crd = placeholder_crd("later.dev", "v1", "Gadget", "gadgets")
+    crd = Placeholder("later.dev", "v1", "Gadget", "gadgets").crd()
     schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     schema["x-kubernetes-validations"] = [{"rule": "self.?spec.orValue(1) == 1"}]
     answer = await api.post(CRDS, crd)
@@ -150,7 +150,7 @@ async def test_everything_survives_a_restart_but_old_watches(tmp_path: Path, clo
     first = ApiServer(first_store, [widget_crd()], now=clock)
     async with aiohttp.ClientSession() as session:
         api = Api(await first.start(), session)
-        await api.made(CRDS, placeholder_crd("later.dev", "v1", "Gadget", "gadgets"))
+        await api.made(CRDS, Placeholder("later.dev", "v1", "Gadget", "gadgets").crd())
         early = (await api.made(WIDGETS, widget("a", {"size": 1})))["metadata"]["resourceVersion"]
         written = (await api.merge(f"{WIDGETS}/a", {"spec": {"size": 2}})).json
         await api.made(WIDGETS, widget("b"))

@@ -13,7 +13,7 @@ def names(answer: dict[str, object]) -> list[str]:
 
 
 async def test_pages_show_and_report_the_first_pages_state(api: Api) -> None:
-    """The spike lost 112 of 5000 objects because each page told the current version (kubernetes.md §D)."""
+    """Pages that each tell the current version lose changes (docs/reference/kubernetes.md#watching)."""
     for name in "abcde":
         await api.made(WIDGETS, widget(name, {"size": 1}))
     first = (await api.get(WIDGETS, limit=2)).json

@@ -54,6 +54,14 @@ def test_no_name_at_all_is_no_birth_mark() -> None:
 
 
 @BOTH
+@pytest.mark.parametrize("form", ["WS-{}", "ws_{}_x", "{}"])
+def test_a_nonce_is_known_in_capitals(form: str, nonce: str) -> None:
+    """Some services keep the case of a name, and people write it; nonces are made in small letters."""
+    assert has_nonce(form.format(nonce.upper()), Recognised(nonce))
+    assert has_nonce(form.format(nonce.title()), Recognised(nonce))
+
+
+@BOTH
 @pytest.mark.parametrize("last", [*range(1, 62)])
 def test_a_nested_birth_name_fits_whatever_the_length_of_its_last_word(last: int, nonce: str) -> None:
     for head in (1, 10, 62 - last):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 import pytest
 
+from freehold.clouds.ibm.facts import IbmFacts
 from freehold.clouds.ibm.times import epoch
 from freehold.lifecycle.errors import Denied, InUse, NotReady, Unavailable, Unknown
 from freehold.lifecycle.inventory import TagChange
@@ -146,6 +149,36 @@ async def test_a_dhcp_server_without_its_network_is_renamed_later(account: Any) 
 def test_times_are_read_in_every_form(text: str | None, expected: float | None) -> None:
     """Without a zone it is UTC; a time that cannot be read is no reason to fail a reconcile."""
     assert epoch(text) == expected
+
+
+@pytest.fixture(params=["EAST-9", "WEST9"])
+def elsewhere(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine whose local time is nine hours ahead of UTC, or behind it."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", request.param)
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_a_time_without_a_zone_is_utc_whatever_the_machine_s_zone_is() -> None:
+    """Read as local, what is new looks older than its create, and is taken for another's: ``up`` runs on laptops."""
+    assert datetime.fromisoformat("1970-01-02T00:00:00").timestamp() != 86400.0, "the machine's zone has changed"
+    assert epoch("1970-01-02T00:00:00") == 86400.0
+
+
+async def test_a_zone_that_cannot_be_used_is_not_offered(account: Any) -> None:
+    """A subnet in it is refused, and its region has others. One that is impaired still takes subnets."""
+    words = {
+        "us-south-1": "available",
+        "us-south-2": "impaired",
+        "us-south-3": "unavailable",
+        "us-south-4": "unassigned",
+    }
+    told = {"zones": [{"name": name, "status": status} for name, status in words.items()]}
+    Distorted(account.cloud, "GET", "/regions/us-south/zones", told)
+    assert await IbmFacts(account.client, account.clock).vpc_zones("us-south") == ("us-south-1", "us-south-2")
 
 
 async def test_a_gateway_without_a_crn_is_seen_and_marked_later(account: Any) -> None:

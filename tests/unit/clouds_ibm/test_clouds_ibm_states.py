@@ -12,7 +12,7 @@ from ibm_vpc.vpc_v1 import VPC, LoadBalancer, Subnet
 
 from freehold.clouds.ibm import resource_controller, vpc
 from freehold.clouds.ibm.kinds import transit_gateway, transit_gateway_connection
-from freehold.lifecycle.kinds import State
+from freehold.lifecycle.kinds import Ref, State
 
 NONCE = "fabcdefg"
 
@@ -41,6 +41,23 @@ async def test_an_instance_in_any_state_is_found(account: Any, state: str) -> No
     assert [one.id for one in await account.find("workspace", account.workspace("x"), NONCE)] == [made.id]
     seen = await account.look("workspace", made)
     assert seen is not None and seen.vendor_state == state
+
+
+@pytest.mark.parametrize("kind", ["vpc", "vpc-subnet", "load-balancer"])
+async def test_what_vpc_is_deleting_is_deleting(account: Any, kind: str) -> None:
+    """Taken for "still to come", it is waited for as if it were to be ready, or chosen for use by its name."""
+    vpc = await account.ready("vpc", account.vpc())
+    request, seen = account.vpc(), vpc
+    if kind != "vpc":
+        request = account.subnet(vpc)
+        seen = await account.ready("vpc-subnet", request)
+    if kind == "load-balancer":
+        request = account.balancer(seen)
+        seen = await account.ready("load-balancer", request)
+    await account.kinds[kind].driver.delete(Ref(seen.id, seen.target))
+    now = await account.look(kind, seen)
+    assert now is not None and now.state is State.DELETING
+    assert [(one.id, one.state) for one in await account.find(kind, request, NONCE)] == [(seen.id, State.DELETING)]
 
 
 def test_an_instance_is_deleting_while_its_delete_is_in_progress() -> None:

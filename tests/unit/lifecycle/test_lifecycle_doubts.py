@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,10 @@ from freehold.lifecycle import errors
 from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Waiting
+from freehold.lifecycle.port import Call
 from lab.life import Life
 from lab.outage import outage
-from lab.world import MemoryWorld, node
+from lab.world import SETTLE, MemoryWorld, node
 
 HUB, NET = NodeKey("hub", "core"), NodeKey("net", "main")
 
@@ -63,6 +65,35 @@ def test_a_read_that_was_refused_is_not_taken_for_the_last_good_one() -> None:
             outcome = _next(life, HUB)
             assert isinstance(outcome, Blocked) and outcome.reason is Reason.DENIED
     assert isinstance(_next(life, HUB), Ready)
+
+
+def _hide(life: Life, id_: str) -> None:
+    """The credentials lose the right to see it: lists leave it out, and who asks for it alone is refused."""
+    answered = life.port.send
+
+    async def send(call: Call) -> Any:
+        if call.operation == "list_hub" and call.subject == id_:
+            raise errors.Denied(f"no permission to read {id_}")
+        reply = await answered(call)
+        lists = call.operation in ("list_hub", "find_hub")
+        return [(seen, at) for seen, at in reply if seen.id != id_] if lists else reply
+
+    life.port.send = send  # type: ignore[method-assign]  # what stands between engine and cloud
+
+
+def test_what_a_list_leaves_out_is_not_gone_before_it_was_asked_for_alone() -> None:
+    """It stands, and the credentials may not see it any more: a second one would be created beside it."""
+    world = MemoryWorld(nodes=[node("hub/core"), node("hub/side")])
+    life = Life(world)
+    life.create()
+    before = {thing.id for thing in world.living()}
+    _hide(life, life.journal.entries[HUB].id)
+    begun = world.clock.monotonic()
+    _look_deeply(life)
+    while world.clock.monotonic() - begun < 20 * SETTLE:
+        outcome = _next(life, HUB)
+        assert isinstance(outcome, Blocked) and outcome.reason is Reason.DENIED
+    assert {thing.id for thing in world.living()} == before
 
 
 @pytest.mark.parametrize("operation", ("search", "tags_of"))

@@ -58,3 +58,31 @@ async def test_a_reading_that_failed_is_tried_again_by_the_next() -> None:
         await inventory.shared(60.0)
     index.broken = False
     assert (await inventory.shared(60.0)).targets == {"target": frozenset({"reading-2"})}
+
+
+class LongReading(SlowIndex):
+    """An index whose answer is of when it was asked, and takes 50 seconds to come."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        super().__init__()
+        self.clock = clock
+        self.answer.set()
+
+    async def everything(self) -> TagsByTarget:
+        reply = await super().everything()
+        self.clock.advance(50.0)
+        return reply
+
+
+async def test_a_reading_is_as_old_as_the_question() -> None:
+    """What changed while it was read may be missing in it: its age counts from when it began."""
+    clock = ManualClock()
+    index = LongReading(clock)
+    inventory = Inventory(index, clock)
+    await inventory.shared(60.0)
+    clock.advance(5.0)
+    await inventory.shared(60.0)
+    assert index.readings == 1
+    clock.advance(10.0)
+    await inventory.shared(60.0)
+    assert index.readings == 2

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from freehold.lifecycle import errors
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.graph import Node
 from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.kinds import NodeKey
-from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Surplus
+from freehold.lifecycle.kinds import NodeKey, Registry
+from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Surplus
 from lab.cloud import Resource
 from lab.life import Life
 from lab.outage import outage
@@ -156,3 +158,19 @@ def test_a_mark_that_may_not_be_taken_off_is_said_to_hold_the_delete() -> None:
     life.delete()
     assert life.last is not None and life.last.released
     assert _ours_on(world, hub) == []
+
+
+@pytest.mark.parametrize("given", (True, False), ids=("given", "ours"))
+def test_what_only_a_carrier_of_ours_can_mark_is_not_created_on_another(given: bool) -> None:
+    """A bucket in somebody else's instance: nothing could ever prove that it is ours, so nobody would delete it."""
+    nodes = [node("net/main", size=1), node("hub/core"), node("link/a", "hub/core", "net/main")]
+    world = MemoryWorld(nodes=nodes, given_hub=given)
+    life = Life(world)
+    kinds = [replace(kind, carrier_owned=kind.name == "link") for kind in life.deps.registry.values()]
+    life.deps = replace(life.deps, registry=Registry(kinds))
+    outcome = life.create()["link/a"]
+    if given:
+        assert isinstance(outcome, Blocked) and outcome.reason is Reason.UNMARKABLE
+    else:
+        assert isinstance(outcome, Ready)
+    assert (world.ours("link") is None) is given

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from freehold.lifecycle import errors
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.graph import Naming
 from freehold.lifecycle.journal import Entry, Phase
@@ -11,6 +12,7 @@ from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Surplus, Waiting
 from lab.cloud import Resource
 from lab.life import OWNER, Life
+from lab.outage import outage
 from lab.spelling import PlainCodec
 from lab.world import RING, MemoryWorld, node
 
@@ -31,6 +33,15 @@ def _theirs(world: MemoryWorld, *tags: str, age: float = OLD, name: str = "c1-ho
     return made
 
 
+def _lost(world: MemoryWorld) -> Resource:
+    """Ours by its seal, and on no record."""
+    lost = world.cloud.create("site", "c1-home", {"role": "site/home"}, creator="freehold")
+    seal = KEYS.seal(KEYS.writing, KEY, lost.target)
+    world.cloud.attach(lost.target, CODEC.owner(OWNER) | {CODEC.node(KEY, seal)})
+    world.clock.advance(OLD)
+    return lost
+
+
 def _standing(world: MemoryWorld) -> set[tuple[str, bool]]:
     return {(thing.id, thing.ours) for thing in world.living()}
 
@@ -43,10 +54,7 @@ def _outcome(life: Life) -> Outcome:
 def test_our_own_sealed_mark_makes_it_ours(naming: Naming) -> None:
     """The journal was lost: the marks say that it is ours, whatever the name says."""
     world = _world(naming)
-    lost = world.cloud.create("site", "c1-home", {"role": "site/home"}, creator="freehold")
-    seal = KEYS.seal(KEYS.writing, KEY, lost.target)
-    world.cloud.attach(lost.target, CODEC.owner(OWNER) | {CODEC.node(KEY, seal)})
-    world.clock.advance(OLD)
+    lost = _lost(world)
     outcome = _outcome(Life(world))
     assert isinstance(outcome, Ready)
     assert outcome.category is Category.MANAGED
@@ -131,15 +139,68 @@ def test_several_of_one_name_are_not_chosen_from() -> None:
     assert all(ident in outcome.message for ident in two)
 
 
+def test_of_several_of_one_name_the_one_with_our_seal_is_ours() -> None:
+    """No list shows these tags: they are asked for, before a person is asked to choose."""
+    world = _world()
+    lost, theirs = _lost(world), _theirs(world)
+    life = Life(world)
+    assert isinstance(_outcome(life), Ready)
+    assert life.journal.entries[KEY].id == lost.id
+    assert _standing(world) == {(lost.id, True), (theirs.id, False)}
+
+
+def test_nobody_is_asked_to_choose_while_the_marks_of_several_cannot_be_read() -> None:
+    """Who gave the id of ours in the spec, as the message says, would have it called given, and kept for ever."""
+    world = _world()
+    lost, _ = _lost(world), _theirs(world)
+    life = Life(world)
+    with outage(life, "tags_of", errors.Unavailable("503")):
+        life.once()
+    assert life.last is not None
+    outcome = life.last.outcomes[KEY]
+    assert isinstance(outcome, Waiting) and outcome.reason is Reason.RETRYING
+    assert isinstance(_outcome(life), Ready)
+    assert life.journal.entries[KEY].id == lost.id
+
+
+def test_a_namesake_whose_tags_cannot_be_read_is_not_used() -> None:
+    """They may name another owner, whose resource this object must not use although the spec names it."""
+    world = _world(Naming.EXPLICIT)
+    _theirs(world, "owner:prod.c2", "uuid:another")
+    life = Life(world)
+    with outage(life, "tags_of", errors.Unavailable("503")):
+        life.once()
+    assert life.last is not None
+    assert isinstance(life.last.outcomes[KEY], Waiting)
+    assert KEY not in life.journal.entries
+    outcome = _outcome(life)
+    assert isinstance(outcome, Blocked) and outcome.reason is Reason.NAME_TAKEN
+
+
+def test_nothing_is_created_while_the_list_of_names_fails() -> None:
+    """It does not say that the name is free: a second one of the name would stand beside the first."""
+    world = _world()
+    theirs = _theirs(world)
+    life = Life(world)
+    with outage(life, "find_site", errors.Unavailable("503")):
+        for _ in range(5):
+            done = life.once()
+            assert done is not None and not done.creating
+            world.clock.advance(max(done.after, 0.001))
+    assert _standing(world) == {(theirs.id, False)}
+
+
 def test_one_that_is_being_deleted_is_waited_for() -> None:
-    """Then the name is free, and ours is created."""
+    """Then the name is free, and ours is created; before that a cloud may refuse it, or show two of the name."""
     world = _world()
     theirs = _theirs(world)
     world.cloud.delete(theirs.id, "stranger")
     life = Life(world)
     life.once()
     assert life.last is not None
-    assert isinstance(life.last.outcomes[KEY], Waiting)
+    outcome = life.last.outcomes[KEY]
+    assert isinstance(outcome, Waiting) and outcome.reason is Reason.DELETING
+    assert world.ours("site") is None
     assert isinstance(_outcome(life), Ready)
     assert [ours for _, ours in _standing(world)] == [True]
 

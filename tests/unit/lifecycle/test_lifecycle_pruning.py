@@ -86,10 +86,14 @@ def test_what_is_wanted_again_while_its_delete_does_not_show_is_not_called_ready
     """A lagging read shows it as it was; ten minutes later it would be found gone."""
     world = MemoryWorld(nodes=NODES, weather=Weather(read_lag=6.0))
     life = _pruned(world)
-    while DISK not in life.state.delete_sent:
-        _pass(life)
-    world.nodes = NODES
+    life.once()
+    assert life.state.node(DISK).delete_sent is not None
+    world.nodes = NODES  # at once, so that the next read is of the time before the delete
     life.state.invalidate()
+    life.once()
+    assert life.last is not None
+    outcome = life.last.outcomes[DISK]
+    assert isinstance(outcome, Waiting) and outcome.reason is Reason.DELETING
     begun, notes = world.clock.monotonic(), list[str]()
     while True:
         done = life.once()

@@ -15,8 +15,8 @@ from freehold.lifecycle.kinds import Birth, NodeKey
 from freehold.lifecycle.port import Call, Effect, InlinePort, WouldWrite, step
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.planning import Plan, plan_with
-from freehold.reconcilers.powervs_existing import ById
-from freehold.reconcilers.powervs_facts import Answer, NoAnswer, NoSuch
+from freehold.reconcilers.powervs.existing import ById
+from freehold.reconcilers.powervs.facts import Answer, NoAnswer, NoSuch
 from freehold_sim.faults import Effect as Hits
 from freehold_sim.faults import Fault
 from freehold_sim.ibm.cloud import SimulatedIBM

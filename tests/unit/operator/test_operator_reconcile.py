@@ -14,7 +14,7 @@ from freehold.lifecycle.port import step
 from freehold.operator.controller import Done, RequeueAfter
 from freehold.operator.powervs import ACCOUNT_CHANGED, CONFLICT_SECONDS, OCCUPIED_SECONDS, SLOW_SECONDS
 from freehold.reconcilers.gate import ClusterContext, Mode, UnreadableCluster
-from freehold.reconcilers.powervs_status import StatusUpdate
+from freehold.reconcilers.powervs.status import StatusUpdate
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.cloud import SimulatedIBM
 from stage.powervs import MemoryDocument, Stage, example

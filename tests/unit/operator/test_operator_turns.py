@@ -21,9 +21,9 @@ from freehold.operator.app import ConflictingProvider, Operator, Settings
 from freehold.operator.controller import Controller, Done, RequeueAfter, Watched, _matters
 from freehold.operator.objects import ObjectHandle
 from freehold.operator.powervs import POWERVS_CLUSTERS
-from freehold.operator.timing import VirtualTime
 from freehold.operator.workqueue import Backoff
 from freehold.reconcilers.gate import ClusterContext
+from stage.virtual_time import VirtualTime
 
 A = Key("default", "a")
 NOBODY = Connection("http://127.0.0.1:1")

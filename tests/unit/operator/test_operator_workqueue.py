@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from freehold.operator.timing import VirtualTime
 from freehold.operator.workqueue import Backoff, Priority, WorkQueue
+from stage.virtual_time import VirtualTime
 
 
 def queue_on(time: VirtualTime, **options: Any) -> WorkQueue[str]:

@@ -8,8 +8,8 @@ import pytest
 
 from freehold.api.parse import parse_spec
 from freehold.lifecycle.outcomes import Reason
-from freehold.reconcilers.powervs_facts import Answer, Facts, NoAnswer, NoSuch, PowerZone
-from freehold.reconcilers.powervs_wanted import Refused, Undecided, Wanted, wanted
+from freehold.reconcilers.powervs.desired import Refused, Undecided, Wanted, wanted
+from freehold.reconcilers.powervs.facts import Answer, Facts, NoAnswer, NoSuch, PowerZone
 
 ANNOTATION = "powervs.cluster.x-k8s.io/create-infra"
 CREATE = {ANNOTATION: "true"}

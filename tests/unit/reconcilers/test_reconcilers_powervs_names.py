@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from freehold.reconcilers import powervs_names as names
-from freehold.reconcilers.powervs_names import DefaultNames, connection_name, default_name
+from freehold.reconcilers.powervs import names
+from freehold.reconcilers.powervs.names import DefaultNames, connection_name, default_name
 
 RULES = {
     "vpc": names.VPC,

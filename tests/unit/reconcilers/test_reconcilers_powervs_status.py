@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.api.parse import parse_spec, parse_status
+from freehold.api.parse import parse, parse_spec
+from freehold.api.powervs_status import IBMPowerVSClusterStatus
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.kinds import NodeKey, Observed, State
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Surplus, Waiting
 from freehold.lifecycle.ownership import Owner
-from freehold.reconcilers.powervs_facts import Answer, Facts, NoAnswer, PowerZone
-from freehold.reconcilers.powervs_status import PassReport, StatusUpdate, build_status, held, paused
-from freehold.reconcilers.powervs_wanted import Desired, Wanted, wanted
+from freehold.reconcilers.powervs.desired import Desired, Wanted, wanted
+from freehold.reconcilers.powervs.facts import Answer, Facts, NoAnswer, PowerZone
+from freehold.reconcilers.powervs.status import PassReport, StatusUpdate, build_status, held, paused
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)
@@ -115,13 +116,13 @@ def test_a_complete_cluster() -> None:
 def test_the_status_is_valid_for_the_schema() -> None:
     """What we write, the API server must take, and give back unchanged."""
     folded = build_status(obj(), WHOLE, NOW)
-    model = parse_status({"status": folded.status})
+    model = parse(IBMPowerVSClusterStatus, folded.status, at="status")
     written = model.model_dump(by_alias=True, exclude_unset=True, mode="json")
     assert written == folded.status
 
 
 def test_the_same_pass_again_changes_nothing() -> None:
-    """6.7: a steady state writes no status, whatever the clock says."""
+    """docs/reference/capi-contract.md C14: a steady state writes no status, whatever the clock says."""
     first = build_status(obj(), WHOLE, NOW)
     again = build_status(obj(first.status, controlPlaneEndpoint=dict(first.endpoint or {})), WHOLE, LATER)
     assert (first.changed, again.changed, again.endpoint) == (True, False, None)
@@ -129,7 +130,7 @@ def test_the_same_pass_again_changes_nothing() -> None:
 
 
 def test_status_is_rebuilt_when_it_was_lost() -> None:
-    """M3: after a move or restore the same status comes from journal and cloud alone."""
+    """docs/reference/capi-contract.md C28: after a move the same status comes from journal and cloud alone."""
     endpoint = {"host": "lb.example.net", "port": 6443}
     first = build_status(obj(), WHOLE, NOW)
     assert build_status(obj(controlPlaneEndpoint=endpoint), WHOLE, NOW).status == first.status
@@ -194,7 +195,7 @@ def test_what_was_not_looked_at_is_unknown() -> None:
 
 
 def test_ready_is_sticky() -> None:
-    """1.6: an outage later takes Ready away, never the flag."""
+    """docs/reference/capi-contract.md C7: an outage later takes Ready away, never the flag."""
     first = build_status(obj(), WHOLE, NOW)
     raw = obj(first.status, controlPlaneEndpoint=dict(first.endpoint or {}))
     broken = build_status(raw, PassReport(plan(), journal(), ready(vpc=WAITING)), LATER)
@@ -220,7 +221,7 @@ def test_endpoint(spec: dict[str, Any], expected: dict[str, Any] | None) -> None
 
 
 def test_not_ready_without_a_hostname() -> None:
-    """1.4: whenever ready is true there is an endpoint."""
+    """docs/reference/capi-contract.md C5: whenever ready is true there is an endpoint."""
     bare = Ready(Observed("us-south/lb", "lb", State.READY), Category.MANAGED)
     folded = build_status(obj(), PassReport(plan(), journal(), ready(**{"load-balancer": bare})), NOW)
     assert (folded.endpoint, folded.status["ready"]) == (None, False)
@@ -271,7 +272,7 @@ def test_ignored_fields_are_named_in_a_condition() -> None:
 
 
 def test_paused_writes_one_condition() -> None:
-    """1.15: the only write while paused."""
+    """docs/reference/capi-contract.md C24: the only write while paused."""
     first = build_status(obj(), WHOLE, NOW)
     folded = paused(obj(first.status), "Cluster spec.paused is set to true", LATER)
     before = {c["type"]: c for c in first.status["conditions"]}
@@ -382,7 +383,7 @@ def test_a_blocked_deletion_names_who_must_act() -> None:
 
 
 def test_the_existing_way_is_ready_with_the_users_endpoint() -> None:
-    """Without the annotation nothing gives an endpoint, so the user must (1.4)."""
+    """Without the annotation nothing gives an endpoint, so the user must (docs/reference/capi-contract.md C6)."""
     spec = {"serviceInstanceID": "guid", "network": {"id": "n"}}
     result = wanted("c1", {}, parse_spec({"spec": {**SPEC, **spec}}), Facts())
     outcomes: dict[NodeKey, Outcome] = {
@@ -407,7 +408,7 @@ def test_conditions_of_parts_that_are_not_wanted_any_more_go() -> None:
 
 @pytest.mark.parametrize("reason", list(Reason), ids=[reason.value for reason in Reason])
 def test_every_reason_is_legal(reason: Reason) -> None:
-    """1.10: core mirrors reasons, and one that does not match makes its own patch fail."""
+    """docs/reference/capi-contract.md C10: core mirrors reasons, and one that does not match fails its patch."""
     folded = build_status(obj(), PassReport(plan(), journal(), ready(vpc=Blocked(reason, "why"))), NOW)
     for found in folded.status["conditions"]:
         assert re.fullmatch(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", found["reason"])

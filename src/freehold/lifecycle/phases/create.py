@@ -1,6 +1,7 @@
-"""Decide for each wanted node without a resource: use what exists, say why not, or create it.
+"""Create: decide for each wanted node without a resource (use what exists, say why not, or create it), and create.
 
-A name is not a deed: nothing is ever adopted because of its name. Nothing in here writes to the cloud.
+A name proves nothing, so nothing is ever adopted because of its name. A wave of creates stands between two writes of
+the journal: the exact requests before it, the ids after it.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from freehold.lifecycle.context import PassContext
-from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.errors import CloudError, TokenReused, Unknown
 from freehold.lifecycle.graph import Naming, Node
 from freehold.lifecycle.journal import Entry, Phase, let_go, unmanaged
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Tagging, Want
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
-from freehold.lifecycle.phases import intents, observe, recovery
+from freehold.lifecycle.phases import drift, intents, observe, recovery
+from freehold.lifecycle.state import Existence, MarkState
 
 
 def drop_stale_refs(ctx: PassContext) -> None:
@@ -28,7 +30,7 @@ def drop_stale_refs(ctx: PassContext) -> None:
         if entry.phase is Phase.GIVEN:
             stale = given != entry.id if given else node.given is None
         elif entry.phase is Phase.REUSED:
-            seen = ctx.state.seen.get(key)
+            seen = ctx.node(key).last_seen
             stale = bool(given) or (seen is not None and seen.name != node.name)
         else:
             stale = bool(given) and given != entry.id
@@ -48,14 +50,13 @@ def _release_given(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
 
 def _released_before(ctx: PassContext, key: NodeKey) -> Observed | None:
     """What had this name until another was given, still stands, and is wanted again."""
-    state = ctx.state
     for other, entry in ctx.journal.ours.items():
         namesake = other.kind == key.kind and other.logical.startswith(f"{key.logical}~")
         if namesake and entry.opened and other not in ctx.graph.nodes:  # not one that only a mark brought to light
-            seen = state.seen.get(other)
-            leaves = other in state.delete_sent or other in state.absent_since or other in state.doubted
-            if seen and seen.state in (State.PENDING, State.READY) and not leaves:
-                return seen
+            known = ctx.node(other)
+            trusted = known.existence is Existence.PRESENT and known.marks is not MarkState.DOUBTED
+            if trusted and known.observed.state in (State.PENDING, State.READY):
+                return known.observed
     return None
 
 
@@ -66,9 +67,9 @@ async def select(ctx: PassContext) -> list[Node]:
         entry = ctx.journal.get(node.key)
         if entry and entry.phase is not Phase.VACANT:
             continue
-        if ctx.now < ctx.state.retry_at.get(node.key, float("-inf")):
-            left = ctx.state.retry_at[node.key] - ctx.now
-            ctx.outcomes[node.key] = replace(ctx.state.held[node.key], after=left)
+        known = ctx.node(node.key)
+        if known.held and ctx.now < known.retry_at:
+            ctx.outcomes[node.key] = replace(known.held, after=known.retry_at - ctx.now)
         elif node.given:
             await _given(ctx, node)
         elif returning := _released_before(ctx, node.key):
@@ -220,3 +221,54 @@ def _may_create(ctx: PassContext, node: Node) -> bool:
             )
             return False
     return True
+
+
+async def create(ctx: PassContext, wave: Sequence[Node]) -> None:
+    """Intend, create, record: two patches around one wave of creates."""
+    for node in wave:
+        entry = ctx.journal.get(node.key)
+        opened = round(ctx.deps.clock.now(), 3)
+        intent = replace(
+            entry or Entry(Phase.INTENDED),
+            phase=Phase.INTENDED,
+            opened=opened,
+            key=ctx.keys.writing,
+            by=ctx.deps.identity,
+            request=dict(node.request(ctx.ready_nodes)),
+            parts=drift.claimed_parts(ctx, node.key),
+        )
+        ctx.journal = ctx.journal.put(node.key, intent)
+    await ctx.save()
+    if not wave:
+        return
+    ctx.state.last_sent = ctx.now
+    results = await ctx.deps.port.all([_send(ctx, node.key) for node in wave])
+    for node, result in zip(wave, results, strict=True):
+        _created(ctx, node.key, result)
+    await ctx.save()
+    for defect in results:
+        if not isinstance(defect, Observed | CloudError):
+            raise defect  # not before what the others made is on record
+
+
+async def _send(ctx: PassContext, key: NodeKey) -> Observed:
+    entry = ctx.journal.entries[key]
+    assert entry.request is not None
+    return await ctx.kind(key).driver.create(entry.request, intents.birth_of(ctx, key, entry.attempt))
+
+
+def _created(ctx: PassContext, key: NodeKey, result: Observed | Exception) -> None:
+    """An id is recorded; an unknown effect stays an open intent; a refusal closes it: nothing happened."""
+    entry = ctx.journal.entries[key]
+    if isinstance(result, Observed):
+        ctx.state.made[key, entry.attempt] = result
+        observe.record_owned(ctx, key, result, entry)
+        ctx.node(key).look_at = max(ctx.node(key).look_at, ctx.now)
+        if ctx.kind(key).born_with_parts:
+            ctx.node(key).parts_checked = True
+    elif isinstance(result, Unknown | TokenReused):
+        ctx.node(key).open_since = ctx.now
+        ctx.requeue(key, Waiting(Reason.RETRYING, 5.0, result.message))
+    elif isinstance(result, CloudError):
+        ctx.journal = ctx.journal.put(key, replace(entry, phase=Phase.VACANT, request=None, opened=0.0, key="", by=""))
+        ctx.block(key, of_error(result))

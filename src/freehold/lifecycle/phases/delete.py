@@ -6,7 +6,7 @@ the same pass as the delete is sent; a resource that they do not prove is healed
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 
 from freehold.lifecycle.context import PassContext
@@ -18,6 +18,7 @@ from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State
 from freehold.lifecycle.outcomes import Blocked, Kept, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Evidence, Strength
 from freehold.lifecycle.phases import final_check, observe, recovery
+from freehold.lifecycle.state import earliest
 
 RECHECK = 300.0
 """Most seconds between looks at what blocks a delete and only a person can move."""
@@ -31,7 +32,7 @@ def next_wave(ctx: PassContext) -> frozenset[NodeKey]:
         ctx.outcomes[key] = Blocked(
             Reason.UNKNOWN_KIND, f"{key} is ours and of a kind that this version does not know: use a newer one"
         )
-    unproven = ours & ctx.state.unproven  # somebody who may edit the object can have written them
+    unproven = {key for key in ours if ctx.node(key).unproven}  # somebody who may edit the object can have written them
     now = next_delete_wave(ours - unproven, ctx.deps.registry) | unproven
     for key in ours - now:
         ctx.outcomes[key] = Waiting(Reason.DEPENDENTS, ctx.deps.intervals.slow, "waits for what depends on it")
@@ -65,7 +66,7 @@ async def observe_present(ctx: PassContext, keys: Collection[NodeKey]) -> frozen
                 ctx.requeue(
                     key, Waiting(Reason.DELETING, ctx.poll(key, seen), f"is {seen.vendor_state or 'deleting'}", seen)
                 )
-            elif ctx.now - ctx.state.delete_sent.get(key, float("-inf")) < ctx.kind(key).delete_time:
+            elif ctx.delete_is_fresh(key):
                 again = max(5.0, ctx.kind(key).delete_time / 4)
                 ctx.requeue(key, Waiting(Reason.DELETING, again, "delete was requested", seen))
             else:
@@ -76,8 +77,8 @@ async def observe_present(ctx: PassContext, keys: Collection[NodeKey]) -> frozen
 async def _absent(ctx: PassContext, key: NodeKey) -> None:
     """Gone, if the cloud took our request; else a lagging read may be at fault, and the settle time decides."""
     entry = ctx.journal.entries[key]
-    since = ctx.state.absent_since.setdefault(key, ctx.now)
-    if key not in ctx.state.delete_sent and not ctx.settled(key, since):
+    since = ctx.node(key).absent_since = earliest(ctx.node(key).absent_since, ctx.now)
+    if ctx.node(key).delete_sent is None and not ctx.settled(key, since):
         left = min(ctx.kind(key).settle - (ctx.now - since), 30.0)
         ctx.requeue(key, Waiting(Reason.SETTLING, left, f"{entry.id} is not to be seen"))
         return
@@ -111,7 +112,7 @@ async def prove(ctx: PassContext, standing: Collection[NodeKey], marked: TagsByT
     """Of those that stand, what the marks prove now; the rest is healed, or kept, or named."""
     proven: set[NodeKey] = set()
     for key in sorted(standing):
-        observed, entry = ctx.state.seen[key], ctx.journal.entries[key]
+        observed, entry = ctx.node(key).observed, ctx.journal.entries[key]
         if not ctx.kind(key).markable and ctx.is_signed(key):
             proven.add(key)  # nothing can mark it: the signed record is the only proof
             continue
@@ -123,7 +124,7 @@ async def prove(ctx: PassContext, standing: Collection[NodeKey], marked: TagsByT
             ctx.requeue(key, _waiting(error))
             continue
         evidence = ctx.evidence(key, observed, tags)
-        ctx.state.unproven.discard(key)
+        ctx.node(key).unproven = False
         if evidence.strength is Strength.PROVEN:
             proven.add(key)
         elif evidence.strength is Strength.OTHERS and ctx.lagging(key, ctx.marks(key, observed)):
@@ -150,7 +151,7 @@ async def prove(ctx: PassContext, standing: Collection[NodeKey], marked: TagsByT
         elif evidence.strength is Strength.HEALABLE:
             _heal(ctx, key, entry, observed)
         else:
-            ctx.state.unproven.add(key)
+            ctx.node(key).unproven = True
             ctx.outcomes[key] = _unproven(key, observed, evidence)
     return frozenset(proven)
 
@@ -179,9 +180,9 @@ def _unproven(key: NodeKey, observed: Observed, evidence: Evidence) -> Blocked:
 
 def _heal(ctx: PassContext, key: NodeKey, entry: Entry, observed: Observed) -> None:
     """Mark it (again) from the journal's evidence; the proof is read in a later pass."""
-    ctx.state.doubted.discard(key)
+    ctx.node(key).marks_doubted = False
     if not ctx.lagging(key, ctx.marks(key, observed)):
-        ctx.state.attached.pop(key, None)
+        ctx.node(key).attached = None
     ctx.journal = ctx.journal.put(key, replace(entry, phase=Phase.RECORDED))
     ctx.requeue(
         key, Waiting(Reason.MARKING, ctx.deps.intervals.tag_lag, "is marked again before it is deleted", observed)
@@ -194,12 +195,12 @@ async def _foreign_children(ctx: PassContext, key: NodeKey) -> Waiting | None:
     if not kind.contains or kind.container is None:
         return None
     children = await kind.container.children(Ref(entry.id, entry.target))
-    ours = {e.id for key, e in ctx.journal.ours.items() if key not in ctx.state.unproven}
+    ours = {e.id for key, e in ctx.journal.ours.items() if not ctx.node(key).unproven}
     foreign = [child for child in children if child.id not in ours and child.state is not State.DELETING]
     if foreign:
         names = ", ".join(sorted(f"{child.name} ({child.id})" for child in foreign))
         message = f"{entry.id} holds what is not provably ours: {names}. Remove it, or move it, and the delete goes on"
-        return Waiting(Reason.IN_USE, RECHECK, message, ctx.state.seen.get(key))
+        return Waiting(Reason.IN_USE, RECHECK, message, ctx.node(key).last_seen)
     leaving_now = [child for child in children if child.state is State.DELETING]
     if leaving_now:
         return Waiting(Reason.DEPENDENTS, 10.0, f"{leaving_now[0].name} in it is still being deleted")
@@ -224,24 +225,24 @@ async def request(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[No
     results = await ctx.deps.port.all([_request(ctx, key) for key in keys])
     for key, result in zip(keys, results, strict=True):
         if result is None:
-            seen = replace(ctx.state.seen[key], state=State.DELETING)
-            ctx.state.seen[key] = seen
-            ctx.state.pending_since.pop(key, None)
-            ctx.state.delete_sent[key] = ctx.now
+            seen = replace(ctx.node(key).observed, state=State.DELETING)
+            ctx.node(key).last_seen = seen
+            ctx.node(key).pending_since = None
+            ctx.node(key).delete_sent = ctx.now
             ctx.requeue(key, Waiting(Reason.DELETING, ctx.poll(key, seen), "delete was requested", seen))
         elif isinstance(result, Waiting):
             held |= {key} if result.reason is Reason.IN_USE else set()
             ctx.requeue(key, result)
         elif isinstance(result, NotFound):
             # Seen a moment ago: one of the two reads is behind. The next looks decide.
-            ctx.requeue(key, Waiting(Reason.DELETING, 5.0, "the cloud no longer knows it", ctx.state.seen[key]))
+            ctx.requeue(key, Waiting(Reason.DELETING, 5.0, "the cloud no longer knows it", ctx.node(key).observed))
         elif isinstance(result, InUse):
             message = f"{result.message}" + (f" (held by {result.blocker})" if result.blocker else "")
-            first = key not in ctx.state.refused_since
-            since = ctx.state.refused_since.setdefault(key, ctx.now)
+            first = ctx.node(key).refused_since is None
+            since = ctx.node(key).refused_since = earliest(ctx.node(key).refused_since, ctx.now)
             after = min(max(10.0, (ctx.now - since) / 4), RECHECK)
             held |= {key} if first or after == RECHECK else set()
-            ctx.requeue(key, Waiting(Reason.IN_USE, after, message, ctx.state.seen[key]))
+            ctx.requeue(key, Waiting(Reason.IN_USE, after, message, ctx.node(key).observed))
         elif isinstance(result, CloudError):
             ctx.requeue(key, _waiting(result))
         else:
@@ -304,11 +305,3 @@ def _unsettled(ctx: PassContext) -> float:
         since = max(since, ctx.state.first_seen)
     longest = max((kind.settle for kind in ctx.deps.registry.values()), default=0.0)
     return since + longest - ctx.now
-
-
-def blocked_by(outcomes: Sequence[object]) -> str:
-    """One sentence on what holds a delete up; empty when nothing but time does."""
-    for outcome in outcomes:
-        if isinstance(outcome, Blocked) or (isinstance(outcome, Waiting) and outcome.reason is Reason.IN_USE):
-            return outcome.message
-    return ""

@@ -36,15 +36,15 @@ async def to_spec(ctx: PassContext) -> None:
     for key, result in zip(due, results, strict=True):
         if isinstance(result, CloudError):
             outcome = of_error(result)
-            ctx.state.look_at.pop(key, None)  # it may not be any more what it was at the last look
-            ctx.outcomes[key] = replace(outcome, observed=ctx.state.seen[key])
+            ctx.node(key).look_now()  # it may not be any more what it was at the last look
+            ctx.outcomes[key] = replace(outcome, observed=ctx.node(key).observed)
         elif isinstance(result, Exception):
             raise result
 
 
 async def _sync(ctx: PassContext, key: NodeKey) -> None:
     kind, node, entry = ctx.kind(key), ctx.graph.nodes[key], ctx.journal.entries[key]
-    observed, wanted = ctx.state.seen[key], node.request(ctx.ready_nodes)
+    observed, wanted = ctx.node(key).observed, node.request(ctx.ready_nodes)
     ref = Ref(entry.id, entry.target)
     changes = {a: wanted[a] for a in sorted(kind.mutable) if a in wanted and observed.attributes.get(a) != wanted[a]}
     if changes:
@@ -54,11 +54,11 @@ async def _sync(ctx: PassContext, key: NodeKey) -> None:
             name=str(changes.get("name", observed.name)),
             attributes={**observed.attributes, **changes},
         )
-        ctx.state.seen[key] = ctx.ready_nodes[key] = observed
+        ctx.node(key).last_seen = ctx.ready_nodes[key] = observed
     differences = [*_drift(ctx, key, observed, wanted), *await _sync_parts(ctx, key, ref)]
     reason = Reason.DRIFTED if differences else None
     note = f"{', '.join(differences)}: {_MEND}" if differences else ""
-    ctx.outcomes[key] = Ready(ctx.state.seen[key], ctx.category(key), reason, note)
+    ctx.outcomes[key] = Ready(ctx.node(key).observed, ctx.category(key), reason, note)
 
 
 _MEND = "it is not changed in place; change it in the cloud, or delete the resource to have it created anew"
@@ -88,7 +88,7 @@ async def _sync_parts(ctx: PassContext, key: NodeKey, ref: Ref) -> list[str]:
     """Add and remove parts; says which of them do something else than is wanted."""
     kind, entry = ctx.kind(key), ctx.journal.entries[key]
     wanted = ctx.graph.nodes[key].parts(ctx.ready_nodes)
-    if kind.parts is None or key in ctx.state.parts_checked or not (wanted or kind.exclusive_parts or entry.parts):
+    if kind.parts is None or ctx.node(key).parts_checked or not (wanted or kind.exclusive_parts or entry.parts):
         return []
     have = await kind.parts.parts(ref)
     extra = {part for part in have - wanted if part.kind in kind.exclusive_parts or str(part) in entry.parts}
@@ -98,9 +98,9 @@ async def _sync_parts(ctx: PassContext, key: NodeKey, ref: Ref) -> list[str]:
         await kind.parts.remove_part(ref, part)
     if extra or wanted - have:
         have = await kind.parts.parts(ref)
-    observed = ctx.state.seen[key]
+    observed = ctx.node(key).observed
     ids = sorted(part.id for part in have if part in wanted)
-    ctx.state.seen[key] = replace(observed, attributes={**observed.attributes, "parts": ids})
+    ctx.node(key).last_seen = replace(observed, attributes={**observed.attributes, "parts": ids})
     if entry.parts != claimed_parts(ctx, key):
         ctx.journal = ctx.journal.put(key, replace(ctx.journal.entries[key], parts=claimed_parts(ctx, key)))
     seen, says = ({str(part): part.behavior for part in parts if part.behavior} for parts in (have, wanted))
@@ -109,5 +109,5 @@ async def _sync_parts(ctx: PassContext, key: NodeKey, ref: Ref) -> list[str]:
         f"{part} is {is_!r}, the spec says {wish!r}" for part, (is_, wish) in sorted(pairs.items()) if is_ != wish
     ]
     if not differ:
-        ctx.state.parts_checked.add(key)
+        ctx.node(key).parts_checked = True
     return differ

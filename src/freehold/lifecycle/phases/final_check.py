@@ -80,7 +80,7 @@ def _is_known(ctx: PassContext, key: NodeKey) -> bool:
 async def _existing(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey, Observed] | None:
     """Everything that may hold something of ours and exists now; None when one of them could not be asked."""
     refs = _refs(ctx, marked)
-    found = {key: ctx.state.seen[key] for key in ctx.journal.ours if key in ctx.state.seen}
+    found = {key: ctx.node(key).observed for key in ctx.journal.ours if ctx.node(key).last_seen is not None}
     asked = [ctx.deps.registry[key.kind].driver.observe([ref]) for key, ref in refs.items()]
     answered = True
     for (key, ref), seen in zip(refs.items(), await ctx.deps.port.all(asked), strict=True):

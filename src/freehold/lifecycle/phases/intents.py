@@ -18,6 +18,7 @@ from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.phases import observe, recovery
 from freehold.lifecycle.port import WouldWrite
+from freehold.lifecycle.state import earliest
 
 
 async def resolve_open(ctx: PassContext) -> None:
@@ -45,7 +46,7 @@ async def resolve_open(ctx: PassContext) -> None:
     for key in open_now.keys() - set(due):
         ctx.outcomes[key] = ctx.pending_outcome(key)
     for key in due:
-        ctx.state.open_since.setdefault(key, ctx.now)
+        ctx.node(key).open_since = earliest(ctx.node(key).open_since, ctx.now)
     if not due:
         return
     found = await observe.find(ctx, [_want_of(ctx, key, open_now[key]) for key in due])
@@ -112,7 +113,7 @@ async def _resolve(
         ctx.outcomes[key] = _not_from_intent(ctx, key, foreign)
     elif entry.key and entry.key not in ctx.keys.readable:
         ctx.outcomes[key] = _key_lost(ctx, key, entry)
-    elif (still := ctx.state.held.get(key)) and still.reason is Reason.PRESUMED_ONLY and _young(entry, candidates):
+    elif (still := ctx.node(key).held) and still.reason is Reason.PRESUMED_ONLY and _young(entry, candidates):
         _ask_later(ctx, key, still)  # a person decides; sending it once more would be refused once more
     elif Witness.TOKEN in ctx.kind(key).witnesses and not _expired(ctx, key, entry):
         await _replay(ctx, key, entry, candidates)
@@ -164,7 +165,7 @@ def _not_from_intent(ctx: PassContext, key: NodeKey, foreign: Sequence[Observed]
 
 def _ask_later(ctx: PassContext, key: NodeKey, outcome: Waiting | Blocked) -> None:
     ctx.block(key, outcome)
-    ctx.state.look_at[key] = ctx.state.retry_at[key]
+    ctx.node(key).look_at = ctx.node(key).retry_at
 
 
 def _young(entry: Entry, candidates: Sequence[Observed]) -> list[Observed]:
@@ -201,13 +202,13 @@ def _expired(ctx: PassContext, key: NodeKey, entry: Entry) -> bool:
 
 def _no_effect(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
     """No witness speaks: after the settle time the create has come to nothing."""
-    since = ctx.state.open_since[key]
+    since = earliest(ctx.node(key).open_since, ctx.now)
     if not ctx.settled(key, since):
         left = min(ctx.kind(key).settle - (ctx.now - since), 30.0)
         ctx.requeue(key, Waiting(Reason.SETTLING, left, "a create may still take effect"))
         return
-    ctx.state.open_since.pop(key, None)
-    ctx.state.look_at.pop(key, None)
+    ctx.node(key).open_since = None
+    ctx.node(key).look_now()
     ctx.outcomes.pop(key, None)
     ctx.journal = ctx.journal.put(key, vacated(entry, fails=entry.fails))
 

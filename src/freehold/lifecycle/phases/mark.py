@@ -17,7 +17,7 @@ from freehold.lifecycle.kinds import NodeKey, Observed, Ref
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.phases import observe
-from freehold.lifecycle.state import Attached
+from freehold.lifecycle.state import Attached, Existence, MarkState, NodeState
 
 
 async def verify(ctx: PassContext, keys: Collection[NodeKey]) -> TagsByTarget:
@@ -36,18 +36,19 @@ async def verify(ctx: PassContext, keys: Collection[NodeKey]) -> TagsByTarget:
         marked = await read(ctx)
     except CloudError as error:
         ctx.outcomes.update(dict.fromkeys(due, of_error(error)))
-        ctx.state.doubted.update(due)
+        for key in due:
+            ctx.node(key).marks_doubted = True
         return {}
     for key in due:
         entry = ctx.journal.entries[key]
-        observed = ctx.state.seen[key]
+        observed = ctx.node(key).observed
         tags = observed.tags if observed.tags is not None else _indexed(ctx, key, marked)
         if not _complete(ctx, key, observed, tags):
             try:
                 tags = await ctx.deps.tagger.tags_of(entry.target)
             except CloudError as error:
                 ctx.outcomes[key] = of_error(error)
-                ctx.state.doubted.add(key)
+                ctx.node(key).marks_doubted = True
                 continue
         _judge_marks(ctx, key, observed, tags)
     return marked
@@ -70,30 +71,32 @@ def _indexed(ctx: PassContext, key: NodeKey, marked: TagsByTarget) -> frozenset[
 
 
 def _verification_due(ctx: PassContext, key: NodeKey) -> bool:
-    entry = ctx.journal.get(key)
-    if not entry or not entry.id or key not in ctx.state.seen:
+    """Whether its marks are to be read in this pass.
+
+    Not while the last read did not show the resource: later reads tell whether it lost its marks or is gone.
+    """
+    entry, node = ctx.journal.get(key), ctx.node(key)
+    if not entry or not entry.id or node.existence is not Existence.PRESENT:
         return False
-    if key in ctx.state.delete_sent:
-        return False
-    if key in ctx.state.absent_since:
-        return False  # not to be seen: whether it lost its mark or is gone, later looks tell
     if not ctx.kind(key).markable:
         return entry.phase is Phase.RECORDED
     if not entry.target:
         return False
-    if key in ctx.state.doubted:
+    if node.marks is MarkState.DOUBTED:
         return True
     if entry.phase is Phase.OWNED:
         return ctx.deep or not ctx.is_signed(key)
-    if entry.phase is not Phase.RECORDED:
-        return False
-    attached = ctx.state.attached.get(key)
-    if ctx.state.seen[key].tags is not None:
+    return entry.phase is Phase.RECORDED and _may_be_readable(ctx, node)
+
+
+def _may_be_readable(ctx: PassContext, node: NodeState) -> bool:
+    """Whether a read may show the marks of a new record."""
+    if node.observed.tags is not None:
         return True
-    if attached is None:
+    if node.attached is None:
         # Recorded by an earlier process or recovered: it may be marked already.
         return not ctx.state.minted
-    return ctx.now - attached.at >= ctx.deps.intervals.tag_lag - 0.001
+    return ctx.now - node.attached.at >= ctx.deps.intervals.tag_lag - 0.001
 
 
 def _complete(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
@@ -109,9 +112,9 @@ def _missing(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collectio
 def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> None:
     entry = ctx.journal.entries[key]
     evidence = ctx.evidence(key, observed, tags)
-    ctx.state.doubted.add(key)
+    ctx.node(key).marks_doubted = True
     if _complete(ctx, key, observed, tags):
-        ctx.state.doubted.discard(key)
+        ctx.node(key).marks_doubted = False
         _close(ctx, key, entry)
         ctx.verified[key] = frozenset(tags)
     elif evidence.strength in (Strength.OTHERS, Strength.DISPUTED):
@@ -125,23 +128,23 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
             _exclude(ctx, key, _unsigned(ctx, key, observed))
             return
         # The signature of its record cannot be checked; its nonce tells what that of an open intent would.
-        ctx.state.doubted.discard(key)
+        ctx.node(key).marks_doubted = False
         observe.record_owned(ctx, key, observed, entry)
     elif not ctx.is_signed(key):
-        ctx.state.doubted.discard(key)
+        ctx.node(key).marks_doubted = False
         observe.record_owned(ctx, key, observed, entry)  # the marks prove it: its record is signed anew
     else:
-        ctx.state.doubted.discard(key)
+        ctx.node(key).marks_doubted = False
         if not ctx.lagging(key, _missing(ctx, key, observed, tags)):
             if entry.phase is Phase.OWNED:
                 ctx.notes.append(f"{key}: a mark or tag of {entry.id} was missing and is attached again")
-            ctx.state.attached.pop(key, None)
+            ctx.node(key).attached = None
         ctx.journal = ctx.journal.put(key, replace(entry, phase=Phase.RECORDED))
 
 
 def _close_unmarkable(ctx: PassContext, key: NodeKey) -> None:
     """Nothing but the record tells of it: it is signed anew only where we signed it, or where it has our nonce."""
-    observed = ctx.state.seen[key]
+    observed = ctx.node(key).observed
     if not ctx.is_signed(key) and ctx.has_birth_mark(key, observed):
         observe.record_owned(ctx, key, observed, ctx.journal.entries[key])
     if ctx.is_signed(key):
@@ -184,12 +187,13 @@ async def attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
     wanted: dict[str, frozenset[str]] = {}
     due: dict[NodeKey, Observed] = {}
     for key in keys:
-        entry, observed = ctx.journal.get(key), ctx.state.seen.get(key)
-        if not entry or entry.phase is not Phase.RECORDED or observed is None or key in ctx.state.absent_since:
+        entry, node = ctx.journal.get(key), ctx.node(key)
+        observed = node.last_seen
+        if not entry or entry.phase is not Phase.RECORDED or observed is None or node.absent_since is not None:
             continue
-        if key in ctx.state.doubted:
+        if node.marks is MarkState.DOUBTED:
             continue
-        if key in ctx.state.attached and ctx.tags(key, observed) <= ctx.state.attached[key].tags:
+        if node.attached and ctx.tags(key, observed) <= node.attached.tags:
             continue
         if not ctx.kind(key).markable or not observed.target or isinstance(ctx.outcomes.get(key), Blocked):
             continue
@@ -210,7 +214,7 @@ async def attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
         if observed.target in failed:
             ctx.outcomes[key] = of_error(failed[observed.target])
         else:
-            ctx.state.attached[key] = Attached(ctx.now, ctx.tags(key, observed))
+            ctx.node(key).attached = Attached(ctx.now, ctx.tags(key, observed))
 
 
 async def detach_dropped(ctx: PassContext) -> None:
@@ -245,8 +249,8 @@ async def detach_dropped(ctx: PassContext) -> None:
 
 def _seen(ctx: PassContext, key: NodeKey) -> bool:
     """Whether the last look showed it, and on this very target."""
-    seen, entry = ctx.state.seen.get(key), ctx.journal.entries[key]
-    return bool(seen and key not in ctx.state.absent_since and seen.target == entry.target and not seen.carried)
+    seen, entry = ctx.node(key).last_seen, ctx.journal.entries[key]
+    return bool(seen and ctx.node(key).absent_since is None and seen.target == entry.target and not seen.carried)
 
 
 def _is_mark(ctx: PassContext, tag: str) -> bool:
@@ -311,8 +315,8 @@ def gate_ready_on_mark(ctx: PassContext, keys: Collection[NodeKey]) -> None:
     for key in keys:
         entry, outcome = ctx.journal.get(key), ctx.outcomes.get(key)
         if entry and entry.phase is Phase.RECORDED and isinstance(outcome, Ready):
-            attached = ctx.state.attached.get(key)
+            attached = ctx.node(key).attached
             left = max(ctx.deps.intervals.tag_lag - (ctx.now - attached.at if attached else 0.0), 5.0)
             if not entry.target:
-                ctx.state.look_at.pop(key, None)  # what bears its mark is to be learnt yet
+                ctx.node(key).look_now()  # what bears its mark is to be learnt yet
             ctx.outcomes[key] = Waiting(Reason.MARKING, left, "its mark is not readable yet", outcome.observed)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 
 from freehold.lifecycle.context import CLOCK_SKEW, PassContext
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Entry, Phase, let_go, vacated
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Want
 from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason, Waiting, of_error
+from freehold.lifecycle.state import earliest
 
 
 async def recorded(ctx: PassContext, keys: Iterable[NodeKey]) -> None:
@@ -20,12 +22,12 @@ async def recorded(ctx: PassContext, keys: Iterable[NodeKey]) -> None:
         if entry and entry.id:
             if ctx.due(key):
                 due.append(key)
-            elif ctx.state.look_at[key] < float("inf"):
+            elif ctx.node(key).look_at < inf:
                 ctx.outcomes[key] = ctx.pending_outcome(key)
-            elif key in ctx.state.seen:
-                assess(ctx, key, ctx.state.seen[key])
+            elif ctx.node(key).last_seen is not None:
+                assess(ctx, key, ctx.node(key).observed)
     for key, seen in (await by_key(ctx, due)).items():
-        ctx.state.look_at.pop(key, None)  # kept; what this look shows makes the next one
+        ctx.node(key).look_now()  # kept; what this look shows makes the next one
         if isinstance(seen, CloudError):
             ctx.outcomes[key] = of_error(seen)
         elif seen is None:
@@ -41,7 +43,7 @@ async def in_kind(ctx: PassContext, kind: str, keys: Sequence[NodeKey]) -> Mappi
     for key in keys:
         entry = ctx.journal.entries[key]
         old = bool(entry.opened) and ctx.deps.clock.now() - entry.opened > ctx.kind(key).settle + CLOCK_SKEW
-        refs.append(Ref(entry.id, entry.target, leaving=old and key in ctx.state.delete_sent))
+        refs.append(Ref(entry.id, entry.target, leaving=old and ctx.node(key).delete_sent is not None))
     return await ctx.deps.registry[kind].driver.observe(refs)
 
 
@@ -62,7 +64,7 @@ async def by_key(ctx: PassContext, keys: Collection[NodeKey]) -> Mapping[NodeKey
         for key in group:
             found[key] = result if isinstance(result, CloudError) else result.get(ctx.journal.entries[key].id)
     missing = [k for k, seen in found.items() if seen is None and len(by_kind[k.kind]) > 1]
-    missing = [key for key in missing if key not in ctx.state.delete_sent]
+    missing = [key for key in missing if ctx.node(key).delete_sent is None]
     again = await ctx.deps.port.all([in_kind(ctx, key.kind, [key]) for key in missing])
     for key, result in zip(missing, again, strict=True):
         if isinstance(result, Exception) and not isinstance(result, CloudError):
@@ -76,17 +78,17 @@ def assess(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
     shown = observed.vendor_state or observed.state.value
     match observed.state:
         case State.READY if validation_error := _refused_replacement(ctx, key, observed):
-            ctx.state.look_at.pop(key, None)
+            ctx.node(key).look_now()
             ctx.outcomes[key] = Blocked(Reason.UNFIT, validation_error, ctx.deps.intervals.slow, observed)
-        case State.READY if ctx.now - ctx.state.delete_sent.get(key, float("-inf")) < ctx.kind(key).delete_time:
+        case State.READY if ctx.delete_is_fresh(key):
             after = max(5.0, ctx.kind(key).delete_time / 4)
             _later(ctx, key, Waiting(Reason.DELETING, after, "its delete was requested and does not show", observed))
         case State.READY:
-            ctx.state.delete_sent.pop(key, None)
-            ctx.state.held.pop(key, None)
+            ctx.node(key).delete_sent = None
+            ctx.node(key).held = None
             ctx.ready_nodes[key] = observed
             ctx.outcomes[key] = Ready(observed, ctx.category(key))
-            ctx.state.look_at[key] = float("inf")
+            ctx.node(key).look_at = inf
         case State.PENDING:
             _later(ctx, key, Waiting(Reason.PROVISIONING, ctx.poll(key, observed), f"its state is {shown}", observed))
         case State.DELETING:
@@ -108,7 +110,7 @@ def _refused_replacement(ctx: PassContext, key: NodeKey, observed: Observed) -> 
 
 def _later(ctx: PassContext, key: NodeKey, outcome: Waiting) -> None:
     """Keep an appointment that was made already; make one otherwise."""
-    appointed = ctx.state.look_at.get(key, float("-inf"))
+    appointed = ctx.node(key).look_at
     if appointed > ctx.now:
         ctx.outcomes[key] = replace(outcome, after=appointed - ctx.now)
     else:
@@ -118,7 +120,7 @@ def _later(ctx: PassContext, key: NodeKey, outcome: Waiting) -> None:
 def _absent(ctx: PassContext, key: NodeKey) -> None:
     """A native read does not know it. Reads lag and step back in time: believe it after the settle time only."""
     entry = ctx.journal.entries[key]
-    since = ctx.state.absent_since.setdefault(key, ctx.now)
+    since = ctx.node(key).absent_since = earliest(ctx.node(key).absent_since, ctx.now)
     if entry.phase is Phase.GIVEN:
         ctx.outcomes[key] = Blocked(Reason.NOT_FOUND, ctx.graph.nodes[key].absent(entry.id))
     elif not ctx.settled(key, since):
@@ -130,7 +132,7 @@ def _absent(ctx: PassContext, key: NodeKey) -> None:
         ctx.state.forget(key)
         ctx.journal = ctx.journal.put(key, let_go(entry))
     else:
-        if key not in ctx.state.delete_sent:
+        if ctx.node(key).delete_sent is None:
             ctx.notes.append(f"{key}: {entry.id} is gone, deleted by someone else")
         fails = entry.fails + 1 if entry.phase is Phase.RECORDED else 0
         ctx.state.forget(key)
@@ -144,12 +146,12 @@ def record_owned(ctx: PassContext, key: NodeKey, observed: Observed, entry: Entr
     record = replace(record, signature=ctx.sign(key, observed.id), key=ctx.keys.writing, by="")
     ctx.journal = ctx.journal.put(key, record)
     _only_here(ctx, key, observed.id)
-    ctx.state.open_since.pop(key, None)
-    ctx.state.look_at.pop(key, None)
+    ctx.node(key).open_since = None
+    ctx.node(key).look_now()
     ctx.remember(key, observed)
     assess(ctx, key, observed)
     if ctx.state.releasing:
-        ctx.state.look_at.pop(key, None)
+        ctx.node(key).look_now()
 
 
 def _only_here(ctx: PassContext, key: NodeKey, id_: str) -> None:

@@ -24,8 +24,8 @@ PER_PASS = 2
 
 async def renew(ctx: PassContext) -> None:
     """Bring records and seals of what this pass has verified to the writing key."""
-    refused = ctx.state.renewal_refused
-    old = [key for key in sorted(ctx.verified, key=lambda key: (key in refused, key)) if _is_old(ctx, key)]
+    in_turn = sorted(ctx.verified, key=lambda key: (ctx.node(key).renewal_refused, key))
+    old = [key for key in in_turn if _is_old(ctx, key)]
     begin: list[NodeKey] = []
     for key in old:
         if _new_mark(ctx, key) & ctx.deps.codec.fold(ctx.verified[key]):
@@ -56,13 +56,13 @@ def _is_unmarked(ctx: PassContext, key: NodeKey) -> bool:
 
 
 def _is_old(ctx: PassContext, key: NodeKey) -> bool:
-    entry, observed = ctx.journal.get(key), ctx.state.seen.get(key)
+    entry, observed = ctx.journal.get(key), ctx.node(key).last_seen
     settled = isinstance(ctx.outcomes.get(key), Ready) and entry is not None and entry.phase is Phase.OWNED
     return bool(settled and observed and entry and entry.key != ctx.keys.writing and ctx.kind(key).markable)
 
 
 def _new_mark(ctx: PassContext, key: NodeKey) -> frozenset[str]:
-    return ctx.deps.codec.fold([ctx.mark_under(key, ctx.state.seen[key], ctx.keys.writing)])
+    return ctx.deps.codec.fold([ctx.mark_under(key, ctx.node(key).observed, ctx.keys.writing)])
 
 
 def _record(ctx: PassContext, key: NodeKey) -> None:
@@ -76,7 +76,7 @@ async def _attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
     changes = [
         TagChange(seen.target, frozenset({ctx.mark_under(key, seen, ctx.keys.writing)}))
         for key in keys
-        for seen in [ctx.state.seen[key]]
+        for seen in [ctx.node(key).observed]
     ]
     if not changes:
         return
@@ -84,11 +84,11 @@ async def _attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
     ctx.state.last_sent = ctx.now
     failed = await ctx.deps.tagger.attach(changes)
     for key in keys:
-        target = ctx.state.seen[key].target
-        ctx.state.renewal_refused.discard(key)
+        target = ctx.node(key).observed.target
+        ctx.node(key).renewal_refused = False
         if target in failed:
-            ctx.state.renewal_refused.add(key)  # the others are tried before it next time
-            ctx.outcomes[key] = replace(of_error(failed[target]), observed=ctx.state.seen[key])
+            ctx.node(key).renewal_refused = True  # the others are tried before it next time
+            ctx.outcomes[key] = replace(of_error(failed[target]), observed=ctx.node(key).observed)
 
 
 async def _take_off_old(ctx: PassContext) -> None:
@@ -108,7 +108,7 @@ async def _take_off_old(ctx: PassContext) -> None:
 
 def _old_marks(ctx: PassContext, key: NodeKey, tags: Collection[str]) -> frozenset[str]:
     """The marks of this very node on ``tags`` that are neither the one under the writing key nor a birth mark."""
-    codec, observed = ctx.deps.codec, ctx.state.seen[key]
+    codec, observed = ctx.deps.codec, ctx.node(key).observed
     new = _new_mark(ctx, key)
     return frozenset(tag for tag in tags if not codec.fold([tag]) & new and _is_seal_of(ctx, key, observed, tag))
 

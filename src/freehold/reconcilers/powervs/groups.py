@@ -18,7 +18,7 @@ from freehold.api.powervs_vpc import (
 )
 from freehold.lifecycle.graph import Naming, Node, ReadyNodes
 from freehold.lifecycle.kinds import NodeKey, Part, Request
-from freehold.reconcilers.powervs_keys import GROUP_KIND, VPC, constant, no_request
+from freehold.reconcilers.powervs.keys import GROUP_KIND, VPC, constant, no_request
 
 ANYWHERE = "0.0.0.0/0"
 _RENAMED = {"all": "icmp_tcp_udp"}

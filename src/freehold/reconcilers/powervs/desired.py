@@ -1,9 +1,8 @@
 """From a PowerVS manifest to wanted resources: a pure decision over the spec, the facts and the journal.
 
-With the create-infra annotation everything is wanted (docs/reference/requirements.md I5); see
-:mod:`powervs_existing` for the way
-without it. The result is a named outcome: nothing runs on a manifest with a problem, or on a fact that
-could not be asked, so that nothing is created and then forgotten.
+With the create-infra annotation everything is wanted (docs/reference/requirements.md I5);
+see :mod:`existing` for the way without it. The result is a named outcome: nothing runs on a manifest
+with a problem, or on a fact that could not be asked, so that nothing is created and then forgotten.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.graph import Graph, Naming, Node, ReadyNodes, no_parts
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.kinds import NodeKey, Observed, Part, Request
-from freehold.reconcilers import powervs_existing as existing
-from freehold.reconcilers import powervs_input, powervs_warnings
-from freehold.reconcilers import powervs_keys as keys
 from freehold.reconcilers.findings import Problem, SpecWarning
-from freehold.reconcilers.powervs_balancers import Balancer, balancer_nodes, balancers
-from freehold.reconcilers.powervs_facts import Answer, Facts, NoAnswer, PowerZone, needs_global_routing
-from freehold.reconcilers.powervs_groups import api_server_rule, group_keys, group_nodes
-from freehold.reconcilers.powervs_names import DefaultNames, connection_name
-from freehold.reconcilers.powervs_network import network_node, workspace_node
-from freehold.reconcilers.powervs_subnets import subnet_keys, subnet_nodes
+from freehold.reconcilers.powervs import existing, keys
+from freehold.reconcilers.powervs import input as powervs_input
+from freehold.reconcilers.powervs import warnings as powervs_warnings
+from freehold.reconcilers.powervs.balancers import Balancer, balancer_nodes, balancers
+from freehold.reconcilers.powervs.facts import Answer, Facts, NoAnswer, PowerZone, needs_global_routing
+from freehold.reconcilers.powervs.groups import api_server_rule, group_keys, group_nodes
+from freehold.reconcilers.powervs.names import DefaultNames, connection_name
+from freehold.reconcilers.powervs.network import network_node, workspace_node
+from freehold.reconcilers.powervs.subnets import subnet_keys, subnet_nodes
 
 
 class Mode(Enum):

@@ -9,8 +9,8 @@ from typing import Any
 from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.graph import Naming, Node, ReadyNodes
 from freehold.lifecycle.kinds import Request
-from freehold.reconcilers.powervs_keys import NETWORK, WORKSPACE, constant, no_request
-from freehold.reconcilers.powervs_names import DefaultNames, dhcp_of, network_of
+from freehold.reconcilers.powervs.keys import NETWORK, WORKSPACE, constant, no_request
+from freehold.reconcilers.powervs.names import DefaultNames, dhcp_of, network_of
 
 
 def workspace_id(spec: IBMPowerVSClusterSpec) -> str:

@@ -16,10 +16,10 @@ from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.graph import Naming, Node
 from freehold.lifecycle.kinds import NodeKey, Observed, Want
 from freehold.reconcilers.findings import Problem
-from freehold.reconcilers.powervs_facts import NOT_ASKED, Answer, Facts, NoAnswer, NoSuch
-from freehold.reconcilers.powervs_keys import NETWORK, WORKSPACE, constant, no_request
-from freehold.reconcilers.powervs_names import dhcp_of, network_of
-from freehold.reconcilers.powervs_network import workspace_id
+from freehold.reconcilers.powervs.facts import NOT_ASKED, Answer, Facts, NoAnswer, NoSuch
+from freehold.reconcilers.powervs.keys import NETWORK, WORKSPACE, constant, no_request
+from freehold.reconcilers.powervs.names import dhcp_of, network_of
+from freehold.reconcilers.powervs.network import workspace_id
 
 
 @dataclass(frozen=True)

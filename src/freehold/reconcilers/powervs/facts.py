@@ -57,7 +57,7 @@ class Facts:
     """The answers.
 
     ``resource_group`` is the id for ``spec.resourceGroup.name``; ``vpc_zones`` the zones of
-    ``spec.vpc.region``. ``existing`` answers the lookups of :func:`powervs_existing.lookups`, and is used
+    ``spec.vpc.region``. ``existing`` answers the lookups of :func:`existing.lookups`, and is used
     only without the create-infra annotation. ``api_port`` is the API server's.
     """
 

@@ -19,11 +19,12 @@ from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Outcome, Ready, Reason
-from freehold.reconcilers import identity, powervs_conditions
-from freehold.reconcilers import powervs_keys as keys
+from freehold.reconcilers import identity
 from freehold.reconcilers.findings import text
-from freehold.reconcilers.powervs_resource_rows import observed_of, ownership, rows, sentences, vendor_id
-from freehold.reconcilers.powervs_wanted import Desired, Mode, Refused, Undecided, Wanted
+from freehold.reconcilers.powervs import conditions as powervs_conditions
+from freehold.reconcilers.powervs import keys
+from freehold.reconcilers.powervs.desired import Desired, Mode, Refused, Undecided, Wanted
+from freehold.reconcilers.powervs.resource_rows import observed_of, ownership, rows, sentences, vendor_id
 
 Status = dict[str, Any]
 

@@ -8,8 +8,8 @@ from functools import partial
 from freehold.api.powervs_vpc import Subnet
 from freehold.lifecycle.graph import Naming, Node, ReadyNodes
 from freehold.lifecycle.kinds import NodeKey, Request
-from freehold.reconcilers.powervs_keys import SUBNET_KIND, VPC, constant, no_request
-from freehold.reconcilers.powervs_names import DefaultNames
+from freehold.reconcilers.powervs.keys import SUBNET_KIND, VPC, constant, no_request
+from freehold.reconcilers.powervs.names import DefaultNames
 from freehold.reconcilers.stable_names import ListEntry, StableName, assign
 
 ADDRESSES = 256

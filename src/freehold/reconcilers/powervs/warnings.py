@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from freehold.api.powervs import IBMPowerVSClusterSpec, IBMPowerVSResourceReference
 from freehold.reconcilers.findings import SpecWarning
-from freehold.reconcilers.powervs_names import mapped
+from freehold.reconcilers.powervs.names import mapped
 
 SpecWarnings = Iterator[SpecWarning]
 

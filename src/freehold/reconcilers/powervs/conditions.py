@@ -11,8 +11,8 @@ from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Journal, Phase
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Ready, Reason, Surplus, Waiting
-from freehold.reconcilers import powervs_keys as keys
 from freehold.reconcilers.findings import SpecWarning, text
+from freehold.reconcilers.powervs import keys
 
 PARTS: Mapping[str, tuple[str, ...]] = {
     names.SERVICE_INSTANCE_READY: (keys.WORKSPACE.kind,),

@@ -9,7 +9,7 @@ from freehold.lifecycle.context import STRANGER
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.kinds import NodeKey, Observed
-from freehold.lifecycle.outcomes import Blocked, Category, Gone, Kept, Outcome, Ready, Reason, Surplus, Waiting
+from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Surplus, Waiting
 
 Row = dict[str, Any]
 
@@ -118,8 +118,6 @@ def _words(outcome: Outcome | None) -> tuple[str, str, str]:
             return "Surplus", "", message
         case Kept(reason=reason, message=message):
             return "Kept", reason.value, message
-        case Gone():
-            return "Gone", "", ""
     return "Waiting", Reason.REQUIREMENT.value, ""
 
 

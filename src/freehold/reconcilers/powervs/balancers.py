@@ -10,9 +10,9 @@ from typing import Any
 from freehold.api.powervs_vpc import AdditionalListenerSpec, VPCLoadBalancerSpec, VPCResource
 from freehold.lifecycle.graph import Naming, Node, ReadyNodes
 from freehold.lifecycle.kinds import NodeKey, Part, Request
-from freehold.reconcilers.powervs_keys import BALANCER_KIND, VPC, constant, no_request
-from freehold.reconcilers.powervs_names import VPC as VPC_NAMES
-from freehold.reconcilers.powervs_names import DefaultNames, default_name
+from freehold.reconcilers.powervs.keys import BALANCER_KIND, VPC, constant, no_request
+from freehold.reconcilers.powervs.names import VPC as VPC_NAMES
+from freehold.reconcilers.powervs.names import DefaultNames, default_name
 from freehold.reconcilers.stable_names import ListEntry, assign
 
 _PLACEMENTS = ("public", "private")

@@ -1,0 +1,59 @@
+"""Prune: what is ours and no longer wanted is reported, and deleted where its kind allows that."""
+
+from __future__ import annotations
+
+from math import inf
+
+from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.inventory import TagsByTarget
+from freehold.lifecycle.journal import Phase
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.outcomes import Blocked, Ready, Surplus, Waiting, of_error
+from freehold.lifecycle.phases import delete, mark, recovery
+
+
+def surplus(ctx: PassContext) -> list[NodeKey]:
+    """Ours, of a kind we know, and no longer wanted."""
+    return [k for k in ctx.journal.ours if k not in ctx.graph.nodes and k.kind in ctx.deps.registry]
+
+
+def _requirements(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
+    return ctx.kind(key).requires if key.kind in ctx.deps.registry else ()
+
+
+def prunable(ctx: PassContext) -> list[NodeKey]:
+    """Surplus that may go: its kind allows it, and nothing of ours is in the way."""
+    needed = {required for key in ctx.journal.ours for required in _requirements(ctx, key)}
+    keys = [key for key in surplus(ctx) if ctx.kind(key).prunable and key.kind not in needed]
+    return [k for k in keys if ctx.journal.entries[k].phase is Phase.OWNED or ctx.node(k).delete_sent is not None]
+
+
+async def prune(ctx: PassContext, marked: TagsByTarget) -> None:
+    """Delete what is surplus and proven now; see that it goes."""
+    free = prunable(ctx)
+    for key in free:
+        if ctx.node(key).delete_sent is None and ctx.node(key).look_at == inf:
+            ctx.node(key).look_now()  # it was as wanted; now it is not wanted
+    standing = await delete.observe_present(ctx, free)
+    if standing and not marked:
+        try:
+            marked = await mark.read(ctx)
+        except CloudError as error:
+            ctx.outcomes.update(dict.fromkeys(standing, of_error(error)))
+            return
+        await recovery.by_marks(ctx, marked)  # who disputes it, too
+    await delete.request(ctx, await delete.prove(ctx, standing, marked))
+
+
+def report_surplus(ctx: PassContext) -> None:
+    """Ours, but no longer wanted: said, and deleted only where the kind allows it."""
+    for key in surplus(ctx):
+        outcome, entry = ctx.outcomes.get(key), ctx.journal.entries[key]
+        leaving_now = isinstance(outcome, Waiting) and ctx.kind(key).prunable
+        if entry.id and not leaving_now and not isinstance(outcome, Blocked):
+            message = f"{entry.id} is ours and the spec no longer wants it"
+            ctx.outcomes[key] = Surplus(ctx.node(key).last_seen, f"{message}; it goes with the object")
+    said = ctx.outcomes.items()
+    stirs = any(isinstance(outcome, Waiting | Blocked) for _, outcome in said)
+    ctx.state.at_rest = {} if stirs else {k: o for k, o in said if isinstance(o, Ready | Surplus)}

@@ -1,0 +1,1 @@
+"""IBMPowerVSCluster: spec and facts to wanted nodes, outcomes to status."""

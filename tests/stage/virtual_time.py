@@ -1,0 +1,39 @@
+"""Domain time that moves only when a test says so."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+
+from freehold.lifecycle.clock import ManualClock
+
+
+class VirtualTime:
+    """Moves only by ``advance``, which wakes every sleeper whose time has come."""
+
+    def __init__(self, clock: ManualClock | None = None) -> None:
+        self.clock = clock or ManualClock()
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._order = itertools.count()
+
+    def monotonic(self) -> float:
+        return self.clock.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._sleepers, (self.monotonic() + seconds, next(self._order), waiter))
+        await waiter
+
+    def advance(self, seconds: float) -> None:
+        """Let ``seconds`` pass."""
+        self.clock.advance(seconds)
+        while self._sleepers and self._sleepers[0][0] <= self.monotonic():
+            waiter = heapq.heappop(self._sleepers)[2]
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def until_next(self) -> float | None:
+        """Seconds until somebody wakes; None when nobody sleeps."""
+        waiting = [due for due, _, waiter in self._sleepers if not waiter.done()]
+        return max(min(waiting) - self.monotonic(), 0.0) if waiting else None

@@ -1,0 +1,89 @@
+"""What follows the spec: only what is proven to be ours, and of its parts only those that this object put there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.journal import Phase
+from freehold.lifecycle.kinds import NodeKey, Part
+from freehold.lifecycle.outcomes import Category, Ready
+from freehold.lifecycle.phases import drift
+from freehold.lifecycle.port import Call, step
+from lab.cloud import Resource
+from lab.faults import Crash
+from lab.life import Handle, Life
+from lab.world import MemoryWorld, node
+
+NET = NodeKey("net", "main")
+OURS, STAYS = Part("note", "ours"), Part("note", "stays", retain=True)
+"""Of a kind that others may put beside ours."""
+
+
+def _wants(life: Life, world: MemoryWorld, *parts: Part) -> None:
+    """The spec is edited to these parts of the wall."""
+    world.nodes = [node("net/main"), node("wall/edge", "net/main", parts=parts)]
+    life.invalidate()
+
+
+def _walled(*parts: Part) -> tuple[MemoryWorld, Life, Resource]:
+    world = MemoryWorld(nodes=[])
+    life = Life(world)
+    _wants(life, world, *parts)
+    life.create()
+    wall = world.ours("wall")
+    assert wall is not None
+    return world, life, wall
+
+
+def _dies_after(life: Life, operation: str) -> None:
+    """The process is killed once the cloud has answered ``operation``."""
+    answered = life.port.send
+
+    async def send(call: Call) -> Any:
+        reply = await answered(call)
+        if call.operation == operation:
+            life.port.send = answered  # type: ignore[method-assign]  # the port
+            raise Crash(operation)
+        return reply
+
+    life.port.send = send  # type: ignore[method-assign]  # the port
+
+
+def test_a_part_leaves_with_the_wish_for_it_unless_it_is_to_stay() -> None:
+    """What depends on one that stays cannot be told: somebody's machines may need it by now."""
+    world, life, wall = _walled(OURS, STAYS)
+    assert set(wall.parts) == {("note", "ours"), ("note", "stays")}
+    _wants(life, world)
+    life.create()
+    assert set(wall.parts) == {("note", "stays")}
+
+
+def test_a_part_that_was_added_by_a_process_that_died_leaves_with_the_wish_for_it() -> None:
+    """It was on record before it was there: otherwise it would count as what others put beside ours, and stay."""
+    world, life, wall = _walled()
+    _wants(life, world, OURS)
+    _dies_after(life, "add_part_wall")
+    assert life.once() is None and life.crashes == 1
+    assert set(wall.parts) == {("note", "ours")}
+    _wants(life, world)
+    life.create()
+    assert set(wall.parts) == set()
+
+
+def test_what_is_not_proven_to_be_ours_is_not_changed_even_where_it_was_called_ready() -> None:
+    """Its mark was not read back: of all the steps of a pass, the one that changes things checks that itself."""
+    world = MemoryWorld(nodes=[node("net/main", size=1)])
+    life = Life(world)
+    life.create()
+    world.nodes = [node("net/main", size=2)]
+    net = world.ours("net")
+    assert net is not None
+    for phase, size in ((Phase.RECORDED, 1), (Phase.OWNED, 2)):
+        journal = life.journal.put(NET, replace(life.journal.entries[NET], phase=phase))
+        ctx = PassContext(life.deps, life.graph, journal, Handle(life.stored), life.state)
+        ctx.ready_nodes[NET] = life.state.node(NET).observed
+        ctx.outcomes[NET] = Ready(life.state.node(NET).observed, Category.MANAGED)
+        step(drift.to_spec(ctx))
+        assert net.attributes["size"] == size

@@ -1,0 +1,116 @@
+"""What came of a create that was cut off: a wrong answer makes a second resource, or takes a stranger's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from freehold.lifecycle import errors
+from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.kinds import NodeKey, Request
+from freehold.lifecycle.outcomes import Blocked, Ready, Reason
+from lab.life import Life
+from lab.outage import outage
+from lab.world import SETTLE, MemoryWorld, node
+
+SITE, TICKET, WALL = NodeKey("site", "home"), NodeKey("ticket", "seat"), NodeKey("wall", "edge")
+
+
+def _open(life: Life, key: NodeKey, request: Request) -> None:
+    """The record of a create that was sent now, and whose reply never came."""
+    entry = Entry(Phase.INTENDED, opened=life.world.clock.now(), request=request, key=life.keys.writing)
+    life.rewrite(life.journal.put(key, entry))
+
+
+def _born(life: Life, key: NodeKey, name: str) -> str:
+    """The name with the nonce of the first create of ``key``."""
+    return f"{name}-{life.keys.nonce(life.keys.writing, key, 1)}"
+
+
+def _passes(life: Life, seconds: float) -> None:
+    """What the passes of that time do, ten seconds apart at most."""
+    clock = life.world.clock
+    begun = clock.monotonic()
+    while clock.monotonic() - begun < seconds:
+        done = life.once()
+        clock.advance(min(max(done.after, 0.001), 10.0) if done is not None else 5.0)
+
+
+def test_of_two_with_one_birth_mark_neither_is_taken_before_a_person_says_which() -> None:
+    """One of the two is a copy: a name is public, and the list does not tell which one was first."""
+    world = MemoryWorld(nodes=[node("site/home")])
+    life = Life(world)
+    name = _born(life, SITE, "c1-home")
+    made = world.cloud.create("site", name, {"role": "site/home"}, creator="freehold")
+    copy = world.cloud.create("site", name, {}, creator="stranger")
+    _open(life, SITE, {"name": "c1-home", "role": "site/home"})
+    outcome = life.create()["site/home"]
+    assert isinstance(outcome, Blocked) and outcome.reason is Reason.AMBIGUOUS
+    assert made.id in outcome.message and copy.id in outcome.message
+    assert life.journal.entries[SITE].phase is Phase.INTENDED
+    assert not world.tampered() and not copy.tagged(world.cloud.now())
+
+
+def test_a_name_that_its_own_create_may_have_taken_is_not_called_a_strangers() -> None:
+    """The cloud forgot the token too early. Whoever deletes the object must not leave what it made behind."""
+    world = MemoryWorld(nodes=[node("net/main", size=1)])
+    life = Life(world)
+    life.create()
+    net = world.ours("net")
+    assert net is not None
+    world.nodes = [*world.nodes, node("wall/edge", "net/main")]
+    made = world.cloud.create("wall", "c1-edge", {"net": net.id, "role": "wall/edge"}, creator="freehold")
+    _open(life, WALL, {"name": "c1-edge", "role": "wall/edge", "net": net.id})
+    outcome = life.create()["wall/edge"]
+    assert isinstance(outcome, Blocked) and outcome.reason is Reason.PRESUMED_ONLY
+    assert made.id in outcome.message
+    life.delete()
+    assert life.last is not None and not life.last.released
+    assert made.id in life.hear(life.last)
+
+
+def test_a_refused_permission_is_no_answer_about_the_first_request() -> None:
+    """It made its ticket before the permission went: given up as without effect, it would be made twice."""
+    world = MemoryWorld(nodes=[node("ticket/seat")])
+    life = Life(world)
+    request = {"name": "c1-seat", "role": "ticket/seat"}
+    token = life.keys.token(life.keys.writing, TICKET, 1)
+    made = world.cloud.create("ticket", "c1-seat", request, creator="freehold", token=token)
+    _open(life, TICKET, request)
+    with outage(life, "create_ticket", errors.Denied("no permission to create tickets")):
+        _passes(life, 10 * SETTLE)
+        assert life.last is not None
+        outcome = life.last.outcomes[TICKET]
+        assert isinstance(outcome, Blocked) and outcome.reason is Reason.DENIED
+    assert isinstance(life.create()["ticket/seat"], Ready)
+    assert [thing.id for thing in world.living()] == [made.id]
+
+
+def test_a_list_that_fails_for_long_does_not_say_that_nothing_was_made() -> None:
+    """A settle time without an answer is not one in which nothing showed."""
+    world = MemoryWorld(nodes=[node("site/home")])
+    life = Life(world)
+    made = world.cloud.create("site", _born(life, SITE, "c1-home"), {"role": "site/home"}, creator="freehold")
+    _open(life, SITE, {"name": "c1-home", "role": "site/home"})
+    with outage(life, "find_site", errors.Unavailable("503")):
+        _passes(life, 3 * SETTLE)
+    assert isinstance(life.create()["site/home"], Ready)
+    assert [thing.id for thing in world.living()] == [made.id]
+
+
+def test_marks_that_cannot_be_read_leave_the_intent_open() -> None:
+    """Ours was renamed when it was marked, and a stranger's has the name that ours was born with."""
+    world = MemoryWorld(nodes=[node("site/home")])
+    life = Life(world)
+    life.create()
+    ours = world.ours("site")
+    assert ours is not None
+    copy = world.cloud.create("site", _born(life, SITE, "c1-home"), {}, creator="stranger")
+    earlier = replace(life.journal.entries[SITE], phase=Phase.INTENDED, id="", target="", signature="")
+    life.rewrite(life.journal.put(SITE, replace(earlier, request={"name": "c1-home", "role": "site/home"})))
+    life.restart()
+    with outage(life, "search", errors.Unavailable("the index is down"), times=1):
+        life.once()
+    assert life.journal.entries[SITE].id != copy.id
+    assert isinstance(life.create()["site/home"], Ready)
+    assert life.journal.entries[SITE].id == ours.id
+    assert not world.tampered() and not copy.tagged(world.cloud.now())
