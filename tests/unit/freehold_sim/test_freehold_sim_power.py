@@ -1,4 +1,4 @@
-"""PowerVS: fields and statuses of docs/reference/ibm-cloud.md#powervs, for there is no SDK model to hold them against."""
+"""PowerVS: as in docs/reference/ibm-cloud.md#powervs, for there is no SDK model to hold them against."""
 
 from collections.abc import Callable
 from typing import Any
