@@ -21,7 +21,7 @@ from freehold.apiserver.store import Store
 from freehold.kube.resources import Json, Resource, key_of
 from freehold.lifecycle.keys import KeyRing
 from freehold.operator.keyring import RingDocument, StoredKey, dumps
-from freehold.operator.powervs import POWERVS_CLUSTERS
+from freehold.operator.kinds import POWERVS_CLUSTERS
 
 SMALL = 5000
 CLUSTERS = 1000

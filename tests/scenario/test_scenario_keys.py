@@ -14,6 +14,7 @@ from freehold.operator.ibm import IbmAccount
 from freehold.operator.keyring_use import need_of
 from freehold.operator.planning import plan_with
 from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode
+from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.settings import Assumptions, Settings
 from stage.powervs import Stage, example
@@ -225,7 +226,8 @@ async def test_a_plan_of_an_object_whose_key_is_missing_says_so() -> None:
     stage.pass_once()
     raw = stage.object.raw
     with IbmAccount("a-key", "http://127.0.0.1:9", stage.clock) as account:
-        found = await plan_with(account, stage.clock, raw, OTHER, raw)
+        adapter = PowerVSClusterAdapter(account.facts_reader())
+        found = await plan_with(adapter, account, stage.clock, raw, OTHER, raw)
     assert found.rows == ()
     assert "freehold keys add FILE" in found.problems[0]
 

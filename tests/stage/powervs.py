@@ -27,8 +27,9 @@ from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.ibm import IbmAccount
-from freehold.operator.powervs import PowerVSReconciler
+from freehold.operator.reconciler import Reconciler
 from freehold.reconcilers.gate import ClusterContext, Mode
+from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Settings
 from stage.account import BASE, SimMount
@@ -115,7 +116,7 @@ class StoredObject:
 
 
 class MemoryDocument:
-    """One pass's view of a stored object (operator.powervs.Document)."""
+    """One pass's view of a stored object (operator.reconciler.Document)."""
 
     def __init__(self, stored: StoredObject) -> None:
         self._stored = stored
@@ -150,7 +151,7 @@ class Events:
 
 @dataclass
 class HeldRing:
-    """The operator's key ring (operator.powervs.Rings), put here by the test. ``missed`` counts what it is asked."""
+    """The operator's key ring (operator.reconciler.Rings), put here by the test. ``missed`` counts what it is asked."""
 
     ring: KeyRing = field(default_factory=lambda: KeyRing.single(b"the key of the stage" * 2))
     asked_for_more: int = 0
@@ -199,7 +200,8 @@ class Stage:
             mount=SimMount(self.cloud),
             port=self._port(),
         )
-        self.process = PowerVSReconciler(account, self.rings, self.wall, self.events)
+        adapter = PowerVSClusterAdapter(account.facts_reader())
+        self.process = Reconciler(adapter, account, self.rings, self.wall, self.events)
 
     def pass_once(self) -> Result:
         """One reconcile of the object as it is stored."""

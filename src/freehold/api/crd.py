@@ -1,6 +1,6 @@
 """CustomResourceDefinitions of the kinds that Freehold serves, built from the types.
 
-``SERVED`` is the registry: a new kind is one model and one entry.
+``SERVED`` gives each kind of :mod:`freehold.api.served` its model and columns.
 """
 
 from __future__ import annotations
@@ -10,16 +10,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from freehold.api.names import (
-    CLUSTER_NAME_LABEL,
-    CONTRACT_V1BETA1_LABEL,
-    INFRASTRUCTURE_GROUP,
-    POWERVS_CLUSTER_KIND,
-    POWERVS_CLUSTER_PLURAL,
-    V1BETA2,
-)
+from freehold.api.names import CLUSTER_NAME_LABEL, CONTRACT_V1BETA1_LABEL, V1BETA2
 from freehold.api.powervs import IBMPowerVSCluster
 from freehold.api.schema_lint import Finding, lint
+from freehold.api.served import POWERVS_CLUSTER, ServedName
 from freehold.api.structural import Schema, structural
 
 
@@ -48,10 +42,7 @@ class Column:
 class ServedKind:
     """A kind that Freehold serves: its names, its model, its columns, the labels of its CRD."""
 
-    group: str
-    version: str
-    kind: str
-    plural: str
+    name: ServedName
     model: type[BaseModel]
     columns: tuple[Column, ...]
     labels: dict[str, str] = field(default_factory=dict)
@@ -59,9 +50,25 @@ class ServedKind:
     short_names: tuple[str, ...] = ()
 
     @property
+    def group(self) -> str:
+        return self.name.group
+
+    @property
+    def version(self) -> str:
+        return self.name.version
+
+    @property
+    def kind(self) -> str:
+        return self.name.kind
+
+    @property
+    def plural(self) -> str:
+        return self.name.plural
+
+    @property
     def crd_name(self) -> str:
         """The name of the CRD, also the stem of its file: ``<plural>.<group>``."""
-        return f"{self.plural}.{self.group}"
+        return self.name.crd
 
 
 class UnservableSchema(ValueError):
@@ -137,10 +144,7 @@ _CLUSTER_LABEL_PATH = f".metadata.labels.{CLUSTER_NAME_LABEL.replace('.', chr(92
 # Columns of docs/reference/capi-contract.md C4: upstream's, plus Ready from the condition and Paused.
 SERVED: tuple[ServedKind, ...] = (
     ServedKind(
-        group=INFRASTRUCTURE_GROUP,
-        version=V1BETA2,
-        kind=POWERVS_CLUSTER_KIND,
-        plural=POWERVS_CLUSTER_PLURAL,
+        name=POWERVS_CLUSTER,
         model=IBMPowerVSCluster,
         labels={CONTRACT_V1BETA1_LABEL: V1BETA2},
         columns=(

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from freehold.api import names
 from freehold.cli.errors import CliError
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Resource
+from freehold.operator.kinds import SERVED_RESOURCES
 
-OURS: tuple[Resource, ...] = (
-    Resource(names.INFRASTRUCTURE_GROUP, names.V1BETA2, names.POWERVS_CLUSTER_PLURAL, names.POWERVS_CLUSTER_KIND),
-)
-"""The kinds that Freehold reconciles: those of ``api.crd.SERVED``, without the types behind them."""
+OURS: tuple[Resource, ...] = SERVED_RESOURCES
+"""The kinds that Freehold reconciles."""
 
 
 class Catalog:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 from freehold.api import names
+from freehold.api.served import SERVED
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
@@ -18,6 +20,7 @@ from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Reso
 from freehold.lifecycle.clock import SystemClock
 from freehold.lifecycle.context import Intervals
 from freehold.operator import keyring_secret
+from freehold.operator.adapters import ADAPTERS
 from freehold.operator.audit import Audit, FileAudit, NoAudit
 from freehold.operator.controller import Controller, Done, Health, Result, Watched
 from freehold.operator.events import EventRecorder
@@ -27,10 +30,11 @@ from freehold.operator.keyring_file import FileRing
 from freehold.operator.keyring_keeper import RingKeeper
 from freehold.operator.keyring_secret import SecretRing
 from freehold.operator.keyring_use import needs
+from freehold.operator.kinds import SERVED_RESOURCES, resource_of
 from freehold.operator.limits import Limits
 from freehold.operator.objects import ObjectHandle
 from freehold.operator.owner_cluster import CLUSTERS, OwnerClusterReader, map_cluster
-from freehold.operator.powervs import POWERVS_CLUSTERS, PowerVSReconciler
+from freehold.operator.reconciler import Reconciler
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.gate import Mode
 
@@ -77,12 +81,12 @@ class ConflictingProvider(Exception):
 
 
 class Operator:
-    """Serves IBMPowerVSCluster objects of one API server."""
+    """Serves the objects of one API server: a controller for each served kind."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._stop = asyncio.Event()
-        self._controller: Controller | None = None
+        self._controllers: list[Controller] = []
         self._keeper: RingKeeper | None = None
 
     def stop(self) -> None:
@@ -91,9 +95,9 @@ class Operator:
 
     def health(self) -> Health | None:
         """None until it has started. Not ready without a key ring, whatever else is."""
-        if self._controller is None or self._keeper is None:
+        if not self._controllers or self._keeper is None:
             return None
-        health, problem = self._controller.health(), self._keeper.problem
+        health, problem = together([each.health() for each in self._controllers]), self._keeper.problem
         return replace(health, ready=health.ready and not problem, problem=problem)
 
     async def run(self) -> None:
@@ -121,10 +125,12 @@ class Operator:
             stack.callback(posting.cancel)
             keeper = self._keeper = keeper_of(client, settings)
             await keeper.refresh()
-            reconciler = PowerVSReconciler(account, keeper, settings.clock, recorder)
-            self._controller = controller = self._build(client, reconciler, keeper)
-            keeper.changed = controller.look_again
-            running = asyncio.create_task(controller.run())
+            for served in SERVED:
+                adapter = ADAPTERS[served.kind](account)
+                reconciler = Reconciler(adapter, account, keeper, settings.clock, recorder)
+                self._controllers.append(self._build(client, resource_of(served), reconciler, keeper))
+            keeper.changed = self._look_again
+            running = asyncio.create_task(self._run_controllers())
             keeping = asyncio.create_task(keeper.run())
             stopping = asyncio.create_task(self._stop.wait())
             try:
@@ -134,10 +140,22 @@ class Operator:
             finally:
                 keeping.cancel()
                 stopping.cancel()
-                controller.stop()
+                for controller in self._controllers:
+                    controller.stop()
                 await running
 
-    def _build(self, client: KubeClient, reconciler: PowerVSReconciler, keeper: RingKeeper) -> Controller:
+    def _look_again(self) -> None:
+        for controller in self._controllers:
+            controller.look_again()
+
+    async def _run_controllers(self) -> None:
+        """A kind whose controller ends by a defect leaves the others alone; the defect is raised in the end."""
+        ended = await asyncio.gather(*(each.run() for each in self._controllers), return_exceptions=True)
+        for defect in ended:
+            if isinstance(defect, BaseException):
+                raise defect
+
+    def _build(self, client: KubeClient, resource: Resource, reconciler: Reconciler, keeper: RingKeeper) -> Controller:
         settings = self._settings
         mode = Mode(settings.cluster_api)
         owner_clusters = OwnerClusterReader(client, mode)
@@ -146,8 +164,8 @@ class Operator:
             raw = controller.get(key)
             if raw is None or keeper.problem:
                 return Done()  # without a ring nothing is served; the keeper asks for all objects when there is one
-            newest = await client.get(POWERVS_CLUSTERS, key) if key in written else raw
-            document = ObjectHandle(client, POWERVS_CLUSTERS, newest)
+            newest = await client.get(resource, key) if key in written else raw
+            document = ObjectHandle(client, resource, newest)
             try:
                 result = await reconciler.reconcile(document, await owner_clusters.context(newest))
             except RingError:  # it went while we looked around; nothing was done
@@ -164,7 +182,7 @@ class Operator:
             watches.append(Watched(CLUSTERS, map_cluster, namespace=settings.namespace or ""))
         controller = Controller(
             client,
-            POWERVS_CLUSTERS,
+            resource,
             reconcile,
             time=RunningTime(settings.clock),
             namespace=settings.namespace or "",
@@ -183,7 +201,21 @@ def keeper_of(client: KubeClient, settings: Settings) -> RingKeeper:
     """Reads the ring, and makes the first one where that is allowed."""
     store = ring_store(client, settings.keys)
     poll = FILE_POLL_SECONDS if isinstance(store, FileRing) else SECRET_POLL_SECONDS
-    return RingKeeper(store, lambda: needs(client, [POWERVS_CLUSTERS], settings.namespace or ""), time.time, poll)
+    return RingKeeper(store, lambda: needs(client, SERVED_RESOURCES, settings.namespace or ""), time.time, poll)
+
+
+def together(healths: Sequence[Health]) -> Health:
+    """The health of several controllers as one: ready when all are, and as old as the oldest."""
+    return Health(
+        ready=all(each.ready for each in healths),
+        followed={name: state for each in healths for name, state in each.followed.items()},
+        silent=max(each.silent for each in healths),
+        busy=max(each.busy for each in healths),
+        last_progress=min(each.last_progress for each in healths),
+        queued=sum(each.queued for each in healths),
+        scheduled=sum(each.scheduled for each in healths),
+        restarts=sum(each.restarts for each in healths),
+    )
 
 
 class Reader(Protocol):
@@ -194,7 +226,11 @@ class Reader(Protocol):
 
 async def refuse_peer(client: Reader) -> None:
     """Refuse to start beside a provider of the same kinds, or where nobody lets us see whether there is one."""
-    crd = f"{names.POWERVS_CLUSTER_PLURAL}.{names.INFRASTRUCTURE_GROUP}"
+    for served in SERVED:
+        await _refuse_peer_of(client, served.crd)
+
+
+async def _refuse_peer_of(client: Reader, crd: str) -> None:
     try:
         found = await client.get(CUSTOM_RESOURCE_DEFINITIONS, Key("", crd))
     except kube.NotFound as error:

@@ -24,8 +24,9 @@ from freehold.lifecycle.port import FencedPort, PlanPort, Port
 from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.limits import Limits
 from freehold.operator.ports import ObjectPort, PacedPort, ThreadPort
+from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
 from freehold.reconcilers.powervs.existing import ById, IdLookup
-from freehold.reconcilers.powervs.facts import Answer, NoAnswer, NoSuch, PowerZone
+from freehold.reconcilers.powervs.facts import PowerZone
 
 THREADS = 16
 """SDK calls in flight; more objects than this wait their turn."""
@@ -74,6 +75,10 @@ class IbmAccount:
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
+    @property
+    def name(self) -> str:
+        return "IBM Cloud"
+
     def deps(self, subject: str, ring: KeyRing) -> EngineDeps:
         """The engine's tools for one object; what it changes is audited under ``subject``."""
         if subject not in self._deps:  # drivers remember what saves calls, such as where a subnet lives
@@ -119,7 +124,7 @@ class IbmAccount:
 
 
 class IbmFactsReader:
-    """The reconciler's questions (powervs_facts.FactsReader), and lookups of what exists, answered by IBM Cloud."""
+    """The reconciler's questions (powervs.discover.FactsReader), and lookups of what exists, answered by IBM Cloud."""
 
     def __init__(self, facts: IbmFacts, registry: Registry) -> None:
         self._facts = facts

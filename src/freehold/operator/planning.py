@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from freehold.api.parse import InvalidObject, parse_spec
 from freehold.lifecycle import engine
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.context import PassResult
@@ -18,11 +17,12 @@ from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Surplus, Waiting, of_error
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.state import ObjectState
+from freehold.operator.adapters import ADAPTERS
 from freehold.operator.app import Settings
 from freehold.operator.ibm import IbmAccount
-from freehold.operator.powervs import FINALIZER, CloudAccount, asked
-from freehold.reconcilers import identity
-from freehold.reconcilers.powervs.desired import Refused, Undecided, wanted
+from freehold.operator.reconciler import CloudAccount
+from freehold.reconcilers import gate, identity
+from freehold.reconcilers.adapter import Adapter, Refused, Undecided
 
 
 @dataclass(frozen=True)
@@ -63,26 +63,26 @@ async def plan(
 ) -> Plan:
     """What applying ``raw`` would do; ``stored`` is the object as it stands, for its identity. Writes nothing."""
     with IbmAccount(settings.api_key, settings.ibm_url, settings.clock, intervals=settings.intervals) as account:
-        return await plan_with(account, settings.clock, raw, ring, stored)
+        adapter = ADAPTERS[str(raw["kind"])](account)
+        return await plan_with(adapter, account, settings.clock, raw, ring, stored)
 
 
 async def plan_with(
-    cloud: CloudAccount, clock: Clock, raw: Mapping[str, Any], ring: KeyRing, stored: Mapping[str, Any] | None = None
+    adapter: Adapter,
+    cloud: CloudAccount,
+    clock: Clock,
+    raw: Mapping[str, Any],
+    ring: KeyRing,
+    stored: Mapping[str, Any] | None = None,
 ) -> Plan:
-    """The same with the cloud passed in."""
+    """The same with kind and cloud passed in."""
     metadata = raw["metadata"]
     subject = f"{metadata.get('namespace') or 'default'}/{metadata['name']}"
-    annotations = metadata.get("annotations") or {}
-    try:
-        spec = parse_spec(raw)
-    except InvalidObject as error:
-        return Plan(subject, problems=tuple(str(problem) for problem in error.problems))
-    known = identity.identify(stored, FINALIZER, ring) if stored is not None else None
+    known = identity.identify(stored, adapter.served.finalizer, ring) if stored is not None else None
     if isinstance(known, identity.KeyMissing):
         return Plan(subject, problems=(known.message,))
     journal = _journal(raw, known, ring)
-    facts = await asked(cloud.facts_reader(), annotations, spec, 6443, journal)
-    found = wanted(metadata["name"], annotations, spec, facts, journal)
+    found = await adapter.desired(raw, gate.Proceed(metadata["name"]), journal)
     notes = tuple(str(note) for note in found.notes)
     if isinstance(found, Refused):
         return Plan(subject, problems=tuple(str(problem) for problem in found.problems), notes=notes)

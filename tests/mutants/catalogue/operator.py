@@ -5,7 +5,7 @@ from functools import partial
 from mutants.rows import Mutant
 
 _objects = partial(Mutant, "operator/objects.py")
-_powervs = partial(Mutant, "operator/powervs.py")
+_reconciler = partial(Mutant, "operator/reconciler.py")
 _account = partial(Mutant, "operator/ibm.py")
 _app = partial(Mutant, "operator/app.py")
 _ports = partial(Mutant, "operator/ports.py")
@@ -82,131 +82,125 @@ WRITES_TO_THE_OBJECT = (
 )
 
 RECONCILE = (
-    _powervs(
-        "PowerVSReconciler.reconcile",
+    _reconciler(
+        "Reconciler.reconcile",
         "return RequeueAfter(CONFLICT_SECONDS)",
         "return Done()",
         "after a conflict nobody looks again",
     ),
-    _powervs(
-        "PowerVSReconciler._decide",
+    _reconciler(
+        "Reconciler._decide",
         "return RequeueAfter(SLOW_SECONDS), ()",
         "return Done(), ()",
         "an object that waits for its Cluster is looked at only when it changes",
     ),
-    _powervs(
-        "PowerVSReconciler._decide",
+    _reconciler(
+        "Reconciler._decide",
         "return RequeueAfter(OCCUPIED_SECONDS), ()",
         "return Done(), ()",
         "a delete that waits for machines is never looked at again: machines are not watched",
     ),
-    _powervs(
-        "PowerVSReconciler._identified",
+    _reconciler(
+        "Reconciler._identified",
         "await document.apply(found.patch)",
         "pass",
         "the cloud is called before identity and finalizer are stored",
     ),
-    _powervs(
-        "PowerVSReconciler._identified",
+    _reconciler(
+        "Reconciler._identified",
         "lost = not isinstance(found, identity.Identified) and uid in self._known",
         "lost = False",
         "a journal that was lost while the process lives shortens no wait: memory of the old one stays",
         equivalent="the engine drops its memory too when a journal is neither what it read last nor what it wrote",
     ),
-    _powervs(
-        "PowerVSReconciler._identified",
+    _reconciler(
+        "Reconciler._identified",
         "minted=isinstance(found, identity.Minted) and not lost",
         "minted=isinstance(found, identity.Minted)",
         "no settle after a journal was minted anew: creates of the lost one may be under way",
     ),
-    _powervs(
-        "PowerVSReconciler._identified",
+    _reconciler(
+        "Reconciler._identified",
         "minted=isinstance(found, identity.Minted) and not lost",
         "minted=True",
         "a restarted process creates before a create of the earlier one has settled",
     ),
-    _powervs(
-        "PowerVSReconciler._identified",
+    _reconciler(
+        "Reconciler._identified",
         "if journal.account != account:",
         "if False:",
         "with a key of another account everything seems gone, and is created again",
     ),
-    _powervs(
-        "PowerVSReconciler._identified",
+    _reconciler(
+        "Reconciler._identified",
         "account=found.journal.account or account",
         "account=account",
         "the account that the resources are in is forgotten when the key changes",
     ),
-    _powervs(
-        "PowerVSReconciler._remember",
+    _reconciler(
+        "Reconciler._remember",
         "known.state.invalidate()",
         "pass",
         "an edit of the spec waits for the next deep look",
     ),
-    _powervs(
-        "PowerVSReconciler._ensure",
+    _reconciler(
+        "Reconciler._ensure",
         "if plan.mode is Mode.FROZEN:",
         "if False:",
         "an object without the annotation changes what it owns",
     ),
-    _powervs(
-        "PowerVSReconciler._ensure",
+    _reconciler(
+        "Reconciler._ensure",
         "known.generation = int(document.raw",
         "_ = int(document.raw",
         "our own endpoint counts as an edit of the spec, and everything is looked at again",
     ),
-    _powervs(
-        "PowerVSReconciler._release",
+    _reconciler(
+        "Reconciler._release",
         "if done.released and isinstance(plan, Undecided):",
         "if False:",
         "the finalizer goes although nobody could tell where to look for strays",
     ),
-    _powervs(
-        "PowerVSReconciler._release",
+    _reconciler(
+        "Reconciler._release",
         "graph = plan.graph if isinstance(plan, Wanted) else Graph(())",
         "graph = Graph(())",
         "a delete looks for strays nowhere",
     ),
-    _powervs(
-        "PowerVSReconciler._release",
+    _reconciler(
+        "Reconciler._release",
         'self._known.pop(document.raw["metadata"]["uid"], None)',
         "pass",
         "memories of objects that are gone pile up",
     ),
-    _powervs(
-        "PowerVSReconciler._release",
+    _reconciler(
+        "Reconciler._release",
         "self._cloud.forget(_subject(document.raw))",
         "pass",
         "tools of objects that are gone pile up, and serve the next object of the name",
     ),
-    _powervs(
-        "PowerVSReconciler._write",
-        """        if folded.endpoint is not None:
-            await document.apply({"spec": {"controlPlaneEndpoint": dict(folded.endpoint)}})
-        if folded.changed:
-            await document.patch_status(folded.status)
+    _reconciler(
+        "Reconciler._write",
+        """        if update.spec is not None:
+            await document.apply({"spec": dict(update.spec)})
+        if update.changed:
+            await document.patch_status(update.status)
 """,
-        """        if folded.changed:
-            await document.patch_status(folded.status)
-        if folded.endpoint is not None:
-            await document.apply({"spec": {"controlPlaneEndpoint": dict(folded.endpoint)}})
+        """        if update.changed:
+            await document.patch_status(update.status)
+        if update.spec is not None:
+            await document.apply({"spec": dict(update.spec)})
 """,
         "whoever sees ready does not see the endpoint yet",
     ),
-    _powervs(
-        "_without_finalizer",
-        'rest = [name for name in metadata.get("finalizers") or () if name != FINALIZER]',
+    _reconciler(
+        "_without",
+        'rest = [name for name in metadata.get("finalizers") or () if name != finalizer]',
         "rest: list[str] = []",
         "finalizers of others go with ours",
     ),
-    _powervs(
-        "asked",
-        "frozen = journal is not None and bool(journal.ours)",
-        "frozen = False",
-        "an object that owns something and lost its annotation is read as one that only uses what exists",
-    ),
-    _powervs(
-        "PowerVSReconciler._failed",
+    _reconciler(
+        "Reconciler._failed",
         "return RequeueAfter(outcome.after), ()",
         "return Done(), ()",
         "after a refused search nobody looks again",
@@ -251,20 +245,20 @@ ACCOUNT = (
         "two controllers serve one object",
     ),
     _app(
-        "refuse_peer",
+        "_refuse_peer_of",
         'if label == "infrastructure-ibmcloud":',
         "if False:",
         "two controllers serve one object",
     ),
     _app(
-        "refuse_peer",
+        "_refuse_peer_of",
         "except kube.Forbidden as error:",
         "except kube.Forbidden:\n        return\n    except ZeroDivisionError as error:",
         "whether another provider serves the objects is not known, and the operator starts",
     ),
     _app(
         "Operator._build",
-        "newest = await client.get(POWERVS_CLUSTERS, key) if key in written else raw",
+        "newest = await client.get(resource, key) if key in written else raw",
         "newest = raw",
         "a pass starts from a cached version older than what this process wrote",
     ),
@@ -657,14 +651,14 @@ KEY_RING = (
         "            pass",
         "objects that missed a key wait for the next resync after it was added",
     ),
-    _powervs(
-        "PowerVSReconciler._without_key",
+    _reconciler(
+        "Reconciler._without_key",
         'self._known.pop(document.raw["metadata"]["uid"], None)',
         "pass",
         "what was remembered before the key went shortens waits after it came back",
     ),
-    _powervs(
-        "PowerVSReconciler._without_key",
+    _reconciler(
+        "Reconciler._without_key",
         "self._rings.missed()",
         "pass",
         "a key that was added is seen a minute later",

@@ -17,6 +17,8 @@ _subnets = partial(Mutant, "reconcilers/powervs/subnets.py")
 _balancers = partial(Mutant, "reconcilers/powervs/balancers.py")
 _conditions = partial(Mutant, "reconcilers/powervs/conditions.py")
 _status = partial(Mutant, "reconcilers/powervs/status.py")
+_any_status = partial(Mutant, "reconcilers/status.py")
+_discover = partial(Mutant, "reconcilers/powervs/discover.py")
 _table = partial(Mutant, "reconcilers/powervs/resource_rows.py")
 
 GATE = (
@@ -496,16 +498,22 @@ STATUS = (
         '"port": plan.port',
         "the port that somebody set is overwritten",
     ),
-    _status(
-        "_written",
+    _discover(
+        "discover",
+        "frozen = journal is not None and bool(journal.ours)",
+        "frozen = False",
+        "an object that owns something and lost its annotation is read as one that only uses what exists",
+    ),
+    _any_status(
+        "updated",
         "if observations[0].type != names.PAUSED:",
         "if True:",
         "a paused object says that its newest spec was looked at",
     ),
-    _status(
-        "_written",
-        'StatusUpdate(status, endpoint, status != (raw.get("status") or {}))',
-        "StatusUpdate(status, endpoint, True)",
+    _any_status(
+        "updated",
+        'StatusUpdate(status, spec, status != (raw.get("status") or {}))',
+        "StatusUpdate(status, spec, True)",
         "each pass writes a status although nothing changed",
     ),
     _status(

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from freehold.api import generate
 from freehold.api.crd import ServedKind, UnservableSchema, custom_resource_definition, custom_resource_definitions
+from freehold.api.served import ServedName
 
 CRDS = Path(__file__).parents[3] / "deploy" / "crds"
 DATA_MODULES = ("names", "annotations", "conditions", "patterns", "placeholders")
@@ -86,7 +87,7 @@ def test_a_model_that_the_api_server_would_refuse_is_not_built() -> None:
 
         model_config = {"json_schema_extra": {"x-kubernetes-map-type": "odd"}}
 
-    served = ServedKind("example.com", "v1", "Bad", "bads", Bad, ())
+    served = ServedKind(ServedName("example.com", "v1", "Bad", "bads", "bad.example.com"), Bad, ())
     with pytest.raises(UnservableSchema, match=r"the schema of Bad would be refused"):
         custom_resource_definition(served)
 

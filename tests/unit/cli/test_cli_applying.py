@@ -111,5 +111,6 @@ async def test_an_unknown_word_is_answered_with_what_there_is(client: KubeClient
 def test_our_kinds_are_those_that_are_served() -> None:
     """Named twice, because the types behind them cost half a second that `freehold get` need not pay."""
     assert [(each.group, each.version, each.plural, each.kind) for each in OURS] == [
-        (each.group, each.version, each.plural, each.kind) for each in SERVED
+        (each.group, each.version, each.plural, each.kind)
+        for each in SERVED  # of api.crd, with the types
     ]

@@ -35,7 +35,7 @@ from freehold.lifecycle.keys import derive, fingerprint
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
 from freehold.operator.keyring import RETIRE_SECONDS, RingDocument, dumps, loads
-from freehold.operator.powervs import POWERVS_CLUSTERS
+from freehold.operator.kinds import POWERVS_CLUSTERS
 from stage.powervs import example
 
 NOW = 1_700_000_000.0

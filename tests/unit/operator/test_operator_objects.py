@@ -16,8 +16,8 @@ from freehold.kube.resources import Key
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.ownership import Owner
+from freehold.operator.kinds import POWERVS_CLUSTERS
 from freehold.operator.objects import ObjectHandle
-from freehold.operator.powervs import POWERVS_CLUSTERS
 from stage.powervs import example
 
 KEY = Key("default", "c1")

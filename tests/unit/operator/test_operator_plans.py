@@ -15,8 +15,9 @@ from freehold.lifecycle.kinds import Birth, NodeKey
 from freehold.lifecycle.port import Call, Effect, InlinePort, WouldWrite, step
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.planning import Plan, plan_with
+from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
+from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
 from freehold.reconcilers.powervs.existing import ById
-from freehold.reconcilers.powervs.facts import Answer, NoAnswer, NoSuch
 from freehold_sim.faults import Effect as Hits
 from freehold_sim.faults import Fault
 from freehold_sim.ibm.cloud import SimulatedIBM
@@ -129,7 +130,8 @@ async def planned(stage: Stage, stored: dict[str, Any] | None = None) -> Plan:
     """What applying the stage's manifest would do, by an operator that has just started."""
     key = stage.cloud.settings.api_key
     account = IbmAccount(key, BASE, stage.clock, mount=SimMount(stage.cloud), port=InlinePort())
-    return await plan_with(account, stage.clock, copy.deepcopy(stage.object.raw), stage.rings.ring, stored)
+    adapter = PowerVSClusterAdapter(account.facts_reader())
+    return await plan_with(adapter, account, stage.clock, copy.deepcopy(stage.object.raw), stage.rings.ring, stored)
 
 
 async def test_a_plan_changes_nothing() -> None:

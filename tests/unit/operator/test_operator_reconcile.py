@@ -12,9 +12,9 @@ from freehold.lifecycle.journal import StaleObject
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import step
 from freehold.operator.controller import Done, RequeueAfter
-from freehold.operator.powervs import ACCOUNT_CHANGED, CONFLICT_SECONDS, OCCUPIED_SECONDS, SLOW_SECONDS
+from freehold.operator.reconciler import ACCOUNT_CHANGED, CONFLICT_SECONDS, OCCUPIED_SECONDS, SLOW_SECONDS
+from freehold.reconcilers.adapter import StatusUpdate
 from freehold.reconcilers.gate import ClusterContext, Mode, UnreadableCluster
-from freehold.reconcilers.powervs.status import StatusUpdate
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.cloud import SimulatedIBM
 from stage.powervs import MemoryDocument, Stage, example
@@ -181,7 +181,9 @@ def test_finalizers_of_others_stay() -> None:
 def test_a_status_that_says_ready_shows_the_endpoint_from_its_first_version() -> None:
     """Cluster API copies the endpoint once it sees ready, and does not look again."""
     stage = Stage()
-    folded = StatusUpdate({"ready": True}, {"host": "lb.example.net", "port": 6443}, changed=True)
+    folded = StatusUpdate(
+        {"ready": True}, {"controlPlaneEndpoint": {"host": "lb.example.net", "port": 6443}}, changed=True
+    )
     step(stage.process._write(MemoryDocument(stage.object), folded))
     ready = [version for version in stage.object.history if (version.get("status") or {}).get("ready")]
     assert [version["spec"]["controlPlaneEndpoint"]["host"] for version in ready] == ["lb.example.net"]

@@ -23,7 +23,7 @@ from freehold.lifecycle.ownership import Owner
 from freehold.operator.app import Operator, RingSecret, Settings
 from freehold.operator.keyring import RingDocument
 from freehold.operator.keyring_file import FileRing
-from freehold.operator.powervs import FINALIZER, POWERVS_CLUSTERS
+from freehold.operator.kinds import POWERVS_CLUSTERS
 from stage.powervs import example
 
 NOW = 1_800_000_000.0
@@ -87,7 +87,7 @@ async def create(client: KubeClient, name: str, key: str) -> Json:
     manifest = example()
     journal = journals.dumps(Journal(Owner(f"uuid-{name}", manifest["kind"], "default", name), key=key))
     manifest["metadata"] = {
-        "name": name, "namespace": "default", "finalizers": [FINALIZER],
+        "name": name, "namespace": "default", "finalizers": [names.POWERVS_CLUSTER_FINALIZER],
         "annotations": {**manifest["metadata"].get("annotations", {}), names.JOURNAL_ANNOTATION: journal},
     }  # fmt: skip
     return await client.create(POWERVS_CLUSTERS, manifest)

@@ -19,8 +19,8 @@ from freehold.kube.watch import Change, Origin, State
 from freehold.lifecycle.errors import Throttled
 from freehold.operator.app import ConflictingProvider, Operator, Settings
 from freehold.operator.controller import Controller, Done, RequeueAfter, Watched, _matters
+from freehold.operator.kinds import POWERVS_CLUSTERS
 from freehold.operator.objects import ObjectHandle
-from freehold.operator.powervs import POWERVS_CLUSTERS
 from freehold.operator.workqueue import Backoff
 from freehold.reconcilers.gate import ClusterContext
 from stage.virtual_time import VirtualTime
@@ -154,7 +154,7 @@ async def test_a_pass_after_our_own_write_begins_from_the_server() -> None:
     """The cache may be behind it: what was just recorded would be missing, and be created again."""
     reconciler = Writes()
     operator = Operator(Settings(NOBODY, "key", cluster_api="off"))
-    found = operator._build(Stored(), reconciler, Held())  # type: ignore[arg-type]
+    found = operator._build(Stored(), POWERVS_CLUSTERS, reconciler, Held())  # type: ignore[arg-type]
     found.follower(POWERVS_CLUSTERS)._objects[A] = obj("a", "1")
     for _ in range(2):
         await found._reconcile(A)
@@ -167,7 +167,8 @@ async def test_an_operator_without_a_key_ring_is_not_ready() -> None:
     assert operator.health() is None
     keeper = Held("the key ring is damaged")
     operator._keeper = keeper  # type: ignore[assignment]
-    operator._controller = found = operator._build(Stored(), Writes(), keeper)  # type: ignore[arg-type]
+    found = operator._build(Stored(), POWERVS_CLUSTERS, Writes(), keeper)  # type: ignore[arg-type]
+    operator._controllers.append(found)
     found.follower(POWERVS_CLUSTERS).state = State.SYNCED
     found._look_whether_settled()
     health = operator.health()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from freehold.api.parse import parse_spec
 from freehold.lifecycle.errors import Denied, Throttled
 from freehold.lifecycle.outcomes import Reason
-from freehold.reconcilers.powervs.facts import NOT_ASKED, Answer, Facts, NoAnswer, NoSuch, PowerZone, ask
+from freehold.reconcilers.answers import NOT_ASKED, Answer, NoAnswer, NoSuch
+from freehold.reconcilers.powervs.facts import Facts, PowerZone, ask
 
 
 class Cloud:

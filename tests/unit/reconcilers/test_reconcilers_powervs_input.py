@@ -8,8 +8,10 @@ import pytest
 
 from freehold.api.parse import parse_spec
 from freehold.lifecycle.outcomes import Reason
-from freehold.reconcilers.powervs.desired import Refused, Undecided, Wanted, wanted
-from freehold.reconcilers.powervs.facts import Answer, Facts, NoAnswer, NoSuch, PowerZone
+from freehold.reconcilers.adapter import Refused, Undecided, Wanted
+from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
+from freehold.reconcilers.powervs.desired import wanted
+from freehold.reconcilers.powervs.facts import Facts, PowerZone
 
 ANNOTATION = "powervs.cluster.x-k8s.io/create-infra"
 CREATE = {ANNOTATION: "true"}

@@ -16,9 +16,12 @@ from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.kinds import NodeKey, Observed, State
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Surplus, Waiting
 from freehold.lifecycle.ownership import Owner
-from freehold.reconcilers.powervs.desired import Desired, Wanted, wanted
-from freehold.reconcilers.powervs.facts import Answer, Facts, NoAnswer, PowerZone
-from freehold.reconcilers.powervs.status import PassReport, StatusUpdate, build_status, held, paused
+from freehold.reconcilers.adapter import Desired, PassReport, StatusUpdate, Wanted
+from freehold.reconcilers.answers import Answer, NoAnswer
+from freehold.reconcilers.powervs.desired import wanted
+from freehold.reconcilers.powervs.facts import Facts, PowerZone
+from freehold.reconcilers.powervs.status import build_status
+from freehold.reconcilers.status import held, paused
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)
@@ -69,13 +72,13 @@ def condition(folded: StatusUpdate, type_: str) -> dict[str, Any]:
     return next(c for c in folded.status["conditions"] if c["type"] == type_)
 
 
-WHOLE = PassReport(plan(), journal(), ready(), "rg-id")
+WHOLE = PassReport(plan(), journal(), ready())
 
 
 def test_a_complete_cluster() -> None:
     """Every field that upstream has is there; controllerCreated follows the journal."""
     folded = build_status(obj(), WHOLE, NOW)
-    assert folded.endpoint == {"host": "lb.example.net", "port": 6443}
+    assert folded.spec == {"controlPlaneEndpoint": {"host": "lb.example.net", "port": 6443}}
     status = {k: v for k, v in folded.status.items() if k not in ("conditions", "resources")}
     assert status == {
         "ready": True,
@@ -124,8 +127,8 @@ def test_the_status_is_valid_for_the_schema() -> None:
 def test_the_same_pass_again_changes_nothing() -> None:
     """docs/reference/capi-contract.md C14: a steady state writes no status, whatever the clock says."""
     first = build_status(obj(), WHOLE, NOW)
-    again = build_status(obj(first.status, controlPlaneEndpoint=dict(first.endpoint or {})), WHOLE, LATER)
-    assert (first.changed, again.changed, again.endpoint) == (True, False, None)
+    again = build_status(obj(first.status, **dict(first.spec or {})), WHOLE, LATER)
+    assert (first.changed, again.changed, again.spec) == (True, False, None)
     assert again.status == first.status
 
 
@@ -197,7 +200,7 @@ def test_what_was_not_looked_at_is_unknown() -> None:
 def test_ready_is_sticky() -> None:
     """docs/reference/capi-contract.md C7: an outage later takes Ready away, never the flag."""
     first = build_status(obj(), WHOLE, NOW)
-    raw = obj(first.status, controlPlaneEndpoint=dict(first.endpoint or {}))
+    raw = obj(first.status, **dict(first.spec or {}))
     broken = build_status(raw, PassReport(plan(), journal(), ready(vpc=WAITING)), LATER)
     assert condition(broken, "Ready")["status"] == "False"
     assert broken.status["ready"] is True
@@ -216,7 +219,7 @@ ENDPOINTS: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
 @pytest.mark.parametrize(("spec", "expected"), ENDPOINTS.values(), ids=ENDPOINTS.keys())
 def test_endpoint(spec: dict[str, Any], expected: dict[str, Any] | None) -> None:
     folded = build_status(obj(**spec), WHOLE, NOW)
-    assert folded.endpoint == expected
+    assert folded.spec == (expected and {"controlPlaneEndpoint": expected})
     assert folded.status["ready"] is True
 
 
@@ -224,7 +227,7 @@ def test_not_ready_without_a_hostname() -> None:
     """docs/reference/capi-contract.md C5: whenever ready is true there is an endpoint."""
     bare = Ready(Observed("us-south/lb", "lb", State.READY), Category.MANAGED)
     folded = build_status(obj(), PassReport(plan(), journal(), ready(**{"load-balancer": bare})), NOW)
-    assert (folded.endpoint, folded.status["ready"]) == (None, False)
+    assert (folded.spec, folded.status["ready"]) == (None, False)
     assert condition(folded, "Ready")["status"] == "False"
 
 
@@ -240,7 +243,7 @@ def test_the_first_public_load_balancer_is_the_endpoint() -> None:
         for name in ("inner", "outer", "third")
     }
     folded = build_status(obj(), PassReport(result, journal(), outcomes), NOW)
-    assert folded.endpoint == {"host": "outer.net", "port": 6443}
+    assert folded.spec == {"controlPlaneEndpoint": {"host": "outer.net", "port": 6443}}
 
 
 def test_a_refused_manifest_keeps_what_was_known() -> None:
@@ -421,9 +424,7 @@ def test_what_a_person_must_act_on_is_said_first() -> None:
         NodeKey("transit-gateway", "main"): Waiting(Reason.PROVISIONING, 5.0, "its state is pending"),
         NodeKey("transit-gateway-connection", "vpc"): Blocked(Reason.QUOTA, "the account's limit is reached"),
     }
-    found = condition(
-        build_status(obj(), PassReport(plan(), journal(), outcomes, "rg-id"), NOW), names.TRANSIT_GATEWAY_READY
-    )
+    found = condition(build_status(obj(), PassReport(plan(), journal(), outcomes), NOW), names.TRANSIT_GATEWAY_READY)
     assert found["reason"] == Reason.QUOTA.value
     assert "limit is reached" in found["message"] and "pending" in found["message"]
 

@@ -14,9 +14,11 @@ from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.kinds import NodeKey, Observed, State, Want
 from freehold.lifecycle.outcomes import Reason
 from freehold.lifecycle.ownership import Owner
-from freehold.reconcilers.powervs.desired import Mode, Refused, Undecided, Wanted, wanted
+from freehold.reconcilers.adapter import Mode, Refused, Undecided, Wanted
+from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
+from freehold.reconcilers.powervs.desired import wanted
 from freehold.reconcilers.powervs.existing import ById, lookups
-from freehold.reconcilers.powervs.facts import Answer, Facts, NoAnswer, NoSuch, PowerZone
+from freehold.reconcilers.powervs.facts import Facts, PowerZone
 
 CREATE = {"powervs.cluster.x-k8s.io/create-infra": "true"}
 ZONES = ("us-south-1", "us-south-2", "us-south-3")

@@ -95,10 +95,6 @@ def fields_served(notes: Sequence[SpecWarning]) -> Observation:
     return Observation(names.FIELDS_SERVED, "True", names.REASON_ALL_FIELDS_SERVED, text(notes))
 
 
-def not_paused() -> Observation:
-    return Observation(names.PAUSED, "False", names.REASON_NOT_PAUSED)
-
-
 def leaving(table: Sequence[Mapping[str, Any]]) -> Iterator[Observation]:
     """The parts while the object is being deleted: what goes is not ready any more, what is kept stays as it was."""
     for part, members in PARTS.items():

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -18,68 +17,31 @@ from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.graph import Graph, Naming, Node, ReadyNodes, no_parts
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.kinds import NodeKey, Observed, Part, Request
+from freehold.reconcilers.adapter import Desired, Mode, Refused, Undecided, Wanted
+from freehold.reconcilers.answers import Answer, NoAnswer
 from freehold.reconcilers.findings import Problem, SpecWarning
 from freehold.reconcilers.powervs import existing, keys
 from freehold.reconcilers.powervs import input as powervs_input
 from freehold.reconcilers.powervs import warnings as powervs_warnings
 from freehold.reconcilers.powervs.balancers import Balancer, balancer_nodes, balancers
-from freehold.reconcilers.powervs.facts import Answer, Facts, NoAnswer, PowerZone, needs_global_routing
+from freehold.reconcilers.powervs.facts import Facts, PowerZone, needs_global_routing
 from freehold.reconcilers.powervs.groups import api_server_rule, group_keys, group_nodes
 from freehold.reconcilers.powervs.names import DefaultNames, connection_name
 from freehold.reconcilers.powervs.network import network_node, workspace_node
 from freehold.reconcilers.powervs.subnets import subnet_keys, subnet_nodes
 
 
-class Mode(Enum):
-    """How the graph is to be used."""
-
-    CREATE = "create"
-    """ensure() may create what is missing."""
-    EXISTING = "existing"
-    """No annotation: every node is given, nothing is ever created."""
-    FROZEN = "frozen"
-    """No annotation, but something is owned: the graph holds what exists; run it behind a port that stops at
-    writes. Deleting still releases everything."""
-
-
 @dataclass(frozen=True)
-class Wanted:
-    """What shall be there.
+class PowerVSWanted(Wanted):
+    """Also what the status needs.
 
-    ``endpoint`` is the load balancer whose hostname becomes the endpoint (the first public one), None
-    without the annotation. ``user_tags`` are (key, value), to be spelled by the cloud's codec.
+    ``port`` is the API server's. ``endpoint`` is the load balancer whose hostname becomes the endpoint: the first
+    public one, None without the annotation. ``resource_group`` is its id, empty while unknown.
     """
 
-    mode: Mode
-    graph: Graph
-    port: int
+    port: int = 6443
     endpoint: NodeKey | None = None
-    user_tags: tuple[tuple[str, str], ...] = ()
-    notes: tuple[SpecWarning, ...] = ()
-
-
-@dataclass(frozen=True)
-class Refused:
-    """A person must change the manifest first; nothing is created or changed."""
-
-    problems: tuple[Problem, ...]
-    notes: tuple[SpecWarning, ...] = ()
-
-
-@dataclass(frozen=True)
-class Undecided:
-    """The cloud could not be asked; nothing is created until it has been. ``missing`` is by field path."""
-
-    missing: Mapping[str, NoAnswer]
-    notes: tuple[SpecWarning, ...] = ()
-
-    @property
-    def after(self) -> float:
-        """Seconds of domain time until another look is worth it."""
-        return max(answer.after for answer in self.missing.values())
-
-
-Desired = Wanted | Refused | Undecided
+    resource_group: str = ""
 
 
 def wanted(
@@ -112,7 +74,7 @@ def _existing(spec: IBMPowerVSClusterSpec, facts: Facts, notes: tuple[SpecWarnin
     missing = existing.missing(spec, facts)
     if missing:
         return Undecided(missing, notes)
-    return Wanted(Mode.EXISTING, Graph(existing.nodes(spec, facts)), facts.api_port, None, _tags(spec), notes)
+    return PowerVSWanted(Mode.EXISTING, Graph(existing.nodes(spec, facts)), _tags(spec), notes, facts.api_port)
 
 
 def _frozen(
@@ -120,7 +82,7 @@ def _frozen(
 ) -> Desired:
     """The part of the whole that is there already, with what it stands on."""
     plan = _created(name, spec, facts, journal, notes)
-    if not isinstance(plan, Wanted):
+    if not isinstance(plan, PowerVSWanted):
         return plan
     nodes = plan.graph.nodes
     keep: set[NodeKey] = set()
@@ -153,7 +115,8 @@ def _created(
     build = _Build(name, spec, group.value, zone.value, zones.value, facts.api_port, tuple(earlier))
     lbs = build.balancers()
     endpoint = next(balancer.key for balancer in lbs if balancer.public)
-    return Wanted(Mode.CREATE, Graph(build.nodes(lbs)), facts.api_port, endpoint, _tags(spec), notes)
+    graph = Graph(build.nodes(lbs))
+    return PowerVSWanted(Mode.CREATE, graph, _tags(spec), notes, facts.api_port, endpoint, group.value)
 
 
 def _tags(spec: IBMPowerVSClusterSpec) -> tuple[tuple[str, str], ...]:

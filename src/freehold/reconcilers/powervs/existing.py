@@ -15,8 +15,9 @@ from freehold.api import names as api_names
 from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.graph import Naming, Node
 from freehold.lifecycle.kinds import NodeKey, Observed, Want
+from freehold.reconcilers.answers import NOT_ASKED, Answer, NoAnswer, NoSuch
 from freehold.reconcilers.findings import Problem
-from freehold.reconcilers.powervs.facts import NOT_ASKED, Answer, Facts, NoAnswer, NoSuch
+from freehold.reconcilers.powervs.facts import Facts
 from freehold.reconcilers.powervs.keys import NETWORK, WORKSPACE, constant, no_request
 from freehold.reconcilers.powervs.names import dhcp_of, network_of
 from freehold.reconcilers.powervs.network import workspace_id

@@ -8,37 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.kinds import NodeKey, Observed
-from freehold.lifecycle.outcomes import Reason, of_error
+from freehold.lifecycle.outcomes import of_error
+from freehold.reconcilers.answers import NOT_ASKED, Answer, NoAnswer, NoSuch
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Answer(Generic[T]):
-    """The cloud's answer."""
-
-    value: T
-
-
-@dataclass(frozen=True)
-class NoSuch:
-    """The cloud answered that there is no such thing; ``known`` lists what there is, for the message."""
-
-    known: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class NoAnswer:
-    """The cloud could not be asked; ``after`` is seconds of domain time until it is worth asking again."""
-
-    reason: Reason
-    message: str
-    after: float = 10.0
 
 
 @dataclass(frozen=True)
@@ -47,9 +25,6 @@ class PowerZone:
 
     region: str
     edge_router: bool
-
-
-NOT_ASKED = NoAnswer(Reason.REQUIREMENT, "the cloud has not been asked yet", 0.0)
 
 
 @dataclass(frozen=True)

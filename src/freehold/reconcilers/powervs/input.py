@@ -14,9 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from freehold.api import names as api_names
 from freehold.api.annotations import CreateInfra, create_infra
 from freehold.api.powervs import IBMPowerVSClusterSpec
+from freehold.reconcilers.answers import Answer, NoSuch
 from freehold.reconcilers.findings import Problem
 from freehold.reconcilers.powervs import names
-from freehold.reconcilers.powervs.facts import Answer, Facts, NoSuch, needs_global_routing
+from freehold.reconcilers.powervs.facts import Facts, needs_global_routing
 
 Checks = Iterator[Problem]
 

@@ -7,8 +7,8 @@ so the caller can leave the write.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -16,15 +16,16 @@ from freehold.api import conditions as api_conditions
 from freehold.api import names
 from freehold.api.conditions import Observation
 from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Outcome, Ready, Reason
 from freehold.reconcilers import identity
+from freehold.reconcilers.adapter import Desired, Mode, PassReport, Refused, StatusUpdate, Undecided, Wanted
 from freehold.reconcilers.findings import text
 from freehold.reconcilers.powervs import conditions as powervs_conditions
 from freehold.reconcilers.powervs import keys
-from freehold.reconcilers.powervs.desired import Desired, Mode, Refused, Undecided, Wanted
+from freehold.reconcilers.powervs.desired import PowerVSWanted
 from freehold.reconcilers.powervs.resource_rows import observed_of, ownership, rows, sentences, vendor_id
+from freehold.reconcilers.status import not_paused, updated
 
 Status = dict[str, Any]
 
@@ -44,35 +45,10 @@ _REFERENCES = frozenset(
 """The fields of status that are rebuilt at each pass."""
 
 
-@dataclass(frozen=True)
-class StatusUpdate:
-    """What to write.
-
-    ``endpoint`` is ``spec.controlPlaneEndpoint``, to be patched *before* ``status`` is written, so that whoever sees
-    ready sees the endpoint (docs/reference/capi-contract.md C5); None when it is set already. ``changed``: whether
-    the status differs from the one that is stored.
-    """
-
-    status: Status
-    endpoint: Mapping[str, Any] | None
-    changed: bool
-
-
-@dataclass(frozen=True)
-class PassReport:
-    """What a pass came to. ``resource_group`` is its id, empty while unknown. A deletion needs no ``plan``."""
-
-    plan: Desired | None
-    journal: Journal | None = None
-    outcomes: Mapping[NodeKey, Outcome] = field(default_factory=dict)
-    resource_group: str = ""
-    deleting: bool = False
-
-
 def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
     """Status after a pass that was allowed to work on the object ``raw``. ``now`` is aware."""
     before: Mapping[str, Any] = raw.get("status") or {}
-    graph = report.plan.graph if isinstance(report.plan, Wanted) else None
+    graph = report.plan.graph if isinstance(report.plan, PowerVSWanted) else None
     observations, endpoint = _observe(raw, report, graph)
     status = {**before, "ready": before.get("ready") is True}
     if report.journal:
@@ -93,50 +69,9 @@ def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime) -> S
         status["ready"] = True
     if status["ready"]:
         status["initialization"] = {"provisioned": True}
-    return _written(raw, status, observations, now, endpoint, graph)
-
-
-def paused(raw: Mapping[str, Any], message: str, now: datetime) -> StatusUpdate:
-    """The only write while paused (docs/reference/capi-contract.md C24)."""
-    return _with_conditions(raw, [Observation(names.PAUSED, "True", names.REASON_PAUSED, message)], now)
-
-
-def held(raw: Mapping[str, Any], reason: str, message: str, now: datetime) -> StatusUpdate:
-    """The object waits for somebody, is read-only, or cannot be read: Ready says why, the parts stay as they were."""
-    ready = Observation(names.READY, "False", reason, message)
-    return _with_conditions(raw, [ready, powervs_conditions.not_paused()], now)
-
-
-def occupied(raw: Mapping[str, Any], message: str, now: datetime) -> StatusUpdate:
-    """It is being deleted, and what stands on it goes first (docs/reference/capi-contract.md C22)."""
-    reason = names.REASON_WAITING_FOR_DEPENDENTS
-    ready = Observation(names.READY, "False", names.REASON_DELETING, message)
-    return _with_conditions(
-        raw, [ready, Observation(names.DELETING, "True", reason, message), powervs_conditions.not_paused()], now
-    )
-
-
-def _with_conditions(raw: Mapping[str, Any], observations: Sequence[Observation], now: datetime) -> StatusUpdate:
-    before = raw.get("status") or {}
-    return _written(raw, {**before, "ready": before.get("ready") is True}, observations, now, None, None)
-
-
-def _written(
-    raw: Mapping[str, Any],
-    status: Status,
-    observations: Sequence[Observation],
-    now: datetime,
-    endpoint: Mapping[str, Any] | None,
-    graph: Graph | None,
-) -> StatusUpdate:
-    generation = int(raw["metadata"].get("generation", 0))
-    held: Sequence[Mapping[str, Any]] = status.get("conditions") or ()
-    if graph:
-        held = api_conditions.without(held, set(powervs_conditions.PARTS) - set(powervs_conditions.wanted_parts(graph)))
-    status["conditions"] = api_conditions.merge(held, observations, generation=generation, now=now)
-    if observations[0].type != names.PAUSED:  # while paused, nothing of the spec was looked at
-        status["observedGeneration"] = generation
-    return StatusUpdate(status, endpoint, status != (raw.get("status") or {}))
+    obsolete = set(powervs_conditions.PARTS) - set(powervs_conditions.wanted_parts(graph)) if graph else set[str]()
+    spec = {"controlPlaneEndpoint": dict(endpoint)} if endpoint else None
+    return updated(raw, status, observations, now, spec=spec, obsolete=obsolete)
 
 
 def _observe(
@@ -146,10 +81,10 @@ def _observe(
     if report.deleting or report.plan is None:
         lines = list(sentences(report.outcomes))
         ready = Observation(names.READY, "False", names.REASON_DELETING, "; ".join(lines) or "being deleted")
-        return [ready, powervs_conditions.deleting(report.outcomes, lines), powervs_conditions.not_paused()], None
-    rest = [_valid(report.plan), powervs_conditions.fields_served(report.plan.notes), powervs_conditions.not_paused()]
+        return [ready, powervs_conditions.deleting(report.outcomes, lines), not_paused()], None
+    rest = [_valid(report.plan), powervs_conditions.fields_served(report.plan.notes), not_paused()]
     rest.append(Observation(names.DELETING, "False", names.REASON_NOT_DELETING))
-    if not isinstance(report.plan, Wanted) or graph is None:
+    if not isinstance(report.plan, PowerVSWanted) or graph is None:
         valid = rest[0]
         return [Observation(names.READY, "False", valid.reason, valid.message), *rest], None
     found = list(powervs_conditions.parts(graph, report.journal, report.outcomes))
@@ -177,7 +112,9 @@ def _host(raw: Mapping[str, Any]) -> str:
     return ((raw.get("spec") or {}).get("controlPlaneEndpoint") or {}).get("host") or ""
 
 
-def _endpoint(raw: Mapping[str, Any], plan: Wanted, outcomes: Mapping[NodeKey, Outcome]) -> Mapping[str, Any] | None:
+def _endpoint(
+    raw: Mapping[str, Any], plan: PowerVSWanted, outcomes: Mapping[NodeKey, Outcome]
+) -> Mapping[str, Any] | None:
     """The first public load balancer's hostname, once it stands; a host that is there already is never touched."""
     outcome = outcomes.get(plan.endpoint) if plan.endpoint else None
     hostname = outcome.observed.attributes.get("hostname") if isinstance(outcome, Ready) else None
@@ -187,7 +124,7 @@ def _endpoint(raw: Mapping[str, Any], plan: Wanted, outcomes: Mapping[NodeKey, O
     return {"host": hostname, "port": given or plan.port}
 
 
-def _without_endpoint(plan: Wanted) -> Observation:
+def _without_endpoint(plan: PowerVSWanted) -> Observation:
     if plan.mode is Mode.EXISTING:
         message = "spec.controlPlaneEndpoint.host: it is missing; set the address of the API server"
     else:
@@ -208,8 +145,8 @@ def _references(before: Mapping[str, Any], report: PassReport, graph: Graph) -> 
         "loadBalancers": fields.many(graph, keys.BALANCER_KIND, fields.balancer),
         "transitGateway": fields.gateway(),
     }
-    if report.resource_group:
-        found["resourceGroupID"] = {"id": report.resource_group, "controllerCreated": False}
+    if isinstance(report.plan, PowerVSWanted) and report.plan.resource_group:
+        found["resourceGroupID"] = {"id": report.plan.resource_group, "controllerCreated": False}
     return {name: value for name, value in found.items() if value}
 
 

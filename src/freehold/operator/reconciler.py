@@ -13,10 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from freehold.api import names
-from freehold.api.annotations import CreateInfra, create_infra
-from freehold.api.parse import InvalidObject, parse_spec
-from freehold.api.powervs import IBMPowerVSClusterSpec
-from freehold.kube.resources import Json, Resource
+from freehold.kube.resources import Json
 from freehold.lifecycle import engine
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.context import EngineDeps
@@ -24,26 +21,13 @@ from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import of_error
 from freehold.lifecycle.state import ObjectState
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.report import event_specs
-from freehold.reconcilers import gate, identity
-from freehold.reconcilers.findings import Problem
-from freehold.reconcilers.powervs import existing
-from freehold.reconcilers.powervs import facts as powervs_facts
-from freehold.reconcilers.powervs import status as powervs_status
-from freehold.reconcilers.powervs.desired import Mode, Refused, Undecided, Wanted, wanted
-from freehold.reconcilers.powervs.existing import IdLookup
-from freehold.reconcilers.powervs.facts import Answer, NoAnswer, NoSuch
-from freehold.reconcilers.powervs.status import PassReport
-
-POWERVS_CLUSTERS = Resource(
-    names.INFRASTRUCTURE_GROUP, names.V1BETA2, names.POWERVS_CLUSTER_PLURAL, names.POWERVS_CLUSTER_KIND
-)
-FINALIZER = names.POWERVS_CLUSTER_FINALIZER
+from freehold.reconcilers import gate, identity, status
+from freehold.reconcilers.adapter import Adapter, Mode, PassReport, StatusUpdate, Undecided, Wanted
 
 CONFLICT_SECONDS = 1.0
 SLOW_SECONDS = 300.0
@@ -64,14 +48,11 @@ class ObjectHandle(Protocol):
     async def patch_status(self, status: Mapping[str, Any]) -> None: ...
 
 
-class FactsReader(powervs_facts.FactsReader, Protocol):
-    """What a manifest depends on, and what must be there already."""
-
-    async def look_up(self, lookup: IdLookup) -> Answer[Observed] | NoSuch | NoAnswer: ...
-
-
 class CloudAccount(Protocol):
-    """The account that objects are served in."""
+    """The account that objects are served in. ``name`` is that of its cloud, for messages."""
+
+    @property
+    def name(self) -> str: ...
 
     def deps(self, subject: str, ring: KeyRing) -> EngineDeps: ...
 
@@ -82,8 +63,6 @@ class CloudAccount(Protocol):
     def left(self, subject: str, resource: str, why: str) -> None: ...
 
     def forget(self, subject: str) -> None: ...
-
-    def facts_reader(self) -> FactsReader: ...
 
 
 class Rings(Protocol):
@@ -113,10 +92,12 @@ class _Served:
     generation: int = -1
 
 
-class PowerVSReconciler:
-    """Reconciles one object at a time; holds only memories whose loss costs reads."""
+class Reconciler:
+    """Reconciles the objects of one kind, one at a time; what it remembers of them costs reads when it is lost."""
 
-    def __init__(self, cloud: CloudAccount, rings: Rings, clock: Clock, recorder: Recorder) -> None:
+    def __init__(self, adapter: Adapter, cloud: CloudAccount, rings: Rings, clock: Clock, recorder: Recorder) -> None:
+        self._adapter = adapter
+        self._finalizer = adapter.served.finalizer
         self._cloud = cloud
         self._rings = rings
         self._clock = clock
@@ -137,20 +118,20 @@ class PowerVSReconciler:
 
     async def _decide(self, document: ObjectHandle, cluster: gate.ClusterContext) -> tuple[Result, tuple[str, ...]]:
         raw = document.raw
-        match gate.decide(raw, cluster, FINALIZER):
+        match gate.decide(raw, cluster, self._finalizer):
             case gate.Skip():
                 return Done(), ()
             case gate.ReleaseForMove():
-                await document.apply(_without_finalizer(raw))
+                await document.apply(_without(raw, self._finalizer))
                 return Done(), ()
             case gate.Paused(message):
-                await self._write(document, powervs_status.paused(raw, message, self._now()))
+                await self._write(document, status.paused(raw, message, self._now()))
                 return Done(), ()
             case gate.Hold(reason, message):
-                await self._write(document, powervs_status.held(raw, reason, message, self._now()))
+                await self._write(document, status.held(raw, reason, message, self._now()))
                 return RequeueAfter(SLOW_SECONDS), ()
             case gate.WaitForMachines(message):
-                await self._write(document, powervs_status.occupied(raw, message, self._now()))
+                await self._write(document, status.waiting_for_machines(raw, message, self._now()))
                 return RequeueAfter(OCCUPIED_SECONDS), ()
             case gate.Release():
                 return await self._identified(document, None)
@@ -159,11 +140,11 @@ class PowerVSReconciler:
 
     async def _identified(self, document: ObjectHandle, proceed: gate.Proceed | None) -> tuple[Result, tuple[str, ...]]:
         ring = self._rings.ring
-        found = identity.identify(document.raw, FINALIZER, ring)
+        found = identity.identify(document.raw, self._finalizer, ring)
         if isinstance(found, identity.KeyMissing):
             return await self._without_key(document, found)
         if isinstance(found, identity.ReadOnly):
-            why = powervs_status.held(document.raw, found.reason.value, found.message, self._now())
+            why = status.held(document.raw, found.reason.value, found.message, self._now())
             await self._write(document, why)
             return Done(), ()
         if found.patch is not None:
@@ -189,17 +170,17 @@ class PowerVSReconciler:
         """Also while it is being deleted. Another operator may serve the object meanwhile: nothing is remembered."""
         self._known.pop(document.raw["metadata"]["uid"], None)
         self._rings.missed()
-        why = powervs_status.held(document.raw, names.REASON_KEY_MISSING, found.message, self._now())
+        why = status.held(document.raw, names.REASON_KEY_MISSING, found.message, self._now())
         await self._write(document, why)
         return RequeueAfter(SLOW_SECONDS), ()
 
     async def _elsewhere(self, document: ObjectHandle, recorded: str, account: str) -> tuple[Result, tuple[str, ...]]:
         """With another account's credentials everything of it seems gone, and is not: nothing may follow from that."""
         message = (
-            f"its resources are in IBM Cloud account {recorded} and the API key is of account {account}: nothing is "
-            f"read, created or deleted until the operator runs with a key of {recorded}"
+            f"its resources are in {self._cloud.name} account {recorded} and the operator's credentials are of account "
+            f"{account}: nothing is read, created or deleted until it runs with credentials of {recorded}"
         )
-        why = powervs_status.held(document.raw, ACCOUNT_CHANGED, message, self._now())
+        why = status.held(document.raw, ACCOUNT_CHANGED, message, self._now())
         await self._write(document, why)
         return RequeueAfter(SLOW_SECONDS), ()
 
@@ -217,10 +198,10 @@ class PowerVSReconciler:
     async def _ensure(
         self, document: ObjectHandle, journal: Journal, known: _Served, ring: KeyRing, proceed: gate.Proceed
     ) -> tuple[Result, tuple[str, ...]]:
-        plan, group = await self._plan(document, journal, proceed)
+        plan = await self._adapter.desired(document.raw, proceed, journal)
         if not isinstance(plan, Wanted):
-            report = PassReport(plan, journal, resource_group=group)
-            await self._write(document, powervs_status.build_status(document.raw, report, self._now()))
+            report = PassReport(plan, journal)
+            await self._write(document, self._adapter.status(document.raw, report, self._now()))
             return RequeueAfter(plan.after if isinstance(plan, Undecided) else SLOW_SECONDS), ()
         deps = self._cloud.deps(_subject(document.raw), ring)
         tags = frozenset(deps.codec.user(key, value) for key, value in plan.user_tags)
@@ -232,44 +213,30 @@ class PowerVSReconciler:
                 done = await engine.ensure(deps, plan.graph, journal, document, known.state, tags)
         except CloudError as error:
             return await self._failed(document, error)
-        report = PassReport(plan, done.journal, done.outcomes, group)
-        await self._write(document, powervs_status.build_status(document.raw, report, self._now()))
+        report = PassReport(plan, done.journal, done.outcomes)
+        await self._write(document, self._adapter.status(document.raw, report, self._now()))
         known.generation = int(document.raw["metadata"].get("generation", 0))  # the endpoint is ours: no news
         return RequeueAfter(done.after), done.notes
-
-    async def _plan(
-        self, document: ObjectHandle, journal: Journal, proceed: gate.Proceed
-    ) -> tuple[Wanted | Refused | Undecided, str]:
-        """What is wanted, and the id of the resource group once it is known."""
-        raw = document.raw
-        annotations = raw["metadata"].get("annotations") or {}
-        try:
-            spec = parse_spec(raw)
-        except InvalidObject as error:
-            return Refused(tuple(Problem(p.field, p.message) for p in error.problems)), ""
-        known = await asked(self._cloud.facts_reader(), annotations, spec, proceed.port, journal)
-        group = known.resource_group.value if isinstance(known.resource_group, Answer) else ""
-        return wanted(raw["metadata"]["name"], annotations, spec, known, journal), group
 
     async def _release(
         self, document: ObjectHandle, journal: Journal, known: _Served, ring: KeyRing
     ) -> tuple[Result, tuple[str, ...]]:
         """Delete from what is owned; today's spec only helps to look for strays, and may be invalid by now."""
         alone = gate.Proceed(document.raw["metadata"]["name"])
-        plan, group = await self._plan(document, journal, alone)
+        plan = await self._adapter.desired(document.raw, alone, journal)
         graph = plan.graph if isinstance(plan, Wanted) else Graph(())
         deps = self._cloud.deps(_subject(document.raw), ring)
         try:
             done = await engine.release(deps, graph, journal, document, known.state)
         except CloudError as error:
             return await self._failed(document, error)
-        report = PassReport(plan, done.journal, done.outcomes, group, deleting=True)
-        await self._write(document, powervs_status.build_status(document.raw, report, self._now()))
+        report = PassReport(plan, done.journal, done.outcomes, deleting=True)
+        await self._write(document, self._adapter.status(document.raw, report, self._now()))
         if done.released and isinstance(plan, Undecided):
             return RequeueAfter(max(plan.after, 1.0)), done.notes  # where to look for strays is not known yet
         if done.released:
             self._tell_what_stays(document.raw)
-            await document.apply(_without_finalizer(document.raw))
+            await document.apply(_without(document.raw, self._finalizer))
             self._known.pop(document.raw["metadata"]["uid"], None)
             self._cloud.forget(_subject(document.raw))
             return Done(), done.notes
@@ -285,48 +252,28 @@ class PowerVSReconciler:
     async def _failed(self, document: ObjectHandle, error: CloudError) -> tuple[Result, tuple[str, ...]]:
         """The cloud refused a call that concerns the whole object, such as the search by our tags."""
         outcome = of_error(error)
-        why = powervs_status.held(document.raw, outcome.reason.value, outcome.message, self._now())
+        why = status.held(document.raw, outcome.reason.value, outcome.message, self._now())
         await self._write(document, why)
         return RequeueAfter(outcome.after), ()
 
-    async def _write(self, document: ObjectHandle, folded: powervs_status.StatusUpdate) -> None:
-        """The endpoint first: whoever sees ready must see it (docs/reference/capi-contract.md C5)."""
-        if folded.endpoint is not None:
-            await document.apply({"spec": {"controlPlaneEndpoint": dict(folded.endpoint)}})
-        if folded.changed:
-            await document.patch_status(folded.status)
+    async def _write(self, document: ObjectHandle, update: StatusUpdate) -> None:
+        """What goes into the spec first: a reader that sees ready must see it (docs/reference/capi-contract.md C5)."""
+        if update.spec is not None:
+            await document.apply({"spec": dict(update.spec)})
+        if update.changed:
+            await document.patch_status(update.status)
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock.now(), UTC)
 
 
-async def asked(
-    reader: FactsReader,
-    annotations: Mapping[str, str],
-    spec: IBMPowerVSClusterSpec,
-    port: int,
-    journal: Journal | None = None,
-) -> powervs_facts.Facts:
-    """What :func:`desired.wanted` must know; nothing is asked that the spec leaves open.
-
-    Without the annotation, what an object owns already needs the same facts as creating it did.
-    """
-    frozen = journal is not None and bool(journal.ours)
-    if frozen or create_infra(annotations) is not CreateInfra.NOT_REQUESTED:
-        return await powervs_facts.ask(reader, spec, port)
-    found: dict[NodeKey, Answer[Observed] | NoSuch | NoAnswer] = {}
-    while lookups := existing.lookups(spec, powervs_facts.Facts(api_port=port, existing=found)):
-        for lookup in lookups:
-            found[lookup.key] = await reader.look_up(lookup)
-    return powervs_facts.Facts(api_port=port, existing=found)
-
-
 def _subject(raw: Json) -> str:
     metadata = raw["metadata"]
-    return f"{names.POWERVS_CLUSTER_KIND} {metadata.get('namespace', '')}/{metadata['name']}"
+    return f"{raw['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
 
 
-def _without_finalizer(raw: Json) -> Mapping[str, Any]:
+def _without(raw: Json, finalizer: str) -> Mapping[str, Any]:
+    """A patch that takes the finalizer off."""
     metadata = raw["metadata"]
-    rest = [name for name in metadata.get("finalizers") or () if name != FINALIZER]
+    rest = [name for name in metadata.get("finalizers") or () if name != finalizer]
     return {"metadata": {"resourceVersion": metadata["resourceVersion"], "finalizers": rest}}

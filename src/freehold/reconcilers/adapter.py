@@ -1,0 +1,105 @@
+"""What is special about one kind of object: all that the operator's one reconciler must be told about it.
+
+A kind is one adapter: it parses the spec, asks what the spec depends on, says which resources are wanted, and builds
+the status from what a pass came to. Gate, identity, key ring, account, engine and events are the same for every kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from typing import Any, Protocol
+
+from freehold.api.served import ServedName
+from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.outcomes import Outcome
+from freehold.reconcilers.answers import NoAnswer
+from freehold.reconcilers.findings import Problem, SpecWarning
+from freehold.reconcilers.gate import Proceed
+
+
+class Mode(Enum):
+    """How the graph is to be used."""
+
+    CREATE = "create"
+    """The engine may create what is missing."""
+    EXISTING = "existing"
+    """Every node is given; nothing is ever created."""
+    FROZEN = "frozen"
+    """The graph holds what exists; it is run behind a port that stops at writes. A delete still releases everything."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What shall be there. ``user_tags`` are (key, value), to be spelled by the cloud's codec."""
+
+    mode: Mode
+    graph: Graph
+    user_tags: tuple[tuple[str, str], ...] = ()
+    notes: tuple[SpecWarning, ...] = ()
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A person must change the manifest first; nothing is created or changed."""
+
+    problems: tuple[Problem, ...]
+    notes: tuple[SpecWarning, ...] = ()
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """The cloud could not be asked; nothing is created until it has been. ``missing`` is by field path."""
+
+    missing: Mapping[str, NoAnswer]
+    notes: tuple[SpecWarning, ...] = ()
+
+    @property
+    def after(self) -> float:
+        """Seconds of domain time until another look is worth it."""
+        return max(answer.after for answer in self.missing.values())
+
+
+Desired = Wanted | Refused | Undecided
+
+
+@dataclass(frozen=True)
+class PassReport:
+    """What a pass came to. A deletion needs no ``plan``."""
+
+    plan: Desired | None
+    journal: Journal | None = None
+    outcomes: Mapping[NodeKey, Outcome] = field(default_factory=dict)
+    deleting: bool = False
+
+
+@dataclass(frozen=True)
+class StatusUpdate:
+    """What to write.
+
+    ``spec`` is a merge patch of the few fields of the spec that a provider fills in, written *before* ``status``: a
+    reader that sees ready sees them too. None when there is nothing to write. ``changed``: whether the status differs.
+    """
+
+    status: dict[str, Any]
+    spec: Mapping[str, Any] | None
+    changed: bool
+
+
+class Adapter(Protocol):
+    """One kind."""
+
+    @property
+    def served(self) -> ServedName: ...
+
+    async def desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
+        """Parse the spec, ask what it depends on, and decide. Never raises for a spec that is wrong: Refused."""
+        ...
+
+    def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
+        """The status after a pass that was allowed to work on the object. ``now`` is aware. Pure."""
+        ...

@@ -1,0 +1,42 @@
+"""IBMPowerVSCluster, as the operator's reconciler sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from freehold.api.parse import InvalidObject, parse_spec
+from freehold.api.served import POWERVS_CLUSTER, ServedName
+from freehold.lifecycle.journal import Journal
+from freehold.reconcilers.adapter import Desired, PassReport, Refused, StatusUpdate
+from freehold.reconcilers.findings import Problem
+from freehold.reconcilers.gate import Proceed
+from freehold.reconcilers.powervs.desired import wanted
+from freehold.reconcilers.powervs.discover import FactsReader, discover
+from freehold.reconcilers.powervs.status import build_status
+
+
+class PowerVSClusterAdapter:
+    """Asks IBM Cloud through ``reader`` what a manifest depends on."""
+
+    def __init__(self, reader: FactsReader) -> None:
+        self._reader = reader
+
+    @property
+    def served(self) -> ServedName:
+        return POWERVS_CLUSTER
+
+    async def desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
+        """Refused for a spec that does not parse; else what :func:`desired.wanted` decides."""
+        metadata = raw["metadata"]
+        annotations = metadata.get("annotations") or {}
+        try:
+            spec = parse_spec(raw)
+        except InvalidObject as error:
+            return Refused(tuple(Problem(p.field, p.message) for p in error.problems))
+        known = await discover(self._reader, annotations, spec, proceed.port, journal)
+        return wanted(metadata["name"], annotations, spec, known, journal)
+
+    def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
+        return build_status(raw, report, now)

@@ -1,0 +1,41 @@
+"""What a PowerVS manifest depends on, asked of the cloud: only what the spec leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from freehold.api.annotations import CreateInfra, create_infra
+from freehold.api.powervs import IBMPowerVSClusterSpec
+from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.kinds import NodeKey, Observed
+from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
+from freehold.reconcilers.powervs import existing, facts
+from freehold.reconcilers.powervs.existing import IdLookup
+
+
+class FactsReader(facts.FactsReader, Protocol):
+    """What a manifest depends on, and what must be there already."""
+
+    async def look_up(self, lookup: IdLookup) -> Answer[Observed] | NoSuch | NoAnswer: ...
+
+
+async def discover(
+    reader: FactsReader,
+    annotations: Mapping[str, str],
+    spec: IBMPowerVSClusterSpec,
+    port: int,
+    journal: Journal | None = None,
+) -> facts.Facts:
+    """What :func:`desired.wanted` must know.
+
+    Without the create-infra annotation, what an object owns already needs the same facts as creating it did.
+    """
+    frozen = journal is not None and bool(journal.ours)
+    if frozen or create_infra(annotations) is not CreateInfra.NOT_REQUESTED:
+        return await facts.ask(reader, spec, port)
+    found: dict[NodeKey, Answer[Observed] | NoSuch | NoAnswer] = {}
+    while lookups := existing.lookups(spec, facts.Facts(api_port=port, existing=found)):
+        for lookup in lookups:
+            found[lookup.key] = await reader.look_up(lookup)
+    return facts.Facts(api_port=port, existing=found)

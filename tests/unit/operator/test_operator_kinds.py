@@ -1,0 +1,33 @@
+"""The list of served kinds exists once, and every part that needs more than the names has it for each of them."""
+
+from __future__ import annotations
+
+from freehold.api import crd, served
+from freehold.operator.adapters import ADAPTERS
+from freehold.operator.app import together
+from freehold.operator.controller import Health
+from freehold.operator.kinds import SERVED_RESOURCES, resource_of
+
+
+def test_every_served_kind_has_types_an_adapter_and_a_resource() -> None:
+    """A kind that is named and has no adapter would stop the operator when it starts."""
+    assert [kind.name for kind in crd.SERVED] == list(served.SERVED)
+    assert ADAPTERS.keys() == {kind.kind for kind in served.SERVED}
+    assert tuple(map(resource_of, served.SERVED)) == SERVED_RESOURCES
+
+
+def _health(**fields: object) -> Health:
+    plain: dict[str, object] = {
+        "ready": True, "followed": {}, "silent": 0.0, "busy": 0.0, "last_progress": 0.0, "queued": 0, "scheduled": 0,
+        "restarts": 0,
+    }  # fmt: skip
+    return Health(**{**plain, **fields})  # type: ignore[arg-type]  # the fields are Health's own
+
+
+def test_several_kinds_are_ready_when_each_is_and_as_silent_as_the_most_silent() -> None:
+    """A probe must not call an operator ready of which one kind has not been listed yet."""
+    one, other = _health(silent=3.0, queued=1, last_progress=9.0), _health(ready=False, busy=4.0, queued=2, restarts=1)
+    both = together([one, other])
+    assert (both.ready, both.silent, both.busy, both.last_progress) == (False, 3.0, 4.0, 0.0)
+    assert (both.queued, both.restarts) == (3, 1)
+    assert together([one]) == one
