@@ -178,3 +178,68 @@ def test_what_bears_its_mark_only_later_is_looked_at_until_it_does() -> None:
     begun = world.clock.monotonic()
     while not isinstance(_next(life, HUB), Ready):
         assert world.clock.monotonic() - begun < 100.0
+
+
+def test_what_has_another_target_than_before_is_not_ready_before_its_marks_are_there() -> None:
+    """A DHCP server that lost its network and got a new one: nothing on that one shows that it is ours."""
+    world = MemoryWorld(nodes=[node("hub/core")])
+    life = Life(world)
+    life.create()
+    hub, taggable = world.cloud.get(life.journal.entries[HUB].id), world.cloud.traits["hub"]
+    marks = hub.tagged(world.cloud.now())
+    world.cloud.traits["hub"] = replace(taggable, taggable=False)
+    world.strip("hub")
+    hub.ready_at = world.cloud.now() + life.state.deep_at - world.clock.monotonic() + 30.0
+    _look_deeply(life)
+    world.cloud.traits["hub"] = taggable
+    begun = world.clock.monotonic()
+    while not isinstance(_next(life, HUB), Ready):
+        assert world.clock.monotonic() - begun < 200.0
+    assert hub.tagged(world.cloud.now()) == marks
+
+
+def test_the_doubt_about_what_is_gone_does_not_keep_its_successor_unmarked() -> None:
+    """While tags cannot be read: what was created in its place would stand unmarked until they can."""
+    world = MemoryWorld(nodes=[node("hub/core")])
+    life = Life(world)
+    life.create()
+    (gone,) = world.living()
+    with outage(life, "search", errors.Unavailable("503")):
+        _look_deeply(life)
+        world.strike("hub")
+        begun = world.clock.monotonic()
+        while not (hub := world.ours("hub")) or not hub.tagged(world.cloud.now()):
+            _next(life, HUB)
+            assert world.clock.monotonic() - begun < 900.0
+    assert hub.id != gone.id
+    assert isinstance(life.create()[str(HUB)], Ready)
+
+
+def test_marks_that_are_missing_in_the_index_are_attached_again_before_the_next_deep_pass() -> None:
+    """What stands unmarked for ten minutes is a stranger's when the object is restored in that time."""
+    world = MemoryWorld(nodes=[node("hub/core")])
+    life = Life(world)
+    life.create()
+    (hub,) = world.cloud.living()
+    marks = hub.tagged(world.cloud.now())
+    _look_deeply(life)
+    world.strip("hub")
+    begun = world.clock.monotonic()
+    while hub.tagged(world.cloud.now()) != marks:
+        _next(life, HUB)
+        assert world.clock.monotonic() - begun < 200.0
+
+
+def test_while_the_index_is_down_it_is_said_and_no_resource_is_asked_for_its_tags() -> None:
+    """Thousands of resources asked one by one, by every object at once, would be a storm of calls."""
+    world = MemoryWorld(nodes=[node("hub/core"), node("site/home")])
+    life = Life(world)
+    life.create()
+    begun = len(life.port.calls)
+    with outage(life, "search", errors.Unavailable("503 of the index")):
+        _look_deeply(life)
+        assert life.last is not None
+        outcome = life.last.outcomes[HUB]
+        assert isinstance(outcome, Waiting) and "503 of the index" in outcome.message
+    assert "tags_of" not in [call.operation for call in life.port.calls[begun:]]
+    assert isinstance(_next(life, HUB), Ready)

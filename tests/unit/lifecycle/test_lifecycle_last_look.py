@@ -8,14 +8,17 @@ import pytest
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Kept, Reason
+from lab import faults
 from lab.cloud import Resource
+from lab.faults import Script, Spell
 from lab.life import Life
 from lab.outage import outage
 from lab.world import MemoryWorld, node
 
-LINK, NET = NodeKey("link", "a"), NodeKey("net", "main")
+LINK, NET, OWN = NodeKey("link", "a"), NodeKey("net", "main"), NodeKey("hub", "own")
 
 
 def _given() -> MemoryWorld:
@@ -176,3 +179,67 @@ def test_a_mark_of_ours_that_names_a_strangers_resource_is_told_and_holds_nothin
     assert life.last is not None and life.last.released
     assert theirs.id in [thing.id for thing in world.living()]
     assert theirs.id in life.hear(life.last)
+
+
+def test_the_gateway_that_was_given_is_asked_although_the_spec_is_refused_today() -> None:
+    """The journal tells which it was: without an answer from there our connection would stay in it."""
+    world, life, link = _forgotten_link()
+    world.nodes = []
+    life.delete()
+    assert life.released
+    assert link.id not in _left(world)
+
+
+def test_a_carrier_that_only_a_mark_names_is_asked_for_more_of_ours() -> None:
+    """Journal and spec are lost. The mark is of a connection that is gone; another one has none yet."""
+    world, life, _ = _forgotten_link()
+    hub = next(r for r in world.cloud.living() if r.kind == "hub")
+    gone = f"carried:link:{life.journal.owner.uuid}:link-of-old"
+    world.cloud.attach(hub.target, frozenset({gone}))
+    life.rewrite(replace(life.journal, entries={}))
+    life.restart()
+    world.nodes = []
+    life.delete()
+    assert life.released
+    assert _left(world) == []
+    assert hub.tagged(world.cloud.now()) == {"team:blue"}
+
+
+def test_a_copy_of_a_nonce_is_not_taken_for_ours_while_the_place_of_ours_cannot_be_asked() -> None:
+    """Found alone it would count as ours and be deleted: only with all places read is one nonce on one resource."""
+    world, life, link = _forgotten_link()
+    world.nodes = [*world.nodes, node("hub/own")]
+    life.restart()
+    with outage(life, "find_link", errors.Unavailable("503")):
+        while not (own := world.ours("hub")) or life.journal.entries[OWN].phase is not Phase.OWNED:
+            life.once()
+            world.clock.advance(5.0)
+    theirs = world.cloud.create("link", link.names[0][1], {"hub": own.id}, creator="stranger")
+    given = link.parent
+    life.port.script = Script(
+        spells=[Spell(0, 1e6, faults.UNAVAILABLE, lambda call: (call.operation, call.subject) == ("list_hub", given))]
+    )
+    life.deleting = True
+    for _ in range(40):
+        life.once()
+        world.clock.advance(30.0)
+    life.port.script = Script()
+    life.delete()
+    assert theirs.id in [thing.id for thing in world.living()] and not world.tampered()
+    assert theirs.tagged(world.cloud.now()) == frozenset()
+
+
+def test_what_is_being_deleted_already_holds_no_finalizer() -> None:
+    """Some clouds keep what was deleted for a week, to restore it: it is nobody's to delete any more."""
+    world = MemoryWorld(nodes=[node("site/home")])
+    life = Life(world)
+    with outage(life, "attach", errors.Unavailable("503")):
+        life.once()
+    life.rewrite(replace(life.journal, entries={}))
+    life.restart()
+    (site,) = world.cloud.living()
+    world.cloud.delete(site.id, "stranger")
+    site.gone_at = world.cloud.now() + 7 * 86_400.0
+    life.delete()
+    assert life.released
+    assert world.cloud.now() < site.gone_at

@@ -9,9 +9,13 @@ import pytest
 from freehold.lifecycle import errors
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.journal import StaleObject
 from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Registry, Tagging
 from freehold.lifecycle.outcomes import Blocked, Reason
+from lab import faults
+from lab.cloud import Weather
 from lab.drivers import MemoryDriver
+from lab.faults import Script
 from lab.life import Life
 from lab.outage import outage
 from lab.world import SETTLE, MemoryWorld, node
@@ -93,3 +97,106 @@ def test_what_can_bear_no_mark_any_more_is_said_to_hold_the_delete() -> None:
     world.remove(hub.id)
     life.delete()
     assert life.last.released
+
+
+def test_what_a_mark_brings_to_light_is_deleted_before_what_holds_it() -> None:
+    """A backup from before the disk: a cloud that destroys what is in a network would take the disk unasked."""
+    world = MemoryWorld(nodes=[node("net/main"), node("disk/data", "net/main")])
+    life = Life(world)
+    life.create()
+    net, disk = (life.journal.entries[NodeKey.parse(key)].id for key in ("net/main", "disk/data"))
+    life.rewrite(life.journal.drop(NodeKey("disk", "data")))
+    life.restart()
+    life.delete()
+    assert life.released
+    deletes = [request for request in world.requests() if "delete" in request.operation]
+    assert [request.subject for request in deletes] == [disk, net]
+
+
+def test_nothing_is_attached_to_what_may_be_anothers_by_now_while_its_marks_cannot_be_read() -> None:
+    """Our marks beside theirs are a claim: their own operator would not delete it any more."""
+    world = MemoryWorld(nodes=[node("site/home")])
+    life = Life(world)
+    life.create()
+    world.steal("site")
+    (site,) = world.cloud.living()
+    theirs = site.tagged(world.cloud.now())
+    life.deleting = True
+    with outage(life, "tags_of", errors.Unavailable("503")):
+        for _ in range(5):
+            done = life.once()
+            assert done is not None and not done.released
+            world.clock.advance(60.0)
+    assert site.tagged(world.cloud.now()) == theirs
+    life.delete()
+    assert life.released
+    assert site.tagged(world.cloud.now()) == theirs and not world.tampered()
+
+
+def test_one_read_that_does_not_show_it_yet_is_not_believed_in_a_delete_either() -> None:
+    """The object is deleted right after its create. Nothing can mark a ticket: forgotten, it would stay for ever."""
+    world = MemoryWorld(nodes=[node("ticket/seat")], weather=Weather(read_lag=SETTLE - 10.0))
+    life = Life(world)
+    life.once()
+    assert len(world.living()) == 1
+    life.delete()
+    assert life.released
+    assert world.living() == []
+
+
+def test_what_lost_its_marks_is_marked_again_by_the_process_that_had_marked_it() -> None:
+    """A tag cleaner took them: what this process remembers to have attached is not there, and proves nothing."""
+    world = MemoryWorld(nodes=[node("hub/core")])
+    life = Life(world)
+    life.create()
+    world.strip("hub")
+    life.delete()
+    assert life.released
+    assert world.living() == []
+
+
+def test_a_mark_whose_detach_failed_comes_off_although_something_else_holds_the_delete() -> None:
+    """The last look would find it, and comes only when that is gone: a person may need weeks."""
+    nodes = [node("net/main"), node("hub/core"), node("link/a", "hub/core", "net/main"), node("site/home")]
+    world = MemoryWorld(nodes=nodes, given_hub=True)
+    life = Life(world)
+    life.create()
+    world.move_in("site")
+    with outage(life, "detach", errors.Unavailable("503"), times=1):
+        life.delete()
+    hub = next(r for r in world.cloud.living() if r.kind == "hub")
+    assert not life.released
+    assert hub.tagged(world.cloud.now()) == {"team:blue"}
+
+
+@pytest.mark.parametrize("error", (errors.Unavailable("no API server"), StaleObject("changed")))
+def test_no_delete_is_sent_by_a_process_that_cannot_write_the_object(error: Exception) -> None:
+    """It may have lost the object to another one, or to a restore, which wants it to stay."""
+    world = MemoryWorld(nodes=[node("hub/core")])
+    life = Life(world)
+    life.create()
+    life.deleting = True
+    with outage(life, "save_journal", error):
+        for _ in range(3):
+            assert life.once() is None
+            world.clock.advance(10.0)
+    assert [thing.role for thing in world.living()] == ["hub/core"]
+    life.delete()
+    assert life.released
+
+
+def test_the_finalizer_waits_for_what_an_earlier_process_may_have_sent_unrecorded() -> None:
+    """A restore forgot the intent, the request was still under way when its process died: nobody would find it."""
+    nodes = [node("hub/core")]
+    undisturbed = Life(MemoryWorld(nodes=nodes))
+    undisturbed.create()
+    number = next(i for i, call in enumerate(undisturbed.port.calls) if call.operation == "create_hub")
+    world = MemoryWorld(nodes=nodes)
+    life = Life(world, Script({number: faults.late_crash(20.0)}))
+    assert life.once() is None and life.journal.open
+    life.rewrite(life.journal.drop(NodeKey("hub", "core")))
+    life.restart()
+    life.delete()
+    assert life.released
+    world.clock.advance(SETTLE)
+    assert world.living() == []

@@ -284,3 +284,16 @@ def test_the_nonce_of_an_attempt_that_is_settled_counts_on_nothing() -> None:
     assert life.journal.entries[KEY].id != copy.id
     life.delete()
     assert _standing(world) == {(copy.id, False)}
+
+
+@pytest.mark.parametrize("attempt", (2, 4))
+def test_what_a_later_attempt_made_is_ours_although_a_restore_forgot_that_attempt(attempt: int) -> None:
+    """The backup is from before those attempts, and the process died before the mark: a second one was created."""
+    world = _world()
+    nonce = KEYS.nonce(KEYS.writing, KEY, attempt)
+    made = world.cloud.create("site", f"c1-home-{nonce}", {"role": "site/home"}, creator="freehold")
+    world.clock.advance(OLD)
+    life = Life(world)
+    life.restart()
+    assert isinstance(_outcome(life), Ready)
+    assert _standing(world) == {(made.id, True)}

@@ -54,6 +54,17 @@ def test_a_plan_does_not_colour_what_is_done_next() -> None:
     assert all(isinstance(outcome, Ready) for outcome in planned.create().values())
 
 
+def test_a_plan_of_another_spec_holds_up_nothing_of_the_real_one() -> None:
+    """That spec gives an id which does not exist: the next pass would wait, and tell a person about that id."""
+    life = Life(MemoryWorld(nodes=[node("hub/core")]))
+    deps = life.world.deps(PlanPort(life.port))
+    other = Graph([node("hub/core", given="hub-404")])
+    done = step(plan(deps, other, life.journal, Handle(life.stored), life.state))
+    assert isinstance(done.outcomes[NodeKey("hub", "core")], Blocked)
+    life.once()
+    assert [thing.role for thing in life.world.living()] == ["hub/core"]
+
+
 def test_an_idle_pass_asks_the_shared_index_and_nothing_else() -> None:
     life = Life(MemoryWorld())
     life.create()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import NodeKey
-from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting
+from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Registry, Tagging
+from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Surplus, Waiting
 from lab.cloud import Weather
+from lab.drivers import MemoryDriver
 from lab.life import Life
 from lab.outage import outage
-from lab.world import MemoryWorld, node
+from lab.world import SETTLE, MemoryWorld, node
 
 DISK = NodeKey("disk", "data")
 NODES = [node("net/main"), node("disk/data", "net/main")]
@@ -136,3 +139,42 @@ def test_what_holds_a_delete_is_said_in_each_pass_and_not_only_when_it_is_asked(
             outcome = done.outcomes[NodeKey("hub", "core")]
             assert isinstance(outcome, Waiting) and outcome.reason is Reason.IN_USE, outcome
             world.clock.advance(1.0)
+
+
+def test_what_cannot_be_marked_is_not_pruned_and_the_reason_is_told() -> None:
+    """A person must learn of the missing permission, not that it is being marked for a delete that never comes."""
+    world = MemoryWorld(nodes=NODES)
+    life = Life(world)
+    denied = errors.Denied("no permission to attach tags")
+    with outage(life, "attach", denied):
+        while DISK not in life.journal.entries or life.journal.entries[DISK].phase is not Phase.RECORDED:
+            _pass(life)
+        world.nodes = NODES[:1]
+        life.state.invalidate()
+        for _ in range(6):
+            _pass(life)
+            assert life.last is not None
+            outcome = life.last.outcomes[DISK]
+            assert isinstance(outcome, Blocked) and denied.message in outcome.message
+    life.create()
+    assert [thing.kind for thing in world.living()] == ["net"]
+
+
+def test_a_container_that_holds_something_of_ours_is_not_pruned() -> None:
+    """What is in it goes with the object, not before: deleting the container would destroy it."""
+    world = MemoryWorld(nodes=[node("hub/core"), node("site/home"), node("guest/x", "site/home")])
+    life = Life(world)
+    guests = MemoryDriver(world.cloud, life.port, "guest", nonce="nested")
+    guest = Kind("guest", Tagging.AFTER, Dedupe.NONCE, guests, requires=("site",), settle=SETTLE)
+    registry = life.deps.registry
+    kinds = [replace(kind, prunable=kind.name == "site") for kind in registry.values()]
+    life.deps = replace(life.deps, registry=Registry([*kinds, guest]))
+    life.create()
+    world.nodes = [node("hub/core")]
+    life.state.invalidate()
+    outcomes = life.create()
+    assert {thing.role for thing in world.living()} == {"hub/core", "site/home", "guest/x"}
+    assert isinstance(outcomes["site/home"], Surplus)
+    life.delete()
+    assert life.released
+    assert world.living() == []

@@ -10,12 +10,16 @@ import pytest
 from freehold.lifecycle import errors
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.graph import Node
 from freehold.lifecycle.inventory import Inventory
-from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.journal import Entry, Phase, StaleObject
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason
 from freehold.lifecycle.port import Call, step
+from lab import faults
+from lab.catalogue_clocks import Wall
 from lab.drivers import MemoryTagger
+from lab.faults import Script
 from lab.life import Life
 from lab.outage import outage
 from lab.world import MemoryWorld, node
@@ -134,3 +138,55 @@ def test_a_shared_reading_does_not_stay_young_when_the_wall_clock_is_set_back() 
     begun = len(life.port.calls)
     step(inventory.shared(60.0))
     assert len(life.port.calls) == begun + 1
+
+
+def _call(nodes: list[Node], operation: str) -> int:
+    """The number of the call in an undisturbed create of ``nodes``."""
+    life = Life(MemoryWorld(nodes=nodes))
+    life.create()
+    return next(i for i, call in enumerate(life.port.calls) if call.operation == operation)
+
+
+@pytest.mark.parametrize("ahead", (-90.0, 90.0), ids=("clock is behind", "clock is ahead"))
+def test_a_create_that_was_cut_off_is_ours_although_the_two_clocks_differ_a_little(ahead: float) -> None:
+    """By the operator's clock the resource is older than its create: a person would have to look at each crash."""
+    nodes = [node("site/home")]
+    world = MemoryWorld(nodes=nodes)
+    world.set_clock(Wall(world.clock, ahead))
+    life = Life(world, Script({_call(nodes, "create_site"): faults.AFTER}))
+    assert isinstance(life.create()["site/home"], Ready)
+    assert life.crashes == 1
+    assert len(world.living()) == 1
+
+
+def _open_and_found() -> Life:
+    """The reply of a create was lost: the intent is open, and the next look would find what came of it, ready."""
+    nodes = [node("net/main", size=1)]
+    world = MemoryWorld(nodes=nodes)
+    life = Life(world, Script({_call(nodes, "create_net"): faults.LOST}))
+    assert life.once() is not None
+    assert life.journal.entries[NET].phase is Phase.INTENDED
+    world.clock.advance(30.0)
+    return life
+
+
+def _ready_soon(life: Life) -> None:
+    """Sooner than a deep pass would mend it."""
+    begun = life.world.clock.monotonic()
+    while True:
+        done = life.once()
+        if done is not None and isinstance(done.outcomes[NET], Ready):
+            break
+        life.world.clock.advance(max(done.after, 0.001) if done is not None else 1.0)
+        assert life.world.clock.monotonic() - begun < 120.0, done
+    assert len(life.world.living()) == 1
+
+
+@pytest.mark.parametrize("error", (errors.Unavailable("no API server"), StaleObject("changed")))
+def test_what_was_found_and_could_not_be_saved_is_looked_for_again_at_once(error: Exception) -> None:
+    """The intent is still open on record: an appointment made from what was found would hold it for ten minutes."""
+    life = _open_and_found()
+    with outage(life, "save_journal", error, times=1):
+        assert life.once() is None
+    assert life.journal.entries[NET].phase is Phase.INTENDED
+    _ready_soon(life)

@@ -9,9 +9,12 @@ import pytest
 from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.phases.renewal import PER_PASS
 from lab.life import Life
+from lab.spelling import PlainCodec
 from lab.world import RING, MemoryWorld
 
+CODEC = PlainCodec()
 NEW = KeyRing.single(b"the laboratory's second key, 32 bytes")
 BOTH = KeyRing(NEW.writing, {**RING.keys, **NEW.keys})
 
@@ -59,3 +62,53 @@ def test_what_nothing_can_mark_is_not_signed_anew_without_the_old_signature(phas
     assert life.journal.entries[key].key == RING.writing
     life.delete()
     assert theirs.id in [thing.id for thing in world.living()]
+
+
+def _marked(world: MemoryWorld, life: Life) -> dict[NodeKey, tuple[frozenset[str], str, str]]:
+    """What bears its own mark: the tags that it has, and its marks under the old key and under the new one."""
+    now, found = world.cloud.now(), {}
+    for key, entry in life.journal.entries.items():
+        if entry.phase is Phase.OWNED and entry.target and not entry.carried:
+            tags = world.cloud.get(entry.id).tagged(now)
+            old, new = (life.keys.seal(ring.writing, key, entry.target) for ring in (RING, NEW))
+            found[key] = tags, CODEC.node(key, old), CODEC.node(key, new)
+    return found
+
+
+def test_a_record_names_the_new_key_only_when_its_seal_is_on_the_resource() -> None:
+    """From then on the old key may be removed from the ring: without a record nothing would prove it to be ours."""
+    world, life = _ready()
+    _under(world, life, BOTH)
+    for _ in range(16):
+        _deep_passes(world, life, 1)
+        for key, (tags, old, new) in _marked(world, life).items():
+            if NodeKey("net", "main") != key:  # its mark was born with it, and stays
+                assert (new if life.journal.entries[key].key == NEW.writing else old) in tags
+    assert life.journal.keys == {NEW.writing}
+
+
+def test_a_rotation_attaches_few_seals_in_each_pass() -> None:
+    """A thousand objects begin in the same ten minutes, and the cloud counts tag calls."""
+    world, life = _ready()
+    _under(world, life, BOTH)
+    before, most = 0, 0
+    for _ in range(16):
+        _deep_passes(world, life, 1)
+        renewed = sum(new in tags for tags, _, new in _marked(world, life).values())
+        before, most = renewed, max(most, renewed - before)
+    assert life.journal.keys == {NEW.writing} and before > PER_PASS
+    assert most <= PER_PASS
+
+
+def test_the_mark_of_another_node_stays_when_the_old_seal_comes_off() -> None:
+    """It may be needed under that name again; nothing but this node's own seal has been replaced."""
+    world, life = _ready()
+    hub = next(r for r in world.cloud.living() if r.kind == "hub")
+    other = NodeKey("hub", "other")
+    kept = CODEC.node(other, life.keys.seal(RING.writing, other, hub.target))
+    world.cloud.attach(hub.target, frozenset({kept}))
+    _under(world, life, BOTH)
+    _deep_passes(world, life, 16)
+    assert life.journal.keys == {NEW.writing}
+    tags, old, new = _marked(world, life)[NodeKey("hub", "core")]
+    assert old not in tags and {kept, new} <= tags

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from freehold.lifecycle import errors
-from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.kinds import NodeKey, Registry
 from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason
 from lab.life import Life
 from lab.outage import outage
@@ -55,7 +55,8 @@ def test_one_that_nothing_proves_holds_the_finalizer_and_is_named() -> None:
     outcome = life.last.outcomes[SITE]
     assert isinstance(outcome, Blocked) and outcome.reason is Reason.NOT_OWNED
     assert theirs.id in outcome.message and "freehold.dev/journal" in outcome.message
-    assert theirs.id in [thing.id for thing in world.living()]
+    # Its id was written over that of ours, which is deleted all the same: its nonce is not spent by what is not ours.
+    assert [thing.id for thing in world.living()] == [theirs.id]
 
 
 def test_nothing_of_ours_waits_for_what_nothing_proves() -> None:
@@ -176,3 +177,52 @@ def test_an_edited_list_of_earlier_ids_takes_no_mark_off_what_exists() -> None:
     life.restart()
     life.create()
     assert hub.tagged(world.cloud.now()) == before
+
+
+@pytest.mark.parametrize("deleting", (False, True), ids=("wanted", "being deleted"))
+def test_an_id_that_somebody_wrote_before_the_first_pass_gets_no_mark_of_ours(deleting: bool) -> None:
+    """The process has minted the identity and reads no marks first; of what is going already it reads none either."""
+    world = MemoryWorld(nodes=[node("site/home")])
+    theirs = world.cloud.create("site", "theirs", {}, creator="stranger")
+    world.clock.advance(3600.0)
+    life = Life(world)
+    forged = Entry(Phase.RECORDED, theirs.id, theirs.target, key=life.journal.key, signature="forged")
+    life.rewrite(life.journal.put(SITE, forged))
+    if deleting:
+        world.cloud.delete(theirs.id, "stranger")
+        life.deleting = True
+    done = life.once()
+    assert done is not None
+    assert theirs.tagged(world.cloud.now()) == frozenset()
+    outcome = done.outcomes[SITE]
+    assert isinstance(outcome, Blocked) and outcome.reason is Reason.NOT_OWNED
+
+
+def test_a_carrier_that_is_not_ours_any_more_is_not_marked_where_only_our_own_will_do() -> None:
+    """The spec gives the hub by its id now: the mark would be on a stranger's, and nobody would take it off."""
+    world = MemoryWorld(nodes=[node("net/main"), node("hub/core"), node("link/a", "hub/core", "net/main")])
+    life = Life(world)
+    key, hub_key = NodeKey("link", "a"), NodeKey("hub", "core")
+
+    def carried_by_ours() -> None:
+        kinds = [replace(kind, carrier_owned=kind.name == "link") for kind in life.deps.registry.values()]
+        life.deps = replace(life.deps, registry=Registry(kinds))
+
+    carried_by_ours()
+    while hub_key not in life.journal.entries or life.journal.entries[hub_key].phase is not Phase.OWNED:
+        life.once()
+        world.clock.advance(5.0)
+    with outage(life, "attach", errors.Unavailable("503")):
+        while key not in life.journal.entries or life.journal.entries[key].phase is not Phase.RECORDED:
+            life.once()
+            world.clock.advance(5.0)
+    hub = world.cloud.get(life.journal.entries[hub_key].id)
+    hub.creator, hub.tags = "stranger", []
+    given = [each for each in world.nodes if each.key != hub_key]
+    world.nodes = [*given, node("hub/core", given=hub.id)]
+    life.rewrite(life.journal.drop(hub_key))
+    life.restart()
+    carried_by_ours()
+    outcome = life.create()[str(key)]
+    assert isinstance(outcome, Blocked) and outcome.reason is Reason.UNMARKABLE
+    assert hub.tagged(world.cloud.now()) == frozenset()
