@@ -54,7 +54,7 @@ def wanted(
     """What shall be there for the object called ``name``.
 
     ``journal`` is what the object remembers, None before its identity is minted: earlier logical names
-    hold the zones that were picked for subnets (:mod:`slots`).
+    hold the zones that were picked for subnets (:mod:`stable_names`).
     """
     creating = powervs_input.creation(annotations)
     if isinstance(creating, Problem):

@@ -20,7 +20,7 @@ def subnet_keys(subnets: Sequence[Subnet], zones: Sequence[str], earlier: Collec
     """The node of each subnet, in the order of the spec.
 
     When the list is omitted: one in each zone, logically the zone; zones that the journal holds stay wanted
-    while the cloud does not list them. Otherwise ``<name or index>:<zone>`` (:mod:`names_chosen`), and a subnet
+    while the cloud does not list them. Otherwise ``<name or index>:<zone>`` (:mod:`stable_names`), and a subnet
     that is given by id is logically the id. Where upstream
     picks a random zone, ours is spread and stable (ADR 8).
     """
