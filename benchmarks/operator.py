@@ -25,7 +25,7 @@ from freehold.operator.kinds import POWERVS_CLUSTERS
 
 SMALL = 5000
 CLUSTERS = 1000
-SPIKES = "reference/kubernetes.md §D, N=5000, 'start'"
+SPIKES = "docs/reference/kubernetes.md#runtime, N=5000, 'start'"
 TARGET, FLOOR = 5.0, 1.6
 """CPU-seconds: the target, and what bare aiohttp took where it was set. On a slower or busier machine both grow."""
 RUNS = 3
@@ -75,14 +75,14 @@ SPEED = 4.0
 """Domain seconds in a real one: four minutes of the clusters' time in one of ours."""
 MINUTES = 1.0
 LOOKS = 0.1
-"""Deep passes a minute and cluster (lifecycle.work.Pace: one in 600 s)."""
+"""Deep passes a minute and cluster (lifecycle.context.Intervals: one in 600 s)."""
 LONGEST = 900.0
 IN_HAND = 3.0
 """Seconds in which the looks that are in hand end."""
 WORKERS = 8
 """Of the operator (operator.app.Settings)."""
 WAY = (
-    "issue 2, Measured. One cluster brought up on the simulated cloud, the others copied from it, objects and "
+    "target of this project. One cluster brought up on the simulated cloud, the others copied from it, objects and "
     "resources (benchmarks/herd.py); operator, API server and cloud are processes; the operator's first look at "
     "each is a deep pass"
 )

@@ -22,7 +22,7 @@ from benchmarks.processes import Usage, say
 from benchmarks.widgets import CRD, FINALIZER, WIDGETS
 
 WORKERS = 16
-"""As the spikes had that the targets come from (reference/kubernetes.md §D)."""
+"""As in the measurements that the targets come from (docs/reference/kubernetes.md#runtime)."""
 
 
 async def api(store: str) -> None:

@@ -1,6 +1,7 @@
 """Whatever happens at any call of a whole create and delete: nothing lost, nothing twice, nothing of others touched.
 
-The cloud is in memory, on virtual time; the ten resources cover the five workflows of seed 003.
+The cloud is in memory, on virtual time; the ten resources cover the five workflows of
+docs/reference/requirements.md W17 to W22.
 """
 
 from __future__ import annotations

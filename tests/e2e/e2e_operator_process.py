@@ -1,4 +1,4 @@
-"""Runs the operator as a process of its own: ``python e2e_operator_process.py WISH`` (JSON of lab.Wish).
+"""Runs the operator as a process of its own: ``python e2e_operator_process.py OPTIONS``, JSON of ServeOptions.
 
 Logs to standard error; says ``started`` when it is served, and ends gracefully at SIGTERM.
 """

@@ -14,7 +14,7 @@ from freehold.api import names
 pytestmark = pytest.mark.e2e
 
 CONTRACT_REASON = re.compile(r"^[A-Z][A-Za-z0-9]*$")
-"""Stricter than Kubernetes' own pattern for a reason; see capi-contract 1.6."""
+"""Stricter than Kubernetes' own pattern for a reason; see docs/reference/capi-contract.md C10."""
 
 PARTS = {names.SERVICE_INSTANCE_READY, names.NETWORK_READY, names.VPC_READY, names.VPC_SUBNET_READY,
          names.TRANSIT_GATEWAY_READY, names.LOAD_BALANCER_READY}  # fmt: skip
@@ -34,7 +34,7 @@ def test_what_is_in_the_cloud(served: Served) -> None:
 
 
 def test_the_endpoint_is_there_before_ready(served: Served) -> None:
-    """Whoever sees ready takes the endpoint, once (capi-contract 1.4)."""
+    """Whoever sees ready takes the endpoint, once (docs/reference/capi-contract.md C5)."""
     ready = [each for each in served.witness.seen if (each.get("status") or {}).get("ready")]
     assert ready, "ready was seen"
     for each in ready:

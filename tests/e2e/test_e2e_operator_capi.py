@@ -53,7 +53,7 @@ def held_without_a_call(stage: Stage, witness: Witness, seen: int) -> str:
 
 
 def test_alone_where_there_is_no_cluster_api(no_cluster_api: None, stage: Stage) -> None:
-    """Unless the upstream manifest's label says that a Cluster is to come (5.3 b): then until it is taken off."""
+    """Unless its label promises a Cluster: then until it is taken off (docs/reference/capi-contract.md C18)."""
     labelled = stage.powervs()
     labelled["metadata"]["labels"] = {names.CLUSTER_NAME_LABEL: stage.name}
     seen = stage.cloud.calls()["total"]
@@ -101,7 +101,8 @@ def test_infrastructure_first_then_its_cluster(cluster_api: None, stage: Stage, 
 
 
 def test_an_owner_that_does_not_exist_holds(no_cluster_api: None, stage: Stage) -> None:
-    """A Cluster that answers 404 is not the same as none (5.3 a): after a botched restore nothing may be made.
+    """A Cluster that answers 404 is not the same as none: after a botched restore nothing may be made
+    (docs/reference/capi-contract.md C18).
 
     Without the CRD, because a garbage collector that knows the kind would take the object away.
     """
@@ -117,7 +118,7 @@ def test_an_owner_that_does_not_exist_holds(no_cluster_api: None, stage: Stage) 
 
 
 def test_unpausing_the_cluster_wakes(cluster_api: None, stage: Stage) -> None:
-    """1.16: nobody else tells us; clusterctl removes the key rather than setting it to false."""
+    """Nobody else tells us; clusterctl removes the key (docs/reference/capi-contract.md C25)."""
     with stage.witness() as witness, stage.operator("auto"):
         stage.kubectl.apply(stage.powervs())
         stage.patch(owned(stage, paused=True))
@@ -155,7 +156,7 @@ def test_cluster_api_comes_later(no_cluster_api: None, home: Path, stage: Stage)
 
 
 def test_a_delete_waits_for_machines_whoever_serves_them(no_cluster_api: None, home: Path, stage: Stage) -> None:
-    """1.20: standalone nobody else orders it, and a kind that is not installed has no machines."""
+    """Standalone nobody else orders it; a kind not installed has none (docs/reference/capi-contract.md C22)."""
     admin = Kubectl(stage.server, "default", home)
     machine = {
         "apiVersion": f"{names.INFRASTRUCTURE_GROUP}/{names.V1BETA2}",

@@ -140,7 +140,10 @@ def test_an_ambiguous_mark_is_read_back(operation: str) -> None:
 
 
 def test_half_of_a_tag_batch_fails() -> None:
-    """The call answers 200, and some of its targets did not get the tags (ibm-cloud.md §1.7)."""
+    """The call answers 200, and some of its targets did not get the tags.
+
+    Source: docs/reference/ibm-cloud.md#global-tagging.
+    """
     stage = Stage()
     stage.cloud.faults.add(Fault(Effect.PARTIAL, "tagging.attach_tag", count=2))
     stage.up()

@@ -1,4 +1,4 @@
-"""Issue 2, 'Bad input': one clear sentence with the field's path, in one reconcile, and nothing is created."""
+"""One clear sentence with the field's path, in one reconcile, and nothing is created."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from stage.scenery import infrastructure, made_by_us, marks, names, omitted, onl
 
 
 def test_up_and_down_leaves_exactly_what_stood_before() -> None:
-    """The main promise of issue 2: everything owned goes, and foreign things do not change by a byte."""
+    """The main promise: everything owned goes, and foreign things do not change by a byte."""
     stage = Stage()
     infrastructure(stage)
     before = photograph(stage)
@@ -44,7 +44,7 @@ def test_every_created_resource_bears_the_marks_of_seed_000() -> None:
 
 
 def test_ready_shows_the_endpoint_and_every_condition_is_true() -> None:
-    """Capi-contract 1.4: whoever sees ready sees the public load balancer's hostname and a port."""
+    """docs/reference/capi-contract.md C5: whoever sees ready sees the public load balancer's host and a port."""
     stage = Stage()
     stage.up()
 
@@ -75,7 +75,7 @@ def test_status_says_that_all_of_it_was_created_by_us() -> None:
 
 
 def test_everything_omitted_gets_the_default_names_of_the_seed() -> None:
-    """Seed 001 names what is left out: a subnet in each zone of the region, one of everything else."""
+    """What is left out (docs/reference/requirements.md I11 to I20): a subnet in each zone, one of all else."""
     stage = Stage(example(**omitted()))
     stage.up()
 
@@ -134,7 +134,7 @@ def test_a_restart_of_the_operator_creates_nothing_and_stays_ready() -> None:
 
 
 def test_the_api_servers_port_comes_from_the_cluster() -> None:
-    """Issue 2, item 6: 6443 unless the Cluster says otherwise; rule, listener and endpoint follow it."""
+    """6443 unless the Cluster says otherwise; rule, listener and endpoint follow it."""
     cluster = {"metadata": {"name": "freehold-demo"}, "spec": {"clusterNetwork": {"apiServerPort": 7443}}}
     stage = Stage(around=ClusterContext(Mode.OFF, referrer=FoundCluster(cluster)))
     stage.up()
@@ -154,7 +154,7 @@ def test_a_users_endpoint_is_never_overwritten(endpoint: dict[str, object]) -> N
 
 
 def test_user_tags_are_on_everything_that_was_created() -> None:
-    """Seed 000, goal 2. A key alone is a tag, too."""
+    """docs/reference/requirements.md T4. A key alone is a tag, too."""
     stage = Stage(example(tags=[{"key": "team", "value": "payments"}, {"key": "temporary"}]))
     stage.up()
 
@@ -174,7 +174,7 @@ def test_a_user_tag_added_later_is_attached() -> None:
 
 
 def test_what_goes_wrong_once_ready_turns_the_condition_not_the_flag() -> None:
-    """Capi-contract 1.6: ``ready`` and ``provisioned`` are sticky, the Ready condition tells the present."""
+    """docs/reference/capi-contract.md C7: ``ready`` and ``provisioned`` stay; the condition tells the present."""
     stage = Stage()
     stage.up()
     stage.cloud.strangers.change(only(stage, "load-balancer")["id"], state="failed")

@@ -1,4 +1,4 @@
-"""When we may act: annotation, pause, move, other managers (capi-contract §1, §5, §M), on a live cluster."""
+"""When we may act: annotation, pause, move, other managers (docs/reference/capi-contract.md C15 to C31)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def paused_cluster() -> ClusterContext:
 
 @pytest.mark.parametrize("value", ["false", None], ids=["false", "removed"])
 def test_without_the_annotation_a_live_cluster_grows_no_more(value: str | None) -> None:
-    """Issue 2, item 6: nothing more is created; what stands stays, and delete still releases it."""
+    """Nothing more is created; what exists stays, and a delete still releases it."""
     stage = Stage()
     stage.pass_once()
     stage.for_a_while(60.0)
@@ -58,7 +58,7 @@ def test_the_annotation_taken_from_a_ready_cluster_changes_nothing_in_the_cloud(
 
 
 def test_the_existing_way_uses_workspace_and_network_and_creates_nothing() -> None:
-    """Seed 001: without the annotation everything goes the existing way; the endpoint is the user's."""
+    """docs/reference/requirements.md I5: without the annotation the existing way; the endpoint is the user's."""
     manifest = example(
         serviceInstance={"name": "theirs-serviceInstance"},
         network={"name": "theirs-net"},
@@ -85,7 +85,7 @@ def test_the_existing_way_uses_workspace_and_network_and_creates_nothing() -> No
 
 @pytest.mark.parametrize("value", ["", "true", "false"])
 def test_the_paused_annotation_stops_every_write(value: str) -> None:
-    """Any value, even empty (1.14); the Paused condition is the only write, and delete waits behind it."""
+    """Any value, even empty; the Paused condition is the only write (docs/reference/capi-contract.md C23, C24)."""
     stage = Stage()
     stage.pass_once()
     stage.clock.advance(30.0)
@@ -107,7 +107,7 @@ def test_the_paused_annotation_stops_every_write(value: str) -> None:
 
 
 def test_a_paused_cluster_stops_every_write_and_going_on_converges() -> None:
-    """clusterctl move relies on it (M1 b); unpausing goes on where it was."""
+    """clusterctl move relies on it (docs/reference/capi-contract.md C28); unpausing goes on where it was."""
     stage = Stage()
     stage.pass_once()
     stage.around = paused_cluster()
@@ -129,7 +129,7 @@ def test_a_paused_cluster_stops_every_write_and_going_on_converges() -> None:
 
 
 def test_delete_for_move_lets_go_without_a_cloud_call() -> None:
-    """M4: clusterctl replaces all annotations, paused among them; the cloud is the target's now."""
+    """clusterctl replaces all annotations; the cloud is the target's now (docs/reference/capi-contract.md C29)."""
     stage = Stage()
     stage.up()
     world, calls = photograph(stage), len(stage.calls())
@@ -144,7 +144,10 @@ def test_delete_for_move_lets_go_without_a_cloud_call() -> None:
 
 @pytest.mark.parametrize("lost", ["status", "uid", "both"])
 def test_moved_to_another_api_server_it_is_the_same_cluster(lost: str) -> None:
-    """M2, M3, O3: status and UID are lost, the journal annotation is kept: zero creates, equal status, deletable."""
+    """Status and UID are lost, the journal is kept: zero creates, equal status, deletable.
+
+    Source: docs/reference/capi-contract.md C28, C32.
+    """
     stage = Stage()
     stage.up()
     stage.for_a_while(120.0)
@@ -167,7 +170,7 @@ def test_moved_to_another_api_server_it_is_the_same_cluster(lost: str) -> None:
 
 
 def test_managed_by_something_else_is_not_touched_at_all() -> None:
-    """1.17: no write, not even status or finalizer."""
+    """docs/reference/capi-contract.md C26: no write, not even status or finalizer."""
     manifest = example()
     manifest["metadata"]["annotations"][names.MANAGED_BY_ANNOTATION] = "crossplane"
     stage = Stage(manifest)
@@ -199,7 +202,7 @@ def test_whose_cluster_cannot_be_read_is_not_acted_for(around: NoCluster | Unrea
 
 
 def test_a_delete_waits_for_the_machines_that_stand_on_it() -> None:
-    """1.20: without core nobody else orders it, and the machines' network would go from under them."""
+    """Without core nobody else orders it (docs/reference/capi-contract.md C22)."""
     stage = Stage()
     stage.up()
     stage.around = replace(stage.around, machines=("worker-0",))

@@ -23,7 +23,7 @@ from stage.scenery import (
 
 @pytest.mark.parametrize("how", ["name", "id"])
 def test_an_infrastructure_that_is_there_already_is_only_used(how: str) -> None:
-    """Seeds 000 and 001: reused resources get no tag and outlive the cluster."""
+    """docs/reference/requirements.md T11, I27: reused resources get no tag and outlive the cluster."""
     stage = Stage()
     theirs = infrastructure(stage)
     spec = everything_by_name() if how == "name" else everything_by_id(theirs)
@@ -56,7 +56,7 @@ def test_reuse_by_name_is_said() -> None:
 
 
 def test_the_last_table_says_why_each_given_resource_stays() -> None:
-    """Issue 2, the demo: what is not owned stays, each with its reason in the final table."""
+    """What is not owned stays, each with its reason in the final table."""
     stage = Stage(example(**everything_by_name()))
     theirs = infrastructure(stage)
     stage.up()
@@ -113,7 +113,7 @@ GUID = "00000000-0000-4000-8000-000000000000"
     ids=["vpc", "subnet", "load-balancer", "gateway", "workspace", "network", "dhcp-server", "security-group"],
 )
 def test_an_id_that_does_not_exist_is_named(spec: dict[str, Any], type_: str, field: str, ident: str) -> None:
-    """Seed 001: given by id, or else an error; nothing is created in its place, and the rest can be deleted."""
+    """docs/reference/requirements.md I9: given by id, or else an error; no replacement, and the rest can go."""
     stage = Stage(example(**spec))
     stage.for_a_while(900.0)
 

@@ -1,4 +1,4 @@
-"""What someone changes behind our back is seen and put right, and stays deletable (issue 2, the demo's story)."""
+"""What someone changes behind our back is seen and put right, and stays deletable."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_stripped_mark_is_put_back(kind: str, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["owner", "cluster-uuid", "node", "all"])
 def test_stripped_while_we_were_away_and_then_deleted(how: str) -> None:
-    """Design §4.3: with a mark stripped, the journal's evidence heals first, and only then is anything deleted."""
+    """With a mark stripped, the journal's evidence heals first, and only then is anything deleted."""
     stage = risen(Stage())
     for row in standing(stage):
         stage.cloud.strangers.detach(
@@ -136,7 +136,7 @@ def test_members_that_the_cloud_provider_puts_into_our_pool_stay() -> None:
     ],
 )
 def test_what_someone_renames_is_renamed_back(kind: str, name: str) -> None:
-    """A managed resource is kept in sync with the spec (seed 003); machines find it by its name."""
+    """It is kept in sync with the spec (docs/reference/requirements.md W12); machines find it by its name."""
     stage = risen(Stage())
     ident = only(stage, kind)["id"]
     stage.cloud.strangers.rename(ident, "someone-elses-idea")

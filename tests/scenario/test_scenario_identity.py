@@ -1,4 +1,7 @@
-"""What must never be lost, lost: journal, status, finalizer; and what a copy may not do (design §4.1)."""
+"""What must never be lost, lost: journal, status, finalizer; and what a copy may not do.
+
+Source: docs/reference/capi-contract.md C28, C34.
+"""
 
 from __future__ import annotations
 
@@ -132,7 +135,7 @@ def test_a_finalizer_that_someone_took_off_is_put_back() -> None:
 
 
 def test_re_created_under_the_same_name_it_takes_over_nothing() -> None:
-    """O5: deleted with the finalizer stripped, then applied again: a new identity, and the old resources are named."""
+    """docs/reference/capi-contract.md C33: without finalizer deleted and applied anew: a new identity."""
     stage = Stage()
     stage.up()
     world = photograph(stage)
@@ -150,7 +153,7 @@ def test_re_created_under_the_same_name_it_takes_over_nothing() -> None:
 
 
 def test_nothing_is_created_before_identity_and_finalizer_are_stored() -> None:
-    """Design §4.1: both in one patch, before the first cloud write; an intent before each create."""
+    """ADR 2: both in one patch, before the first cloud write; an intent before each create."""
     stage = Stage()
     stage.pass_once()
     first = next(version for version in stage.object.history if version["metadata"].get("finalizers"))

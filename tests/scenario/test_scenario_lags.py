@@ -33,7 +33,7 @@ WORLDS = {
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_up_and_down_whatever_the_cloud_is_like(world: str) -> None:
-    """Each is an assumption that nobody could check (ibm-cloud.md [U]); a restart in the middle changes nothing."""
+    """Each is an assumption that nobody could check (docs/reference/ibm-cloud.md#not-verified)."""
     stage = Stage(example(**omitted()), WORLDS[world])
     infrastructure(stage)
     before = photograph(stage)

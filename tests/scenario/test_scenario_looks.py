@@ -25,7 +25,7 @@ def deep_looks(uid: str) -> list[float]:
 
 
 def test_clusters_that_came_up_together_are_not_looked_at_together_for_ever() -> None:
-    """A thousand deep passes at the same moment, every ten minutes, meet the account's rate limit (design §4.5)."""
+    """A thousand deep passes at the same moment, every ten minutes, meet the account's rate limit."""
     looks = [deep_looks(f"0b7e6a52-9a59-4d0c-8a2c-6f0d6f5f1c{n:02d}") for n in range(4)]
     gaps = [{round(b - a) for a, b in pairwise(times[1:])} for times in looks]
     assert all(540 <= gap <= 660 for each in gaps for gap in each)

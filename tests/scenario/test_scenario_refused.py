@@ -160,7 +160,7 @@ def test_a_burst_of_503_is_waited_out(operation: str) -> None:
 
 
 def test_ready_stays_true_in_status_during_an_outage() -> None:
-    """Capi-contract 1.6: the flag is sticky; the Ready condition says that the cloud cannot be asked."""
+    """docs/reference/capi-contract.md C7: the flag stays; the Ready condition says that the cloud cannot be asked."""
     stage = Stage()
     stage.up()
     stage.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "*", count=None, status=503))

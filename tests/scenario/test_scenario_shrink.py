@@ -11,7 +11,7 @@ def subnets(stage: Stage) -> dict[str, Row]:
 
 
 def test_removing_the_first_of_several_subnets_moves_none_of_the_others() -> None:
-    """Design §4.3: logical names are stable; upstream's index names would have shifted."""
+    """ADR 8: logical names are stable; upstream's index names would have shifted."""
     stage = Stage(example(vpcSubnets=[{}, {}, {}]))
     stage.up()
     before = {name: (row["id"], row["zone"]) for name, row in subnets(stage).items()}
@@ -93,7 +93,7 @@ def test_a_changed_zone_of_a_subnet_is_drift_and_said() -> None:
 
 
 def test_the_spec_turns_invalid_on_a_live_cluster_and_delete_still_works() -> None:
-    """Deleting works from what is owned, not from what the spec says today (design §4.3)."""
+    """Deleting works from what is owned, not from what the spec says today."""
     stage = Stage()
     stage.up()
     world = photograph(stage)

@@ -1,4 +1,4 @@
-"""Object storage for Ignition: only where the spec asks for it (issue 2, item 4)."""
+"""Object storage for Ignition: only where the spec asks for it (docs/reference/requirements.md I22)."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ DEAD = "11111111-2222-4333-8444-555555555555"
 
 
 def marks_of_the_dead(name: str = "freehold-demo") -> list[str]:
-    """Seed 000: the cluster of this name before ours, whose object is gone and whose resources are not."""
+    """docs/reference/requirements.md T12: an earlier cluster of this name, gone but for its resources."""
     return [f"{MARK}owner:default.{name}", f"{MARK}cluster-uuid:{DEAD}"]
 
 
@@ -50,7 +50,7 @@ CONDITIONS = {
 
 @pytest.mark.parametrize("kind", CONDITIONS)
 def test_a_strangers_resource_under_a_default_name_is_refused_and_left_alone(kind: str) -> None:
-    """Seed 000: the user never mentioned that name, so using what bears it would be an accident."""
+    """docs/reference/requirements.md T8: the user never mentioned that name, so using its bearer is an accident."""
     stage = Stage(spec_for(kind))
     theirs = put(stage, kind)
     before = photograph(stage)
@@ -80,7 +80,7 @@ def stored_as(kind: str) -> str:
 @pytest.mark.parametrize("kind", CONDITIONS)
 @pytest.mark.parametrize("naming", ["default", "explicit"])
 def test_what_a_dead_cluster_of_our_name_left_is_refused(kind: str, naming: str) -> None:
-    """Seed 000: the owner tag matches, the uuid does not. Also under a name that the spec spells out."""
+    """docs/reference/requirements.md T12: owner tag alike, uuid not. Also under a name that the spec spells out."""
     stage = Stage(spec_for(kind, spelled=naming == "explicit"))
     theirs = put(stage, kind, *marks_of_the_dead())
     before = photograph(stage)

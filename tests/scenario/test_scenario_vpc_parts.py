@@ -167,7 +167,7 @@ def test_a_listener_added_later() -> None:
 
 
 def test_several_subnets_with_and_without_zone_are_spread_and_stay() -> None:
-    """Issue 2, item 6: picked deterministically, spread, stable over a restart."""
+    """ADR 8: picked deterministically, spread, stable over a restart."""
     stage = Stage(example(vpcSubnets=[{"name": "a"}, {"name": "b", "zone": "us-south-2"}, {"name": "c"}]))
     stage.up()
     zones = {row["name"]: record(stage, row["id"])["zone"] for row in standing(stage, "subnet")}

@@ -12,7 +12,10 @@ WITHOUT_CRN = replace(Settings(), assumptions=Assumptions(dhcp_network_has_crn=F
 
 
 def test_a_network_without_crn_is_carried_by_our_own_workspace() -> None:
-    """Such a network cannot be tagged (ibm-cloud.md §1.4): the mark with its server's id stands on the workspace."""
+    """Such a network cannot be tagged: the mark with its server's id stands on the workspace.
+
+    Source: docs/reference/ibm-cloud.md#powervs.
+    """
     stage = Stage(settings=WITHOUT_CRN)
     stage.up()
 
@@ -48,7 +51,10 @@ def test_a_network_without_crn_in_a_given_workspace_is_unmarkable() -> None:
 
 
 def test_a_virtual_machine_in_our_workspace_blocks_its_delete_and_is_named() -> None:
-    """Deleting a workspace takes everything in it along (ibm-cloud.md §1.4): a person must say so, not we."""
+    """Deleting a workspace takes everything in it along: a person must say so, not we.
+
+    Source: docs/reference/ibm-cloud.md#powervs.
+    """
     stage = Stage()
     stage.up()
     workspace = only(stage, "instance")["id"]

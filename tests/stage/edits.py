@@ -153,7 +153,7 @@ def _conclude(stage: Watched, goal: Counter[Trait], strangers: dict[str, bytes])
 
 
 def _unmarked(photographs: Mapping[str, bytes]) -> dict[str, Any]:
-    """Without our marks: a stranger's gateway carries those of our connections while they stand (seed 000)."""
+    """Without our marks: a stranger's gateway carries those of our connections (docs/reference/requirements.md T14)."""
     found = {}
     for ident, photo in photographs.items():
         record, tags = json.loads(photo)

@@ -7,13 +7,13 @@ from enum import Enum
 
 from freehold.api.names import CREATE_INFRA_ANNOTATION
 
-# Go's strconv.ParseBool, which upstream's webhook uses (ibm-cloud.md §2.6).
+# Go's strconv.ParseBool, which upstream's webhook uses (docs/reference/ibm-cloud.md#capibm).
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
 
 class CreateInfra(Enum):
-    """What ``powervs.cluster.x-k8s.io/create-infra`` asks for (seed 001)."""
+    """What ``powervs.cluster.x-k8s.io/create-infra`` asks for (docs/reference/requirements.md I5)."""
 
     REQUESTED = "requested"
     NOT_REQUESTED = "not requested"
@@ -22,7 +22,7 @@ class CreateInfra(Enum):
 
 
 def create_infra(annotations: Mapping[str, str]) -> CreateInfra:
-    """The gate of seed 001; an absent annotation is ``NOT_REQUESTED``."""
+    """Whether the infrastructure is to be created; an absent annotation is ``NOT_REQUESTED``."""
     value = annotations.get(CREATE_INFRA_ANNOTATION)
     if value is None or value in _FALSE:
         return CreateInfra.NOT_REQUESTED

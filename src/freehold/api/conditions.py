@@ -1,9 +1,9 @@
 """Pure functions over ``status.conditions``: merge, order, sum up. Time is passed in; no import of pydantic.
 
-Rules (capi-contract 1.9, 1.10, 6.3, 6.4): a reason is always set and is one word; ``lastTransitionTime`` moves
-only when the status does; ``observedGeneration`` is the generation that was looked at; ``Ready`` first,
-``Deleting`` and ``Paused`` last. The same observations always give the same list, so a pass that finds
-nothing new writes nothing.
+Rules (docs/reference/capi-contract.md C9, C10, C11, C12): a reason is always set and is one word;
+``lastTransitionTime`` moves only when the status does; ``observedGeneration`` is the generation that was
+looked at; ``Ready`` first, ``Deleting`` and ``Paused`` last. The same observations always give the same list, so
+a pass that finds nothing new writes nothing.
 """
 
 from __future__ import annotations

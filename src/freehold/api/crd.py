@@ -141,7 +141,7 @@ def _condition(name: str) -> str:
 
 _CLUSTER_LABEL_PATH = f".metadata.labels.{CLUSTER_NAME_LABEL.replace('.', chr(92) + '.')}"
 
-# Columns of capi-contract 6.2: upstream's, plus Ready from the condition and Paused.
+# Columns of docs/reference/capi-contract.md C4: upstream's, plus Ready from the condition and Paused.
 SERVED: tuple[ServedKind, ...] = (
     ServedKind(
         name=POWERVS_CLUSTER,

@@ -21,49 +21,52 @@ POWERVS_CLUSTER_PLURAL: Final = "ibmpowervsclusters"
 # --- annotations -------------------------------------------------------------------------------
 
 CREATE_INFRA_ANNOTATION: Final = "powervs.cluster.x-k8s.io/create-infra"
-"""Seed 001: ``true`` asks for the infrastructure; must parse as a boolean."""
+"""``true`` asks for the infrastructure; must parse as a boolean (docs/reference/requirements.md I5)."""
 
 JOURNAL_ANNOTATION: Final = "freehold.dev/journal"
-"""Design §4.1: what cannot be derived (identity, open intents, carried ids, requested deletes)."""
+"""What cannot be derived: identity, open intents, carried ids, requested deletes (ADR 2)."""
 
 STANDALONE_ANNOTATION: Final = "freehold.dev/standalone"
-"""An object without a Cluster opts in to being served where Cluster API is installed (capi-contract 5.3)."""
+"""An object without a Cluster opts in to being served where Cluster API is installed.
+
+Source: docs/reference/capi-contract.md C18.
+"""
 
 PAUSED_ANNOTATION: Final = "cluster.x-k8s.io/paused"
-"""Any value, also an empty one, pauses (capi-contract 1.14)."""
+"""Any value, also an empty one, pauses (docs/reference/capi-contract.md C23)."""
 
 MANAGED_BY_ANNOTATION: Final = "cluster.x-k8s.io/managed-by"
-"""Any value but ``MANAGED_BY_FREEHOLD`` means: not ours, skip wholly (capi-contract 1.17)."""
+"""Any value but ``MANAGED_BY_FREEHOLD`` means: not ours, skip wholly (docs/reference/capi-contract.md C26)."""
 
 MANAGED_BY_FREEHOLD: Final = "freehold"
 
 DELETE_FOR_MOVE_ANNOTATION: Final = "clusterctl.cluster.x-k8s.io/delete-for-move"
-"""On a deleting object: drop our finalizer, no cloud call (capi-contract M4)."""
+"""On a deleting object: drop our finalizer, no cloud call (docs/reference/capi-contract.md C29)."""
 
 
 # --- labels ------------------------------------------------------------------------------------
 
 CLUSTER_NAME_LABEL: Final = "cluster.x-k8s.io/cluster-name"
 PROVIDER_LABEL: Final = "cluster.x-k8s.io/provider"
-"""On a served CRD: an upstream provider is installed beside us (capi-contract 0.6)."""
+"""On a served CRD: an upstream provider is installed beside us (docs/reference/capi-contract.md C2)."""
 
 CONTRACT_V1BETA1_LABEL: Final = "cluster.x-k8s.io/v1beta1"
-"""On a CRD: the API versions that follow the v1beta1 contract (capi-contract 0.2)."""
+"""On a CRD: the API versions that follow the v1beta1 contract (docs/reference/capi-contract.md C1)."""
 
 # --- finalizers --------------------------------------------------------------------------------
 
 POWERVS_CLUSTER_FINALIZER: Final = "ibmpowervscluster.infrastructure.cluster.x-k8s.io"
-"""Upstream's own name (capi-contract 1.18), so that a take-over needs no second finalizer."""
+"""Upstream's own name (docs/reference/capi-contract.md C27), so that a take-over needs no second finalizer."""
 
 # --- tag keys (IBM) ----------------------------------------------------------------------------
 
 TAG_PREFIX: Final = "powervs.cluster.x-k8s.io"
-"""Every mark of ours begins with it; user tags may not (seed 000's ``/`` is not legal in an IBM tag, hence ``.``)."""
+"""Every mark of ours begins with it; user tags may not. ``/`` is not legal in an IBM tag, hence ``.`` (ADR 4)."""
 
 OWNER_TAG: Final = f"{TAG_PREFIX}.owner"
 CLUSTER_UUID_TAG: Final = f"{TAG_PREFIX}.cluster-uuid"
 
-# --- conditions of IBMPowerVSCluster (v1beta2's types, ibm-cloud.md §2.7) -----------------------
+# --- conditions of IBMPowerVSCluster (v1beta2's types, docs/reference/ibm-cloud.md#capibm) -----
 
 READY: Final = "Ready"
 PAUSED: Final = "Paused"
@@ -113,6 +116,6 @@ REASON_VALID_SPEC: Final = "ValidSpec"
 REASON_FIELDS_IGNORED: Final = "FieldsIgnored"
 REASON_ALL_FIELDS_SERVED: Final = "AllFieldsServed"
 REASON_REUSED_BY_NAME: Final = "ReusedByName"
-"""Design §4.2: an unmarked resource, explicitly named in the spec, is used and never changed."""
+"""An unmarked resource that the spec names is used and never changed (docs/reference/requirements.md I10)."""
 
 REASON_CREATE_INFRA_NOT_REQUESTED: Final = "CreateInfraNotRequested"

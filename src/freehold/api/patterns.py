@@ -14,7 +14,10 @@ COS_NAME: Final = r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"
 TAG_KEY: Final = r"^[A-Za-z0-9_.:-][A-Za-z0-9 _.:-]*$"
 TAG_VALUE: Final = r"^[A-Za-z0-9 _.:-]*$"
 CONDITION_REASON: Final = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
-"""Kubernetes' own; core mirrors our reason, and one that does not match makes its patch fail (capi-contract 1.10)."""
+"""Kubernetes' own; core mirrors our reason, and one that does not match makes its patch fail.
+
+Source: docs/reference/capi-contract.md C10.
+"""
 CONDITION_TYPE: Final = (
     r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
     r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"

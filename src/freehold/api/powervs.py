@@ -3,8 +3,8 @@
 Field names, defaults, enums and patterns are upstream's (its CRD is test data in ``tests/data/upstream``), so
 that every object that upstream accepts is accepted here and keeps all its fields. Three differences, all
 wider: ``network`` and ``serviceInstanceID`` are optional, as upstream's defaulting makes them; ``tags`` is
-seed 000's; status has more fields. What the annotation ``create-infra`` demands in addition cannot be a
-schema rule (CEL sees no annotations): the reconciler says it in a condition.
+that of docs/reference/requirements.md T18; status has more fields. What the annotation ``create-infra`` demands
+in addition cannot be a schema rule (CEL sees no annotations): the reconciler says it in a condition.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from freehold.api.powervs_status import IBMPowerVSClusterStatus
 from freehold.api.powervs_vpc import Subnet, VPCLoadBalancerSpec, VPCResourceReference, VPCSecurityGroup
 
 TAG_LENGTH_LIMIT = 128
-"""IBM Cloud: a user tag, ``key:value`` as one text, has 1 to 128 characters (ibm-cloud.md §0.1)."""
+"""IBM Cloud: a user tag, ``key:value`` as one text, has 1 to 128 characters.
+
+Source: docs/reference/ibm-cloud.md#global-tagging.
+"""
 
 
 class Tag(ApiModel):
@@ -155,7 +158,7 @@ class IBMPowerVSClusterSpec(ApiModel):
     ignition: Ignition | None = None
     """How machines boot with Ignition. Accepted and kept; machines are not served here."""
     tags: Annotated[Items[Tag], Field(max_length=100)] = ()
-    """User tags for every resource of the cluster, the given ones too (seed 000). On deletion they are taken
+    """User tags for every resource of the cluster, the given ones too. On deletion they are taken
     off given resources again, if they were put on by us."""
 
 

@@ -1,6 +1,6 @@
 """``IBMPowerVSCluster`` v1beta2: what the operator reports.
 
-Status is a cache and a report (design §4.1): nothing in it proves ownership, and all of it can be lost.
+Status is a cache and a report: nothing in it proves ownership, and all of it can be lost (ADR 2).
 ``controllerCreated`` is derived from the marks in the cloud at each pass.
 """
 
@@ -132,7 +132,7 @@ class ResourceSummary(ApiModel):
 
 
 class Identity(ApiModel):
-    """A copy of the identity, for the day on which the journal annotation is lost (design §4.1)."""
+    """A copy of the identity, for the day on which the journal annotation is lost."""
 
     uid: str
     """The UID of the object that this status is about: a status copied to another object proves nothing."""

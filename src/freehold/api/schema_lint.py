@@ -1,7 +1,7 @@
 """What the API server would refuse in a CRD's schema, said before it is committed.
 
 Each rule is one function in ``RULES``, drawn from the API server's validation of structural schemas and of
-defaults (reference ``kubernetes.md`` §E). A clean schema has no findings.
+defaults (docs/reference/kubernetes.md#crd-schemas). A clean schema has no findings.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From a pydantic model to a structural schema: the part of OpenAPI v3 that a CRD may carry.
 
-The table of what pydantic emits and what a CRD needs is reference ``kubernetes.md`` §E; the rules come from
-Kubernetes' "structural schema" page and the API server's own validation. What has no honest translation
+The table of what pydantic emits and what a CRD needs is in docs/reference/kubernetes.md#crd-schemas; the rules come
+from Kubernetes' "structural schema" page and the API server's own validation. What has no honest translation
 (unions of models, tuples of fixed length, pattern properties) is refused, never approximated.
 ``schema_lint`` checks the result.
 """

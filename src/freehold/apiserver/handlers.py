@@ -172,7 +172,7 @@ class Handlers:
 
 
 def _json(body: bytes, code: int = 200, headers: Iterable[tuple[str, str]] = ()) -> web.Response:
-    # Exactly application/json: some clients read a Status only from that (reference/kubernetes-client.md).
+    # Exactly application/json: some clients read a Status only from that (docs/reference/kubernetes.md#requests).
     response = web.Response(body=body, status=code, content_type="application/json")
     for name, value in headers:
         response.headers.add(name, value)

@@ -1,7 +1,7 @@
 """Lists: a consistent snapshot, page by page.
 
 Every page shows, and reports, the revision of the first one. Pages that each told the *current*
-revision once lost updates between pages (reference/kubernetes.md §D, bug 1).
+revision once lost updates between pages (docs/reference/kubernetes.md#watching).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 ``kubectl explain`` needs schemas that carry ``x-kubernetes-group-version-kind``; ``kubectl apply``
 needs a PATCH operation with a ``fieldValidation`` parameter, or it falls back to OpenAPI v2
-(reference/kubernetes.md §C). For ``kind: List`` kubectl always does, so version 2 is served: empty,
+(docs/reference/kubernetes.md#kubectl). For ``kind: List`` kubectl always does, so version 2 is served: empty,
 which leaves validation to this server.
 """
 

@@ -1,7 +1,7 @@
 """Protobuf request bodies of the few kinds that kubectl sends no other way.
 
 ``kubectl create namespace|secret|configmap|serviceaccount`` and ``auth can-i`` POST
-``application/vnd.kubernetes.protobuf`` and do not fall back to JSON (reference/kubernetes.md §C);
+``application/vnd.kubernetes.protobuf`` and do not fall back to JSON (docs/reference/kubernetes.md#kubectl);
 answers in JSON are fine. Field numbers: the ``generated.proto`` files of k8s.io/api and
 k8s.io/apimachinery.
 """

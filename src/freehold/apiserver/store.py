@@ -4,7 +4,7 @@
 ``synchronous=NORMAL`` the commit has been handed to the operating system, so killing this process at
 any moment loses nothing acknowledged; only a power cut may lose the last commits (never corrupt the
 file). That is the right trade on a laptop: an fsync a write would cost more than the write, and the
-operator's journal survives being rolled back (design §5). See https://www.sqlite.org/pragma.html#pragma_synchronous
+operator's journal survives being rolled back (ADR 15). See https://www.sqlite.org/pragma.html#pragma_synchronous
 
 **History.** The last changes of every collection are kept in memory, for watches that resume and for
 paging over a consistent snapshot. What is older is compacted: asking for it raises 410 Expired.

@@ -1,7 +1,7 @@
 """A thin Kubernetes client: requests, pages, patches. Objects are plain dicts.
 
-Why our own: reference/kubernetes-client.md. ``trust_env`` stays off: with it aiohttp makes two thread
-hops per request, six times the CPU; a proxy is resolved once, in ``config``.
+Why our own: ADR 1. ``trust_env`` stays off: with it aiohttp makes two thread hops per request, six times the
+CPU (docs/reference/kubernetes.md#requests); a proxy is resolved once, in ``config``.
 """
 
 from __future__ import annotations

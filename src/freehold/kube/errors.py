@@ -15,7 +15,7 @@
     └── Unavailable         5xx, or no answer at all; a write may have taken effect
 
 The body of a failure is read as a ``Status`` whatever its Content-Type says, and may be missing:
-proxies in between answer in their own words (reference/kubernetes-client.md).
+proxies in between answer in their own words (docs/reference/kubernetes.md#requests).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """List, then watch: a cache of one resource that follows the API server, and the changes as they come.
 
-The rules are those of reference/kubernetes-client.md, each bought with somebody's bug: ask for
+The rules are those of docs/reference/kubernetes.md#watching, each learnt from a bug of some client: ask for
 bookmarks; let every watch end by itself; resume at the last resourceVersion; take 410 as HTTP status
 and as ERROR event alike; after a relist tell what has gone in the gap; an undecodable line is a
 broken connection, not a crash; never loop hot.
@@ -72,7 +72,7 @@ class Reflector:
     """Keeps ``objects`` in step with the server. One consumer iterates ``changes()``.
 
     ``resync`` (wall seconds) bounds how long a lost event can go unnoticed: the collection is then
-    listed anew and every object reported (reference/kubernetes.md, "Two bugs met").
+    listed anew and every object reported (docs/reference/kubernetes.md#watching).
     ``on_state`` is called whenever ``state`` may have changed.
     ``objects`` must not be modified; managedFields are dropped to save memory.
     """

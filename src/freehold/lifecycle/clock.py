@@ -1,4 +1,4 @@
-"""Domain time: polls, backoff, lag, provisioning. Virtual in tests, N times life in the demo (design §5)."""
+"""Domain time: polls, backoff, lag, provisioning. Virtual in tests, N times life in the demo."""
 
 from __future__ import annotations
 

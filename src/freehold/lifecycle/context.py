@@ -35,7 +35,7 @@ STRANGER = "stranger"
 class Intervals:
     """Delays in seconds of domain time.
 
-    ``tag_lag``: when a fresh mark is usually readable (IBM: about 20 s, reference/ibm-cloud.md §0.6).
+    ``tag_lag``: when a fresh mark is usually readable (IBM: about 20 s, docs/reference/ibm-cloud.md#global-tagging).
     ``shallow``/``deep``: how old the shared inventory, and the last look at states and parts, may get.
     ``fence``: how long after a write of the object a create or attach that it allows may still be sent; well below
     every settle time, so that a process which lost its object to another one comes too late (ADR 15).
@@ -346,7 +346,7 @@ class PassContext:
         return sent is not None and self.now - sent < self.kind(key).delete_time
 
     def poll(self, key: NodeKey, observed: Observed) -> float:
-        """First look near the expected end, then small steps that grow with the delay (design §4.5)."""
+        """First look near the expected end, then small steps that grow with the delay."""
         expected = self.kind(key).delete_time if observed.state is State.DELETING else self.kind(key).create_time
         node = self.node(key)
         node.pending_since = earliest(node.pending_since, self.now)

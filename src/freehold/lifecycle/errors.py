@@ -1,4 +1,4 @@
-"""What can go wrong at a cloud, keyed by what to do next (design §4.5).
+"""What can go wrong at a cloud, keyed by what to do next (docs/reference/reliability.md R12 to R18).
 
 ::
 

@@ -14,10 +14,10 @@ ReadyNodes = Mapping[NodeKey, Observed]
 
 
 class Naming(Enum):
-    """Where a name comes from decides whether a stranger's namesake may be used (design §4.2)."""
+    """Where a name comes from decides whether a stranger's namesake may be used (ADR 3)."""
 
-    EXPLICIT = "explicit"  # in the spec: an unmarked namesake is used, never changed, never deleted (seed 001)
-    DEFAULT = "default"  # ours: a namesake is somebody else's, NameTaken (seed 000)
+    EXPLICIT = "explicit"  # in the spec: an unmarked namesake is used, never changed, never deleted
+    DEFAULT = "default"  # ours: a namesake is somebody else's, NameTaken
 
 
 def no_parts(known: ReadyNodes) -> frozenset[Part]:

@@ -1,7 +1,7 @@
-"""What must never be lost: identity, open intents, ids, requested deletes (design §4.1).
+"""What must never be lost: identity, open intents, ids, requested deletes (ADR 2).
 
 One compact JSON annotation on the object, written by compare-and-set, a whole wave in one patch,
-before that wave's creates. Status is a cache; this is the deed box.
+before that wave's creates. Status is a cache; this is the record.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Dedupe(Enum):
 
 
 class Witness(Enum):
-    """Who can testify about an open intent (design §4.2); asked in turn."""
+    """What can show whether an open intent took effect; asked in turn (ADR 2)."""
 
     MARK = "mark"
     TOKEN = "token"  # noqa: S105 - the name of a mechanism
@@ -129,7 +129,7 @@ class Birth:
 
 @dataclass(frozen=True)
 class Part:
-    """What lives inside a resource and bears no mark: a rule, a listener, a member (design §4).
+    """What lives inside a resource and bears no mark: a rule, a listener, a member.
 
     ``retain``: what depends on it cannot be told, so it stays when nothing wants it any more. ``behavior`` is what it
     does beyond its natural key, in the same words wished and seen; empty where that is not compared.
@@ -250,7 +250,7 @@ class Kind:
 
     @property
     def witnesses(self) -> tuple[Witness, ...]:
-        """Seed 003's five workflows are five such tuples."""
+        """The five workflows of docs/reference/requirements.md W17 to W22 are five such tuples."""
         marked = (Witness.MARK,) if self.markable else ()
         if self.tagging is Tagging.ON_CREATE and self.dedupe is not Dedupe.TOKEN:
             return (Witness.MARK,)

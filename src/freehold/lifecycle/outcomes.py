@@ -10,7 +10,7 @@ from freehold.lifecycle.kinds import Observed
 
 
 class Category(Enum):
-    """Seed 003's ownership categories."""
+    """The ownership categories of docs/reference/requirements.md W12 to W14."""
 
     MANAGED = "managed"  # created by us, marked, kept in sync, deleted
     SHARED = "shared"  # created and deleted by us, in between handed to the in-cluster provider

@@ -23,8 +23,8 @@ from freehold.lifecycle.kinds import NodeKey
 class Owner:
     """The identity that owns cloud resources: minted once per object, kept across restore and move.
 
-    ``uuid`` is the object's first UID (seed 000's cluster-uuid); a restored object has a new UID and
-    keeps this one.
+    ``uuid`` is the object's first UID (docs/reference/requirements.md T7); a restored object has a new UID
+    and keeps this one.
     """
 
     uuid: str
@@ -91,7 +91,7 @@ class Codec(Protocol):
     """How one cloud spells our marks as tags. Comparison is case-folded where the cloud's is."""
 
     def owner(self, owner: Owner) -> frozenset[str]:
-        """Seed 000's two marks: owner and uuid."""
+        """The two marks of docs/reference/requirements.md T7: owner and uuid."""
         ...
 
     def node(self, key: NodeKey, seal: str) -> str:
@@ -169,11 +169,11 @@ def proves(
 def proves_carried(
     codec: Codec, tags: Collection[str], mark: CarriedMark, *, recorded: bool, vouched: bool
 ) -> Evidence:
-    """Whether a resource is ours whose mark is on a carrier, which may be somebody else's (seed 000, transit gateway).
+    """Whether a resource is ours whose mark is on a carrier (docs/reference/requirements.md T14).
 
-    The mark holds nothing that only we know: whoever may tag the carrier can write it. It proves only with a
-    signed record of the id (``recorded``), or with what is ``vouched`` for by our key: the nonce in the
-    name of the carried resource, or the seal in the mark.
+    The carrier may be somebody else's. The mark holds nothing that only we know: whoever may tag the carrier can
+    write it. It proves only with a signed record of the id (``recorded``), or with what is ``vouched`` for by our
+    key: the nonce in the name of the carried resource, or the seal in the mark.
     """
     if _shows(codec, tags, mark):
         if recorded or vouched:

@@ -1,4 +1,4 @@
-"""Every cloud call and every store write is a value that passes one port (design §4).
+"""Every cloud call and every store write is a value that passes one port.
 
 The engine is async code that does no I/O of its own. In production the port runs the vendor's SDK in a
 bounded thread pool behind the rate limiter; in tests it runs inline, on one thread, on virtual time,

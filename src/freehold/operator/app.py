@@ -74,7 +74,10 @@ class Settings:
 
 
 class ConflictingProvider(Exception):
-    """A provider that serves the same kinds is installed: two controllers must not share an object (0.6)."""
+    """A provider that serves the same kinds is installed: two controllers must not share an object.
+
+    Source: docs/reference/capi-contract.md C2.
+    """
 
 
 class Operator:
@@ -98,7 +101,7 @@ class Operator:
         return replace(health, ready=health.ready and not problem, problem=problem)
 
     async def run(self) -> None:
-        """Until ``stop``. Raises PeerInstalled, and KubeError when the API server cannot be used at all."""
+        """Until ``stop``. Raises ConflictingProvider, and KubeError when the API server cannot be used at all."""
         settings = self._settings
         async with AsyncExitStack() as stack:
             client = await stack.enter_async_context(KubeClient(settings.kube))

@@ -240,7 +240,7 @@ class Controller:
         """Workers begin when our own objects are listed and every other watch knows where it stands.
 
         A watch that fails counts as knowing: its state tells the reconcile "unknown", never "absent"
-        (reference/capi-contract.md 5.4), and one that is refused must not hold up everything else.
+        (docs/reference/capi-contract.md C19), and one that is refused must not hold up everything else.
         """
         if self._primary.state is State.SYNCED and all(each.state is not State.STARTING for _, each in self._secondary):
             self._settled.set()

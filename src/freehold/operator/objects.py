@@ -1,7 +1,7 @@
 """One Kubernetes object in one pass: the newest version, and writes that fail when it is not the newest.
 
 Every write to metadata carries the resourceVersion it was decided on (compare-and-set), so a process
-that lost its turn gets a conflict instead of overwriting (reference/kubernetes.md §D, fencing).
+that lost its turn gets a conflict instead of overwriting (docs/reference/kubernetes.md#requests).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What stands around an object: its Cluster, a Cluster that refers to it, and whether Cluster API is there.
 
 Answers come from watches' caches; a cache that is not in step answers "unknown", never "absent"
-(reference/capi-contract.md 5.4).
+(docs/reference/capi-contract.md C19).
 """
 
 from __future__ import annotations
@@ -65,7 +65,10 @@ class OwnerClusterReader:
             return gate.UnreadableCluster(str(error))
 
     async def _machines(self, raw: Mapping[str, Any]) -> tuple[str, ...] | gate.UnreadableMachines:
-        """The machines of its cluster, whoever serves them (capi-contract 1.20); none where there is no such kind."""
+        """The machines of its cluster, whoever serves them; none where there is no such kind.
+
+        Source: docs/reference/capi-contract.md C22.
+        """
         selector = f"{names.CLUSTER_NAME_LABEL}={gate.cluster_name(raw)}"
         try:
             found = await self._client.list(MACHINES, raw["metadata"].get("namespace", ""), label_selector=selector)
@@ -89,7 +92,7 @@ class OwnerClusterReader:
 
 
 def map_cluster(cluster: Json) -> Iterable[Key]:
-    """Which of our objects a change of this Cluster touches: the one it refers to (1.16: unpausing wakes us)."""
+    """Which of our objects a change of this Cluster concerns: the one in it (docs/reference/capi-contract.md C25)."""
     reference = (cluster.get("spec") or {}).get("infrastructureRef") or {}
     if reference.get("kind") == names.POWERVS_CLUSTER_KIND and reference.get("name"):
         yield Key(cluster["metadata"].get("namespace", ""), str(reference["name"]))

@@ -257,7 +257,7 @@ class Reconciler:
         return RequeueAfter(outcome.after), ()
 
     async def _write(self, document: ObjectHandle, update: StatusUpdate) -> None:
-        """What goes into the spec first: a reader that sees ready must see the endpoint (capi-contract 1.4)."""
+        """What goes into the spec first: a reader that sees ready must see it (docs/reference/capi-contract.md C5)."""
         if update.spec is not None:
             await document.apply({"spec": dict(update.spec)})
         if update.changed:

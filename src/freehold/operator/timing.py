@@ -1,4 +1,4 @@
-"""Domain time that can be waited for (design §5): the one way in which the runtime lets time pass."""
+"""Domain time that can be waited for: the one way in which the runtime lets time pass (ARCHITECTURE.md)."""
 
 from __future__ import annotations
 

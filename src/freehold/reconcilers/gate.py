@@ -1,6 +1,6 @@
 """What may be done with an object now: decided from the object and its Cluster alone, without I/O.
 
-The order is the contract (reference/capi-contract.md §1, §5, §M): who else manages it, move, pause, and
+The order is that of the contract (docs/reference/capi-contract.md): who else manages it, move, pause, and
 only then deletion and creation. What cannot be read is unknown, and unknown holds; it never means absent.
 """
 
@@ -93,7 +93,7 @@ class Release:
 
 @dataclass(frozen=True)
 class Paused:
-    """No cloud write and no write to the object but its Paused condition (1.14, 1.15, M6)."""
+    """No write but the Paused condition (docs/reference/capi-contract.md C23, C24, C30)."""
 
     message: str
 
@@ -108,19 +108,19 @@ class Hold:
 
 @dataclass(frozen=True)
 class WaitForMachines:
-    """It is being deleted and machines stand on it: they go first (1.20). No cloud write."""
+    """It is being deleted, and its machines go first (docs/reference/capi-contract.md C22). No cloud write."""
 
     message: str
 
 
 @dataclass(frozen=True)
 class ReleaseForMove:
-    """It was moved to another API server: drop the finalizer and touch nothing in the cloud (M4)."""
+    """It was moved to another API server: drop the finalizer, no cloud call (docs/reference/capi-contract.md C29)."""
 
 
 @dataclass(frozen=True)
 class Skip:
-    """Not ours: no write at all, not even to status (1.17)."""
+    """Not ours: no write at all, not even to status (docs/reference/capi-contract.md C26)."""
 
     message: str
 
@@ -137,7 +137,7 @@ class OwnerReference:
 
 
 def owner_of(raw: Mapping[str, Any]) -> OwnerReference | None:
-    """The ownerReference to a Cluster: matched by group and kind, any version, any ``controller`` (1.12)."""
+    """The ownerReference to a Cluster, by group and kind (docs/reference/capi-contract.md C15)."""
     for reference in raw["metadata"].get("ownerReferences") or ():
         group, _, version = str(reference.get("apiVersion", "")).partition("/")
         if group == names.CLUSTER_API_GROUP and version and reference.get("kind") == "Cluster":
@@ -146,7 +146,7 @@ def owner_of(raw: Mapping[str, Any]) -> OwnerReference | None:
 
 
 def refers_to(cluster: Mapping[str, Any], raw: Mapping[str, Any]) -> bool:
-    """Whether a Cluster's ``infrastructureRef`` names the object; both served shapes (1.25)."""
+    """Whether a Cluster refers to the object, in both shapes (docs/reference/capi-contract.md C17)."""
     reference = (cluster.get("spec") or {}).get("infrastructureRef") or {}
     group = reference.get("apiGroup") or str(reference.get("apiVersion", "")).partition("/")[0]
     ours = str(raw.get("apiVersion", "")).partition("/")[0]
@@ -157,7 +157,7 @@ def decide(raw: Mapping[str, Any], context: ClusterContext, finalizer: str) -> D
     """The one thing that may be done with ``raw`` now.
 
     Names are the object's own in both modes (upstream does the same), so that a Cluster which appears
-    later changes no name of a resource (5.5).
+    later changes no name of a resource (docs/reference/capi-contract.md C20).
     """
     metadata = raw["metadata"]
     annotations = metadata.get("annotations") or {}
@@ -183,7 +183,7 @@ def _by_cluster(raw: Mapping[str, Any], context: ClusterContext, deleting: bool)
         case FoundCluster(cluster) if (cluster.get("spec") or {}).get("paused") is True:
             return Paused("Cluster spec.paused is set to true")
     if deleting:
-        # Also with the Cluster gone: nobody could unpause it any more, and only LetGo means a move.
+        # Also with the Cluster gone: nobody could unpause it any more, and only ReleaseForMove means a move.
         return _release(context)
     if owner and context.mode is not Mode.OFF:
         if isinstance(lookup, NoCluster):
@@ -216,7 +216,7 @@ def _release(context: ClusterContext) -> Release | WaitForMachines:
 
 
 def _alone(raw: Mapping[str, Any], context: ClusterContext, lookup: ClusterLookup) -> Decision:
-    """Without an owner: wait for one wherever one may still come (5.3 b, c)."""
+    """Without an owner: wait for one wherever one may still come (docs/reference/capi-contract.md C18)."""
     if context.mode is Mode.OFF:
         return _proceed(raw, lookup, standalone=True)
     metadata = raw["metadata"]
@@ -238,7 +238,7 @@ def _alone(raw: Mapping[str, Any], context: ClusterContext, lookup: ClusterLooku
         return Hold(reason, "whether Cluster API is installed cannot be told; check that CRDs may be read")
     opted_in = names.STANDALONE_ANNOTATION in annotations and annotations[names.STANDALONE_ANNOTATION] != "false"
     if context.crds is Presence.ABSENT or opted_in or names.JOURNAL_ANNOTATION in annotations:
-        # The journal: it was served alone before Cluster API came (5.5).
+        # The journal: it was served alone before Cluster API came (docs/reference/capi-contract.md C20).
         return _proceed(raw, lookup, standalone=True)
     return Hold(
         reason,

@@ -1,4 +1,4 @@
-"""Whose object is this: the rules of design §4.1, decided from the raw object alone.
+"""Whose object is this, decided from the raw object alone (docs/reference/capi-contract.md C32, C33, C34, C35).
 
 The identity is minted once, from the object's first UID, and written with the finalizer in one patch
 before the first cloud call. What was lost is never guessed: without proof the object is read-only.

@@ -1,4 +1,4 @@
-"""Stable logical names for the entries of a list (design §4.3).
+"""Stable logical names for the entries of a list (ADR 8).
 
 The logical name is the assignment: ``<label>:<trait>``, where the label is the user's name or, without one,
 the index that the entry had first, and the trait is what was chosen for it and must not change (its zone).

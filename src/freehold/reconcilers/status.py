@@ -13,7 +13,7 @@ from freehold.reconcilers.adapter import StatusUpdate
 
 
 def paused(raw: Mapping[str, Any], message: str, now: datetime) -> StatusUpdate:
-    """The only write while paused (capi-contract 1.15)."""
+    """The only write while paused (docs/reference/capi-contract.md C24)."""
     return _with_conditions(raw, [Observation(names.PAUSED, "True", names.REASON_PAUSED, message)], now)
 
 
@@ -24,7 +24,7 @@ def held(raw: Mapping[str, Any], reason: str, message: str, now: datetime) -> St
 
 
 def waiting_for_machines(raw: Mapping[str, Any], message: str, now: datetime) -> StatusUpdate:
-    """It is being deleted, and the machines that use it go first (capi-contract 1.20)."""
+    """It is being deleted, and the machines that use it go first (docs/reference/capi-contract.md C22)."""
     ready = Observation(names.READY, "False", names.REASON_DELETING, message)
     deleting = Observation(names.DELETING, "True", names.REASON_WAITING_FOR_DEPENDENTS, message)
     return _with_conditions(raw, [ready, deleting, not_paused()], now)

@@ -1,4 +1,6 @@
-"""Cloud Object Storage: buckets and small objects over the S3 API, path style (reference §1.9).
+"""Cloud Object Storage: buckets and small objects over the S3 API, path style.
+
+Source: docs/reference/ibm-cloud.md#object-storage.
 
 A subset of our own instead of moto: it must live in the same snapshot as everything else.
 """

@@ -1,4 +1,4 @@
-"""Refusals in each service's own body shape (reference ibm-cloud.md §1.0)."""
+"""Refusals in each service's own body shape (docs/reference/ibm-cloud.md#common)."""
 
 import json
 from collections.abc import Mapping

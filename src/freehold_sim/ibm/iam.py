@@ -1,4 +1,7 @@
-"""IAM: API keys for access tokens (reference §1.1). Tokens run on wall time, because the SDKs read `exp` so."""
+"""IAM: API keys for access tokens. Tokens run on wall time, because the SDKs read `exp` so.
+
+Source: docs/reference/ibm-cloud.md#iam.
+"""
 
 import base64
 import hashlib
@@ -34,7 +37,7 @@ def _signature(key: str, signed: str) -> str:
 
 
 def issue(settings: Settings, serial: int, wall: float) -> str:
-    """Return an access token: HS256, because Go clients fail on `alg: none` (reference §1.1)."""
+    """Return an access token: HS256, because Go clients fail on `alg: none` (docs/reference/ibm-cloud.md#iam)."""
     claims = {
         "iam_id": settings.iam_id, "id": settings.iam_id, "realmid": "IBMid", "jti": f"sim-{serial}",
         "email": settings.email, "sub": settings.email,

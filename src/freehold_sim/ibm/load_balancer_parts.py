@@ -1,4 +1,4 @@
-"""What is inside a load balancer: pools with members, and listeners (reference §1.5).
+"""What is inside a load balancer: pools with members, and listeners (docs/reference/ibm-cloud.md#vpc).
 
 Each mutation puts the balancer into `update_pending`; while it is not `active`, mutations are refused with 409.
 """

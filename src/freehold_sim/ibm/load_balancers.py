@@ -1,4 +1,7 @@
-"""VPC load balancers (reference §1.5). Their pools, members and listeners are in load_balancer_parts."""
+"""VPC load balancers. Their pools, members and listeners are in load_balancer_parts.
+
+Source: docs/reference/ibm-cloud.md#vpc.
+"""
 
 from typing import Any
 

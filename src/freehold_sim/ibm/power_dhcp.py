@@ -1,4 +1,4 @@
-"""PowerVS DHCP servers: each makes and manages a private network of its own (reference §1.4)."""
+"""PowerVS DHCP servers: each makes and manages a private network of its own (docs/reference/ibm-cloud.md#powervs)."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""PowerVS networks, their ports, and the VMs on them (reference §1.4)."""
+"""PowerVS networks, their ports, and the VMs on them (docs/reference/ibm-cloud.md#powervs)."""
 
 import ipaddress
 import re
@@ -218,7 +218,7 @@ def _find_vm(call: Call) -> Record:
 
 
 def get_vm(call: Call) -> Reply:
-    """Return a VM; a DHCP server is one too, and its id is valid here (reference §1.4)."""
+    """Return a VM; a DHCP server is one too, and its id is valid here (docs/reference/ibm-cloud.md#powervs)."""
     server = call.world.get("dhcp", call.params["vm"])
     if server is not None and server["workspace"] == workspace_of(call)["id"]:
         return Reply(200, _render_vm({**server, "ip": "", "mac": ""}))

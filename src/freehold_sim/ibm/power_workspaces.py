@@ -1,4 +1,4 @@
-"""PowerVS: datacenters, workspaces and cloud instances (reference §1.4)."""
+"""PowerVS: datacenters, workspaces and cloud instances (docs/reference/ibm-cloud.md#powervs)."""
 
 from typing import Any
 
@@ -33,7 +33,10 @@ def workspace_of(call: Call, *, ready: bool = True) -> Record:
 
 
 def _check_crn_header(call: Call, record: Record) -> None:
-    """The CRN header names the workspace; clients of a test host say `staging` for `bluemix` (reference §1.4)."""
+    """The CRN header names the workspace; clients of a test host say `staging` for `bluemix`.
+
+    Source: docs/reference/ibm-cloud.md#powervs.
+    """
     sent = call.request.headers.get("crn", "").replace(":staging:", ":bluemix:", 1)
     if sent != record["crn"]:
         raise errors.power(401, f"the CRN header does not name this workspace: {sent or 'missing'}")

@@ -1,4 +1,7 @@
-"""Resource Controller v2: service instances and what happens after their delete (reference §1.3)."""
+"""Resource Controller v2: service instances and what happens after their delete.
+
+Source: docs/reference/ibm-cloud.md#resource-controller.
+"""
 
 import base64
 import json
@@ -212,7 +215,7 @@ _REMOVED = {"state": "removed", "progress": "succeeded", "-index": True}
 
 
 def _start_removal(call: Call, record: Record) -> None:
-    """Delete a workspace with all that it contains. It may take several tries (CAPIBM issue 1805)."""
+    """Delete a workspace with all that it contains. It may take several tries (CAPIBM#1805)."""
     done = call.takes(call.settings.delays.delete_workspace)
     contents = workspace_contents(call, record["id"])
     call.world.redirect(record, operation="delete", progress="in progress", tries=record["tries"] + 1)

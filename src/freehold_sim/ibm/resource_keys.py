@@ -1,4 +1,7 @@
-"""Resource keys: the credentials of an instance, with HMAC keys for COS (reference §1.3)."""
+"""Resource keys: the credentials of an instance, with HMAC keys for COS.
+
+Source: docs/reference/ibm-cloud.md#resource-controller.
+"""
 
 from typing import Any
 

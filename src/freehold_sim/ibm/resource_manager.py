@@ -1,4 +1,7 @@
-"""Resource Manager v2: resource groups (reference §1.2). The groups are part of the settings."""
+"""Resource Manager v2: resource groups. The groups are part of the settings.
+
+Source: docs/reference/ibm-cloud.md#resource-manager.
+"""
 
 from typing import Any
 

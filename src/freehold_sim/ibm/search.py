@@ -1,4 +1,7 @@
-"""Global Search v3: a replica of the account that runs behind, asked in a small Lucene (reference §1.8)."""
+"""Global Search v3: a replica of the account that runs behind, asked in a small Lucene.
+
+Source: docs/reference/ibm-cloud.md#global-search.
+"""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping

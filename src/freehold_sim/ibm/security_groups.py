@@ -1,4 +1,4 @@
-"""VPC security groups and their rules (reference §1.5)."""
+"""VPC security groups and their rules (docs/reference/ibm-cloud.md#vpc)."""
 
 import ipaddress
 import re

@@ -1,6 +1,7 @@
 """What a simulated IBM Cloud is like: its account, geography, delays, lags, quotas, and the unproved assumptions.
 
-Every value that could not be verified at the vendor ([U] in the reference) is a named field of `Assumptions`.
+Every value that could not be verified at the vendor is a named field of `Assumptions`
+(docs/reference/ibm-cloud.md#not-verified).
 """
 
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Delays:
-    """The published delay profile, in domain seconds. Sources: reference ibm-cloud.md §1.3-1.6 (times seen)."""
+    """The published delay profile, in domain seconds. Sources: docs/reference/ibm-cloud.md (times seen)."""
 
     create_workspace: float = 150.0
     create_dhcp: float = 300.0
@@ -73,7 +74,10 @@ class Lags:
 
 @dataclass(frozen=True)
 class Quotas:
-    """Ceilings of the account; the first two are IBM's defaults (reference §1.6, §1.0)."""
+    """Ceilings of the account; the first two are IBM's defaults.
+
+    Source: docs/reference/ibm-cloud.md#transit-gateway, #common.
+    """
 
     gateways_per_region: int = 5
     gateways: int = 10

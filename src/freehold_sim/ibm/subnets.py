@@ -1,4 +1,4 @@
-"""VPC subnets: cut from the zone's default address prefix (reference §1.5)."""
+"""VPC subnets: cut from the zone's default address prefix (docs/reference/ibm-cloud.md#vpc)."""
 
 import ipaddress
 from typing import Any

@@ -1,4 +1,4 @@
-"""Global Tagging v3: user tags on CRNs (reference §0.1, §0.6, §0.7, §1.7)."""
+"""Global Tagging v3: user tags on CRNs (docs/reference/ibm-cloud.md#global-tagging)."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Transit gateways (reference §1.6). Their connections are in transit_connections."""
+"""Transit gateways (docs/reference/ibm-cloud.md#transit-gateway). Their connections are in transit_connections."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Connections of transit gateways (reference §1.6). They have no CRN and no tags."""
+"""Connections of transit gateways (docs/reference/ibm-cloud.md#transit-gateway). They have no CRN and no tags."""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""What every VPC resource shares: region check, names, references, resource groups, pages (reference §1.5)."""
+"""What every VPC resource shares: region check, names, references, resource groups, pages.
+
+Source: docs/reference/ibm-cloud.md#vpc.
+"""
 
 import re
 from collections.abc import Callable

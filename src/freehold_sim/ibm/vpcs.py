@@ -1,4 +1,4 @@
-"""VPC: regions, zones, VPCs and their default parts (reference §1.5)."""
+"""VPC: regions, zones, VPCs and their default parts (docs/reference/ibm-cloud.md#vpc)."""
 
 from typing import Any
 

@@ -47,7 +47,7 @@ class Naive(ABC):
         """The resource, and whether this call created it."""
 
     async def tag(self, deps: EngineDeps, journal: Journal, key: NodeKey, observed: Observed) -> None:
-        """Owner and uuid, as seed 000 has them, and which one it is."""
+        """Owner and uuid (docs/reference/requirements.md T7), and which one it is."""
         if not observed.target or observed.carried:
             return
         tags = deps.codec.owner(journal.owner) | {deps.codec.node(key, "naive")}
@@ -160,7 +160,7 @@ def _after(outcomes: Mapping[NodeKey, Outcome]) -> float:
 
 
 class TagThenStatus(Naive):
-    """Query by tags, create, tag, then write the status (kops; seed 003's third workflow as first written)."""
+    """Query by tags, create, tag, then write the status (kops; docs/reference/requirements.md W19)."""
 
     async def use_or_create(
         self, deps: EngineDeps, journal: Journal, node: Node, known: ReadyNodes

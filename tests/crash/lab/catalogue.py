@@ -1,4 +1,4 @@
-"""The families of design §5, over any world: which faults, deeds and restores, at which calls."""
+"""The families of faults, over any world: which faults, foreign acts and restores, at which calls."""
 
 from __future__ import annotations
 

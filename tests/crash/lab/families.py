@@ -1,4 +1,4 @@
-"""The families of design §5: which faults, at which calls, and what a run must come to."""
+"""Families of faults: which, at which calls, and what a run must come to (docs/reference/reliability.md R1 to R8)."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ TRAITS = {
 
 
 def kinds(cloud: Cloud, port: Port) -> tuple[Kind, ...]:
-    """All five workflows of seed 003, a carried kind, a container and a kind with parts."""
+    """All five workflows (docs/reference/requirements.md W17 to W22), a carried kind, a container, one with parts."""
 
     def kind(
         name: str,

@@ -32,7 +32,7 @@ VPC_READY = Observation("VPCReady", "True", "Ready")
 
 
 def test_the_time_of_a_condition_moves_only_with_its_status() -> None:
-    """capi-contract 6.3: `lastTransitionTime` says since when, not when it was last looked at."""
+    """docs/reference/capi-contract.md C11: `lastTransitionTime` says since when, not when it was last looked at."""
     first = merge([], [Observation("VPCReady", "False", "NotReady", "creating")], generation=1, now=EARLY)
     second = merge(first, [Observation("VPCReady", "False", "Quota", "no VPC left")], generation=2, now=LATE)
     assert second[0]["lastTransitionTime"] == first[0]["lastTransitionTime"] == "2026-01-01T12:00:00Z"
@@ -42,7 +42,7 @@ def test_the_time_of_a_condition_moves_only_with_its_status() -> None:
 
 
 def test_nothing_new_changes_nothing() -> None:
-    """capi-contract 6.7: an idle pass writes no status."""
+    """docs/reference/capi-contract.md C14: an idle pass writes no status."""
     seen = [VPC_READY, Observation("Ready", "True", "Ready")]
     before = merge([], seen, generation=1, now=EARLY)
     assert merge(before, seen, generation=1, now=LATE) == before
@@ -73,7 +73,7 @@ def test_foreign_conditions_are_kept_as_they_are() -> None:
 
 
 def test_ready_comes_first_and_paused_last() -> None:
-    """capi-contract 6.3; parts in the order of creation, ours and foreign ones between."""
+    """docs/reference/capi-contract.md C11; parts in the order of creation, ours and foreign ones between."""
     types = ["Paused", "Zebra", "LoadBalancerReady", "Deleting", "Ready", "Alpha", "ServiceInstanceReady"]
     ordered = merge([], [Observation(each, "True", "Yes") for each in types], generation=1, now=EARLY)
     assert [condition["type"] for condition in ordered] == [
@@ -94,7 +94,7 @@ def test_a_long_message_is_cut_to_what_the_schema_takes() -> None:
 
 @pytest.mark.parametrize("reason", ["", "two words", "9lives", "a/b", "Trailing:", "x" * 300, "Line\n"])
 def test_an_illegal_reason_is_refused(reason: str) -> None:
-    """capi-contract 1.10: core mirrors it, and its own patch would be refused."""
+    """docs/reference/capi-contract.md C10: core mirrors it, and its own patch would be refused."""
     with pytest.raises(ValueError, match="no legal reason"):
         Observation("Ready", "False", reason)
 
@@ -130,12 +130,12 @@ SUMMARIES: dict[str, tuple[list[Observation], Status, str, str]] = {
 
 @pytest.mark.parametrize("parts, status, reason, message", SUMMARIES.values(), ids=SUMMARIES.keys())
 def test_ready_sums_up_its_parts(parts: list[Observation], status: Status, reason: str, message: str) -> None:
-    """capi-contract 6.4: the message lists the parts that fail, in a fixed order."""
+    """docs/reference/capi-contract.md C12: the message lists the parts that fail, in a fixed order."""
     assert summary(parts, ("A", "B")) == Observation("Ready", status, reason, message)
 
 
 def test_a_deleting_object_is_never_ready() -> None:
-    """capi-contract 1.9: Ready covers the whole life, deletion included."""
+    """docs/reference/capi-contract.md C9: Ready covers the whole life, deletion included."""
     assert summary([part("A", "True")], ("A",), deleting=True) == Observation(
         "Ready", "False", "Deleting", "being deleted"
     )
@@ -143,7 +143,7 @@ def test_a_deleting_object_is_never_ready() -> None:
 
 
 def test_known_types_are_there_from_the_first_visit() -> None:
-    """capi-contract 6.3; what is there already is not made unknown."""
+    """docs/reference/capi-contract.md C11; what is there already is not made unknown."""
     seen = unknown([{"type": "VPCReady", "status": "True"}], ["VPCReady", "NetworkReady"])
     assert [(each.type, each.status) for each in seen] == [("NetworkReady", "Unknown")]
 

@@ -70,7 +70,7 @@ def powervs_clusters(path: Path) -> list[dict[str, Any]]:
 
 
 def test_the_example_is_the_upstream_template_with_its_variables_filled_in() -> None:
-    """Issue 2: "the upstream template, variables filled in, nothing else changed". Only a header goes before."""
+    """The upstream template, variables filled in, nothing else changed. Only a header goes before."""
     template = (UPSTREAM / TEMPLATES[0]).read_text(encoding="utf-8")
     lines = (EXAMPLES / "powervs-create-infra.yaml").read_text(encoding="utf-8").splitlines(keepends=True)
     start = next(number for number, line in enumerate(lines) if not line.startswith("#"))

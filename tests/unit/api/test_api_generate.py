@@ -44,7 +44,7 @@ def test_check_names_what_is_stale_and_write_repairs_it(tmp_path: Path, capsys: 
 
 
 def test_contract_label_names_a_served_version_and_no_provider_label_is_set() -> None:
-    """capi-contract 0.2, 0.6."""
+    """docs/reference/capi-contract.md C1, C2."""
     (crd,) = custom_resource_definitions()
     assert crd["metadata"]["labels"] == {"cluster.x-k8s.io/v1beta1": "v1beta2"}
     assert [version["name"] for version in crd["spec"]["versions"]] == ["v1beta2"]
@@ -52,7 +52,7 @@ def test_contract_label_names_a_served_version_and_no_provider_label_is_set() ->
 
 
 def test_printer_columns_are_those_of_the_contract() -> None:
-    """capi-contract 6.2."""
+    """docs/reference/capi-contract.md C4."""
     columns: list[dict[str, Any]] = custom_resource_definitions()[0]["spec"]["versions"][0]["additionalPrinterColumns"]
     assert [(column["name"], column.get("priority", 0)) for column in columns] == [
         ("Cluster", 0),

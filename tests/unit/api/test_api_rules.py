@@ -140,7 +140,7 @@ TAGS: dict[str, list[Any]] = {
 
 
 def test_tag_rules_say_the_same_in_cel_and_in_python(ours: dict[str, list[str]]) -> None:
-    """Seed 000: a tag has at most 128 characters, and a user cannot write a mark of ownership."""
+    """A tag has at most 128 characters, and a user cannot write a mark of ownership."""
     for value in objects(TAGS):
         length = len(value["key"]) + (1 + len(value["value"]) if value.get("value") else 0)
         expected = length <= 128 and not value["key"].lower().startswith("powervs.cluster.x-k8s.io")

@@ -1,4 +1,4 @@
-"""What pydantic emits and what a CRD needs, row by row (reference kubernetes.md §E), and the lint, rule by rule."""
+"""What pydantic emits and what a CRD needs (docs/reference/kubernetes.md#crd-schemas), and the lint, rule by rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Design §1: kill -9 at any moment loses nothing acknowledged."""
+"""kill -9 at any moment loses nothing acknowledged."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ async def test_a_rule_that_cannot_be_enforced_is_named(api: Api) -> None:
 
 
 async def test_everything_survives_a_restart_but_old_watches(tmp_path: Path, clock: Clock) -> None:
-    """Design §1: kill -9 loses nothing acknowledged; so the second server opens the file beside the first."""
+    """kill -9 loses nothing acknowledged; so the second server opens the file beside the first."""
     first_store = Store.open(tmp_path / "state.db")
     first = ApiServer(first_store, [widget_crd()], now=clock)
     async with aiohttp.ClientSession() as session:

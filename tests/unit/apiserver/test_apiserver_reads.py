@@ -13,7 +13,7 @@ def names(answer: dict[str, object]) -> list[str]:
 
 
 async def test_pages_show_and_report_the_first_pages_state(api: Api) -> None:
-    """The spike lost 112 of 5000 objects because each page told the current version (kubernetes.md §D)."""
+    """Pages that each tell the current version lose changes (docs/reference/kubernetes.md#watching)."""
     for name in "abcde":
         await api.made(WIDGETS, widget(name, {"size": 1}))
     first = (await api.get(WIDGETS, limit=2)).json
@@ -184,6 +184,6 @@ async def test_every_served_version_shows_every_object(api: Api) -> None:
 
 
 async def test_answers_are_exactly_json(api: Api) -> None:
-    """Some clients read a Status only from ``application/json`` without parameters (kubernetes-client.md)."""
+    """Some clients read a Status only from bare ``application/json`` (docs/reference/kubernetes.md#requests)."""
     for path in (WIDGETS, f"{WIDGETS}/missing", "/apis", "/no/such/path"):
         assert (await api.get(path)).headers["Content-Type"] == "application/json"

@@ -194,7 +194,10 @@ async def test_deleting_what_is_gone_says_so(account: Any) -> None:
 
 @pytest.mark.parametrize("status", [400, 422])
 async def test_object_storage_in_reclamation_counts_as_gone(make_account: Callable[..., Any], status: int) -> None:
-    """It could be restored for days; a second delete is refused with either status (reference §1.3)."""
+    """It could be restored for days; a second delete is refused with either status.
+
+    Source: docs/reference/ibm-cloud.md#resource-controller.
+    """
     account = make_account(assumptions=Assumptions(reclaimed_delete_status=status))
     storage = await account.ready("cos-instance", account.cos())
     ref = Ref(storage.id, storage.target)
@@ -205,7 +208,7 @@ async def test_object_storage_in_reclamation_counts_as_gone(make_account: Callab
 
 
 async def test_a_failed_workspace_is_still_found(account: Any) -> None:
-    """The default list hides it, and CAPIBM creates a second one (reference §2.4)."""
+    """The default list hides it, and CAPIBM creates a second one (docs/reference/ibm-cloud.md#capibm)."""
     account.cloud.faults.add(Fault(Effect.FAILED, "rc.create_resource_instance"))
     await account.create("workspace", account.workspace())
     account.clock.advance(150)

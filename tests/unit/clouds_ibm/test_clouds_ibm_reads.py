@@ -195,7 +195,7 @@ async def test_a_listener_comes_with_its_pool_in_two_passes(account: Any) -> Non
 
 
 async def test_a_namesake_in_another_vpc_is_not_ours_to_use(account: Any) -> None:
-    """Load balancer names are unique in a VPC, the list is the region's (reference §1.5)."""
+    """Load balancer names are unique in a VPC, the list is the region's (docs/reference/ibm-cloud.md#vpc)."""
     here, there = [await account.ready("vpc", account.vpc(name), f"faaaaa{name}") for name in ("aa", "bb")]
     near = await account.ready("vpc-subnet", account.subnet(here))
     far = await account.ready("vpc-subnet", account.subnet(there))

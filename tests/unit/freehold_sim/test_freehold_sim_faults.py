@@ -50,7 +50,7 @@ def test_retry_after_is_sent_when_asked(account: Any) -> None:
 
 
 def test_error_after_the_effect(account: Any) -> None:
-    """CAPIBM issue 1745: the create fails, and the resource is there."""
+    """CAPIBM#1745: the create fails, and the resource is there."""
     assert isinstance(failure(account, Fault(Effect.ERROR_AFTER, "vpc.create_vpc", status=504)), ApiException)
     assert names(account) == ["net", "next"]
 

@@ -98,7 +98,7 @@ def test_no_lag_at_all(make_account: Callable[..., Any]) -> None:
 
 
 def test_a_fresh_resource_may_refuse_its_first_tag(make_account: Callable[..., Any]) -> None:
-    """terraform-provider-ibm issue 3874; inside a 200."""
+    """terraform-provider-ibm#3874; inside a 200."""
     account = make_account(assumptions=Assumptions(attach_needs_index=True))
     crn = account.vpc.create_vpc(name="net").get_result()["crn"]
 

@@ -1,4 +1,4 @@
-"""PowerVS: fields and statuses of the reference, for there is no SDK model to hold them against."""
+"""PowerVS: as in docs/reference/ibm-cloud.md#powervs, for there is no SDK model to hold them against."""
 
 from collections.abc import Callable
 from typing import Any
@@ -136,7 +136,7 @@ def test_workspace_delete_takes_everything_inside_with_it(account: Any) -> None:
 
 
 def test_workspace_delete_may_need_several_tries(make_account: Callable[..., Any]) -> None:
-    """CAPIBM issue 1805: the first delete of a workspace with something in it often fails."""
+    """CAPIBM#1805: the first delete of a workspace with something in it often fails."""
     account = make_account(assumptions=Assumptions(workspace_delete_tries=2))
     workspace = account.a_workspace()
     account.a_dhcp(workspace)

@@ -224,7 +224,7 @@ def test_gateway_quota_and_location(make_account: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("unique", [True, False])
 def test_gateway_names_may_be_unique(make_account: Callable[..., Any], unique: bool) -> None:
-    """A name stays taken until its gateway is gone (terraform-provider-ibm issue 1783)."""
+    """A name stays taken until its gateway is gone (terraform-provider-ibm#1783)."""
     account = make_account(assumptions=Assumptions(gateway_names_unique=unique))
     first, other = account.a_gateway("same"), account.a_gateway("other")
     account.transit.delete_transit_gateway(first["id"])

@@ -191,7 +191,7 @@ async def test_made_anew_in_the_gap_is_two_objects(
 
 
 async def test_lost_event_is_repaired_by_resync(scripted: Any, client: KubeClient) -> None:
-    """The server "forgets" b's event (reference/kubernetes.md, bug 1); the next list brings it."""
+    """The server "forgets" b's event (docs/reference/kubernetes.md#watching); the next list brings it."""
     clock = [0.0]
     api = Api(
         [listed(5), listed(9, thing("b", 6))], [[line("BOOKMARK", {"metadata": {"resourceVersion": "9"}})], [None]]
@@ -230,7 +230,7 @@ async def test_pages_that_expire_come_in_one_piece(
 async def test_resource_not_served_is_absent_until_it_is(
     scripted: Any, client: KubeClient, status: Callable[..., web.Response]
 ) -> None:
-    """Cluster API may be installed later (capi-contract 5.5)."""
+    """Cluster API may be installed later (docs/reference/capi-contract.md C20)."""
     states: list[State] = []
     api = Api([status(404, "NotFound"), status(404, "NotFound"), listed(5)], [[None]])
     scripted.handler = api
@@ -246,7 +246,7 @@ async def test_resource_not_served_is_absent_until_it_is(
 async def test_refused_or_broken_is_failing_never_absent(
     code: int, scripted: Any, client: KubeClient, status: Callable[..., web.Response]
 ) -> None:
-    """capi-contract 5.4: unknown is not absent."""
+    """docs/reference/capi-contract.md C19: unknown is not absent."""
     api = Api([status(code), status(code), listed(5)], [[None]])
     scripted.handler = api
     states: list[State] = []

@@ -1,4 +1,4 @@
-"""A name is not a deed: each row of the decision order for a named resource (design §4.2)."""
+"""A name proves nothing: each row of the decision order for a named resource (ADR 3)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_our_own_sealed_mark_makes_it_ours(naming: Naming) -> None:
 @pytest.mark.parametrize("naming", Naming, ids=lambda n: n.value)
 @pytest.mark.parametrize("age", (1.0, OLD), ids=("young", "old"))
 def test_another_owners_mark_means_the_name_is_taken(naming: Naming, age: float) -> None:
-    """Seed 000: error out on another uuid, though the spec names it."""
+    """docs/reference/requirements.md T12: an error on another uuid, though the spec names it."""
     world = _world(naming)
     theirs = _theirs(world, "owner:prod.c2", "uuid:another", age=age)
     outcome = _outcome(Life(world))
@@ -104,7 +104,7 @@ def test_an_unmarked_young_namesake_is_waited_for() -> None:
 
 
 def test_an_unmarked_old_one_that_the_spec_names_is_used_and_never_changed() -> None:
-    """Seed 001: use what exists; unmanaged: kept on delete, with the reason."""
+    """docs/reference/requirements.md I10: use what exists; unmanaged: kept on delete, with the reason."""
     world = _world(Naming.EXPLICIT)
     theirs = _theirs(world)
     life = Life(world)
@@ -120,7 +120,7 @@ def test_an_unmarked_old_one_that_the_spec_names_is_used_and_never_changed() -> 
 
 
 def test_an_unmarked_old_one_under_a_default_name_means_the_name_is_taken() -> None:
-    """Seed 000: nothing is adopted because its name looks like ours."""
+    """docs/reference/requirements.md T8: nothing is adopted because its name looks like ours."""
     world = _world()
     theirs = _theirs(world)
     outcome = _outcome(Life(world))

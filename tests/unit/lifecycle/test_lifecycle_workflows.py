@@ -1,4 +1,6 @@
-"""Seed 003: five workflows, each with the edge cases 1-4 of creating one resource, on the in-memory cloud.
+"""Five workflows, each with the edge cases 1-4 of creating one resource, on the in-memory cloud.
+
+The workflows are docs/reference/requirements.md W17 to W22, the edge cases W4 to W7.
 
 1. the create succeeds, the tagging fails;
 2. the create succeeds, the update of the object fails;
@@ -105,7 +107,7 @@ def test_edge_case_4_dead_before_it_is_recorded(workflow: str, fault: Fault) -> 
 
 @pytest.mark.parametrize("fault", (faults.AFTER, faults.late_crash(10), faults.LOST), ids=str)
 def test_what_only_a_name_identifies_is_presumed_and_never_touched(fault: Fault) -> None:
-    """Seed 003's last row, fourth case, was "No": now it is held, named, and a person decides."""
+    """docs/reference/requirements.md W22 leaves an orphan here: now it is held, named, and a person decides."""
     world = MemoryWorld(nodes=[node("net/main"), node("record/www", "net/main")])
     golden = Life(MemoryWorld(nodes=[node("net/main"), node("record/www", "net/main")]))
     golden.create()

@@ -251,7 +251,10 @@ async def test_other_resource_wakes_through_mapping_and_a_poisoned_one_is_passed
 
 
 async def test_missing_other_resource_does_not_hold_up_ours(client: KubeClient) -> None:
-    """Cluster API is not installed: absent, said so, and noticed when it comes (capi-contract 5.5)."""
+    """Cluster API is not installed: absent, said so, and noticed when it comes.
+
+    Source: docs/reference/capi-contract.md C20.
+    """
     seen = Seen()
 
     async def reconcile(which: Key) -> Result:

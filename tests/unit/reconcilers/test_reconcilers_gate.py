@@ -1,4 +1,4 @@
-"""What may be done with an object: the rules of the Cluster API contract, a row each."""
+"""What may be done with an object: the numbered rules of docs/reference/capi-contract.md, a row each."""
 
 from __future__ import annotations
 
@@ -72,46 +72,46 @@ MOVED = {names.DELETE_FOR_MOVE_ANNOTATION: ""}
 LABEL = {names.CLUSTER_NAME_LABEL: "c1"}
 
 ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[Decision]]] = {
-    "1.12 owner of v1beta2 found": (obj(owner=V2), ClusterContext(AUTO, owner=cluster()), Proceed),
-    "1.12 any version of the owner": (
+    "C15 owner of v1beta2 found": (obj(owner=V2), ClusterContext(AUTO, owner=cluster()), Proceed),
+    "C15 any version of the owner": (
         obj(owner="cluster.x-k8s.io/v1beta1"),
         ClusterContext(REQUIRED, owner=cluster()),
         Proceed,
     ),
-    "1.12 a Cluster of another group is no owner": (
+    "C15 a Cluster of another group is no owner": (
         obj(owner="example.com/v1"),
         ClusterContext(REQUIRED, owner=cluster()),
         Hold,
     ),
-    "5.3a owner named but gone: hold, never standalone": (obj(owner=V2), ClusterContext(AUTO), Hold),
-    "5.3b label without owner: wait": (obj(labels=LABEL), ClusterContext(AUTO), Hold),
-    "5.3b a Cluster refers to it: wait": (obj(), ClusterContext(AUTO, referrer=cluster()), Hold),
-    "5.3c no Cluster API installed: standalone": (obj(), ClusterContext(AUTO, Presence.ABSENT), Proceed),
-    "5.3c Cluster API installed, no opt-in: wait": (obj(), ClusterContext(AUTO, Presence.PRESENT), Hold),
-    "5.3c opted in": (
+    "C18 owner named but gone: hold, never standalone": (obj(owner=V2), ClusterContext(AUTO), Hold),
+    "C18 label without owner: wait": (obj(labels=LABEL), ClusterContext(AUTO), Hold),
+    "C18 a Cluster refers to it: wait": (obj(), ClusterContext(AUTO, referrer=cluster()), Hold),
+    "C18 no Cluster API installed: standalone": (obj(), ClusterContext(AUTO, Presence.ABSENT), Proceed),
+    "C18 Cluster API installed, no opt-in: wait": (obj(), ClusterContext(AUTO, Presence.PRESENT), Hold),
+    "C18 opted in": (
         obj(annotations={names.STANDALONE_ANNOTATION: "true"}),
         ClusterContext(AUTO, Presence.PRESENT),
         Proceed,
     ),
-    "5.3c opted out in words": (
+    "C18 opted out in words": (
         obj(annotations={names.STANDALONE_ANNOTATION: "false"}),
         ClusterContext(AUTO, Presence.PRESENT),
         Hold,
     ),
-    "5.4 owner unreadable: unknown is not absent": (obj(owner=V2), ClusterContext(AUTO, owner=FORBIDDEN), Hold),
-    "5.4 referrers unreadable": (obj(), ClusterContext(AUTO, referrer=FORBIDDEN), Hold),
-    "5.4 CRDs unreadable": (obj(), ClusterContext(AUTO, Presence.UNKNOWN), Hold),
-    "5.4 CRDs unreadable: not even what was served alone goes on, a Cluster may own it by now": (
+    "C19 owner unreadable: unknown is not absent": (obj(owner=V2), ClusterContext(AUTO, owner=FORBIDDEN), Hold),
+    "C19 referrers unreadable": (obj(), ClusterContext(AUTO, referrer=FORBIDDEN), Hold),
+    "C19 CRDs unreadable": (obj(), ClusterContext(AUTO, Presence.UNKNOWN), Hold),
+    "C19 CRDs unreadable: not even what was served alone goes on, a Cluster may own it by now": (
         obj(annotations={names.JOURNAL_ANNOTATION: "{}", names.STANDALONE_ANNOTATION: "true"}),
         ClusterContext(AUTO, Presence.UNKNOWN),
         Hold,
     ),
-    "5.4 unreadable holds a delete too, it may be paused": (
+    "C19 unreadable holds a delete too, it may be paused": (
         obj(owner=V2, deleting=True),
         ClusterContext(AUTO, owner=FORBIDDEN),
         Hold,
     ),
-    "5.5 served alone before Cluster API came: goes on": (
+    "C20 served alone before Cluster API came: goes on": (
         obj(annotations={names.JOURNAL_ANNOTATION: "{}"}),
         ClusterContext(AUTO, Presence.PRESENT),
         Proceed,
@@ -123,89 +123,89 @@ ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[Decision]]] = {
     ),
     "off: the label waits for nobody": (obj(labels=LABEL), ClusterContext(OFF), Proceed),
     "off: an owner that is not there does not matter": (obj(owner=V2), ClusterContext(OFF), Proceed),
-    "1.14 paused by annotation, empty value": (obj(annotations=PAUSED), ClusterContext(OFF), Paused),
-    "1.14 paused by annotation without any Cluster (CAPO's bug)": (
+    "C23 paused by annotation, empty value": (obj(annotations=PAUSED), ClusterContext(OFF), Paused),
+    "C23 paused by annotation without any Cluster (CAPO's bug)": (
         obj(annotations=PAUSED),
         ClusterContext(AUTO, Presence.UNKNOWN),
         Paused,
     ),
-    "1.14 paused by the Cluster": (obj(owner=V2), ClusterContext(AUTO, owner=cluster(paused=True)), Paused),
-    "1.14 pause goes before delete": (
+    "C23 paused by the Cluster": (obj(owner=V2), ClusterContext(AUTO, owner=cluster(paused=True)), Paused),
+    "C23 pause goes before delete": (
         obj(owner=V2, deleting=True),
         ClusterContext(AUTO, owner=cluster(paused=True)),
         Paused,
     ),
-    "1.16 paused: null is not paused": (obj(owner=V2), ClusterContext(AUTO, owner=cluster(paused=False)), Proceed),
+    "C25 paused: null is not paused": (obj(owner=V2), ClusterContext(AUTO, owner=cluster(paused=False)), Proceed),
     "off: the Cluster of the manifest pauses too": (obj(), ClusterContext(OFF, referrer=cluster(paused=True)), Paused),
-    "1.17 managed by something else": (
+    "C26 managed by something else": (
         obj(annotations={names.MANAGED_BY_ANNOTATION: "argo"}),
         ClusterContext(OFF),
         Skip,
     ),
-    "1.17 managed-by without a value is something else": (
+    "C26 managed-by without a value is something else": (
         obj(annotations={names.MANAGED_BY_ANNOTATION: ""}),
         ClusterContext(OFF),
         Skip,
     ),
-    "1.17 managed by something else, deleting": (
+    "C26 managed by something else, deleting": (
         obj(annotations={names.MANAGED_BY_ANNOTATION: "argo"}, deleting=True),
         ClusterContext(OFF),
         Skip,
     ),
-    "1.17 amendment: managed by freehold is ours": (
+    "C26 managed by freehold is ours": (
         obj(annotations={names.MANAGED_BY_ANNOTATION: "freehold"}),
         ClusterContext(OFF),
         Proceed,
     ),
-    "1.19 ownerless and never touched: nothing to do on delete": (
+    "C21 ownerless and never touched: nothing to do on delete": (
         obj(deleting=True, finalizers=()),
         ClusterContext(REQUIRED),
         Skip,
     ),
-    "1.20 machines stand on it: they go first": (
+    "C22 machines stand on it: they go first": (
         obj(owner=V2, deleting=True),
         ClusterContext(AUTO, owner=cluster(), machines=("m1",)),
         WaitForMachines,
     ),
-    "1.20 standalone only we can wait for them": (
+    "C22 standalone only we can wait for them": (
         obj(deleting=True),
         ClusterContext(OFF, machines=("m1", "m2")),
         WaitForMachines,
     ),
-    "1.20 machines that cannot be read may be there": (
+    "C22 machines that cannot be read may be there": (
         obj(deleting=True),
         ClusterContext(OFF, machines=UnreadableMachines("403")),
         WaitForMachines,
     ),
-    "1.20 pause goes before machines": (
+    "C22 pause goes before machines": (
         obj(deleting=True, annotations=PAUSED),
         ClusterContext(OFF, machines=("m1",)),
         Paused,
     ),
-    "1.20 a move waits for no machine": (
+    "C22 a move waits for no machine": (
         obj(deleting=True, annotations=MOVED),
         ClusterContext(OFF, machines=("m1",)),
         ReleaseForMove,
     ),
-    "1.19 ownerless with our finalizer: released, not stranded": (
+    "C21 ownerless with our finalizer: released, not stranded": (
         obj(deleting=True),
         ClusterContext(REQUIRED),
         Release,
     ),
     "delete with the Cluster gone": (obj(owner=V2, deleting=True), ClusterContext(AUTO), Release),
     "delete": (obj(owner=V2, deleting=True), ClusterContext(AUTO, owner=cluster()), Release),
-    "M4 moved away: let go": (obj(owner=V2, annotations=MOVED, deleting=True), ClusterContext(AUTO), ReleaseForMove),
-    "M4 moved away while its Cluster is still paused": (
+    "C29 moved away: released": (obj(owner=V2, annotations=MOVED, deleting=True), ClusterContext(AUTO), ReleaseForMove),
+    "C29 moved away while its Cluster is still paused": (
         obj(owner=V2, annotations=MOVED, deleting=True),
         ClusterContext(AUTO, owner=cluster(paused=True)),
         ReleaseForMove,
     ),
-    "M4 moved away and Cluster unreadable": (
+    "C29 moved away and Cluster unreadable": (
         obj(owner=V2, annotations=MOVED, deleting=True),
         ClusterContext(AUTO, owner=FORBIDDEN),
         ReleaseForMove,
     ),
-    "M4 the annotation alone moves nothing": (obj(annotations=MOVED), ClusterContext(OFF), Proceed),
+    "C29 the annotation alone moves nothing": (obj(annotations=MOVED), ClusterContext(OFF), Proceed),
 }
 
 
@@ -229,7 +229,7 @@ def test_the_standalone_object_uses_the_port_of_the_manifests_cluster() -> None:
 
 @pytest.mark.parametrize("raw", [obj(owner=V2), obj(deleting=True)], ids=["live", "deleting"])
 def test_messages_of_pause_are_the_contracts(raw: dict[str, Any]) -> None:
-    """1.15 fixes the texts."""
+    """docs/reference/capi-contract.md C24 fixes the texts."""
     raw["metadata"]["annotations"] = PAUSED
     decision = decide(raw, ClusterContext(AUTO, owner=cluster()), FINALIZER)
     assert decision == Paused("IBMPowerVSCluster has the cluster.x-k8s.io/paused annotation")
@@ -244,7 +244,7 @@ def test_messages_of_pause_are_the_contracts(raw: dict[str, Any]) -> None:
     ids=["v1beta2 shape", "v1beta1 shape"],
 )
 def test_a_cluster_refers_in_either_shape(reference: dict[str, str]) -> None:
-    """1.25: both served shapes of the Cluster must be read."""
+    """docs/reference/capi-contract.md C17: both served shapes of the Cluster must be read."""
     assert refers_to({"spec": {"infrastructureRef": reference}}, obj())
     assert not refers_to({"spec": {"infrastructureRef": {**reference, "name": "other"}}}, obj())
     assert not refers_to({}, obj())

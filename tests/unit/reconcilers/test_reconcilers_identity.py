@@ -1,4 +1,4 @@
-"""The identity is minted once, never guessed, never shared (design §4.1, reference/capi-contract.md §O)."""
+"""The identity is minted once, never guessed, never shared (docs/reference/capi-contract.md C32 to C35)."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def test_a_new_object_gets_its_first_uid_and_the_finalizer_in_one_patch() -> Non
 
 
 def test_a_restored_object_keeps_its_first_uid() -> None:
-    """O4: after restore or move metadata.uid is new; it is no gate."""
+    """docs/reference/capi-contract.md C32: after restore or move metadata.uid is new; it is no gate."""
     result = identify(obj(journal=journals.dumps(JOURNAL), uid="second-uid"), FINALIZER, RING)
     assert result == Identified(JOURNAL)
 
 
 def test_a_stripped_finalizer_is_put_back_with_the_journal_kept() -> None:
-    """1.18: the finalizer is there before the first cloud write, also after someone took it off."""
+    """docs/reference/capi-contract.md C27: the finalizer is there first, also after someone took it off."""
     text = journals.dumps(JOURNAL)
     result = identify(obj(journal=text, held=False), FINALIZER, RING)
     assert isinstance(result, Identified)
@@ -89,14 +89,15 @@ def test_no_finalizer_is_added_to_a_deleting_object() -> None:
 
 OWN_STATUS = {"identity": dict(in_status(obj(), Journal(OWNER)))}
 
+# Numbers: docs/reference/capi-contract.md.
 READ_ONLY = {
-    "O7 deleting without identity: never minted, never guessed": (obj(deleting=True), IdentityProblem.LOST),
-    "O7 not even from status, when deleting": (obj(deleting=True, status=OWN_STATUS), IdentityProblem.LOST),
+    "C35 deleting without identity: never minted, never guessed": (obj(deleting=True), IdentityProblem.LOST),
+    "C35 not even from status, when deleting": (obj(deleting=True, status=OWN_STATUS), IdentityProblem.LOST),
     "finalizer without identity: lost": (obj(), IdentityProblem.LOST),
     "lost, and the status was copied from another object": (obj(uid="other", status=OWN_STATUS), IdentityProblem.LOST),
-    "O6 copied under another name": (obj(journal=journals.dumps(JOURNAL), name="c2"), IdentityProblem.COPIED),
-    "O6 copied into another namespace": (obj(journal=journals.dumps(JOURNAL), namespace="ns2"), IdentityProblem.COPIED),
-    "O6 copied, then deleted: the original's resources stay": (
+    "C34 copied under another name": (obj(journal=journals.dumps(JOURNAL), name="c2"), IdentityProblem.COPIED),
+    "C34 copied to another namespace": (obj(journal=journals.dumps(JOURNAL), namespace="ns2"), IdentityProblem.COPIED),
+    "C34 copied, then deleted: the original's resources stay": (
         obj(journal=journals.dumps(JOURNAL), name="c2", deleting=True),
         IdentityProblem.COPIED,
     ),
@@ -125,7 +126,7 @@ def test_a_lost_annotation_is_restored_from_the_objects_own_status(held: bool) -
 
 
 def test_a_recreated_object_is_somebody_new() -> None:
-    """O5: deleted with the finalizer stripped and created again: a new identity, which owns nothing yet."""
+    """Deleted with the finalizer stripped, created again: a new identity (docs/reference/capi-contract.md C33)."""
     result = identify(obj(held=False, uid="new", status=OWN_STATUS), FINALIZER, RING)
     assert isinstance(result, Minted)
     assert result.journal.owner.uuid == "new"

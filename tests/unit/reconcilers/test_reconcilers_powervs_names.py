@@ -58,7 +58,7 @@ def test_close_names_stay_apart(one: str, other: str) -> None:
 
 
 def test_the_seeds_names() -> None:
-    """Seeds 000 and 001, and the reference §2.2, spell them so."""
+    """docs/reference/requirements.md I12, I14, I16 to I20 and docs/reference/ibm-cloud.md#capibm spell them so."""
     seed = DefaultNames("c1")
     assert [
         seed.workspace,

@@ -125,7 +125,7 @@ def test_the_status_is_valid_for_the_schema() -> None:
 
 
 def test_the_same_pass_again_changes_nothing() -> None:
-    """6.7: a steady state writes no status, whatever the clock says."""
+    """docs/reference/capi-contract.md C14: a steady state writes no status, whatever the clock says."""
     first = build_status(obj(), WHOLE, NOW)
     again = build_status(obj(first.status, **dict(first.spec or {})), WHOLE, LATER)
     assert (first.changed, again.changed, again.spec) == (True, False, None)
@@ -133,14 +133,14 @@ def test_the_same_pass_again_changes_nothing() -> None:
 
 
 def test_status_is_rebuilt_when_it_was_lost() -> None:
-    """M3: after a move or restore the same status comes from journal and cloud alone."""
+    """docs/reference/capi-contract.md C28: after a move the same status comes from journal and cloud alone."""
     endpoint = {"host": "lb.example.net", "port": 6443}
     first = build_status(obj(), WHOLE, NOW)
     assert build_status(obj(controlPlaneEndpoint=endpoint), WHOLE, NOW).status == first.status
 
 
 def test_controller_created_follows_the_journal_at_each_pass() -> None:
-    """Seed 000's drawback 1: a flag that is set once. Ours is derived, so it cannot be wrong for ever."""
+    """docs/reference/requirements.md T1: a flag that is set once. Ours is derived, so it cannot be wrong for ever."""
     wrong = {"vpc": {"id": "v", "controllerCreated": False}}
     assert build_status(obj(wrong), WHOLE, NOW).status["vpc"] == {"id": "v", "controllerCreated": True}
     given = PassReport(plan(), journal(vpc=Phase.GIVEN), ready(vpc=Ready(seen("vpc/main"), Category.UNMANAGED)))
@@ -183,7 +183,7 @@ def test_a_part(kind: str, outcome: Outcome, type_: str, expected: tuple[str, st
 
 
 def test_a_part_that_was_found_by_name_says_so() -> None:
-    """Design §4.2: condition ReusedByName, because such a resource stays when the cluster goes."""
+    """Condition ReusedByName, because such a resource stays when the cluster goes."""
     folded = build_status(obj(), PassReport(plan(), journal(vpc=Phase.REUSED), ready()), NOW)
     found = condition(folded, "VPCReady")
     assert (found["status"], found["reason"]) == ("True", names.REASON_REUSED_BY_NAME)
@@ -198,7 +198,7 @@ def test_what_was_not_looked_at_is_unknown() -> None:
 
 
 def test_ready_is_sticky() -> None:
-    """1.6: an outage later takes Ready away, never the flag."""
+    """docs/reference/capi-contract.md C7: an outage later takes Ready away, never the flag."""
     first = build_status(obj(), WHOLE, NOW)
     raw = obj(first.status, **dict(first.spec or {}))
     broken = build_status(raw, PassReport(plan(), journal(), ready(vpc=WAITING)), LATER)
@@ -224,7 +224,7 @@ def test_endpoint(spec: dict[str, Any], expected: dict[str, Any] | None) -> None
 
 
 def test_not_ready_without_a_hostname() -> None:
-    """1.4: whenever ready is true there is an endpoint."""
+    """docs/reference/capi-contract.md C5: whenever ready is true there is an endpoint."""
     bare = Ready(Observed("us-south/lb", "lb", State.READY), Category.MANAGED)
     folded = build_status(obj(), PassReport(plan(), journal(), ready(**{"load-balancer": bare})), NOW)
     assert (folded.spec, folded.status["ready"]) == (None, False)
@@ -232,7 +232,7 @@ def test_not_ready_without_a_hostname() -> None:
 
 
 def test_the_first_public_load_balancer_is_the_endpoint() -> None:
-    """Issue item 6; a private one that stands earlier in the list is not."""
+    """docs/reference/requirements.md I21; a private one earlier in the list is not."""
     lbs = [{"name": "inner", "public": False}, {"name": "outer"}, {"name": "third"}]
     result = plan(loadBalancers=lbs)
     assert isinstance(result, Wanted)
@@ -275,7 +275,7 @@ def test_ignored_fields_are_named_in_a_condition() -> None:
 
 
 def test_paused_writes_one_condition() -> None:
-    """1.15: the only write while paused."""
+    """docs/reference/capi-contract.md C24: the only write while paused."""
     first = build_status(obj(), WHOLE, NOW)
     folded = paused(obj(first.status), "Cluster spec.paused is set to true", LATER)
     before = {c["type"]: c for c in first.status["conditions"]}
@@ -386,7 +386,7 @@ def test_a_blocked_deletion_names_who_must_act() -> None:
 
 
 def test_the_existing_way_is_ready_with_the_users_endpoint() -> None:
-    """Without the annotation nothing gives an endpoint, so the user must (1.4)."""
+    """Without the annotation nothing gives an endpoint, so the user must (docs/reference/capi-contract.md C6)."""
     spec = {"serviceInstanceID": "guid", "network": {"id": "n"}}
     result = wanted("c1", {}, parse_spec({"spec": {**SPEC, **spec}}), Facts())
     outcomes: dict[NodeKey, Outcome] = {
@@ -411,7 +411,7 @@ def test_conditions_of_parts_that_are_not_wanted_any_more_go() -> None:
 
 @pytest.mark.parametrize("reason", list(Reason), ids=[reason.value for reason in Reason])
 def test_every_reason_is_legal(reason: Reason) -> None:
-    """1.10: core mirrors reasons, and one that does not match makes its own patch fail."""
+    """docs/reference/capi-contract.md C10: core mirrors reasons, and one that does not match fails its patch."""
     folded = build_status(obj(), PassReport(plan(), journal(), ready(vpc=Blocked(reason, "why"))), NOW)
     for found in folded.status["conditions"]:
         assert re.fullmatch(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", found["reason"])

@@ -55,7 +55,7 @@ KNOWN = {
 
 
 def test_everything_omitted() -> None:
-    """Seeds 000 and 001: the least manifest names nothing, and all names are the seeds' defaults."""
+    """The least manifest names nothing, and all names are the defaults (docs/reference/requirements.md I11 to I20)."""
     wish = plan()
     assert {str(key): node.name for key, node in wish.graph.nodes.items()} == {
         "workspace/main": "c1-serviceInstance",
@@ -144,7 +144,7 @@ def test_requests_when_everything_is_omitted() -> None:
 
 
 def test_the_first_wave_is_gateway_workspace_and_vpc() -> None:
-    """Issue item 6: these three start at once; connections go as soon as both ends exist."""
+    """These three start at once; connections go as soon as both ends exist."""
     graph = plan().graph
     first = {node.key.kind for node in graph.wave([]) if not node.requires}
     assert first == {"workspace", "vpc", "transit-gateway"}
@@ -191,7 +191,7 @@ BY_NAME = {
 
 @pytest.mark.parametrize(("spec", "key", "name"), BY_NAME.values(), ids=BY_NAME.keys())
 def test_named_in_the_spec(spec: dict[str, Any], key: str, name: str) -> None:
-    """A name in the spec is explicit: an unmarked namesake may be used (design §4.2)."""
+    """A name in the spec is explicit: an unmarked namesake may be used (docs/reference/requirements.md I10)."""
     found = node(plan(spec), key)
     assert (found.name, found.naming, found.given) == (name, Naming.EXPLICIT, None)
 
@@ -219,7 +219,7 @@ def test_names_of_the_network(spec: dict[str, Any], expected: tuple[str, str, li
 
 
 def test_the_dhcp_server_is_made_as_the_spec_says() -> None:
-    """Seed 001: cidr, dnsServer and snat are the user's."""
+    """docs/reference/requirements.md I13: cidr, dnsServer and snat are the user's."""
     spec = {"dhcpServer": {"cidr": "192.168.5.0/24", "dnsServer": "9.9.9.9", "snat": False}}
     request = node(plan(spec), "dhcp-server/main").request(KNOWN)
     assert (request["cidr"], request["dns"], request["snat"]) == ("192.168.5.0/24", "9.9.9.9", False)
@@ -243,7 +243,7 @@ def test_routing_of_the_gateway(region: str, gateway: dict[str, Any], expected: 
 
 
 def test_object_storage_only_when_asked_for() -> None:
-    """Issue item 4: COS only when spec.cosInstance is set; names default to the seed's."""
+    """COS only when spec.cosInstance is set (docs/reference/requirements.md I22); names have defaults."""
     assert not [key for key in plan().graph.nodes if key.kind.startswith("cos-")]
     wish = plan({"cosInstance": {}})
     assert node(wish, "cos-instance/main").name == "c1-cosinstance"
@@ -261,7 +261,7 @@ def subnets(wish: Wanted) -> list[tuple[str, str]]:
 
 
 def test_subnets_without_a_zone_are_spread() -> None:
-    """Seed 001 picks a random zone; ours fills the zones evenly, the same way every time."""
+    """Not a random zone (docs/reference/requirements.md I18): the zones fill evenly, the same way every time."""
     spec = {"vpcSubnets": [{"name": name} for name in ("a", "b", "c", "d")]}
     zones = [zone for _, zone in subnets(plan(spec))]
     assert sorted(zones.count(zone) for zone in ZONES) == [1, 1, 2]
@@ -269,7 +269,7 @@ def test_subnets_without_a_zone_are_spread() -> None:
 
 
 def test_removing_the_first_subnet_moves_no_other() -> None:
-    """Design §4.3: assignments are persisted (in the logical names that the journal holds)."""
+    """ADR 8: assignments are persisted (in the logical names that the journal holds)."""
     spec = {"vpcSubnets": [{"name": "a"}, {"zone": "us-south-2"}, {}, {"name": "d"}]}
     before = plan(spec)
     journal = remembered(*(str(key) for key in before.graph.nodes))
@@ -278,7 +278,7 @@ def test_removing_the_first_subnet_moves_no_other() -> None:
 
 
 def test_an_unnamed_subnet_keeps_its_index() -> None:
-    """The seed's name has the index; it is the one that the subnet had first."""
+    """The default name has the index that the subnet had first (docs/reference/requirements.md I19)."""
     first = plan({"vpcSubnets": [{"zone": "us-south-1"}, {"zone": "us-south-2"}]})
     assert [name for name, _ in subnets(first)] == ["c1-vpcsubnet-0", "c1-vpcsubnet-1"]
     journal = remembered(*(str(key) for key in first.graph.nodes))
@@ -331,7 +331,7 @@ def test_removing_the_first_unnamed_load_balancer_leaves_the_second() -> None:
 
 
 def test_the_api_server_rule_is_a_part_of_the_vpc() -> None:
-    """Issue item 4: clients reach the API server through the default security group."""
+    """Clients reach the API server through the default security group."""
     facts = Facts(FACTS.resource_group, FACTS.zone, FACTS.vpc_zones, api_port=8443)
     (part,) = node(plan(facts=facts), "vpc/main").parts(KNOWN)
     assert part.kind == "rule"
@@ -421,7 +421,7 @@ def test_a_connection_that_is_there_is_used_when_the_spec_names_both_ends() -> N
 
 
 def test_user_tags_are_handed_on() -> None:
-    """Seed 000: user tags go to every resource, the given ones too."""
+    """docs/reference/requirements.md T16, T17: user tags go to every resource, the given ones too."""
     spec = {"tags": [{"key": "team", "value": "power"}, {"key": "bare"}]}
     assert plan(spec).user_tags == (("team", "power"), ("bare", ""))
 
@@ -445,7 +445,7 @@ OFF = {"powervs.cluster.x-k8s.io/create-infra": "false"}
 
 @pytest.mark.parametrize("annotations", [{}, OFF], ids=["absent", "false"])
 def test_without_the_annotation_nothing_is_created(annotations: dict[str, str]) -> None:
-    """Seed 001: 'the existing way': workspace and network are given, and nothing else is wanted."""
+    """docs/reference/requirements.md I5, the existing way: workspace and network are given, nothing else is wanted."""
     result = wanted("c1", annotations, parse_spec({"spec": EXISTING}), Facts())
     assert isinstance(result, Wanted)
     assert result.mode is Mode.EXISTING

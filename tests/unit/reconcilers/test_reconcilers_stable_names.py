@@ -41,7 +41,7 @@ def test_what_was_assigned_stays(entries: list[ListEntry]) -> None:
 
 @given(named, st.data())
 def test_removing_an_entry_moves_no_other(entries: list[ListEntry], data: st.DataObject) -> None:
-    """Design §4.3: removing the first subnet must not rename or move the others."""
+    """ADR 8: removing the first subnet must not rename or move the others."""
     if not entries:
         return
     slots = assign(entries, ZONES, ())

@@ -45,7 +45,7 @@ def created_once(resources: Sequence[Resource], calls: Sequence[Call]) -> str:
 
 
 def marked(resources: Sequence[Resource]) -> str:
-    """Whatever of ours can bear a tag bears the two ownership tags of seed 000."""
+    """Whatever of ours can bear a tag bears the two ownership tags (docs/reference/requirements.md T7)."""
     bearing = [each for each in ours(resources) if each.crn and each.kind in set(CREATES.values())]
     for each in bearing:
         for key in (OWNER_TAG, CLUSTER_UUID_TAG):

@@ -1,4 +1,4 @@
-"""Listeners of a load balancer, each with a pool of its own (reference ibm-cloud.md §1.5).
+"""Listeners of a load balancer, each with a pool of its own (docs/reference/ibm-cloud.md#vpc).
 
 Every change puts the load balancer into ``update_pending`` for a while, in which the next one is refused
 (NotReady): a listener with a new pool comes about in two passes.

@@ -1,4 +1,4 @@
-"""Buckets of an object storage instance, over the S3 API (reference ibm-cloud.md §1.9)."""
+"""Buckets of an object storage instance, over the S3 API (docs/reference/ibm-cloud.md#object-storage)."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from freehold.lifecycle.port import Call, Effect, Port
 
 Json = dict[str, Any]
 PAGE = 100
-"""The largest page of VPC, Transit Gateway and Resource Controller (reference §1.3-1.6)."""
+"""The largest page of VPC, Transit Gateway and Resource Controller (docs/reference/ibm-cloud.md)."""
 
 FENCED = frozenset(
     {

@@ -1,4 +1,4 @@
-"""Cloud resource names: what can be read from one without asking (reference ibm-cloud.md §1.0)."""
+"""Cloud resource names: what can be read from one without asking (docs/reference/ibm-cloud.md#common)."""
 
 from __future__ import annotations
 
@@ -31,5 +31,8 @@ def parse(text: str) -> Crn | None:
 
 
 def power_region(zone: str) -> str:
-    """The PowerVS region of a zone: ``dal10`` is in ``dal``, ``eu-de-1`` in ``eu-de`` (reference §1.4)."""
+    """The PowerVS region of a zone: ``dal10`` is in ``dal``, ``eu-de-1`` in ``eu-de``.
+
+    Source: docs/reference/ibm-cloud.md#powervs.
+    """
     return re.sub(r"-?\d+$", "", zone)

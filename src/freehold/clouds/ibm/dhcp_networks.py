@@ -1,4 +1,4 @@
-"""A DHCP server and its network as one resource, and what bears their mark (reference ibm-cloud.md §1.4)."""
+"""A DHCP server and its network as one resource, and what bears their mark (docs/reference/ibm-cloud.md#powervs)."""
 
 from __future__ import annotations
 

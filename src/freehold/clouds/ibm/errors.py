@@ -1,4 +1,4 @@
-"""From what IBM Cloud and its SDKs say to the lifecycle's errors: one table (reference ibm-cloud.md §1.0).
+"""From what IBM Cloud and its SDKs say to the lifecycle's errors: one table (docs/reference/ibm-cloud.md#common).
 
 The first rule that fits decides. Messages are for people: what was asked, of which resource, what IBM Cloud
 answered, what to do.
@@ -134,7 +134,7 @@ RULES: tuple[Rule, ...] = (
         "Grant the owner of the API key in {variable} the missing permission in IBM Cloud IAM",
         403,
     ),
-    # An instance in reclamation is deleted as far as we are concerned (reference §1.3).
+    # An instance in reclamation counts as deleted (docs/reference/ibm-cloud.md#resource-controller).
     _rule(lifecycle.NotFound, "It is gone", 400, 410, 422, words=r"pending[ _]reclamation|in reclamation|is removed"),
     _rule(lifecycle.NotFound, "Check that it still exists", 404, 410),
     _rule(lifecycle.NotFound, "It is gone", words=r"dhcp server does not exist"),
@@ -266,7 +266,7 @@ def read(error: Exception) -> Failure | None:
 
 
 def _of_response(response: requests.Response) -> Failure:
-    """Each service has a body of its own (reference §1.0)."""
+    """Each service has a body of its own (docs/reference/ibm-cloud.md#common)."""
     headers = {name.lower(): value for name, value in response.headers.items()}
     try:
         body = response.json()

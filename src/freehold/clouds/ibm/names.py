@@ -1,4 +1,4 @@
-"""Birth names: under which a resource is created before it gets its own (design §4.2).
+"""Birth names: under which a resource is created before it gets its own (ADR 5).
 
 The wanted name, cut to fit, and the nonce. Which names each service allows:
 
@@ -9,7 +9,7 @@ resource instance           180  letters, digits, spaces and ``- . _ :`` (worksp
 DHCP server                 100  letters, digits and dashes; its network is ``DHCPSERVER<name>_Private``
 ========================  =====  =====================================================================
 
-A nonce is letters and digits, so the birth name of a legal name is legal (reference ibm-cloud.md §1.3-1.6). It
+A nonce is letters and digits, so the birth name of a legal name is legal (docs/reference/ibm-cloud.md). It
 has 13 of them; those made before there was a key ring have 8.
 """
 
@@ -73,7 +73,7 @@ def matches(text: str, name: str, nonces: NonceSet) -> bool:
 
 
 def network_of(dhcp: str) -> str:
-    """The private network that a DHCP server of this name brings with it (seed 001)."""
+    """The private network that a DHCP server of this name brings with it (docs/reference/requirements.md I12)."""
     return f"DHCPSERVER{dhcp}_Private"
 
 

@@ -1,4 +1,7 @@
-"""A PowerVS client: IBM publishes none for Python, so the few operations we need on the SDK core (reference §1.4)."""
+"""A PowerVS client: IBM publishes none for Python, so the few operations we need on the SDK core.
+
+Source: docs/reference/ibm-cloud.md#powervs.
+"""
 
 from __future__ import annotations
 

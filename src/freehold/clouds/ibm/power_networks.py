@@ -1,4 +1,4 @@
-"""DHCP servers and networks of a PowerVS workspace, as values (reference ibm-cloud.md §1.4)."""
+"""DHCP servers and networks of a PowerVS workspace, as values (docs/reference/ibm-cloud.md#powervs)."""
 
 from __future__ import annotations
 

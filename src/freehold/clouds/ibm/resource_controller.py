@@ -1,4 +1,7 @@
-"""Resource Controller instances: what workspaces and object storage have in common (reference ibm-cloud.md §1.3)."""
+"""Resource Controller instances: what workspaces and object storage have in common.
+
+Source: docs/reference/ibm-cloud.md#resource-controller.
+"""
 
 from __future__ import annotations
 

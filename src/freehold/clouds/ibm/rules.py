@@ -1,4 +1,7 @@
-"""Security group rules as parts: how ours and those that IBM Cloud shows are told to be the same (reference §1.5)."""
+"""Security group rules as parts: how ours and those that IBM Cloud shows are told to be the same.
+
+Source: docs/reference/ibm-cloud.md#vpc.
+"""
 
 from __future__ import annotations
 

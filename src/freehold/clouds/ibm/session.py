@@ -21,8 +21,10 @@ CONNECTIONS = 32
 """Sockets kept open to one host; above the threads that a port may use."""
 _S3 = "s3"
 POWER_READ = 25.0
-"""Seconds to wait for bytes of PowerVS, whose own client waits minutes (reference §1.4): as long as lets a process
-that is stopped end within Kubernetes' half minute of grace."""
+"""Seconds to wait for bytes of PowerVS, whose own client waits minutes (docs/reference/ibm-cloud.md#powervs).
+
+A process that is stopped still ends within Kubernetes' half minute of grace.
+"""
 
 _REGION = re.compile(r"[a-z][a-z0-9]{1,15}(-[a-z0-9]{1,15}){0,3}")
 """``us-south``, ``dal``, ``ca-mon``: nothing that could end a host name."""
@@ -38,7 +40,7 @@ class Credentials:
 
 @dataclass(frozen=True)
 class Endpoints:
-    """Base URLs of the services (reference ibm-cloud.md §1); ``{region}`` stands in regional ones."""
+    """Base URLs of the services (docs/reference/ibm-cloud.md#common); ``{region}`` stands in regional ones."""
 
     iam: str = "https://iam.cloud.ibm.com"
     resource_controller: str = "https://resource-controller.cloud.ibm.com"
@@ -131,7 +133,7 @@ class _Session(requests.Session):
 class IbmSession:
     """The SDK clients of one account, one authenticator under all of them.
 
-    The SDKs' own retries stay off: they repeat POSTs (reference ibm-cloud.md §0.8). ``timeout`` is seconds
+    The SDKs' own retries stay off: they repeat POSTs (docs/reference/ibm-cloud.md#sdks). ``timeout`` is seconds
     to connect and seconds to wait for bytes. Clients may be used from several threads.
     """
 
@@ -256,7 +258,7 @@ class IbmSession:
                 client = getattr(import_module(module), name)(authenticator=self._authenticator, **arguments)
                 client.set_service_url(url)
                 client.set_http_client(self._http)
-                # Per call, `timeout` would be an API parameter of search and tagging (reference §4).
+                # As an argument of a call it is a parameter of the API (docs/reference/ibm-cloud.md#sdks).
                 client.set_http_config({"timeout": (self._timeout[0], read or self._timeout[1])})
                 self._clients[name, url] = client
             return client

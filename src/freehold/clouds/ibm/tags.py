@@ -1,4 +1,6 @@
-"""Tags of IBM Cloud: how our marks are spelled, how they are read and changed (reference §0.1, §1.7, §1.8).
+"""Tags of IBM Cloud: how our marks are spelled, how they are read and changed.
+
+Source: docs/reference/ibm-cloud.md#global-tagging, #global-search.
 
 User tags allow ``A-Z a-z 0-9 space _ - . :``, 1 to 128 characters, and know no case.
 """

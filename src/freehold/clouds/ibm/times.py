@@ -5,7 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 SETTLE = 120.0
-"""Seconds: longer than a create may still take effect, plus list lag, plus about 20 s of tag lag (reference §0.6)."""
+"""Seconds: longer than a create may still take effect, plus list lag, plus about 20 s of tag lag.
+
+Source: docs/reference/ibm-cloud.md#global-tagging.
+"""
 
 
 def epoch(text: str | None) -> float | None:

@@ -1,7 +1,7 @@
 """One IAM token for every SDK of one account.
 
 The SDK core's token manager sleeps while another thread fetches, and sends its request outside any session
-of ours; this one fetches through the shared session, once, under a lock (reference ibm-cloud.md §1.1).
+of ours; this one fetches through the shared session, once, under a lock (docs/reference/ibm-cloud.md#iam).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads of transit gateway connections (reference ibm-cloud.md §1.6)."""
+"""Reads of transit gateway connections (docs/reference/ibm-cloud.md#transit-gateway)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all VPC kinds share: ids with their region, lists, reads that look twice (reference ibm-cloud.md §1.5)."""
+"""What all VPC kinds share: ids with their region, lists, reads that look twice (docs/reference/ibm-cloud.md#vpc)."""
 
 from __future__ import annotations
 

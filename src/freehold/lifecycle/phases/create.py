@@ -113,7 +113,7 @@ async def _given(ctx: PassContext, node: Node) -> None:
 
 
 async def _name_available(ctx: PassContext, node: Node, candidates: Sequence[Observed]) -> bool:
-    """Whether nothing stands in the way of a create: the decision order of design §4.2."""
+    """Whether nothing stands in the way of a create: the decision order of ADR 3."""
     key = node.key
     try:
         ours = await _claimed(ctx, key, candidates)

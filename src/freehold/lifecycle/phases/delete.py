@@ -115,7 +115,7 @@ async def prove(ctx: PassContext, standing: Collection[NodeKey], marked: TagsByT
     for key in sorted(standing):
         observed, entry = ctx.node(key).observed, ctx.journal.entries[key]
         if not ctx.kind(key).markable and ctx.is_signed(key):
-            proven.add(key)  # nothing can mark it: the journal is the only deed (design §4.2)
+            proven.add(key)  # nothing can mark it: the signed record is the only proof
             continue
         tags = observed.tags if observed.tags is not None else marked.get(observed.target, frozenset())
         try:

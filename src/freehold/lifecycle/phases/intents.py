@@ -22,10 +22,12 @@ from freehold.lifecycle.state import earliest
 
 
 async def resolve_open(ctx: PassContext) -> None:
-    """Resolve every create of which we do not know whether it took effect (design §4.2, seed 003).
+    """Resolve every create of which we do not know whether it took effect.
+
+    The five workflows are those of docs/reference/requirements.md W17 to W22, the edge cases W4 to W7.
 
     ====================  =====================  ==================================================
-    workflow              witnesses              seed 003's edge cases 1-4
+    workflow              witnesses              edge cases 1-4
     ====================  =====================  ==================================================
     tags on create        mark                   1 none; 2-4 found by the mark that was born with it
     token, tags after     mark, token            1 marked later; 2-4 the same request answers the same

@@ -83,7 +83,7 @@ def _listeners(name: str, port: int, additional: Sequence[AdditionalListenerSpec
 
 
 def _listener(port: int, protocol: str, pool: str) -> Mapping[str, Any]:
-    """Upstream's health check: tcp, every 5 s, 2 s for an answer, 2 retries (ibm-cloud.md §2.2)."""
+    """Upstream's health check: tcp, every 5 s, 2 s for an answer, 2 retries (docs/reference/ibm-cloud.md#capibm)."""
     check = {"delay": 5, "timeout": 2, "retries": 2, "type": "tcp"}
     return {
         "port": port,

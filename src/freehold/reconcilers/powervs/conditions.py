@@ -24,7 +24,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     names.LOAD_BALANCER_READY: (keys.BALANCER_KIND,),
     names.COS_INSTANCE_CREATED: (keys.COS_INSTANCE.kind, keys.COS_BUCKET.kind),
 }
-"""The kinds that each condition of v1beta2 speaks for (ibm-cloud.md §2.7)."""
+"""The kinds that each condition of v1beta2 speaks for (docs/reference/ibm-cloud.md#capibm)."""
 
 
 def wanted_parts(graph: Graph) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """From a PowerVS manifest to wanted resources: a pure decision over the spec, the facts and the journal.
 
-With the create-infra annotation everything is wanted (seed 001); see :mod:`existing` for the way
-without it. The result is a named outcome: nothing runs on a manifest with a problem, or on a fact that
-could not be asked, so that nothing is created and then forgotten.
+With the create-infra annotation everything is wanted (docs/reference/requirements.md I5);
+see :mod:`existing` for the way without it. The result is a named outcome: nothing runs on a manifest
+with a problem, or on a fact that could not be asked, so that nothing is created and then forgotten.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def wanted(
     """What shall be there for the object called ``name``.
 
     ``journal`` is what the object remembers, None before its identity is minted: earlier logical names
-    hold the zones that were picked for subnets (:mod:`slots`).
+    hold the zones that were picked for subnets (:mod:`stable_names`).
     """
     creating = powervs_input.creation(annotations)
     if isinstance(creating, Problem):

@@ -88,7 +88,10 @@ VPC_REGIONS: Mapping[str, str] = {
     "syd": "au-syd",
     "tok": "jp-tok",
 }
-"""The VPC region beside each PowerVS region (CAPIBM docs, reference/regions-zones-mapping). Montreal has none."""
+"""The VPC region beside each PowerVS region. Montreal has none.
+
+Source: https://cluster-api-ibmcloud.sigs.k8s.io/reference/regions-zones-mapping.
+"""
 
 
 def needs_global_routing(power_region: str, vpc_region: str) -> bool:

@@ -22,7 +22,7 @@ from freehold.reconcilers.powervs.keys import GROUP_KIND, VPC, constant, no_requ
 
 ANYWHERE = "0.0.0.0/0"
 _RENAMED = {"all": "icmp_tcp_udp"}
-"""The VPC API renamed the value; CAPIBM's schema still has the old one (ibm-cloud.md §1.5)."""
+"""The VPC API renamed the value; CAPIBM's schema still has the old one (docs/reference/ibm-cloud.md#vpc)."""
 _ALL_PORTS = (1, 65535)
 """Says the same as leaving the ports out, which is how the adapter compares them."""
 

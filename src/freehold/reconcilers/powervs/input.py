@@ -1,4 +1,6 @@
-"""What is wrong with a manifest, one sentence each: what, where, what to do (issue 2, 'Bad input').
+"""What is wrong with a manifest, one sentence each: what, where, what to do.
+
+What must be given: docs/reference/requirements.md I6, I13, I22, I24.
 
 Only what depends on the create-infra annotation, or what a schema cannot say, or what would otherwise be
 refused by the cloud halfway; the schema has refused the rest at apply time.
@@ -212,7 +214,7 @@ def _load_balancers(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
 
 
 def _object_storage(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
-    """Seed 001: with Ignition, the three fields of the bucket are needed."""
+    """With Ignition, the three fields of the bucket are needed (docs/reference/requirements.md I22)."""
     if spec.ignition is None:
         return
     cos = spec.cos_instance

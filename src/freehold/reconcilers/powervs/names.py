@@ -1,4 +1,7 @@
-"""What IBM Cloud allows as a name, and the default names of seeds 000 and 001.
+"""What IBM Cloud allows as a name, and the default names.
+
+The default names are those of docs/reference/requirements.md I12, I14, I16, I17, I19, I20 and of upstream
+(docs/reference/ibm-cloud.md#capibm).
 
 A default name is always legal: a cluster name that is too long, or has what the cloud refuses (a dot, a
 leading digit: legal in Kubernetes), is mapped, with a hash of the whole name, so that two clusters never
@@ -46,7 +49,7 @@ VPC = Rule(
     "lower-case letters, digits and dashes, a letter first and no dash last",
     letter_first=True,
 )
-"""VPCs, subnets, security groups, load balancers (ibm-cloud.md §1.5)."""
+"""VPCs, subnets, security groups, load balancers (docs/reference/ibm-cloud.md#vpc)."""
 
 GATEWAY = Rule(
     ibm.TRANSIT,
@@ -55,7 +58,10 @@ GATEWAY = Rule(
     "letters, digits, dashes and underscores, a letter first and a letter or digit last",
     letter_first=True,
 )
-"""Transit gateways. The SDK says 60 and Terraform 63: the shorter one is safe (ibm-cloud.md §0.9)."""
+"""Transit gateways. The SDK says 60 and Terraform 63: the shorter one is safe.
+
+Source: docs/reference/ibm-cloud.md#transit-gateway.
+"""
 
 INSTANCE = Rule(
     ibm.INSTANCE,
@@ -63,7 +69,10 @@ INSTANCE = Rule(
     re.compile(r"[^-A-Za-z0-9 ._:]"),
     "letters, digits, spaces and any of - . _ :",
 )
-"""Instances of the Resource Controller: workspaces, object storage (ibm-cloud.md §1.3)."""
+"""Instances of the Resource Controller: workspaces, object storage.
+
+Source: docs/reference/ibm-cloud.md#resource-controller.
+"""
 
 DHCP = Rule(
     ibm.DHCP,
@@ -71,7 +80,10 @@ DHCP = Rule(
     re.compile(r"[^-a-zA-Z0-9]"),
     "letters, digits and dashes",
 )
-"""DHCP servers: the network's name, which holds this one, has 128 characters at most (ibm-cloud.md §1.4)."""
+"""DHCP servers: the network's name, which holds this one, has 128 characters at most.
+
+Source: docs/reference/ibm-cloud.md#powervs.
+"""
 
 NETWORK = Rule(
     128,
@@ -118,7 +130,7 @@ def dhcp_of(network: str) -> str:
 
 @dataclass(frozen=True)
 class DefaultNames:
-    """The names of seeds 000 and 001 for one object."""
+    """The default names for one object."""
 
     cluster: str
 

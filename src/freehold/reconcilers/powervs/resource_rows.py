@@ -28,7 +28,7 @@ def vendor_id(ident: str) -> str:
 
 
 def ownership(entry: Entry | None, outcome: Outcome | None) -> str:
-    """Whose it is, by the journal; the marks decide what the journal says (design §4.2)."""
+    """Whose it is, by the journal; the marks decide what the journal says (docs/explanation/ownership.md)."""
     if isinstance(outcome, Ready) and outcome.category is Category.SHARED:
         return "shared"
     if entry and entry.phase.ours:

@@ -13,15 +13,16 @@ from freehold.reconcilers.powervs.names import DefaultNames
 from freehold.reconcilers.stable_names import ListEntry, StableName, assign
 
 ADDRESSES = 256
-"""As upstream (ibm-cloud.md §1.5)."""
+"""As upstream (docs/reference/ibm-cloud.md#vpc)."""
 
 
 def subnet_keys(subnets: Sequence[Subnet], zones: Sequence[str], earlier: Collection[str]) -> tuple[NodeKey, ...]:
     """The node of each subnet, in the order of the spec.
 
     When the list is omitted: one in each zone, logically the zone; zones that the journal holds stay wanted
-    while the cloud does not list them. Otherwise ``<name or index>:<zone>`` (:mod:`names_chosen`), and a subnet
-    that is given by id is logically the id. Seed 001 picks a random zone; ours is spread and stable.
+    while the cloud does not list them. Otherwise ``<name or index>:<zone>`` (:mod:`stable_names`), and a subnet
+    that is given by id is logically the id. Where upstream
+    picks a random zone, ours is spread and stable (ADR 8).
     """
     if not subnets:
         held = [logical for logical in earlier if ":" not in logical and logical not in zones]

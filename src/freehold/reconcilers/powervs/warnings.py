@@ -1,4 +1,4 @@
-"""Fields that are accepted and kept but not acted on, each named with the reason (issue 2, item 5)."""
+"""Fields that are accepted and kept but not acted on, each with the reason (docs/reference/requirements.md I15)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Kind ``dhcp-server``: a DHCP server and the private network that it brings along, or a plain network that is reused.
 
 Engine id: ``<workspace guid>/dhcp/<id>`` or ``<workspace guid>/network/<id>``. The mark stands on the network;
-one that has no CRN is carried by the workspace (reference ibm-cloud.md §1.4).
+one that has no CRN is carried by the workspace (docs/reference/ibm-cloud.md#powervs).
 """
 
 from __future__ import annotations

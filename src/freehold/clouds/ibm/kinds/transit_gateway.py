@@ -33,7 +33,7 @@ STATES = {
     "suspending": State.FAILED,
     "deleting": State.DELETING,
 }
-"""IBM suspends gateways with fewer than two connections after 45 days (reference ibm-cloud.md §1.6)."""
+"""IBM suspends gateways with fewer than two connections after 45 days (docs/reference/ibm-cloud.md#transit-gateway)."""
 
 
 def _observed(body: Json) -> Observed:
