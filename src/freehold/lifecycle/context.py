@@ -28,7 +28,7 @@ CLOCK_SKEW = 120.0
 
 
 STRANGER = "stranger"
-"""Stands for the kind in outcomes about what bears copied marks: it is not ours, so no kind of ours either."""
+"""In place of a kind, in outcomes about resources with copied marks: they are not ours."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class PassContext:
 
     @property
     def jitter(self) -> float:
-        """0.9 to 1.1, the object's own: a thousand that came up together do not look at the same moment for ever."""
+        """Per-object jitter, 0.9 to 1.1, so that objects do not poll in lockstep."""
         return 0.9 + 0.2 * int.from_bytes(hashlib.sha256(self.owner.uuid.encode()).digest()[:4]) / 2**32
 
     def node(self, key: NodeKey) -> NodeState:
@@ -157,7 +157,7 @@ class PassContext:
         try:
             await self.deps.port.send(call)
         except Exception:  # whatever it was, raised again below
-            state.invalidate()  # what was learnt is not on record: no appointment made from it may stand
+            state.invalidate()  # what was learnt is not on record, so no requeue time that rests on it may be kept
             raise
         self.saved, self.stored_at = journal, self.now
         state.confirmed = journal
@@ -346,7 +346,7 @@ class PassContext:
         return sent is not None and self.now - sent < self.kind(key).delete_time
 
     def poll(self, key: NodeKey, observed: Observed) -> float:
-        """First look near the expected end, then small steps that grow with the delay."""
+        """First read near the expected end, then after delays that grow with the time waited."""
         expected = self.kind(key).delete_time if observed.state is State.DELETING else self.kind(key).create_time
         node = self.node(key)
         node.pending_since = earliest(node.pending_since, self.now)
@@ -393,18 +393,18 @@ class PassContext:
         )
 
     def requeue(self, key: NodeKey, outcome: Waiting) -> None:
-        """Say that it waits, and do not ask the cloud about it before then."""
+        """It waits: do not ask the cloud about it before then."""
         self.outcomes[key] = self.node(key).held = outcome
         self.node(key).look_at = self.now + outcome.after
 
     def pending_outcome(self, key: NodeKey) -> Waiting | Blocked:
-        """What it was said to wait for, until then."""
+        """The outcome that it waits with, and how long."""
         left = self.node(key).look_at - self.now
         said = self.node(key).held or Waiting(Reason.SETTLING, left, "waits for its next look")
         return replace(said, after=left)
 
     def block(self, key: NodeKey, outcome: Waiting | Blocked) -> None:
-        """Say so, and try again only after ``outcome.after``: no hot loop on what a retry cannot mend."""
+        """Blocked: try again only after ``outcome.after``, so that a lasting refusal makes no hot loop."""
         self.outcomes[key] = outcome
         self.node(key).retry_at = self.now + outcome.after
         self.node(key).held = outcome

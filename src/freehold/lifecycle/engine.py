@@ -1,15 +1,15 @@
-"""The main path: :func:`ensure` brings what is wanted about, :func:`release` deletes what is owned.
+"""The main path: :func:`ensure` creates and keeps what is wanted, :func:`release` deletes what is owned.
 
 Both are level-triggered: called again and again with the newest spec and journal, each call one *pass*
-that does what can be done now and says when to come back. A pass never waits.
+that does what can be done now and returns when to come back. A pass never waits.
 
 A creating pass moves in phases, and may be cut off between any two calls::
 
-    look*   native reads of what is recorded; witnesses of open intents; candidates for new nodes
-    intend  one patch of the journal: the exact requests of this wave
-    create* the whole wave at once
-    record  one patch: the ids
-    mark*   attach the marks; a later look reads them back, which closes the intent
+    observe*  read what is recorded; ask the witnesses of open intents; look for candidates for new nodes
+    intend    one patch of the journal: the exact requests of this wave
+    create*   the whole wave at once
+    record    one patch of the journal: the ids
+    mark*     attach the marks; a later pass reads them back, which closes the intent
 
 A deleting pass::
 
@@ -115,7 +115,7 @@ async def plan(deps: EngineDeps, graph: Graph, journal: Journal, store: Store, s
 
 
 def _may_start(ctx: PassContext) -> bool:
-    """Whether this process can check what the journal says; and what it remembers is of this very journal.
+    """Whether this process can check the journal. What it remembers is dropped if it is of another journal.
 
     A journal that is neither what this process last read or wrote, nor what it last tried to write, was put there by
     somebody else (a restore, GitOps, another process): creates of its time may be under way.
@@ -159,7 +159,7 @@ def _must_read_marks_first(ctx: PassContext) -> bool:
 async def _is_idle(ctx: PassContext) -> bool:
     """A shallow pass: everything was Ready at the last look, and the shared index still shows our marks.
 
-    What that look had to say besides (drift, surplus) stays said.
+    Its other outcomes (drift, surplus) are reported again.
     """
     state, deps = ctx.state, ctx.deps
     if ctx.now >= state.deep_at or not ctx.graph.nodes.keys() <= ctx.journal.entries.keys():
@@ -191,7 +191,7 @@ def _unfinished(ctx: PassContext, key: NodeKey, entry: Entry) -> bool:
 
 
 def _explain_requirements(ctx: PassContext) -> None:
-    """Say of every node that has no outcome yet what it waits for."""
+    """Give every node without an outcome the requirement that it waits for."""
     for key in ctx.graph.order:
         if key in ctx.outcomes:
             continue
@@ -201,9 +201,9 @@ def _explain_requirements(ctx: PassContext) -> None:
 
 
 async def release(deps: EngineDeps, graph: Graph, journal: Journal, store: Store, state: ObjectState) -> PassResult:
-    """One pass of deleting everything that is provably owned, whatever the spec says today.
+    """One pass of deleting everything that is provably owned; the spec decides nothing.
 
-    ``graph`` serves only to look for strays of our own in native lists; it may be empty. Raises as
+    ``graph`` only helps to find unrecorded resources of ours in native lists; it may be empty. Raises as
     :func:`ensure` does.
     """
     ctx = PassContext(deps, graph, journal, store, state)
@@ -214,16 +214,18 @@ async def release(deps: EngineDeps, graph: Graph, journal: Journal, store: Store
         state.releasing = True
     await intents.resolve_open(ctx)
     await mark.detach_retired(ctx)
-    standing, held = await delete.observe_owned(ctx), frozenset[NodeKey]()
-    if standing or not state.index_read:
+    present, held = await delete.observe_owned(ctx), frozenset[NodeKey]()
+    if present or not state.index_read:
         marked = await mark.read(ctx)
         state.index_read = True
         await recovery.by_marks(ctx, marked)
-        proven = await delete.prove(ctx, standing, marked)
+        proven = await delete.prove(ctx, present, marked)
         await mark.attach(ctx, list(ctx.journal.ours))
-        held = await delete.request(ctx, proven & delete.next_wave(ctx))  # marks may have shown what has to go first
+        held = await delete.request(
+            ctx, proven & delete.next_wave(ctx)
+        )  # the marks may have shown what must be deleted first
     if held:
-        await final_check.by_nonce(ctx, {})  # what holds it may be ours and forgotten
+        await final_check.by_nonce(ctx, {})  # what blocks the delete may be an unrecorded resource of ours
     delete.next_wave(ctx)
     done = await delete.finished(ctx)
     await ctx.save()

@@ -28,11 +28,11 @@ class Tagger(Protocol):
     """Reads and changes tags, in as few calls as the cloud allows. Never replaces other people's."""
 
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
-        """From the index, now: every target that bears this owner's uuid mark, and the ``also`` targets."""
+        """From the index, now: every target with this owner's uuid mark, and the ``also`` targets."""
         ...
 
     async def everything(self) -> TagsByTarget:
-        """From the index: every target that bears any owner's uuid mark, in few large pages."""
+        """From the index: every target with any owner's uuid mark, in few large pages."""
         ...
 
     async def tags_of(self, target: str) -> frozenset[str]:

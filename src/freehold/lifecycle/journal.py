@@ -47,7 +47,7 @@ class Entry:
     attempts in a row that came to nothing. ``opened`` and ``deleting`` are domain times, for people.
     ``earlier`` are carried ids that are gone: kept until their marks are off the carrier, which may be
     somebody else's. ``signature`` is what only the operator can write for this id (:func:`ownership.legacy_signature`):
-    whoever may edit the object's annotations can write an id in here. ``parts`` are those that the spec
+    a user who may edit the object's annotations can write an id here. ``parts`` are those that the spec
     wanted in it, so that one which it wants no more is told from what others put there. ``key`` is the digest
     of the ring's key that the nonce, token, seal and signature of this entry are made with; empty where the
     entry is from before the ring. ``by`` is the cloud identity that an open intent was sent with.
@@ -120,7 +120,7 @@ def vacated(entry: Entry, *, fails: int) -> Entry:
 
 
 def let_go(entry: Entry) -> Entry:
-    """Nothing stands under its name any more, for good reason. What was tried stays counted: a birth mark is spent."""
+    """The node has no resource any more. Its attempts stay counted, because their birth marks are spent."""
     attempt = entry.attempt + 1 if entry.phase.ours else max(entry.attempt, 1)
     carrier = entry.target if entry.earlier else ""
     return Entry(Phase.VACANT, target=carrier, carried=bool(carrier), attempt=attempt, earlier=entry.earlier)
@@ -133,9 +133,9 @@ def unmanaged(entry: Entry | None, phase: Phase, observed: Observed) -> Entry:
 
 
 def confirm(journal: Journal, key: NodeKey, id_: str, target: str, signature: str, digest: str) -> Journal:
-    """A person says that ``id_`` is what an open, presumed create made: recorded as ours.
+    """A person confirms that an open, presumed create made ``id_``: it is recorded as ours.
 
-    ``target`` is what is to bear its mark, the carrier's where it bears none itself; empty where nothing does.
+    ``target`` is what its mark is attached to, the carrier where it can have none itself; empty where nothing can.
     ``signature`` is the operator's, under its key ``digest`` (:meth:`keys.ObjectKeys.signature`): without it the
     record counts for nothing. Raises KeyError when no create of ``key`` is open.
     """
@@ -144,7 +144,7 @@ def confirm(journal: Journal, key: NodeKey, id_: str, target: str, signature: st
 
 
 def refuse(journal: Journal, key: NodeKey) -> Journal:
-    """A person says that an open create of ``key`` came to nothing. Raises KeyError when none is open."""
+    """A person states that an open create of ``key`` had no effect. Raises KeyError when none is open."""
     entry = journal.open[key]
     return journal.put(key, vacated(entry, fails=entry.fails))
 
@@ -225,7 +225,7 @@ MOST_ATTEMPTS = 10_000
 
 
 def _entry(row: Mapping[str, Any]) -> Entry:
-    """Raises ValueError for what we never write: whoever may edit the object can write anything in here."""
+    """Raises ValueError for what we never write: a user with edit rights can write anything here."""
     values = {name: row[short] for name, short in _SHORT.items() if short in row}
     for name in ("earlier", "parts"):
         if name in values:

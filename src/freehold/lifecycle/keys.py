@@ -6,7 +6,7 @@ operator's own: neither a cloud credential, nor public, nor in the object's name
 an HMAC under a key derived from a key of the ring and the owner's uuid, so the derived key of one object can
 be handed on alone.
 
-A digest names a key in journals. The empty digest stands for the rules from before there was a ring: public
+A digest names a key in journals. The empty digest means the rules from before there was a ring: public
 nonces and seals, and records signed with a secret derived from the cloud credentials.
 """
 
@@ -87,7 +87,7 @@ class KeyRing:
     def forgives(self, digest: str, uuid: str, node: str, ident: str) -> bool:
         """Whether a person accepted the loss of key ``digest`` when this record named it.
 
-        A record that names the key later is not covered: whoever may edit the object can write one.
+        A record that names the key later is not covered: a user with edit rights on the object can write one.
         """
         return fingerprint(uuid, node, ident) in self.accepted.get((digest, uuid), frozenset())
 

@@ -27,11 +27,11 @@ class NodeKey(NamedTuple):
 
 
 class Tagging(Enum):
-    """When a kind can bear our mark."""
+    """When our mark can be attached to a kind."""
 
     ON_CREATE = "on-create"  # in the create call, readable in the same read as the resource itself
     AFTER = "after"  # by a second call
-    NEVER = "never"  # not at all: carried by another resource, or the journal is the only deed
+    NEVER = "never"  # not at all: carried by another resource, or the journal is the only proof
 
 
 class Dedupe(Enum):
@@ -62,12 +62,12 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Observed:
-    """What a cloud said about one resource.
+    """One resource as a cloud showed it.
 
     ``id`` is enough, with the target, to ask for the resource again without the spec (a driver may
     join several vendor ids with ``/``). ``target`` is what the tagger tags (a CRN or ARN): the resource
     itself, or its carrier when ``carried``; empty while unknown. ``nonce_fields`` are the texts in which a
-    birth mark may stand (own name, pool names). ``created_at`` is epoch seconds of the cloud's clock.
+    birth mark may be (own name, pool names). ``created_at`` is epoch seconds of the cloud's clock.
     ``created_by`` is the cloud identity that made it, empty where the cloud does not show that.
     ``tags`` are those that came with the same read, None where the read does not show tags.
     """
@@ -88,17 +88,17 @@ class Observed:
 class Ref(NamedTuple):
     """Enough to ask a driver about a resource: its id and what its mark is attached to.
 
-    ``leaving``: the cloud took our request to delete it, and it is older than any list can be behind: a list that does
-    not show it any more need not be confirmed by its id.
+    ``delete_requested``: the cloud took our request to delete it, and the resource is older than any read lag, so a
+    list without it need not be confirmed by a read of its id.
     """
 
     id: str
     target: str = ""
-    leaving: bool = False
+    delete_requested: bool = False
 
 
 class Place(NamedTuple):
-    """A resource on record, whoever it belongs to, in which something of ours may have been created."""
+    """A resource, ours or not, in which something of ours may have been created."""
 
     kind: str
     ref: Ref
@@ -129,7 +129,7 @@ class Birth:
 
 @dataclass(frozen=True)
 class Part:
-    """What lives inside a resource and bears no mark: a rule, a listener, a member.
+    """What is inside a resource and has no mark of its own: a rule, a listener, a member.
 
     ``retain``: what depends on it cannot be told, so it stays when nothing wants it any more. ``behavior`` is what it
     does beyond its natural key, in the same words wished and seen; empty where that is not compared.
@@ -161,7 +161,7 @@ class Driver(Protocol):
         ...
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
-        """Everything in the scope of each want that bears its name or one of its nonces, in any state."""
+        """Everything in the scope of each want with its name or one of its nonces, in any state."""
         ...
 
     async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
@@ -177,7 +177,7 @@ class Driver(Protocol):
         ...
 
     def identify(self, target: str, carried: str = "") -> str:
-        """The engine id of what bears a mark: from its CRN or ARN, and the id that a carrier's mark names.
+        """The engine id of a marked resource: from its CRN or ARN, and the id in a carrier's mark.
 
         Empty when it cannot be told. Needed only when the journal was lost; no I/O.
         """
@@ -206,7 +206,7 @@ class ContainerDriver(Protocol):
     """Of kinds whose delete would destroy what others may have put inside."""
 
     async def children(self, ref: Ref) -> Sequence[Observed]:
-        """What stands inside; an id is written as the child's own driver writes it."""
+        """What is inside; ids are written as the child's own driver writes them."""
         ...
 
 
@@ -217,7 +217,7 @@ class Kind:
     Times are seconds of domain time. ``settle`` must exceed the longest time in which a create that was
     sent may still take effect, plus read lag, plus tag lag: every guarantee rests on it.
     ``requires`` names the kinds that must outlive it (deletion order). ``carrier`` is the kind that
-    bears its mark when it cannot bear one itself; ``carrier_owned``: only a carrier of our own will do.
+    has its mark when it can have none itself; ``carrier_owned``: only a carrier of our own will do.
     ``token_life``: for how long a repeated token answers with the first resource. ``create_only``: what a create
     decides for life and no read shows; the journal keeps what was asked for.
     """

@@ -55,7 +55,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class Ready:
-    """It stands as wanted. ``note`` tells what a person should know although nothing is wrong."""
+    """As wanted. ``note`` is for a person, although nothing is wrong."""
 
     observed: Observed
     category: Category
@@ -75,7 +75,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Blocked:
-    """A person must act; ``message`` says who and what. Rechecked slowly, ``after`` seconds."""
+    """A person must act; ``message`` tells what to do. Checked again after ``after`` seconds."""
 
     reason: Reason
     message: str

@@ -1,6 +1,6 @@
 """Who owns what, and what counts as proof.
 
-A name is not a deed, and neither is a copied tag: the mark that names kind and logical name carries a
+A name proves nothing, and neither does a copied tag: the mark that names kind and logical name carries a
 seal that binds it to one resource, so marks copied from a resource of ours onto a stranger's do not fit
 there. :func:`proves` is the only ownership test in the project.
 """
@@ -79,7 +79,7 @@ class CarriedMark:
 
 @dataclass(frozen=True)
 class Marks:
-    """The marks that stand on one target, decoded; tags of other people are not in here."""
+    """The marks on one target, decoded; other tags are left out."""
 
     owners: frozenset[str] = frozenset()
     uuids: frozenset[str] = frozenset()
@@ -103,7 +103,7 @@ class Codec(Protocol):
         ...
 
     def read(self, tags: Collection[str]) -> Marks:
-        """Decode what is ours by form, whoever the owner is."""
+        """Decode everything that has the form of our marks, of any owner."""
         ...
 
     def user(self, key: str, value: str) -> str:
@@ -151,7 +151,7 @@ def proves(
     sealed = not codec.fold(acceptable).isdisjoint(have)
     marks, ours = codec.read(tags), codec.read(codec.owner(owner))
     both = codec.fold(codec.owner(owner)) <= have
-    # What two owners claim is nobody's to delete, whatever else is attached to it.
+    # A resource with the marks of two owners is deleted by neither.
     if rivals := _rivals(codec, marks, ours):
         two = not codec.fold(codec.owner(owner)).isdisjoint(have)
         return Evidence(Strength.DISPUTED if two else Strength.OTHERS, f"another owner's mark: {rivals}")

@@ -364,7 +364,7 @@ DELETES = (
     ),
     _vpc(
         "Collection.present",
-        "if body is None and not (listed and ref.leaving):",
+        "if body is None and not (listed and ref.delete_requested):",
         "if body is None and not listed:",
         "what a list does not show yet counts as gone",
     ),
@@ -517,7 +517,7 @@ LAST_LOOK = (
     Mutant(
         "clouds/ibm/kinds/transit_gateway_connection.py",
         "ConnectionDriver.observe",
-        "if body is None and not (len(group) > 1 and ref.leaving):",
+        "if body is None and not (len(group) > 1 and ref.delete_requested):",
         "if body is None and not len(group) > 1:",
         "a connection that a list does not show yet counts as gone",
     ),

@@ -692,8 +692,8 @@ PASSES = (
     ),
     _prune(
         "prune",
-        "await delete.request(ctx, await delete.prove(ctx, standing, marked))",
-        "await delete.request(ctx, standing)",
+        "await delete.request(ctx, await delete.prove(ctx, present, marked))",
+        "await delete.request(ctx, present)",
         "what is surplus is deleted without proof",
     ),
     _engine(
@@ -941,13 +941,13 @@ LEAVING = (
     ),
     _recovery(
         "by_marks",
-        "await _take_off(ctx, stray)",
+        "await _take_off(ctx, item)",
         "pass",
         "an attach that came after its detach leaves our mark on a stranger's gateway",
     ),
     _recovery(
         "_assess",
-        "if not stray.carried or ctx.evidence(stray.key, seen, tags).strength is Strength.PROVEN:",
+        "if not item.carried or ctx.evidence(item.key, seen, tags).strength is Strength.PROVEN:",
         "if True:",
         "a carrier's mark that a stranger wrote brings a stranger's connection on record",
     ),

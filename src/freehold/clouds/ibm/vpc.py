@@ -161,7 +161,7 @@ class Collection:
             region, ident = split(ref.id)
             listed = len(groups.get((region, self._homes.get(ident, "")), ())) > 1 and self._homes.get(ident)
             body = found.get(ident)
-            if body is None and not (listed and ref.leaving):
+            if body is None and not (listed and ref.delete_requested):
                 body = await self.get(region, ident)
             if body is not None:
                 answers.append((region, body))

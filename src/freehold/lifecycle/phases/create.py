@@ -21,7 +21,7 @@ from freehold.lifecycle.state import Existence, MarkState
 
 
 def drop_stale_refs(ctx: PassContext) -> None:
-    """The spec may name another resource now, or none: let go of what it gave before."""
+    """Release given resources that the spec names no more."""
     for key, node in ctx.graph.nodes.items():
         entry = ctx.journal.get(key)
         if entry is None or not entry.id:
@@ -49,7 +49,7 @@ def _release_given(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
 
 
 def _released_before(ctx: PassContext, key: NodeKey) -> Observed | None:
-    """What had this name until another was given, still stands, and is wanted again."""
+    """Our earlier resource for this node, replaced by a given one and now wanted again."""
     for other, entry in ctx.journal.ours.items():
         namesake = other.kind == key.kind and other.logical.startswith(f"{key.logical}~")
         if namesake and entry.opened and other not in ctx.graph.nodes:  # not one that only a mark brought to light
@@ -61,7 +61,7 @@ def _released_before(ctx: PassContext, key: NodeKey) -> Observed | None:
 
 
 async def select(ctx: PassContext) -> list[Node]:
-    """Nodes without a resource whose requirements stand: use what exists, or say why not, or return them to create."""
+    """Nodes without a resource whose requirements are ready: use what exists, report why not, or return them."""
     todo: list[Node] = []
     for node in ctx.graph.wave(ctx.ready_nodes):
         entry = ctx.journal.get(node.key)
@@ -113,7 +113,7 @@ async def _given(ctx: PassContext, node: Node) -> None:
 
 
 async def _name_available(ctx: PassContext, node: Node, candidates: Sequence[Observed]) -> bool:
-    """Whether nothing stands in the way of a create: the decision order of ADR 3."""
+    """Whether the name is free for a create: the decision order of ADR 3."""
     key = node.key
     try:
         ours = await _claimed(ctx, key, candidates)
@@ -159,7 +159,7 @@ async def _claimed(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed
 
 
 async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
-    """A resource with the wanted name that no nonce of ours explains: a name is not a deed."""
+    """A resource with the wanted name and no nonce of ours: a name proves nothing."""
     key, codec = node.key, ctx.deps.codec
     try:
         tags = candidate.tags if candidate.tags is not None else await ctx.deps.tagger.tags_of(candidate.target)

@@ -1,6 +1,6 @@
 """Leave: prove, delete, observe until gone, and make sure that nothing of ours stays behind.
 
-Works from what is *owned* (journal and index), not from what the spec says today. The marks are read in
+Works from what is *owned* (journal and index), not from today's spec. The marks are read in
 the same pass as the delete is sent; a resource that they do not prove is healed first or kept, and named.
 """
 
@@ -32,7 +32,9 @@ def next_wave(ctx: PassContext) -> frozenset[NodeKey]:
         ctx.outcomes[key] = Blocked(
             Reason.UNKNOWN_KIND, f"{key} is ours and of a kind that this version does not know: use a newer one"
         )
-    unproven = {key for key in ours if ctx.node(key).unproven}  # somebody who may edit the object can have written them
+    unproven = {
+        key for key in ours if ctx.node(key).unproven
+    }  # a user with edit rights on the object can have written them
     now = next_delete_wave(ours - unproven, ctx.deps.registry) | unproven
     for key in ours - now:
         ctx.outcomes[key] = Waiting(Reason.DEPENDENTS, ctx.deps.intervals.slow, "waits for what depends on it")
@@ -42,19 +44,19 @@ def next_wave(ctx: PassContext) -> frozenset[NodeKey]:
 async def observe_owned(ctx: PassContext) -> frozenset[NodeKey]:
     """Look at everything that may leave now; what is seen gone frees what it depended on in the same pass."""
     looked: set[NodeKey] = set()
-    standing: frozenset[NodeKey] = frozenset()
+    present: frozenset[NodeKey] = frozenset()
     while now := next_wave(ctx) - looked:
         looked |= now
-        standing |= await observe_present(ctx, now)
-    return standing
+        present |= await observe_present(ctx, now)
+    return present
 
 
 async def observe_present(ctx: PassContext, keys: Collection[NodeKey]) -> frozenset[NodeKey]:
-    """Observe what is due; what is gone leaves the journal. Returns those that still stand and may be deleted."""
+    """Observe what is due; what is gone leaves the journal. Returns what is still present and may be deleted."""
     due = [key for key in keys if ctx.due(key)]
     for key in set(keys) - set(due):
         ctx.outcomes[key] = ctx.pending_outcome(key)
-    standing: set[NodeKey] = set()
+    present: set[NodeKey] = set()
     for key, seen in (await observe.by_key(ctx, due)).items():
         if isinstance(seen, CloudError):
             ctx.requeue(key, _waiting(seen))
@@ -70,8 +72,8 @@ async def observe_present(ctx: PassContext, keys: Collection[NodeKey]) -> frozen
                 again = max(5.0, ctx.kind(key).delete_time / 4)
                 ctx.requeue(key, Waiting(Reason.DELETING, again, "delete was requested", seen))
             else:
-                standing.add(key)
-    return frozenset(standing)
+                present.add(key)
+    return frozenset(present)
 
 
 async def _absent(ctx: PassContext, key: NodeKey) -> None:
@@ -109,10 +111,10 @@ def _waiting(error: CloudError) -> Waiting:
     return outcome if isinstance(outcome, Waiting) else Waiting(outcome.reason, outcome.after, outcome.message)
 
 
-async def prove(ctx: PassContext, standing: Collection[NodeKey], marked: TagsByTarget) -> frozenset[NodeKey]:
-    """Of those that stand, what the marks prove now; the rest is healed, or kept, or named."""
+async def prove(ctx: PassContext, present: Collection[NodeKey], marked: TagsByTarget) -> frozenset[NodeKey]:
+    """The ones that marks read in this pass prove; the others are healed, kept or reported."""
     proven: set[NodeKey] = set()
-    for key in sorted(standing):
+    for key in sorted(present):
         observed, entry = ctx.node(key).observed, ctx.journal.entries[key]
         if not ctx.kind(key).markable and ctx.is_signed(key):
             proven.add(key)  # nothing can mark it: the signed record is the only proof
@@ -279,7 +281,7 @@ async def finished(ctx: PassContext) -> bool:
         return False
     await recovery.by_marks(ctx, marked, last=True)
     await final_check.by_nonce(ctx, marked)
-    # One that could not be asked after may stand: only answers let go.
+    # What could not be read may still exist, so nothing is released without an answer.
     return not ctx.journal.ours and not any(isinstance(o, Blocked | Waiting) for o in ctx.outcomes.values())
 
 

@@ -65,7 +65,7 @@ _MEND = "it is not changed in place; change it in the cloud, or delete the resou
 
 
 def _drift(ctx: PassContext, key: NodeKey, observed: Observed, wanted: Request) -> list[str]:
-    """Where what cannot be changed is not as the spec says: as seen or, where no read shows it, as once asked for."""
+    """Immutable attributes that differ from the spec: as observed or, where no read shows them, as once requested."""
     kind, asked = ctx.kind(key), ctx.journal.entries[key].request
     pairs = {a: (observed.attributes[a], wanted[a]) for a in wanted.keys() & observed.attributes.keys() - kind.mutable}
     if asked is not None:
@@ -85,7 +85,7 @@ def claimed_parts(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
 
 
 async def _sync_parts(ctx: PassContext, key: NodeKey, ref: Ref) -> list[str]:
-    """Add and remove parts; says which of them do something else than is wanted."""
+    """Add and remove parts; returns those whose behavior differs from the wanted one."""
     kind, entry = ctx.kind(key), ctx.journal.entries[key]
     wanted = ctx.graph.nodes[key].parts(ctx.ready_nodes)
     if kind.parts is None or ctx.node(key).parts_checked or not (wanted or kind.exclusive_parts or entry.parts):

@@ -1,8 +1,8 @@
 """The last look before the finalizer goes: is anything of ours left that no record and no mark shows?
 
 A resource that was created and neither recorded nor marked is known by its nonce alone. It is looked for in the
-account, and in everything that still exists of what the journal, the marks and the spec name, whatever today's
-spec wants. Each read must succeed: a failed list is never an empty one, and a place is gone only when the
+account, and in everything that the journal, the marks and the spec name and that still exists, also where today's spec
+wants something else. Each read must succeed: a failed list is never an empty one, and a place is gone only when the
 cloud said that it does not exist.
 """
 
@@ -25,7 +25,7 @@ ONLY_MARKED = "carrier "
 
 
 async def by_nonce(ctx: PassContext, marked: TagsByTarget) -> None:
-    """Put on record whatever has a nonce of ours; name what only has a name that we would give."""
+    """Record everything with a nonce of ours; report what only has a name that we would give."""
     existing = await _existing(ctx, marked)
     if existing is None:
         return
@@ -161,7 +161,7 @@ def _record(ctx: PassContext, kind: str, observed: Observed, nodes: Sequence[Nod
         entry = ctx.journal.get(key)
         if (entry is None or not entry.id) and ctx.has_birth_mark(key, observed):
             if ctx.not_from_intent(key, observed):
-                return  # said where open intents are resolved: a person decides
+                return  # reported where open intents are resolved: a person decides
             observe.record_owned(ctx, key, observed, entry or Entry(Phase.RECORDED, opened=ctx.deps.clock.now()))
             return
     recovery.put_on_record(

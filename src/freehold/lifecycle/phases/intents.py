@@ -1,6 +1,6 @@
-"""Resolve: did a create that was cut off take effect, and which resource came of it?
+"""Resolve open intents: did an interrupted create take effect, and which resource did it make?
 
-Nothing is written to the cloud but the replay of a client token, which is how that witness speaks.
+The only write to the cloud is the replay of a client token: asking that witness means sending the request again.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ async def resolve_open(ctx: PassContext) -> None:
 
 
 def _record_made(ctx: PassContext) -> None:
-    """What creates of this process answered and is on no record: the save failed, or another process was faster."""
+    """Record what creates of this process returned and no record holds: the save failed, or lost to another process."""
     for (key, attempt), made in list(ctx.state.made.items()):
         on_record = {(other.kind, entry.id) for other, entry in ctx.journal.entries.items()}
         if (key.kind, made.id) in on_record:
@@ -132,7 +132,7 @@ async def _resolve(
 def matching_own_create(
     ctx: PassContext, key: NodeKey, candidates: Sequence[Observed], marked: TagsByTarget = MappingProxyType({})
 ) -> Sequence[Observed]:
-    """Those that a sealed mark names; failing that, those that bear a birth mark of ours."""
+    """The candidates with a sealed mark of this node; if there is none, those with a birth mark of ours."""
     sealed = [
         c
         for c in candidates
@@ -152,7 +152,7 @@ def ambiguous(ctx: PassContext, key: NodeKey, several: Sequence[Observed]) -> Bl
 
 
 def _not_from_intent(ctx: PassContext, key: NodeKey, foreign: Sequence[Observed]) -> Blocked:
-    """The birth mark says ours, age or creator say not; were our clock wrong, a second create would be a duplicate."""
+    """Our birth mark, but age or creator do not fit. If our clock is wrong it is ours, so nothing is created again."""
     told = sorted((c.name, c.id, ctx.not_from_intent(key, c)) for c in foreign)
     reasons = "; ".join(f"{name} ({id_}): {why}" for name, id_, why in told)
     return Blocked(
@@ -201,7 +201,7 @@ def _expired(ctx: PassContext, key: NodeKey, entry: Entry) -> bool:
 
 
 def _no_effect(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
-    """No witness speaks: after the settle time the create has come to nothing."""
+    """No witness found it: after the settle time the create counts as without effect."""
     since = earliest(ctx.node(key).open_since, ctx.now)
     if not ctx.settled(key, since):
         left = min(ctx.kind(key).settle - (ctx.now - since), 30.0)

@@ -55,7 +55,7 @@ async def verify(ctx: PassContext, keys: Collection[NodeKey]) -> TagsByTarget:
 
 
 async def read(ctx: PassContext) -> TagsByTarget:
-    """What the index says now of everything that bears our uuid, and of our carriers."""
+    """Read the index: all targets with our uuid mark, and our carriers."""
     ctx.state.marks_read_at = ctx.now
     carriers = {e.target for e in ctx.journal.entries.values() if e.carried and e.target}
     return await ctx.deps.tagger.marked(ctx.owner.uuid, carriers)
@@ -170,7 +170,7 @@ def _close(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
 
 
 def _unsigned(ctx: PassContext, key: NodeKey, observed: Observed) -> Blocked:
-    """An id that a person, a backup of another operator or an attacker wrote: a record is not laundered into a mark."""
+    """An unsigned id: a person, another operator's backup or an attacker wrote it, so it gets no mark of ours."""
     before_ring = ctx.journal.entries[key].key == UNKEYED
     way = "run the operator with the API key that it was recorded with until it is Ready, or " if before_ring else ""
     return Blocked(
@@ -226,7 +226,7 @@ async def detach_dropped(ctx: PassContext) -> None:
         tag for tag in ctx.journal.tags if not fold([tag]) & fold(ctx.user_tags) and not _is_mark(ctx, tag)
     )
     if dropped and ctx.journal.open:
-        return  # what comes of an open intent may bear them from birth
+        return  # a resource that an open intent made may have them since its create
     ours = {
         key: entry
         for key, entry in ctx.journal.ours.items()
@@ -267,7 +267,7 @@ def _is_claimed_by_others(ctx: PassContext, key: NodeKey) -> bool:
 async def detach_retired(ctx: PassContext) -> None:
     """Take the marks of carried resources that are gone off their carrier, which may be somebody else's.
 
-    Asked for once more: what exists keeps its mark, whatever the journal says of it.
+    The cloud is asked again first: what exists keeps its mark, even if the journal calls it gone.
     """
     stale = {key: e for key, e in ctx.journal.entries.items() if e.earlier and e.target}
     for key, entry in stale.items():
@@ -311,12 +311,12 @@ def _carrier_fits(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
 
 
 def gate_ready_on_mark(ctx: PassContext, keys: Collection[NodeKey]) -> None:
-    """A resource that stands is not Ready before its mark has been read back."""
+    """A resource is not Ready before its mark has been read back."""
     for key in keys:
         entry, outcome = ctx.journal.get(key), ctx.outcomes.get(key)
         if entry and entry.phase is Phase.RECORDED and isinstance(outcome, Ready):
             attached = ctx.node(key).attached
             left = max(ctx.deps.intervals.tag_lag - (ctx.now - attached.at if attached else 0.0), 5.0)
             if not entry.target:
-                ctx.node(key).look_now()  # what bears its mark is to be learnt yet
+                ctx.node(key).look_now()  # its target is not known yet
             ctx.outcomes[key] = Waiting(Reason.MARKING, left, "its mark is not readable yet", outcome.observed)

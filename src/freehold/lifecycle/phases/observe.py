@@ -1,4 +1,4 @@
-"""Look: native reads of what is recorded, and lists of what bears a wanted name. Nothing in here writes."""
+"""Observe: read what is recorded from the cloud itself, and list what has a wanted name. Nothing here writes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def recorded(ctx: PassContext, keys: Iterable[NodeKey]) -> None:
             elif ctx.node(key).last_seen is not None:
                 assess(ctx, key, ctx.node(key).observed)
     for key, seen in (await by_key(ctx, due)).items():
-        ctx.node(key).look_now()  # kept; what this look shows makes the next one
+        ctx.node(key).look_now()  # this read decides when the next one is due
         if isinstance(seen, CloudError):
             ctx.outcomes[key] = of_error(seen)
         elif seen is None:
@@ -43,7 +43,7 @@ async def in_kind(ctx: PassContext, kind: str, keys: Sequence[NodeKey]) -> Mappi
     for key in keys:
         entry = ctx.journal.entries[key]
         old = bool(entry.opened) and ctx.deps.clock.now() - entry.opened > ctx.kind(key).settle + CLOCK_SKEW
-        refs.append(Ref(entry.id, entry.target, leaving=old and ctx.node(key).delete_sent is not None))
+        refs.append(Ref(entry.id, entry.target, delete_requested=old and ctx.node(key).delete_sent is not None))
     return await ctx.deps.registry[kind].driver.observe(refs)
 
 
@@ -74,7 +74,7 @@ async def by_key(ctx: PassContext, keys: Collection[NodeKey]) -> Mapping[NodeKey
 
 
 def assess(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
-    """What a seen state means for the node, before marks and parts are considered."""
+    """What the observed state means for the node, before marks and parts are considered."""
     shown = observed.vendor_state or observed.state.value
     match observed.state:
         case State.READY if validation_error := _refused_replacement(ctx, key, observed):
@@ -109,7 +109,7 @@ def _refused_replacement(ctx: PassContext, key: NodeKey, observed: Observed) -> 
 
 
 def _later(ctx: PassContext, key: NodeKey, outcome: Waiting) -> None:
-    """Keep an appointment that was made already; make one otherwise."""
+    """Keep a requeue time that is set already; else set one."""
     appointed = ctx.node(key).look_at
     if appointed > ctx.now:
         ctx.outcomes[key] = replace(outcome, after=appointed - ctx.now)
@@ -118,7 +118,7 @@ def _later(ctx: PassContext, key: NodeKey, outcome: Waiting) -> None:
 
 
 def _absent(ctx: PassContext, key: NodeKey) -> None:
-    """A native read does not know it. Reads lag and step back in time: believe it after the settle time only."""
+    """Missing from a direct read; reads lag, so it is treated as gone only after the settle time."""
     entry = ctx.journal.entries[key]
     since = ctx.node(key).absent_since = earliest(ctx.node(key).absent_since, ctx.now)
     if entry.phase is Phase.GIVEN:
@@ -140,7 +140,7 @@ def _absent(ctx: PassContext, key: NodeKey) -> None:
 
 
 def record_owned(ctx: PassContext, key: NodeKey, observed: Observed, entry: Entry | None) -> None:
-    """Record what has been shown to be ours; it still has to be marked, or the mark read back."""
+    """Record a resource that was proven ours; it still has to be marked, or its mark read back."""
     base = entry or Entry(Phase.RECORDED, opened=ctx.deps.clock.now())
     record = replace(base, phase=Phase.RECORDED, id=observed.id, target=observed.target, carried=observed.carried)
     record = replace(record, signature=ctx.sign(key, observed.id), key=ctx.keys.writing, by="")
@@ -155,7 +155,7 @@ def record_owned(ctx: PassContext, key: NodeKey, observed: Observed, entry: Entr
 
 
 def _only_here(ctx: PassContext, key: NodeKey, id_: str) -> None:
-    """One resource is on record once: what was surplus under another name is wanted under this one."""
+    """A resource is on record once: drop the record that it has under another, unwanted name."""
     for other, entry in ctx.journal.entries.items():
         if other != key and (other.kind, entry.id) == (key.kind, id_) and other not in ctx.graph.nodes:
             ctx.journal = ctx.journal.put(other, let_go(entry))
@@ -164,7 +164,7 @@ def _only_here(ctx: PassContext, key: NodeKey, id_: str) -> None:
 
 
 async def find(ctx: PassContext, wants: Sequence[Want]) -> dict[NodeKey, Sequence[Observed] | CloudError]:
-    """Everything that bears a wanted name or a nonce of ours, asked once a kind."""
+    """Everything with a wanted name or a nonce of ours, one call a kind."""
     by_kind: dict[str, list[Want]] = {}
     for want in wants:
         by_kind.setdefault(want.key.kind, []).append(want)

@@ -23,37 +23,37 @@ def _requirements(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
 
 
 def prunable(ctx: PassContext) -> list[NodeKey]:
-    """Surplus that may go: its kind allows it, and nothing of ours is in the way."""
+    """Surplus that may be deleted: its kind is prunable, and nothing of ours depends on it."""
     needed = {required for key in ctx.journal.ours for required in _requirements(ctx, key)}
     keys = [key for key in surplus(ctx) if ctx.kind(key).prunable and key.kind not in needed]
     return [k for k in keys if ctx.journal.entries[k].phase is Phase.OWNED or ctx.node(k).delete_sent is not None]
 
 
 async def prune(ctx: PassContext, marked: TagsByTarget) -> None:
-    """Delete what is surplus and proven now; see that it goes."""
+    """Delete surplus that the marks prove now, and observe until it is gone."""
     free = prunable(ctx)
     for key in free:
         if ctx.node(key).delete_sent is None and ctx.node(key).look_at == inf:
             ctx.node(key).look_now()  # it was as wanted; now it is not wanted
-    standing = await delete.observe_present(ctx, free)
-    if standing and not marked:
+    present = await delete.observe_present(ctx, free)
+    if present and not marked:
         try:
             marked = await mark.read(ctx)
         except CloudError as error:
-            ctx.outcomes.update(dict.fromkeys(standing, of_error(error)))
+            ctx.outcomes.update(dict.fromkeys(present, of_error(error)))
             return
         await recovery.by_marks(ctx, marked)  # who disputes it, too
-    await delete.request(ctx, await delete.prove(ctx, standing, marked))
+    await delete.request(ctx, await delete.prove(ctx, present, marked))
 
 
 def report_surplus(ctx: PassContext) -> None:
-    """Ours, but no longer wanted: said, and deleted only where the kind allows it."""
+    """Report what is ours and no longer wanted; only prunable kinds are deleted."""
     for key in surplus(ctx):
         outcome, entry = ctx.outcomes.get(key), ctx.journal.entries[key]
         leaving_now = isinstance(outcome, Waiting) and ctx.kind(key).prunable
         if entry.id and not leaving_now and not isinstance(outcome, Blocked):
             message = f"{entry.id} is ours and the spec no longer wants it"
             ctx.outcomes[key] = Surplus(ctx.node(key).last_seen, f"{message}; it goes with the object")
-    said = ctx.outcomes.items()
-    stirs = any(isinstance(outcome, Waiting | Blocked) for _, outcome in said)
-    ctx.state.at_rest = {} if stirs else {k: o for k, o in said if isinstance(o, Ready | Surplus)}
+    unfinished = any(isinstance(outcome, Waiting | Blocked) for outcome in ctx.outcomes.values())
+    at_rest = {key: o for key, o in ctx.outcomes.items() if isinstance(o, Ready | Surplus)}
+    ctx.state.at_rest = {} if unfinished else at_rest

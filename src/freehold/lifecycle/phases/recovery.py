@@ -31,81 +31,81 @@ async def by_marks(ctx: PassContext, tags_by_target: TagsByTarget, *, last: bool
     """Take into the journal what has our sealed marks, still exists, and is not in it.
 
     ``last``: nothing can be under way any more. What this process has seen gone is asked for again, for an
-    index lags, and a carrier's mark that names nothing which exists is taken off, whoever owns the carrier.
+    index lags, and a carrier's mark that names nothing that exists is taken off, also from others' carriers.
     """
     found = [*_nodes(ctx, tags_by_target), *_carried(ctx, tags_by_target)]
-    found = [stray for stray in found if stray.carried or stray.ref.id not in ctx.absent]
+    found = [item for item in found if item.carried or item.ref.id not in ctx.absent]
     if not last:
-        found = [stray for stray in found if not ctx.state.gone.intersection(stray.ref)]
+        found = [item for item in found if not ctx.state.gone.intersection(item.ref)]
     by_kind: dict[str, list[_Unrecorded]] = {}
-    for stray in found:
-        by_kind.setdefault(stray.key.kind, []).append(stray)
+    for item in found:
+        by_kind.setdefault(item.key.kind, []).append(item)
     for kind, group in by_kind.items():
         try:
-            existing = await ctx.deps.registry[kind].driver.observe([stray.ref for stray in group])
+            existing = await ctx.deps.registry[kind].driver.observe([item.ref for item in group])
         except (Denied, Invalid) as error:
             _may_not_be_read(ctx, group, error)
             continue
         except CloudError as error:
             ctx.outcomes[group[0].key] = of_error(error)
             continue
-        for stray in group:
-            observed = existing.get(stray.ref.id)
+        for item in group:
+            observed = existing.get(item.ref.id)
             if observed is not None:
-                _assess(ctx, stray, observed, tags_by_target.get(stray.ref.target, frozenset()))
+                _assess(ctx, item, observed, tags_by_target.get(item.ref.target, frozenset()))
             else:
-                ctx.state.gone.add(stray.ref.id)
-                if last and stray.carried:
-                    await _take_off(ctx, stray)
+                ctx.state.gone.add(item.ref.id)
+                if last and item.carried:
+                    await _take_off(ctx, item)
 
 
 def _may_not_be_read(ctx: PassContext, group: Sequence[_Unrecorded], error: CloudError) -> None:
     """What our seal is on holds the delete; a carrier's mark can be written by everybody who may tag the carrier."""
-    for stray in group:
-        if not stray.carried:
-            ctx.outcomes[stray.key] = of_error(error)
+    for item in group:
+        if not item.carried:
+            ctx.outcomes[item.key] = of_error(error)
         else:
-            ctx.state.copied[stray.ref.id] = (
-                f"{stray.ref.id} is named by a mark of ours on {stray.ref.target} and may not be read "
+            ctx.state.copied[item.ref.id] = (
+                f"{item.ref.id} is named by a mark of ours on {item.ref.target} and may not be read "
                 f"({error.message}): it is left alone. Detach the mark if it is not of this object"
             )
 
 
-def _assess(ctx: PassContext, stray: _Unrecorded, observed: Observed, tags: frozenset[str]) -> None:
+def _assess(ctx: PassContext, item: _Unrecorded, observed: Observed, tags: frozenset[str]) -> None:
     """Ours, or named: a carrier's mark can be written by everybody who may tag the carrier."""
-    seen = replace(observed, target=observed.target or stray.ref.target)
-    if not stray.carried or ctx.evidence(stray.key, seen, tags).strength is Strength.PROVEN:
-        put_on_record(ctx, stray.key, seen, "has our marks and was not on record")
+    seen = replace(observed, target=observed.target or item.ref.target)
+    if not item.carried or ctx.evidence(item.key, seen, tags).strength is Strength.PROVEN:
+        put_on_record(ctx, item.key, seen, "has our marks and was not on record")
         return
-    ctx.state.copied[stray.ref.id] = (
-        f"{observed.name} ({observed.id}) is named by a mark of ours on {stray.ref.target} that nothing shows to be "
+    ctx.state.copied[item.ref.id] = (
+        f"{observed.name} ({observed.id}) is named by a mark of ours on {item.ref.target} that nothing shows to be "
         f"written by us: it is left alone. If it is not of this object, detach the mark"
     )
 
 
-async def _take_off(ctx: PassContext, stray: _Unrecorded) -> None:
+async def _take_off(ctx: PassContext, item: _Unrecorded) -> None:
     """An attach that was in flight may have come after its detach. The index may be behind: the carrier is asked."""
     codec = ctx.deps.codec
-    ident = stray.ref.id.rpartition("/")[2].casefold()
+    ident = item.ref.id.rpartition("/")[2].casefold()
     try:
-        tags = await ctx.deps.tagger.tags_of(stray.ref.target)
-        stale = {tag for tag in tags for mark in codec.read([tag]).carried if _names(ctx, stray, mark.uuid, mark.id)}
+        tags = await ctx.deps.tagger.tags_of(item.ref.target)
+        stale = {tag for tag in tags for mark in codec.read([tag]).carried if _names(ctx, item, mark.uuid, mark.id)}
     except CloudError as error:
-        ctx.outcomes[stray.key] = of_error(error)
+        ctx.outcomes[item.key] = of_error(error)
         return
     if not stale:
         return
-    failed = await ctx.deps.tagger.detach([TagChange(stray.ref.target, frozenset(stale))])
-    error_ = failed.get(stray.ref.target)
+    failed = await ctx.deps.tagger.detach([TagChange(item.ref.target, frozenset(stale))])
+    error_ = failed.get(item.ref.target)
     if error_ is not None and not isinstance(error_, NotFound):
-        ctx.outcomes[stray.key] = of_error(error_)
+        ctx.outcomes[item.key] = of_error(error_)
     else:
-        ctx.notes.append(f"{stray.key}: {ident} is gone, and its mark is taken off {stray.ref.target}")
+        ctx.notes.append(f"{item.key}: {ident} is gone, and its mark is taken off {item.ref.target}")
 
 
-def _names(ctx: PassContext, stray: _Unrecorded, uuid: str, ident: str) -> bool:
-    """Whether a carrier's mark with this uuid and id is the stray's."""
-    own = stray.ref.id.rpartition("/")[2]
+def _names(ctx: PassContext, item: _Unrecorded, uuid: str, ident: str) -> bool:
+    """Whether this uuid and id in a carrier's mark are those of the unrecorded resource."""
+    own = item.ref.id.rpartition("/")[2]
     return (uuid.casefold(), ident.casefold()) == (ctx.owner.uuid.casefold(), own.casefold())
 
 
@@ -139,9 +139,9 @@ def _nodes(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unrecord
         marks = ctx.deps.codec.read(tags)
         if target in known or ours not in {uuid.casefold() for uuid in marks.uuids}:
             continue
-        strays = [_node(ctx, key, target, tags) for key in sorted({mark.key for mark in marks.nodes})]
-        found += [stray for stray in strays if stray]
-        if not any(strays) and not any(_unknown(ctx, mark.key, target, tags) for mark in marks.nodes):
+        unrecorded = [_node(ctx, key, target, tags) for key in sorted({mark.key for mark in marks.nodes})]
+        found += [item for item in unrecorded if item]
+        if not any(unrecorded) and not any(_unknown(ctx, mark.key, target, tags) for mark in marks.nodes):
             rivals = {name.casefold() for name in marks.owners} - {n.casefold() for n in _own_names(ctx)}
             whose = f", and belongs to {', '.join(sorted(rivals))}" if rivals else ""
             ctx.state.copied[target] = f"{target} has our uuid and no mark that we made for it{whose}: left alone"

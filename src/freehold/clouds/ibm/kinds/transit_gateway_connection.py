@@ -91,7 +91,7 @@ class ConnectionDriver:
                 ident = ref.id.partition("/")[2]
                 # A list may be behind: what it does not show is asked for by its id before it counts as gone.
                 body = listed.get(ident)
-                if body is None and not (len(group) > 1 and ref.leaving):
+                if body is None and not (len(group) > 1 and ref.delete_requested):
                     body = await self._connections.get(gateway, ident)
                 if body is not None:
                     found[ref.id] = _observed(gateway, ref.target, body)
