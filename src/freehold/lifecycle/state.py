@@ -102,7 +102,7 @@ class ObjectState:
     creates answered, by node and attempt, until it is on record: better than any witness. ``last_sent``: when this
     process last sent a create, or attached a mark to something of others. ``confirmed``: the journal as this process
     last read it, or wrote it with success; ``tried``: that of its last write, whose reply may be lost.
-    ``spent``: the words on what is ours and on record that may be nonces: on anything else they are copies.
+    ``spent``: the words that may be nonces on what was ours and is gone: on anything else they are copies.
     ``emptied``: carriers of others that our marks were taken off, by target: what nothing marks may still be in them.
     ``marks_read_at``: when the index was last asked for all marks of this object. ``at_rest``: the outcomes of the
     last pass, if it left nothing to do. ``copied``: messages about copied marks, by target.

@@ -499,11 +499,17 @@ PROOF = (
         "return vacant",
         "a forged id that does not exist makes our own nonce a spent one",
     ),
-    _context(
-        "PassContext.remember",
-        "self.state.spent |= self.possible_nonces(key, observed)",
+    _delete(
+        "_conclude_gone",
+        "ctx.state.spent |= ctx.own_words(key)",
         "pass",
         "a copy of the birth mark of what a mark recovered is deleted once ours is gone",
+    ),
+    _context(
+        "PassContext.any_nonce",
+        "spent |= self.own_words(key)",
+        "pass",
+        "a copy of the birth mark of what a mark recovered is deleted while ours is there",
     ),
     _recovery(
         "put_on_record",

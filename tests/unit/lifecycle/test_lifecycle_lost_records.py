@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from freehold.lifecycle import errors
+from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.kinds import NodeKey
-from lab.life import Life
+from lab.life import Handle, Life
 from lab.outage import outage
 from lab.world import MemoryWorld, node
 
@@ -79,3 +81,21 @@ def test_a_gateway_is_searched_although_our_only_mark_on_it_is_off() -> None:
     life.delete()
     assert life.released
     assert [thing.id for thing in world.living() if thing.ours] == []
+
+
+def test_the_birth_mark_of_what_is_on_record_is_spent_under_whatever_name() -> None:
+    """A delete that is held up looks for more of ours: what has the birth mark of a recorded resource is a copy."""
+    world = MemoryWorld(nodes=LINKED, given_hub=True)
+    life = Life(world)
+    life.create()
+    word = world.ours("link").names[0][1].rpartition("-")[2]
+    life.rewrite(replace(life.journal, entries={}))
+    life.restart()
+    world.nodes = []
+    fresh = PassContext(life.deps, Graph([]), life.journal, Handle(life.stored), life.state)
+    assert word in fresh.any_nonce("link")
+    life.deleting = True
+    life.once()
+    assert "link" in {key.kind for key in life.journal.ours if life.state.node(key).last_seen}
+    ctx = PassContext(life.deps, Graph([]), life.journal, Handle(life.stored), life.state)
+    assert word not in ctx.any_nonce("link")

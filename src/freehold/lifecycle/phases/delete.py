@@ -99,6 +99,7 @@ async def _conclude_gone(ctx: PassContext, key: NodeKey) -> None:
             ctx.requeue(key, _waiting(error))
             return
         ctx.state.emptied.add(entry.target)
+    ctx.state.spent |= ctx.own_words(key)
     ctx.state.forget(key)
     ctx.absent.add(entry.id)
     ctx.state.gone |= {entry.id} if entry.carried else {entry.id, entry.target}
