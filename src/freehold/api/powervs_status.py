@@ -119,7 +119,7 @@ class ResourceSummary(ApiModel):
     id: str | None = None
     """Its id in the cloud, once known."""
     state: str | None = None
-    """Where it stands: ``Ready``, ``Waiting``, ``Blocked``, ``Surplus``, ``Deleting``."""
+    """Its state: ``Ready``, ``Waiting``, ``Blocked``, ``Surplus``, ``Deleting``."""
     ownership: Ownership | None = None
     """``managed``: ours, deleted with the object. ``shared``: ours, used by the cluster's cloud provider too.
     ``unmanaged``: given, never changed or deleted. ``unknown``: not yet decided."""
@@ -137,7 +137,7 @@ class Identity(ApiModel):
     uid: str
     """The UID of the object that this status is about: a status copied to another object proves nothing."""
     uuid: str
-    """The owner uuid that the marks in the cloud bear."""
+    """The owner uuid in the marks in the cloud."""
     key: str | None = None
     """Which key of the operator's ring the identity was made with: its digest, which tells nothing about it."""
 

@@ -1,4 +1,4 @@
-"""Follows objects of ours until they stand as wanted, over servers that come and go."""
+"""Follows objects of ours until they are as wanted, across restarts of the server."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def _report(done: asyncio.Task[None], failed: asyncio.Future[None]) -> None:
     problem = done.exception()
     if problem is not None:
         failed.set_exception(problem)
-        failed.exception()  # whoever waits for it is told; nobody has to
+        failed.exception()  # a waiter is told; there need be none
     else:
         failed.set_result(None)
 

@@ -25,7 +25,7 @@ _MOST_BYTES = 3 * 1024 * 1024
 """An API server takes requests of this size; a file of more is hardly a manifest, and YAML is slow to read."""
 
 _MOST_NODES = 200_000
-"""Values in a file once its aliases are followed: a few lines of them can stand for billions."""
+"""Values in a file once its aliases are followed: a few lines of them can expand to billions."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def _documents(text: str, shown: str) -> Iterator[tuple[Any, str]]:
 
 
 def _weigh(value: Any, known: dict[int, int]) -> int:
-    """How many values it stands for; what aliases share is looked at once. Raises ValueError when they are too many."""
+    """How many values it expands to; what aliases share is counted once. Raises ValueError when they are too many."""
     if not isinstance(value, dict | list):
         return 1
     if id(value) not in known:
@@ -205,7 +205,7 @@ def _refuse_twins(documents: list[ManifestDocument], shown: str) -> None:
 
 
 def _refuse_elsewhere(documents: list[ManifestDocument], namespace: str) -> None:
-    """As kubectl does: whoever says -n must not act in another namespace than the one said."""
+    """As kubectl does: with -n nothing may happen in another namespace."""
     elsewhere = [
         f"{each.place}: {each.kind} {each.name}: metadata.namespace is {each.namespace}"
         for each in documents

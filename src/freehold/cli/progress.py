@@ -243,7 +243,7 @@ def _middle_cut(text: str, width: int) -> str:
 
 
 def _untouched(view: View, line: Line) -> bool:
-    """It stands as it did when the deletion was asked for."""
+    """Unchanged since the deletion was requested."""
     return view.phase is ViewPhase.DELETING and line.state == "Ready"
 
 

@@ -15,7 +15,7 @@ from freehold.lifecycle.kinds import NodeKey
 def proofs(obj: Mapping[str, Any], ring: KeyRing | None) -> dict[str, str]:
     """By vendor id, as the status reports it; empty where there is no journal that can be read.
 
-    ``ring``: the operator's, None where this command cannot read it: whoever may edit the object may have written
+    ``ring``: the operator's, None where this command cannot read it: an editor of the object may have written
     the records, and only the key tells.
     """
     text = (obj["metadata"].get("annotations") or {}).get(JOURNAL_ANNOTATION)

@@ -131,7 +131,7 @@ def _table(resource: Resource, found: Sequence[Json], namespace: str) -> None:
 
 
 def _cut(line: str) -> str:
-    """To the width of the terminal: the note stands last, and ``freehold tree`` has all of it."""
+    """To the width of the terminal: the note comes last, and ``freehold tree`` has all of it."""
     room = width()
     return line if len(line) <= room else f"{line[: room - 1]}…"
 

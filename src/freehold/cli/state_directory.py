@@ -20,7 +20,7 @@ STATE_VARIABLE = "FREEHOLD_STATE"
 
 
 class CloudChoice(Enum):
-    """Which cloud the objects of a state directory stand for; fixed by the first command that needs to know."""
+    """The cloud of a state directory's objects; fixed by the first command that needs it."""
 
     IBM = "ibm"
     SIMULATED = "simulated"
@@ -76,7 +76,7 @@ class StateDirectory:
 
     @property
     def keys(self) -> Path:
-        """The key ring: beside the directory, so that whoever deletes the store keeps the keys."""
+        """The key ring: beside the directory, so that deleting the store keeps the keys."""
         whole = self.path.resolve()
         return whole.parent / f"{whole.name or 'freehold'}.keys"
 
@@ -125,7 +125,7 @@ class StateDirectory:
     def choose(self, simulate: bool) -> CloudChoice:
         """The cloud to use: the one that the directory is bound to, else the one that is asked for.
 
-        Raises CliError for --simulate on the state of a real account: its objects stand for real resources.
+        Raises CliError for --simulate on the state of a real account: its objects have real resources.
         """
         bound = self.cloud
         if bound is None:

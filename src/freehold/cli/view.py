@@ -51,14 +51,14 @@ class Line:
 
     @property
     def note(self) -> str:
-        """Why it stands there, as short as it can be said."""
+        """Why it is in this state, in few words."""
         if self.state == "Ready":
             return self.message if self.ownership != "unmanaged" else self.message or "given, not ours"
         return self.message or self.reason
 
 
 class ViewPhase(Enum):
-    """Where an object stands as a whole."""
+    """The state of an object as a whole."""
 
     READY = "Ready"
     PROGRESSING = "Progressing"

@@ -1,6 +1,6 @@
 """``freehold get --watch``: every change of what is shown, over servers that come and go.
 
-Watching serves nothing: whoever serves a state directory keeps others from it, and without an operator
+Watching serves nothing: a process that serves a state directory locks others out, and without an operator
 nothing would change.
 """
 
@@ -21,7 +21,7 @@ from freehold.kube.watch import Change, Reflector, State
 class Changes:
     """Passes on what looks different from before: every new connection lists everything again.
 
-    ``look`` is what is shown of an object; ``show`` shows it, or says that it has gone.
+    ``look`` is what is shown of an object; ``show`` shows it, or that it is gone.
     """
 
     look: Callable[[Json], object]

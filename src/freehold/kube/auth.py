@@ -1,7 +1,7 @@
 """Credentials that renew themselves: static, from a file, from an exec plugin.
 
 Rules learnt from the failures of other clients (docs/reference/kubernetes.md#credentials): one renewal at a
-time, whoever asks; renew before expiry and after a 401; an old credential stays in use while
+time, for all callers; renew before expiry and after a 401; an old credential stays in use while
 renewing it fails.
 """
 

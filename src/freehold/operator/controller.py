@@ -237,7 +237,7 @@ class Controller:
             return ()
 
     def _look_whether_settled(self) -> None:
-        """Workers begin when our own objects are listed and every other watch knows where it stands.
+        """Workers begin when our own objects are listed and every other watch has listed or failed.
 
         A watch that fails counts as knowing: its state tells the reconcile "unknown", never "absent"
         (docs/reference/capi-contract.md C19), and one that is refused must not hold up everything else.

@@ -1,4 +1,4 @@
-"""What stands around an object: its Cluster, a Cluster that refers to it, and whether Cluster API is there.
+"""What the gate must know besides the object: its Cluster, a referring Cluster, and whether Cluster API is there.
 
 Answers come from watches' caches; a cache that is not in step answers "unknown", never "absent"
 (docs/reference/capi-contract.md C19).
@@ -65,7 +65,7 @@ class OwnerClusterReader:
             return gate.UnreadableCluster(str(error))
 
     async def _machines(self, raw: Mapping[str, Any]) -> tuple[str, ...] | gate.UnreadableMachines:
-        """The machines of its cluster, whoever serves them; none where there is no such kind.
+        """The machines of its cluster, served by any controller; none where there is no such kind.
 
         Source: docs/reference/capi-contract.md C22.
         """

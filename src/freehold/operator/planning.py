@@ -61,7 +61,7 @@ class _NoStore:
 async def plan(
     raw: Mapping[str, Any], settings: Settings, ring: KeyRing, stored: Mapping[str, Any] | None = None
 ) -> Plan:
-    """What applying ``raw`` would do; ``stored`` is the object as it stands, for its identity. Writes nothing."""
+    """What applying ``raw`` would do; ``stored`` is the object as it is stored, for its identity. Writes nothing."""
     with IbmAccount(settings.api_key, settings.ibm_url, settings.clock, intervals=settings.intervals) as account:
         adapter = ADAPTERS[str(raw["kind"])](account)
         return await plan_with(adapter, account, settings.clock, raw, ring, stored)

@@ -149,7 +149,7 @@ class Reconciler:
             return Done(), ()
         if found.patch is not None:
             await document.apply(found.patch)
-        # Not before it is stored: whoever was faster may have creates under way.
+        # Not before the patch is stored: another process that was faster may have creates under way.
         uid = document.raw["metadata"]["uid"]
         lost = not isinstance(found, identity.Identified) and uid in self._known
         if lost:

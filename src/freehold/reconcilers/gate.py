@@ -67,7 +67,7 @@ class ClusterContext:
 
     ``owner`` answers for the ownerReference of :func:`owner_of` (NoCluster when there is none);
     ``referrer`` is a Cluster of the namespace whose ``infrastructureRef`` names the object. ``machines`` are the
-    names of machines that stand on an object which is being deleted, :class:`UnreadableMachines` if nobody can tell.
+    names of machines that use an object which is being deleted, :class:`UnreadableMachines` if nobody can tell.
     """
 
     mode: Mode
@@ -79,7 +79,7 @@ class ClusterContext:
 
 @dataclass(frozen=True)
 class Proceed:
-    """Bring it to its spec. ``cluster`` is the name of its Cluster, the object's own when it stands alone."""
+    """Bring it to its spec. ``cluster`` is the name of its Cluster, the object's own when it has none."""
 
     cluster: str
     port: int = DEFAULT_API_PORT
@@ -197,7 +197,7 @@ def _by_cluster(raw: Mapping[str, Any], context: ClusterContext, deleting: bool)
 
 
 def cluster_name(raw: Mapping[str, Any]) -> str:
-    """The Cluster that the object's machines are labelled with; its own name when it stands alone."""
+    """The Cluster that the object's machines are labelled with; its own name when it has none."""
     owner = owner_of(raw)
     label = (raw["metadata"].get("labels") or {}).get(names.CLUSTER_NAME_LABEL)
     return (owner.name if owner else label) or str(raw["metadata"]["name"])

@@ -25,7 +25,7 @@ DELETE_ORDER: tuple[tuple[str, str], ...] = (
     ("transit.delete_transit_gateway_connection", "transit.delete_transit_gateway"),
     ("power.delete_dhcp", "rc.delete_resource_instance"),
 )
-"""Which delete must have come before which: a resource goes before what it stands in."""
+"""Which delete must have come before which: a resource is deleted before what contains it."""
 
 
 class NotSo(Exception):
@@ -45,7 +45,7 @@ def created_once(resources: Sequence[Resource], calls: Sequence[Call]) -> str:
 
 
 def marked(resources: Sequence[Resource]) -> str:
-    """Whatever of ours can bear a tag bears the two ownership tags (docs/reference/requirements.md T7)."""
+    """Everything of ours that can have tags has the two ownership tags (docs/reference/requirements.md T7)."""
     bearing = [each for each in ours(resources) if each.crn and each.kind in set(CREATES.values())]
     for each in bearing:
         for key in (OWNER_TAG, CLUSTER_UUID_TAG):
@@ -56,7 +56,7 @@ def marked(resources: Sequence[Resource]) -> str:
 
 
 def owner_tags(resource: Resource) -> frozenset[str]:
-    """The owner tag that stands on a resource."""
+    """The owner tag on a resource."""
     return frozenset(tag for tag in resource.tags if tag.casefold().startswith(f"{OWNER_TAG}:".casefold()))
 
 
@@ -84,7 +84,7 @@ def all_gone(resources: Sequence[Resource]) -> str:
 
 
 def in_order(calls: Sequence[Call]) -> str:
-    """Every delete came after the deletes of what stood in it or hung on it."""
+    """Every delete came after the deletes of what was inside it or attached to it."""
     done = [(call.sequence, call.operation) for call in calls if call.effective and ".delete_" in call.operation]
     for first, then in DELETE_ORDER:
         firsts = [sequence for sequence, operation in done if operation == first]

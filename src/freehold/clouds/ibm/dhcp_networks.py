@@ -1,4 +1,4 @@
-"""A DHCP server and its network as one resource, and what bears their mark (docs/reference/ibm-cloud.md#powervs)."""
+"""A DHCP server and its network as one resource, and where their mark is (docs/reference/ibm-cloud.md#powervs)."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def network_seen(guid: str, body: Json, workspace: str, state: State = State.REA
 
 
 class MarkedNetworks:
-    """Finds out what bears the mark of a DHCP server: its network, or the workspace where that has no CRN."""
+    """Finds the target of a DHCP server's mark: its network, or the workspace where the network has no CRN."""
 
     def __init__(self, power: PowerNetworks) -> None:
         self._power = power
 
     async def server(self, guid: str, workspace: str, server: Json, target: str) -> Observed:
-        """The server with what bears its mark; ``target`` is what was known of that, which saves a read."""
+        """The server with the target of its mark; ``target`` is the known one, which saves a read."""
         network = (server.get("network") or {}).get("id", "")
         known = crn.parse(target)
         if known and network and known.id == network:

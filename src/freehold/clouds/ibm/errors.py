@@ -21,7 +21,7 @@ from freehold.lifecycle.port import Effect
 LONGEST_WAIT = 600.0
 """Most seconds that a Retry-After is obeyed: a wrong one must not park an object for a day."""
 _LONGEST_TEXT = 1000
-"""Most characters of a vendor's words: they stand in a status, whose size Kubernetes limits."""
+"""Most characters of a vendor's words: they go into a status, whose size Kubernetes limits."""
 
 
 class TokenRejected(lifecycle.Denied):

@@ -40,7 +40,7 @@ class Credentials:
 
 @dataclass(frozen=True)
 class Endpoints:
-    """Base URLs of the services (docs/reference/ibm-cloud.md#common); ``{region}`` stands in regional ones."""
+    """Base URLs of the services (docs/reference/ibm-cloud.md#common); regional ones have ``{region}``."""
 
     iam: str = "https://iam.cloud.ibm.com"
     resource_controller: str = "https://resource-controller.cloud.ibm.com"

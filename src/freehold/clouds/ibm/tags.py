@@ -20,7 +20,7 @@ from freehold.lifecycle.ownership import CarriedMark, Marks, NodeMark, Owner
 PREFIX = "powervs.cluster.x-k8s.io."
 LONGEST = 128
 CARRIED = ("dhcp-server", "transit-gateway-connection", "cos-bucket")
-"""Kinds whose marks may stand on another resource."""
+"""Kinds whose marks may be on another resource."""
 _UUID = 36
 """The characters of a uuid."""
 _ILLEGAL = re.compile(r"[^A-Za-z0-9 _\-.:]")
@@ -110,7 +110,7 @@ def validation_error(tag: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A phrase of a Lucene query. Targets come from journals: what stands in one must not become a query."""
+    """A phrase of a Lucene query. Targets come from journals: the text of one must not become a query."""
     return '"' + re.sub(r'(["\\])', r"\\\1", text) + '"'
 
 
@@ -130,7 +130,7 @@ class IbmTagger:
         self._client = client
 
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
-        """One query: what bears the uuid, what carries a mark of it, and the ``also`` targets."""
+        """One query: targets with the uuid, carriers with a mark of it, and the ``also`` targets."""
         terms = [f"tags:{_quoted(f'{PREFIX}cluster-uuid:{uuid}')}"]
         terms += [f"tags:{PREFIX}{kind}\\:{_plain(uuid)}.*" for kind in CARRIED]
         terms += [f"crn:{_quoted(target)}" for target in sorted(set(also))]

@@ -25,7 +25,7 @@ STATES = {
     "failed": State.FAILED,
     "deleting": State.DELETING,
     "delete_pending": State.DELETING,
-    # A mutation is under way; what stands keeps working.
+    # A mutation is under way; the resource keeps working.
     "update_pending": State.READY,
     "maintenance_pending": State.READY,
     "migrate_pending": State.READY,
@@ -75,7 +75,7 @@ def identify(target: str, resource_type: str) -> str:
 def observed(
     region: str, body: Json, word: str, attributes: Mapping[str, Any], nonce_fields: Iterable[str] = ()
 ) -> Observed:
-    """``word`` is the resource's status; ``nonce_fields``: texts besides its name in which a nonce may stand."""
+    """``word`` is the resource's status; ``nonce_fields``: texts besides its name in which a nonce may be."""
     return Observed(
         id=join(region, body["id"]),
         name=body["name"],

@@ -1,4 +1,4 @@
-"""What stands in a workspace and would be destroyed with it (docs/reference/ibm-cloud.md#powervs)."""
+"""What is in a workspace and would be destroyed with it (docs/reference/ibm-cloud.md#powervs)."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def _existing(spec: IBMPowerVSClusterSpec, facts: Facts, notes: tuple[SpecWarnin
 def _frozen(
     name: str, spec: IBMPowerVSClusterSpec, facts: Facts, journal: Journal, notes: tuple[SpecWarning, ...]
 ) -> Desired:
-    """The part of the whole that is there already, with what it stands on."""
+    """The nodes that exist already, with their requirements."""
     plan = _created(name, spec, facts, journal, notes)
     if not isinstance(plan, PowerVSWanted):
         return plan

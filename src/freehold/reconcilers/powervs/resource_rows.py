@@ -138,7 +138,7 @@ def _since(row: Row, before: Mapping[str, Any] | None, now: str) -> Row:
 
 
 def sentences(outcomes: Mapping[NodeKey, Outcome]) -> Iterator[str]:
-    """What stands in the way, one sentence each, in a stable order."""
+    """What blocks progress, one sentence each, in a stable order."""
     for key, outcome in sorted(outcomes.items()):
         if isinstance(outcome, Waiting | Blocked):
             yield f"{key}: {outcome.message or outcome.reason.value}"

@@ -115,7 +115,7 @@ def _host(raw: Mapping[str, Any]) -> str:
 def _endpoint(
     raw: Mapping[str, Any], plan: PowerVSWanted, outcomes: Mapping[NodeKey, Outcome]
 ) -> Mapping[str, Any] | None:
-    """The first public load balancer's hostname, once it stands; a host that is there already is never touched."""
+    """The first public load balancer's hostname, once it exists; a host that is set already is never changed."""
     outcome = outcomes.get(plan.endpoint) if plan.endpoint else None
     hostname = outcome.observed.attributes.get("hostname") if isinstance(outcome, Ready) else None
     if _host(raw) or not hostname:

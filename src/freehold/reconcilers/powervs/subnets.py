@@ -46,7 +46,7 @@ def subnet_nodes(
             continue
         slot = StableName.parse(key.logical)
         name = (spec and spec.name) or names.subnet(slot.label)
-        # The spec's zone first: where the subnet stands elsewhere already, the engine reports the drift.
+        # The spec's zone first: where the subnet is in another zone already, the engine reports the drift.
         zone = (spec and spec.zone) or slot.placement or slot.label
         request = partial(_request, name, zone, region, resource_group)
         naming = Naming.EXPLICIT if spec and spec.name else Naming.DEFAULT

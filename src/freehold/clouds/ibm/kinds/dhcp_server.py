@@ -1,6 +1,6 @@
 """Kind ``dhcp-server``: a DHCP server and the private network that it brings along, or a plain network that is reused.
 
-Engine id: ``<workspace guid>/dhcp/<id>`` or ``<workspace guid>/network/<id>``. The mark stands on the network;
+Engine id: ``<workspace guid>/dhcp/<id>`` or ``<workspace guid>/network/<id>``. The mark is on the network;
 one that has no CRN is carried by the workspace (docs/reference/ibm-cloud.md#powervs).
 """
 
@@ -49,7 +49,7 @@ class DhcpServerDriver:
         try:
             return await self._marks.server(guid, workspace, made, "")
         except CloudError:
-            return server_seen(guid, made, "", False)  # it stands; a later look learns what bears its mark
+            return server_seen(guid, made, "", False)  # it exists; a later read finds its network, which has the mark
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
         found: dict[str, Observed] = {}

@@ -1,6 +1,6 @@
 """Kind ``load-balancer``: a VPC load balancer with its pools and listeners. Engine id: ``<region>/<id>``.
 
-A rename would put it into ``update_pending``, so it is born under its wanted name, and its nonce stands in the
+A rename would put it into ``update_pending``, so it is created under its wanted name, and its nonce is in the
 name of its first pool, the API server's. Listeners are parts: ours are added when missing, others' are left alone.
 """
 
