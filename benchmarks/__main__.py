@@ -9,7 +9,7 @@ HERE = Path(__file__).parent
 
 
 def main(prefixes: list[str]) -> int:
-    # The stage (the reconcile on a simulated cloud in virtual time) is the tests' own.
+    # The harness (the reconcile on a simulated cloud in virtual time) is the tests' own.
     sys.path.insert(0, str(HERE.parent / "tests"))
     from benchmarks import cli, operator, powervs, renewal, rows
 

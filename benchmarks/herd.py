@@ -18,7 +18,7 @@ from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
 from freehold_sim.ibm.settings import Settings
-from stage.powervs import Stage, example
+from harness.powervs import Harness, example
 
 _UUID = re.compile(r"\b[0-9a-f]{8}(?=-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b)")
 _SERIALS = 1000
@@ -36,16 +36,16 @@ class Herd:
 
 def idle(count: int) -> Herd:
     """``count`` clusters that are Ready and in which nothing is left to do."""
-    stage = Stage(example(vpcSubnets=None), Settings())
-    stage.up()
-    stage.settle()
-    original, world = json.dumps(stage.object.raw), json.dumps(stage.cloud.world.data)
-    name = stage.object.raw["metadata"]["name"]
-    starts = sorted({found for text in (original, world) for found in _UUID.findall(text)} - _shared(stage))
+    harness = Harness(example(vpcSubnets=None), Settings())
+    harness.up()
+    harness.settle()
+    original, world = json.dumps(harness.object.raw), json.dumps(harness.cloud.world.data)
+    name = harness.object.raw["metadata"]["name"]
+    starts = sorted({found for text in (original, world) for found in _UUID.findall(text)} - _shared(harness))
     pattern = re.compile("|".join((re.escape(name), *starts)))
-    world_of_all = {**stage.cloud.world.data, "resources": {}, "index": {}, "tags": {}, "tag_names": {}}
-    herd = Herd([], world_of_all, stage.rings.ring)
-    journal = _journal(stage.object.raw)
+    world_of_all = {**harness.cloud.world.data, "resources": {}, "index": {}, "tags": {}, "tag_names": {}}
+    herd = Herd([], world_of_all, harness.rings.ring)
+    journal = _journal(harness.object.raw)
     for number in range(count):
         fresh = {name: f"cluster-{number:04d}"} | {start: f"{number:04x}{start[4:]}" for start in starts}
         _add(
@@ -59,9 +59,9 @@ def _replaced(pattern: re.Pattern[str], fresh: Mapping[str, str], text: str) -> 
     return pattern.sub(lambda found: fresh[found[0]], text)
 
 
-def _shared(stage: Stage) -> set[str]:
+def _shared(harness: Harness) -> set[str]:
     """What belongs to the catalogue and not to the cluster."""
-    return {record["plan"][:8] for record in stage.cloud.world.all("instance")}
+    return {record["plan"][:8] for record in harness.cloud.world.all("instance")}
 
 
 def _copied(ring: KeyRing, original: Journal, texts: Iterable[str]) -> tuple[Json, Json]:

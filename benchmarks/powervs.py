@@ -10,7 +10,7 @@ from freehold.lifecycle.port import step
 from freehold.operator.controller import RequeueAfter
 from freehold.operator.limits import Limits
 from freehold_sim.ibm.settings import Delays, Quotas, Settings
-from stage.powervs import MemoryDocument, Stage, StoredObject, example
+from harness.powervs import Harness, MemoryDocument, StoredObject, example
 
 TARGET = "target of this project"
 MANY = 1000
@@ -41,63 +41,63 @@ def measure() -> Iterator[Row]:
     yield _hundred()
 
 
-def _stage(delays: Delays) -> Stage:
-    return Stage(example(vpcSubnets=None), Settings(delays=delays))
+def _harness(delays: Delays) -> Harness:
+    return Harness(example(vpcSubnets=None), Settings(delays=delays))
 
 
 def _life() -> Iterator[Row]:
     delays = Delays()
-    stage = _stage(delays)
-    seconds = stage.up()
-    created = stage.calls()
+    harness = _harness(delays)
+    seconds = harness.up()
+    created = harness.calls()
     tokens = [call for call in created if call.operation.startswith("iam.")]
     yield Row("powervs.create.calls", len(created), "calls", 65, "~190 + ~30 tokens", CAPIBM)
-    yield Row("powervs.create.mutating", len(stage.calls(mutating=True)), "calls", None, "11, untagged", CAPIBM)
+    yield Row("powervs.create.mutating", len(harness.calls(mutating=True)), "calls", None, "11, untagged", CAPIBM)
     yield Row("powervs.create.tokens", len(tokens), "calls", 1, "~30", CAPIBM)
     ratio = seconds / critical_create(delays)
     yield Row("powervs.create.time", round(ratio, 3), "× critical path", 1.10, "+3 min of waits", CAPIBM)
-    yield from _idle(stage)
-    before = len(stage.calls())
-    seconds = stage.down()
-    yield Row("powervs.delete.calls", len(stage.calls()) - before, "calls", 45, "", TARGET)
+    yield from _idle(harness)
+    before = len(harness.calls())
+    seconds = harness.down()
+    yield Row("powervs.delete.calls", len(harness.calls()) - before, "calls", 45, "", TARGET)
     ratio = seconds / critical_delete(delays)
     yield Row("powervs.delete.time", round(ratio, 3), "× critical path", 1.10, "+5.5 min of waits", CAPIBM)
 
 
-def _idle(stage: Stage) -> Iterator[Row]:
+def _idle(harness: Harness) -> Iterator[Row]:
     """Passes of a cluster in which nothing happens: shallow ones, then one whose deep look is due."""
-    stage.settle(4)
+    harness.settle(4)
     counts = []
     busiest = 0
-    writes = len(stage.calls(mutating=True))
+    writes = len(harness.calls(mutating=True))
     for _ in range(40):
-        before = len(stage.calls())
-        result = stage.pass_once()
-        asked = stage.calls()[before:]
+        before = len(harness.calls())
+        result = harness.pass_once()
+        asked = harness.calls()[before:]
         counts.append(len(asked))
         busiest = max(busiest, *Counter(call.operation.partition(".")[0] for call in asked).values(), 0)
-        stage.clock.advance(result.seconds if isinstance(result, RequeueAfter) else 60.0)
+        harness.clock.advance(result.seconds if isinstance(result, RequeueAfter) else 60.0)
     yield Row("powervs.idle.shallow", sorted(counts)[len(counts) // 2], "calls a pass", 2, "14 + 2 tokens", CAPIBM)
     yield Row("powervs.idle.deep", max(counts), "calls a pass", 12, "14 + 2 tokens", CAPIBM)
     rate = Limits().bucket("vpc").rate
     unit = f"s until {MANY} clusters are looked at after a restart"
     how = f"{TARGET}; the busiest API's {busiest} calls of a deep pass, at our {rate:g} a second"
     yield Row("powervs.restart.time", busiest * MANY / rate, unit, source=how)
-    yield Row("powervs.idle.writes", len(stage.calls(mutating=True)) - writes, "calls", 0, "0", CAPIBM)
+    yield Row("powervs.idle.writes", len(harness.calls(mutating=True)) - writes, "calls", 0, "0", CAPIBM)
 
 
 def _scaled() -> Iterator[Row]:
     """Delays that are not the expected ones: told, no target."""
     for factor in (0.5, 2.0):
         delays = Delays().scaled(factor)
-        stage = _stage(delays)
-        seconds = stage.up()
-        created = len(stage.calls())
+        harness = _harness(delays)
+        seconds = harness.up()
+        created = len(harness.calls())
         yield Row(f"powervs.create.calls.delays×{factor:g}", created, "calls", None, "", TARGET)
         ratio = round(seconds / critical_create(delays), 3)
         yield Row(f"powervs.create.time.delays×{factor:g}", ratio, "× critical path", None, "", TARGET)
-        seconds = stage.down()
-        yield Row(f"powervs.delete.calls.delays×{factor:g}", len(stage.calls()) - created, "calls", None, "", TARGET)
+        seconds = harness.down()
+        yield Row(f"powervs.delete.calls.delays×{factor:g}", len(harness.calls()) - created, "calls", None, "", TARGET)
         ratio = round(seconds / critical_delete(delays), 3)
         yield Row(f"powervs.delete.time.delays×{factor:g}", ratio, "× critical path", None, "", TARGET)
 
@@ -106,19 +106,19 @@ def _hundred() -> Row:
     """One operator, a hundred clusters, all idle: the shared inventory pays for everybody."""
     count = 100
     room = Quotas(gateways_per_region=count, gateways=count, vpcs_per_region=count)
-    stage = Stage(example(vpcSubnets=None), Settings(delays=Delays().scaled(0.01), quotas=room))
-    objects = [_named(stage, index) for index in range(count)]
+    harness = Harness(example(vpcSubnets=None), Settings(delays=Delays().scaled(0.01), quotas=room))
+    objects = [_named(harness, index) for index in range(count)]
     due = dict.fromkeys(range(count), 0.0)
 
     def turn(until: float) -> int:
         """Every pass that is due by then; how many there were."""
         passes = 0
         while (now := min(due.values())) <= until:
-            stage.clock.advance(max(0.0, now - stage.clock.monotonic()))
+            harness.clock.advance(max(0.0, now - harness.clock.monotonic()))
             for index in [i for i, at in due.items() if at <= now]:
-                result = step(stage.process.reconcile(MemoryDocument(objects[index]), stage.around))
+                result = step(harness.process.reconcile(MemoryDocument(objects[index]), harness.around))
                 wait = result.seconds if isinstance(result, RequeueAfter) else 60.0
-                due[index] = stage.clock.monotonic() + max(wait, 0.1)
+                due[index] = harness.clock.monotonic() + max(wait, 0.1)
                 passes += 1
         return passes
 
@@ -126,14 +126,14 @@ def _hundred() -> Row:
     ready = [o for o in objects if (o.raw.get("status") or {}).get("ready")]
     if len(ready) != count:
         raise AssertionError(f"{len(ready)} of {count} clusters became ready")
-    before, begun = len(stage.calls()), stage.clock.monotonic()
+    before, begun = len(harness.calls()), harness.clock.monotonic()
     # Deep looks are 540 to 660 s apart: the second was before 1320 s, the third is not before 1620 s.
     passes = turn(begun + 270.0)
-    calls = (len(stage.calls()) - before) / passes
+    calls = (len(harness.calls()) - before) / passes
     return Row("powervs.idle.shallow.of_100", round(calls, 3), "calls a cluster's pass", 0.5, "14 + 2 tokens", CAPIBM)
 
 
-def _named(stage: Stage, index: int) -> StoredObject:
+def _named(harness: Harness, index: int) -> StoredObject:
     manifest = example(vpcSubnets=None)
     name = f"cluster-{index:03d}"
     old = manifest["metadata"]["name"]
@@ -142,6 +142,6 @@ def _named(stage: Stage, index: int) -> StoredObject:
     for part in ("serviceInstance", "vpc", "transitGateway"):
         manifest["spec"][part]["name"] = manifest["spec"][part]["name"].replace(old, name)
     manifest["spec"]["loadBalancers"] = [{"name": f"{name}-loadbalancer"}]
-    stored = StoredObject(manifest, stage.clock.now)
+    stored = StoredObject(manifest, harness.clock.now)
     stored.raw["metadata"]["uid"] = f"00000000-0000-4000-8000-{index:012d}"
     return stored

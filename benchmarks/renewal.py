@@ -10,7 +10,7 @@ from freehold.lifecycle import journal as journals
 from freehold.lifecycle.keys import KeyRing
 from freehold.operator.controller import RequeueAfter
 from freehold_sim.ibm.settings import Delays, Settings
-from stage.powervs import Stage, example
+from harness.powervs import Harness, example
 
 RESOURCES = 8
 """Of the measured cluster that have seals. Two of them begin in one deep pass, and end in the next."""
@@ -20,56 +20,56 @@ LONGEST = 20_000.0
 
 
 def measure() -> Iterator[Row]:
-    stage = Stage(example(vpcSubnets=None), Settings(delays=Delays()))
-    stage.up()
-    stage.settle(4)
-    had = stage.rings.ring
-    idle = _deep_reads(stage)
-    stage.rings.ring = KeyRing(NEW.writing, {**NEW.keys, **had.keys})
-    begun, before, versions = stage.clock.monotonic(), len(stage.calls()), len(stage.object.history)
+    harness = Harness(example(vpcSubnets=None), Settings(delays=Delays()))
+    harness.up()
+    harness.settle(4)
+    had = harness.rings.ring
+    idle = _deep_reads(harness)
+    harness.rings.ring = KeyRing(NEW.writing, {**NEW.keys, **had.keys})
+    begun, before, versions = harness.clock.monotonic(), len(harness.calls()), len(harness.object.history)
     tagged, deep, reads = 0, 0, 0
-    while not _renewed(stage, had):
-        if stage.clock.monotonic() - begun > LONGEST:
-            raise AssertionError(f"not renewed: {stage.conditions()}")
-        at = len(stage.calls())
-        _pass(stage)
-        sent = stage.calls()[at:]
+    while not _renewed(harness, had):
+        if harness.clock.monotonic() - begun > LONGEST:
+            raise AssertionError(f"not renewed: {harness.conditions()}")
+        at = len(harness.calls())
+        _pass(harness)
+        sent = harness.calls()[at:]
         if any(call.mutating for call in sent):
             deep += 1
             reads += sum(not call.mutating for call in sent)
         tagged += sum(call.mutating for call in sent)
     others = {
-        call.operation for call in stage.calls()[before:] if call.mutating and not call.operation.startswith("tag")
+        call.operation for call in harness.calls()[before:] if call.mutating and not call.operation.startswith("tag")
     }
     if others:
         raise AssertionError(f"a renewal changed more than tags: {others}")
     yield Row("powervs.renewal.passes", deep, "deep passes", RESOURCES / 2 + 1, source=SOURCE)
     yield Row("powervs.renewal.tagging", tagged, "tag calls", 2 * RESOURCES, source=SOURCE)
     yield Row("powervs.renewal.reads", reads / deep, "reads a deep pass", idle, source="a deep pass of an idle cluster")
-    written = len(stage.object.history) - versions
+    written = len(harness.object.history) - versions
     yield Row(
         "powervs.renewal.writes", written, "writes of the object", deep + 2, source="one a deep pass, status twice"
     )
 
 
-def _pass(stage: Stage) -> None:
-    result = stage.pass_once()
-    stage.clock.advance(result.seconds if isinstance(result, RequeueAfter) else 60.0)
+def _pass(harness: Harness) -> None:
+    result = harness.pass_once()
+    harness.clock.advance(result.seconds if isinstance(result, RequeueAfter) else 60.0)
 
 
-def _deep_reads(stage: Stage) -> int:
+def _deep_reads(harness: Harness) -> int:
     """The most calls of a pass of the idle cluster."""
-    most, until = 0, stage.clock.monotonic() + 1400.0
-    while stage.clock.monotonic() < until:
-        at = len(stage.calls())
-        _pass(stage)
-        most = max(most, len(stage.calls()) - at)
+    most, until = 0, harness.clock.monotonic() + 1400.0
+    while harness.clock.monotonic() < until:
+        at = len(harness.calls())
+        _pass(harness)
+        most = max(most, len(harness.calls()) - at)
     return most
 
 
-def _renewed(stage: Stage, had: KeyRing) -> bool:
+def _renewed(harness: Harness, had: KeyRing) -> bool:
     """Whether nothing is on record or attached that was made with the key before."""
-    journal = journals.loads(stage.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
+    journal = journals.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
     if journal.keys != {NEW.writing}:
         return False
-    return all(sum(".node:" in tag for tag in row["tags"]) <= 1 for row in stage.resources())
+    return all(sum(".node:" in tag for tag in row["tags"]) <= 1 for row in harness.resources())

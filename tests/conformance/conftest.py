@@ -9,7 +9,7 @@ import pytest
 
 from freehold.lifecycle.kinds import Observed, Place, Ref, State
 from freehold_sim.ibm.settings import Settings
-from stage.account import GROUP, Account
+from harness.account import GROUP, Account
 
 HOUR = 3600.0
 STEP = 1.0

@@ -15,7 +15,7 @@ from freehold.lifecycle import errors
 from freehold.lifecycle.kinds import Dedupe, Place, Ref, State
 from freehold.lifecycle.port import InlinePort
 from freehold_sim.faults import Effect, Fault
-from stage.account import Recognised
+from harness.account import Recognised
 
 REGISTRY = ibm_kinds(IbmSession(Credentials("")), InlinePort())
 KINDS = tuple(REGISTRY)

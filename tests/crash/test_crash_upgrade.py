@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 import pytest
+from harness.scenery import made_by_us, marks, standing
 
 from lab import upgrade
 from lab.faults import Fault, Script
 from lab.upgrade import Renewal
-from stage.scenery import made_by_us, marks, standing
 
 STEP = int(os.environ.get("CRASH_UPGRADE_STEP", "25"))
 """Each so many of the cases; 1 takes all of them (13 minutes)."""
@@ -29,7 +29,7 @@ def test_a_renewal_that_is_cut_off_goes_on(fixture: str) -> None:
         assert renewal.faults() == [], f"{fault} at {number}"
         assert renewal.crashes == 1
         renewal.delete()
-        assert made_by_us(renewal.stage) == [], f"{fault} at {number}"
+        assert made_by_us(renewal.harness) == [], f"{fault} at {number}"
 
 
 @FIXTURES
@@ -39,7 +39,7 @@ def test_an_object_whose_renewal_was_cut_off_can_be_deleted(fixture: str) -> Non
         renewal = Renewal(fixture, Script({number: fault}))
         renewal.until_crash()
         assert renewal.faults() == [], f"{fault} at {number}"
-        renewal.stage.down()
-        assert made_by_us(renewal.stage) == [], f"{fault} at {number}"
-        left = [mark for row in standing(renewal.stage) for mark in marks(row)]
+        renewal.harness.down()
+        assert made_by_us(renewal.harness) == [], f"{fault} at {number}"
+        left = [mark for row in standing(renewal.harness) for mark in marks(row)]
         assert left == [], f"{fault} at {number}"

@@ -9,8 +9,8 @@ import pytest
 
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.settings import Assumptions, Settings
-from stage.powervs import Stage, example
-from stage.scenery import REGION, made_by_us, standing
+from harness.powervs import Harness, example
+from harness.resources import REGION, made_by_us, standing
 
 CREATES = [
     "rc.create_resource_instance",
@@ -35,8 +35,8 @@ EFFECTS = {
 }
 
 
-def counted(stage: Stage) -> Counter[str]:
-    return Counter(row["kind"] for row in made_by_us(stage))
+def counted(harness: Harness) -> Counter[str]:
+    return Counter(row["kind"] for row in made_by_us(harness))
 
 
 WHOLE = Counter(
@@ -50,58 +50,60 @@ WHOLE = Counter(
 @pytest.mark.parametrize("operation", CREATES)
 def test_an_ambiguous_create_makes_one_resource(operation: str) -> None:
     """CAPIBM #1745: the DHCP create failed and the server came to be. Down leaves nothing of it."""
-    stage = Stage(example(cosInstance=STORAGE, vpcSecurityGroups=GROUPS))
-    stage.cloud.faults.add(Fault(Effect.REPLY_LOST, operation))
-    stage.up()
+    harness = Harness(example(cosInstance=STORAGE, vpcSecurityGroups=GROUPS))
+    harness.cloud.faults.add(Fault(Effect.REPLY_LOST, operation))
+    harness.up()
 
-    assert counted(stage) == WHOLE
-    stage.down()
-    stage.clock.advance(600.0)
-    assert made_by_us(stage) == []
+    assert counted(harness) == WHOLE
+    harness.down()
+    harness.clock.advance(600.0)
+    assert made_by_us(harness) == []
 
 
 @pytest.mark.parametrize("effect", EFFECTS)
 def test_every_create_of_the_whole_cluster_is_ambiguous(effect: str) -> None:
     """A whole wave at once, whatever the way in which its replies are lost: still one of each."""
-    stage = Stage(example(cosInstance=STORAGE, vpcSecurityGroups=GROUPS))
+    harness = Harness(example(cosInstance=STORAGE, vpcSecurityGroups=GROUPS))
     for operation in CREATES:
-        stage.cloud.faults.add(replace(EFFECTS[effect], operation=operation))
-    stage.up()
-    assert counted(stage) == WHOLE
-    stage.down()
-    assert made_by_us(stage) == []
+        harness.cloud.faults.add(replace(EFFECTS[effect], operation=operation))
+    harness.up()
+    assert counted(harness) == WHOLE
+    harness.down()
+    assert made_by_us(harness) == []
 
 
 @pytest.mark.parametrize("operation", CREATES)
 def test_killed_at_an_ambiguous_create_and_deleted_at_once(operation: str) -> None:
     """The worst moment to lose the memory and to be told to delete: the journal's intent still finds it."""
-    stage = Stage(example(cosInstance=STORAGE, vpcSecurityGroups=GROUPS))
-    stage.cloud.faults.add(Fault(Effect.REPLY_LOST, operation))
-    stage.run(lambda: any(rule["hits"] for rule in stage.cloud.faults.rules()))
-    stage.start_process()
-    stage.down()
+    harness = Harness(example(cosInstance=STORAGE, vpcSecurityGroups=GROUPS))
+    harness.cloud.faults.add(Fault(Effect.REPLY_LOST, operation))
+    harness.run(lambda: any(rule["hits"] for rule in harness.cloud.faults.rules()))
+    harness.start_process()
+    harness.down()
 
-    stage.clock.advance(600.0)
-    assert made_by_us(stage) == []
+    harness.clock.advance(600.0)
+    assert made_by_us(harness) == []
 
 
 @pytest.mark.parametrize("operation", ["vpc.create_vpc", "transit.create_transit_gateway"])
 def test_a_strangers_twin_made_in_the_same_moment_is_not_mistaken_for_ours(operation: str) -> None:
     """While our reply is lost, someone creates a resource of the wanted name: the birth mark tells them apart."""
     settings = replace(Settings(), assumptions=Assumptions(gateway_names_unique=False))
-    stage = Stage(settings=settings)
-    stage.cloud.faults.add(Fault(Effect.REPLY_LOST, operation))
-    stage.pass_once()
-    make = stage.cloud.strangers.make
+    harness = Harness(settings=settings)
+    harness.cloud.faults.add(Fault(Effect.REPLY_LOST, operation))
+    harness.pass_once()
+    make = harness.cloud.strangers.make
     theirs = [
         make("vpc", region=REGION, name="freehold-demo-vpc"),
         make("gateway", location=REGION, name="freehold-demo-transitgateway"),
     ]
-    stage.for_a_while(1800.0)
-    stage.down()
+    harness.for_a_while(1800.0)
+    harness.down()
 
-    assert {row["id"] for row in standing(stage) if row["kind"] in ("vpc", "gateway")} == {row["id"] for row in theirs}
-    assert all(row["tags"] == [] for row in standing(stage))
+    assert {row["id"] for row in standing(harness) if row["kind"] in ("vpc", "gateway")} == {
+        row["id"] for row in theirs
+    }
+    assert all(row["tags"] == [] for row in standing(harness))
 
 
 DELETES = [
@@ -118,25 +120,25 @@ DELETES = [
 @pytest.mark.parametrize("effect", EFFECTS)
 def test_ambiguous_deletes_are_observed_until_all_is_gone(effect: str) -> None:
     """A delete is requested, then watched: a lost reply neither loses it nor ends the story early."""
-    stage = Stage()
-    stage.up()
+    harness = Harness()
+    harness.up()
     for operation in DELETES:
-        stage.cloud.faults.add(replace(EFFECTS[effect], operation=operation))
-    stage.down()
-    assert standing(stage) == []
+        harness.cloud.faults.add(replace(EFFECTS[effect], operation=operation))
+    harness.down()
+    assert standing(harness) == []
 
 
 @pytest.mark.parametrize("operation", ["tagging.attach_tag", "tagging.list_tags", "search.search"])
 def test_an_ambiguous_mark_is_read_back(operation: str) -> None:
     """terraform-provider-ibm #5635: a tag call's answer proves nothing; what is read back does."""
-    stage = Stage()
-    stage.cloud.faults.add(Fault(Effect.REPLY_LOST, operation, count=2))
-    stage.up()
-    for row in standing(stage):
+    harness = Harness()
+    harness.cloud.faults.add(Fault(Effect.REPLY_LOST, operation, count=2))
+    harness.up()
+    for row in standing(harness):
         if row["kind"] in {"instance", "network", "vpc", "subnet", "load-balancer", "gateway"}:
             assert len(row["tags"]) >= 3, row["name"]
-    stage.down()
-    assert standing(stage) == []
+    harness.down()
+    assert standing(harness) == []
 
 
 def test_half_of_a_tag_batch_fails() -> None:
@@ -144,9 +146,9 @@ def test_half_of_a_tag_batch_fails() -> None:
 
     Source: docs/reference/ibm-cloud.md#global-tagging.
     """
-    stage = Stage()
-    stage.cloud.faults.add(Fault(Effect.PARTIAL, "tagging.attach_tag", count=2))
-    stage.up()
-    assert all(len(row["tags"]) >= 3 for row in standing(stage, "subnet") + standing(stage, "vpc"))
-    stage.down()
-    assert standing(stage) == []
+    harness = Harness()
+    harness.cloud.faults.add(Fault(Effect.PARTIAL, "tagging.attach_tag", count=2))
+    harness.up()
+    assert all(len(row["tags"]) >= 3 for row in standing(harness, "subnet") + standing(harness, "vpc"))
+    harness.down()
+    assert standing(harness) == []

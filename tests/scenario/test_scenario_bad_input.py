@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from stage.powervs import Stage, example
-from stage.scenery import made_by_us, said, standing
+from harness.powervs import Harness, example
+from harness.resources import made_by_us, said, standing
 
 LONG = "n" * 200
 VPC = {"name": "freehold-demo-vpc", "region": "us-south"}
@@ -45,22 +45,22 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
 def test_bad_input_is_one_sentence_and_nothing_is_created(case: str) -> None:
     """What, where in the manifest, what to do; rechecked slowly, deletable at once."""
     spec, field, word = CASES[case]
-    stage = Stage(example(**spec))
-    result = stage.pass_once()
+    harness = Harness(example(**spec))
+    result = harness.pass_once()
 
-    ready = stage.condition("Ready")
+    ready = harness.condition("Ready")
     assert ready["status"] == "False"
     assert field in ready["message"]
     assert word in ready["message"]
     assert ready["message"].startswith(f"{field}: ")
     assert "; spec." not in ready["message"], "more than one sentence"
-    assert "Traceback" not in said(stage)
-    assert standing(stage) == []
-    assert stage.calls(mutating=True) == []
+    assert "Traceback" not in said(harness)
+    assert standing(harness) == []
+    assert harness.calls(mutating=True) == []
     assert getattr(result, "seconds", 0.0) >= 60.0
 
-    stage.down()
-    assert standing(stage) == []
+    harness.down()
+    assert standing(harness) == []
 
 
 @pytest.mark.parametrize("value", ["maybe", "", "yes please"])
@@ -68,27 +68,27 @@ def test_an_annotation_that_is_no_boolean(value: str) -> None:
     """Upstream's webhook refuses it; here it is said, and neither way is taken."""
     manifest = example()
     manifest["metadata"]["annotations"]["powervs.cluster.x-k8s.io/create-infra"] = value
-    stage = Stage(manifest)
-    stage.pass_once()
-    message = stage.condition("Ready")["message"]
+    harness = Harness(manifest)
+    harness.pass_once()
+    message = harness.condition("Ready")["message"]
     assert "metadata.annotations[powervs.cluster.x-k8s.io/create-infra]" in message
     assert repr(value) in message
-    assert standing(stage) == []
+    assert standing(harness) == []
 
 
 def test_what_is_corrected_goes_on_at_once() -> None:
     """A new generation is looked at without waiting for the slow recheck."""
-    stage = Stage(example(zone="nowhere-1"))
-    stage.pass_once()
-    stage.object.patch({"spec": {"zone": "dal10"}})
-    stage.pass_once()
-    assert made_by_us(stage) != []
-    stage.up()
+    harness = Harness(example(zone="nowhere-1"))
+    harness.pass_once()
+    harness.object.patch({"spec": {"zone": "dal10"}})
+    harness.pass_once()
+    assert made_by_us(harness) != []
+    harness.up()
 
 
 def test_several_mistakes_are_all_said_at_once() -> None:
     """Nobody wants to find them one apply at a time."""
-    stage = Stage(example(zone=None, resourceGroup=None, dhcpServer={"cidr": "x"}))
-    stage.pass_once()
+    harness = Harness(example(zone=None, resourceGroup=None, dhcpServer={"cidr": "x"}))
+    harness.pass_once()
     for field in ("spec.zone", "spec.resourceGroup.name", "spec.dhcpServer.cidr"):
-        assert field in stage.condition("Ready")["message"]
+        assert field in harness.condition("Ready")["message"]

@@ -6,80 +6,91 @@ import pytest
 
 from freehold.api import names as api_names
 from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode
-from stage.powervs import Stage, example
-from stage.scenery import infrastructure, made_by_us, marks, names, omitted, only, photograph, record, said, standing
+from harness.powervs import Harness, example
+from harness.resources import (
+    infrastructure,
+    made_by_us,
+    marks,
+    names,
+    omitted,
+    only,
+    photograph,
+    record,
+    said,
+    standing,
+)
 
 
 def test_up_and_down_leaves_exactly_what_stood_before() -> None:
     """The main promise: everything owned goes, and foreign things do not change by a byte."""
-    stage = Stage()
-    infrastructure(stage)
-    before = photograph(stage)
+    harness = Harness()
+    infrastructure(harness)
+    before = photograph(harness)
 
-    stage.up()
+    harness.up()
 
-    assert {row["kind"] for row in made_by_us(stage)} == {
+    assert {row["kind"] for row in made_by_us(harness)} == {
         "instance", "network", "dhcp", "vpc", "security-group", "subnet", "load-balancer", "gateway", "connection",
     }  # fmt: skip
-    assert photograph(stage, before) == before
+    assert photograph(harness, before) == before
 
-    stage.down()
+    harness.down()
 
-    assert photograph(stage) == before
-    assert stage.object.raw["metadata"]["finalizers"] == []
+    assert photograph(harness) == before
+    assert harness.object.raw["metadata"]["finalizers"] == []
 
 
 def test_every_created_resource_bears_the_marks_of_seed_000() -> None:
     """Without both marks no later process could prove ownership, and the delete would leave it behind."""
-    stage = Stage()
-    stage.up()
-    uid = stage.object.raw["metadata"]["uid"]
+    harness = Harness()
+    harness.up()
+    uid = harness.object.raw["metadata"]["uid"]
 
     for kind in ("instance", "network", "vpc", "subnet", "load-balancer", "gateway"):
-        tags = only(stage, kind)["tags"]
+        tags = only(harness, kind)["tags"]
         assert "powervs.cluster.x-k8s.io.owner:default.freehold-demo" in tags, kind
         assert f"powervs.cluster.x-k8s.io.cluster-uuid:{uid}" in tags, kind
-    carried = [tag for tag in marks(only(stage, "gateway")) if ".transit-gateway-connection:" in tag]
-    assert {tag.rpartition(".")[2] for tag in carried} == {row["id"] for row in standing(stage, "connection")}
+    carried = [tag for tag in marks(only(harness, "gateway")) if ".transit-gateway-connection:" in tag]
+    assert {tag.rpartition(".")[2] for tag in carried} == {row["id"] for row in standing(harness, "connection")}
 
 
 def test_ready_shows_the_endpoint_and_every_condition_is_true() -> None:
     """docs/reference/capi-contract.md C5: whoever sees ready sees the public load balancer's host and a port."""
-    stage = Stage()
-    stage.up()
+    harness = Harness()
+    harness.up()
 
-    host = stage.status()["loadBalancers"]["freehold-demo-loadbalancer"]["hostname"]
-    assert stage.object.raw["spec"]["controlPlaneEndpoint"] == {"host": host, "port": 6443}
-    assert stage.status()["ready"] is True
-    assert stage.status()["initialization"] == {"provisioned": True}
+    host = harness.status()["loadBalancers"]["freehold-demo-loadbalancer"]["hostname"]
+    assert harness.object.raw["spec"]["controlPlaneEndpoint"] == {"host": host, "port": 6443}
+    assert harness.status()["ready"] is True
+    assert harness.status()["initialization"] == {"provisioned": True}
     calm = {api_names.DELETING, api_names.PAUSED}
-    assert {type_ for type_, text in stage.conditions().items() if not text.startswith("True")} == calm
-    for version in stage.object.history:
+    assert {type_ for type_, text in harness.conditions().items() if not text.startswith("True")} == calm
+    for version in harness.object.history:
         if (version.get("status") or {}).get("ready"):
             assert version["spec"]["controlPlaneEndpoint"]["host"] == host
 
 
 def test_status_says_that_all_of_it_was_created_by_us() -> None:
     """``controllerCreated`` is upstream's field; here it follows from the marks at each pass."""
-    stage = Stage()
-    stage.up()
+    harness = Harness()
+    harness.up()
 
-    status = stage.status()
+    status = harness.status()
     for field in ("serviceInstance", "network", "dhcpServer", "vpc", "transitGateway"):
         assert status[field]["controllerCreated"] is True, field
     assert [one["controllerCreated"] for one in status["vpcSubnet"].values()] == [True]
     assert [one["controllerCreated"] for one in status["loadBalancers"].values()] == [True]
     assert status["transitGateway"]["vpcConnection"]["controllerCreated"] is True
-    assert status["network"]["id"] == only(stage, "network")["id"]
+    assert status["network"]["id"] == only(harness, "network")["id"]
     assert {row["ownership"] for row in status["resources"]} == {"managed"}
 
 
 def test_everything_omitted_gets_the_default_names_of_the_seed() -> None:
     """What is left out (docs/reference/requirements.md I11 to I20): a subnet in each zone, one of all else."""
-    stage = Stage(example(**omitted()))
-    stage.up()
+    harness = Harness(example(**omitted()))
+    harness.up()
 
-    assert names(stage) >= {
+    assert names(harness) >= {
         "freehold-demo-serviceInstance",
         "DHCPSERVERfreehold-demo_Private",
         "freehold-demo-vpc",
@@ -89,99 +100,101 @@ def test_everything_omitted_gets_the_default_names_of_the_seed() -> None:
         "freehold-demo-transitgateway",
         "freehold-demo-loadbalancer",
     }
-    assert len(standing(stage, "subnet")) == 3
-    stage.down()
-    assert standing(stage) == []
+    assert len(standing(harness, "subnet")) == 3
+    harness.down()
+    assert standing(harness) == []
 
 
 def test_a_person_hears_what_happened() -> None:
     """Events: one for each resource, one for Ready; nothing of it is a warning, and nothing is said twice."""
-    stage = Stage()
-    stage.up()
+    harness = Harness()
+    harness.up()
 
-    created = [message for _, reason, message in stage.events.said if reason == "ResourceCreated"]
+    created = [message for _, reason, message in harness.events.said if reason == "ResourceCreated"]
     assert len(created) == len(set(created)) == 8
-    assert [reason for _, reason, _ in stage.events.said].count("Ready") == 1
-    assert [said for said in stage.events.said if said[0] != "Normal"] == []
+    assert [reason for _, reason, _ in harness.events.said].count("Ready") == 1
+    assert [said for said in harness.events.said if said[0] != "Normal"] == []
 
 
 def test_nothing_is_written_once_it_is_ready() -> None:
     """Idle stability: twenty passes change neither the cloud nor the object, or its own writes would wake it."""
-    stage = Stage()
-    stage.up()
-    stage.for_a_while(120.0)
-    version = stage.object.raw["metadata"]["resourceVersion"]
-    world, writes = photograph(stage), len(stage.calls(mutating=True))
+    harness = Harness()
+    harness.up()
+    harness.for_a_while(120.0)
+    version = harness.object.raw["metadata"]["resourceVersion"]
+    world, writes = photograph(harness), len(harness.calls(mutating=True))
 
-    stage.settle(20)
+    harness.settle(20)
 
-    assert len(stage.calls(mutating=True)) == writes
-    assert stage.object.raw["metadata"]["resourceVersion"] == version
-    assert photograph(stage) == world
+    assert len(harness.calls(mutating=True)) == writes
+    assert harness.object.raw["metadata"]["resourceVersion"] == version
+    assert photograph(harness) == world
 
 
 def test_a_restart_of_the_operator_creates_nothing_and_stays_ready() -> None:
     """Memory is no deed: what is owned is known from journal and marks."""
-    stage = Stage()
-    stage.up()
-    world = photograph(stage)
+    harness = Harness()
+    harness.up()
+    world = photograph(harness)
 
-    stage.start_process()
-    stage.settle(6)
+    harness.start_process()
+    harness.settle(6)
 
-    assert photograph(stage) == world
-    assert stage.ready()
+    assert photograph(harness) == world
+    assert harness.ready()
 
 
 def test_the_api_servers_port_comes_from_the_cluster() -> None:
     """6443 unless the Cluster says otherwise; rule, listener and endpoint follow it."""
     cluster = {"metadata": {"name": "freehold-demo"}, "spec": {"clusterNetwork": {"apiServerPort": 7443}}}
-    stage = Stage(around=ClusterContext(Mode.OFF, referrer=FoundCluster(cluster)))
-    stage.up()
+    harness = Harness(around=ClusterContext(Mode.OFF, referrer=FoundCluster(cluster)))
+    harness.up()
 
-    assert stage.object.raw["spec"]["controlPlaneEndpoint"]["port"] == 7443
-    assert [listener["port"] for listener in record(stage, only(stage, "load-balancer")["id"])["listeners"]] == [7443]
-    assert 7443 in {rule.get("port_min") for rule in record(stage, only(stage, "security-group")["id"])["rules"]}
+    assert harness.object.raw["spec"]["controlPlaneEndpoint"]["port"] == 7443
+    assert [listener["port"] for listener in record(harness, only(harness, "load-balancer")["id"])["listeners"]] == [
+        7443
+    ]
+    assert 7443 in {rule.get("port_min") for rule in record(harness, only(harness, "security-group")["id"])["rules"]}
 
 
 @pytest.mark.parametrize("endpoint", [{"host": "api.example.com", "port": 443}, {"host": "api.example.com"}])
 def test_a_users_endpoint_is_never_overwritten(endpoint: dict[str, object]) -> None:
     """The user may have put a name of their own in front of the load balancer."""
-    stage = Stage(example(controlPlaneEndpoint=endpoint))
-    stage.up()
-    stage.settle(3)
-    assert stage.object.raw["spec"]["controlPlaneEndpoint"] == endpoint
+    harness = Harness(example(controlPlaneEndpoint=endpoint))
+    harness.up()
+    harness.settle(3)
+    assert harness.object.raw["spec"]["controlPlaneEndpoint"] == endpoint
 
 
 def test_user_tags_are_on_everything_that_was_created() -> None:
     """docs/reference/requirements.md T4. A key alone is a tag, too."""
-    stage = Stage(example(tags=[{"key": "team", "value": "payments"}, {"key": "temporary"}]))
-    stage.up()
+    harness = Harness(example(tags=[{"key": "team", "value": "payments"}, {"key": "temporary"}]))
+    harness.up()
 
     for kind in ("instance", "network", "vpc", "subnet", "load-balancer", "gateway"):
-        assert {"team:payments", "temporary"} <= set(only(stage, kind)["tags"]), kind
+        assert {"team:payments", "temporary"} <= set(only(harness, kind)["tags"]), kind
 
 
 def test_a_user_tag_added_later_is_attached() -> None:
     """The spec is level-triggered: tags of today, not of the day of creation."""
-    stage = Stage()
-    stage.up()
-    stage.object.patch({"spec": {"tags": [{"key": "team", "value": "payments"}]}})
-    stage.for_a_while(300.0)
+    harness = Harness()
+    harness.up()
+    harness.object.patch({"spec": {"tags": [{"key": "team", "value": "payments"}]}})
+    harness.for_a_while(300.0)
 
-    assert "team:payments" in only(stage, "vpc")["tags"]
-    assert stage.ready()
+    assert "team:payments" in only(harness, "vpc")["tags"]
+    assert harness.ready()
 
 
 def test_what_goes_wrong_once_ready_turns_the_condition_not_the_flag() -> None:
     """docs/reference/capi-contract.md C7: ``ready`` and ``provisioned`` stay; the condition tells the present."""
-    stage = Stage()
-    stage.up()
-    stage.cloud.strangers.change(only(stage, "load-balancer")["id"], state="failed")
-    stage.object.patch({"metadata": {"annotations": {"poke": "1"}}})
-    stage.for_a_while(900.0)
+    harness = Harness()
+    harness.up()
+    harness.cloud.strangers.change(only(harness, "load-balancer")["id"], state="failed")
+    harness.object.patch({"metadata": {"annotations": {"poke": "1"}}})
+    harness.for_a_while(900.0)
 
-    assert not stage.ready()
-    assert "freehold-demo-loadbalancer" in said(stage)
-    assert stage.status()["ready"] is True
-    assert stage.status()["initialization"] == {"provisioned": True}
+    assert not harness.ready()
+    assert "freehold-demo-loadbalancer" in said(harness)
+    assert harness.status()["ready"] is True
+    assert harness.status()["initialization"] == {"provisioned": True}

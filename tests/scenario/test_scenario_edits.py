@@ -10,7 +10,7 @@ import hashlib
 
 import pytest
 
-from stage.edits import EDITS, play, play_amid
+from harness.edits import EDITS, play, play_amid
 
 PASSES = range(1, 16)
 """A creation takes about as many; after the last it is Ready and idle."""

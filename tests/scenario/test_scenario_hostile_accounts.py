@@ -6,62 +6,62 @@ from dataclasses import replace
 
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Settings
-from stage.powervs import Stage
-from stage.scenery import made_by_us, said, standing
+from harness.powervs import Harness
+from harness.resources import made_by_us, said, standing
 
 OTHER = "99999999999999999999999999999999"
 
 
-def _switched(stage: Stage) -> SimulatedIBM:
+def _switched(harness: Harness) -> SimulatedIBM:
     """The operator is restarted with an API key of another account, in which nothing is."""
-    ours = stage.cloud
-    stage.cloud = SimulatedIBM(stage.clock, replace(Settings(), account_id=OTHER))
-    stage.start_process()
+    ours = harness.cloud
+    harness.cloud = SimulatedIBM(harness.clock, replace(Settings(), account_id=OTHER))
+    harness.start_process()
     return ours
 
 
 def test_a_key_of_another_account_does_not_make_everything_gone_while_it_stands() -> None:
     """Every id answers 404 there; believing it would create all of it a second time and forget the first."""
-    stage = Stage()
-    stage.up()
-    journal = stage.object.raw["metadata"]["annotations"]
-    _switched(stage)
+    harness = Harness()
+    harness.up()
+    journal = harness.object.raw["metadata"]["annotations"]
+    _switched(harness)
 
-    stage.for_a_while(1800.0)
+    harness.for_a_while(1800.0)
 
-    assert standing(stage) == [], "created in the wrong account"
-    assert stage.object.raw["metadata"]["annotations"] == journal
-    assert OTHER in said(stage)
+    assert standing(harness) == [], "created in the wrong account"
+    assert harness.object.raw["metadata"]["annotations"] == journal
+    assert OTHER in said(harness)
 
 
 def test_a_key_of_another_account_does_not_let_the_finalizer_go() -> None:
     """The worst: the object is deleted, nothing is found, and the whole cluster is orphaned and forgotten."""
-    stage = Stage()
-    stage.up()
-    ours = _switched(stage)
+    harness = Harness()
+    harness.up()
+    ours = _switched(harness)
 
-    stage.object.delete()
-    stage.for_a_while(1800.0)
+    harness.object.delete()
+    harness.for_a_while(1800.0)
 
-    assert not stage.object.gone
-    assert OTHER in said(stage)
+    assert not harness.object.gone
+    assert OTHER in said(harness)
 
-    stage.cloud = ours
-    stage.start_process()
-    stage.run(lambda: stage.object.gone)
-    assert standing(stage) == []
+    harness.cloud = ours
+    harness.start_process()
+    harness.run(lambda: harness.object.gone)
+    assert standing(harness) == []
 
 
 def test_a_key_of_another_account_in_mid_create_orphans_nothing() -> None:
     """Open intents alone name no account: the identity must."""
-    stage = Stage()
-    stage.run(lambda: len(made_by_us(stage)) >= 2)
-    ours = _switched(stage)
-    stage.object.delete()
-    stage.for_a_while(1800.0)
-    assert not stage.object.gone
+    harness = Harness()
+    harness.run(lambda: len(made_by_us(harness)) >= 2)
+    ours = _switched(harness)
+    harness.object.delete()
+    harness.for_a_while(1800.0)
+    assert not harness.object.gone
 
-    stage.cloud = ours
-    stage.start_process()
-    stage.run(lambda: stage.object.gone)
-    assert standing(stage) == []
+    harness.cloud = ours
+    harness.start_process()
+    harness.run(lambda: harness.object.gone)
+    assert standing(harness) == []

@@ -6,66 +6,66 @@ import json
 from typing import Any
 
 from freehold.api import names as api_names
-from stage.powervs import Stage, StoredObject, example
-from stage.scenery import infrastructure, photograph, said
+from harness.powervs import Harness, StoredObject, example
+from harness.resources import infrastructure, photograph, said
 
 JOURNAL = api_names.JOURNAL_ANNOTATION
 
 
-def _impostor(stage: Stage, uuid: str, nodes: dict[str, Any] | None = None) -> StoredObject:
+def _impostor(harness: Harness, uuid: str, nodes: dict[str, Any] | None = None) -> StoredObject:
     """Another tenant's object, in another namespace, whose annotation claims ``uuid``."""
     manifest = example()
     manifest["metadata"] |= {"namespace": "evil", "name": "impostor"}
     owner = [uuid, manifest["kind"], "evil", "impostor"]
-    text = json.dumps({"v": 2, "key": stage.rings.ring.writing, "owner": owner, "nodes": nodes or {}})
+    text = json.dumps({"v": 2, "key": harness.rings.ring.writing, "owner": owner, "nodes": nodes or {}})
     manifest["metadata"].setdefault("annotations", {})[JOURNAL] = text
     manifest["metadata"]["finalizers"] = [api_names.POWERVS_CLUSTER_FINALIZER]
-    found = StoredObject(manifest, stage.clock.now)
+    found = StoredObject(manifest, harness.clock.now)
     found.raw["metadata"]["uid"] = "eeeeeeee-9a59-4d0c-8a2c-6f0d6f5f1c11"
     return found
 
 
 def test_another_objects_uuid_in_the_annotation_deletes_none_of_its_connections() -> None:
     """A carrier's mark names only uuid and id; the uuid is no secret, it stands in every tag."""
-    stage = Stage()
-    stage.up()
-    before = photograph(stage)
-    victim = stage.object
-    stage.object = _impostor(stage, victim.raw["metadata"]["uid"])
+    harness = Harness()
+    harness.up()
+    before = photograph(harness)
+    victim = harness.object
+    harness.object = _impostor(harness, victim.raw["metadata"]["uid"])
 
-    stage.object.delete()
-    stage.for_a_while(1800.0)
+    harness.object.delete()
+    harness.for_a_while(1800.0)
 
-    assert photograph(stage) == before
+    assert photograph(harness) == before
 
 
 def test_nor_where_the_gateway_is_nobodys() -> None:
     """On a gateway that was given, only the carried marks tell whose the connections are."""
-    stage = Stage(example(transitGateway={"name": "theirs-tg"}))
-    infrastructure(stage, connected=False)
-    stage.up()
-    before = photograph(stage)
-    victim = stage.object
-    stage.object = _impostor(stage, victim.raw["metadata"]["uid"])
+    harness = Harness(example(transitGateway={"name": "theirs-tg"}))
+    infrastructure(harness, connected=False)
+    harness.up()
+    before = photograph(harness)
+    victim = harness.object
+    harness.object = _impostor(harness, victim.raw["metadata"]["uid"])
 
-    stage.object.delete()
-    stage.for_a_while(1800.0)
+    harness.object.delete()
+    harness.for_a_while(1800.0)
 
-    assert photograph(stage) == before
+    assert photograph(harness) == before
 
 
 def test_nor_by_a_record_of_the_victims_connection() -> None:
     """The annotation may name the victim's connection too; the carrier's mark would then fit it."""
-    stage = Stage()
-    stage.up()
-    before = photograph(stage)
-    victim = stage.object
+    harness = Harness()
+    harness.up()
+    before = photograph(harness)
+    victim = harness.object
     journal = json.loads(victim.raw["metadata"]["annotations"][JOURNAL])
-    stage.object = _impostor(stage, victim.raw["metadata"]["uid"], journal["nodes"])
+    harness.object = _impostor(harness, victim.raw["metadata"]["uid"], journal["nodes"])
 
-    stage.object.delete()
-    stage.for_a_while(1800.0)
+    harness.object.delete()
+    harness.for_a_while(1800.0)
 
-    assert photograph(stage) == before
-    assert "two owners claim it" in said(stage)
-    assert not stage.object.gone
+    assert photograph(harness) == before
+    assert "two owners claim it" in said(harness)
+    assert not harness.object.gone

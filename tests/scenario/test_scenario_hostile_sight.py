@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from freehold_sim.http import Request, Response
-from stage.powervs import Stage, example
-from stage.scenery import made_by_us, omitted, standing
+from harness.powervs import Harness, example
+from harness.resources import made_by_us, omitted, standing
 
 KINDS = {
     "/vpc": {"vpc", "subnet", "load-balancer"},
@@ -23,9 +23,9 @@ KINDS = {
 class Veil:
     """Stands between the operator and the cloud, and spoils what it is told to."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._through = stage.cloud.handle
-        stage.cloud.handle = self  # type: ignore[method-assign,assignment]  # a proxy on the wire
+    def __init__(self, harness: Harness) -> None:
+        self._through = harness.cloud.handle
+        harness.cloud.handle = self  # type: ignore[method-assign,assignment]  # a proxy on the wire
         self.lost = ""
         self.hidden: set[str] = set()
         self.forbidden: set[str] = set()
@@ -53,48 +53,48 @@ def _without(answer: Response, items: str, hidden: set[str]) -> Response:
 @pytest.mark.parametrize("deleting", [False, True])
 def test_a_404_that_no_service_said_is_not_gone(deleting: bool, service: str) -> None:
     """A proxy or an ingress that has lost its backend says 404 in HTML: it does not know the resource."""
-    stage = Stage()
-    stage.up()
-    ours = {row["id"] for row in made_by_us(stage) if row["kind"] in KINDS[service]}
-    veil = Veil(stage)
+    harness = Harness()
+    harness.up()
+    ours = {row["id"] for row in made_by_us(harness) if row["kind"] in KINDS[service]}
+    veil = Veil(harness)
     veil.lost = service
     if deleting:
-        stage.object.delete()
-    stage.for_a_while(1800.0)
-    assert not stage.object.gone
-    assert {row["id"] for row in standing(stage)} >= ours
+        harness.object.delete()
+    harness.for_a_while(1800.0)
+    assert not harness.object.gone
+    assert {row["id"] for row in standing(harness)} >= ours
 
     veil.lost = ""
     if not deleting:
-        stage.for_a_while(1800.0)
-        again = {row["id"] for row in made_by_us(stage) if row["kind"] in KINDS[service]}
+        harness.for_a_while(1800.0)
+        again = {row["id"] for row in made_by_us(harness) if row["kind"] in KINDS[service]}
         assert again == ours, "nothing was created a second time"
-        stage.object.delete()
-    stage.run(lambda: stage.object.gone)
-    assert standing(stage) == []
+        harness.object.delete()
+    harness.run(lambda: harness.object.gone)
+    assert standing(harness) == []
 
 
 @pytest.mark.parametrize("deleting", [False, True])
 def test_what_a_list_hides_is_asked_by_id_before_it_counts_as_gone(deleting: bool) -> None:
     """IBM's lists leave out what the key may not see; by id the answer is 403, and a person hears of it."""
-    stage = Stage(example(**omitted()))
-    stage.up()
-    subnets = {row["id"] for row in made_by_us(stage) if row["kind"] == "subnet"}
+    harness = Harness(example(**omitted()))
+    harness.up()
+    subnets = {row["id"] for row in made_by_us(harness) if row["kind"] == "subnet"}
     assert len(subnets) == 3
-    veil = Veil(stage)
+    veil = Veil(harness)
     lost = sorted(subnets)[:2]
     veil.hidden, veil.forbidden = set(lost), set(lost)
     if deleting:
-        stage.object.delete()
-    stage.for_a_while(3600.0)
+        harness.object.delete()
+    harness.for_a_while(3600.0)
 
-    assert not stage.object.gone
-    assert {row["id"] for row in standing(stage, "subnet")} >= set(lost)
-    assert len(standing(stage, "subnet")) <= 3
+    assert not harness.object.gone
+    assert {row["id"] for row in standing(harness, "subnet")} >= set(lost)
+    assert len(standing(harness, "subnet")) <= 3
     veil.hidden, veil.forbidden = set(), set()
     if not deleting:
-        stage.for_a_while(1800.0)
-        assert {row["id"] for row in standing(stage, "subnet")} == subnets, "none was created a second time"
-        stage.object.delete()
-    stage.run(lambda: stage.object.gone)
-    assert standing(stage) == []
+        harness.for_a_while(1800.0)
+        assert {row["id"] for row in standing(harness, "subnet")} == subnets, "none was created a second time"
+        harness.object.delete()
+    harness.run(lambda: harness.object.gone)
+    assert standing(harness) == []

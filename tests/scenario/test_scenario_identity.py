@@ -10,50 +10,50 @@ import json
 import pytest
 
 from freehold.api import names
-from stage.powervs import Stage, example
-from stage.scenery import made_by_us, photograph, said, standing
+from harness.powervs import Harness, example
+from harness.resources import made_by_us, photograph, said, standing
 
 JOURNAL = names.JOURNAL_ANNOTATION
 
 
-def set_journal(stage: Stage, text: str | None) -> None:
-    stage.object.patch({"metadata": {"annotations": {JOURNAL: text}}})
-    stage.start_process()
+def set_journal(harness: Harness, text: str | None) -> None:
+    harness.object.patch({"metadata": {"annotations": {JOURNAL: text}}})
+    harness.start_process()
 
 
-def journal(stage: Stage) -> str:
-    return str(stage.object.raw["metadata"]["annotations"][JOURNAL])
+def journal(harness: Harness) -> str:
+    return str(harness.object.raw["metadata"]["annotations"][JOURNAL])
 
 
 @pytest.mark.parametrize("text", ["", "{", "null", '{"v":99}', '{"v":1,"owner":["a"],"nodes":{}}'])
 def test_a_corrupt_journal_makes_it_read_only(text: str) -> None:
     """Nothing is guessed: no create, no delete, the finalizer stays, and a person is told what to put back."""
-    stage = Stage()
-    stage.up()
-    good, world, writes = journal(stage), photograph(stage), len(stage.calls(mutating=True))
-    set_journal(stage, text)
-    stage.for_a_while(600.0)
-    assert stage.condition("Ready")["reason"] == "JournalCorrupt"
-    assert JOURNAL in stage.condition("Ready")["message"]
-    stage.object.delete()
-    stage.for_a_while(600.0)
-    assert len(stage.calls(mutating=True)) == writes
-    assert photograph(stage) == world
-    assert not stage.object.gone
+    harness = Harness()
+    harness.up()
+    good, world, writes = journal(harness), photograph(harness), len(harness.calls(mutating=True))
+    set_journal(harness, text)
+    harness.for_a_while(600.0)
+    assert harness.condition("Ready")["reason"] == "JournalCorrupt"
+    assert JOURNAL in harness.condition("Ready")["message"]
+    harness.object.delete()
+    harness.for_a_while(600.0)
+    assert len(harness.calls(mutating=True)) == writes
+    assert photograph(harness) == world
+    assert not harness.object.gone
 
-    set_journal(stage, good)
-    stage.run(lambda: stage.object.gone)
-    assert standing(stage) == []
+    set_journal(harness, good)
+    harness.run(lambda: harness.object.gone)
+    assert standing(harness) == []
 
 
 def test_a_copied_journal_makes_the_copy_read_only() -> None:
     """Someone exported the object and applied it under another name: the original goes on, the copy does nothing."""
-    original = Stage()
+    original = Harness()
     original.up()
     copied = example()
     copied["metadata"] |= {"name": "copy"}
     copied["metadata"]["annotations"][JOURNAL] = journal(original)
-    copy = Stage(copied)
+    copy = Harness(copied)
     copy.cloud.world.data = original.cloud.world.data
     copy.clock.advance(original.clock.now() - copy.clock.now())
     world = photograph(original)
@@ -72,76 +72,76 @@ def test_a_copied_journal_makes_the_copy_read_only() -> None:
 
 def test_a_lost_journal_is_restored_from_status_and_the_marks() -> None:
     """Status names this very object's UID, the marks tell the rest: zero creates, everything deletable."""
-    stage = Stage()
-    stage.up()
-    world = photograph(stage)
-    set_journal(stage, None)
-    stage.run(lambda: stage.passes > 3 and stage.ready())
-    stage.for_a_while(900.0)
-    assert photograph(stage) == world
-    assert stage.ready()
-    stage.down()
-    assert standing(stage) == []
+    harness = Harness()
+    harness.up()
+    world = photograph(harness)
+    set_journal(harness, None)
+    harness.run(lambda: harness.passes > 3 and harness.ready())
+    harness.for_a_while(900.0)
+    assert photograph(harness) == world
+    assert harness.ready()
+    harness.down()
+    assert standing(harness) == []
 
 
 def test_a_lost_journal_and_status_makes_it_read_only() -> None:
     """A finalizer without identity means lost: a new one would leave the old resources behind."""
-    stage = Stage()
-    stage.up()
-    world = photograph(stage)
-    del stage.object.raw["status"]
-    set_journal(stage, None)
-    stage.for_a_while(600.0)
-    assert stage.condition("Ready")["reason"] == "IdentityLost"
-    assert photograph(stage) == world
+    harness = Harness()
+    harness.up()
+    world = photograph(harness)
+    del harness.object.raw["status"]
+    set_journal(harness, None)
+    harness.for_a_while(600.0)
+    assert harness.condition("Ready")["reason"] == "IdentityLost"
+    assert photograph(harness) == world
 
 
 def test_a_lost_journal_on_delete_is_said_and_nothing_is_forgotten() -> None:
     """Never mint on an object that is being deleted."""
-    stage = Stage()
-    stage.up()
-    world = photograph(stage)
-    stage.object.delete()
-    set_journal(stage, None)
-    stage.for_a_while(600.0)
-    assert not stage.object.gone
-    assert photograph(stage) == world
-    assert stage.condition("Ready")["reason"] == "IdentityLost"
+    harness = Harness()
+    harness.up()
+    world = photograph(harness)
+    harness.object.delete()
+    set_journal(harness, None)
+    harness.for_a_while(600.0)
+    assert not harness.object.gone
+    assert photograph(harness) == world
+    assert harness.condition("Ready")["reason"] == "IdentityLost"
 
 
 def test_a_journal_of_before_the_last_wave_creates_nothing_twice() -> None:
     """A restore from a backup: the cloud knows more than the journal."""
-    stage = Stage()
-    stage.pass_once()
-    early = journal(stage)
-    stage.up()
-    before = len(made_by_us(stage))
-    set_journal(stage, early)
-    stage.for_a_while(120.0)
-    stage.run(stage.ready)
-    stage.for_a_while(1200.0)
-    assert len(made_by_us(stage)) == before
-    stage.down()
-    assert made_by_us(stage) == []
+    harness = Harness()
+    harness.pass_once()
+    early = journal(harness)
+    harness.up()
+    before = len(made_by_us(harness))
+    set_journal(harness, early)
+    harness.for_a_while(120.0)
+    harness.run(harness.ready)
+    harness.for_a_while(1200.0)
+    assert len(made_by_us(harness)) == before
+    harness.down()
+    assert made_by_us(harness) == []
 
 
 def test_a_finalizer_that_someone_took_off_is_put_back() -> None:
     """Without it a delete would leave everything behind."""
-    stage = Stage()
-    stage.up()
-    stage.object.patch({"metadata": {"finalizers": []}})
-    stage.settle(2)
-    assert names.POWERVS_CLUSTER_FINALIZER in stage.object.raw["metadata"]["finalizers"]
+    harness = Harness()
+    harness.up()
+    harness.object.patch({"metadata": {"finalizers": []}})
+    harness.settle(2)
+    assert names.POWERVS_CLUSTER_FINALIZER in harness.object.raw["metadata"]["finalizers"]
 
 
 def test_re_created_under_the_same_name_it_takes_over_nothing() -> None:
     """docs/reference/capi-contract.md C33: without finalizer deleted and applied anew: a new identity."""
-    stage = Stage()
-    stage.up()
-    world = photograph(stage)
-    again = Stage()
-    again.cloud.world.data = stage.cloud.world.data
-    again.clock.advance(stage.clock.now() - again.clock.now() + 3600.0)
+    harness = Harness()
+    harness.up()
+    world = photograph(harness)
+    again = Harness()
+    again.cloud.world.data = harness.cloud.world.data
+    again.clock.advance(harness.clock.now() - again.clock.now() + 3600.0)
     again.object.raw["metadata"]["uid"] = "77777777-9a59-4d0c-8a2c-6f0d6f5f1c11"
     again.for_a_while(900.0)
 
@@ -154,9 +154,9 @@ def test_re_created_under_the_same_name_it_takes_over_nothing() -> None:
 
 def test_nothing_is_created_before_identity_and_finalizer_are_stored() -> None:
     """ADR 2: both in one patch, before the first cloud write; an intent before each create."""
-    stage = Stage()
-    stage.pass_once()
-    first = next(version for version in stage.object.history if version["metadata"].get("finalizers"))
+    harness = Harness()
+    harness.pass_once()
+    first = next(version for version in harness.object.history if version["metadata"].get("finalizers"))
     written = json.loads(first["metadata"]["annotations"][JOURNAL])
     assert written["owner"][1:] == ["IBMPowerVSCluster", "default", "freehold-demo"]
     assert written["nodes"] == {}
@@ -168,7 +168,7 @@ def test_the_journal_stays_far_below_what_an_annotation_may_hold() -> None:
     balancers = [
         {"name": f"balancer-{i}", "additionalListeners": [{"port": 1000 + j} for j in range(9)]} for i in range(5)
     ]
-    stage = Stage(example(vpcSubnets=subnets, loadBalancers=balancers))
-    stage.up()
-    sizes = [len(v["metadata"]["annotations"].get(JOURNAL, "")) for v in stage.object.history]
+    harness = Harness(example(vpcSubnets=subnets, loadBalancers=balancers))
+    harness.up()
+    sizes = [len(v["metadata"]["annotations"].get(JOURNAL, "")) for v in harness.object.history]
     assert max(sizes) < 50_000

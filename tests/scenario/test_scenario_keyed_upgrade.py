@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from freehold.lifecycle.port import Call, Effect, InlinePort
-from stage.earlier_versions import KEYED, load, moments
-from stage.likeness import Trait, traits
-from stage.powervs import Stage
-from stage.scenery import MARK, made_by_others, made_by_us, photograph
+from harness.earlier_versions import KEYED, load, moments
+from harness.powervs import Harness
+from harness.resources import MARK, made_by_others, made_by_us, photograph
+from harness.traits import Trait, traits
 
 LONG = 3 * 3600.0
 PRESUMED = "all/after 9"
@@ -31,50 +31,50 @@ class Writes(InlinePort):
         return await super().send(call)
 
 
-def others(stage: Stage) -> dict[str, bytes]:
+def others(harness: Harness) -> dict[str, bytes]:
     """What is not ours, without the marks of ours that come and go on a given gateway."""
-    given = {row["id"] for row in made_by_others(stage) if row["kind"] == "gateway"}
-    return photograph(stage, {row["id"] for row in made_by_others(stage)} - given)
+    given = {row["id"] for row in made_by_others(harness) if row["kind"] == "gateway"}
+    return photograph(harness, {row["id"] for row in made_by_others(harness)} - given)
 
 
-def ours(stage: Stage) -> Counter[Trait]:
+def ours(harness: Harness) -> Counter[Trait]:
     """All that is so of what we made, but for a tag of others, which the fixture put on what was there."""
-    return Counter({trait: count for trait, count in traits(stage).items() if trait.value != "cost:4711"})
+    return Counter({trait: count for trait, count in traits(harness).items() if trait.value != "cost:4711"})
 
 
 @pytest.mark.parametrize("world", ["plain", "all"])
 def test_a_ready_object_gets_no_write_at_all(world: str) -> None:
     """An upgrade of the operator is no event for what is Ready, deep passes included."""
     port = Writes()
-    stage = load(KEYED, f"{world}/ready", port=lambda: port)
-    before = stage.object.raw
-    stage.for_a_while(LONG)
-    assert stage.ready()
+    harness = load(KEYED, f"{world}/ready", port=lambda: port)
+    before = harness.object.raw
+    harness.for_a_while(LONG)
+    assert harness.ready()
     assert port.sent == []
-    assert stage.object.raw["metadata"]["annotations"] == before["metadata"]["annotations"]
+    assert harness.object.raw["metadata"]["annotations"] == before["metadata"]["annotations"]
 
 
 @pytest.mark.parametrize("fixture", [name for name in moments(KEYED, deleting=False) if name != PRESUMED])
 def test_an_object_in_mid_creation_comes_up_and_goes(fixture: str) -> None:
-    stage = load(KEYED, fixture)
-    before, theirs = {row["id"] for row in made_by_us(stage)}, others(stage)
-    stage.run(stage.ready, LONG)
-    stage.for_a_while(900.0)
-    assert before <= {row["id"] for row in made_by_us(stage)}
-    assert ours(stage) == ours(load(KEYED, fixture.partition("/")[0] + "/ready"))
-    assert others(stage) == theirs
-    stage.down()
-    assert made_by_us(stage) == []
-    assert others(stage) == theirs
+    harness = load(KEYED, fixture)
+    before, theirs = {row["id"] for row in made_by_us(harness)}, others(harness)
+    harness.run(harness.ready, LONG)
+    harness.for_a_while(900.0)
+    assert before <= {row["id"] for row in made_by_us(harness)}
+    assert ours(harness) == ours(load(KEYED, fixture.partition("/")[0] + "/ready"))
+    assert others(harness) == theirs
+    harness.down()
+    assert made_by_us(harness) == []
+    assert others(harness) == theirs
 
 
 @pytest.mark.parametrize("fixture", moments(KEYED, deleting=True))
 def test_an_object_in_mid_delete_goes_and_nothing_is_made(fixture: str) -> None:
     port = Writes()
-    stage = load(KEYED, fixture, port=lambda: port)
-    theirs = others(stage)
-    stage.run(lambda: stage.object.gone, LONG)
-    assert made_by_us(stage) == []
-    assert others(stage) == theirs
+    harness = load(KEYED, fixture, port=lambda: port)
+    theirs = others(harness)
+    harness.run(lambda: harness.object.gone, LONG)
+    assert made_by_us(harness) == []
+    assert others(harness) == theirs
     assert [operation for operation in port.sent if "create" in operation or "attach" in operation] == []
-    assert [tag for row in made_by_others(stage) for tag in row["tags"] if tag.startswith(MARK)] == []
+    assert [tag for row in made_by_others(harness) for tag in row["tags"] if tag.startswith(MARK)] == []

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from freehold_sim.ibm.settings import Assumptions, Delays, Lags, Settings
-from stage.powervs import Stage, example
-from stage.scenery import infrastructure, made_by_us, omitted, photograph, standing
+from harness.powervs import Harness, example
+from harness.resources import infrastructure, made_by_us, omitted, photograph, standing
 
 WORLDS = {
     "no-lag": Settings(lags=Lags.none()),
@@ -34,31 +34,31 @@ WORLDS = {
 @pytest.mark.parametrize("world", WORLDS)
 def test_up_and_down_whatever_the_cloud_is_like(world: str) -> None:
     """Each is an assumption that nobody could check (docs/reference/ibm-cloud.md#not-verified)."""
-    stage = Stage(example(**omitted()), WORLDS[world])
-    infrastructure(stage)
-    before = photograph(stage)
-    stage.pass_once()
-    stage.for_a_while(40.0)
-    stage.start_process()
-    stage.up()
-    stage.for_a_while(900.0)
+    harness = Harness(example(**omitted()), WORLDS[world])
+    infrastructure(harness)
+    before = photograph(harness)
+    harness.pass_once()
+    harness.for_a_while(40.0)
+    harness.start_process()
+    harness.up()
+    harness.for_a_while(900.0)
 
-    assert stage.ready()
-    ours = [row["kind"] for row in made_by_us(stage)]
+    assert harness.ready()
+    ours = [row["kind"] for row in made_by_us(harness)]
     once = ["vpc", "gateway", "load-balancer", "dhcp", "network", "instance"]
     assert {kind: ours.count(kind) for kind in once} == dict.fromkeys(once, 1)
     assert (ours.count("subnet"), ours.count("connection")) == (3, 2)
-    stage.down()
-    stage.clock.advance(600.0)
-    assert photograph(stage) == before
+    harness.down()
+    harness.clock.advance(600.0)
+    assert photograph(harness) == before
 
 
 def test_a_stranger_on_a_later_page_is_seen() -> None:
     """A client that reads the first page only would create a second VPC of one name, or take the wrong one."""
-    stage = Stage(example(**omitted()), replace(Settings(), page_size=1))
+    harness = Harness(example(**omitted()), replace(Settings(), page_size=1))
     for name in ("a", "freehold-demo-vpc", "z"):
-        stage.cloud.strangers.make("vpc", region="us-south", name=name)
-    stage.clock.advance(3600.0)
-    stage.pass_once()
-    assert stage.condition("VPCReady")["reason"] == "NameTaken"
-    assert standing(stage, "subnet") == []
+        harness.cloud.strangers.make("vpc", region="us-south", name=name)
+    harness.clock.advance(3600.0)
+    harness.pass_once()
+    assert harness.condition("VPCReady")["reason"] == "NameTaken"
+    assert standing(harness, "subnet") == []

@@ -5,22 +5,22 @@ from __future__ import annotations
 from itertools import pairwise
 
 from freehold.operator.controller import RequeueAfter
-from stage.powervs import Stage
+from harness.powervs import Harness
 
 
 def deep_looks(uid: str) -> list[float]:
     """When an idle object asked the cloud for the states of its resources, in seconds after it became Ready."""
-    stage = Stage()
-    stage.object.raw["metadata"]["uid"] = uid
-    stage.up()
-    begun, looks = stage.clock.monotonic(), []
-    while stage.clock.monotonic() < begun + 4000.0:
-        before = len(stage.calls())
-        result = stage.pass_once()
-        if any(call.operation == "vpc.get_load_balancer" for call in stage.calls()[before:]):
-            looks.append(stage.clock.monotonic() - begun)
+    harness = Harness()
+    harness.object.raw["metadata"]["uid"] = uid
+    harness.up()
+    begun, looks = harness.clock.monotonic(), []
+    while harness.clock.monotonic() < begun + 4000.0:
+        before = len(harness.calls())
+        result = harness.pass_once()
+        if any(call.operation == "vpc.get_load_balancer" for call in harness.calls()[before:]):
+            looks.append(harness.clock.monotonic() - begun)
         assert isinstance(result, RequeueAfter)
-        stage.clock.advance(result.seconds)
+        harness.clock.advance(result.seconds)
     return looks
 
 

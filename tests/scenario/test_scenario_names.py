@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from stage.powervs import Stage, example
-from stage.scenery import names, omitted, standing
+from harness.powervs import Harness, example
+from harness.resources import names, omitted, standing
 
 
-def named(name: str) -> Stage:
+def named(name: str) -> Harness:
     manifest = example(**omitted())
     manifest["metadata"]["name"] = name
-    return Stage(manifest)
+    return Harness(manifest)
 
 
 @pytest.mark.parametrize(
@@ -20,12 +20,12 @@ def named(name: str) -> Stage:
 )  # fmt: skip
 def test_every_legal_cluster_name_comes_up_and_goes(name: str) -> None:
     """VPC, load balancer and DHCP server refuse dots and leading digits, gateways 60 characters and more."""
-    stage = named(name)
-    stage.up()
+    harness = named(name)
+    harness.up()
     if name != "a":
-        assert "metadata.name" in stage.condition("FieldsServed")["message"]
-    stage.down()
-    assert standing(stage) == []
+        assert "metadata.name" in harness.condition("FieldsServed")["message"]
+    harness.down()
+    assert standing(harness) == []
 
 
 def test_two_long_names_that_begin_alike_share_no_resource() -> None:

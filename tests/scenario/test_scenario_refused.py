@@ -9,8 +9,8 @@ import pytest
 
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.settings import Quotas, Settings
-from stage.powervs import Stage, example
-from stage.scenery import made_by_us, said, standing
+from harness.powervs import Harness, example
+from harness.resources import made_by_us, said, standing
 
 CREATES = {
     "rc.create_resource_instance": "ServiceInstanceReady",
@@ -31,34 +31,34 @@ REFUSALS = {
 @pytest.mark.parametrize(("operation", "refusal"), list(zip(CREATES, itertools.cycle(REFUSALS), strict=False)))
 def test_a_refused_create_is_said_and_rechecked_slowly(operation: str, refusal: str) -> None:
     """CAPIBM #1653: the user wants to hear of a quota at once, not to watch an endless requeue."""
-    stage = Stage()
+    harness = Harness()
     fault, reason = REFUSALS[refusal]
-    stage.cloud.faults.add(replace(fault, operation=operation))
-    stage.run(lambda: stage.condition(CREATES[operation]).get("reason") == reason)
-    tried = sum(call.operation == operation for call in stage.calls())
-    stage.for_a_while(1200.0)
+    harness.cloud.faults.add(replace(fault, operation=operation))
+    harness.run(lambda: harness.condition(CREATES[operation]).get("reason") == reason)
+    tried = sum(call.operation == operation for call in harness.calls())
+    harness.for_a_while(1200.0)
 
-    assert stage.condition(CREATES[operation])["reason"] == reason
-    assert stage.condition(CREATES[operation])["status"] == "False"
-    assert stage.condition("Ready")["status"] == "False"
-    again = sum(call.operation == operation for call in stage.calls()) - tried
+    assert harness.condition(CREATES[operation])["reason"] == reason
+    assert harness.condition(CREATES[operation])["status"] == "False"
+    assert harness.condition("Ready")["status"] == "False"
+    again = sum(call.operation == operation for call in harness.calls()) - tried
     assert 1 <= again <= 10, "rechecked every few minutes: not never, not in a loop"
 
-    stage.cloud.faults.clear()
-    stage.up()
-    stage.down()
-    assert standing(stage) == []
+    harness.cloud.faults.clear()
+    harness.up()
+    harness.down()
+    assert standing(harness) == []
 
 
 @pytest.mark.parametrize("operation", ["power.create_dhcp", "vpc.create_load_balancer", "transit.*connection"])
 def test_refused_and_then_deleted(operation: str) -> None:
     """What was made before the refusal is not forgotten."""
-    stage = Stage()
-    stage.cloud.faults.add(Fault(Effect.DENIED, operation, count=None))
-    stage.for_a_while(900.0)
-    stage.start_process()
-    stage.down()
-    assert made_by_us(stage) == []
+    harness = Harness()
+    harness.cloud.faults.add(Fault(Effect.DENIED, operation, count=None))
+    harness.for_a_while(900.0)
+    harness.start_process()
+    harness.down()
+    assert made_by_us(harness) == []
 
 
 @pytest.mark.parametrize(
@@ -72,106 +72,106 @@ def test_refused_and_then_deleted(operation: str) -> None:
 )
 def test_a_real_quota_is_named(quotas: Quotas, type_: str, words: str) -> None:
     """CAPIBM #1653 and openshift/installer#9652, in IBM's own words."""
-    stage = Stage(settings=replace(Settings(), quotas=quotas))
-    stage.pass_once()
-    condition = stage.condition(type_)
+    harness = Harness(settings=replace(Settings(), quotas=quotas))
+    harness.pass_once()
+    condition = harness.condition(type_)
     assert condition["reason"] == "QuotaReached"
     assert words in condition["message"]
 
 
 def test_a_wrong_api_key_is_one_sentence_and_nothing_is_created() -> None:
     """In the first reconcile; the key itself is never shown."""
-    stage = Stage(api_key="wrong-key-0123456789")
-    stage.pass_once()
+    harness = Harness(api_key="wrong-key-0123456789")
+    harness.pass_once()
 
-    assert standing(stage) == []
-    text = said(stage)
-    assert "API key" in stage.condition("Ready")["message"]
-    assert stage.condition("Ready")["reason"] == "Denied"
+    assert standing(harness) == []
+    text = said(harness)
+    assert "API key" in harness.condition("Ready")["message"]
+    assert harness.condition("Ready")["reason"] == "Denied"
     assert "Traceback" not in text
-    assert "wrong-key" not in text + str(stage.events.said)
+    assert "wrong-key" not in text + str(harness.events.said)
 
 
 def test_a_wrong_api_key_on_delete_keeps_the_finalizer_and_says_so() -> None:
     """What we cannot reach we have not deleted."""
-    stage = Stage()
-    stage.up()
-    stage.cloud.faults.add(Fault(Effect.DENIED, "*", count=None))
-    stage.object.delete()
-    stage.start_process()
-    stage.for_a_while(600.0)
-    assert not stage.object.gone
-    assert made_by_us(stage) != []
-    assert stage.condition("Ready")["status"] == "False"
-    stage.cloud.faults.clear()
-    stage.run(lambda: stage.object.gone)
-    assert standing(stage) == []
+    harness = Harness()
+    harness.up()
+    harness.cloud.faults.add(Fault(Effect.DENIED, "*", count=None))
+    harness.object.delete()
+    harness.start_process()
+    harness.for_a_while(600.0)
+    assert not harness.object.gone
+    assert made_by_us(harness) != []
+    assert harness.condition("Ready")["status"] == "False"
+    harness.cloud.faults.clear()
+    harness.run(lambda: harness.object.gone)
+    assert standing(harness) == []
 
 
 def test_a_token_that_expires_in_mid_run_is_renewed() -> None:
     """A token lives an hour, clusters longer; the SDK's own renewal may come late."""
-    stage = Stage()
-    stage.pass_once()
-    stage.cloud.faults.add(Fault(Effect.EXPIRED, "vpc.*", count=2))
-    stage.cloud.faults.add(Fault(Effect.EXPIRED, "power.*", count=2))
-    stage.up()
-    stage.down()
-    assert standing(stage) == []
+    harness = Harness()
+    harness.pass_once()
+    harness.cloud.faults.add(Fault(Effect.EXPIRED, "vpc.*", count=2))
+    harness.cloud.faults.add(Fault(Effect.EXPIRED, "power.*", count=2))
+    harness.up()
+    harness.down()
+    assert standing(harness) == []
 
 
 @pytest.mark.parametrize("retry_after", [None, 90])
 def test_throttling_slows_us_down_and_stops_nothing(retry_after: int | None) -> None:
     """429 with and without Retry-After: the cloud's own number is kept to."""
-    stage = Stage()
-    stage.cloud.faults.add(Fault(Effect.THROTTLE, "vpc.create_vpc", retry_after=retry_after))
-    stage.pass_once()
-    begun = stage.clock.now()
-    assert stage.condition("VPCReady")["reason"] == "Throttled"
+    harness = Harness()
+    harness.cloud.faults.add(Fault(Effect.THROTTLE, "vpc.create_vpc", retry_after=retry_after))
+    harness.pass_once()
+    begun = harness.clock.now()
+    assert harness.condition("VPCReady")["reason"] == "Throttled"
 
-    stage.run(lambda: bool(standing(stage, "vpc")))
+    harness.run(lambda: bool(standing(harness, "vpc")))
 
-    waited = stage.clock.now() - begun
+    waited = harness.clock.now() - begun
     assert waited >= (retry_after or 1)
-    stage.up()
-    stage.down()
-    assert standing(stage) == []
+    harness.up()
+    harness.down()
+    assert standing(harness) == []
 
 
 @pytest.mark.parametrize("pattern", ["*.list_*", "vpc.*", "tagging.*", "*"])
 def test_a_rate_limit_on_anything_is_lived_with(pattern: str) -> None:
     """terraform-provider-ibm #4125: tag reads are limited, and the numbers are not published."""
-    stage = Stage(settings=replace(Settings(), rate_limits={pattern: (10, 20.0)}))
-    stage.run(stage.ready, limit=14_400.0)
-    stage.object.delete()
-    stage.run(lambda: stage.object.gone, limit=14_400.0)
-    assert standing(stage) == []
+    harness = Harness(settings=replace(Settings(), rate_limits={pattern: (10, 20.0)}))
+    harness.run(harness.ready, limit=14_400.0)
+    harness.object.delete()
+    harness.run(lambda: harness.object.gone, limit=14_400.0)
+    assert standing(harness) == []
 
 
 @pytest.mark.parametrize("operation", ["*", "search.search", "iam.issue_token"])
 def test_a_burst_of_503_is_waited_out(operation: str) -> None:
     """CAPIBM #2106: the system is currently unable to fulfill the request; it wants a retry, and no more."""
-    stage = Stage()
-    stage.cloud.faults.add(Fault(Effect.ERROR_BEFORE, operation, count=25, status=503))
-    stage.up()
-    stage.cloud.faults.clear()
-    stage.cloud.faults.add(Fault(Effect.ERROR_BEFORE, operation, count=25, status=503))
-    stage.down()
-    assert standing(stage) == []
+    harness = Harness()
+    harness.cloud.faults.add(Fault(Effect.ERROR_BEFORE, operation, count=25, status=503))
+    harness.up()
+    harness.cloud.faults.clear()
+    harness.cloud.faults.add(Fault(Effect.ERROR_BEFORE, operation, count=25, status=503))
+    harness.down()
+    assert standing(harness) == []
 
 
 def test_ready_stays_true_in_status_during_an_outage() -> None:
     """docs/reference/capi-contract.md C7: the flag stays; the Ready condition says that the cloud cannot be asked."""
-    stage = Stage()
-    stage.up()
-    stage.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "*", count=None, status=503))
-    stage.for_a_while(900.0)
+    harness = Harness()
+    harness.up()
+    harness.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "*", count=None, status=503))
+    harness.for_a_while(900.0)
 
-    assert stage.status()["ready"] is True
-    assert stage.status()["initialization"] == {"provisioned": True}
-    assert stage.condition("Ready")["status"] != "True"
+    assert harness.status()["ready"] is True
+    assert harness.status()["initialization"] == {"provisioned": True}
+    assert harness.condition("Ready")["status"] != "True"
 
-    stage.cloud.faults.clear()
-    stage.up()
+    harness.cloud.faults.clear()
+    harness.up()
 
 
 @pytest.mark.parametrize(
@@ -188,15 +188,15 @@ def test_ready_stays_true_in_status_during_an_outage() -> None:
 )
 def test_what_fails_to_provision_is_named_kept_and_deletable(operation: str, type_: str, kind: str) -> None:
     """CAPIBM #1784: what never came up must not make the delete hang; and a second one is not tried in its place."""
-    stage = Stage(example())
-    stage.cloud.faults.add(Fault(Effect.FAILED, operation))
-    stage.for_a_while(1800.0)
+    harness = Harness(example())
+    harness.cloud.faults.add(Fault(Effect.FAILED, operation))
+    harness.for_a_while(1800.0)
 
-    condition = stage.condition(type_)
+    condition = harness.condition(type_)
     assert (condition["status"], condition["reason"]) == ("False", "ProvisioningFailed")
-    broken = standing(stage, kind)
+    broken = standing(harness, kind)
     assert any(row["id"] in condition["message"] for row in broken)
     assert len(broken) == (2 if kind == "connection" else 1)
 
-    stage.down()
-    assert standing(stage) == []
+    harness.down()
+    assert standing(harness) == []

@@ -17,7 +17,7 @@ from freehold.lifecycle import journal as journals
 from freehold.lifecycle import ownership
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
-from stage.before_key_ring import (
+from harness.before_key_ring import (
     KEYED_ONLY,
     RING,
     ROTATED,
@@ -31,9 +31,9 @@ from stage.before_key_ring import (
     with_api_key,
     without_marks,
 )
-from stage.likeness import Trait, traits
-from stage.powervs import Stage
-from stage.scenery import REGION, made_by_us, marks, photograph, record, said, standing
+from harness.powervs import Harness
+from harness.resources import REGION, made_by_us, marks, photograph, record, said, standing
+from harness.traits import Trait, traits
 
 BUCKET, SERVER = NodeKey("cos-bucket", "main"), NodeKey("dhcp-server", "main")
 UNPROVABLE = {
@@ -69,125 +69,125 @@ def _without_theirs(found: Counter[Trait]) -> Counter[Trait]:
 @provable(moments(deleting=False))
 def test_an_object_from_before_the_ring_comes_up_is_renewed_and_goes(fixture: str, api_key: str) -> None:
     """Nothing is made twice, nothing is deleted, and in the end nothing needs the old rules any more."""
-    stage = load(fixture, api_key=api_key)
-    before, others, tags = {row["id"] for row in made_by_us(stage)}, without_marks(stage), theirs_on_ours(stage)
+    harness = load(fixture, api_key=api_key)
+    before, others, tags = {row["id"] for row in made_by_us(harness)}, without_marks(harness), theirs_on_ours(harness)
 
-    stage.run(lambda: stage.ready() and is_renewed(stage), LONG)
-    stage.settle(30)  # the last old seals come off after their records are renewed
+    harness.run(lambda: harness.ready() and is_renewed(harness), LONG)
+    harness.settle(30)  # the last old seals come off after their records are renewed
 
-    assert before <= {row["id"] for row in made_by_us(stage)}
-    assert _without_theirs(traits(stage)) == wanted(fixture)
-    assert json.loads(stage.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])["v"] == 2
-    assert marks_there(stage) == sealed_anew(stage)
-    assert {id_: set(found) - set(tags[id_]) for id_, found in theirs_on_ours(stage).items() if id_ in tags} == {
-        id_: {"team:red"} - set(tags[id_]) if fixture.startswith("all/") and id_ in _tagged(stage) else set()
+    assert before <= {row["id"] for row in made_by_us(harness)}
+    assert _without_theirs(traits(harness)) == wanted(fixture)
+    assert json.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])["v"] == 2
+    assert marks_there(harness) == sealed_anew(harness)
+    assert {id_: set(found) - set(tags[id_]) for id_, found in theirs_on_ours(harness).items() if id_ in tags} == {
+        id_: {"team:red"} - set(tags[id_]) if fixture.startswith("all/") and id_ in _tagged(harness) else set()
         for id_ in tags
     }
-    assert without_marks(stage) == others
+    assert without_marks(harness) == others
 
-    stage.rings.ring = KEYED_ONLY
-    stage.start_process()
-    world = photograph(stage)
-    stage.for_a_while(1500.0)
-    assert stage.ready()
-    assert photograph(stage) == world
-    stage.down()
-    assert made_by_us(stage) == []
-    assert without_marks(stage) == others
-    assert [mark for row in standing(stage) for mark in marks(row)] == []
+    harness.rings.ring = KEYED_ONLY
+    harness.start_process()
+    world = photograph(harness)
+    harness.for_a_while(1500.0)
+    assert harness.ready()
+    assert photograph(harness) == world
+    harness.down()
+    assert made_by_us(harness) == []
+    assert without_marks(harness) == others
+    assert [mark for row in standing(harness) for mark in marks(row)] == []
 
 
-def _tagged(stage: Stage) -> set[str]:
+def _tagged(harness: Harness) -> set[str]:
     """What has marks of its own, and so the user's tags."""
-    crns = {entry.target for entry in journal_of(stage).ours.values() if not entry.carried}
-    return {row["id"] for row in made_by_us(stage) if record(stage, row["id"])["crn"] in crns}
+    crns = {entry.target for entry in journal_of(harness).ours.values() if not entry.carried}
+    return {row["id"] for row in made_by_us(harness) if record(harness, row["id"])["crn"] in crns}
 
 
 @provable([*moments(deleting=False), *moments(deleting=True)])
 def test_an_object_from_before_the_ring_is_deleted_before_it_is_renewed(fixture: str, api_key: str) -> None:
     """Everything of ours goes and nothing else."""
-    stage = load(fixture, api_key=api_key)
-    others = without_marks(stage)
-    if "deletionTimestamp" not in stage.object.raw["metadata"]:
-        stage.object.delete()
-    stage.run(lambda: stage.object.gone)
-    assert made_by_us(stage) == []
-    assert [mark for row in standing(stage) for mark in marks(row)] == []
-    assert without_marks(stage) == others
+    harness = load(fixture, api_key=api_key)
+    others = without_marks(harness)
+    if "deletionTimestamp" not in harness.object.raw["metadata"]:
+        harness.object.delete()
+    harness.run(lambda: harness.object.gone)
+    assert made_by_us(harness) == []
+    assert [mark for row in standing(harness) for mark in marks(row)] == []
+    assert without_marks(harness) == others
 
 
 @pytest.mark.parametrize("fixture", [f for f in UNPROVABLE if f in moments(deleting=False)])
 def test_what_nothing_proves_is_named_and_the_rest_is_renewed(fixture: str) -> None:
     """A record that somebody may have written, and a mark that somebody may have put there: a person has to say."""
-    stage = load(fixture, api_key=ROTATED)
-    entries, before = journal_of(stage).entries, {row["id"] for row in made_by_us(stage)}
-    stage.for_a_while(LONG)
-    assert not stage.ready()
+    harness = load(fixture, api_key=ROTATED)
+    entries, before = journal_of(harness).entries, {row["id"] for row in made_by_us(harness)}
+    harness.for_a_while(LONG)
+    assert not harness.ready()
     for key in UNPROVABLE[fixture]:
-        assert entries[key].id in said(stage)
-        assert f"remove {key} from annotation freehold.dev/journal" in said(stage)
-        assert "run the operator with the API key that it was recorded with" in said(stage)
-    assert before <= {row["id"] for row in made_by_us(stage)}
-    assert _without_theirs(traits(stage)) == wanted(fixture)
+        assert entries[key].id in said(harness)
+        assert f"remove {key} from annotation freehold.dev/journal" in said(harness)
+        assert "run the operator with the API key that it was recorded with" in said(harness)
+    assert before <= {row["id"] for row in made_by_us(harness)}
+    assert _without_theirs(traits(harness)) == wanted(fixture)
     unproven = set(UNPROVABLE[fixture])
-    assert {e.key for key, e in journal_of(stage).ours.items() if key not in unproven} == {RING.writing}
+    assert {e.key for key, e in journal_of(harness).ours.items() if key not in unproven} == {RING.writing}
 
 
 def test_the_old_api_key_mends_what_nothing_proves() -> None:
     """As the message tells: with the key that signed the records they count until they are renewed."""
-    stage = load("all/ready", api_key=ROTATED)
-    stage.for_a_while(1800.0)
-    stage = with_api_key("all/ready", stage)
-    stage.run(lambda: stage.ready() and is_renewed(stage), LONG)
-    stage.down()
-    assert made_by_us(stage) == []
+    harness = load("all/ready", api_key=ROTATED)
+    harness.for_a_while(1800.0)
+    harness = with_api_key("all/ready", harness)
+    harness.run(lambda: harness.ready() and is_renewed(harness), LONG)
+    harness.down()
+    assert made_by_us(harness) == []
 
 
 @pytest.mark.parametrize("fixture", list(UNPROVABLE))
 def test_what_nothing_proves_holds_the_finalizer(fixture: str) -> None:
     """Never released silently: it stays, with what it is in, until a person has deleted it or struck it out."""
-    stage = load(fixture, api_key=ROTATED)
-    others, entries = without_marks(stage), journal_of(stage).entries
-    if "deletionTimestamp" not in stage.object.raw["metadata"]:
-        stage.object.delete()
-    stage.for_a_while(LONG)
-    assert not stage.object.gone
+    harness = load(fixture, api_key=ROTATED)
+    others, entries = without_marks(harness), journal_of(harness).entries
+    if "deletionTimestamp" not in harness.object.raw["metadata"]:
+        harness.object.delete()
+    harness.for_a_while(LONG)
+    assert not harness.object.gone
     for key in UNPROVABLE[fixture]:
-        assert entries[key].id in said(stage)
-        assert f"Delete it in the cloud if it was made for this object; otherwise remove {key}" in said(stage)
-    stage.cloud.strangers.delete("demo-bucket")
+        assert entries[key].id in said(harness)
+        assert f"Delete it in the cloud if it was made for this object; otherwise remove {key}" in said(harness)
+    harness.cloud.strangers.delete("demo-bucket")
     if SERVER in UNPROVABLE[fixture]:
-        stage.cloud.strangers.delete(entries[SERVER].id.rpartition("/")[2])
-        for network in standing(stage, "network", "DHCPSERVERfreehold-demo_Private"):
-            stage.cloud.strangers.delete(network["id"])
-    stage.run(lambda: stage.object.gone)
-    assert made_by_us(stage) == []
-    assert without_marks(stage) == others
+        harness.cloud.strangers.delete(entries[SERVER].id.rpartition("/")[2])
+        for network in standing(harness, "network", "DHCPSERVERfreehold-demo_Private"):
+            harness.cloud.strangers.delete(network["id"])
+    harness.run(lambda: harness.object.gone)
+    assert made_by_us(harness) == []
+    assert without_marks(harness) == others
 
 
 @pytest.mark.parametrize("api_key", ["", ROTATED], ids=["the API key is the same", "the API key is another"])
 @pytest.mark.parametrize("deleted", [False, True], ids=["served", "deleted"])
 def test_a_presumed_create_still_waits_for_a_person(api_key: str, deleted: bool) -> None:
     """The upgrade makes a name no better proof than it was."""
-    stage = load(PRESUMED, api_key=api_key)
+    harness = load(PRESUMED, api_key=api_key)
     if deleted:
-        stage.object.delete()
-    stage.for_a_while(LONG)
-    assert not stage.object.gone
-    assert "a create of cos-bucket/main was cut off" in said(stage)
-    assert standing(stage, "bucket", "demo-bucket") != []
-    stage.cloud.strangers.delete("demo-bucket")
+        harness.object.delete()
+    harness.for_a_while(LONG)
+    assert not harness.object.gone
+    assert "a create of cos-bucket/main was cut off" in said(harness)
+    assert standing(harness, "bucket", "demo-bucket") != []
+    harness.cloud.strangers.delete("demo-bucket")
     if deleted:
-        stage.run(lambda: stage.object.gone)
-        assert made_by_us(stage) == []
+        harness.run(lambda: harness.object.gone)
+        assert made_by_us(harness) == []
     else:
-        stage.run(lambda: stage.ready() and is_renewed(stage), LONG)
-        assert _without_theirs(traits(stage)) == wanted(PRESUMED)
+        harness.run(lambda: harness.ready() and is_renewed(harness), LONG)
+        assert _without_theirs(traits(harness)) == wanted(PRESUMED)
 
 
-def forged(stage: Stage, key: NodeKey, crn: str) -> list[str]:
+def forged(harness: Harness, key: NodeKey, crn: str) -> list[str]:
     """What somebody who knows uuid and rules, and may tag, writes on a thing: a seal from before the ring is public."""
-    owner, codec = journal_of(stage).owner, IbmCodec()
+    owner, codec = journal_of(harness).owner, IbmCodec()
     return [*codec.owner(owner), codec.node(key, ownership.seal(owner, key, crn))]
 
 
@@ -197,42 +197,42 @@ def test_a_forged_seal_from_before_the_ring_has_no_effect_once_the_object_is_ren
 
     That is the known weakness of an object from before the ring. It ends with the renewal.
     """
-    stage = load("plain/ready")
-    stage.run(lambda: stage.ready() and is_renewed(stage), LONG)
+    harness = load("plain/ready")
+    harness.run(lambda: harness.ready() and is_renewed(harness), LONG)
     kind = "vpc-subnet" if logical.startswith("freehold") else "vpc"
-    make = stage.cloud.strangers.make
+    make = harness.cloud.strangers.make
     vpc = make("vpc", region=REGION, name="strangers-vpc")
     theirs = vpc if kind == "vpc" else make("subnet", region=REGION, vpc=vpc["id"], zone="us-south-1", name="strangers")
-    stage.cloud.strangers.attach(theirs["crn"], *forged(stage, NodeKey(kind, logical), theirs["crn"]))
-    stage.clock.advance(3600.0)
-    world = photograph(stage, [theirs["id"]])
-    stage.for_a_while(3600.0)
-    assert stage.ready()
-    stage.object.delete()
-    stage.for_a_while(3600.0)
-    assert photograph(stage, [theirs["id"]]) == world
-    assert made_by_us(stage) == []
-    assert stage.object.gone
-    left = [row for row in stage.object.history[-2]["status"]["resources"] if row.get("state") == "Kept"]
+    harness.cloud.strangers.attach(theirs["crn"], *forged(harness, NodeKey(kind, logical), theirs["crn"]))
+    harness.clock.advance(3600.0)
+    world = photograph(harness, [theirs["id"]])
+    harness.for_a_while(3600.0)
+    assert harness.ready()
+    harness.object.delete()
+    harness.for_a_while(3600.0)
+    assert photograph(harness, [theirs["id"]]) == world
+    assert made_by_us(harness) == []
+    assert harness.object.gone
+    left = [row for row in harness.object.history[-2]["status"]["resources"] if row.get("state") == "Kept"]
     assert any(theirs["crn"] in row["message"] for row in left), left
 
 
 def test_a_forged_mark_on_a_given_carrier_has_no_effect_even_before_the_object_is_renewed() -> None:
     """A carrier's mark has proved nothing alone since there is a ring: record, nonce or keyed seal must agree."""
-    stage = load("all/ready")
-    owner, codec = journal_of(stage).owner, IbmCodec()
-    gateway = next(row for row in standing(stage, "gateway"))
-    link = next(row for row in standing(stage, "connection") if row["created_by"] == "stranger")
-    crn = record(stage, gateway["id"])["crn"]
-    stage.cloud.strangers.attach(
+    harness = load("all/ready")
+    owner, codec = journal_of(harness).owner, IbmCodec()
+    gateway = next(row for row in standing(harness, "gateway"))
+    link = next(row for row in standing(harness, "connection") if row["created_by"] == "stranger")
+    crn = record(harness, gateway["id"])["crn"]
+    harness.cloud.strangers.attach(
         crn, codec.carried(owner, "transit-gateway-connection", f"{gateway['id']}/{link['id']}")
     )
-    stage.clock.advance(3600.0)
-    world = photograph(stage, [link["id"]])
-    stage.down()
-    assert photograph(stage, [link["id"]]) == world
-    assert made_by_us(stage) == []
-    assert any(link["id"] in row.get("message", "") for row in stage.object.history[-2]["status"]["resources"])
+    harness.clock.advance(3600.0)
+    world = photograph(harness, [link["id"]])
+    harness.down()
+    assert photograph(harness, [link["id"]]) == world
+    assert made_by_us(harness) == []
+    assert any(link["id"] in row.get("message", "") for row in harness.object.history[-2]["status"]["resources"])
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["the process lives", "the process is new"])
@@ -244,50 +244,50 @@ def test_a_backup_from_before_the_upgrade_comes_back_after_the_renewal(backup: s
 
     The operator lists a renewed object no more, so a person lets the backup's records count again.
     """
-    stage = load(backup)
-    text = stage.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION]
-    stage.run(lambda: stage.ready() and is_renewed(stage), LONG)
-    stage.settle(30)
-    ids = {row["id"] for row in made_by_us(stage)}
-    stage.rings.ring = KEYED_ONLY
-    stage.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: text}}})
+    harness = load(backup)
+    text = harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION]
+    harness.run(lambda: harness.ready() and is_renewed(harness), LONG)
+    harness.settle(30)
+    ids = {row["id"] for row in made_by_us(harness)}
+    harness.rings.ring = KEYED_ONLY
+    harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: text}}})
     if restarted:
-        stage.start_process()
-    stage.for_a_while(900.0)
-    assert {row["id"] for row in made_by_us(stage)} == ids
-    assert "freehold keys require --undo" in stage.condition("Ready")["message"]
-    stage.rings.ring = RING
-    stage.run(lambda: stage.ready() and is_renewed(stage), LONG)
-    stage.settle(30)
-    assert {row["id"] for row in made_by_us(stage)} == ids
-    assert marks_there(stage) == sealed_anew(stage)
-    stage.down()
-    assert made_by_us(stage) == []
+        harness.start_process()
+    harness.for_a_while(900.0)
+    assert {row["id"] for row in made_by_us(harness)} == ids
+    assert "freehold keys require --undo" in harness.condition("Ready")["message"]
+    harness.rings.ring = RING
+    harness.run(lambda: harness.ready() and is_renewed(harness), LONG)
+    harness.settle(30)
+    assert {row["id"] for row in made_by_us(harness)} == ids
+    assert marks_there(harness) == sealed_anew(harness)
+    harness.down()
+    assert made_by_us(harness) == []
 
 
 @pytest.mark.parametrize("deleted", [False, True], ids=["served", "deleted"])
 def test_a_journal_without_a_key_makes_a_new_object_none_from_before_the_ring(deleted: bool) -> None:
     """Whoever may edit objects and tag in the account could else have a stranger's VPC deleted by public rules."""
-    stage = Stage()
-    stage.rings.ring = RING
-    stage.object.patch({"metadata": {"uid": "made-after-the-upgrade"}})
-    theirs = stage.cloud.strangers.make("vpc", region=REGION, name="strangers-vpc")
-    metadata = stage.object.raw["metadata"]
-    owner = Owner(metadata["uid"], stage.object.raw["kind"], metadata["namespace"], metadata["name"])
+    harness = Harness()
+    harness.rings.ring = RING
+    harness.object.patch({"metadata": {"uid": "made-after-the-upgrade"}})
+    theirs = harness.cloud.strangers.make("vpc", region=REGION, name="strangers-vpc")
+    metadata = harness.object.raw["metadata"]
+    owner = Owner(metadata["uid"], harness.object.raw["kind"], metadata["namespace"], metadata["name"])
     node, codec = NodeKey("vpc", "main"), IbmCodec()
     seal = ownership.seal(owner, node, theirs["crn"])
-    stage.cloud.strangers.attach(theirs["crn"], *codec.owner(owner), codec.node(node, seal))
+    harness.cloud.strangers.attach(theirs["crn"], *codec.owner(owner), codec.node(node, seal))
     entry = journals.Entry(journals.Phase.OWNED, id=f"{REGION}/{theirs['id']}", target=theirs["crn"])
     text = journals.dumps(journals.Journal(owner, {node: entry}))
-    stage.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: text}}})
-    world, calls = photograph(stage), len(stage.calls())
-    stage.for_a_while(1800.0)
-    assert stage.condition("Ready")["reason"] == "KeyMissing"
+    harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: text}}})
+    world, calls = photograph(harness), len(harness.calls())
+    harness.for_a_while(1800.0)
+    assert harness.condition("Ready")["reason"] == "KeyMissing"
     if deleted:
-        stage.object.delete()
-        stage.for_a_while(1800.0)
-    assert photograph(stage) == world
-    assert len(stage.calls()) == calls
+        harness.object.delete()
+        harness.for_a_while(1800.0)
+    assert photograph(harness) == world
+    assert len(harness.calls()) == calls
 
 
 SERVED, DELETED, LOST, BOTH = "served", "deleted", "journal lost", "journal lost, then deleted"
@@ -312,25 +312,25 @@ def test_where_the_ring_requires_keyed_records_nothing_is_done_for_an_object_tha
     A second set of resources, or a release that leaves the first one, would be worse than an object which waits for a
     person. All goes on once such records count again.
     """
-    stage = load(fixture, ring=KEYED_ONLY)
+    harness = load(fixture, ring=KEYED_ONLY)
     if event in (LOST, BOTH):
-        stage.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: None}}})
+        harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: None}}})
     if event == DELETED:
-        stage.object.delete()
-    stage.cloud.settle()
-    world, ids = without_marks(stage), {row["id"] for row in made_by_us(stage)}
-    stage.for_a_while(LONG)
-    assert not stage.ready()
+        harness.object.delete()
+    harness.cloud.settle()
+    world, ids = without_marks(harness), {row["id"] for row in made_by_us(harness)}
+    harness.for_a_while(LONG)
+    assert not harness.ready()
     if event == BOTH:
-        stage.object.delete()
-        stage.for_a_while(LONG)
-    assert not stage.object.gone
-    assert {row["id"] for row in made_by_us(stage)} == ids
-    assert without_marks(stage) == world
-    stage.rings.ring = RING
+        harness.object.delete()
+        harness.for_a_while(LONG)
+    assert not harness.object.gone
+    assert {row["id"] for row in made_by_us(harness)} == ids
+    assert without_marks(harness) == world
+    harness.rings.ring = RING
     if event in (SERVED, LOST):
-        stage.run(lambda: stage.ready() and is_renewed(stage), LONG)
-        assert _without_theirs(traits(stage)) == wanted(fixture)
+        harness.run(lambda: harness.ready() and is_renewed(harness), LONG)
+        assert _without_theirs(traits(harness)) == wanted(fixture)
     elif event == DELETED:
-        stage.run(lambda: stage.object.gone, LONG)
-        assert made_by_us(stage) == []
+        harness.run(lambda: harness.object.gone, LONG)
+        assert made_by_us(harness) == []

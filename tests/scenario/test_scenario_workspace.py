@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from freehold_sim.ibm.settings import Assumptions, Settings
-from stage.powervs import Stage, example
-from stage.scenery import REGION, ZONE, made_by_us, marks, only, photograph, said, standing
+from harness.powervs import Harness, example
+from harness.resources import REGION, ZONE, made_by_us, marks, only, photograph, said, standing
 
 WITHOUT_CRN = replace(Settings(), assumptions=Assumptions(dhcp_network_has_crn=False))
 
@@ -16,38 +16,38 @@ def test_a_network_without_crn_is_carried_by_our_own_workspace() -> None:
 
     Source: docs/reference/ibm-cloud.md#powervs.
     """
-    stage = Stage(settings=WITHOUT_CRN)
-    stage.up()
+    harness = Harness(settings=WITHOUT_CRN)
+    harness.up()
 
-    carried = [tag for tag in marks(only(stage, "instance")) if ".dhcp-server:" in tag]
-    assert [tag.rpartition(".")[2].partition("_")[0] for tag in carried] == [only(stage, "dhcp")["id"]]
-    stage.start_process()
-    stage.down()
-    assert standing(stage) == []
+    carried = [tag for tag in marks(only(harness, "instance")) if ".dhcp-server:" in tag]
+    assert [tag.rpartition(".")[2].partition("_")[0] for tag in carried] == [only(harness, "dhcp")["id"]]
+    harness.start_process()
+    harness.down()
+    assert standing(harness) == []
 
 
 def test_a_network_without_crn_in_a_given_workspace_is_unmarkable() -> None:
     """Nothing of ours can bear its mark; that is said, and on delete it is said again, never forgotten."""
-    stage = Stage(example(serviceInstance={"name": "theirs"}), WITHOUT_CRN)
-    theirs = stage.cloud.strangers.make("workspace", zone="dal10", name="theirs")
-    stage.clock.advance(3600.0)
-    stage.for_a_while(1800.0)
+    harness = Harness(example(serviceInstance={"name": "theirs"}), WITHOUT_CRN)
+    theirs = harness.cloud.strangers.make("workspace", zone="dal10", name="theirs")
+    harness.clock.advance(3600.0)
+    harness.for_a_while(1800.0)
 
-    condition = stage.condition("NetworkReady")
+    condition = harness.condition("NetworkReady")
     assert (condition["status"], condition["reason"]) == ("False", "Unmarkable")
     assert "will not be deleted by us" in condition["message"]
-    assert only(stage, "instance")["tags"] == []
+    assert only(harness, "instance")["tags"] == []
 
-    stage.object.delete()
-    stage.for_a_while(1800.0)
-    assert only(stage, "dhcp")["parent"] == theirs["id"]
-    assert not stage.object.gone
-    assert only(stage, "dhcp")["id"] in said(stage)
+    harness.object.delete()
+    harness.for_a_while(1800.0)
+    assert only(harness, "dhcp")["parent"] == theirs["id"]
+    assert not harness.object.gone
+    assert only(harness, "dhcp")["id"] in said(harness)
 
-    stage.cloud.strangers.delete(only(stage, "network")["id"])
-    stage.cloud.strangers.delete(only(stage, "dhcp")["id"])
-    stage.run(lambda: stage.object.gone)
-    assert [row["id"] for row in standing(stage)] == [theirs["id"]]
+    harness.cloud.strangers.delete(only(harness, "network")["id"])
+    harness.cloud.strangers.delete(only(harness, "dhcp")["id"])
+    harness.run(lambda: harness.object.gone)
+    assert [row["id"] for row in standing(harness)] == [theirs["id"]]
 
 
 def test_a_virtual_machine_in_our_workspace_blocks_its_delete_and_is_named() -> None:
@@ -55,97 +55,97 @@ def test_a_virtual_machine_in_our_workspace_blocks_its_delete_and_is_named() -> 
 
     Source: docs/reference/ibm-cloud.md#powervs.
     """
-    stage = Stage()
-    stage.up()
-    workspace = only(stage, "instance")["id"]
-    net = stage.cloud.strangers.make("network", region="dal", workspace=workspace, name="theirs")
-    vm = stage.cloud.strangers.make("vm", region="dal", workspace=workspace, network=net["id"], name="database")
-    stage.object.delete()
-    stage.for_a_while(1800.0)
+    harness = Harness()
+    harness.up()
+    workspace = only(harness, "instance")["id"]
+    net = harness.cloud.strangers.make("network", region="dal", workspace=workspace, name="theirs")
+    vm = harness.cloud.strangers.make("vm", region="dal", workspace=workspace, network=net["id"], name="database")
+    harness.object.delete()
+    harness.for_a_while(1800.0)
 
-    assert {row["id"] for row in standing(stage)} == {workspace, net["id"], vm["id"]}
-    message = stage.condition("Deleting")["message"]
+    assert {row["id"] for row in standing(harness)} == {workspace, net["id"], vm["id"]}
+    message = harness.condition("Deleting")["message"]
     assert "database" in message
     assert vm["id"] in message
-    assert not stage.object.gone
+    assert not harness.object.gone
 
-    stage.cloud.strangers.delete(vm["id"])
-    stage.cloud.strangers.delete(net["id"])
-    stage.run(lambda: stage.object.gone)
-    assert standing(stage) == []
+    harness.cloud.strangers.delete(vm["id"])
+    harness.cloud.strangers.delete(net["id"])
+    harness.run(lambda: harness.object.gone)
+    assert standing(harness) == []
 
 
 def test_a_virtual_machine_on_the_dhcp_network_is_named() -> None:
     """CAPIBM #1815: deletion hung for ever without a word. It hangs here too, and says on what."""
-    stage = Stage()
-    stage.up()
-    workspace, network = only(stage, "instance")["id"], only(stage, "network")["id"]
-    vm = stage.cloud.strangers.make("vm", region="dal", workspace=workspace, network=network, name="left-over")
-    stage.object.delete()
-    stage.for_a_while(1800.0)
+    harness = Harness()
+    harness.up()
+    workspace, network = only(harness, "instance")["id"], only(harness, "network")["id"]
+    vm = harness.cloud.strangers.make("vm", region="dal", workspace=workspace, network=network, name="left-over")
+    harness.object.delete()
+    harness.for_a_while(1800.0)
 
-    assert only(stage, "vm")["id"] == vm["id"]
-    assert "attached to pvm-instances" in stage.condition("Deleting")["message"]
-    assert "left-over" in stage.condition("Deleting")["message"]
+    assert only(harness, "vm")["id"] == vm["id"]
+    assert "attached to pvm-instances" in harness.condition("Deleting")["message"]
+    assert "left-over" in harness.condition("Deleting")["message"]
 
-    stage.cloud.strangers.delete(vm["id"])
-    stage.run(lambda: stage.object.gone)
-    assert standing(stage) == []
+    harness.cloud.strangers.delete(vm["id"])
+    harness.run(lambda: harness.object.gone)
+    assert standing(harness) == []
 
 
 def test_a_foreign_subnet_in_our_vpc_blocks_its_delete_and_is_named() -> None:
     """Others may have built in our VPC; nothing of theirs goes with it."""
-    stage = Stage()
-    stage.up()
-    vpc = only(stage, "vpc")["id"]
-    theirs = stage.cloud.strangers.make("subnet", region=REGION, vpc=vpc, zone=ZONE, name="theirs")
-    before = photograph(stage, {theirs["id"]})
-    stage.object.delete()
-    stage.for_a_while(1800.0)
+    harness = Harness()
+    harness.up()
+    vpc = only(harness, "vpc")["id"]
+    theirs = harness.cloud.strangers.make("subnet", region=REGION, vpc=vpc, zone=ZONE, name="theirs")
+    before = photograph(harness, {theirs["id"]})
+    harness.object.delete()
+    harness.for_a_while(1800.0)
 
-    assert photograph(stage, before) == before
-    assert "theirs" in stage.condition("Deleting")["message"]
-    assert theirs["id"] in stage.condition("Deleting")["message"]
-    assert {row["kind"] for row in made_by_us(stage)} == {"vpc", "security-group"}
+    assert photograph(harness, before) == before
+    assert "theirs" in harness.condition("Deleting")["message"]
+    assert theirs["id"] in harness.condition("Deleting")["message"]
+    assert {row["kind"] for row in made_by_us(harness)} == {"vpc", "security-group"}
 
-    stage.cloud.strangers.delete(theirs["id"])
-    stage.run(lambda: stage.object.gone)
-    assert standing(stage) == []
+    harness.cloud.strangers.delete(theirs["id"])
+    harness.run(lambda: harness.object.gone)
+    assert standing(harness) == []
 
 
 def test_a_public_gateway_in_our_vpc_is_named() -> None:
     """CAPIBM #308: the VPC's delete hangs on a left-over public gateway."""
-    stage = Stage()
-    stage.up()
-    vpc = only(stage, "vpc")["id"]
-    theirs = stage.cloud.strangers.occupy("public-gateway", "left-over", vpc=vpc, region=REGION)
-    stage.object.delete()
-    stage.for_a_while(1800.0)
-    assert only(stage, "vpc")["id"] == vpc
-    assert theirs["id"] in stage.condition("Deleting")["message"]
-    stage.cloud.strangers.delete(theirs["id"])
-    stage.run(lambda: stage.object.gone)
-    assert standing(stage) == []
+    harness = Harness()
+    harness.up()
+    vpc = only(harness, "vpc")["id"]
+    theirs = harness.cloud.strangers.occupy("public-gateway", "left-over", vpc=vpc, region=REGION)
+    harness.object.delete()
+    harness.for_a_while(1800.0)
+    assert only(harness, "vpc")["id"] == vpc
+    assert theirs["id"] in harness.condition("Deleting")["message"]
+    harness.cloud.strangers.delete(theirs["id"])
+    harness.run(lambda: harness.object.gone)
+    assert standing(harness) == []
 
 
 def test_a_strangers_server_in_our_subnet_is_named() -> None:
     """The subnet's delete is refused by the cloud: what holds it is said, and the delete goes on afterwards."""
-    stage = Stage()
-    stage.up()
-    vpc, subnet = only(stage, "vpc")["id"], only(stage, "subnet")["id"]
-    theirs = stage.cloud.strangers.occupy("virtual-server", "theirs", vpc=vpc, region=REGION, subnets=[subnet])
-    stage.object.delete()
-    stage.for_a_while(1800.0)
-    assert only(stage, "subnet")["id"] == subnet
-    assert subnet in stage.condition("Deleting")["message"]
-    stage.cloud.strangers.delete(theirs["id"])
-    stage.run(lambda: stage.object.gone)
-    assert standing(stage) == []
+    harness = Harness()
+    harness.up()
+    vpc, subnet = only(harness, "vpc")["id"], only(harness, "subnet")["id"]
+    theirs = harness.cloud.strangers.occupy("virtual-server", "theirs", vpc=vpc, region=REGION, subnets=[subnet])
+    harness.object.delete()
+    harness.for_a_while(1800.0)
+    assert only(harness, "subnet")["id"] == subnet
+    assert subnet in harness.condition("Deleting")["message"]
+    harness.cloud.strangers.delete(theirs["id"])
+    harness.run(lambda: harness.object.gone)
+    assert standing(harness) == []
 
 
 def test_a_workspace_whose_delete_needs_repeated_tries_goes() -> None:
     """CAPIBM #1805: the first requests are refused while its network is still going away."""
-    stage = Stage(settings=replace(Settings(), assumptions=Assumptions(workspace_delete_tries=3)))
-    stage.up()
-    stage.down()
-    assert standing(stage) == []
+    harness = Harness(settings=replace(Settings(), assumptions=Assumptions(workspace_delete_tries=3)))
+    harness.up()
+    harness.down()
+    assert standing(harness) == []

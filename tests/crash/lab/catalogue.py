@@ -40,14 +40,14 @@ def calls_of(world: Fresh) -> tuple[tuple[Call, ...], int]:
 class Ground:
     """A world to run the families over, and what there is to meddle with.
 
-    ``weather``: the same world, its lists, its tag index so many seconds behind, and reads that step back or not.
+    ``read_lags``: the same world, its lists, its tag index so many seconds behind, and reads that step back or not.
     ``named``: where what has the wanted name is treated otherwise (used, or refused), and which kinds are.
     ``edits``: what a user may do to the spec, and what may stay undone for it.
     ``moments``: the calls before which somebody meddles; every so manieth.
     """
 
     world: Fresh
-    weather: Callable[[float, float, bool], Fresh]
+    read_lags: Callable[[float, float, bool], Fresh]
     kinds: tuple[str, ...]
     tagged: tuple[str, ...]
     loose: tuple[str, ...]  # tagged, and may change hands: nothing of ours stands in it or is marked on it
@@ -111,7 +111,7 @@ def late_effects(on: Ground) -> Iterator[Case]:
     times = (faults.late(5), faults.late(30), faults.late_crash(5), faults.late_crash(30))
     yield from at_each_call(on.world, times, calls=writes)
     yield from at_each_call(on.world, (faults.late_crash(15),), calls=writes, on_crash=delete_now)
-    lagging = on.weather(10, 20, False)
+    lagging = on.read_lags(10, 20, False)
     yield from at_each_call(lagging, (faults.late_crash(20),), calls=range(0, on.last, 3))
 
 
@@ -285,12 +285,12 @@ def lags(on: Ground) -> Iterator[Case]:
     for lag in (0, 1, 3, 10):
         for tag_lag in (0, 20):
             for restless in (False, True):
-                yield from crashes(on.weather(lag, tag_lag, restless), calls=range(0, on.last, 9))
+                yield from crashes(on.read_lags(lag, tag_lag, restless), calls=range(0, on.last, 9))
 
 
 def lagging_delete(on: Ground) -> Iterator[Case]:
     """Deleted right after a crash, in a cloud whose reads step back to before the create, and whose deletes fail."""
-    world = on.weather(10, 20, True)
+    world = on.read_lags(10, 20, True)
     for number in range(4, on.begun * 2 // 3):
         for gap in range(1, 14):
             script = Script({number: faults.AFTER, number + gap: faults.UNAVAILABLE})

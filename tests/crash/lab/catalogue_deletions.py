@@ -11,6 +11,7 @@ from typing import Any
 from freehold.lifecycle.context import PassResult
 from freehold.operator.events import Severity
 from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode, NoCluster, Presence
+from harness.powervs import Events
 from lab import faults
 from lab.catalogue import Families, Fresh, Ground
 from lab.families import Case
@@ -18,7 +19,6 @@ from lab.faults import Fault, Script
 from lab.life import Wedged
 from lab.powervs import PowerVSLife, PowerVSWorld
 from lab.seam import World
-from stage.powervs import Events
 
 FOREGROUND = "foregroundDeletion"
 CLUSTER = {"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "name": "freehold-demo", "uid": "c-1"}
@@ -34,14 +34,14 @@ def _deleted(world: World) -> None:
     """The deletion timestamp makes the object newer than what the pass under way has read."""
     world.life.deleting = True
     if isinstance(world.life, PowerVSLife):
-        world.life.stage.object.delete()
+        world.life.harness.object.delete()
     else:
         world.life.touch()
 
 
 def in_a_pass(on: Ground) -> Iterator[Case]:
     """The object is deleted in the middle of a pass; the process lives, or dies soon after."""
-    for world, name in ((on.world, "no lag"), (on.weather(3, 20, False), "lag")):
+    for world, name in ((on.world, "no lag"), (on.read_lags(3, 20, False), "lag")):
         for number, gap in itertools.product(range(on.begun), (None, 0, 1, 2, 5)):
             for fault in (faults.AFTER, faults.late_crash(20)) if gap is not None else (faults.AFTER,):
                 crashes = {number + gap: fault} if gap is not None else {}
@@ -68,7 +68,7 @@ class OwnedLife(PowerVSLife):
 
     def one_pass(self) -> PassResult | None:
         done = super().one_pass()
-        stored = self.stage.object
+        stored = self.harness.object
         if not stored.gone and stored.raw["metadata"].get("finalizers") == [FOREGROUND]:
             if FOREGROUND in self.world.wanted_by_others:
                 stored.patch({"metadata": {"finalizers": []}})
@@ -85,25 +85,25 @@ class OwnedWorld(PowerVSWorld):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.stage.object.patch({"metadata": {"ownerReferences": [CLUSTER]}})
+        self.harness.object.patch({"metadata": {"ownerReferences": [CLUSTER]}})
         cluster = {"metadata": {"name": CLUSTER["name"], "uid": CLUSTER["uid"]}, "spec": {}}
-        self.stage.around = ClusterContext(Mode.REQUIRED, Presence.PRESENT, owner=FoundCluster(cluster))
+        self.harness.around = ClusterContext(Mode.REQUIRED, Presence.PRESENT, owner=FoundCluster(cluster))
 
     def begin(self, **how: Any) -> OwnedLife:
         self.life = OwnedLife(self, **how)
         return self.life
 
     def delete(self, *, foreground: bool, namespace: bool) -> None:
-        stored, self.life.deleting = self.stage.object, True
+        stored, self.life.deleting = self.harness.object, True
         if foreground and not stored.gone:
             self.wanted_by_others.append(FOREGROUND)
             have = stored.raw["metadata"].get("finalizers") or []
             stored.patch({"metadata": {"finalizers": [*have, FOREGROUND]}})
         stored.delete()
         if namespace:
-            self.stage.around = replace(self.stage.around, owner=NoCluster())
-            self.stage.events = Refused()
-            self.stage.process.events = self.stage.events  # type: ignore[attr-defined]  # of the reconciler
+            self.harness.around = replace(self.harness.around, owner=NoCluster())
+            self.harness.events = Refused()
+            self.harness.process.events = self.harness.events  # type: ignore[attr-defined]  # of the reconciler
 
 
 def _others_delete(world: World, *, foreground: bool, namespace: bool) -> None:

@@ -15,6 +15,7 @@ from functools import partial
 from freehold.lifecycle.context import PassResult
 from freehold.lifecycle.keys import KeyRing, derive, digest_of
 from freehold.lifecycle.port import InlinePort, step
+from harness.powervs import HeldRing, MemoryDocument
 from lab import faults
 from lab.catalogue import FORGOTTEN, Families, Fresh, Ground
 from lab.families import Case
@@ -23,7 +24,6 @@ from lab.life import Course, Life, Stored, Wedged
 from lab.powervs import PowerVSLife, PowerVSWorld
 from lab.seam import World
 from lab.world import MemoryWorld
-from stage.powervs import HeldRing, MemoryDocument
 
 FIRST, SECOND, ANOTHER = (name * 8 for name in (b"first", b"second", b"another"))
 AWAY = 250.0
@@ -81,8 +81,8 @@ class KeyedWorld(MemoryWorld):
 class KeyedPowerVSLife(PowerVSLife):
     def one_pass(self) -> PassResult | None:
         assert isinstance(self.world, KeyedPowerVSWorld)
-        self.stage.rings.ring = self.world.keyed.at(self.world.clock.monotonic())
-        return _watched(self, self.stage.rings.ring, super().one_pass)
+        self.harness.rings.ring = self.world.keyed.at(self.world.clock.monotonic())
+        return _watched(self, self.harness.rings.ring, super().one_pass)
 
 
 @dataclass
@@ -93,7 +93,7 @@ class KeyedPowerVSWorld(PowerVSWorld):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.stage.rings.ring = self.keyed.now
+        self.harness.rings.ring = self.keyed.now
 
     def begin(self, **how: object) -> KeyedPowerVSLife:
         self.life = KeyedPowerVSLife(self, **how)  # type: ignore[arg-type]  # the fields of a Course
@@ -196,22 +196,22 @@ def _copy_in_memory(life: Life, held: KeyRing, deleted: bool) -> list[str]:
 
 
 def _copy_on_powervs(life: PowerVSLife, held: KeyRing, deleted: bool) -> list[str]:
-    stage = life.stage
-    living, rings, process = stage.object, stage.rings, stage.process
-    port, before = stage._port, len(stage.calls(mutating=True))
+    harness = life.harness
+    living, rings, process = harness.object, harness.rings, harness.process
+    port, before = harness._port, len(harness.calls(mutating=True))
     try:
-        stage.object, stage.rings = copy.deepcopy(living), HeldRing(held)
-        stage._port = InlinePort
-        stage.start_process()
-        if deleted and "deletionTimestamp" not in stage.object.raw["metadata"]:
-            stage.object.delete()
+        harness.object, harness.rings = copy.deepcopy(living), HeldRing(held)
+        harness._port = InlinePort
+        harness.start_process()
+        if deleted and "deletionTimestamp" not in harness.object.raw["metadata"]:
+            harness.object.delete()
         for _ in range(6):
-            if not stage.object.gone:
-                step(stage.process.reconcile(MemoryDocument(stage.object), stage.around))
-                stage.clock.advance(60.0)
-        return [call.operation for call in stage.calls(mutating=True)[before:]]
+            if not harness.object.gone:
+                step(harness.process.reconcile(MemoryDocument(harness.object), harness.around))
+                harness.clock.advance(60.0)
+        return [call.operation for call in harness.calls(mutating=True)[before:]]
     finally:
-        stage.object, stage.rings, stage.process, stage._port = living, rings, process, port
+        harness.object, harness.rings, harness.process, harness._port = living, rings, process, port
 
 
 def beside(world: Fresh, numbers: range) -> Iterator[Case]:

@@ -22,7 +22,7 @@ WITHOUT = frozenset(
 
 def lagging(on: Ground, lag: float, restless: bool) -> Ground:
     """The same ground in a cloud that lags; its calls are numbered anew."""
-    world = on.weather(lag, 2 * lag, restless)
+    world = on.read_lags(lag, 2 * lag, restless)
 
     def slow(fresh: Fresh) -> Fresh:
         """Another world of the ground, in the same cloud."""

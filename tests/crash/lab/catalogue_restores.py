@@ -27,7 +27,7 @@ def _restored(world: World, *, number: int, back: int, deleted: bool = False, cr
 
 def living(on: Ground, *, deleted: bool = False) -> Iterator[Case]:
     """As GitOps, ``kubectl replace`` or a restore over a living object do; with lag and without."""
-    for world, name in ((on.world, "no lag"), (on.weather(10, 20, False), "lag")):
+    for world, name in ((on.world, "no lag"), (on.read_lags(10, 20, False), "lag")):
         for number, back in itertools.product(range(2, on.begun), WRITES_BACK):
             script = partial(_restored, number=number, back=back, deleted=deleted)
             yield Case(f"{back} writes back at {number}, {name}", world, script, excuse=FORGOTTEN)

@@ -37,7 +37,7 @@ class Traits:
 
 
 @dataclass(frozen=True)
-class Weather:
+class ReadLags:
     """How far behind reads are, in seconds; ``restless`` reads alternate between fresh and that old."""
 
     list_lag: float = 0.0
@@ -97,9 +97,9 @@ class Resource:
 class Cloud:
     """The whole account. Times are the wall clock's, as a vendor would show them."""
 
-    def __init__(self, traits: Mapping[str, Traits], weather: Weather, clock: ManualClock) -> None:
+    def __init__(self, traits: Mapping[str, Traits], read_lags: ReadLags, clock: ManualClock) -> None:
         self.traits = traits
-        self.weather = weather
+        self.read_lags = read_lags
         self.clock = clock
         self.log: list[Resource] = []
         self.requests: list[CloudRequest] = []  # ours to change something, as they took effect or were refused
@@ -131,7 +131,7 @@ class Cloud:
     def _as_of(self, lag: float) -> float:
         now = self.now()
         self._reads += 1
-        return now if self.weather.restless and self._reads % 2 else now - lag
+        return now if self.read_lags.restless and self._reads % 2 else now - lag
 
     # -- reads --------------------------------------------------------------------------------------
 
@@ -147,21 +147,21 @@ class Cloud:
         raise errors.NotFound(f"{id_} does not exist")
 
     def listing(self, kind: str) -> list[tuple[Resource, float]]:
-        at = self._as_of(self.weather.list_lag)
+        at = self._as_of(self.read_lags.list_lag)
         # Newest first, as some consoles list: what comes first in a list is no evidence.
         return [(r, at) for r in reversed(self.log) if r.kind == kind and r.exists(at)]
 
     def look(self, kind: str, ids: list[str]) -> list[tuple[Resource, float]]:
-        at = self._as_of(self.weather.read_lag)
+        at = self._as_of(self.read_lags.read_lag)
         return [(r, at) for r in self.log if r.kind == kind and r.id in ids and r.exists(at)]
 
     def index(self) -> dict[str, frozenset[str]]:
         """The tag index: behind by the tag lag, so it shows ghosts too."""
-        at = self._as_of(self.weather.tag_lag)
+        at = self._as_of(self.read_lags.tag_lag)
         return {r.target: r.tagged(at) for r in self.log if r.exists(at) and r.tagged(at)}
 
     def tags_of(self, target: str) -> frozenset[str]:
-        at = self._as_of(self.weather.read_lag)
+        at = self._as_of(self.read_lags.read_lag)
         return next((r.tagged(at) for r in self.log if r.target == target and r.exists(at)), frozenset())
 
     def show(self, resource: Resource, at: float, *, nonce_fields: frozenset[str] = frozenset()) -> Observed:

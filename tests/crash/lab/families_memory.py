@@ -17,7 +17,7 @@ from lab import (
     two_lives,
 )
 from lab.catalogue import Families, Ground
-from lab.cloud import Weather
+from lab.cloud import ReadLags
 from lab.families import Case, Named, crashes
 from lab.life import Course
 from lab.oracles import NO_EXCUSE, Excuse
@@ -28,8 +28,8 @@ GIVEN = partial(MemoryWorld, given_hub=True)
 EXPLICIT = partial(MemoryWorld, nodes=standard(net=Naming.EXPLICIT))
 
 
-def _weather(lag: float, tag_lag: float, restless: bool) -> Callable[[], MemoryWorld]:
-    return partial(MemoryWorld, Weather(lag, lag, tag_lag, restless))
+def _lagging_world(lag: float, tag_lag: float, restless: bool) -> Callable[[], MemoryWorld]:
+    return partial(MemoryWorld, ReadLags(lag, lag, tag_lag, restless))
 
 
 def _edit(**change: object) -> Callable[[Course], object]:
@@ -50,7 +50,7 @@ def _namesake_nodes() -> list[Node]:
 
 MEMORY = Ground(
     world=MemoryWorld,
-    weather=_weather,
+    read_lags=_lagging_world,
     kinds=("net", "site", "disk", "balancer", "wall", "ticket", "rule", "record", "hub", "link"),
     tagged=TAGGED,
     loose=TAGGED,

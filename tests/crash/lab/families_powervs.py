@@ -33,7 +33,7 @@ UNNAMED: Mapping[str, Any] = dict.fromkeys(
 """The names come by default: whoever else has them, has them. Three zones, so three subnets."""
 
 
-def _weather(lag: float, tag_lag: float, restless: bool) -> Callable[[], PowerVSWorld]:
+def _lagging_world(lag: float, tag_lag: float, restless: bool) -> Callable[[], PowerVSWorld]:
     lags = Lags(tag_lag, tag_lag, tag_lag, min(tag_lag, 5), lag, lag, restless, by_id=lag)
     return partial(PowerVSWorld, settings=Settings(lags=lags))
 
@@ -59,7 +59,7 @@ EDITS: Mapping[str, tuple[Callable[[Course], object], Excuse]] = {
 
 POWERVS = Ground(
     world=PowerVSWorld,
-    weather=_weather,
+    read_lags=_lagging_world,
     kinds=KINDS,
     tagged=TAGGED,
     loose=("load-balancer", "vpc-subnet", "dhcp-server"),
@@ -119,7 +119,7 @@ EVERYTHING = partial(
 
 def _refused(life: Course) -> None:
     """A group that the account does not have: nothing of the spec can be known."""
-    if not life.stage.object.gone:  # type: ignore[attr-defined]  # a PowerVS life
+    if not life.harness.object.gone:  # type: ignore[attr-defined]  # a PowerVS life
         life.edit(resourceGroup={"name": "no-such-group"})  # type: ignore[attr-defined]  # a PowerVS life
 
 

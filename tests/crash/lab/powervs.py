@@ -30,13 +30,13 @@ from freehold.operator.controller import RequeueAfter
 from freehold_sim.faults import Effect as CloudEffect
 from freehold_sim.faults import Fault
 from freehold_sim.ibm.settings import Settings
+from harness.powervs import Harness, MemoryDocument, StoredObject, example
+from harness.resources import REGION
 from lab.audit import CloudRequest, Recorder
 from lab.faults import FaultPort
 from lab.life import Course
 from lab.powervs_neighbours import Neighbours, standing
 from lab.seam import Thing
-from stage.powervs import MemoryDocument, Stage, StoredObject, example
-from stage.scenery import REGION
 
 MOVING_IN = ("namesake", "rival", "move_in")
 IDLE = 60.0
@@ -77,11 +77,11 @@ class PowerVSWorld:
         self.codec = IbmCodec()
         self.port: Port = InlinePort()
         self.audit = Recorder()
-        self.stage = Stage(example(**self.spec), self.settings, port=lambda: self.port, audit=self.audit)
-        self.clock = self.stage.clock
-        self.neighbours = Neighbours(self.stage)
+        self.harness = Harness(example(**self.spec), self.settings, port=lambda: self.port, audit=self.audit)
+        self.clock = self.harness.clock
+        self.neighbours = Neighbours(self.harness)
         if self.given:
-            self.stage.object.patch(
+            self.harness.object.patch(
                 {"spec": {"transitGateway": {"name": None, "id": self.neighbours.theirs.gateway["id"]}}}
             )
 
@@ -104,14 +104,14 @@ class PowerVSWorld:
                 frozenset(self.neighbours.tags(row)),
                 frozenset(self.neighbours.forged.get(row["id"], ())),
             )
-            for role, row in standing(self.stage)
+            for role, row in standing(self.harness)
         ]
 
     def tampered(self) -> list[str]:
         return self.neighbours.missing()
 
     def unaudited(self, sent: int) -> list[str]:
-        reached = len(self.stage.calls(mutating=True))
+        reached = len(self.harness.calls(mutating=True))
         return [f"{reached} requests changed the cloud, {sent} went through the port"] if reached != sent else []
 
     def requests(self) -> list[CloudRequest]:
@@ -122,7 +122,7 @@ class PowerVSWorld:
                 call.path.rpartition("/")[2] if call.method in ("PATCH", "PUT", "DELETE") else "",
                 400 <= call.status < 500,  # a server error comes after the effect here
             )
-            for call in self.stage.calls(mutating=True)
+            for call in self.harness.calls(mutating=True)
         ]
 
     def meddle(self, deed: str, kind: str) -> None:
@@ -139,7 +139,7 @@ class PowerVSWorld:
         return str(self.neighbours.old(kind)["id"])
 
     def set_clock(self, wall: Clock) -> None:
-        self.stage.wall = wall
+        self.harness.wall = wall
 
     def victim(self, kind: str, *, young: bool) -> tuple[str, str] | None:
         return self.neighbours.victim(kind, young=young)
@@ -158,24 +158,24 @@ class PowerVSWorld:
         self.neighbours.remove(id_.rpartition("/")[2].removeprefix(f"{REGION}."))
 
     def later(self, seconds: float, effect: Callable[[], object]) -> None:
-        self.stage.cloud.faults.add(Fault(CloudEffect.LATE, "*", delay=seconds))
+        self.harness.cloud.faults.add(Fault(CloudEffect.LATE, "*", delay=seconds))
         with contextlib.suppress(CloudError):
             effect()
-        self.stage.cloud.faults.clear()
+        self.harness.cloud.faults.clear()
 
     def broken(self, call: Call) -> Any:
-        self.stage.cloud.faults.add(Fault(CloudEffect.ERROR_AFTER, "*"))
+        self.harness.cloud.faults.add(Fault(CloudEffect.ERROR_AFTER, "*"))
         try:
             return call.run()
         finally:
-            self.stage.cloud.faults.clear()
+            self.harness.cloud.faults.clear()
 
     def partially(self, failing: bool) -> None:
         """Every second target fails, the first one among them: a batch of one fails too."""
-        self.stage.cloud.faults.clear()
+        self.harness.cloud.faults.clear()
         if failing:
             spoilt = tuple(range(0, 100, 2))
-            self.stage.cloud.faults.add(Fault(CloudEffect.PARTIAL, "tagging.*", count=None, items=spoilt))
+            self.harness.cloud.faults.add(Fault(CloudEffect.PARTIAL, "tagging.*", count=None, items=spoilt))
 
 
 @dataclass
@@ -186,16 +186,16 @@ class PowerVSLife(Course):
 
     def __post_init__(self) -> None:
         self._wanted = Graph(())
-        self.stage = self.world.stage
+        self.harness = self.world.harness
         super().__post_init__()
 
     def start(self, *, minted: bool) -> None:
         """The object itself tells the process whose identity it is."""
         self.world.port = self.port
-        self.stage.start_process()
+        self.harness.start_process()
 
     def one_pass(self) -> PassResult | None:
-        stored = self.stage.object
+        stored = self.harness.object
         if self.deleting and "deletionTimestamp" not in stored.raw["metadata"]:
             stored.delete()
         passes: list[PassResult] = []
@@ -203,7 +203,7 @@ class PowerVSLife(Course):
         if not stored.gone:
             with self._watched(passes):
                 document = PortedDocument(stored, self.port)
-                result = step(self.stage.process.reconcile(document, self.stage.around))
+                result = step(self.harness.process.reconcile(document, self.harness.around))
         if stored.gone:
             outcomes = passes[-1].outcomes if passes else {}
             return PassResult(self.journal, outcomes, 0.0, released=True)
@@ -239,49 +239,49 @@ class PowerVSLife(Course):
 
     @property
     def record(self) -> str:
-        return _journal_of(self.stage.object.raw)
+        return _journal_of(self.harness.object.raw)
 
     @property
     def versions(self) -> int:
-        return len(self.stage.object.history)
+        return len(self.harness.object.history)
 
     def rewrite(self, journal: Journal) -> None:
         self._annotate(journals.dumps(journal))
 
     def roll_back(self, writes: int = 1) -> None:
         texts: list[str] = []
-        for version in self.stage.object.history:
+        for version in self.harness.object.history:
             if (text := _journal_of(version)) and text not in texts[-1:]:
                 texts.append(text)
-        if texts and not self.stage.object.gone:
+        if texts and not self.harness.object.gone:
             self._annotate(texts[max(0, len(texts) - 1 - writes)])
 
     def _annotate(self, text: str) -> None:
-        self.stage.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: text}}})
+        self.harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: text}}})
 
     def wipe_status(self) -> None:
         """As a restore or a move does."""
-        if not self.stage.object.gone:
-            self.stage.object.patch({"status": {}}, "status")
+        if not self.harness.object.gone:
+            self.harness.object.patch({"status": {}}, "status")
 
     def edit(self, **spec: Any) -> None:
         """A user edits the object."""
-        self.stage.object.patch({"spec": spec})
+        self.harness.object.patch({"spec": spec})
 
     def touch(self) -> None:
-        if not self.stage.object.gone:
-            self.stage.object.patch({"metadata": {"annotations": {"somebody": str(len(self.port.calls))}}})
+        if not self.harness.object.gone:
+            self.harness.object.patch({"metadata": {"annotations": {"somebody": str(len(self.port.calls))}}})
 
     @property
     def keys(self) -> ObjectKeys:
-        return self.stage.rings.ring.of(self.journal.owner, unkeyed=False)
+        return self.harness.rings.ring.of(self.journal.owner, unkeyed=False)
 
     def invalidate(self) -> None:
         """Nobody can: it looks again when it said that it would."""
 
     def hear(self, done: PassResult) -> str:
         """Conditions, and the table's messages and what it shows as kept; ids alone say nothing."""
-        status = self.stage.status()
+        status = self.harness.status()
         said = [str(c.get("message", "")) for c in status.get("conditions", ())]
         for row in status.get("resources", ()):
             said += [str(row.get("message", "")), str(row.get("id", "")) if row["state"] == "Kept" else ""]

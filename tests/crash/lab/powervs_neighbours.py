@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from freehold_sim.faults import Effect, Fault
-from stage import scenery
-from stage.powervs import UID, Stage
-from stage.scenery import REGION, Row, Theirs
+from harness import resources
+from harness.powervs import UID, Harness
+from harness.resources import REGION, Row, Theirs
 
 PLACE = "us-south-1"
-CARRIED = f"{scenery.MARK}transit-gateway-connection:"
+CARRIED = f"{resources.MARK}transit-gateway-connection:"
 LEAVING = frozenset({"removed", "pending_reclamation", "reclaimed", "deleting", "delete_pending"})
 SIM = {
     "workspace": "instance",
@@ -48,11 +48,11 @@ PROVISIONS = {
 """The requests of ours that may be answered well and end in a failed resource."""
 
 
-def standing(stage: Stage) -> list[tuple[str, Row]]:
+def standing(harness: Harness) -> list[tuple[str, Row]]:
     """What was made on purpose and is not on its way out, with the logical node that it is of."""
-    find = stage.cloud.world.get
+    find = harness.cloud.world.get
     found = []
-    for row in stage.resources():
+    for row in harness.resources():
         record = find(row["kind"], row["id"])
         if record is None or row["state"] in LEAVING or record.get("leaving") or record.get("default"):
             continue
@@ -85,23 +85,25 @@ def _role(row: Row, record: Mapping[str, Any]) -> str:
 class Neighbours:
     """Acts without a fault or a delay; ``due`` is each of their resources as they left it, byte for byte."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
-        self._cloud = stage.cloud
+    def __init__(self, harness: Harness) -> None:
+        self._harness = harness
+        self._cloud = harness.cloud
         self.due: dict[str, bytes | None] = {}
         self.forged: dict[str, list[str]] = {}  # tags that they put there on purpose
-        self.theirs: Theirs = scenery.infrastructure(stage, "freehold-demo-of-others")
+        self.theirs: Theirs = resources.infrastructure(harness, "freehold-demo-of-others")
         self._note()
 
     def engine_id(self, row: Row) -> str:
         """A bucket has no id of its own: the engine names it by instance, region and name."""
         if row["kind"] != "bucket":
             return str(row["id"])
-        return f"{row['parent']}/{scenery.record(self._stage, row['id'])['location'].rpartition('-')[0]}.{row['id']}"
+        return (
+            f"{row['parent']}/{resources.record(self._harness, row['id'])['location'].rpartition('-')[0]}.{row['id']}"
+        )
 
     def aliases(self, row: Row) -> frozenset[str]:
         """A DHCP server that was found by its marks is on record by the id of its network, which bears them."""
-        return frozenset({str(scenery.record(self._stage, row["id"])["network"])} if row["kind"] == "dhcp" else ())
+        return frozenset({str(resources.record(self._harness, row["id"])["network"])} if row["kind"] == "dhcp" else ())
 
     def tags(self, row: Row) -> list[str]:
         return self._tags(str(row["crn"])) if row["crn"] else []
@@ -112,35 +114,35 @@ class Neighbours:
             record = dict(self._cloud.strangers.find(ident))
         except KeyError:
             return None
-        tags = sorted(self._cloud.world.tags_at(record["crn"], self._stage.clock.now())) if record["crn"] else []
+        tags = sorted(self._cloud.world.tags_at(record["crn"], self._harness.clock.now())) if record["crn"] else []
         theirs = [tag for tag in tags if not tag.startswith(f"{CARRIED}{UID}.")]
         return json.dumps([record, theirs], sort_keys=True).encode()
 
     def _note(self, *again: str) -> None:
         """Keep in mind how their things are after they acted: new ones, and those that they changed."""
-        for _, row in standing(self._stage):
+        for _, row in standing(self._harness):
             if row["created_by"] == "stranger" and (row["id"] not in self.due or row["id"] in again):
                 self.due[row["id"]] = self.photograph(row["id"])
                 self.forged[row["id"]] = self.tags(row)
 
     def missing(self) -> list[str]:
-        there = {row["id"] for _, row in standing(self._stage)}
+        there = {row["id"] for _, row in standing(self._harness)}
         return [f"{ident} of somebody else's is gone" for ident in self.due if ident not in there]
 
     def remove(self, ident: str) -> None:
         """Its owner takes it away, with what stands in it: a DHCP server as IBM does it, the rest at once."""
-        record = scenery.record(self._stage, ident)
+        record = resources.record(self._harness, ident)
         if record["kind"] == "dhcp":
             path = f"/power/dal/pcloud/v1/cloud-instances/{record['workspace']}/services/dhcp/{ident}"
             with contextlib.suppress(ValueError):
                 self._cloud.strangers.send("DELETE", path)
         else:
             self._cloud.strangers.delete(ident)
-        there = {row["id"] for _, row in standing(self._stage)}
+        there = {row["id"] for _, row in standing(self._harness)}
         self.due = {ident: photo for ident, photo in self.due.items() if ident in there}
 
     def ours(self, kind: str) -> Row | None:
-        rows = [r for _, r in standing(self._stage) if r["kind"] == SIM[kind] and r["created_by"] == "api"]
+        rows = [r for _, r in standing(self._harness) if r["kind"] == SIM[kind] and r["created_by"] == "api"]
         return rows[0] if rows else None
 
     def old(self, kind: str) -> Row:
@@ -157,12 +159,12 @@ class Neighbours:
     def _target(self, row: Row) -> str:
         """Where the marks of a resource of ours stand, empty for one that is carried."""
         if row["kind"] == "dhcp":
-            network = self._cloud.world.get("network", scenery.record(self._stage, row["id"])["network"])
+            network = self._cloud.world.get("network", resources.record(self._harness, row["id"])["network"])
             return str(network["crn"]) if network else ""
         return str(row["crn"])
 
     def _tags(self, crn: str) -> list[str]:
-        return list(self._cloud.world.tags_at(crn, self._stage.clock.now()).values())
+        return list(self._cloud.world.tags_at(crn, self._harness.clock.now()).values())
 
     # -- deeds --------------------------------------------------------------------------------------
 
@@ -197,7 +199,7 @@ class Neighbours:
             case "transit-gateway":
                 self._try("gateway", tags, location=REGION, name=f"{model['name']}-copy")
             case "dhcp-server":
-                name = scenery.record(self._stage, scenery.record(self._stage, model["id"])["network"])["name"]
+                name = resources.record(self._harness, resources.record(self._harness, model["id"])["network"])["name"]
                 self._try("network", tags, region="dal", workspace=self.theirs.workspace["id"], name=name)
 
     def brand(self, kind: str) -> None:
@@ -226,7 +228,7 @@ class Neighbours:
         crn = self._target(taken)
         if alone:
             self._cloud.strangers.strip(crn)
-        self._cloud.strangers.attach(crn, *(scenery.MARK + mark for mark in marks))
+        self._cloud.strangers.attach(crn, *(resources.MARK + mark for mark in marks))
         self._cloud.strangers.change(taken["id"], by="stranger")
         self._note()
 
@@ -245,7 +247,7 @@ class Neighbours:
             return str(old["id"]), str(old["crn"])
         before = set(self.due)
         self.namesake(kind)
-        new = [row for _, row in standing(self._stage) if row["id"] in self.due.keys() - before]
+        new = [row for _, row in standing(self._harness) if row["id"] in self.due.keys() - before]
         return (str(new[0]["id"]), str(new[0]["crn"])) if new else None
 
     def victim_in_carrier(self) -> tuple[str, str, str] | None:
@@ -254,7 +256,7 @@ class Neighbours:
 
     def forge(self, target: str, tags: frozenset[str]) -> None:
         self._cloud.strangers.attach(target, *tags)
-        self._note(*[row["id"] for _, row in standing(self._stage) if row["crn"] == target])
+        self._note(*[row["id"] for _, row in standing(self._harness) if row["crn"] == target])
 
     def spy(self, kind: str, nonce: str) -> None:
         """Make what a create of ours with that nonce would make."""

@@ -18,7 +18,7 @@ from freehold.lifecycle.context import PassResult
 from freehold.lifecycle.port import Effect
 from lab import faults
 from lab.catalogue import Families, Fresh, Ground
-from lab.cloud import Weather
+from lab.cloud import ReadLags
 from lab.families import Case
 from lab.faults import Script
 from lab.life import Course, Life
@@ -96,21 +96,21 @@ def _delete(life: Course, preemption: Preemption) -> None:
 def _mind(life: Course) -> tuple[Any, ...]:
     """What one process knows that another does not."""
     if isinstance(life, PowerVSLife):
-        return (life.stage.process,)
+        return (life.harness.process,)
     assert isinstance(life, Life)
     return life.deps, life.state
 
 
 def _restore(life: Course, mind: tuple[Any, ...]) -> None:
     if isinstance(life, PowerVSLife):
-        (life.stage.process,) = mind
+        (life.harness.process,) = mind
     elif isinstance(life, Life):
         life.deps, life.state = mind
 
 
 def once_stopped(on: Ground) -> Iterator[Case]:
     """The first process is stopped once: briefly, for less than settle, and for longer."""
-    for world, name in ((on.world, "no lag"), (on.weather(3, 10, False), "lag")):
+    for world, name in ((on.world, "no lag"), (on.read_lags(3, 10, False), "lag")):
         for number, answered in itertools.product(range(on.last), (False, True)):
             for seconds, stays in itertools.product((0.0, SHORT, LONG), (False, True)):
                 preemption = Preemption(number, answered, seconds, stays=stays)
@@ -119,7 +119,7 @@ def once_stopped(on: Ground) -> Iterator[Case]:
 
 def deleted_meanwhile(on: Ground) -> Iterator[Case]:
     """While the first process is stopped the object is deleted, and the second one may let its finalizer go."""
-    for world, name in ((on.world, "no lag"), (on.weather(3, 10, False), "lag")):
+    for world, name in ((on.world, "no lag"), (on.read_lags(3, 10, False), "lag")):
         for number, answered in itertools.product(range(on.begun), (False, True)):
             for seconds in (0.0, SHORT, LONG):
                 preemption = Preemption(number, answered, seconds, deleted=True)
@@ -239,7 +239,7 @@ def both_stopped(last: int, worlds: dict[str, Fresh]) -> Iterator[Case]:
             yield Case(f"{preemption}, {name}", world, partial(_both, preemption=preemption))
 
 
-TWINS: dict[str, Fresh] = {"no lag": TwinWorld, "lag": partial(TwinWorld, Weather(3, 3, 10, False))}
+TWINS: dict[str, Fresh] = {"no lag": TwinWorld, "lag": partial(TwinWorld, ReadLags(3, 3, 10, False))}
 
 
 def families(on: Ground) -> Families:

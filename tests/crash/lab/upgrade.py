@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from freehold.lifecycle.clock import Clock
-from lab import faults
-from lab.faults import Crash, Fault, FaultPort, Script
-from stage.before_key_ring import (
+from harness.before_key_ring import (
     KEYED_ONLY,
     is_renewed,
     load,
@@ -20,7 +18,9 @@ from stage.before_key_ring import (
     theirs_on_ours,
     without_marks,
 )
-from stage.scenery import made_by_us
+from harness.resources import made_by_us
+from lab import faults
+from lab.faults import Crash, Fault, FaultPort, Script
 
 ENOUGH = 3 * 3600.0
 TAGS = {"tagging.attach_tag", "tagging.detach_tag"}
@@ -44,49 +44,49 @@ class Renewal:
     def __post_init__(self) -> None:
         world: Any = _Timed()
         self.port = FaultPort(world, self.script)
-        self.stage = load(self.fixture, port=lambda: self.port)
-        world.clock = self.stage.clock
-        self.ids = {row["id"] for row in made_by_us(self.stage)}
-        self.others, self.tags = without_marks(self.stage), theirs_on_ours(self.stage)
+        self.harness = load(self.fixture, port=lambda: self.port)
+        world.clock = self.harness.clock
+        self.ids = {row["id"] for row in made_by_us(self.harness)}
+        self.others, self.tags = without_marks(self.harness), theirs_on_ours(self.harness)
 
     def step(self) -> None:
         """One pass; a process that dies is started again at once."""
-        stage = self.stage
+        harness = self.harness
         try:
-            result = stage.pass_once()
+            result = harness.pass_once()
         except Crash:
             self.crashes += 1
-            stage.start_process()
+            harness.start_process()
         else:
-            stage.clock.advance(max(getattr(result, "seconds", 60.0), 0.01))
+            harness.clock.advance(max(getattr(result, "seconds", 60.0), 0.01))
 
     def finish(self) -> None:
         """Until everything is renewed and the old seals are off, and Ready."""
-        stage, begun = self.stage, self.stage.clock.monotonic()
-        while not (stage.ready() and is_renewed(stage) and marks_there(stage) == sealed_anew(stage)):
-            if stage.clock.monotonic() - begun > ENOUGH:
-                raise AssertionError(f"not renewed: {stage.conditions()} {marks_there(stage)}")
+        harness, begun = self.harness, self.harness.clock.monotonic()
+        while not (harness.ready() and is_renewed(harness) and marks_there(harness) == sealed_anew(harness)):
+            if harness.clock.monotonic() - begun > ENOUGH:
+                raise AssertionError(f"not renewed: {harness.conditions()} {marks_there(harness)}")
             self.step()
 
     def until_crash(self) -> None:
-        begun = self.stage.clock.monotonic()
-        while not self.crashes and self.stage.clock.monotonic() - begun < ENOUGH:
+        begun = self.harness.clock.monotonic()
+        while not self.crashes and self.harness.clock.monotonic() - begun < ENOUGH:
             self.step()
 
     def delete(self) -> None:
         """With the ring that requires keyed records where the object is renewed: nothing may need the old ones."""
-        if is_renewed(self.stage):
-            self.stage.rings.ring = KEYED_ONLY
-            self.stage.start_process()
-        self.stage.down()
+        if is_renewed(self.harness):
+            self.harness.rings.ring = KEYED_ONLY
+            self.harness.start_process()
+        self.harness.down()
 
     def faults(self) -> list[str]:
         """What a renewal must never do, and did: seen in the cloud's own log and records."""
-        changed = {call.operation for call in self.stage.calls(mutating=True)} - TAGS
+        changed = {call.operation for call in self.harness.calls(mutating=True)} - TAGS
         found = [f"{operation} during a renewal" for operation in sorted(changed)]
-        found += ["others' resources changed"] if without_marks(self.stage) != self.others else []
-        found += ["tags that are no marks changed"] if theirs_on_ours(self.stage) != self.tags else []
-        found += ["resources came or went"] if {row["id"] for row in made_by_us(self.stage)} != self.ids else []
+        found += ["others' resources changed"] if without_marks(self.harness) != self.others else []
+        found += ["tags that are no marks changed"] if theirs_on_ours(self.harness) != self.tags else []
+        found += ["resources came or went"] if {row["id"] for row in made_by_us(self.harness)} != self.ids else []
         return found
 
 

@@ -17,7 +17,7 @@ from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Part, Registry, Requ
 from freehold.lifecycle.port import Call, Effect, FencedPort, Port
 from freehold.operator.ports import ObjectPort
 from lab.audit import CloudRequest, Recorder
-from lab.cloud import US, Cloud, Resource, Traits, Weather
+from lab.cloud import US, Cloud, ReadLags, Resource, Traits
 from lab.drivers import MemoryDriver, MemoryTagger
 from lab.life import OWNER, Life
 from lab.seam import Thing
@@ -153,7 +153,7 @@ def standard(*, hub: str = "", net: Naming = Naming.DEFAULT) -> list[Node]:
 class MemoryWorld:
     """The in-memory cloud and a cluster of ten resources."""
 
-    weather: Weather = field(default_factory=Weather)
+    read_lags: ReadLags = field(default_factory=ReadLags)
     nodes: Iterable[Node] = field(default_factory=standard)
     given_hub: bool = False
     old_strangers: tuple[str, ...] = ()
@@ -166,7 +166,7 @@ class MemoryWorld:
         self.clock = ManualClock()
         self.wall: Clock = self.clock
         self.audit = Recorder()
-        self.cloud = Cloud(self.traits, self.weather, self.clock)
+        self.cloud = Cloud(self.traits, self.read_lags, self.clock)
         self.nodes = list(self.nodes)
         if self.given_hub:
             hub = self.cloud.create("hub", "their-hub", {}, creator="stranger")
@@ -184,7 +184,7 @@ class MemoryWorld:
     def deps(self, port: Port) -> EngineDeps:
         port = FencedPort(ObjectPort(port, "TestCluster/prod/c1", self.audit), self.clock, FENCE)
         tagger = MemoryTagger(self.cloud, port)
-        intervals = Intervals(tag_lag=max(5.0, self.weather.tag_lag), shallow=60.0, deep=600.0, fence=FENCE)
+        intervals = Intervals(tag_lag=max(5.0, self.read_lags.tag_lag), shallow=60.0, deep=600.0, fence=FENCE)
         registry = Registry(kinds(self.cloud, port))
         inventory = Inventory(tagger, self.wall)
         return EngineDeps(registry, PlainCodec(), tagger, inventory, port, self.wall, self.ring, intervals)

@@ -9,7 +9,7 @@ from typing import Any
 
 import aiohttp
 
-from stage.widgets import SPEC
+from harness.widgets import SPEC
 
 GROUP = "test.freehold.dev"
 WIDGETS = f"/apis/{GROUP}/v1/namespaces/default/widgets"

@@ -9,7 +9,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from freehold.cli.main import cli
-from stage.earlier_versions import FIXTURES, KEYED
+from harness.earlier_versions import FIXTURES, KEYED
 
 ROOT = Path(__file__).parents[3]
 

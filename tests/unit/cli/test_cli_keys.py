@@ -36,7 +36,7 @@ from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
 from freehold.operator.keyring import RETIRE_SECONDS, RingDocument, dumps, loads
 from freehold.operator.kinds import POWERVS_CLUSTERS
-from stage.powervs import example
+from harness.powervs import example
 
 NOW = 1_700_000_000.0
 FIRST = RingDocument.fresh(NOW)

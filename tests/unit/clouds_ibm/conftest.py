@@ -9,8 +9,8 @@ import pytest
 
 from freehold.lifecycle.kinds import Observed, State
 from freehold_sim.ibm.settings import Settings
-from stage import account as shared
-from stage.account import GROUP, NONCE
+from harness import account as shared
+from harness.account import GROUP, NONCE
 
 
 class Account(shared.Account):

@@ -11,7 +11,7 @@ from freehold.clouds.ibm.calls import ApiClient
 from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
 from freehold.lifecycle.kinds import Birth, Ref
-from stage.account import BASE, SimMount
+from harness.account import BASE, SimMount
 
 NONCE = "fabcdefghijkl"
 

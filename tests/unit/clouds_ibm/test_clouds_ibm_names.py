@@ -18,7 +18,7 @@ from freehold.clouds.ibm.names import (
     nested,
     network_of,
 )
-from stage.account import Recognised
+from harness.account import Recognised
 
 NONCE = "fabcdefghijkl"
 OLD = "fabcdefg"

@@ -13,7 +13,7 @@ import requests
 
 from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession
 from freehold.clouds.ibm.tokens import SessionTokenManager, claims
-from stage.account import BASE
+from harness.account import BASE
 
 
 class _Silent(TCPServer):

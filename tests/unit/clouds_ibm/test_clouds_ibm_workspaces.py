@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from freehold.lifecycle.kinds import Observed, Ref, State
-from stage.account import GROUP
+from harness.account import GROUP
 
 NONCE = "fabcdefg"
 OTHER = "fzzzzzzz"

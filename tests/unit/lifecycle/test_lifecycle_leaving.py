@@ -13,7 +13,7 @@ from freehold.lifecycle.journal import StaleObject
 from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Registry, Tagging
 from freehold.lifecycle.outcomes import Blocked, Reason
 from lab import faults
-from lab.cloud import Weather
+from lab.cloud import ReadLags
 from lab.drivers import MemoryDriver
 from lab.faults import Script
 from lab.life import Life
@@ -135,7 +135,7 @@ def test_nothing_is_attached_to_what_may_be_anothers_by_now_while_its_marks_cann
 
 def test_one_read_that_does_not_show_it_yet_is_not_believed_in_a_delete_either() -> None:
     """The object is deleted right after its create. Nothing can mark a ticket: forgotten, it would stay for ever."""
-    world = MemoryWorld(nodes=[node("ticket/seat")], weather=Weather(read_lag=SETTLE - 10.0))
+    world = MemoryWorld(nodes=[node("ticket/seat")], read_lags=ReadLags(read_lag=SETTLE - 10.0))
     life = Life(world)
     life.once()
     assert len(world.living()) == 1

@@ -10,7 +10,7 @@ from freehold.lifecycle import errors
 from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Registry, Tagging
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Surplus, Waiting
-from lab.cloud import Weather
+from lab.cloud import ReadLags
 from lab.drivers import MemoryDriver
 from lab.life import Life
 from lab.outage import outage
@@ -39,7 +39,7 @@ def _pass(life: Life) -> None:
 @pytest.mark.parametrize("lag", (0.0, 30.0), ids=("reads are current", "reads lag"))
 def test_a_delete_that_was_asked_for_is_watched_to_its_end(lag: float) -> None:
     """Not once in ten minutes: with all that is wanted Ready, the passes after it looked at nothing."""
-    world = MemoryWorld(nodes=NODES, weather=Weather(read_lag=lag))
+    world = MemoryWorld(nodes=NODES, read_lags=ReadLags(read_lag=lag))
     life = _pruned(world)
     begun = world.clock.monotonic()
     while life.journal.entries[DISK].phase is not Phase.VACANT:
@@ -87,7 +87,7 @@ def test_a_copy_of_our_uuid_is_left_alone_and_stops_no_pruning() -> None:
 
 def test_what_is_wanted_again_while_its_delete_does_not_show_is_not_called_ready() -> None:
     """A lagging read shows it as it was; ten minutes later it would be found gone."""
-    world = MemoryWorld(nodes=NODES, weather=Weather(read_lag=6.0))
+    world = MemoryWorld(nodes=NODES, read_lags=ReadLags(read_lag=6.0))
     life = _pruned(world)
     life.once()
     assert life.state.node(DISK).delete_sent is not None

@@ -12,7 +12,7 @@ from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason
 from freehold.lifecycle.port import Effect
 from lab import faults
-from lab.cloud import Weather
+from lab.cloud import ReadLags
 from lab.faults import Script
 from lab.life import Life
 from lab.outage import outage
@@ -27,7 +27,7 @@ def _ours(world: MemoryWorld) -> list[str]:
 
 def test_a_journal_that_is_put_back_while_its_process_lives_doubles_nothing() -> None:
     """GitOps, kubectl replace, a restore: the creates that the older journal does not know of may not show yet."""
-    world = MemoryWorld(Weather(15, 15, 20, False), nodes=NODES)
+    world = MemoryWorld(ReadLags(15, 15, 20, False), nodes=NODES)
     life = Life(world)
     world.clock.advance(10 * SETTLE)  # it has known the object for long: that settles nothing
     life.once()

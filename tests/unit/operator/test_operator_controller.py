@@ -17,7 +17,7 @@ from freehold.kube.errors import Conflict, Unavailable
 from freehold.kube.resources import CONFIG_MAPS
 from freehold.kube.watch import State
 from freehold.operator.controller import Controller, Done, RequeueAfter, Result, Watched
-from stage.virtual_time import VirtualTime
+from harness.virtual_time import VirtualTime
 
 WIDGETS = Resource("test.freehold.dev", "v1", "widgets", "Widget")
 GADGETS = Resource("test.freehold.dev", "v1", "gadgets", "Gadget")

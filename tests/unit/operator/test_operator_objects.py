@@ -18,7 +18,7 @@ from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.ownership import Owner
 from freehold.operator.kinds import POWERVS_CLUSTERS
 from freehold.operator.objects import ObjectHandle
-from stage.powervs import example
+from harness.powervs import example
 
 KEY = Key("default", "c1")
 BALANCER = {"id": "lb1", "controllerCreated": True}

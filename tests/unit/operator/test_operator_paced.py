@@ -14,8 +14,8 @@ from freehold.operator.controller import RequeueAfter
 from freehold.operator.limits import SLOWEST, Limits
 from freehold.operator.ports import PATIENCE, STALE_WRITE, PacedPort
 from freehold_sim.ibm.settings import Settings
-from stage.powervs import Stage
-from stage.scenery import standing
+from harness.powervs import Harness
+from harness.resources import standing
 
 PROOFS = ("search.search", "tagging.list_tags")
 """What reads marks."""
@@ -49,38 +49,38 @@ class Refusing:
         return "served"
 
 
-def limited(most: int, seconds: float) -> Stage:
-    """A stage whose operator paces its calls as in production, on the stage's own clock."""
+def limited(most: int, seconds: float) -> Harness:
+    """A harness whose operator paces its calls as in production, on the stage's own clock."""
 
     async def pause(wanted: float) -> None:
-        stage.clock.advance(wanted)
+        harness.clock.advance(wanted)
 
     def now() -> float:
-        return stage.clock.monotonic()
+        return harness.clock.monotonic()
 
     settings = replace(Settings(), rate_limits={"*": (most, seconds)})
-    stage = Stage(
+    harness = Harness(
         settings=settings, port=lambda: PacedPort(InlinePort(), Limits(now=now, pause=pause), ManualClock(), now)
     )
-    return stage
+    return harness
 
 
 def test_a_delete_ends_where_a_pass_has_more_reads_than_the_limit_has_calls() -> None:
     """Three calls in 20 s: a pass that was refused and began anew would read the same three again for ever."""
-    stage = limited(3, 20.0)
-    stage.run(stage.ready, limit=14_400.0)
-    stage.object.delete()
-    begun = stage.clock.now()
-    while not stage.object.gone:
-        assert stage.clock.now() - begun < 7200.0, stage.conditions()
-        before = len(stage.cloud.calls)
-        result = stage.pass_once()
-        sent = [call.operation for call in stage.cloud.calls[before:] if call.status < 400]
+    harness = limited(3, 20.0)
+    harness.run(harness.ready, limit=14_400.0)
+    harness.object.delete()
+    begun = harness.clock.now()
+    while not harness.object.gone:
+        assert harness.clock.now() - begun < 7200.0, harness.conditions()
+        before = len(harness.cloud.calls)
+        result = harness.pass_once()
+        sent = [call.operation for call in harness.cloud.calls[before:] if call.status < 400]
         deletes = [place for place, operation in enumerate(sent) if ".delete_" in operation]
         # A restart, a copied tag: what an earlier pass has read proves nothing any more.
         assert not deletes or any(operation in PROOFS for operation in sent[: deletes[0]]), sent
-        stage.clock.advance(max(result.seconds, 0.01) if isinstance(result, RequeueAfter) else 60.0)
-    assert standing(stage) == []
+        harness.clock.advance(max(result.seconds, 0.01) if isinstance(result, RequeueAfter) else 60.0)
+    assert standing(harness) == []
 
 
 @pytest.mark.parametrize("retry_after", [7.0, None])

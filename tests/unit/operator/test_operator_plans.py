@@ -21,9 +21,9 @@ from freehold.reconcilers.powervs.existing import ById
 from freehold_sim.faults import Effect as Hits
 from freehold_sim.faults import Fault
 from freehold_sim.ibm.cloud import SimulatedIBM
-from stage.account import BASE, GROUP, NONCE, SimMount
-from stage.powervs import Stage, example
-from stage.scenery import made_by_us
+from harness.account import BASE, GROUP, NONCE, SimMount
+from harness.powervs import Harness, example
+from harness.resources import made_by_us
 
 RING = KeyRing.single(b"the key of these tests" * 2)
 REQUEST = {"name": "a", "region": "us-south", "resource_group": GROUP}
@@ -126,37 +126,39 @@ async def test_a_look_shows_what_is_there() -> None:
     assert found.value.name == "theirs"
 
 
-async def planned(stage: Stage, stored: dict[str, Any] | None = None) -> Plan:
-    """What applying the stage's manifest would do, by an operator that has just started."""
-    key = stage.cloud.settings.api_key
-    account = IbmAccount(key, BASE, stage.clock, mount=SimMount(stage.cloud), port=InlinePort())
+async def planned(harness: Harness, stored: dict[str, Any] | None = None) -> Plan:
+    """What applying the harness's manifest would do, by an operator that has just started."""
+    key = harness.cloud.settings.api_key
+    account = IbmAccount(key, BASE, harness.clock, mount=SimMount(harness.cloud), port=InlinePort())
     adapter = PowerVSClusterAdapter(account.facts_reader())
-    return await plan_with(adapter, account, stage.clock, copy.deepcopy(stage.object.raw), stage.rings.ring, stored)
+    return await plan_with(
+        adapter, account, harness.clock, copy.deepcopy(harness.object.raw), harness.rings.ring, stored
+    )
 
 
 async def test_a_plan_changes_nothing() -> None:
-    stage = Stage()
-    found = await planned(stage)
+    harness = Harness()
+    found = await planned(harness)
     assert {row.action for row in found.rows} == {"create"}
-    assert made_by_us(stage) == []
-    assert not [call for call in stage.calls() if call.mutating]
+    assert made_by_us(harness) == []
+    assert not [call for call in harness.calls() if call.mutating]
 
 
 def test_a_plan_of_a_cluster_that_is_there_keeps_it() -> None:
     """Its own resources are no strangers': the stored object says whose they are."""
-    stage = Stage()
-    stage.up()
-    found = step(planned(stage, stage.object.raw))
+    harness = Harness()
+    harness.up()
+    found = step(planned(harness, harness.object.raw))
     assert {row.action for row in found.rows} == {"keep"}
-    assert step(planned(stage)).rows != found.rows
+    assert step(planned(harness)).rows != found.rows
 
 
 async def test_a_cloud_that_cannot_be_asked_is_no_fault_of_the_manifest() -> None:
     """The one is tried again, the other needs an editor."""
-    stage = Stage(example())
-    before = await planned(stage)
+    harness = Harness(example())
+    before = await planned(harness)
     assert not before.problems
-    stage.cloud.faults.add(Fault(Hits.ERROR_BEFORE, "power.list_datacenters", count=None, status=503))
-    found = await planned(stage)
+    harness.cloud.faults.add(Fault(Hits.ERROR_BEFORE, "power.list_datacenters", count=None, status=503))
+    found = await planned(harness)
     assert found.problems == ()
     assert found.unanswered

@@ -17,8 +17,8 @@ from freehold.reconcilers.adapter import StatusUpdate
 from freehold.reconcilers.gate import ClusterContext, Mode, UnreadableCluster
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.cloud import SimulatedIBM
-from stage.powervs import MemoryDocument, Stage, example
-from stage.scenery import infrastructure, made_by_us, marks, only, photograph, standing
+from harness.powervs import Harness, MemoryDocument, example
+from harness.resources import infrastructure, made_by_us, marks, only, photograph, standing
 
 JOURNAL = names.JOURNAL_ANNOTATION
 BELONGS = {"apiVersion": f"{names.CLUSTER_API_GROUP}/v1beta2", "kind": "Cluster", "name": "c1", "uid": "u"}
@@ -31,28 +31,28 @@ class Outrun(MemoryDocument):
         raise StaleObject("changed since it was read")
 
 
-def made(stage: Stage) -> set[str]:
+def made(harness: Harness) -> set[str]:
     """The ids of what our calls created."""
-    return {row["id"] for row in made_by_us(stage)}
+    return {row["id"] for row in made_by_us(harness)}
 
 
-def minted(stage: Stage) -> None:
+def minted(harness: Harness) -> None:
     """The object as it was stored right after it got its identity: no create is on record."""
-    stage.pass_once()
-    first = next(version for version in stage.object.history if JOURNAL in version["metadata"].get("annotations", {}))
-    stage.object.raw = first
-    stage.object.patch({"metadata": {"labels": {"restored": "true"}}})
+    harness.pass_once()
+    first = next(version for version in harness.object.history if JOURNAL in version["metadata"].get("annotations", {}))
+    harness.object.raw = first
+    harness.object.patch({"metadata": {"labels": {"restored": "true"}}})
 
 
-def joined(stage: Stage, gateway: Mapping[str, Any]) -> list[dict[str, Any]]:
+def joined(harness: Harness, gateway: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Our connections of a gateway."""
-    return [row for row in made_by_us(stage) if row["kind"] == "connection"]
+    return [row for row in made_by_us(harness) if row["kind"] == "connection"]
 
 
 def test_after_a_conflict_the_pass_begins_again_soon() -> None:
     """The change that outran us may be one that wakes nobody, such as our own journal."""
-    stage = Stage()
-    result = step(stage.process.reconcile(Outrun(stage.object), stage.around))
+    harness = Harness()
+    result = step(harness.process.reconcile(Outrun(harness.object), harness.around))
     assert result == RequeueAfter(CONFLICT_SECONDS)
 
 
@@ -60,171 +60,171 @@ def test_an_object_that_waits_for_its_cluster_is_looked_at_again() -> None:
     """An API server that could not be read does not tell when it can."""
     manifest = example()
     manifest["metadata"]["ownerReferences"] = [BELONGS]
-    stage = Stage(manifest, around=ClusterContext(Mode.AUTO, owner=UnreadableCluster("403")))
-    assert stage.pass_once() == RequeueAfter(SLOW_SECONDS)
+    harness = Harness(manifest, around=ClusterContext(Mode.AUTO, owner=UnreadableCluster("403")))
+    assert harness.pass_once() == RequeueAfter(SLOW_SECONDS)
 
 
 def test_a_delete_that_waits_for_machines_is_looked_at_again() -> None:
     """Machines are not watched."""
-    stage = Stage()
-    stage.pass_once()
-    stage.around = ClusterContext(Mode.OFF, machines=("m1",))
-    stage.object.delete()
-    assert stage.pass_once() == RequeueAfter(OCCUPIED_SECONDS)
+    harness = Harness()
+    harness.pass_once()
+    harness.around = ClusterContext(Mode.OFF, machines=("m1",))
+    harness.object.delete()
+    assert harness.pass_once() == RequeueAfter(OCCUPIED_SECONDS)
 
 
 def test_a_cloud_that_refuses_everything_is_asked_again() -> None:
-    stage = Stage(api_key="revoked")
-    result = stage.pass_once()
+    harness = Harness(api_key="revoked")
+    result = harness.pass_once()
     assert isinstance(result, RequeueAfter), result
-    assert stage.condition(names.READY)["reason"] == "Denied"
+    assert harness.condition(names.READY)["reason"] == "Denied"
 
 
 def test_a_restarted_process_waits_until_creates_of_the_earlier_one_have_settled() -> None:
     """Its journal may be the one from before the first wave was intended."""
-    stage = Stage()
-    minted(stage)
-    before = made(stage)
-    stage.start_process()
-    stage.for_a_while(SETTLE - 10.0)
-    assert made(stage) == before
+    harness = Harness()
+    minted(harness)
+    before = made(harness)
+    harness.start_process()
+    harness.for_a_while(SETTLE - 10.0)
+    assert made(harness) == before
 
 
 def test_a_journal_that_is_minted_anew_waits_like_a_restarted_process() -> None:
     """Creates of the lost journal may be under way: that this very process minted the first one proves nothing."""
-    stage = Stage()
-    stage.pass_once()
-    before = made(stage)
+    harness = Harness()
+    harness.pass_once()
+    before = made(harness)
     assert before
-    stage.object.patch({"metadata": {"annotations": {JOURNAL: None}, "finalizers": None}})
-    stage.object.raw.pop("status")
-    stage.for_a_while(SETTLE - 10.0)
-    assert JOURNAL in stage.object.raw["metadata"]["annotations"]
-    assert made(stage) == before
+    harness.object.patch({"metadata": {"annotations": {JOURNAL: None}, "finalizers": None}})
+    harness.object.raw.pop("status")
+    harness.for_a_while(SETTLE - 10.0)
+    assert JOURNAL in harness.object.raw["metadata"]["annotations"]
+    assert made(harness) == before
 
 
 def test_an_edit_is_acted_on_at_once() -> None:
     """Not at the next deep look, up to ten minutes later."""
-    stage = Stage()
-    stage.up()
-    stage.settle()
-    stage.object.patch({"spec": {"vpc": {"name": "other-vpc"}}})
-    stage.pass_once()
-    assert [row["name"] for row in standing(stage, "vpc")] == ["other-vpc"]
+    harness = Harness()
+    harness.up()
+    harness.settle()
+    harness.object.patch({"spec": {"vpc": {"name": "other-vpc"}}})
+    harness.pass_once()
+    assert [row["name"] for row in standing(harness, "vpc")] == ["other-vpc"]
 
 
 def test_our_own_endpoint_is_no_edit() -> None:
     """It raises the generation, and would have everything looked at once more."""
-    stage = Stage()
-    stage.run(lambda: bool(stage.object.raw["spec"].get("controlPlaneEndpoint")))
-    stage.clock.advance(1.0)
-    before = len(stage.calls())
-    stage.pass_once()
-    assert len(stage.calls()) - before <= 3
+    harness = Harness()
+    harness.run(lambda: bool(harness.object.raw["spec"].get("controlPlaneEndpoint")))
+    harness.clock.advance(1.0)
+    before = len(harness.calls())
+    harness.pass_once()
+    assert len(harness.calls()) - before <= 3
 
 
 def test_without_the_annotation_nothing_that_is_owned_is_changed() -> None:
     """An edit of the spec waits until the infrastructure is ours to create again."""
-    stage = Stage()
-    stage.up()
-    stage.settle()
-    world = photograph(stage)
-    stage.object.patch({"metadata": {"annotations": {names.CREATE_INFRA_ANNOTATION: None}}})
-    stage.object.patch({"spec": {"vpc": {"name": "other-vpc"}}})
-    stage.for_a_while(700.0)
-    assert photograph(stage) == world
-    assert stage.condition(names.SPEC_VALID)["reason"] == names.REASON_CREATE_INFRA_NOT_REQUESTED
+    harness = Harness()
+    harness.up()
+    harness.settle()
+    world = photograph(harness)
+    harness.object.patch({"metadata": {"annotations": {names.CREATE_INFRA_ANNOTATION: None}}})
+    harness.object.patch({"spec": {"vpc": {"name": "other-vpc"}}})
+    harness.for_a_while(700.0)
+    assert photograph(harness) == world
+    assert harness.condition(names.SPEC_VALID)["reason"] == names.REASON_CREATE_INFRA_NOT_REQUESTED
 
 
 def test_with_a_key_of_another_account_nothing_is_done() -> None:
     """Everything seems gone there: it would be created a second time, or taken for released."""
-    stage = Stage()
-    stage.pass_once()
-    ours = stage.cloud
-    stage.cloud = SimulatedIBM(stage.clock, replace(ours.settings, account_id="9" * 32))
-    stage.start_process()
+    harness = Harness()
+    harness.pass_once()
+    ours = harness.cloud
+    harness.cloud = SimulatedIBM(harness.clock, replace(ours.settings, account_id="9" * 32))
+    harness.start_process()
     for _ in range(2):
-        assert stage.pass_once() == RequeueAfter(SLOW_SECONDS)
-        assert stage.condition(names.READY)["reason"] == ACCOUNT_CHANGED
-        stage.clock.advance(SLOW_SECONDS)
-    assert standing(stage) == []
+        assert harness.pass_once() == RequeueAfter(SLOW_SECONDS)
+        assert harness.condition(names.READY)["reason"] == ACCOUNT_CHANGED
+        harness.clock.advance(SLOW_SECONDS)
+    assert standing(harness) == []
 
 
 def test_the_finalizer_waits_for_an_answer_on_where_to_look() -> None:
     """Without it nobody knows in which place something of ours may have been left."""
-    stage = Stage()
-    stage.pass_once()
-    stage.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "rm.list_resource_groups", count=None, status=503))
-    stage.start_process()
-    stage.object.delete()
-    stage.run(lambda: made_by_us(stage) == [])
-    stage.for_a_while(2 * SETTLE)
-    assert not stage.object.gone
-    stage.cloud.faults.clear()
-    stage.run(lambda: stage.object.gone)
-    assert made_by_us(stage) == []
+    harness = Harness()
+    harness.pass_once()
+    harness.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "rm.list_resource_groups", count=None, status=503))
+    harness.start_process()
+    harness.object.delete()
+    harness.run(lambda: made_by_us(harness) == [])
+    harness.for_a_while(2 * SETTLE)
+    assert not harness.object.gone
+    harness.cloud.faults.clear()
+    harness.run(lambda: harness.object.gone)
+    assert made_by_us(harness) == []
 
 
 def test_finalizers_of_others_stay() -> None:
-    stage = Stage()
-    stage.pass_once()
-    theirs = ["example.com/backup", *stage.object.raw["metadata"]["finalizers"]]
-    stage.object.patch({"metadata": {"finalizers": theirs}})
-    stage.object.delete()
+    harness = Harness()
+    harness.pass_once()
+    theirs = ["example.com/backup", *harness.object.raw["metadata"]["finalizers"]]
+    harness.object.patch({"metadata": {"finalizers": theirs}})
+    harness.object.delete()
     ours = names.POWERVS_CLUSTER_FINALIZER
-    stage.run(lambda: ours not in stage.object.raw["metadata"]["finalizers"])
-    assert stage.object.raw["metadata"]["finalizers"] == ["example.com/backup"]
-    assert stage.pass_once() == Done()
-    assert made_by_us(stage) == []
+    harness.run(lambda: ours not in harness.object.raw["metadata"]["finalizers"])
+    assert harness.object.raw["metadata"]["finalizers"] == ["example.com/backup"]
+    assert harness.pass_once() == Done()
+    assert made_by_us(harness) == []
 
 
 def test_a_status_that_says_ready_shows_the_endpoint_from_its_first_version() -> None:
     """Cluster API copies the endpoint once it sees ready, and does not look again."""
-    stage = Stage()
+    harness = Harness()
     folded = StatusUpdate(
         {"ready": True}, {"controlPlaneEndpoint": {"host": "lb.example.net", "port": 6443}}, changed=True
     )
-    step(stage.process._write(MemoryDocument(stage.object), folded))
-    ready = [version for version in stage.object.history if (version.get("status") or {}).get("ready")]
+    step(harness.process._write(MemoryDocument(harness.object), folded))
+    ready = [version for version in harness.object.history if (version.get("status") or {}).get("ready")]
     assert [version["spec"]["controlPlaneEndpoint"]["host"] for version in ready] == ["lb.example.net"]
 
 
 def test_what_was_left_in_a_given_gateway_is_found_where_nothing_but_the_spec_names_it() -> None:
     """The journal is the first one again and the gateway's marks are gone: the nonce in the name is all there is."""
-    stage = Stage()
-    gateway = infrastructure(stage, connected=False).gateway
-    stage.object.patch({"spec": {"transitGateway": {"id": gateway["id"]}}})
-    stage.run(lambda: bool(joined(stage, gateway)))
-    first = next(version for version in stage.object.history if JOURNAL in version["metadata"].get("annotations", {}))
-    stage.object.patch({"metadata": {"annotations": first["metadata"]["annotations"]}})
-    stage.cloud.strangers.detach(gateway["crn"], *marks(only(stage, "gateway")))
-    stage.start_process()
-    stage.down()
-    assert joined(stage, gateway) == []
+    harness = Harness()
+    gateway = infrastructure(harness, connected=False).gateway
+    harness.object.patch({"spec": {"transitGateway": {"id": gateway["id"]}}})
+    harness.run(lambda: bool(joined(harness, gateway)))
+    first = next(version for version in harness.object.history if JOURNAL in version["metadata"].get("annotations", {}))
+    harness.object.patch({"metadata": {"annotations": first["metadata"]["annotations"]}})
+    harness.cloud.strangers.detach(gateway["crn"], *marks(only(harness, "gateway")))
+    harness.start_process()
+    harness.down()
+    assert joined(harness, gateway) == []
 
 
 def test_what_is_gone_is_not_remembered() -> None:
     """Neither the memories of the passes nor the drivers, which know what was where."""
-    stage = Stage()
-    account = stage.process._cloud
-    subject = f"{names.POWERVS_CLUSTER_KIND} default/{stage.object.raw['metadata']['name']}"
-    before = account.deps(subject, stage.rings.ring)
-    stage.pass_once()
-    assert account.deps(subject, stage.rings.ring) is before
-    stage.down()
-    assert account.deps(subject, stage.rings.ring) is not before
-    assert not stage.process._known
+    harness = Harness()
+    account = harness.process._cloud
+    subject = f"{names.POWERVS_CLUSTER_KIND} default/{harness.object.raw['metadata']['name']}"
+    before = account.deps(subject, harness.rings.ring)
+    harness.pass_once()
+    assert account.deps(subject, harness.rings.ring) is before
+    harness.down()
+    assert account.deps(subject, harness.rings.ring) is not before
+    assert not harness.process._known
 
 
 def test_an_object_whose_key_is_missing_is_forgotten_until_the_key_is_back() -> None:
     """Another operator may serve it meanwhile: what this one remembers must not shorten a wait afterwards."""
-    stage = Stage()
-    stage.pass_once()
-    before, ours = made(stage), stage.rings.ring
-    stage.rings.ring = KeyRing.single(b"the key of another operator" * 2)
-    stage.pass_once()
-    assert stage.condition(names.READY)["reason"] == names.REASON_KEY_MISSING
-    assert stage.rings.asked_for_more == 1
-    stage.rings.ring = ours
-    stage.for_a_while(SETTLE - 10.0)
-    assert made(stage) == before
+    harness = Harness()
+    harness.pass_once()
+    before, ours = made(harness), harness.rings.ring
+    harness.rings.ring = KeyRing.single(b"the key of another operator" * 2)
+    harness.pass_once()
+    assert harness.condition(names.READY)["reason"] == names.REASON_KEY_MISSING
+    assert harness.rings.asked_for_more == 1
+    harness.rings.ring = ours
+    harness.for_a_while(SETTLE - 10.0)
+    assert made(harness) == before

@@ -24,7 +24,7 @@ from freehold.operator.app import Operator, RingSecret, Settings
 from freehold.operator.keyring import RingDocument
 from freehold.operator.keyring_file import FileRing
 from freehold.operator.kinds import POWERVS_CLUSTERS
-from stage.powervs import example
+from harness.powervs import example
 
 NOW = 1_800_000_000.0
 NOWHERE = "http://127.0.0.1:9"

@@ -23,7 +23,7 @@ from freehold.operator.kinds import POWERVS_CLUSTERS
 from freehold.operator.objects import ObjectHandle
 from freehold.operator.workqueue import Backoff
 from freehold.reconcilers.gate import ClusterContext
-from stage.virtual_time import VirtualTime
+from harness.virtual_time import VirtualTime
 
 A = Key("default", "a")
 NOBODY = Connection("http://127.0.0.1:1")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freehold.operator.workqueue import Backoff, Priority, WorkQueue
-from stage.virtual_time import VirtualTime
+from harness.virtual_time import VirtualTime
 
 
 def queue_on(time: VirtualTime, **options: Any) -> WorkQueue[str]:

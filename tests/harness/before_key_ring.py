@@ -1,4 +1,4 @@
-"""Objects and worlds of the version before the key ring, put on today's stage."""
+"""Objects and worlds of the version before the key ring, put into today's harness."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import InlinePort, Port
-from stage import earlier_versions
-from stage.earlier_versions import BEFORE_KEY_RING, put
-from stage.powervs import Stage
-from stage.scenery import MARK, made_by_others, marks, record, standing
+from harness import earlier_versions
+from harness.earlier_versions import BEFORE_KEY_RING, put
+from harness.powervs import Harness
+from harness.resources import MARK, made_by_others, marks, record, standing
 
 KEY = b"the first key of the upgraded operator"
 RING = KeyRing.single(KEY, unkeyed=earlier_versions.uuids(BEFORE_KEY_RING))
@@ -30,24 +30,24 @@ def moments(*, deleting: bool) -> list[str]:
     return earlier_versions.moments(BEFORE_KEY_RING, deleting=deleting)
 
 
-def load(fixture: str, *, api_key: str = "", ring: KeyRing = RING, port: Callable[[], Port] = InlinePort) -> Stage:
+def load(fixture: str, *, api_key: str = "", ring: KeyRing = RING, port: Callable[[], Port] = InlinePort) -> Harness:
     """Today's operator, just started, on what the old one left at this moment."""
     return earlier_versions.load(BEFORE_KEY_RING, fixture, api_key=api_key, ring=ring, port=port)
 
 
-def with_api_key(fixture: str, stage: Stage, api_key: str = "") -> Stage:
+def with_api_key(fixture: str, harness: Harness, api_key: str = "") -> Harness:
     """The same object and world under an operator that is started with another API key."""
-    other = load(fixture, api_key=api_key, ring=stage.rings.ring)
-    put(other, stage.object.raw, stage.cloud.world.data, stage.clock.now())
+    other = load(fixture, api_key=api_key, ring=harness.rings.ring)
+    put(other, harness.object.raw, harness.cloud.world.data, harness.clock.now())
     return other
 
 
-def without_marks(stage: Stage) -> dict[str, str]:
+def without_marks(harness: Harness) -> dict[str, str]:
     """All that is not ours, byte for byte, but without marks of ours, which come and go on a carrier."""
-    ids = {row["id"]: row["tags"] for row in made_by_others(stage)}
+    ids = {row["id"]: row["tags"] for row in made_by_others(harness)}
     return {
         record["id"]: json.dumps([record, foreign(ids[record["id"]])], sort_keys=True)
-        for record in stage.cloud.world.everything()
+        for record in harness.cloud.world.everything()
         if record["id"] in ids
     }
 
@@ -57,18 +57,18 @@ def foreign(tags: list[str]) -> list[str]:
     return sorted(tag for tag in tags if not tag.startswith(MARK))
 
 
-def journal_of(stage: Stage) -> Journal:
-    return journals.loads(stage.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
+def journal_of(harness: Harness) -> Journal:
+    return journals.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
 
 
-def is_renewed(stage: Stage) -> bool:
-    journal = journal_of(stage)
+def is_renewed(harness: Harness) -> bool:
+    journal = journal_of(harness)
     return journal.key == RING.writing and {entry.key for entry in journal.ours.values()} == {RING.writing}
 
 
-def sealed_anew(stage: Stage) -> dict[str, set[str]]:
+def sealed_anew(harness: Harness) -> dict[str, set[str]]:
     """The marks that each target has to have, by its CRN: one for each record, under the ring's key."""
-    journal, codec = journal_of(stage), IbmCodec()
+    journal, codec = journal_of(harness), IbmCodec()
     keys = RING.of(journal.owner, unkeyed=False)
     found: dict[str, set[str]] = {}
     for key, entry in journal.ours.items():
@@ -82,10 +82,10 @@ def sealed_anew(stage: Stage) -> dict[str, set[str]]:
     return found
 
 
-def marks_there(stage: Stage) -> dict[str, set[str]]:
-    return {record(stage, row["id"])["crn"]: set(marks(row)) for row in standing(stage) if marks(row)}
+def marks_there(harness: Harness) -> dict[str, set[str]]:
+    return {record(harness, row["id"])["crn"]: set(marks(row)) for row in standing(harness) if marks(row)}
 
 
-def theirs_on_ours(stage: Stage) -> dict[str, list[str]]:
+def theirs_on_ours(harness: Harness) -> dict[str, list[str]]:
     """The tags that are no marks, by id."""
-    return {row["id"]: foreign(row["tags"]) for row in standing(stage)}
+    return {row["id"]: foreign(row["tags"]) for row in standing(harness)}

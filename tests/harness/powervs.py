@@ -1,6 +1,6 @@
-"""A stage for stories about PowerVS clusters: the whole reconcile on a simulated cloud, in virtual time, inline.
+"""A harness for scenarios of PowerVS clusters: the whole reconcile on a simulated cloud, in virtual time, inline.
 
-One thread, no socket, no sleep. ``Stage.process`` is the operator's memory: dropping it is a kill -9.
+One thread, no socket, no sleep. ``Harness.process`` is the operator's memory: dropping it is a kill -9.
 Used by scenario tests, by the crash families and by the benchmarks.
 """
 
@@ -32,7 +32,7 @@ from freehold.reconcilers.gate import ClusterContext, Mode
 from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Settings
-from stage.account import BASE, SimMount
+from harness.account import BASE, SimMount
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "powervs-create-infra.yaml"
 UID = "0b7e6a52-9a59-4d0c-8a2c-6f0d6f5f1c11"
@@ -160,7 +160,7 @@ class HeldRing:
         self.asked_for_more += 1
 
 
-class Stage:
+class Harness:
     """A simulated account, one object, one operator process, one clock."""
 
     def __init__(
@@ -276,4 +276,4 @@ class Stage:
         ]
 
 
-__all__ = ["Done", "Events", "MemoryDocument", "Stage", "StoredObject", "example"]
+__all__ = ["Done", "Events", "Harness", "MemoryDocument", "StoredObject", "example"]

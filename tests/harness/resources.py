@@ -1,4 +1,4 @@
-"""What stands on the stage: the simulated world as an observer sees it, and things that others put there."""
+"""The resources in the simulated world, as an observer sees them, and things that others put there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from stage.powervs import Stage
+from harness.powervs import Harness
 
 MARK = "powervs.cluster.x-k8s.io."
 REGION = "us-south"
@@ -16,14 +16,14 @@ ZONE = "us-south-1"
 Row = dict[str, Any]
 
 
-def standing(stage: Stage, kind: str = "", name: str = "") -> list[Row]:
+def standing(harness: Harness, kind: str = "", name: str = "") -> list[Row]:
     """What exists now, oldest first.
 
     Service instances that were deleted are gone, although IBM still shows them, or could bring them back.
     """
     return [
         row
-        for row in stage.resources()
+        for row in harness.resources()
         if row["kind"] != "reclamation"
         and row["state"] not in ("removed", "pending_reclamation")
         and (not kind or row["kind"] == kind)
@@ -31,43 +31,43 @@ def standing(stage: Stage, kind: str = "", name: str = "") -> list[Row]:
     ]
 
 
-def only(stage: Stage, kind: str, name: str = "") -> Row:
+def only(harness: Harness, kind: str, name: str = "") -> Row:
     """The one such resource; a second one is a defect of the test or a duplicate."""
-    rows = standing(stage, kind, name)
+    rows = standing(harness, kind, name)
     assert len(rows) == 1, f"{len(rows)} of kind {kind} {name}: {[row['name'] for row in rows]}"
     return rows[0]
 
 
-def names(stage: Stage, kind: str = "") -> set[str]:
-    return {row["name"] for row in standing(stage, kind)}
+def names(harness: Harness, kind: str = "") -> set[str]:
+    return {row["name"] for row in standing(harness, kind)}
 
 
-def made_by_us(stage: Stage) -> list[Row]:
+def made_by_us(harness: Harness) -> list[Row]:
     """What our own calls created and is still there."""
-    return [row for row in standing(stage) if row["created_by"] == "api"]
+    return [row for row in standing(harness) if row["created_by"] == "api"]
 
 
-def made_by_others(stage: Stage) -> list[Row]:
-    return [row for row in standing(stage) if row["created_by"] != "api"]
+def made_by_others(harness: Harness) -> list[Row]:
+    return [row for row in standing(harness) if row["created_by"] != "api"]
 
 
-def photograph(stage: Stage, ids: Iterable[str] | None = None) -> dict[str, bytes]:
+def photograph(harness: Harness, ids: Iterable[str] | None = None) -> dict[str, bytes]:
     """Every record as the cloud holds it, rules, listeners and tags too, by id: equal means byte for byte.
 
     With ``ids`` only those resources; one that is gone is missing.
     """
     wanted = None if ids is None else set(ids)
-    tags = {row["id"]: row["tags"] for row in standing(stage)}
+    tags = {row["id"]: row["tags"] for row in standing(harness)}
     return {
         record["id"]: json.dumps([record, tags[record["id"]]], sort_keys=True).encode()
-        for record in stage.cloud.world.everything()
+        for record in harness.cloud.world.everything()
         if record["id"] in tags and (wanted is None or record["id"] in wanted)
     }
 
 
-def record(stage: Stage, ident: str) -> Row:
+def record(harness: Harness, ident: str) -> Row:
     """The cloud's own record of a resource."""
-    found: Row = stage.cloud.strangers.find(ident)
+    found: Row = harness.cloud.strangers.find(ident)
     return found
 
 
@@ -75,14 +75,14 @@ def marks(row: Row) -> list[str]:
     return [tag for tag in row["tags"] if tag.startswith(MARK)]
 
 
-def said(stage: Stage) -> str:
+def said(harness: Harness) -> str:
     """All that the conditions tell, in one text."""
-    return "\n".join(f"{type_} {text}" for type_, text in stage.conditions().items())
+    return "\n".join(f"{type_} {text}" for type_, text in harness.conditions().items())
 
 
-def row_of(stage: Stage, kind: str, name: str = "") -> Row:
+def row_of(harness: Harness, kind: str, name: str = "") -> Row:
     """The row of ``status.resources``."""
-    rows = [r for r in stage.status()["resources"] if r["kind"] == kind and (not name or r["name"] == name)]
+    rows = [r for r in harness.status()["resources"] if r["kind"] == kind and (not name or r["name"] == name)]
     assert len(rows) == 1, rows
     return dict(rows[0])
 
@@ -105,9 +105,9 @@ class Theirs:
         return {row["id"] for row in vars(self).values()}
 
 
-def infrastructure(stage: Stage, prefix: str = "theirs", *, connected: bool = True) -> Theirs:
+def infrastructure(harness: Harness, prefix: str = "theirs", *, connected: bool = True) -> Theirs:
     """Workspace with network, VPC with subnet and load balancer, gateway with both connections."""
-    make = stage.cloud.strangers.make
+    make = harness.cloud.strangers.make
     workspace = make("workspace", zone="dal10", name=f"{prefix}-serviceInstance")
     network = make("network", region="dal", workspace=workspace["id"], name=f"{prefix}-net")
     vpc = make("vpc", region=REGION, name=f"{prefix}-vpc")
@@ -119,7 +119,7 @@ def infrastructure(stage: Stage, prefix: str = "theirs", *, connected: bool = Tr
         make("connection", gateway=gateway["id"], network=crn, name=f"{prefix}-tg-{end}-con")
         for crn, end in zip(ends, ("vpc", "pvs"), strict=False)
     ]
-    stage.clock.advance(3600.0)
+    harness.clock.advance(3600.0)
     first, second = joined or (gateway, gateway)
     return Theirs(workspace, network, vpc, subnet, balancer, gateway, first, second)
 

@@ -1,4 +1,4 @@
-"""Objects and worlds that earlier versions left behind, put on today's stage.
+"""Objects and worlds that earlier versions left behind, put into today's harness.
 
 What wrote them and at which moments: the README in the folder of each version below tests/fixtures.
 """
@@ -18,7 +18,7 @@ from freehold.lifecycle import journal as journals
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import InlinePort, Port
 from freehold_sim.ibm.settings import Assumptions, Settings
-from stage.powervs import Stage
+from harness.powervs import Harness
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 BEFORE_KEY_RING = "before_key_ring"
@@ -56,21 +56,21 @@ def load(
     api_key: str = "",
     ring: KeyRing | None = None,
     port: Callable[[], Port] = InlinePort,
-) -> Stage:
+) -> Harness:
     """Today's operator, just started, on what that version left at this moment."""
     world, _, moment = fixture.partition("/")
     found = json.loads(_texts(version, world)[moment])
     settings = Settings(assumptions=_ASSUMPTIONS[world])
     settings = replace(settings, api_key=api_key or settings.api_key)
-    stage = Stage(settings=settings, port=port)
+    harness = Harness(settings=settings, port=port)
     if ring is not None:
-        stage.rings.ring = ring
-    put(stage, found["object"], found["world"], found["time"])
-    return stage
+        harness.rings.ring = ring
+    put(harness, found["object"], found["world"], found["time"])
+    return harness
 
 
-def put(stage: Stage, raw: dict[str, Any], world: dict[str, Any], time: float) -> None:
+def put(harness: Harness, raw: dict[str, Any], world: dict[str, Any], time: float) -> None:
     """This object in this world at this time."""
-    stage.clock.jump(time - stage.clock.now())
-    stage.cloud.world.data = world
-    stage.object.raw = raw
+    harness.clock.jump(time - harness.clock.now())
+    harness.cloud.world.data = world
+    harness.object.raw = raw

@@ -16,9 +16,9 @@ from typing import Any
 
 from freehold.api import names
 from freehold.operator.controller import RequeueAfter, Result
-from stage.likeness import Trait, kind_of, made, traits, unborn
-from stage.powervs import Stage, example
-from stage.scenery import MARK, REGION, made_by_others, omitted, photograph, standing
+from harness.powervs import Harness, example
+from harness.resources import MARK, REGION, made_by_others, omitted, photograph, standing
+from harness.traits import Trait, kind_of, made, traits, unborn
 
 Patch = dict[str, Any]
 
@@ -34,11 +34,11 @@ class Edit:
     name: str
     steps: tuple[Patch, ...]
     base: Patch = field(default_factory=dict)
-    theirs: Callable[[Stage], Patch] = lambda stage: {}
+    theirs: Callable[[Harness], Patch] = lambda harness: {}
 
 
-class Watched(Stage):
-    """A stage that is judged after each pass: never Ready, for this generation, and silently not as the spec says."""
+class Watched(Harness):
+    """A harness that is judged after each pass: never Ready, for this generation, and silently not as the spec says."""
 
     wanted: Counter[Trait] | None = None
     """What must be so; None while the last step has not been made."""
@@ -88,68 +88,68 @@ def _tells(told: Mapping[tuple[str, str], str], trait: Trait, wanted: Counter[Tr
 
 
 def start(edit: Edit, *, last: bool = False) -> tuple[Watched, tuple[Patch, ...], dict[str, bytes]]:
-    """The stage before the edit, or with the last spec from the start; the patches; the strangers' things."""
-    stage = Watched(example(**{**omitted(), **edit.base}))
-    given = edit.theirs(stage)
+    """The harness before the edit, or with the last spec from the start; the patches; the strangers' things."""
+    harness = Watched(example(**{**omitted(), **edit.base}))
+    given = edit.theirs(harness)
     steps = (*((given,) if given else ()), *edit.steps)
     if last:
         for step in steps:
-            stage.object.patch(step)
-    return stage, steps, photograph(stage, [row["id"] for row in made_by_others(stage)])
+            harness.object.patch(step)
+    return harness, steps, photograph(harness, [row["id"] for row in made_by_others(harness)])
 
 
 @functools.cache
 def wanted(edit: str) -> Counter[Trait]:
     """What a new object with the last spec makes."""
-    stage, _, _ = start(EDITS[edit], last=True)
-    stage.up()
-    return traits(stage)
+    harness, _, _ = start(EDITS[edit], last=True)
+    harness.up()
+    return traits(harness)
 
 
 def play(name: str, passes: int) -> None:
     """Create, edit after so many passes, come to rest, delete; judged all the way."""
     edit = EDITS[name]
     goal = wanted(name)
-    stage, steps, strangers = start(edit)
-    _go(stage, passes)
+    harness, steps, strangers = start(edit)
+    _go(harness, passes)
     for index, step in enumerate(steps):
-        _go(stage, 3 if index else 0)
-        stage.object.patch(step)
-    stage.wanted = goal
-    _conclude(stage, goal, strangers)
+        _go(harness, 3 if index else 0)
+        harness.object.patch(step)
+    harness.wanted = goal
+    _conclude(harness, goal, strangers)
 
 
 def play_amid(name: str, call: int) -> None:
     """The same with an edit of one step, made while the pass that sends this call to the cloud is under way."""
-    stage, (step,), strangers = start(EDITS[name])
+    harness, (step,), strangers = start(EDITS[name])
     goal = wanted(name)
-    handle, calls = stage.cloud.handle, itertools.count(1)
+    handle, calls = harness.cloud.handle, itertools.count(1)
 
     def handled(*request: Any, **actor: Any) -> Any:
         if not actor and next(calls) == call:
-            stage.object.patch(step)
-            stage.wanted = goal
+            harness.object.patch(step)
+            harness.wanted = goal
         return handle(*request, **actor)
 
-    stage.cloud.handle = handled  # type: ignore[method-assign]  # the wire
-    stage.run(lambda: stage.wanted is not None, limit=3600.0)
-    _conclude(stage, goal, strangers)
+    harness.cloud.handle = handled  # type: ignore[method-assign]  # the wire
+    harness.run(lambda: harness.wanted is not None, limit=3600.0)
+    _conclude(harness, goal, strangers)
 
 
-def _conclude(stage: Watched, goal: Counter[Trait], strangers: dict[str, bytes]) -> None:
-    stage.run(lambda: stage.claims() or _stuck(stage), limit=3600.0)
-    stage.for_a_while(700.0)
-    assert stage.claims() or _stuck(stage), stage.conditions()
-    if stage.claims():
-        assert not stage.unsaid(goal)
-    _accounted(stage)
-    still = photograph(stage)
-    stage.for_a_while(700.0)
-    assert photograph(stage) == still, "at rest it goes on writing"
-    assert _unmarked(photograph(stage, strangers)) == _unmarked(strangers)
-    stage.down()
-    assert [row["name"] for row in standing(stage) if row["created_by"] == "api"] == []
-    assert photograph(stage, strangers) == strangers
+def _conclude(harness: Watched, goal: Counter[Trait], strangers: dict[str, bytes]) -> None:
+    harness.run(lambda: harness.claims() or _stuck(harness), limit=3600.0)
+    harness.for_a_while(700.0)
+    assert harness.claims() or _stuck(harness), harness.conditions()
+    if harness.claims():
+        assert not harness.unsaid(goal)
+    _accounted(harness)
+    still = photograph(harness)
+    harness.for_a_while(700.0)
+    assert photograph(harness) == still, "at rest it goes on writing"
+    assert _unmarked(photograph(harness, strangers)) == _unmarked(strangers)
+    harness.down()
+    assert [row["name"] for row in standing(harness) if row["created_by"] == "api"] == []
+    assert photograph(harness, strangers) == strangers
 
 
 def _unmarked(photographs: Mapping[str, bytes]) -> dict[str, Any]:
@@ -161,29 +161,29 @@ def _unmarked(photographs: Mapping[str, bytes]) -> dict[str, Any]:
     return found
 
 
-def _go(stage: Stage, passes: int) -> None:
+def _go(harness: Harness, passes: int) -> None:
     for _ in range(passes):
-        result = stage.pass_once()
-        stage.clock.advance(max(result.seconds, 0.01) if isinstance(result, RequeueAfter) else 60.0)
+        result = harness.pass_once()
+        harness.clock.advance(max(result.seconds, 0.01) if isinstance(result, RequeueAfter) else 60.0)
 
 
-def _stuck(stage: Stage) -> bool:
+def _stuck(harness: Harness) -> bool:
     """A person has been told what to do, and nothing goes on by itself."""
-    rows = stage.status().get("resources") or []
-    invalid = stage.condition(names.SPEC_VALID).get("status") == "False"
+    rows = harness.status().get("resources") or []
+    invalid = harness.condition(names.SPEC_VALID).get("status") == "False"
     return invalid or (
         any(row["state"] == "Blocked" for row in rows) and not any(row["state"] == "Waiting" for row in rows)
     )
 
 
-def _accounted(stage: Stage) -> None:
+def _accounted(harness: Harness) -> None:
     """Nothing of ours stands that status does not show, and nothing twice that the spec wants once."""
-    shown = {row.get("id") for row in stage.status()["resources"]}
-    orphans = [f"{kind_of(r)} {r['name']}" for r in made(stage) if not shown & {r["id"], _row_id(r), _bucket(r)}]
+    shown = {row.get("id") for row in harness.status()["resources"]}
+    orphans = [f"{kind_of(r)} {r['name']}" for r in made(harness) if not shown & {r["id"], _row_id(r), _bucket(r)}]
     assert not orphans, f"stands and is not shown: {orphans}"
-    alike = Counter((kind_of(record), record["name"]) for record in made(stage))
+    alike = Counter((kind_of(record), record["name"]) for record in made(harness))
     assert not [which for which, count in alike.items() if count > 1]
-    repeated = Counter(row["id"] for row in stage.status()["resources"] if row.get("id"))
+    repeated = Counter(row["id"] for row in harness.status()["resources"] if row.get("id"))
     assert not [ident for ident, count in repeated.items() if count > 1], "one resource in two rows"
 
 
@@ -199,21 +199,21 @@ def _annotated(name: str, value: str | None) -> Patch:
     return {"metadata": {"annotations": {name: value}}}
 
 
-def _workspace(stage: Stage) -> Patch:
-    made = stage.cloud.strangers.make("workspace", zone="dal10", name="theirs")
-    stage.clock.advance(3600.0)
+def _workspace(harness: Harness) -> Patch:
+    made = harness.cloud.strangers.make("workspace", zone="dal10", name="theirs")
+    harness.clock.advance(3600.0)
     return _spec(serviceInstance={"id": made["id"]})
 
 
-def _vpc(stage: Stage) -> Patch:
-    made = stage.cloud.strangers.make("vpc", region=REGION, name="theirs")
-    stage.clock.advance(3600.0)
+def _vpc(harness: Harness) -> Patch:
+    made = harness.cloud.strangers.make("vpc", region=REGION, name="theirs")
+    harness.clock.advance(3600.0)
     return _spec(vpc={"id": made["id"]})
 
 
-def _gateway(stage: Stage) -> Patch:
-    made = stage.cloud.strangers.make("gateway", location=REGION, name="theirs")
-    stage.clock.advance(3600.0)
+def _gateway(harness: Harness) -> Patch:
+    made = harness.cloud.strangers.make("gateway", location=REGION, name="theirs")
+    harness.clock.advance(3600.0)
     return _spec(transitGateway={"id": made["id"]})
 
 

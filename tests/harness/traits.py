@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from stage.powervs import Stage
-from stage.scenery import MARK, Row, standing
+from harness.powervs import Harness
+from harness.resources import MARK, Row, standing
 
 _NONCE = re.compile(r"-f(?:[a-z2-7]{12}|[a-z2-7]{7})(?=-|$)")
 _KINDS = {
@@ -56,23 +56,23 @@ def kind_of(record: Row) -> str:
     return "cos-instance" if storage else _KINDS.get(record["kind"], "")
 
 
-def made(stage: Stage) -> list[Row]:
+def made(harness: Harness) -> list[Row]:
     """The records of what we made and still stands; what comes and goes with another resource is left out."""
-    ids = {row["id"] for row in standing(stage) if row["created_by"] == "api"}
+    ids = {row["id"] for row in standing(harness) if row["created_by"] == "api"}
     return [
         record
-        for record in stage.cloud.world.everything()
+        for record in harness.cloud.world.everything()
         if record["id"] in ids and kind_of(record) and not record.get("default")
     ]
 
 
-def traits(stage: Stage) -> Counter[Trait]:
+def traits(harness: Harness) -> Counter[Trait]:
     """All that is so of what we made."""
-    everything = {record["id"]: record for record in stage.cloud.world.everything()}
+    everything = {record["id"]: record for record in harness.cloud.world.everything()}
     everything |= {record["crn"]: record for record in everything.values() if record["crn"]}
-    tags = {row["id"]: row["tags"] for row in standing(stage)}
+    tags = {row["id"]: row["tags"] for row in standing(harness)}
     found: Counter[Trait] = Counter()
-    for record in made(stage):
+    for record in made(harness):
         kind, name = kind_of(record), _name(record, everything)
         pairs = [("name", name), *_plain(record, everything), *_inside(record, everything)]
         pairs += [("tag", tag) for tag in tags[record["id"]] if not tag.startswith(MARK)]
