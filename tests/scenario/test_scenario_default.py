@@ -40,7 +40,7 @@ def test_up_and_down_leaves_exactly_what_stood_before() -> None:
     assert harness.object.raw["metadata"]["finalizers"] == []
 
 
-def test_every_created_resource_bears_the_marks_of_seed_000() -> None:
+def test_every_created_resource_has_the_ownership_marks() -> None:
     """Without both marks no later process could prove ownership, and the delete would leave it behind."""
     harness = Harness()
     harness.up()

@@ -90,7 +90,7 @@ def summary(
     """
     by_type = {observed.type: observed for observed in observations}
     held = [
-        by_type.get(part) or Observation(part, "Unknown", REASON_READY_UNKNOWN, "not yet looked at") for part in parts
+        by_type.get(part) or Observation(part, "Unknown", REASON_READY_UNKNOWN, "not reconciled yet") for part in parts
     ]
     failing = [observed for observed in held if observed.status == "False"]
     open_ = [observed for observed in held if observed.status == "Unknown"]
@@ -107,7 +107,7 @@ def unknown(existing: Sequence[Mapping[str, Any]], types: Iterable[str]) -> tupl
     """An Unknown for each type that has no condition yet: every known type is there from the first visit."""
     present = {condition.get("type") for condition in existing}
     return tuple(
-        Observation(type_, "Unknown", REASON_READY_UNKNOWN, "not yet looked at")
+        Observation(type_, "Unknown", REASON_READY_UNKNOWN, "not reconciled yet")
         for type_ in types
         if type_ not in present
     )

@@ -64,7 +64,7 @@ class _Loader(yaml.SafeLoader):
             if isinstance(key, Hashable):
                 if key in seen:
                     raise yaml.constructor.ConstructorError(
-                        None, None, f"the key {key!r} stands here twice", key_node.start_mark
+                        None, None, f"the key {key!r} is here twice", key_node.start_mark
                     )
                 seen.add(key)
         return super().construct_mapping(node, deep)
@@ -199,7 +199,7 @@ def _refuse_twins(documents: list[ManifestDocument], shown: str) -> None:
         group = each.api_version.rpartition("/")[0]
         place = first.setdefault((group, each.kind, each.namespace, each.name), each.place)
         if place != each.place:
-            twins.append(f"{each.place}: {each.kind} {each.name} stands already in {place}")
+            twins.append(f"{each.place}: {each.kind} {each.name} is already in {place}")
     if twins:
         raise CliError(f"{shown} names an object twice; keep one of each", twins)
 

@@ -124,7 +124,7 @@ def _row(node: Node, done: PassResult, graph: Graph) -> PlanRow:
 
 def _action(key: NodeKey, outcome: Outcome | None, entry: Entry | None, done: PassResult) -> tuple[str, str]:
     if key in done.creating:
-        return "create", "nothing has this name"
+        return "create", "does not exist"
     if isinstance(outcome, Blocked):
         return "refuse", outcome.message
     if entry and entry.phase is Phase.GIVEN:

@@ -439,7 +439,7 @@ WANTED = (
 STATUS = (
     _conditions(
         "_part",
-        'unknown.append((names.REASON_READY_UNKNOWN, f"{name}: not yet looked at"))',
+        'unknown.append((names.REASON_READY_UNKNOWN, f"{name}: not reconciled yet"))',
         "pass",
         "what was never looked at counts as ready",
     ),

@@ -124,7 +124,7 @@ SUMMARIES: dict[str, tuple[list[Observation], Status, str, str]] = {
         "B: quota; A: creating",
     ),
     "one unknown": ([part("A", "Unknown"), part("B", "True")], "Unknown", "ReadyUnknown", "A: NotReady"),
-    "one missing": ([part("B", "True")], "Unknown", "ReadyUnknown", "A: not yet looked at"),
+    "one missing": ([part("B", "True")], "Unknown", "ReadyUnknown", "A: not reconciled yet"),
 }
 
 

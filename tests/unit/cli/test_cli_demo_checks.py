@@ -72,12 +72,12 @@ def test_a_wrong_order_of_deletes_is_found() -> None:
 def test_the_last_table_tells_why_each_stays() -> None:
     copied = replace(THEIRS, name="copied", id="r4", crn="crn:v1:b:p:is:r:a/1::vpc:r4", tags=frozenset({OWNER}))
     child = replace(THEIRS, kind="subnet", name="child", id="r5", parent="r3")
-    told = Line("unproven", copied.crn, "", "Kept", "unmanaged", "NotOwned", f"{copied.crn} bears copied marks", 0.0)
+    told = Line("unproven", copied.crn, "", "Kept", "unmanaged", "NotOwned", f"{copied.crn} has copied marks", 0.0)
     why = {row[1]: row[4] for row in closing_table([THEIRS, copied, child], [told])}
     assert why == {
-        "theirs": "bears no mark of ours; a name proves nothing",
-        "copied": "bears copied marks",
-        "child": "stands in vpc theirs, and bears no mark of ours",
+        "theirs": "has no mark of ours; a name proves nothing",
+        "copied": "has copied marks",
+        "child": "is in vpc theirs, and has no mark of ours",
     }
     short = replace(told, name="vpc:r4")
     assert closing_table([copied], [short]) == closing_table([copied], [told])

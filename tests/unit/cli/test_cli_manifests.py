@@ -30,7 +30,7 @@ def _file(tmp_path: Path, content: str | bytes) -> str:
         ("kind: Foo\n", "is not a manifest", "apiVersion is missing"),
         ("apiVersion: v1\nkind: A\nmetadata: {name: 5}\n", "is not a manifest", "it is a number; put it in quotes"),
         (b"\xff\xfe\x00", "is not UTF-8 text (byte 0)", ""),
-        (f"{GOOD}---\n{GOOD}", "names an object twice", "stands already in"),
+        (f"{GOOD}---\n{GOOD}", "names an object twice", "is already in"),
         (f"{GOOD}kind: B\n", "line 4, column 1", ""),
         (f"{GOOD}x: .nan\n", "is not a manifest", "cannot be said in JSON"),
         (f"{GOOD}x: !!python/object/apply:os.system [ls]\n", "this is not YAML", ""),
@@ -94,7 +94,7 @@ def test_several_sources_are_one_manifest(tmp_path: Path) -> None:
     (tmp_path / "copy.yaml").write_text((tmp_path / "dir" / "b.yml").read_text())
     with pytest.raises(CliError, match="names an object twice") as twice:
         read(str(tmp_path / "dir"), str(tmp_path / "copy.yaml"))
-    assert "copy.yaml: ConfigMap b stands already in" in twice.value.more[0]
+    assert "copy.yaml: ConfigMap b is already in" in twice.value.more[0]
 
 
 def test_a_directory_without_a_manifest_is_said(tmp_path: Path) -> None:

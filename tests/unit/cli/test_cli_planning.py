@@ -7,7 +7,7 @@ from freehold.operator.planning import PlanRow
 
 ROWS = (
     PlanRow("workspace", "main", "team-a", "reuse", "found by the name in the spec", "7ae595e3-0fda"),
-    PlanRow("vpc", "main", "prod-vpc", "create", "nothing has this name"),
+    PlanRow("vpc", "main", "prod-vpc", "create", "does not exist"),
 )
 
 

@@ -165,7 +165,7 @@ def test_what_changes_when_it_is_looked_at_is_looked_at_again_when_it_may_be_ove
         assert world.clock.monotonic() - begun < 120.0
 
 
-def test_what_bears_its_mark_only_later_is_looked_at_until_it_does() -> None:
+def test_what_can_be_marked_only_later_is_observed_until_then() -> None:
     """A DHCP server whose network is not there yet: for ten minutes it waited for a mark that nothing could bear."""
     world = MemoryWorld(nodes=[node("hub/core")])
     bearing = world.cloud.traits["hub"]

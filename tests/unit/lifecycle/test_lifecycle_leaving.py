@@ -46,7 +46,7 @@ def _forget(life: Life, kind: str) -> None:
     life.stored.touch()
 
 
-def test_what_bears_our_marks_and_cannot_be_asked_after_is_not_let_go() -> None:
+def test_what_has_our_marks_and_cannot_be_read_is_not_released() -> None:
     """Else one answer of 503 while an object from a backup is deleted leaves what is ours behind for ever."""
     world = MemoryWorld(nodes=[node("hub/core"), node("site/home")])
     life = Life(world)

@@ -52,7 +52,7 @@ def marked(resources: Sequence[Resource]) -> str:
             if not _tag(each, key) and each.kind != "connection":
                 raise NotSo(f"{each.kind} {each.name} lacks the tag {key}")
     owners = {_tag(each, OWNER_TAG) for each in bearing if _tag(each, OWNER_TAG)}
-    return f"each of them bears its owner and uuid tags ({', '.join(sorted(owners))})"
+    return f"each of them has its owner and uuid tags ({', '.join(sorted(owners))})"
 
 
 def owner_tags(resource: Resource) -> frozenset[str]:

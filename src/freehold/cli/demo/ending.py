@@ -27,11 +27,11 @@ def _why(resource: Resource, resources: Sequence[Resource], reported: Sequence[L
     if told := told_of(resource, reported):
         return told
     if owner_tags(resource):
-        return "bears our tags, but they were made for another resource"
+        return "has our tags, but they were made for another resource"
     parent = next((each for each in resources if each.id == resource.parent), None)
     if parent is not None:
-        return f"stands in {parent.kind} {parent.name}, and bears no mark of ours"
-    return "bears no mark of ours; a name proves nothing"
+        return f"is in {parent.kind} {parent.name}, and has no mark of ours"
+    return "has no mark of ours; a name proves nothing"
 
 
 def _same(line: Line, resource: Resource) -> bool:

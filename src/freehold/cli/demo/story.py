@@ -245,7 +245,7 @@ async def _healed(stage: Stage, session: Session, followed: Sequence[Followed], 
         "somebody meddles behind our back",
         f"the connection of the VPC is gone ({removed['name']})",
         f"the owner tag of subnet {subnet.name} is gone",
-        f"all tags of our VPC stand on the stranger's VPC {theirs.name} too",
+        f"all tags of our VPC are on the stranger's VPC {theirs.name} too",
     )
     mended = _Mended(stage, gateway.id, subnet.id, removed["id"], stripped)
     async with mended:
@@ -305,8 +305,8 @@ async def _final_table(stage: Stage, picture: ViewSnapshot) -> None:
     reported = [line for each in last_views(picture).values() for line in each.lines]
     unnamed = [each.name for each in left if checks.owner_tags(each) and not told_of(each, reported)]
     if unnamed:
-        raise checks.NotSo(f"the operator never said that {', '.join(unnamed)} bears copied tags")
-    stage.checked("what is not owned stays", untouched, "the operator names the one that bears copied tags")
+        raise checks.NotSo(f"the operator never said that {', '.join(unnamed)} has copied tags")
+    stage.checked("what is not owned stays", untouched, "the operator names the one that has copied tags")
     rows = closing_table(left, reported)
     say()
     for line in columns([("KIND", "NAME", "MADE BY", "STATE", "WHY IT STAYS"), *rows]):

@@ -179,7 +179,7 @@ async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
         return
     young = ctx.kind(key).settle - (ctx.deps.clock.now() - candidate.created_at) if candidate.created_at else 0.0
     if young > 0:
-        message = f"{node.name} ({candidate.id}) is too young to tell whose it is"
+        message = f"{node.name} ({candidate.id}) was created a moment ago; waiting for its ownership tags"
         ctx.block(key, Waiting(Reason.SETTLING, min(young, 30.0), message))
     elif node.naming is Naming.EXPLICIT:
         ctx.journal = ctx.journal.put(key, unmanaged(ctx.journal.get(key), Phase.REUSED, candidate))
@@ -217,7 +217,10 @@ def _may_create(ctx: PassContext, node: Node) -> bool:
         if not any((e := ctx.journal.get(k)) and e.phase.ours for k in carriers):
             ctx.block(
                 key,
-                Blocked(Reason.UNMARKABLE, f"{key} bears no tags and its {kind.carrier} is not ours to mark it on"),
+                Blocked(
+                    Reason.UNMARKABLE,
+                    f"{key} cannot be tagged, and its {kind.carrier} is not ours, so it cannot carry our mark",
+                ),
             )
             return False
     return True

@@ -82,7 +82,7 @@ async def _absent(ctx: PassContext, key: NodeKey) -> None:
     since = ctx.node(key).absent_since = earliest(ctx.node(key).absent_since, ctx.now)
     if ctx.node(key).delete_sent is None and not ctx.settled(key, since):
         left = min(ctx.kind(key).settle - (ctx.now - since), 30.0)
-        ctx.requeue(key, Waiting(Reason.SETTLING, left, f"{entry.id} is not to be seen"))
+        ctx.requeue(key, Waiting(Reason.SETTLING, left, f"{entry.id} not found; confirming its deletion"))
         return
     await _conclude_gone(ctx, key)
 

@@ -121,8 +121,8 @@ async def _resolve(
         names = ", ".join(c.id for c in candidates)
         ctx.outcomes[key] = Blocked(
             Reason.PRESUMED_ONLY,
-            f"a create of {key} was cut off and {names} has its name: whether it is ours cannot be proved. "
-            "A person must say so, or remove it",
+            f"ownership of {names} is unknown: a create of {key} was interrupted, and it has its name. Delete it in "
+            "the cloud to have it created again, or choose another name in the spec",
             ctx.deps.intervals.slow,
         )
     else:
@@ -146,7 +146,7 @@ def ambiguous(ctx: PassContext, key: NodeKey, several: Sequence[Observed]) -> Bl
     ids = ", ".join(sorted(c.id for c in several))
     return Blocked(
         Reason.AMBIGUOUS,
-        f"{ids} all bear the birth mark of {key}, so somebody copied it: remove the mark from what is not ours",
+        f"{ids} all have the birth mark of {key}, so somebody copied it: remove the mark from what is not ours",
         ctx.deps.intervals.slow,
     )
 
@@ -157,8 +157,8 @@ def _not_from_intent(ctx: PassContext, key: NodeKey, foreign: Sequence[Observed]
     reasons = "; ".join(f"{name} ({id_}): {why}" for name, id_, why in told)
     return Blocked(
         Reason.AMBIGUOUS,
-        f"what has the birth mark of {key} cannot have come of its create: {reasons}. Delete it if it was made for "
-        "this object, rename it if somebody copied the mark",
+        f"a resource has the birth mark of {key} and was not made by its create: {reasons}. Delete it if it was made "
+        "for this object, rename it if somebody copied the mark",
         ctx.deps.intervals.slow,
     )
 

@@ -119,7 +119,7 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
         ctx.verified[key] = frozenset(tags)
     elif evidence.strength in (Strength.OTHERS, Strength.DISPUTED):
         message = (
-            f"{observed.name} ({observed.id}) bears {evidence.source}: nothing of it is changed until a person has "
+            f"{observed.name} ({observed.id}) has {evidence.source}: nothing of it is changed until a person has "
             "found out whose it is"
         )
         _exclude(ctx, key, Blocked(Reason.NOT_OWNED, message, observed=observed))
@@ -303,8 +303,8 @@ def _carrier_fits(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
             return True
     ctx.outcomes[key] = Blocked(
         Reason.UNMARKABLE,
-        f"{observed.name} ({observed.id}) bears no tags and its {kind.carrier} is not ours to mark it on: it stands, "
-        "recorded in the journal only, and will not be deleted by us",
+        f"{observed.name} ({observed.id}) cannot be tagged, and its {kind.carrier} is not ours to carry our mark: it "
+        "is recorded in the journal only, and is not deleted with the object",
         observed=observed,
     )
     return False

@@ -82,7 +82,11 @@ def assess(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
             ctx.outcomes[key] = Blocked(Reason.UNFIT, validation_error, ctx.deps.intervals.slow, observed)
         case State.READY if ctx.delete_is_fresh(key):
             after = max(5.0, ctx.kind(key).delete_time / 4)
-            _later(ctx, key, Waiting(Reason.DELETING, after, "its delete was requested and does not show", observed))
+            _later(
+                ctx,
+                key,
+                Waiting(Reason.DELETING, after, "delete requested; the cloud still reports it as available", observed),
+            )
         case State.READY:
             ctx.node(key).delete_sent = None
             ctx.node(key).held = None
@@ -125,7 +129,7 @@ def _absent(ctx: PassContext, key: NodeKey) -> None:
         ctx.outcomes[key] = Blocked(Reason.NOT_FOUND, ctx.graph.nodes[key].absent(entry.id))
     elif not ctx.settled(key, since):
         left = ctx.kind(key).settle - (ctx.now - since)
-        message = f"{entry.id} is not to be seen; waiting to be sure that it is gone"
+        message = f"{entry.id} not found; confirming its deletion"
         ctx.requeue(key, Waiting(Reason.SETTLING, min(left, 30.0), message))
     elif entry.phase in (Phase.REUSED, Phase.THEIRS):
         ctx.notes.append(f"{key}: {entry.id}, used by name, is gone")

@@ -67,7 +67,7 @@ def _part(
             case Ready() | Kept():
                 pass
             case _:
-                unknown.append((names.REASON_READY_UNKNOWN, f"{name}: not yet looked at"))
+                unknown.append((names.REASON_READY_UNKNOWN, f"{name}: not reconciled yet"))
     if blocked or waiting:
         return _observation(part, "False", [*blocked, *waiting, *unknown])
     if unknown:
