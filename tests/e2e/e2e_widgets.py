@@ -6,7 +6,7 @@ from typing import Any
 
 from e2e_client import KIND
 
-from stage.widgets import SPEC
+from harness.widgets import SPEC
 
 CONDITION = {
     "type": "object",

@@ -174,7 +174,7 @@ def test_a_presumed_create_still_waits_for_a_person(api_key: str, deleted: bool)
         harness.object.delete()
     harness.for_a_while(LONG)
     assert not harness.object.gone
-    assert "a create of cos-bucket/main was cut off" in said(harness)
+    assert "a create of cos-bucket/main was interrupted" in said(harness)
     assert standing(harness, "bucket", "demo-bucket") != []
     harness.cloud.strangers.delete("demo-bucket")
     if deleted:

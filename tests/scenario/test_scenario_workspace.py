@@ -35,7 +35,7 @@ def test_a_network_without_crn_in_a_given_workspace_is_unmarkable() -> None:
 
     condition = harness.condition("NetworkReady")
     assert (condition["status"], condition["reason"]) == ("False", "Unmarkable")
-    assert "will not be deleted by us" in condition["message"]
+    assert "is not deleted with the object" in condition["message"]
     assert only(harness, "instance")["tags"] == []
 
     harness.object.delete()
