@@ -12,7 +12,7 @@ from freehold.cli.progress import display
 from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Access, opened
-from freehold.cli.terminal import say
+from freehold.cli.terminal import say, warn
 
 
 def run(
@@ -63,3 +63,5 @@ def _conclude(picture: ViewSnapshot) -> None:
         say(f"{each.title} is Ready: {len(each.lines)} resources{where}")
         for note in each.notes:
             say(f"  note: {note}")
+        for sentence in each.deviations:
+            warn(f"warning: {each.title} is Ready and differs from its spec: {sentence}")

@@ -96,6 +96,13 @@ class View:
         return f"{sum(line.state == 'Ready' for line in self.lines)}/{len(self.lines)}"
 
     @property
+    def deviations(self) -> tuple[str, ...]:
+        """Sentences on what is not as the spec wants although the object is Ready: drift and surplus."""
+        drifted = Reason.DRIFTED.value
+        lines = (line for line in self.lines if line.state == "Surplus" or line.reason == drifted)
+        return tuple(f"{line.kind} {line.name}: {line.message or line.state.lower()}" for line in lines)
+
+    @property
     def not_ours(self) -> tuple[Line, ...]:
         """Resources that a delete leaves alone; what has no id never came to be."""
         return tuple(

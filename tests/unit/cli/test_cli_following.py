@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from freehold.cli import up
 from freehold.cli.errors import CliError
 from freehold.cli.following import UntilGone, UntilReady, ViewSnapshot, last_views
 from freehold.cli.kinds import OURS
@@ -136,3 +137,27 @@ def test_others_objects_do_not_count() -> None:
     picture = _picture("True")
     picture.take(OURS[0], Change(Key("n", "b"), None, {"metadata": {"name": "b"}}, Origin.WATCH))
     assert len(picture.views) == 1
+
+
+def test_up_warns_on_standard_error_of_what_differs_from_the_spec(capsys: pytest.CaptureFixture[str]) -> None:
+    """A script that reads standard output sees Ready; a person sees the drift, too."""
+    row = {
+        "kind": "vpc",
+        "name": "v",
+        "state": "Ready",
+        "reason": "Drifted",
+        "message": "zone is 'a', the spec says 'b'",
+    }
+    ready = {"type": "Ready", "status": "True", "reason": "Ready", "observedGeneration": 1}
+    obj = {
+        "kind": OURS[0].kind,
+        "metadata": {"name": KEY.name, "namespace": KEY.namespace, "generation": 1},
+        "status": {"conditions": [ready], "resources": [row]},
+    }
+    picture = ViewSnapshot(((OURS[0], KEY),))
+    picture.take(OURS[0], Change(KEY, None, obj, Origin.LIST))
+    up._conclude(picture)
+    printed = capsys.readouterr()
+    assert "is Ready: 1 resources" in printed.out
+    assert "differs from its spec: vpc v: zone is 'a', the spec says 'b'" in printed.err
+    assert "differs" not in printed.out

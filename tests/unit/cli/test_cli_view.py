@@ -45,6 +45,26 @@ def test_what_waits_for_another_does_not_move_by_itself() -> None:
     assert stuck.blocked == ("vpc v: ask for more",)
 
 
+def test_drift_and_surplus_of_a_ready_object_are_told() -> None:
+    """An exit code of 0 must not hide that something is not as the spec wants."""
+    rows = [
+        {
+            "kind": "vpc",
+            "name": "v",
+            "state": "Ready",
+            "reason": "Drifted",
+            "message": "zone is 'a', the spec says 'b'",
+        },
+        {"kind": "vpc-subnet", "name": "s", "state": "Surplus", "message": "is ours and the spec no longer wants it"},
+        {"kind": "workspace", "name": "w", "state": "Ready"},
+    ]
+    seen = view(_object(_condition("Ready", "True"), rows=rows))
+    assert seen.deviations == (
+        "vpc v: zone is 'a', the spec says 'b'",
+        "vpc-subnet s: is ours and the spec no longer wants it",
+    )
+
+
 def test_every_finding_in_a_spec_is_a_sentence_of_its_own() -> None:
     message = "spec.zone: there is no zone 'x'; choose one of a, b; spec.vpc.region: it is missing"
     seen = view(
