@@ -146,7 +146,7 @@ def test_up_warns_on_standard_error_of_what_differs_from_the_spec(capsys: pytest
         "name": "v",
         "state": "Ready",
         "reason": "Drifted",
-        "message": "zone is 'a', the spec says 'b'",
+        "message": "zone is 'a', not 'b'",
     }
     ready = {"type": "Ready", "status": "True", "reason": "Ready", "observedGeneration": 1}
     obj = {
@@ -159,5 +159,5 @@ def test_up_warns_on_standard_error_of_what_differs_from_the_spec(capsys: pytest
     up._conclude(picture)
     printed = capsys.readouterr()
     assert "is Ready: 1 resources" in printed.out
-    assert "differs from its spec: vpc v: zone is 'a', the spec says 'b'" in printed.err
+    assert "differs from its spec: vpc v: zone is 'a', not 'b'" in printed.err
     assert "differs" not in printed.out

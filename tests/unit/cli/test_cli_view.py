@@ -53,14 +53,14 @@ def test_drift_and_surplus_of_a_ready_object_are_told() -> None:
             "name": "v",
             "state": "Ready",
             "reason": "Drifted",
-            "message": "zone is 'a', the spec says 'b'",
+            "message": "zone is 'a', not 'b'",
         },
         {"kind": "vpc-subnet", "name": "s", "state": "Surplus", "message": "is ours and the spec no longer wants it"},
         {"kind": "workspace", "name": "w", "state": "Ready"},
     ]
     seen = view(_object(_condition("Ready", "True"), rows=rows))
     assert seen.deviations == (
-        "vpc v: zone is 'a', the spec says 'b'",
+        "vpc v: zone is 'a', not 'b'",
         "vpc-subnet s: is ours and the spec no longer wants it",
     )
 
