@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping
 from typing import Any
+
+from freehold.kube.merge_patch import merge_patch
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -32,7 +33,7 @@ def with_last_applied(wanted: Json) -> Json:
 def apply_patch(current: Json, wanted: Json) -> Json:
     """The RFC 7396 patch from ``current`` to ``wanted`` (marked); empty when nothing differs."""
     recorded = ((current.get("metadata") or {}).get("annotations") or {}).get(LAST_APPLIED)
-    return _difference(current, wanted, _recorded(recorded))
+    return merge_patch(current, wanted, _recorded(recorded))
 
 
 def _recorded(text: Any) -> Json:
@@ -41,20 +42,3 @@ def _recorded(text: Any) -> Json:
     except ValueError:
         return {}
     return last if isinstance(last, dict) else {}
-
-
-def _difference(current: Mapping[str, Any], wanted: Mapping[str, Any], last: Mapping[str, Any]) -> Json:
-    patch: Json = {name: None for name in last if name not in wanted and name in current}
-    for name, value in wanted.items():
-        if value is None:
-            if name in current:
-                patch[name] = None
-        elif isinstance(value, dict):
-            held, before = current.get(name), last.get(name)
-            if not isinstance(held, dict):
-                patch[name] = value
-            elif inner := _difference(held, value, before if isinstance(before, dict) else {}):
-                patch[name] = inner
-        elif current.get(name) != value or name not in current:
-            patch[name] = value
-    return patch

@@ -12,6 +12,7 @@ from typing import Any
 from freehold.api import names
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
+from freehold.kube.merge_patch import merge_patch
 from freehold.kube.resources import Json, Key, Resource
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Journal, StaleObject
@@ -52,8 +53,8 @@ class ObjectHandle:
         before = self.raw.get("status") or {}
         if before == status:
             return
-        removed = dict.fromkeys(before.keys() - status.keys())
-        body = {"metadata": {"resourceVersion": self.version}, "status": {**_merge_patch(before, status), **removed}}
+        changes = merge_patch(before, status, last=before)
+        body = {"metadata": {"resourceVersion": self.version}, "status": changes}
         self.raw = await self._send(body, "status")
 
     async def _send(self, body: Json, subresource: str = "") -> Json:
@@ -63,18 +64,3 @@ class ObjectHandle:
             raise StaleObject(f"{self.key} changed since it was read") from error
         except kube.NotFound as error:
             raise StaleObject(f"{self.key} is gone") from error
-
-
-def _merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> Json:
-    """The merge patch (RFC 7396) that turns one mapping into the other: absent keys are removed by null."""
-    patch: Json = {}
-    for name, value in after.items():
-        old = before.get(name)
-        if isinstance(value, Mapping) and isinstance(old, Mapping):
-            inner = _merge_patch(old, value)
-            inner.update(dict.fromkeys(old.keys() - value.keys()))
-            if inner:
-                patch[name] = inner
-        elif value != old or name not in before:
-            patch[name] = value
-    return patch

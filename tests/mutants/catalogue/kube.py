@@ -11,8 +11,15 @@ _auth = partial(Mutant, "kube/auth.py")
 _config = partial(Mutant, "kube/config.py")
 _tls = partial(Mutant, "kube/tls.py")
 _resources = partial(Mutant, "kube/resources.py")
+_merge_patch = partial(Mutant, "kube/merge_patch.py")
 
 REQUESTS = (
+    _merge_patch(
+        "merge_patch",
+        "patch: Json = {name: None for name in last if name not in wanted and name in current}",
+        "patch: Json = {}",
+        "a field that is gone, nested ones too, stays in the status",
+    ),
     _client(
         "KubeClient.request",
         'attempts = READ_ATTEMPTS if method == "GET" else 1',

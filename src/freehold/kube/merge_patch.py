@@ -1,0 +1,30 @@
+"""The merge patch (RFC 7396) between two versions of an object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def merge_patch(current: Mapping[str, Any], wanted: Mapping[str, Any], last: Mapping[str, Any]) -> Json:
+    """What turns ``current`` into ``wanted``; empty when nothing differs.
+
+    Removed is what ``last`` has and ``wanted`` leaves out: pass ``current`` as ``last`` to remove everything that is
+    not wanted, or what was applied last to leave alone what others have set. A null in ``wanted`` is an absent field.
+    """
+    patch: Json = {name: None for name in last if name not in wanted and name in current}
+    for name, value in wanted.items():
+        if value is None:
+            if name in current:
+                patch[name] = None
+        elif isinstance(value, dict):
+            held, before = current.get(name), last.get(name)
+            if not isinstance(held, dict):
+                patch[name] = value
+            elif inner := merge_patch(held, value, before if isinstance(before, dict) else {}):
+                patch[name] = inner
+        elif current.get(name) != value or name not in current:
+            patch[name] = value
+    return patch
