@@ -19,7 +19,7 @@ import yaml
 from freehold.api import names
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import Clock, ManualClock
-from freehold.lifecycle.context import Intervals
+from freehold.lifecycle.interface import Intervals
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import InlinePort, Port, step

@@ -148,7 +148,7 @@ def kubeconfig(url: str) -> str:
 def _settings(
     state: StateDirectory, options: ServeOptions, server: LiveServer, api_key: str, clock: SystemClock
 ) -> Settings:
-    from freehold.lifecycle.context import Intervals
+    from freehold.lifecycle.interface import Intervals
     from freehold.operator.app import Settings  # with the vendor's SDKs: only where they are needed
 
     intervals = Intervals() if options.deep_every is None else Intervals(deep=options.deep_every)

@@ -1,22 +1,21 @@
-"""The tools that every pass uses, and the working state of one pass."""
+"""The working state of one pass: journal, outcomes, and what nonces, seals and marks prove for its object."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from freehold.lifecycle import ownership
-from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.inventory import Inventory, Tagger
+from freehold.lifecycle.interface import EngineDeps, PassResult
 from freehold.lifecycle.journal import Entry, Journal, Phase, Store
-from freehold.lifecycle.keys import KeyRing, ObjectKeys
-from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, NonceSet, Observed, Registry, State, Tagging
+from freehold.lifecycle.keys import ObjectKeys
+from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, NonceSet, Observed, State, Tagging
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
-from freehold.lifecycle.ownership import CarriedMark, Codec, Evidence, Owner, Strength
-from freehold.lifecycle.port import Call, Effect, Port
+from freehold.lifecycle.ownership import CarriedMark, Evidence, Owner, Strength
+from freehold.lifecycle.port import Call, Effect
 from freehold.lifecycle.state import NodeState, ObjectState, earliest
 
 SPARE_ATTEMPTS = 3
@@ -29,57 +28,6 @@ CLOCK_SKEW = 120.0
 
 STRANGER = "stranger"
 """In place of a kind, in outcomes about resources with copied marks: they are not ours."""
-
-
-@dataclass(frozen=True)
-class Intervals:
-    """Delays in seconds of domain time.
-
-    ``tag_lag``: when a fresh mark is usually readable (IBM: about 20 s, docs/reference/ibm-cloud.md#global-tagging).
-    ``shallow``/``deep``: how old the shared inventory, and the last look at states and parts, may get.
-    ``fence``: how long after a write of the object a create or attach that it allows may still be sent; well below
-    every settle time, so that a process which lost its object to another one comes too late (ADR 15).
-    """
-
-    tag_lag: float = 25.0
-    shallow: float = 60.0
-    deep: float = 600.0
-    slow: float = 300.0
-    fence: float = 30.0
-
-
-@dataclass(frozen=True)
-class EngineDeps:
-    """What the engine works with; one per account and region, shared by all objects."""
-
-    registry: Registry
-    codec: Codec
-    tagger: Tagger
-    inventory: Inventory
-    port: Port
-    clock: Clock
-    ring: KeyRing
-    intervals: Intervals = field(default_factory=Intervals)
-    identity: str = ""
-    """The cloud identity of the credentials, as the cloud shows it on what they create; empty where it does not."""
-    legacy_secret: bytes = field(default=b"", repr=False)
-    """Checks records from before the key ring; derived from the credentials, never stored."""
-
-
-@dataclass(frozen=True)
-class PassResult:
-    """What one pass came to.
-
-    ``after``: seconds of domain time until another look is worth it. ``creating``: what this pass
-    created, or would have created behind a port that stops at writes. ``released``: nothing of ours is left.
-    """
-
-    journal: Journal
-    outcomes: Mapping[NodeKey, Outcome]
-    after: float
-    creating: tuple[NodeKey, ...] = ()
-    released: bool = False
-    notes: tuple[str, ...] = ()
 
 
 @dataclass

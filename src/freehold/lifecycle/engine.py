@@ -21,8 +21,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from freehold.lifecycle.context import EngineDeps, PassContext, PassResult
+from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.interface import EngineDeps, PassResult
 from freehold.lifecycle.journal import Entry, Journal, Phase, Store
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting

@@ -18,7 +18,7 @@ from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
 from freehold.lifecycle.clock import SystemClock
-from freehold.lifecycle.context import Intervals
+from freehold.lifecycle.interface import Intervals
 from freehold.operator import keyring_secret
 from freehold.operator.adapters import ADAPTERS
 from freehold.operator.audit import Audit, FileAudit, NoAudit

@@ -14,8 +14,8 @@ from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession, Mount
 from freehold.clouds.ibm.tags import IbmCodec, IbmTagger
 from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.context import EngineDeps, Intervals
 from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.interface import EngineDeps, Intervals
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Observed, Ref, Registry

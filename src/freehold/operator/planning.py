@@ -8,9 +8,9 @@ from typing import Any
 
 from freehold.lifecycle import engine
 from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.context import PassResult
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph, Node
+from freehold.lifecycle.interface import PassResult
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import NodeKey

@@ -16,9 +16,9 @@ from freehold.api import names
 from freehold.kube.resources import Json
 from freehold.lifecycle import engine
 from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.context import EngineDeps
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.outcomes import of_error

@@ -10,9 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from freehold.lifecycle.context import EngineDeps, PassResult
 from freehold.lifecycle.errors import CloudError, NotFound
 from freehold.lifecycle.graph import Graph, Node, ReadyNodes
+from freehold.lifecycle.interface import EngineDeps, PassResult
 from freehold.lifecycle.inventory import TagChange
 from freehold.lifecycle.journal import Journal, Store
 from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Ref, State, Want

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from freehold.lifecycle.context import PassResult
+from freehold.lifecycle.interface import PassResult
 from freehold.operator.events import Severity
 from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode, NoCluster, Presence
 from harness.powervs import Events

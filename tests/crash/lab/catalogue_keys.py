@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from freehold.lifecycle.context import PassResult
+from freehold.lifecycle.interface import PassResult
 from freehold.lifecycle.keys import KeyRing, derive, digest_of
 from freehold.lifecycle.port import InlinePort, step
 from harness.powervs import HeldRing, MemoryDocument

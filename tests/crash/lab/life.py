@@ -9,9 +9,9 @@ from typing import Any
 
 from freehold.lifecycle import engine
 from freehold.lifecycle import journal as journals
-from freehold.lifecycle.context import PassResult
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.interface import PassResult
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import ObjectKeys
 from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Ready, Reason, Waiting

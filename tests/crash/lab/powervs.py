@@ -20,9 +20,9 @@ from freehold.clouds.ibm.tags import IbmCodec
 from freehold.lifecycle import engine
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.context import PassResult
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.interface import PassResult
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import ObjectKeys
 from freehold.lifecycle.port import Call, Effect, InlinePort, Port, step

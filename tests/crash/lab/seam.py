@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from freehold.lifecycle.clock import Clock, ManualClock
-from freehold.lifecycle.context import EngineDeps
 from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import Call, Port
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from freehold.lifecycle.context import PassResult
+from freehold.lifecycle.interface import PassResult
 from freehold.lifecycle.port import Effect
 from lab import faults
 from lab.catalogue import Families, Fresh, Ground

@@ -9,8 +9,8 @@ from typing import Any
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.clock import Clock, ManualClock
-from freehold.lifecycle.context import EngineDeps, Intervals
 from freehold.lifecycle.graph import Graph, Naming, Node, ReadyNodes
+from freehold.lifecycle.interface import EngineDeps, Intervals
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Part, Registry, Request, Tagging

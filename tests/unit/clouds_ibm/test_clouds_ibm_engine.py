@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from freehold.clouds.ibm.tags import IbmCodec
-from freehold.lifecycle.context import EngineDeps
 from freehold.lifecycle.engine import ensure, release
 from freehold.lifecycle.graph import Graph, Node, ReadyNodes
+from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing

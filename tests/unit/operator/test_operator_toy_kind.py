@@ -12,8 +12,8 @@ from freehold.api import conditions as api_conditions
 from freehold.api import names
 from freehold.api.conditions import Observation
 from freehold.api.served import ServedName
-from freehold.lifecycle.context import EngineDeps
 from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.outcomes import Ready
