@@ -124,7 +124,7 @@ def _restless(life: Course, world: MemoryWorld, what: str) -> Callable[..., Any]
                 await store.save(done.journal)
             else:
                 net = next(r for r in world.cloud.living() if r.kind == "net")
-                run = lambda: world.cloud.rename(net.id, net.names[-1][1], "freehold")  # noqa: E731
+                run = lambda: world.cloud.rename(net.id, net.names[-1][1], "freehold")  # noqa: E731 - one expression, run later
                 await deps.port.send(Call("memory", "rename_net", Effect.WRITE, run, net.id))
         return done
 
@@ -164,7 +164,7 @@ def test_an_effect_that_lands_after_the_release_is_an_orphan(monkeypatch: pytest
     world = MemoryWorld()
 
     async def hasty(*_: Any) -> Any:
-        make = lambda: world.cloud.create("site", "late", {"role": "site/late"}, creator="freehold")  # noqa: E731
+        make = lambda: world.cloud.create("site", "late", {"role": "site/late"}, creator="freehold")  # noqa: E731 - one expression, run later
         world.cloud.later(families.LATEST - 1, make)
         return replace(done, released=True)
 

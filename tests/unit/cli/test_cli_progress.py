@@ -193,7 +193,7 @@ def test_a_short_terminal_shows_every_object(height: int, shown: str) -> None:
     ]
     console = Console(width=100, height=height, file=StringIO())
     console.print(LiveDisplay()._drawn(views, T0, 96, height))
-    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]  # a StringIO
     assert len(lines) <= height
     assert sum("6/7 ready" in line for line in lines) == 3
     assert any("r0" in line for line in lines) is (shown == "everything")

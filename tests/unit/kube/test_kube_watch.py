@@ -315,4 +315,4 @@ async def test_events_that_come_in_pieces_are_whole() -> None:
             for chunk in (b"one\ntw", b"o\nthr", b"e", b"e\n", b"cut off"):
                 yield chunk
 
-    assert [line async for line in _lines(Content())] == [b"one", b"two", b"three"]  # type: ignore[arg-type]
+    assert [line async for line in _lines(Content())] == [b"one", b"two", b"three"]  # type: ignore[arg-type]  # a stand-in for a reply

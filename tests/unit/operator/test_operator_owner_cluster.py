@@ -61,7 +61,7 @@ class Server:
 
 
 async def around(raw: Json, mode: gate.Mode = gate.Mode.AUTO, **answers: Any) -> gate.ClusterContext:
-    return await OwnerClusterReader(Server(**answers), mode).context(raw)  # type: ignore[arg-type]
+    return await OwnerClusterReader(Server(**answers), mode).context(raw)  # type: ignore[arg-type]  # all that is read of a client
 
 
 @pytest.mark.parametrize("error", REFUSED, ids=lambda error: type(error).__name__)

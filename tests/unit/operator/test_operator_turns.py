@@ -104,7 +104,7 @@ async def test_a_change_of_another_resource_wakes_whom_it_concerned_before_too(
     """A Cluster that is gone unpauses nobody, but whoever waited for it must look."""
     watched = Watched(SECRETS, lambda raw: [Key("default", raw["of"])])
     found = controller(VirtualTime(), watched)
-    await found._following(watched, Following(Change(Key("default", "x"), old, new, Origin.WATCH)))()  # type: ignore[arg-type]
+    await found._following(watched, Following(Change(Key("default", "x"), old, new, Origin.WATCH)))()  # type: ignore[arg-type]  # stand-ins for client and keeper
     served = [await found.queue.get() for _ in range(len(found.queue))]
     assert sorted(key.name for key in served if key) == woken
 
@@ -154,7 +154,7 @@ async def test_a_pass_after_our_own_write_begins_from_the_server() -> None:
     """The cache may be behind it: what was just recorded would be missing, and be created again."""
     reconciler = Writes()
     operator = Operator(Settings(NOBODY, "key", cluster_api="off"))
-    found = operator._build(Stored(), POWERVS_CLUSTERS, reconciler, Held())  # type: ignore[arg-type]
+    found = operator._build(Stored(), POWERVS_CLUSTERS, reconciler, Held())  # type: ignore[arg-type]  # stand-ins for client and keeper
     found.follower(POWERVS_CLUSTERS)._objects[A] = obj("a", "1")
     for _ in range(2):
         await found._reconcile(A)
@@ -166,8 +166,8 @@ async def test_an_operator_without_a_key_ring_is_not_ready() -> None:
     operator = Operator(Settings(NOBODY, "key", cluster_api="off"))
     assert operator.health() is None
     keeper = Held("the key ring is damaged")
-    operator._keeper = keeper  # type: ignore[assignment]
-    found = operator._build(Stored(), POWERVS_CLUSTERS, Writes(), keeper)  # type: ignore[arg-type]
+    operator._keeper = keeper  # type: ignore[assignment]  # a stand-in
+    found = operator._build(Stored(), POWERVS_CLUSTERS, Writes(), keeper)  # type: ignore[arg-type]  # stand-ins for client and keeper
     operator._controllers.append(found)
     found.follower(POWERVS_CLUSTERS).state = State.SYNCED
     found._look_whether_settled()

@@ -200,7 +200,7 @@ class _Glimpse:
 
     async def _look(self) -> None:
         # A cloud tells nobody: it has to be asked, and ASYNC110 cannot know.
-        while not any(each.kind == self._kind for each in ours(await self._world.resources())):  # noqa: ASYNC110
+        while not any(each.kind == self._kind for each in ours(await self._world.resources())):  # noqa: ASYNC110 - a cloud has no events
             await asyncio.sleep(_GLANCE)
 
     def seen(self, picture: ViewSnapshot, now: float) -> bool:
