@@ -196,6 +196,12 @@ def accept(where: RingTarget, digest: str, yes: bool) -> None:
         if not yes:
             say(f"nothing has been changed; to go on: freehold keys accept {digest} --yes")
             return
+        twins = [need for need in concerned if sum(other.uuid == need.uuid for other in concerned) > 1]
+        if twins:
+            raise CliError(
+                "these objects have the same identity, so one is a copy, and whose records are true cannot be told",
+                [str(need.object) for need in twins],
+            )
         records = {need.uuid: need.records.get(digest, frozenset[str]()) for need in concerned}
         acceptance = Acceptance(float(int(time.time())), getpass.getuser(), records)
         await place.write(document.accepting(digest, acceptance))

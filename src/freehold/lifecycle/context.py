@@ -153,7 +153,8 @@ class PassContext:
         entry = self.journal.get(key)
         known = bool(entry and entry.id and self.is_signed(key))  # a forged id spends nothing
         last = (entry.attempt if known else entry.attempt - 1) if entry else 0
-        return {self.keys.nonce(digest, key, n) for digest in self.keys.readable for n in range(1, last + 1)}
+        spent = {self.keys.nonce(digest, key, n) for digest in self.keys.readable for n in range(1, last + 1)}
+        return spent | ({key.logical} if last and self.keys.recognises(key.kind, key.logical) else set())
 
     def without_resource(self, key: NodeKey, vacant: Entry) -> Entry:
         """``vacant`` is to follow the record of a resource that is gone.
@@ -263,13 +264,17 @@ class PassContext:
 
     def _vouched(self, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
         """Whether the carrier's mark has our seal, or the carried resource a nonce of ours in its name."""
-        keyed = {self.mark_under(key, observed, digest) for digest in self.keys.readable}
-        plain = self.deps.codec.carried(self.owner, key.kind, observed.id)
-        if not self.deps.codec.fold(keyed - {plain}).isdisjoint(self.deps.codec.fold(tags)):
+        if self.has_seal(key, observed, tags):
             return True
         entry = self.journal.get(key)
         own = self.has_birth_mark(key, observed) if entry and entry.id == observed.id else False
         return own or self.has_nonce(key, observed)
+
+    def has_seal(self, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
+        """Whether the carrier has our mark for this carried resource with a seal, which only we can write."""
+        keyed = {self.mark_under(key, observed, digest) for digest in self.keys.readable}
+        plain = self.deps.codec.carried(self.owner, key.kind, observed.id)
+        return not self.deps.codec.fold(keyed - {plain}).isdisjoint(self.deps.codec.fold(tags))
 
     def _accepted(self, key: NodeKey, entry: Entry, observed: Observed, tags: Collection[str]) -> bool:
         """Whether its key is lost for ever, a person accepted that, and the record agrees with the marks."""
@@ -296,6 +301,11 @@ class PassContext:
 
     def settled(self, key: NodeKey, since: float) -> bool:
         return self.now - since >= self.kind(key).settle
+
+    def is_carried_by(self, key: NodeKey, id_: str, target: str) -> bool:
+        """Whether ``target`` can carry the mark of this resource: both come from the journal, which others may edit."""
+        known = key.kind in self.deps.registry
+        return known and self.kind(key).driver.identify(target, id_.rpartition("/")[2]) == id_
 
     def delete_is_fresh(self, key: NodeKey) -> bool:
         """Whether its delete was requested so lately that a read may not show it yet."""

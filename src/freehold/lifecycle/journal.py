@@ -113,16 +113,16 @@ class Journal:
 def vacated(entry: Entry, *, fails: int) -> Entry:
     """The attempt is over. A carried id is kept until the mark that names it is off the carrier."""
     earlier = (*entry.earlier, entry.id) if entry.carried and entry.id else entry.earlier
-    target = entry.target if earlier else ""
+    target = entry.target if entry.carried else ""
     return Entry(
-        Phase.VACANT, target=target, carried=bool(earlier), attempt=entry.attempt + 1, fails=fails, earlier=earlier
+        Phase.VACANT, target=target, carried=bool(target), attempt=entry.attempt + 1, fails=fails, earlier=earlier
     )
 
 
 def let_go(entry: Entry) -> Entry:
     """The node has no resource any more. Its attempts stay counted, because their birth marks are spent."""
     attempt = entry.attempt + 1 if entry.phase.ours else max(entry.attempt, 1)
-    carrier = entry.target if entry.earlier else ""
+    carrier = entry.target if entry.carried or entry.earlier else ""  # more of ours may be in it
     return Entry(Phase.VACANT, target=carrier, carried=bool(carrier), attempt=attempt, earlier=entry.earlier)
 
 

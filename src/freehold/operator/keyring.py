@@ -112,8 +112,7 @@ class RingDocument:
         handed_on = {**other.handed_on, **self.handed_on}
         back = keys.keys() | {digest for digest, _ in handed_on}
         accepted = {digest: said for digest, said in self.accepted.items() if digest not in back}
-        unkeyed = self.unkeyed | other.unkeyed
-        return replace(self, keys=keys, handed_on=handed_on, accepted=accepted, unkeyed=unkeyed)
+        return replace(self, keys=keys, handed_on=handed_on, accepted=accepted)
 
     def accepting(self, digest: str, acceptance: Acceptance) -> RingDocument:
         """Note that ``digest`` is lost for ever."""

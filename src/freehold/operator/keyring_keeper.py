@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 
 from freehold.kube.errors import KubeError
@@ -27,11 +28,18 @@ class RingKeeper:
     """
 
     def __init__(
-        self, store: RingStore, needed: Needs, now: Callable[[], float], poll: float, hurry: float = HURRY_SECONDS
+        self,
+        store: RingStore,
+        needed: Needs,
+        now: Callable[[], float],
+        poll: float,
+        hurry: float = HURRY_SECONDS,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
         self._needed = needed
         self._now = now
+        self._monotonic = monotonic
         self._poll = poll
         self._least = min(poll, hurry)
         self._ring: KeyRing | None = None
@@ -44,6 +52,7 @@ class RingKeeper:
     @property
     def ring(self) -> KeyRing:
         """Raises RingError while there is none."""
+        self._refuse_stale()
         if self._ring is None:
             raise RingError(self.problem)
         return self._ring
@@ -54,19 +63,24 @@ class RingKeeper:
 
     async def refresh(self) -> None:
         """Read the ring now."""
+        began = self._monotonic()
         try:
-            found = await self._without_renewed(await opened_ring(self._store, self._needed, self._now()))
-            assert found.document is not None
+            found = await opened_ring(self._store, self._needed, self._now())
+            read_at = began if found.document else float("-inf")
+            found = await self._without_renewed(found)
+            if found.document is None:
+                raise UnreachableRing(f"the key ring in {self._store.where} went while it was read")
             ring = found.document.ring()
         except UnreachableRing as problem:
             # A place that does not answer for a moment takes nothing back.
-            if self._ring is None or self._now() - self._read_at > STALE_SECONDS:
+            if self._ring is None:
                 self._refuse(problem)
+            self._refuse_stale(problem.message)
             return
         except RingError as problem:
             self._refuse(problem)
             return
-        self._read_at = self._now()
+        self._read_at = read_at
         news = ring != self._ring
         self._ring, self.problem = ring, ""
         if news:
@@ -86,10 +100,14 @@ class RingKeeper:
             self._asked.clear()
             await self.refresh()
 
+    def _refuse_stale(self, why: str = "it was not read lately") -> None:
+        if self._ring is not None and self._monotonic() - self._read_at > STALE_SECONDS:
+            self._refuse(UnreachableRing(f"the key ring in {self._store.where} is too old to be used: {why}"))
+
     async def _without_renewed(self, found: StoredRing) -> StoredRing:
-        if self._now() - self._renewed_at < RENEWED_SECONDS:
+        if self._monotonic() - self._renewed_at < RENEWED_SECONDS:
             return found
-        self._renewed_at = self._now()
+        self._renewed_at = self._monotonic()
         try:
             return await without_renewed(self._store, found, self._needed)
         except (RingError, KubeError) as problem:

@@ -108,7 +108,10 @@ async def without_renewed(store: RingStore, found: StoredRing, needed: Needs) ->
     document = found.document
     if document is None or not document.unkeyed:
         return found
-    renewed = {each.uuid for each in await needed() if each.uuid and not each.unkeyed}
+    objects = await needed()
+    # An object that copied another one's identity tells nothing of that one.
+    renewed = {each.uuid for each in objects if each.uuid and not each.unkeyed}
+    renewed -= {each.uuid for each in objects if each.unkeyed}
     if document.unkeyed.isdisjoint(renewed):
         return found
     await store.write(replace(document, unkeyed=document.unkeyed - renewed), found.version)

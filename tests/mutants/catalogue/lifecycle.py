@@ -513,13 +513,13 @@ PROOF = (
     ),
     _recovery(
         "put_on_record",
-        "free = born[0] if born else free_key(ctx, key, observed.id)",
+        "free = born[0] if born else free_key(ctx, NodeKey(key.kind, words[0]) if words else key, observed.id)",
         "free = free_key(ctx, key, observed.id)",
         "after a restart a copy of the birth mark of what a mark recovered is deleted",
     ),
-    _delete(
-        "_conclude_gone",
-        "ctx.state.emptied.add(entry.target)",
+    _recovery(
+        "_take_off",
+        "ctx.state.emptied.add(item.ref.target)",
         "pass",
         "what nothing marks is orphaned in a gateway that our only mark was taken off",
     ),
@@ -528,6 +528,24 @@ PROOF = (
         "(not entry.phase.ours or ctx.node(key).last_seen is None)",
         "not entry.phase.ours",
         "nobody looks inside what is ours and was not looked at since the process began",
+    ),
+    _intents(
+        "_is_sealed",
+        "proven and (not candidate.carried or ctx.has_seal(key, candidate, tags))",
+        "proven",
+        "a carrier's mark that anybody may write makes a copy ours, and our own is forgotten",
+    ),
+    _mark(
+        "_detach_retired",
+        "for id_ in entry.earlier if ctx.is_carried_by(key, id_, entry.target)",
+        "for id_ in entry.earlier",
+        "the editor of one object takes another one's marks off",
+    ),
+    _final_check(
+        "_refs",
+        "for entry in ctx.journal.entries.values() if entry.carried and entry.target",
+        "for entry in ()",
+        "after a restart nobody looks inside a carrier that our only mark was taken off",
     ),
     _context(
         "_AnyNonce.__contains__",
@@ -728,8 +746,8 @@ PASSES = (
     ),
     _mark(
         "attach",
-        "if observed.carried and not (_is_its_carrier(ctx, key, observed) and _carrier_fits(ctx, key, observed)):",
-        "if False:",
+        "            ctx.is_carried_by(key, observed.id, observed.target) and _carrier_fits(ctx, key, observed)\n",
+        "            True\n",
         "a carrier that is not ours is marked where only our own will do",
     ),
     _mark(
@@ -857,7 +875,7 @@ LEAVING = (
     ),
     _delete(
         "_conclude_gone",
-        "if entry.carried and entry.target and not carrier_ours:",
+        "if entry.carried and not carrier_ours and ctx.is_carried_by(key, entry.id, entry.target):",
         "if False:",
         "a carried mark of ours stays on somebody else's carrier",
     ),
@@ -953,7 +971,7 @@ LEAVING = (
     ),
     _recovery(
         "_assess",
-        "if not item.carried or ctx.evidence(item.key, seen, tags).strength is Strength.PROVEN:",
+        "if not item.carried or ctx.has_seal(item.key, seen, tags):",
         "if True:",
         "a carrier's mark that a stranger wrote brings a stranger's connection on record",
     ),

@@ -599,6 +599,12 @@ KEY_RING = (
     ),
     _ring_use(
         "without_renewed",
+        "renewed -= {each.uuid for each in objects if each.unkeyed}",
+        "pass",
+        "a copy of an identity locks the object out that has it",
+    ),
+    _ring_use(
+        "without_renewed",
         "if each.uuid and not each.unkeyed",
         "if each.uuid",
         "an object from before the ring is listed no more, before it was renewed",
@@ -622,9 +628,9 @@ KEY_RING = (
         "a second acceptance takes the first one back",
     ),
     _keeper(
-        "RingKeeper.refresh",
-        "or self._now() - self._read_at > STALE_SECONDS",
-        "",
+        "RingKeeper._refuse_stale",
+        "self._monotonic() - self._read_at > STALE_SECONDS",
+        "False",
         "an operator that cannot read the ring for hours writes with a key that was removed",
     ),
     _keeper(

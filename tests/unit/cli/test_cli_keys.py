@@ -267,6 +267,20 @@ def test_a_loss_is_accepted_for_the_records_of_that_moment_only(laptop: Laptop) 
     assert laptop.ring().accepted[OTHER.writing].records.keys() == {"uuid-c1", "uuid-c2"}
 
 
+def test_a_loss_is_not_accepted_for_two_objects_of_one_identity(laptop: Laptop) -> None:
+    """One of them is a copy; its records would be accepted in place of the true ones."""
+    laptop.holds(FIRST)
+    laptop.object("c1", FIRST.writing, OTHER.writing)
+    copy = journals.loads(
+        stored("c1", (FIRST.writing, OTHER.writing))["metadata"]["annotations"][names.JOURNAL_ANNOTATION]
+    )
+    laptop.object("c2", journal=journals.dumps(copy))
+    with pytest.raises(CliError, match="same identity") as refusal:
+        laptop.run("accept", OTHER.writing, "--yes")
+    assert refusal.value.more == ("default/c1", "default/c2")
+    assert laptop.ring() == FIRST
+
+
 def test_a_ring_that_is_lost_whole_has_a_way_back(laptop: Laptop) -> None:
     """No backup: a new ring notes the loss, and proves what it can by the marks in the cloud."""
     laptop.object("c1", OTHER.writing)

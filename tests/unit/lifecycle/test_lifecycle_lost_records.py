@@ -2,49 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from freehold.lifecycle import errors
-from freehold.lifecycle.context import PassContext
-from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.kinds import NodeKey
-from lab.life import Handle, Life
+from lab.life import OWNER, Life
 from lab.outage import outage
+from lab.spelling import PlainCodec
 from lab.world import MemoryWorld, node
+
+
+def recorded(life: Life, bare: str) -> bool:
+    return bare in {entry.id.rpartition("/")[2] for entry in life.journal.entries.values()}
+
+
+def run_until(life: Life, wanted: Callable[[], bool]) -> None:
+    for _ in range(60):
+        if wanted():
+            return
+        life.once()
+        life.world.clock.advance(10.0)
+    raise AssertionError(f"not within 60 passes: {life.last}")
+
 
 LINKED = [node("net/main", size=1), node("hub/core"), node("link/a", "hub/core", "net/main")]
 
 
-@pytest.mark.parametrize(
-    ("restarted", "wanted"),
-    [(False, True), (True, True), (False, False)],
-    ids=["one process", "a new process after each pass", "the spec is lost, too"],
-)
-def test_a_copy_of_the_birth_mark_of_what_a_mark_recovered_is_not_ours(restarted: bool, wanted: bool) -> None:
-    """A connection keeps its nonce in its name, where anybody can read it: the copy is seen alone once ours is gone."""
+@pytest.mark.parametrize("marked", [False, True], ids=["a copied name", "with a carrier's mark, too"])
+@pytest.mark.parametrize("restarted", [False, True], ids=["one process", "new processes"])
+@pytest.mark.parametrize("wanted", [True, False], ids=["the spec wants it", "the spec is lost, too"])
+def test_of_two_with_one_birth_mark_a_person_decides_when_the_journal_is_lost(
+    marked: bool, restarted: bool, wanted: bool
+) -> None:
+    """A connection keeps its nonce in its name, where anybody can read it, and its mark on the carrier has no seal.
+
+    Neither may be deleted, and ours must not be forgotten: the delete is held up, and both are named.
+    """
     world = MemoryWorld(nodes=LINKED, given_hub=True)
     life = Life(world)
     life.create()
-    link = world.ours("link")
-    theirs = world.cloud.create("link", "theirs", {"hub": link.parent}, creator="stranger")
-    theirs.names = [(theirs.names[0][0], "y-" + link.names[0][1])]
+    ours = world.ours("link")
+    theirs = world.cloud.create("link", "theirs", {"hub": ours.parent}, creator="stranger")
+    theirs.names = [(theirs.names[0][0], "y-" + ours.names[0][1])]
+    if marked:
+        carrier = next(entry.target for entry in life.journal.entries.values() if entry.carried)
+        world.forge(carrier, frozenset({PlainCodec().carried(OWNER, "link", theirs.id)}))
     life.rewrite(replace(life.journal, entries={}))
     life.restart()
     world.nodes = world.nodes if wanted else []
-    if restarted:
-        life.deleting = True
-        for _ in range(20):
-            if not life.released:
-                life.once()
-                life.restart()
-                world.clock.advance(100.0)
+    life.deleting = True
+    for number in range(30):
+        life.once()
+        world.clock.advance(100.0)
+        if restarted and number < 8:
+            life.restart()
+    assert not life.released
+    assert world.tampered() == []
+    assert {ours.id, theirs.id} <= {thing.id for thing in world.living()}
+    assert life.last is not None
+    said = " ".join(getattr(outcome, "message", "") for outcome in life.last.outcomes.values())
+    assert ours.id in said and theirs.id in said
+    world.remove(theirs.id)
     life.delete()
     assert life.released
-    assert world.tampered() == []
     assert [thing.id for thing in world.living() if thing.ours] == []
-    assert theirs.id in [thing.id for thing in world.living()]
 
 
 def test_a_forged_id_that_does_not_exist_spends_no_birth_mark_of_ours() -> None:
@@ -63,7 +87,8 @@ def test_a_forged_id_that_does_not_exist_spends_no_birth_mark_of_ours() -> None:
     assert world.living() == []
 
 
-def test_a_gateway_is_searched_although_our_only_mark_on_it_is_off() -> None:
+@pytest.mark.parametrize("restarted", [False, True], ids=["one process", "a new one when the mark is off"])
+def test_a_gateway_is_searched_although_our_only_mark_on_it_is_off(restarted: bool) -> None:
     """Journal and spec are lost: one connection was marked, the other one is in the same gateway and was not."""
     world = MemoryWorld(nodes=[node("hub/core"), node("link/a", "hub/core")], given_hub=True)
     life = Life(world)
@@ -78,24 +103,36 @@ def test_a_gateway_is_searched_although_our_only_mark_on_it_is_off() -> None:
     life.restart()
     world.nodes = []
     assert len([thing for thing in world.living() if thing.ours]) == 2
+    if restarted:
+        life.deleting = True
+        run_until(life, lambda: len([thing for thing in world.living() if thing.ours]) < 2)
+        life.once()
+        life.restart()
     life.delete()
     assert life.released
     assert [thing.id for thing in world.living() if thing.ours] == []
 
 
-def test_the_birth_mark_of_what_is_on_record_is_spent_under_whatever_name() -> None:
-    """A delete that is held up looks for more of ours: what has the birth mark of a recorded resource is a copy."""
+@pytest.mark.parametrize("restarted", [False, True], ids=["one process", "a new one once ours is gone"])
+@pytest.mark.parametrize("wanted", [True, False], ids=["the spec wants it", "the spec is lost, too"])
+def test_a_copy_that_is_made_when_ours_was_found_is_left_alone(restarted: bool, wanted: bool) -> None:
+    """The journal was lost and our birth mark found ours again: from then on it is spent, and shows nothing."""
     world = MemoryWorld(nodes=LINKED, given_hub=True)
     life = Life(world)
     life.create()
-    word = world.ours("link").names[0][1].rpartition("-")[2]
+    ours = world.ours("link")
     life.rewrite(replace(life.journal, entries={}))
     life.restart()
-    world.nodes = []
-    fresh = PassContext(life.deps, Graph([]), life.journal, Handle(life.stored), life.state)
-    assert word in fresh.any_nonce("link")
+    world.nodes = world.nodes if wanted else []
     life.deleting = True
-    life.once()
-    assert "link" in {key.kind for key in life.journal.ours if life.state.node(key).last_seen}
-    ctx = PassContext(life.deps, Graph([]), life.journal, Handle(life.stored), life.state)
-    assert word not in ctx.any_nonce("link")
+    run_until(life, lambda: recorded(life, ours.id))
+    theirs = world.cloud.create("link", "theirs", {"hub": ours.parent}, creator="stranger")
+    theirs.names = [(theirs.names[0][0], "y-" + ours.names[0][1])]
+    if restarted:
+        run_until(life, lambda: not recorded(life, ours.id))
+        life.restart()
+    life.delete()
+    assert life.released
+    assert world.tampered() == []
+    assert [thing.id for thing in world.living() if thing.ours] == []
+    assert theirs.id in [thing.id for thing in world.living()]

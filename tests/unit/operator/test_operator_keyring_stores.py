@@ -346,13 +346,15 @@ async def test_a_ring_that_could_not_be_read_for_long_serves_nothing(client: Kub
 
     now = NOW
     async with Broken(client.connection) as broken:
-        keeper = RingKeeper(SecretRing(broken, NAMESPACE), nobody, lambda: now, 1.0)
+        keeper = RingKeeper(SecretRing(broken, NAMESPACE), nobody, lambda: NOW, 1.0, monotonic=lambda: now)
         await keeper.refresh()
         broken.dark = True
         now += STALE_SECONDS
         await keeper.refresh()
         assert keeper.problem == ""
         now += 1.0
+        with pytest.raises(RingError, match="too old"):
+            _ = keeper.ring
         await keeper.refresh()
         assert "cannot be reached" in keeper.problem
         broken.dark = False
@@ -369,10 +371,11 @@ async def test_an_object_is_listed_as_from_before_the_ring_until_it_is_renewed(t
     async def needed() -> list[Need]:
         return there
 
-    keeper = RingKeeper(place, needed, lambda: now, 1.0)
+    keeper = RingKeeper(place, needed, lambda: NOW, 1.0, monotonic=lambda: now)
     await place.write(RingDocument.fresh(NOW, unkeyed=[old.uuid, other.uuid, "away"]), "")
     await keeper.refresh()
     assert keeper.ring.unkeyed == {old.uuid, other.uuid, "away"}
+    there.append(Need(Key("evil", "e"), other.uuid))  # it copied the identity of one that still needs that
     there[0] = replace(old, unkeyed=False)
     now += RENEWED_SECONDS
     await keeper.refresh()

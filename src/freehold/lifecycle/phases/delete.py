@@ -91,14 +91,13 @@ async def _conclude_gone(ctx: PassContext, key: NodeKey) -> None:
     """Detach its mark from a carrier that stays, then take it out of the journal."""
     entry = ctx.journal.entries[key]
     carrier_ours = any(e.target == entry.target and not e.carried for k, e in ctx.journal.ours.items() if k != key)
-    if entry.carried and entry.target and not carrier_ours:
+    if entry.carried and not carrier_ours and ctx.is_carried_by(key, entry.id, entry.target):
         mark = ctx.deps.codec.carried(ctx.owner, key.kind, entry.id)
         failed = await ctx.deps.tagger.detach([TagChange(entry.target, frozenset({mark}))])
         error = failed.get(entry.target)
         if error is not None and not isinstance(error, NotFound):
             ctx.requeue(key, _waiting(error))
             return
-        ctx.state.emptied.add(entry.target)
     ctx.state.spent |= ctx.own_words(key)
     ctx.state.forget(key)
     ctx.absent.add(entry.id)

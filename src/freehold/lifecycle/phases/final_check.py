@@ -117,12 +117,14 @@ def _refs(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey, Ref]:
     for key, node in ctx.graph.nodes.items():
         if node.given and not node.requires and key not in refs:
             refs[key] = Ref(node.given({}))
-    named = {ref.id for ref in refs.values()} | {entry.id for entry in ctx.journal.entries.values()}
+    named = {(key.kind, ref.id) for key, ref in refs.items()}
+    named |= {(key.kind, entry.id) for key, entry in ctx.journal.ours.items()}
     carriers = {target for target, tags in marked.items() if ctx.deps.codec.read(tags).carried} | ctx.state.emptied
+    carriers |= {entry.target for entry in ctx.journal.entries.values() if entry.carried and entry.target}
     for target in sorted(carriers):
         for kind in registry:
             id_ = registry[kind].driver.identify(target)
-            if id_ and id_ not in named:
+            if id_ and (kind, id_) not in named:
                 refs[NodeKey(kind, f"{ONLY_MARKED}{id_}")] = Ref(id_, target)
     return refs
 

@@ -5,7 +5,7 @@ The only write to the cloud is the replay of a client token: asking that witness
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 
@@ -132,14 +132,20 @@ async def _resolve(
 def matching_own_create(
     ctx: PassContext, key: NodeKey, candidates: Sequence[Observed], marked: TagsByTarget = MappingProxyType({})
 ) -> Sequence[Observed]:
-    """The candidates with a sealed mark of this node; if there is none, those with a birth mark of ours."""
+    """The candidates with a sealed mark of this node; if there is none, those with a birth mark of ours.
+
+    A carrier's mark without a seal can be written by everybody who may tag the carrier: it makes no candidate better
+    than another one with our birth mark.
+    """
     sealed = [
-        c
-        for c in candidates
-        if ctx.evidence(key, c, c.tags if c.tags is not None else marked.get(c.target, frozenset())).strength
-        is Strength.PROVEN
+        c for c in candidates if _is_sealed(ctx, key, c, c.tags if c.tags is not None else marked.get(c.target, ()))
     ]
     return sealed or [c for c in candidates if ctx.matches_own_create(key, c)]
+
+
+def _is_sealed(ctx: PassContext, key: NodeKey, candidate: Observed, tags: Collection[str]) -> bool:
+    proven = ctx.evidence(key, candidate, tags).strength is Strength.PROVEN
+    return proven and (not candidate.carried or ctx.has_seal(key, candidate, tags))
 
 
 def ambiguous(ctx: PassContext, key: NodeKey, several: Sequence[Observed]) -> Blocked:

@@ -200,7 +200,9 @@ async def attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
         if not ctx.is_signed(key):
             ctx.outcomes[key] = _unsigned(ctx, key, observed)
             continue
-        if observed.carried and not (_is_its_carrier(ctx, key, observed) and _carrier_fits(ctx, key, observed)):
+        if observed.carried and not (
+            ctx.is_carried_by(key, observed.id, observed.target) and _carrier_fits(ctx, key, observed)
+        ):
             continue
         wanted[observed.target] = wanted.get(observed.target, frozenset()) | ctx.tags(key, observed)
         due[key] = observed
@@ -278,20 +280,15 @@ async def detach_retired(ctx: PassContext) -> None:
 
 
 async def _detach_retired(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
-    refs = [Ref(id_, entry.target) for id_ in entry.earlier]
+    refs = [Ref(id_, entry.target) for id_ in entry.earlier if ctx.is_carried_by(key, id_, entry.target)]
     existing = await ctx.kind(key).driver.observe(refs) if key.kind in ctx.deps.registry else {}
-    gone = [id_ for id_ in entry.earlier if id_ not in existing]
+    gone = [ref.id for ref in refs if ref.id not in existing]
     if gone:
         tags = frozenset(ctx.deps.codec.carried(ctx.owner, key.kind, id_) for id_ in gone)
         failed = (await ctx.deps.tagger.detach([TagChange(entry.target, tags)])).get(entry.target)
         if failed is not None and not isinstance(failed, NotFound):
             raise failed
     ctx.journal = ctx.journal.put(key, replace(entry, earlier=()))
-
-
-def _is_its_carrier(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
-    """The target of a carried resource comes from the journal, where somebody may have written another one."""
-    return ctx.kind(key).driver.identify(observed.target, observed.id.rpartition("/")[2]) == observed.id
 
 
 def _carrier_fits(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:

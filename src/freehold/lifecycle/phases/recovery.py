@@ -72,10 +72,16 @@ def _may_not_be_read(ctx: PassContext, group: Sequence[_Unrecorded], error: Clou
 
 
 def _assess(ctx: PassContext, item: _Unrecorded, observed: Observed, tags: frozenset[str]) -> None:
-    """Ours, or named: a carrier's mark can be written by everybody who may tag the carrier."""
+    """Ours, or named: a carrier's mark can be written by everybody who may tag the carrier.
+
+    With our birth mark and no seal it may be a copy of ours, which then is somewhere else: the places that ask for all
+    resources with our birth marks decide (:mod:`create`, :mod:`final_check`).
+    """
     seen = replace(observed, target=observed.target or item.ref.target)
-    if not item.carried or ctx.evidence(item.key, seen, tags).strength is Strength.PROVEN:
+    if not item.carried or ctx.has_seal(item.key, seen, tags):
         put_on_record(ctx, item.key, seen, "has our marks and was not on record")
+        return
+    if ctx.evidence(item.key, seen, tags).strength is Strength.PROVEN:
         return
     ctx.state.copied[item.ref.id] = (
         f"{observed.name} ({observed.id}) is named by a mark of ours on {item.ref.target} that nothing shows to be "
@@ -100,6 +106,7 @@ async def _take_off(ctx: PassContext, item: _Unrecorded) -> None:
     if error_ is not None and not isinstance(error_, NotFound):
         ctx.outcomes[item.key] = of_error(error_)
     else:
+        ctx.state.emptied.add(item.ref.target)
         ctx.notes.append(f"{item.key}: {ident} is gone, and its mark is taken off {item.ref.target}")
 
 
@@ -112,10 +119,12 @@ def _names(ctx: PassContext, item: _Unrecorded, uuid: str, ident: str) -> bool:
 def put_on_record(ctx: PassContext, key: NodeKey, observed: Observed, why: str) -> None:
     """Put on record what is ours and in no journal; ``why`` is told to a person.
 
-    Under the node whose birth mark it has, so that this mark counts as spent; else under ``key``.
+    Under the node whose birth mark it has, or under the birth mark itself, so that it counts as spent also when the
+    resource is gone and the process a new one; else under ``key``.
     """
     born = [n for n in ctx.graph.nodes if n.kind == key.kind and not ctx.journal.get(n) and ctx.attempt_of(n, observed)]
-    free = born[0] if born else free_key(ctx, key, observed.id)
+    words = sorted(w for w in ctx.possible_nonces(key, observed) if ctx.keys.recognises(key.kind, w))
+    free = born[0] if born else free_key(ctx, NodeKey(key.kind, words[0]) if words else key, observed.id)
     attempt = max(ctx.attempt_of(free, observed), 1)
     record = Entry(Phase.RECORDED, observed.id, observed.target, observed.carried, attempt)
     record = replace(record, signature=ctx.sign(free, observed.id), key=ctx.keys.writing)

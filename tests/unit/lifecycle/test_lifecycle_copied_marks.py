@@ -1,0 +1,73 @@
+"""A carrier's mark without a seal can be written by everybody who may tag the carrier, and a name by everybody who may
+create there; and whoever may edit one object must not reach the marks of another one."""
+
+from __future__ import annotations
+
+import pytest
+
+from freehold.lifecycle import engine
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.journal import Entry, Journal, Phase
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.port import step
+from freehold.lifecycle.state import ObjectState
+from lab.life import OWNER, Handle, Life, Stored
+from lab.spelling import PlainCodec
+from lab.world import MemoryWorld, node
+
+LINKED = [node("net/main", size=1), node("hub/core"), node("link/a", "hub/core", "net/main")]
+
+
+def carriers_marks(world: MemoryWorld) -> set[str]:
+    hub = next(r for r in world.cloud.living() if r.kind == "hub")
+    return {tag for tag in hub.tagged(world.clock.now()) if tag.startswith("carried:")}
+
+
+@pytest.mark.parametrize("marked", [False, True], ids=["a copied name", "with a carrier's mark, too"])
+def test_a_copy_with_a_mark_on_the_carrier_is_not_taken_for_what_an_interrupted_create_made(marked: bool) -> None:
+    """Ours was created and not recorded; the copy would be owned and deleted, and ours be forgotten."""
+    world = MemoryWorld(nodes=LINKED, given_hub=True)
+    life = Life(world)
+    while world.ours("link") is None:
+        done = life.once()
+        world.clock.advance(max(done.after if done else 1.0, 0.01))
+    ours = world.ours("link")
+    while NodeKey("link", "a") not in journals.loads(life.stored.versions[-1]).open:
+        life.stored.versions.pop()
+    life.stored.touch()
+    hub = next(r for r in world.cloud.living() if r.kind == "hub")
+    world.cloud.detach(hub.target, frozenset(carriers_marks(world)))
+    life.restart()
+    theirs = world.cloud.create("link", "y-" + ours.names[0][1], {"hub": ours.parent}, creator="stranger")
+    if marked:
+        world.forge(hub.target, frozenset({PlainCodec().carried(OWNER, "link", theirs.id)}))
+    for _ in range(30):
+        done = life.once()
+        world.clock.advance(max(done.after if done else 1.0, 0.01))
+    entry = life.journal.entries[NodeKey("link", "a")]
+    assert (entry.phase, entry.id) == (Phase.INTENDED, "")
+    life.deleting = True
+    for _ in range(30):
+        done = life.once()
+        world.clock.advance(max(done.after if done else 1.0, 0.01))
+    assert not life.released
+    assert {ours.id, theirs.id} <= {thing.id for thing in world.living()}
+    assert world.tampered() == []
+
+
+def test_a_journal_of_another_object_takes_no_mark_of_ours_off() -> None:
+    """Its editor wrote our uuid, and the id of our connection under a gateway that does not exist."""
+    world = MemoryWorld(nodes=LINKED, given_hub=True)
+    life = Life(world)
+    life.create()
+    link, hub = world.ours("link"), next(r for r in world.cloud.living() if r.kind == "hub")
+    before = carriers_marks(world)
+    assert before
+    evil = Owner(OWNER.uuid, OWNER.kind, "evil", "e")
+    forged = Entry(Phase.VACANT, target=hub.target, carried=True, earlier=(f"hub-999/{link.id}",))
+    stored = Stored([journals.dumps(Journal(evil, {NodeKey("link", "q"): forged}, key=world.ring.writing))])
+    state = ObjectState(first_seen=world.clock.monotonic())
+    step(engine.ensure(life.deps, Graph([]), journals.loads(stored.text), Handle(stored), state))
+    assert carriers_marks(world) == before
