@@ -131,17 +131,7 @@ class PassContext:
             if key.kind == kind:
                 listed |= self.nonces(key)
                 spent |= self._spent(key)
-        for key in self.journal.ours:
-            if key.kind == kind:
-                spent |= self.own_words(key)
-        spent |= self.state.spent
         return _AnyNonce(self.keys, kind, listed - spent, frozenset(spent))
-
-    def own_words(self, key: NodeKey) -> frozenset[str]:
-        """The words that may be nonces on the resource that our signed record of this node names."""
-        entry, seen = self.journal.get(key), self.node(key).last_seen
-        signed = entry and seen and entry.id == seen.id and self.is_signed(key)
-        return self.possible_nonces(key, seen) if signed and seen else frozenset()
 
     def has_nonce(self, key: NodeKey, observed: Observed) -> bool:
         """Whether it has a nonce of this object's that is not spent, of whichever node of its kind."""

@@ -102,7 +102,6 @@ class ObjectState:
     creates answered, by node and attempt, until it is on record: better than any witness. ``last_sent``: when this
     process last sent a create, or attached a mark to something of others. ``confirmed``: the journal as this process
     last read it, or wrote it with success; ``tried``: that of its last write, whose reply may be lost.
-    ``spent``: the words that may be nonces on what was ours and is gone: on anything else they are copies.
     ``emptied``: carriers of others that our marks were taken off, by target: what nothing marks may still be in them.
     ``marks_read_at``: when the index was last asked for all marks of this object. ``at_rest``: the outcomes of the
     last pass, if it left nothing to do. ``copied``: messages about copied marks, by target.
@@ -114,7 +113,6 @@ class ObjectState:
     detached: Attached | None = None
     gone: set[str] = field(default_factory=set)
     copied: dict[str, str] = field(default_factory=dict)
-    spent: set[str] = field(default_factory=set)
     emptied: set[str] = field(default_factory=set)
     at_rest: dict[NodeKey, Ready | Surplus] = field(default_factory=dict)
     releasing: bool = False

@@ -499,18 +499,6 @@ PROOF = (
         "return vacant",
         "a forged id that does not exist makes our own nonce a spent one",
     ),
-    _delete(
-        "_conclude_gone",
-        "ctx.state.spent |= ctx.own_words(key)",
-        "pass",
-        "a copy of the birth mark of what a mark recovered is deleted once ours is gone",
-    ),
-    _context(
-        "PassContext.any_nonce",
-        "spent |= self.own_words(key)",
-        "pass",
-        "a copy of the birth mark of what a mark recovered is deleted while ours is there",
-    ),
     _recovery(
         "put_on_record",
         "free = born[0] if born else free_key(ctx, NodeKey(key.kind, words[0]) if words else key, observed.id)",
@@ -546,6 +534,12 @@ PROOF = (
         "for entry in ctx.journal.entries.values() if entry.carried and entry.target",
         "for entry in ()",
         "after a restart nobody looks inside a carrier that our only mark was taken off",
+    ),
+    _context(
+        "PassContext._spent",
+        "{key.logical} if last and self.keys.recognises(key.kind, key.logical) else set()",
+        "set()",
+        "a copy of the birth mark that found ours again is deleted",
     ),
     _context(
         "_AnyNonce.__contains__",

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from freehold.lifecycle import errors
+from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.kinds import NodeKey
 from lab.life import OWNER, Life
 from lab.outage import outage
@@ -87,10 +88,8 @@ def test_a_forged_id_that_does_not_exist_spends_no_birth_mark_of_ours() -> None:
     assert world.living() == []
 
 
-@pytest.mark.parametrize("restarted", [False, True], ids=["one process", "a new one when the mark is off"])
-def test_a_gateway_is_searched_although_our_only_mark_on_it_is_off(restarted: bool) -> None:
-    """Journal and spec are lost: one connection was marked, the other one is in the same gateway and was not."""
-    world = MemoryWorld(nodes=[node("hub/core"), node("link/a", "hub/core")], given_hub=True)
+def two_links(world: MemoryWorld) -> Life:
+    """Link a is marked on a gateway of others, link b was created in it and is not."""
     life = Life(world)
     life.create()
     world.nodes = [*world.nodes, node("link/b", "hub/core")]
@@ -99,16 +98,42 @@ def test_a_gateway_is_searched_although_our_only_mark_on_it_is_off(restarted: bo
         for _ in range(5):
             life.once()
             world.clock.advance(5.0)
+    return life
+
+
+def test_a_gateway_is_searched_although_our_only_mark_on_it_is_off() -> None:
+    """Journal and spec are lost; the network that waits for the link is deleted after it."""
+    world = MemoryWorld(nodes=LINKED, given_hub=True)
+    life = two_links(world)
     life.rewrite(replace(life.journal, entries={}))
     life.restart()
     world.nodes = []
-    assert len([thing for thing in world.living() if thing.ours]) == 2
-    if restarted:
-        life.deleting = True
-        run_until(life, lambda: len([thing for thing in world.living() if thing.ours]) < 2)
-        life.once()
-        life.restart()
+    life.deleting = True
     life.delete()
+    assert life.released
+    assert [thing.id for thing in world.living() if thing.ours] == []
+
+
+@pytest.mark.parametrize("failures", [0, 1])
+@pytest.mark.parametrize("retired", [False, True])
+def test_a_gateway_is_searched_whichever_way_our_mark_on_it_came_off(retired: bool, failures: int) -> None:
+    """Somebody deleted the marked link: the last look takes its mark off, and its own search may fail once."""
+    world = MemoryWorld(nodes=[*LINKED[1:2], node("link/a", "hub/core")], given_hub=True)
+    life = two_links(world)
+    link = life.journal.entries[NodeKey("link", "a")]
+    world.cloud.vanish(link.id.rpartition("/")[2])
+    world.clock.advance(100.0)
+    gone = Entry(Phase.VACANT, target=link.target, carried=True, attempt=2, earlier=(link.id,))
+    life.rewrite(replace(life.journal, entries={NodeKey("link", "a"): gone} if retired else {}))
+    life.restart()
+    world.nodes = []
+    life.deleting = True
+    world.clock.advance(1.0)
+    with outage(life, "find_link", errors.Unavailable("503"), times=failures):
+        for _ in range(30):
+            if not life.released:
+                done = life.once()
+                world.clock.advance(max(done.after if done else 1.0, 0.01))
     assert life.released
     assert [thing.id for thing in world.living() if thing.ours] == []
 

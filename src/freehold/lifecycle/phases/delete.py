@@ -98,7 +98,6 @@ async def _conclude_gone(ctx: PassContext, key: NodeKey) -> None:
         if error is not None and not isinstance(error, NotFound):
             ctx.requeue(key, _waiting(error))
             return
-    ctx.state.spent |= ctx.own_words(key)
     ctx.state.forget(key)
     ctx.absent.add(entry.id)
     ctx.state.gone |= {entry.id} if entry.carried else {entry.id, entry.target}
