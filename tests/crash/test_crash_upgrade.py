@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from harness.scenery import made_by_us, marks, standing
 
+from harness.resources import made_by_us, marks, standing
 from lab import upgrade
 from lab.faults import Fault, Script
 from lab.upgrade import Renewal

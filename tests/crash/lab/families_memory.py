@@ -126,5 +126,5 @@ NAMED: Mapping[str, Named] = {
     "a new writing key, journal rolled back": Named(13, 62),
     "forged seals beside a restored journal": Named(10, 50),
     "forged ids of what nothing can mark": Named(4, 32),
-    "every family in a lagging cloud": Named(0, 245),
+    "every family in a lagging cloud": Named(1, 245),
 }
