@@ -46,6 +46,10 @@ class ReadLags:
     restless: bool = False
 
 
+Weather = ReadLags
+"""The name that scripts outside this repository use."""
+
+
 @dataclass
 class Resource:
     """One thing that was created, with the history of what can change."""

@@ -38,6 +38,10 @@ def _lagging_world(lag: float, tag_lag: float, restless: bool) -> Callable[[], P
     return partial(PowerVSWorld, settings=Settings(lags=lags))
 
 
+_weather = _lagging_world
+"""The name that scripts outside this repository use."""
+
+
 def _edit(**spec: Any) -> Callable[[Course], object]:
     def edit(life: Course) -> None:
         assert isinstance(life, PowerVSLife)
