@@ -110,7 +110,7 @@ async def without_renewed(store: RingStore, found: StoredRing, needed: Needs) ->
         return found
     objects = await needed()
     # An object that copied another one's identity tells nothing of that one.
-    renewed = {each.uuid for each in objects if each.uuid and not each.unkeyed}
+    renewed = {each.uuid for each in objects if each.uuid}
     renewed -= {each.uuid for each in objects if each.unkeyed}
     if document.unkeyed.isdisjoint(renewed):
         return found

@@ -601,13 +601,7 @@ KEY_RING = (
         "without_renewed",
         "renewed -= {each.uuid for each in objects if each.unkeyed}",
         "pass",
-        "a copy of an identity locks the object out that has it",
-    ),
-    _ring_use(
-        "without_renewed",
-        "if each.uuid and not each.unkeyed",
-        "if each.uuid",
-        "an object from before the ring is listed no more, before it was renewed",
+        "an object from before the ring is listed no more before it was renewed, or when another has its identity",
     ),
     _ring_use(
         "without_renewed",
