@@ -108,15 +108,31 @@ def wanted(edit: str) -> Counter[Trait]:
 
 def play(name: str, passes: int) -> None:
     """Create, edit after so many passes, come to rest, delete; judged all the way."""
-    edit = EDITS[name]
     goal = wanted(name)
-    harness, steps, strangers = start(edit)
+    harness, steps, strangers = start(EDITS[name])
+    _edit(harness, steps, passes)
+    harness.wanted = goal
+    _conclude(harness, goal, strangers)
+
+
+def _edit(harness: Harness, steps: tuple[Patch, ...], passes: int) -> None:
     _go(harness, passes)
     for index, step in enumerate(steps):
         _go(harness, 3 if index else 0)
         harness.object.patch(step)
-    harness.wanted = goal
-    _conclude(harness, goal, strangers)
+
+
+def edited(name: str, passes: int) -> Watched:
+    """A cluster that was edited after so many passes; no pass has seen the last step."""
+    harness, steps, _ = start(EDITS[name])
+    _edit(harness, steps, passes)
+    return harness
+
+
+def at_rest(harness: Watched) -> None:
+    """Pass after pass, until nothing goes on by itself, and two deep passes more."""
+    harness.run(lambda: harness.claims() or _stuck(harness), limit=3600.0)
+    harness.for_a_while(1400.0)
 
 
 def play_amid(name: str, call: int) -> None:

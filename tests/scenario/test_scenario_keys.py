@@ -227,7 +227,7 @@ async def test_a_plan_of_an_object_whose_key_is_missing_says_so() -> None:
     raw = harness.object.raw
     with IbmAccount("a-key", "http://127.0.0.1:9", harness.clock) as account:
         adapter = PowerVSClusterAdapter(account.facts_reader())
-        found = await plan_with(adapter, account, harness.clock, raw, OTHER, raw)
+        found = await plan_with(adapter, account, harness.clock, raw, OTHER, harness.around)
     assert found.rows == ()
     assert "freehold keys add FILE" in found.problems[0]
 

@@ -40,7 +40,7 @@ async def _down(
         wanted = await targets(session.client, documents, where) if documents else []
         ours: list[Followed] = [(each.resource, each.key) for each in wanted if each.ours]
         if name:
-            ours = await _named(session, Key(where, name))
+            ours = await named(session, Key(where, name))
         present = await _delete(session, ours)
         if name and not present:
             raise CliError(f"there is no {OURS[0].kind} {where}/{name}; freehold get shows what there is")
@@ -51,7 +51,8 @@ async def _down(
         await _delete_others(session, [each for each in wanted if not each.ours])
 
 
-async def _named(session: Session, key: Key) -> list[Followed]:
+async def named(session: Session, key: Key) -> list[Followed]:
+    """The objects of that name, of every kind that is served."""
     found: list[Followed] = []
     for resource in OURS:
         try:

@@ -183,17 +183,21 @@ def tree(**given: Any) -> None:
     reading.tree(**given)
 
 
-@cli.command(short_help="Say what a manifest would do; write nothing.")
-@_filename("Manifest to plan", required=True)
+@cli.command(short_help="Say what a manifest, or a deletion, would do; write nothing.")
+@_filename("Manifest to plan")
+@click.option("--down", default="", metavar="NAME", callback=_filled, help="Plan the deletion of this object instead.")
+@click.option(
+    "--detailed-exitcode", is_flag=True, help="Exit code 0: nothing to do; 2: changes; 1: anything else, misuse too."
+)
 @_simulate
 @_output
 @_namespace
 @_state
 def plan(**given: Any) -> None:
-    """Say what a manifest would create, reuse or refuse, and why. Writes nothing."""
+    """Say what a manifest would create, change, reuse, delete or refuse, and why. Writes nothing."""
     from freehold.cli import planning
 
-    planning.run(**given)
+    sys.exit(planning.run(**given))
 
 
 @cli.command(short_help="Run the embedded Kubernetes API and the operator.")
@@ -408,9 +412,9 @@ def _run() -> int:
         warn(asked.format_message())
         return MISUSED
     except click.ClickException as misuse:
-        return _misused(misuse)
+        return _detailed(_misused(misuse))
     except CliError as problem:
-        return _failed(problem)
+        return _detailed(_failed(problem))
     except (KeyboardInterrupt, click.Abort):
         warn("interrupted; nothing is lost: run the same command again to go on")
         return INTERRUPTED
@@ -420,6 +424,11 @@ def _run() -> int:
     except Exception as problem:
         return _unexpected(problem)
     return 0
+
+
+def _detailed(code: int) -> int:
+    """With ``plan --detailed-exitcode`` 2 means changes, and nothing else."""
+    return FAILED if code == MISUSED and "--detailed-exitcode" in sys.argv[1:] else code
 
 
 def _misused(misuse: click.ClickException) -> int:

@@ -1,19 +1,23 @@
-"""``freehold plan``: what a manifest would do, from the same engine behind a port that stops at writes."""
+"""``freehold plan``: what applying a manifest, or deleting an object, would do to the cloud. Writes nothing."""
 
 from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from freehold.cli import manifests
-from freehold.cli.applying import Target, missing_namespaces, targets, trial
-from freehold.cli.errors import CliError
+from freehold.cli.applying import missing_namespaces, targets, trial
+from freehold.cli.down import named
+from freehold.cli.errors import MISUSED, CliError
+from freehold.cli.kinds import OURS
 from freehold.cli.live import api_key_of
 from freehold.cli.reading import emit
 from freehold.cli.running import access
@@ -22,21 +26,27 @@ from freehold.cli.session import Access, Session, opened
 from freehold.cli.simulator import API_KEY, clock_of, simulated_cloud
 from freehold.cli.state_directory import CloudChoice, StateDirectory
 from freehold.cli.terminal import columns, folded, say, width
-from freehold.kube.errors import NotFound
-from freehold.kube.resources import Json
+from freehold.kube.resources import Json, Key
 
 if TYPE_CHECKING:
     from freehold.lifecycle.keys import KeyRing
-    from freehold.operator.planning import Plan, PlanRow
+    from freehold.operator.plan_rows import PlanRow
+    from freehold.operator.planning import Plan
 
-_ORDER = ("create", "reuse", "keep", "wait", "refuse")
+NOTHING, CHANGES = 0, 2
+"""Exit codes with ``--detailed-exitcode``; anything else is FAILED."""
 
 
-def run(filename: Sequence[str], simulate: bool, speed: float, output: str, namespace: str, state: Path | None) -> None:
-    """The command. Raises CliError, also when the manifest would be refused."""
-    documents = manifests.read(*filename, namespace=namespace)
+def run(
+    filename: Sequence[str], down: str, simulate: bool, speed: float, output: str, namespace: str, state: Path | None,
+    detailed_exitcode: bool,
+) -> int:  # fmt: skip
+    """The command; its exit code. Raises CliError, also when the manifest would be refused."""
+    if bool(down) == bool(filename):
+        raise CliError("say what to plan: freehold plan -f FILE, or freehold plan --down NAME", code=MISUSED)
+    documents = manifests.read(*filename, namespace=namespace) if filename else []
     target = access(state, operator=False, simulate=simulate, speed=speed)
-    plans = run_to_end(_plans(target, documents, namespace))
+    plans = run_to_end(_plans(target, documents, down, namespace))
     if output != "table":
         emit(output, [_document(each) for each in plans])
     else:
@@ -48,24 +58,42 @@ def run(filename: Sequence[str], simulate: bool, speed: float, output: str, name
     unanswered = [f"{each.object}: {question}" for each in plans for question in each.unanswered]
     if unanswered:
         raise CliError("the plan is not known: the cloud could not be asked; run the same command again", unanswered)
+    return CHANGES if detailed_exitcode and any(each.changes for each in plans) else NOTHING
 
 
-async def _plans(target: Access, documents: Sequence[manifests.ManifestDocument], namespace: str) -> list[Plan]:
+async def _plans(
+    target: Access, documents: Sequence[manifests.ManifestDocument], down: str, namespace: str
+) -> list[Plan]:
     async with opened(target) as session, AsyncExitStack() as stack:
-        wanted = await targets(session.client, documents, namespace or session.namespace)
-        would_be = await trial(session.client, wanted, await missing_namespaces(session.client, wanted))
-        ours = [(each, obj) for each, obj in zip(wanted, would_be, strict=True) if each.ours]
-        if not ours:
+        where = namespace or session.namespace
+        objects = await _deleted(session, Key(where, down)) if down else await _applied(session, documents, where)
+        if not objects:
             say("nothing in this manifest is served by Freehold")
             return []
-        return await _asked(session, target, ours, stack)
+        return await _asked(session, target, objects, stack)
 
 
-async def _asked(
-    session: Session, target: Access, ours: Sequence[tuple[Target, Json]], stack: AsyncExitStack
-) -> list[Plan]:
+async def _applied(session: Session, documents: Sequence[manifests.ManifestDocument], where: str) -> list[Json]:
+    """The objects as the server would store them."""
+    wanted = await targets(session.client, documents, where)
+    would_be = await trial(session.client, wanted, await missing_namespaces(session.client, wanted))
+    return [obj for each, obj in zip(wanted, would_be, strict=True) if each.ours]
+
+
+async def _deleted(session: Session, key: Key) -> list[Json]:
+    """The stored objects of that name, as if their deletion had been requested."""
+    found = [await session.client.get(resource, key) for resource, _ in await named(session, key)]
+    if not found:
+        raise CliError(f"there is no {OURS[0].kind} {key}; freehold get shows what there is")
+    stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return [{**obj, "metadata": {"deletionTimestamp": stamp, **obj["metadata"]}} for obj in found]
+
+
+async def _asked(session: Session, target: Access, objects: Sequence[Json], stack: AsyncExitStack) -> list[Plan]:
     from freehold.operator.app import Settings
+    from freehold.operator.owner_cluster import OwnerClusterReader
     from freehold.operator.planning import plan
+    from freehold.reconcilers.gate import Mode
 
     url, key = await _cloud(session, target, stack)
     clock = await clock_of(url) if url else session.clock
@@ -73,7 +101,8 @@ async def _asked(
         kube=session.client.connection, api_key=key, ibm_url=url or None, cluster_api="off", clock=clock
     )
     ring = await _ring(target)
-    return [await plan(obj, settings, ring, await _stored(session, each)) for each, obj in ours]
+    owners = OwnerClusterReader(session.client, Mode(settings.cluster_api))
+    return [await plan(obj, settings, ring, await owners.context(obj)) for obj in objects]
 
 
 async def _ring(target: Access) -> KeyRing:
@@ -102,13 +131,6 @@ async def _cloud(session: Session, target: Access, stack: AsyncExitStack) -> tup
     return await stack.enter_async_context(simulated_cloud(state, target.options.speed)), API_KEY
 
 
-async def _stored(session: Session, target: Target) -> Json | None:
-    try:
-        return await session.client.get(target.resource, target.key)
-    except NotFound:
-        return None
-
-
 def _refusals(plan: Plan) -> list[str]:
     rows = [f"{row.kind} {row.name}: {row.reason}" for row in plan.rows if row.action == "refuse"]
     return [*plan.problems, *rows]
@@ -117,11 +139,20 @@ def _refusals(plan: Plan) -> list[str]:
 def _document(plan: Plan) -> Mapping[str, Any]:
     return {
         "object": plan.object,
-        "resources": [asdict(row) for row in plan.rows],
+        "resources": [_row(row) for row in plan.rows],
         "problems": list(plan.problems),
         "unanswered": list(plan.unanswered),
         "notes": list(plan.notes),
+        "writes": dict(plan.writes),
     }
+
+
+def _row(row: PlanRow) -> Mapping[str, Any]:
+    fields = asdict(row)
+    found = {"action": str(row.action), **{name: fields[name] for name in ("kind", "logical", "name", "id", "reason")}}
+    if row.attribute:
+        found |= {"attribute": row.attribute, "from": row.before, "to": row.after}
+    return found
 
 
 def _table(rows: Sequence[PlanRow], room: int) -> list[str]:
@@ -132,20 +163,29 @@ def _table(rows: Sequence[PlanRow], room: int) -> list[str]:
     ]
     if not any(each.id for each in rows):
         cells = [cell[:3] for cell in cells]
-    beside = columns([(*cell, why) for cell, why in zip(cells, ("WHY", *(r.reason for r in rows)), strict=True)])
+    beside = columns([(*cell, why) for cell, why in zip(cells, ("WHY", *map(_why, rows)), strict=True)])
     if max(map(len, beside)) <= room:
         return beside
     head, *lines = columns([cell[:3] for cell in cells])
-    below = [folded(f"{each.reason} ({each.id})" if each.id else each.reason, "    ", room) for each in rows]
+    below = [folded(f"{_why(each)} ({each.id})" if each.id else _why(each), "    ", room) for each in rows]
     return [head, *(line for row, why in zip(lines, below, strict=True) for line in (row, *why))]
 
 
+def _why(row: PlanRow) -> str:
+    if not row.attribute:
+        return row.reason
+    return f"{row.attribute}: {row.reason}"
+
+
 def _print(plan: Plan) -> None:
-    counts = {action: sum(row.action == action for row in plan.rows) for action in _ORDER}
+    counts = Counter(row.action for row in plan.rows)
     nothing = "nothing can be done yet" if plan.problems or plan.unanswered else "nothing to do"
-    say(f"{plan.object}: " + (", ".join(f"{n} to {action}" for action, n in counts.items() if n) or nothing))
+    say(f"{plan.object}: " + (", ".join(f"{counts[action]} to {action}" for action in counts) or nothing))
     if plan.rows:
         for line in _table(plan.rows, width() - 2):
             say(f"  {line}")
+    if plan.writes:
+        calls = ", ".join(f"{number} to {api}" for api, number in sorted(plan.writes.items()))
+        say(f"  at most so many writes to the cloud, by API: {calls}")
     for note in plan.notes:
         say(f"  note: {note}")

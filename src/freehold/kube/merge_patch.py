@@ -1,4 +1,4 @@
-"""The merge patch (RFC 7396) between two versions of an object."""
+"""The merge patch (RFC 7396) between two versions of an object, and what a patch makes of one."""
 
 from __future__ import annotations
 
@@ -28,3 +28,15 @@ def merge_patch(current: Mapping[str, Any], wanted: Mapping[str, Any], last: Map
         elif current.get(name) != value or name not in current:
             patch[name] = value
     return patch
+
+
+def patched(current: Mapping[str, Any], patch: Mapping[str, Any]) -> Json:
+    """``current`` with ``patch`` applied; neither is changed."""
+    found: Json = {name: value for name, value in current.items() if name not in patch}
+    for name, value in patch.items():
+        if isinstance(value, Mapping):
+            held = current.get(name)
+            found[name] = patched(held if isinstance(held, Mapping) else {}, value)
+        elif value is not None:
+            found[name] = value
+    return found

@@ -39,7 +39,6 @@ from freehold.lifecycle.phases import (
     recovery,
     renewal,
 )
-from freehold.lifecycle.port import WouldWrite
 from freehold.lifecycle.state import ObjectState
 
 
@@ -89,29 +88,6 @@ async def ensure(
     prune.report_surplus(ctx)
     if ctx.deep:
         state.deep_at = ctx.now + deps.intervals.deep * ctx.jitter
-    return ctx.finish()
-
-
-async def plan(deps: EngineDeps, graph: Graph, journal: Journal, store: Store, state: ObjectState) -> PassResult:
-    """What :func:`ensure` would do: the same code behind a port that stops at the first write.
-
-    Nodes in ``creating`` would be created now; those that wait for a requirement, after it.
-    """
-    ctx = PassContext(deps, graph, journal, store, state.dry_run_copy())
-    if not _may_start(ctx):
-        return ctx.finish()
-    ctx.deep = True
-    try:
-        await observe.recorded(ctx, list(graph.nodes))
-        await intents.resolve_open(ctx)
-        wave = await create.select(ctx)
-        ctx.creating = [node.key for node in wave]
-        for node in wave:
-            ctx.outcomes[node.key] = Waiting(Reason.CREATING, 0.0, "would be created")
-        _explain_requirements(ctx)
-        await create.create(ctx, wave)
-    except WouldWrite:
-        pass
     return ctx.finish()
 
 

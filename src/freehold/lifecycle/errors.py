@@ -16,6 +16,7 @@
         ├── TokenReused         the client token made something else before: find that
         ├── Quota               a limit of the account is reached
         ├── Denied              credentials or permissions
+        ├── Frozen              the object is not to be changed now
         └── Invalid             the cloud refuses the request as such
 
 One table per cloud maps vendor codes to this tree (``clouds/<cloud>/errors.py``); nothing above the
@@ -109,3 +110,7 @@ class Denied(NeedsPerson):
 
 class Invalid(NeedsPerson):
     """The cloud refuses the request: a value in the spec must change."""
+
+
+class Frozen(NeedsPerson):
+    """Not sent: the object is only looked at, until somebody asks for changes again."""

@@ -27,6 +27,11 @@ class TagChange:
 class Tagger(Protocol):
     """Reads and changes tags, in as few calls as the cloud allows. Never replaces other people's."""
 
+    @property
+    def api(self) -> str:
+        """That of its writes (:class:`port.Call`)."""
+        ...
+
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
         """From the index, now: every target with this owner's uuid mark, and the ``also`` targets."""
         ...

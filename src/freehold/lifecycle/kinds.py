@@ -219,7 +219,9 @@ class Kind:
     ``requires`` names the kinds that must outlive it (deletion order). ``carrier`` is the kind that
     has its mark when it can have none itself; ``carrier_owned``: only a carrier of our own will do.
     ``token_life``: for how long a repeated token answers with the first resource. ``create_only``: what a create
-    decides for life and no read shows; the journal keeps what was asked for.
+    decides for life and no read shows; the journal keeps what was asked for. ``outputs``: the attributes that only the
+    cloud can fill in and other nodes' requests read. ``api`` is that of its calls (:class:`port.Call`); to add a part
+    takes up to ``calls_a_part`` of them.
     """
 
     name: str
@@ -240,6 +242,9 @@ class Kind:
     attempts: int = 2
     token_life: float = float("inf")
     create_only: frozenset[str] = frozenset()
+    outputs: frozenset[str] = frozenset()
+    api: str = ""
+    calls_a_part: int = 1
     parts: PartsDriver | None = None
     container: ContainerDriver | None = None
 

@@ -48,6 +48,7 @@ class Reason(StrEnum):
     UNMARKABLE = "Unmarkable"
     UNFIT = "Unfit"
     DRIFTED = "Drifted"
+    FROZEN = "Frozen"
     # kept on delete
     GIVEN = "GivenInSpec"
     REUSED_BY_NAME = "ReusedByName"
@@ -108,6 +109,7 @@ _BLOCKING: dict[type[errors.CloudError], Reason] = {
     errors.Denied: Reason.DENIED,
     errors.Invalid: Reason.INVALID,
     errors.NotFound: Reason.NOT_FOUND,
+    errors.Frozen: Reason.FROZEN,
 }
 
 

@@ -3,7 +3,7 @@
 The engine is async code that does no I/O of its own. In production the port runs the vendor's SDK in a
 bounded thread pool behind the rate limiter; in tests it runs inline, on one thread, on virtual time,
 and can crash, fault, delay or reorder at every call; a plan is the same engine behind a port that
-answers reads and stops at writes. Audit and metrics are wrappers of the port too.
+sends reads only (:mod:`dry_run`). Audit and metrics are wrappers of the port too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Any, Protocol, TypeVar
 
 from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.errors import Unavailable
+from freehold.lifecycle.errors import Frozen, Unavailable
 
 T = TypeVar("T")
 
@@ -122,24 +122,22 @@ class FencedPort:
         return await self._inner.all(work)
 
 
-class WouldWrite(Exception):
-    """A plan has reached the first write."""
-
-    def __init__(self, call: Call) -> None:
-        super().__init__(f"{call.api}.{call.operation}")
-        self.call = call
-
-
-class PlanPort(InlinePort):
-    """Answers reads through another port and stops at the first write."""
+class ReadOnlyPort:
+    """Sends reads. A write of the object is left out, a write to the cloud refused: nothing changes."""
 
     def __init__(self, inner: Port) -> None:
         self._inner = inner
 
     async def send(self, call: Call) -> Any:
-        if call.effect is not Effect.READ:
-            raise WouldWrite(call)
+        if call.effect is Effect.STORE:
+            return None
+        if call.effect is Effect.WRITE:
+            what = f"{call.operation.replace('_', ' ')} ({call.subject})"
+            raise Frozen(f"{what} is not sent: nothing of this object is changed now; condition SpecValid says why")
         return await self._inner.send(call)
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        return await self._inner.all(work)
 
 
 def step(coroutine: Awaitable[T]) -> T:

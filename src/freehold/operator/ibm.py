@@ -20,7 +20,7 @@ from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Observed, Ref, Registry
 from freehold.lifecycle.outcomes import of_error
-from freehold.lifecycle.port import FencedPort, PlanPort, Port
+from freehold.lifecycle.port import FencedPort, Port, ReadOnlyPort
 from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.limits import Limits
 from freehold.operator.ports import ObjectPort, PacedPort, ThreadPort
@@ -88,9 +88,9 @@ class IbmAccount:
             self._deps[subject] = replace(self._deps[subject], ring=ring)
         return self._deps[subject]
 
-    def planning_deps(self, ring: KeyRing) -> EngineDeps:
-        """Tools that stop at writes, the drivers' too: for plans, and for objects that must not change."""
-        return self._behind(PlanPort(self.port), ring)
+    def read_only_deps(self, ring: KeyRing) -> EngineDeps:
+        """Tools that send no write, the drivers' neither: for plans, and for objects that must not change."""
+        return self._behind(ReadOnlyPort(self.port), ring)
 
     def _behind(self, port: Port, ring: KeyRing) -> EngineDeps:
         return EngineDeps(

@@ -1,40 +1,41 @@
-"""What a manifest would do: the same reconcile behind a port that stops at the first write."""
+"""What a manifest would do: the reconciler itself, pass after pass on a dry run, until nothing changes any more."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
-from freehold.lifecycle import engine
+from freehold.api import names
+from freehold.api.served import ServedName
+from freehold.kube.merge_patch import patched
+from freehold.kube.resources import Json
+from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.graph import Graph, Node
-from freehold.lifecycle.interface import PassResult
-from freehold.lifecycle.journal import Entry, Journal, Phase
+from freehold.lifecycle.dry_run import Overlay, RunningClock, dry_run_deps
+from freehold.lifecycle.interface import EngineDeps
+from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import NodeKey
-from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Surplus, Waiting, of_error
-from freehold.lifecycle.ownership import Owner
-from freehold.lifecycle.state import ObjectState
+from freehold.lifecycle.outcomes import Reason, Waiting
 from freehold.operator.adapters import ADAPTERS
 from freehold.operator.app import Settings
+from freehold.operator.controller import Done, RequeueAfter
+from freehold.operator.events import Severity
 from freehold.operator.ibm import IbmAccount
-from freehold.operator.reconciler import CloudAccount
+from freehold.operator.plan_rows import PlanRow, rows_of
+from freehold.operator.reconciler import CloudAccount, Reconciler
 from freehold.reconcilers import gate, identity
-from freehold.reconcilers.adapter import Adapter, Refused, Undecided
+from freehold.reconcilers.adapter import Adapter, Desired, PassReport, Refused, StatusUpdate, Undecided, Wanted
 
-
-@dataclass(frozen=True)
-class PlanRow:
-    """One resource. ``action``: create, reuse, keep, wait or refuse; ``reason`` says why, for a person."""
-
-    kind: str
-    logical: str
-    name: str
-    action: str
-    reason: str
-    id: str = ""
+MOST_PASSES = 300
+UNSTORED_UID = "00000000-0000-4000-8000-000000000000"
+"""Of an object that the API server has not seen yet; as long as a real one."""
+_UNANSWERED = frozenset({Reason.RETRYING, Reason.THROTTLED})
+"""The cloud could not be asked. Nothing is wrong with the manifest, as far as is known."""
+_LASTING = _UNANSWERED | {Reason.REQUIREMENT}
+"""No wait ends these within a plan: what they wait for is waiting itself, or blocked."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Plan:
     """Of one object (``namespace/name``). ``problems`` are sentences with a field path that stop everything.
 
     ``unanswered`` is what the cloud could not be asked: nothing is wrong with the manifest, as far as is known.
+    ``writes``: at most how many writes each API gets. ``gone``: the object would be deleted.
     """
 
     object: str
@@ -49,22 +51,20 @@ class Plan:
     problems: tuple[str, ...] = ()
     unanswered: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    writes: Mapping[str, int] = field(default_factory=dict)
+    gone: bool = False
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything would be written to the cloud."""
+        return any(row.action.changes for row in self.rows)
 
 
-class _NoStore:
-    """The port stops before a journal is saved; nothing may get here."""
-
-    async def save(self, journal: Journal) -> None:
-        raise AssertionError("a plan must not write")
-
-
-async def plan(
-    raw: Mapping[str, Any], settings: Settings, ring: KeyRing, stored: Mapping[str, Any] | None = None
-) -> Plan:
-    """What applying ``raw`` would do; ``stored`` is the object as it is stored, for its identity. Writes nothing."""
+async def plan(raw: Mapping[str, Any], settings: Settings, ring: KeyRing, cluster: gate.ClusterContext) -> Plan:
+    """What serving ``raw``, as it would be stored, would do. Writes nothing."""
     with IbmAccount(settings.api_key, settings.ibm_url, settings.clock, intervals=settings.intervals) as account:
         adapter = ADAPTERS[str(raw["kind"])](account)
-        return await plan_with(adapter, account, settings.clock, raw, ring, stored)
+        return await plan_with(adapter, account, settings.clock, raw, ring, cluster)
 
 
 async def plan_with(
@@ -73,72 +73,195 @@ async def plan_with(
     clock: Clock,
     raw: Mapping[str, Any],
     ring: KeyRing,
-    stored: Mapping[str, Any] | None = None,
+    cluster: gate.ClusterContext,
 ) -> Plan:
     """The same with kind and cloud passed in."""
-    metadata = raw["metadata"]
-    subject = f"{metadata.get('namespace') or 'default'}/{metadata['name']}"
-    known = identity.identify(stored, adapter.served.finalizer, ring) if stored is not None else None
-    if isinstance(known, identity.KeyMissing):
-        return Plan(subject, problems=(known.message,))
-    journal = _journal(raw, known, ring)
-    found = await adapter.desired(raw, gate.Proceed(metadata["name"]), journal)
-    notes = tuple(str(note) for note in found.notes)
-    if isinstance(found, Refused):
-        return Plan(subject, problems=tuple(str(problem) for problem in found.problems), notes=notes)
-    if isinstance(found, Undecided):
-        fields: dict[str, list[str]] = {}
-        for field, answer in found.missing.items():
-            fields.setdefault(answer.message, []).append(field)
-        missing = tuple(f"{', '.join(names)}: {message}" for message, names in fields.items())
-        return Plan(subject, unanswered=missing, notes=notes)
-    state = ObjectState(first_seen=clock.monotonic())
+    return await _DryRun(adapter, cloud, clock, raw, ring, cluster).plan()
+
+
+class _DryRun:
+    """One object's passes on an overlay of the cloud, each at the time at which the one before asked for it."""
+
+    def __init__(
+        self,
+        adapter: Adapter,
+        cloud: CloudAccount,
+        clock: Clock,
+        raw: Mapping[str, Any],
+        ring: KeyRing,
+        cluster: gate.ClusterContext,
+    ) -> None:
+        self._clock = RunningClock(clock)
+        self._overlay = Overlay(self._clock)
+        self._object = _ObjectCopy(raw)
+        self._before = _journal(self._object.raw)
+        self._deps = dry_run_deps(cloud.read_only_deps(ring), self._overlay)
+        self._adapter = _Observed(adapter)
+        account = _DryAccount(cloud, self._deps)
+        self._reconciler = Reconciler(self._adapter, account, _Ring(ring), self._clock, _NoEvents())
+        self._cluster = cluster
+        self._gone = False
+
+    async def plan(self) -> Plan:
+        finished = await self._run()
+        raw = self._object.raw
+        subject = f"{raw['metadata'].get('namespace') or 'default'}/{raw['metadata']['name']}"
+        report = self._adapter.report
+        if report is None:
+            return self._not_served(subject)
+        found = report.plan
+        notes = tuple(str(note) for note in found.notes) if found else ()
+        if isinstance(found, Refused) and not report.deleting:
+            return Plan(subject, problems=tuple(str(problem) for problem in found.problems), notes=notes)
+        if isinstance(found, Undecided):
+            return Plan(subject, unanswered=_missing(found), notes=notes)
+        rows = rows_of(self._before, report, self._overlay.writes, self._deps)
+        unanswered = tuple(
+            f"{key}: {outcome.message}"
+            for key, outcome in report.outcomes.items()
+            if isinstance(outcome, Waiting) and outcome.reason in _UNANSWERED
+        )
+        if not finished:
+            unanswered += (f"the plan has not come to an end after {MOST_PASSES} passes",)
+        return Plan(subject, rows, (), unanswered, notes, dict(self._overlay.calls), self._gone)
+
+    async def _run(self) -> bool:
+        """Pass after pass; whether they came to rest."""
+        longest = max(kind.settle for kind in self._deps.registry.values())
+        look_again = 1.2 * self._deps.intervals.deep  # only a deep pass reads the marks of everything
+        horizon = 2 * (longest + look_again)
+        changed_at, still = self._clock.monotonic(), 0
+        for _ in range(MOST_PASSES):
+            before, self._adapter.report_of_pass = self._state(), None
+            result = await self._reconciler.reconcile(self._object, self._cluster)
+            if isinstance(result, Done):
+                self._gone = bool(self._object.raw["metadata"].get("deletionTimestamp"))
+                return True
+            if self._state() != before:
+                changed_at, still = self._clock.monotonic(), 0
+            else:
+                still += 1
+            waits = self._waits()
+            elapsed, resting = self._clock.monotonic() - changed_at, waits is not None and still and waits <= _LASTING
+            if (waits is None and still) or (resting and elapsed > look_again) or elapsed > horizon:
+                return True
+            assert isinstance(result, RequeueAfter)
+            self._clock.advance(look_again + 1.0 if resting else max(result.seconds, 1.0))
+        return False
+
+    def _state(self) -> tuple[int, str]:
+        annotations = self._object.raw["metadata"].get("annotations") or {}
+        return len(self._overlay.writes), annotations.get(names.JOURNAL_ANNOTATION, "")
+
+    def _waits(self) -> frozenset[Reason] | None:
+        """Why the pass has not come to an end; None where it did not get to the engine."""
+        report = self._adapter.report_of_pass
+        if report is None or not (isinstance(report.plan, Wanted) or report.deleting):
+            return None
+        return frozenset(o.reason for o in report.outcomes.values() if isinstance(o, Waiting))
+
+    def _not_served(self, subject: str) -> Plan:
+        """The gate, the identity or the account stopped it: its conditions say why."""
+        found = {c["type"]: c for c in (self._object.raw.get("status") or {}).get("conditions") or ()}
+        paused, ready = found.get(names.PAUSED, {}), found.get(names.READY, {})
+        message = str(ready.get("message") or "")
+        if paused.get("status") == "True":
+            return Plan(subject, notes=(f"nothing is done while it is paused: {paused.get('message') or ''}",))
+        if ready.get("reason") in {reason.value for reason in _UNANSWERED}:
+            return Plan(subject, unanswered=(message,))
+        return Plan(subject, problems=(message,) if message else (), notes=() if message else ("it is not served",))
+
+
+def _journal(raw: Json) -> Journal | None:
     try:
-        done = await engine.plan(cloud.planning_deps(ring), found.graph, journal, _NoStore(), state)
-    except CloudError as error:
-        if isinstance(of_error(error), Waiting):
-            return Plan(subject, unanswered=(error.message,), notes=notes)
-        return Plan(subject, problems=(error.message,), notes=notes)
-    rows = tuple(_row(node, done, found.graph) for node in (found.graph.nodes[key] for key in found.graph.order))
-    return Plan(subject, rows, notes=(*notes, *done.notes))
+        return identity.recorded(raw)
+    except journals.CorruptJournal:
+        return None
 
 
-def _journal(raw: Mapping[str, Any], known: identity.Identity | None, ring: KeyRing) -> Journal:
-    """The stored object's own, or one that owns nothing: nobody's uuid matches it."""
-    if isinstance(known, identity.Identified | identity.Restored | identity.Minted):
-        return known.journal
-    metadata = raw["metadata"]
-    owner = Owner("plan", str(raw["kind"]), str(metadata.get("namespace") or "default"), metadata["name"])
-    return Journal(owner, key=ring.writing)
+def _missing(found: Undecided) -> tuple[str, ...]:
+    fields: dict[str, list[str]] = {}
+    for name, answer in found.missing.items():
+        fields.setdefault(answer.message, []).append(name)
+    return tuple(f"{', '.join(where)}: {message}" for message, where in fields.items())
 
 
-def _row(node: Node, done: PassResult, graph: Graph) -> PlanRow:
-    key, outcome = node.key, done.outcomes.get(node.key)
-    entry = done.journal.get(key)
-    if isinstance(outcome, Waiting) and outcome.reason is Reason.REQUIREMENT:
-        action, reason = _later(node, graph)
-    else:
-        action, reason = _action(key, outcome, entry, done)
-    return PlanRow(key.kind, key.logical, node.name, action, reason, entry.id if entry else "")
+class _ObjectCopy:
+    """The object of a dry run (reconciler.ObjectHandle): patches change this copy only."""
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self.raw: Json = copy.deepcopy(dict(raw))
+        metadata = self.raw["metadata"]
+        metadata.setdefault("uid", UNSTORED_UID)
+        metadata.setdefault("resourceVersion", "0")
+        metadata.setdefault("generation", 1)
+        metadata.setdefault("namespace", "default")
+
+    async def save(self, journal: Journal) -> None:
+        await self.apply({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: journals.dumps(journal)}}})
+
+    async def apply(self, patch: Mapping[str, Any]) -> None:
+        self.raw = patched(self.raw, patch)
+
+    async def patch_status(self, status: Mapping[str, Any]) -> None:
+        self.raw = {**self.raw, "status": dict(status)}
 
 
-def _action(key: NodeKey, outcome: Outcome | None, entry: Entry | None, done: PassResult) -> tuple[str, str]:
-    if key in done.creating:
-        return "create", "does not exist"
-    if isinstance(outcome, Blocked):
-        return "refuse", outcome.message
-    if entry and entry.phase is Phase.GIVEN:
-        return "reuse", "given by id: never changed, never deleted"
-    if entry and entry.phase is Phase.REUSED:
-        return "reuse", "found by the name in the spec, not ours: never changed, never deleted"
-    if isinstance(outcome, Ready | Surplus) or (entry and entry.phase.ours):
-        return "keep", "ours" + (f": {outcome.message}" if isinstance(outcome, Waiting) and outcome.message else "")
-    return "wait", outcome.message if isinstance(outcome, Waiting) else ""
+class _Observed:
+    """The adapter, and the last report that it made a status of."""
+
+    def __init__(self, inner: Adapter) -> None:
+        self._inner = inner
+        self.report: PassReport | None = None
+        self.report_of_pass: PassReport | None = None
+
+    @property
+    def served(self) -> ServedName:
+        return self._inner.served
+
+    async def desired(self, raw: Mapping[str, Any], proceed: gate.Proceed, journal: Journal) -> Desired:
+        return await self._inner.desired(raw, proceed, journal)
+
+    def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
+        self.report = self.report_of_pass = report
+        return self._inner.status(raw, report, now)
 
 
-def _later(node: Node, graph: Graph) -> tuple[str, str]:
-    """What can only be looked up inside something that is not there yet."""
-    after = ", ".join(sorted(f"{required.kind} {graph.nodes[required].name}" for required in node.requires))
-    if node.given is not None:
-        return "wait", f"given by id; looked for after {after}"
-    return "create", f"after {after}"
+class _DryAccount:
+    """The account, with tools that write on the overlay."""
+
+    def __init__(self, inner: CloudAccount, deps: EngineDeps) -> None:
+        self._inner = inner
+        self._deps = deps
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    def deps(self, subject: str, ring: KeyRing) -> EngineDeps:
+        return self._deps
+
+    def read_only_deps(self, ring: KeyRing) -> EngineDeps:
+        return self._inner.read_only_deps(ring)
+
+    async def account(self) -> str:
+        return await self._inner.account()
+
+    def left(self, subject: str, resource: str, why: str) -> None:
+        """Nothing is left by a plan."""
+
+    def forget(self, subject: str) -> None:
+        """Nothing was remembered."""
+
+
+@dataclass(frozen=True)
+class _Ring:
+    ring: KeyRing
+
+    def missed(self) -> None:
+        """Nobody fetches a key for a plan."""
+
+
+class _NoEvents:
+    def record(self, obj: Json, severity: Severity, reason: str, message: str) -> None:
+        """A plan tells the person who asked for it, not the object's readers."""

@@ -56,7 +56,7 @@ class CloudAccount(Protocol):
 
     def deps(self, subject: str, ring: KeyRing) -> EngineDeps: ...
 
-    def planning_deps(self, ring: KeyRing) -> EngineDeps: ...
+    def read_only_deps(self, ring: KeyRing) -> EngineDeps: ...
 
     async def account(self) -> str: ...
 
@@ -207,8 +207,8 @@ class Reconciler:
         tags = frozenset(deps.codec.user(key, value) for key, value in plan.user_tags)
         try:
             if plan.mode is Mode.FROZEN:
-                planning_deps = self._cloud.planning_deps(ring)
-                done = await engine.plan(planning_deps, plan.graph, journal, document, known.state)
+                reading, copied = self._cloud.read_only_deps(ring), known.state.dry_run_copy()
+                done = await engine.ensure(reading, plan.graph, journal, document, copied, journal.tags)
             else:
                 done = await engine.ensure(deps, plan.graph, journal, document, known.state, tags)
         except CloudError as error:

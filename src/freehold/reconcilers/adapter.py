@@ -30,7 +30,7 @@ class Mode(Enum):
     EXISTING = "existing"
     """Every node is given; nothing is ever created."""
     FROZEN = "frozen"
-    """The graph holds what exists; it is run behind a port that stops at writes. A delete still releases everything."""
+    """The graph holds what exists; no write is sent. A delete still releases everything."""
 
 
 @dataclass(frozen=True)

@@ -163,6 +163,8 @@ def _replaced(seen: Observed, *, id: str, target: str) -> Observed:  # noqa: A00
 class MemoryTagger:
     """Tags in the in-memory cloud; one call for each set of equal tags."""
 
+    api = "tags"
+
     def __init__(self, cloud: Cloud, port: Port) -> None:
         self.cloud, self.port = cloud, port
 

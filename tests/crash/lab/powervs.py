@@ -226,7 +226,7 @@ class PowerVSLife(Course):
 
             return run
 
-        verbs = {"ensure": self.ensure, "release": self.release, "plan": engine.plan}
+        verbs = {"ensure": self.ensure, "release": self.release}
         with (
             mock.patch.multiple(engine, **{name: watching(verb) for name, verb in verbs.items()}),
             mock.patch.object(SSLHTTPAdapter, "init_poolmanager", HTTPAdapter.init_poolmanager),

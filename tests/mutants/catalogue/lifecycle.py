@@ -329,10 +329,10 @@ SYNCING = (
         "the wait that the cloud asks for is not kept",
     ),
     _port(
-        "PlanPort.send",
-        "if call.effect is not Effect.READ:",
+        "ReadOnlyPort.send",
+        "if call.effect is Effect.WRITE:",
         "if False:",
-        "a plan writes to the cloud",
+        "what only reads writes to the cloud",
     ),
     _port(
         "FencedPort.send",
@@ -719,12 +719,6 @@ PASSES = (
         "proven & delete.next_wave(ctx)",
         "proven",
         "what marks have shown to be inside is not deleted first",
-    ),
-    _engine(
-        "plan",
-        "state.dry_run_copy()",
-        "state",
-        "a plan shares the memory of the passes",
     ),
     _mark(
         "attach",

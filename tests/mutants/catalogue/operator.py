@@ -209,8 +209,8 @@ ACCOUNT = (
         "changes of the cloud are not audited",
     ),
     _account(
-        "IbmAccount.planning_deps",
-        "self._behind(PlanPort(self.port), ring)",
+        "IbmAccount.read_only_deps",
+        "self._behind(ReadOnlyPort(self.port), ring)",
         "self._behind(self.port, ring)",
         "a plan writes to the cloud",
     ),
@@ -263,23 +263,16 @@ ACCOUNT = (
         "a pass starts from a cached version older than what this process wrote",
     ),
     _planning(
-        "plan_with",
-        "engine.plan(cloud.planning_deps(ring), ",
-        'engine.plan(cloud.deps("", ring), ',
+        "_DryRun.__init__",
+        "dry_run_deps(cloud.read_only_deps(ring), self._overlay)",
+        'cloud.deps("", ring)',
         "a plan writes to the cloud",
     ),
     _planning(
-        "plan_with",
-        "if isinstance(of_error(error), Waiting):",
-        "if False:",
-        "a cloud that cannot be asked is told as a fault of the manifest",
-        equivalent="no call of a plan raises: each failure becomes the outcome of its node, or an unanswered question",
-    ),
-    _planning(
-        "_journal",
-        "if isinstance(known, identity.Identified | identity.Restored | identity.Minted):",
-        "if False:",
-        "a plan of an object that is there takes its own resources for strangers'",
+        "_DryRun._run",
+        "elapsed > look_again",
+        "True",
+        "a plan ends before the pass that reads the marks of everything",
     ),
 )
 

@@ -7,23 +7,34 @@ from dataclasses import replace
 import pytest
 
 from freehold.lifecycle import journal as journals
-from freehold.lifecycle.engine import plan
+from freehold.lifecycle.dry_run import Overlay, RunningClock, dry_run_deps
+from freehold.lifecycle.engine import ensure
 from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.interface import PassResult
+from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.kinds import NodeKey, Part
 from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason, Waiting
-from freehold.lifecycle.port import Effect, PlanPort, step
+from freehold.lifecycle.port import Effect, ReadOnlyPort, step
 from lab import faults
 from lab.families import Case, run
 from lab.faults import Script
-from lab.life import Handle, Life
+from lab.life import Life
 from lab.world import TRAITS, MemoryWorld, node, standard
 
 
+class _Unsaved:
+    async def save(self, journal: Journal) -> None:
+        """A dry run's object is a copy."""
+
+
+def _dry_pass(life: Life, graph: Graph) -> PassResult:
+    overlay = Overlay(RunningClock(life.world.clock))
+    deps = dry_run_deps(life.world.deps(ReadOnlyPort(life.port)), overlay)
+    return step(ensure(deps, graph, life.journal, _Unsaved(), life.state.dry_run_copy()))
+
+
 def _planned(life: Life) -> set[str]:
-    deps = life.world.deps(PlanPort(life.port))
-    done = step(plan(deps, life.world.graph(), life.journal, Handle(life.stored), life.state))
-    return {str(key) for key in done.creating}
+    return {str(key) for key in _dry_pass(life, life.world.graph()).creating}
 
 
 def test_a_plan_writes_nothing_and_names_what_would_be_created_now() -> None:
@@ -57,9 +68,7 @@ def test_a_plan_does_not_colour_what_is_done_next() -> None:
 def test_a_plan_of_another_spec_holds_up_nothing_of_the_real_one() -> None:
     """That spec gives an id which does not exist: the next pass would wait, and tell a person about that id."""
     life = Life(MemoryWorld(nodes=[node("hub/core")]))
-    deps = life.world.deps(PlanPort(life.port))
-    other = Graph([node("hub/core", given="hub-404")])
-    done = step(plan(deps, other, life.journal, Handle(life.stored), life.state))
+    done = _dry_pass(life, Graph([node("hub/core", given="hub-404")]))
     assert isinstance(done.outcomes[NodeKey("hub", "core")], Blocked)
     life.once()
     assert [thing.role for thing in life.world.living()] == ["hub/core"]

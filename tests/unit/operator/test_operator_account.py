@@ -16,4 +16,4 @@ def test_an_objects_tools_have_the_ring_of_this_pass_and_keep_their_drivers() ->
         second = account.deps("c1", after)
         assert second.ring == after
         assert second.registry is first.registry
-        assert account.planning_deps(after).ring == after
+        assert account.read_only_deps(after).ring == after

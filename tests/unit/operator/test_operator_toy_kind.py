@@ -61,7 +61,7 @@ class MemoryAccount:
     def deps(self, subject: str, ring: KeyRing) -> EngineDeps:
         return self._deps
 
-    def planning_deps(self, ring: KeyRing) -> EngineDeps:
+    def read_only_deps(self, ring: KeyRing) -> EngineDeps:
         return self._deps
 
     async def account(self) -> str:

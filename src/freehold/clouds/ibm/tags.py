@@ -122,6 +122,7 @@ def _plain(text: str) -> str:
 class IbmTagger:
     """Global Tagging changes, Global Search finds. Tags are attached and detached, never replaced."""
 
+    api = "tagging"
     SEARCH_PAGE = 1000
     TAGS_PAGE = 1000
     BATCH = 100
@@ -211,7 +212,7 @@ class IbmTagger:
         names, resources = sorted(tags), [{"resource_id": target} for target in targets]
         try:
             body = await self._client.write(
-                "tagging",
+                self.api,
                 operation,
                 lambda: getattr(sdk(), operation)(tag_names=names, resources=resources, tag_type="user"),
                 ", ".join(targets),

@@ -17,7 +17,6 @@ from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Tagging, Want, Wi
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.phases import observe, recovery
-from freehold.lifecycle.port import WouldWrite
 from freehold.lifecycle.state import earliest
 
 
@@ -226,8 +225,6 @@ async def _replay(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequ
         await ctx.confirm()
         ctx.state.last_sent = ctx.now
         observed = await ctx.kind(key).driver.create(entry.request or {}, birth)
-    except WouldWrite:
-        ctx.outcomes[key] = Waiting(Reason.CREATING, 0.0, "a create that was cut off would be sent again")
     except TokenReused as error:
         _ask_later(ctx, key, _token_refused(ctx, key, candidates, error))
     except NameTaken as error:

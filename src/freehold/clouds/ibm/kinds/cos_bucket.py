@@ -94,6 +94,7 @@ class CosBucketDriver:
 def kind(client: ApiClient) -> Kind:
     return Kind(
         name=KIND,
+        api="cos",
         tagging=Tagging.NEVER,
         dedupe=Dedupe.KEY,
         driver=CosBucketDriver(client),

@@ -68,6 +68,7 @@ def kind(client: ApiClient) -> Kind:
     driver = CosInstanceDriver(client)
     return Kind(
         name="cos-instance",
+        api="rc",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
         driver=driver,

@@ -185,6 +185,7 @@ def _untold(one: Observed) -> bool:
 def kind(client: ApiClient) -> Kind:
     return Kind(
         name="dhcp-server",
+        api="power",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
         driver=DhcpServerDriver(client),

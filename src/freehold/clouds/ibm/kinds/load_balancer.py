@@ -152,11 +152,13 @@ def kind(client: ApiClient) -> Kind:
     driver = LoadBalancerDriver(client)
     return Kind(
         name="load-balancer",
+        api="vpc",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
         driver=driver,
         requires=("vpc-subnet", "security-group"),
         born_with_parts=True,
+        calls_a_part=2,  # its pool, too
         create_time=240.0,
         delete_time=120.0,
         settle=SETTLE,

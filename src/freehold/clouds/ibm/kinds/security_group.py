@@ -97,6 +97,7 @@ def kind(client: ApiClient) -> Kind:
     driver = SecurityGroupDriver(client)
     return Kind(
         name="security-group",
+        api="vpc",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
         driver=driver,

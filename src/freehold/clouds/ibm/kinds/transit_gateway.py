@@ -149,6 +149,7 @@ def _fits(body: Json, want: Want) -> bool:
 def kind(client: ApiClient) -> Kind:
     return Kind(
         name="transit-gateway",
+        api="transit",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
         driver=TransitGatewayDriver(client),

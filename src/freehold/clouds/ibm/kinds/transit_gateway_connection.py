@@ -154,6 +154,7 @@ def _fits(body: Json, want: Want) -> bool:
 def kind(client: ApiClient) -> Kind:
     return Kind(
         name="transit-gateway-connection",
+        api="transit",
         tagging=Tagging.NEVER,
         dedupe=Dedupe.NONCE,
         driver=ConnectionDriver(client),

@@ -133,10 +133,12 @@ def kind(client: ApiClient) -> Kind:
     driver = VpcDriver(client)
     return Kind(
         name="vpc",
+        api="vpc",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
         driver=driver,
         mutable=frozenset({"name"}),
+        outputs=frozenset({"default_security_group"}),
         contains=("vpc-subnet", "security-group"),
         create_time=15.0,
         delete_time=15.0,

@@ -71,6 +71,7 @@ class VpcSubnetDriver:
 def kind(client: ApiClient) -> Kind:
     return Kind(
         name="vpc-subnet",
+        api="vpc",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
         driver=VpcSubnetDriver(client),

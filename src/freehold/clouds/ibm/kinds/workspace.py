@@ -73,6 +73,7 @@ def kind(client: ApiClient) -> Kind:
     driver = WorkspaceDriver(client)
     return Kind(
         name="workspace",
+        api="rc",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
         driver=driver,

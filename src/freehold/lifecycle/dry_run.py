@@ -1,0 +1,412 @@
+"""A dry run: the real passes over a cloud that answers reads and keeps every write to itself.
+
+The engine runs unchanged. Its drivers and its tagger read the cloud once and lay over it what the passes would have
+written, so that the next pass sees its own work: what was created is there and ready, what was deleted is gone. What
+the cloud is still busy with counts as finished. No write is sent: the inner drivers are behind a
+:class:`port.ReadOnlyPort`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.errors import CloudError, NotFound, NotReady, Retryable
+from freehold.lifecycle.interface import EngineDeps
+from freehold.lifecycle.inventory import Inventory, TagChange, Tagger, TagsByTarget
+from freehold.lifecycle.kinds import (
+    Birth,
+    Dedupe,
+    Kind,
+    NodeKey,
+    NonceSet,
+    Observed,
+    Part,
+    Place,
+    Ref,
+    Registry,
+    Request,
+    State,
+    Tagging,
+    Want,
+)
+from freehold.lifecycle.port import Call, Effect, Port
+
+T = TypeVar("T")
+PLANNED = "planned-"
+"""Begins the ids, and ``planned:`` the targets, of what does not exist yet."""
+UNKNOWN = "(known after create)"
+
+
+class Action(StrEnum):
+    """One write."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    DELETE = "delete"
+    ADD_PART = "add part"
+    REMOVE_PART = "remove part"
+    ATTACH = "attach"
+    DETACH = "detach"
+
+
+@dataclass(frozen=True)
+class Write:
+    """What a pass would have sent.
+
+    ``id`` is the engine's; of a tag change it is the target. ``attribute`` names what changes inside: an attribute, a
+    part or a tag; ``before`` and ``after`` are its values.
+    """
+
+    action: Action
+    kind: str
+    id: str
+    attribute: str = ""
+    before: Any = None
+    after: Any = None
+
+
+class RunningClock:
+    """The clock of a dry run: the real one, plus the waits that are taken as over."""
+
+    def __init__(self, inner: Clock) -> None:
+        self._now, self._monotonic = inner.now(), inner.monotonic()
+
+    def now(self) -> float:
+        return self._now
+
+    def monotonic(self) -> float:
+        return self._monotonic
+
+    def advance(self, seconds: float) -> None:
+        self._now += seconds
+        self._monotonic += seconds
+
+
+@dataclass
+class Overlay:
+    """What the passes of one dry run would have written, and what they have read."""
+
+    clock: RunningClock
+    identity: str = ""
+    tag_api: str = ""
+    writes: list[Write] = field(default_factory=list)
+    calls: Counter[str] = field(default_factory=Counter)
+    """At most how many writes each API gets."""
+    created: dict[str, Observed] = field(default_factory=dict)
+    """By id. Their targets and ids exist nowhere else."""
+    attributes: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    parts: dict[tuple[str, str], frozenset[Part]] = field(default_factory=dict)
+    gone: set[tuple[str, str]] = field(default_factory=set)
+    unfinished: set[str] = field(default_factory=set)
+    """Ids and targets of what the cloud still creates: it may refuse to tell what is inside."""
+    gone_targets: set[str] = field(default_factory=set)
+    """The targets of what was deleted, under which another read may still show it."""
+    tags: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The tags of each target that a tag was attached to or detached from, all of them."""
+    carriers: dict[str, tuple[str, Observed]] = field(default_factory=dict)
+    """What was seen or created, by id and by target: its kind, and the resource."""
+    identified: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    """Ids of created resources by kind, target and last part of the id."""
+    _read: dict[Hashable, Any] = field(default_factory=dict)
+
+    async def once(self, question: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
+        """The cloud's answer; asked once, because nothing changes while a plan is made. Failures are asked again."""
+        if question not in self._read:
+            self._read[question] = await ask()
+        found: T = self._read[question]
+        return found
+
+    def seen(self, kind: Kind, observed: Observed) -> Observed:
+        """``observed`` as it will be once the cloud is done with it, with what the passes have changed."""
+        changed = self.attributes.get((kind.name, observed.id), {})
+        if observed.state is State.PENDING:
+            known = {**dict.fromkeys(kind.outputs, UNKNOWN), **observed.attributes}
+            observed = replace(observed, state=State.READY, attributes=known)
+            if observed.id not in self.unfinished and _moves(kind):
+                self.calls[self.tag_api] += 1
+            self.unfinished |= {observed.id, observed.target, str(known.get("id", ""))}
+        if changed:
+            name = str(changed.get("name", observed.name))
+            observed = replace(observed, name=name, attributes={**observed.attributes, **changed})
+        if observed.tags is not None and observed.target in self.tags:
+            observed = replace(observed, tags=self.tags[observed.target])
+        self.carriers[observed.id] = self.carriers[observed.target] = kind.name, observed
+        return observed
+
+    def left(self, kind: Kind, found: Sequence[Observed]) -> list[Observed]:
+        """Of what the cloud shows, what will still be there."""
+        return [self.seen(kind, o) for o in found if o.state is not State.DELETING and not self._is_gone(kind, o)]
+
+    def _is_gone(self, kind: Kind, observed: Observed) -> bool:
+        return (kind.name, observed.id) in self.gone or (not observed.carried and observed.target in self.gone_targets)
+
+    def without_gone(self, tags: TagsByTarget) -> TagsByTarget:
+        """``tags`` with what was changed of them, and without the targets that are gone."""
+        return {target: found for target, found in {**tags, **self.tags}.items() if target not in self.gone_targets}
+
+    def is_unfinished(self, request: Request) -> bool:
+        """Whether it names a resource that the cloud still creates."""
+        return any(text in self.unfinished for text in _texts(request))
+
+
+def _moves(kind: Kind) -> bool:
+    """Whether its mark is first put on a carrier, and on itself when its target is known: one attach more."""
+    return kind.carrier is not None and kind.tagging is not Tagging.NEVER
+
+
+def mentions_planned(request: Request) -> bool:
+    """Whether it names a resource that does not exist yet: nothing can be inside that."""
+    return any(is_planned(text) for text in _texts(request))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _texts(list(value.values()))
+    elif isinstance(value, list | tuple | set | frozenset):
+        for each in value:
+            yield from _texts(each)
+
+
+def is_planned(text: str) -> bool:
+    """Whether an id or a target is one of a resource that does not exist yet."""
+    return PLANNED in text or text == UNKNOWN
+
+
+class DryRunDriver:
+    """The verbs of one kind on the overlay; reads go on to the real driver, writes never do."""
+
+    def __init__(self, kind: Kind, overlay: Overlay) -> None:
+        self._kind = kind
+        self._overlay = overlay
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        overlay, kind = self._overlay, self._kind
+        bare = f"{PLANNED}{len(overlay.created) + 1}"
+        carrier = self._carrier(request) if kind.tagging is Tagging.NEVER else None
+        target = carrier.target if carrier else f"planned:{bare}"
+        values = {**dict.fromkeys(kind.outputs, UNKNOWN), "id": bare, "crn": target, **request}
+        made = Observed(
+            id=bare,
+            name=str(request.get("name", "")),
+            state=State.READY,
+            target=target if kind.markable else "",
+            carried=carrier is not None,
+            nonce_fields=frozenset({birth.nonce}),
+            created_at=overlay.clock.now(),
+            created_by=overlay.identity,
+            tags=birth.marks if kind.tagging is Tagging.ON_CREATE else None,
+            attributes=values,
+        )
+        overlay.writes.append(Write(Action.CREATE, kind.name, bare, after=dict(request)))
+        renamed = kind.dedupe is Dedupe.NONCE and bool(kind.mutable)  # it is born under a name with its birth mark
+        overlay.calls[kind.api] += 2 if renamed else 1
+        if _moves(kind):
+            overlay.calls[overlay.tag_api] += 1
+        overlay.created[bare] = made
+        overlay.identified[kind.name, made.target, bare] = bare
+        return overlay.seen(kind, made)
+
+    def _carrier(self, request: Request) -> Observed | None:
+        """The resource that will carry its mark: the request says in which it is created."""
+        named = [
+            self._overlay.carriers[v] for v in request.values() if isinstance(v, str) and v in self._overlay.carriers
+        ]
+        named += [
+            pair
+            for pair in self._overlay.carriers.values()
+            if any(isinstance(v, str) and v == pair[1].attributes.get("id") for v in request.values())
+        ]
+        return next((observed for kind, observed in named if kind == self._kind.carrier), None)
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        overlay, kind = self._overlay, self._kind
+        there = [overlay.created[ref.id] for ref in refs if ref.id in overlay.created]
+        real = [ref for ref in refs if not is_planned(ref.id)]
+        if real:
+            question = ("observe", kind.name, frozenset(real))
+            there += (await overlay.once(question, lambda: kind.driver.observe(real))).values()
+        return {observed.id: observed for observed in overlay.left(kind, there)}
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        kind, overlay = self._kind, self._overlay
+        real = [want for want in wants if not mentions_planned(want.request)]
+        unfinished = [want for want in real if overlay.is_unfinished(want.request)]
+        found = dict(await self._asked([want for want in real if want not in unfinished]))
+        for want in unfinished:
+            try:
+                found |= await self._asked([want])
+            except (Retryable, NotReady, NotFound):
+                found[want.key] = ()  # it cannot be looked into yet, and holds nothing
+        return {key: overlay.left(kind, seen) for key, seen in found.items()}
+
+    async def _asked(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        if not wants:
+            return {}
+        question = ("find", self._kind.name, _text([(str(want.key), want.name, want.request) for want in wants]))
+        return await self._overlay.once(question, lambda: self._kind.driver.find(wants))
+
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+        kind, overlay = self._kind, self._overlay
+        real = [want for want in wants if not mentions_planned(want.request)]
+        gone = {ident for _, ident in overlay.gone}
+        there = [place for place in places if not is_planned(place.ref.id) and place.ref.id not in gone]
+        return overlay.left(kind, await kind.driver.by_nonce(there, real, nonces))
+
+    def identify(self, target: str, carried: str = "") -> str:
+        if known := self._overlay.identified.get((self._kind.name, target, carried)):
+            return known
+        if is_planned(target):
+            bare = target.removeprefix("planned:")
+            return self._overlay.identified.get((self._kind.name, target, bare), "") if not carried else ""
+        return self._kind.driver.identify(target, carried)
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        overlay, kind = self._overlay, self._kind
+        before = (await self.observe([ref]))[ref.id]
+        for attribute, after in sorted(changes.items()):
+            had = before.attributes.get(attribute)
+            overlay.writes.append(Write(Action.UPDATE, kind.name, ref.id, attribute, had, after))
+        overlay.calls[kind.api] += 1
+        overlay.attributes.setdefault((kind.name, ref.id), {}).update(changes)
+
+    async def delete(self, ref: Ref) -> None:
+        _, seen = self._overlay.carriers.get(ref.id, ("", None))
+        if seen is not None and seen.target and not seen.carried:
+            self._overlay.gone_targets.add(seen.target)
+        self._overlay.writes.append(Write(Action.DELETE, self._kind.name, ref.id))
+        self._overlay.calls[self._kind.api] += 1
+        self._overlay.gone.add((self._kind.name, ref.id))
+
+    async def parts(self, ref: Ref) -> frozenset[Part]:
+        overlay, kind = self._overlay, self._kind
+        known = overlay.parts.get((kind.name, ref.id))
+        if known is not None:
+            return known
+        inner = kind.parts
+        if is_planned(ref.id) or inner is None:
+            return frozenset()
+        return await overlay.once(("parts", kind.name, ref.id), lambda: inner.parts(ref))
+
+    async def add_part(self, ref: Ref, part: Part) -> None:
+        overlay, kind = self._overlay, self._kind
+        have = await self.parts(ref)
+        if not (kind.born_with_parts and is_planned(ref.id)):  # its create brings it
+            overlay.writes.append(Write(Action.ADD_PART, kind.name, ref.id, str(part), after=dict(part.request)))
+            overlay.calls[kind.api] += kind.calls_a_part
+        overlay.parts[kind.name, ref.id] = have | {part}
+
+    async def remove_part(self, ref: Ref, part: Part) -> None:
+        have = await self.parts(ref)
+        self._overlay.writes.append(Write(Action.REMOVE_PART, self._kind.name, ref.id, str(part), dict(part.request)))
+        self._overlay.calls[self._kind.api] += 1
+        self._overlay.parts[self._kind.name, ref.id] = have - {part}
+
+    async def children(self, ref: Ref) -> Sequence[Observed]:
+        inner, overlay = self._kind.container, self._overlay
+        if inner is None or is_planned(ref.id):
+            return ()
+        found = await overlay.once(("children", self._kind.name, ref.id), lambda: inner.children(ref))
+        gone = {ident for _, ident in overlay.gone}
+        return [child for child in found if child.state is not State.DELETING and child.id not in gone]
+
+
+class DryRunTagger:
+    """Tags on the overlay."""
+
+    def __init__(self, inner: Tagger, overlay: Overlay) -> None:
+        self._inner = inner
+        self._overlay = overlay
+
+    @property
+    def api(self) -> str:
+        return self._inner.api
+
+    async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
+        real = frozenset(target for target in also if not is_planned(target))
+        found = await self._overlay.once(("marked", uuid, real), lambda: self._inner.marked(uuid, real))
+        return self._overlay.without_gone(found)
+
+    async def everything(self) -> TagsByTarget:
+        found = await self._overlay.once("everything", self._inner.everything)
+        return self._overlay.without_gone(found)
+
+    async def tags_of(self, target: str) -> frozenset[str]:
+        if target in self._overlay.tags:
+            return self._overlay.tags[target]
+        if is_planned(target):
+            return frozenset()
+        return await self._overlay.once(("tags", target), lambda: self._inner.tags_of(target))
+
+    async def attach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
+        return await self._change(Action.ATTACH, changes)
+
+    async def detach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
+        return await self._change(Action.DETACH, changes)
+
+    async def _change(self, action: Action, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
+        failed: dict[str, CloudError] = {}
+        for change in changes:
+            try:
+                have = await self.tags_of(change.target)
+            except CloudError as error:
+                failed[change.target] = error
+                continue
+            self._overlay.calls[self.api] += 1
+            folded = {tag.casefold() for tag in have}
+            for tag in sorted(change.tags):
+                if (tag.casefold() in folded) is (action is Action.DETACH):
+                    before, after = (None, tag) if action is Action.ATTACH else (tag, None)
+                    self._overlay.writes.append(Write(action, "", change.target, tag, before, after))
+            named = {tag.casefold() for tag in change.tags}
+            left = frozenset(tag for tag in have if tag.casefold() not in named)
+            self._overlay.tags[change.target] = left | (change.tags if action is Action.ATTACH else frozenset())
+        return failed
+
+
+class DryRunPort:
+    """Writes of the object go to the copy that the dry run keeps; everything else goes through the drivers."""
+
+    def __init__(self, inner: Port) -> None:
+        self._inner = inner
+
+    async def send(self, call: Call) -> Any:
+        return await call.run() if call.effect is Effect.STORE else await self._inner.send(call)
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        return await self._inner.all(work)
+
+
+def dry_run_deps(deps: EngineDeps, overlay: Overlay) -> EngineDeps:
+    """``deps``, which must be behind a :class:`port.ReadOnlyPort`, with everything that writes on ``overlay``."""
+    overlay.identity, overlay.tag_api = deps.identity, deps.tagger.api
+    tagger = DryRunTagger(deps.tagger, overlay)
+    return replace(
+        deps,
+        registry=Registry([_dry(kind, overlay) for kind in deps.registry.values()]),
+        tagger=tagger,
+        inventory=Inventory(tagger, overlay.clock),
+        port=DryRunPort(deps.port),
+        clock=overlay.clock,
+    )
+
+
+def _dry(kind: Kind, overlay: Overlay) -> Kind:
+    driver = DryRunDriver(kind, overlay)
+    return replace(
+        kind,
+        driver=driver,
+        parts=driver if kind.parts else None,
+        container=driver if kind.container else None,
+    )
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)

@@ -1,0 +1,243 @@
+"""The rows of a plan: what a dry run's passes wrote, and what became of each resource, by node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from freehold.lifecycle import dry_run
+from freehold.lifecycle.dry_run import Write, is_planned
+from freehold.lifecycle.interface import EngineDeps
+from freehold.lifecycle.journal import Entry, Journal, Phase
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason, Surplus, Waiting
+from freehold.reconcilers.adapter import PassReport, Wanted
+
+
+class Action(StrEnum):
+    """What would become of one resource, or of something of it."""
+
+    CREATE = "create"
+    MAY_CREATE = "may create"
+    UPDATE = "update"
+    ADD_PART = "add part"
+    REMOVE_PART = "remove part"
+    ATTACH = "attach"
+    DETACH = "detach"
+    DELETE = "delete"
+    RECREATE = "recreate"  # by hand: what differs from the spec is not changed in place
+    SURPLUS = "surplus"
+    REUSE = "reuse"
+    KEEP = "keep"
+    WAIT = "wait"
+    REFUSE = "refuse"
+
+    @property
+    def changes(self) -> bool:
+        """Whether it writes to the cloud."""
+        return self in _CHANGES
+
+
+_CHANGES = frozenset(
+    {
+        Action.CREATE,
+        Action.MAY_CREATE,
+        Action.UPDATE,
+        Action.ADD_PART,
+        Action.REMOVE_PART,
+        Action.ATTACH,
+        Action.DETACH,
+        Action.DELETE,
+    }
+)
+
+
+@dataclass(frozen=True)
+class PlanRow:
+    """One resource, or one change of it. ``reason`` says why, and what proves it, for a person.
+
+    ``attribute`` is what changes inside (an attribute, a part, a tag), ``before`` and ``after`` its values.
+    """
+
+    kind: str
+    logical: str
+    name: str
+    action: Action
+    reason: str
+    id: str = ""
+    attribute: str = ""
+    before: Any = None
+    after: Any = None
+
+
+def rows_of(
+    before: Journal | None, report: PassReport, writes: Sequence[Write], deps: EngineDeps
+) -> tuple[PlanRow, ...]:
+    """One row for each node and one for each change of what exists; marks belong to what they are attached for."""
+    return tuple(_Rows(before, report, writes, deps).rows())
+
+
+class _Rows:
+    def __init__(self, before: Journal | None, report: PassReport, writes: Sequence[Write], deps: EngineDeps) -> None:
+        self._outcomes = report.outcomes
+        self._graph = report.plan.graph if isinstance(report.plan, Wanted) else None
+        self._before: Mapping[NodeKey, Entry] = before.entries if before else {}
+        self._after: Mapping[NodeKey, Entry] = report.journal.entries if report.journal else {}
+        self._writes = _folded(writes)
+        self._deps = deps
+        self._deleted = {(w.kind, w.id) for w in writes if w.action is dry_run.Action.DELETE}
+        entries = [*self._after.items(), *self._before.items()]
+        self._keys = {(key.kind, e.id): key for key, e in reversed(entries) if e.id}
+        self._targets = {e.target: key for key, e in reversed(entries) if e.target and not e.carried}
+
+    def rows(self) -> Iterator[PlanRow]:
+        order = [*(self._graph.order if self._graph else ()), *self._before, *self._after]
+        shown = dict.fromkeys(key for key in order if self._is_shown(key))
+        for key in shown:
+            yield self._row(key)
+            yield from self._changes(key)
+        strangers = [key for key in self._outcomes if key not in shown and isinstance(self._outcomes[key], Blocked)]
+        for key in strangers:
+            outcome = self._outcomes[key]
+            assert isinstance(outcome, Blocked)
+            yield PlanRow(key.kind, key.logical, key.logical, Action.REFUSE, outcome.message)
+
+    def _is_shown(self, key: NodeKey) -> bool:
+        entry = self._entry(key)
+        return bool(self._graph and key in self._graph.nodes) or bool(entry and entry.id)
+
+    def _entry(self, key: NodeKey) -> Entry | None:
+        """The record after the passes; of what they deleted, the one before."""
+        after, before = self._after.get(key), self._before.get(key)
+        return after if after and (after.id or before is None) else before or after
+
+    def _row(self, key: NodeKey) -> PlanRow:
+        entry = self._entry(key)
+        action, reason = self._action(key, entry)
+        ident = entry.id if entry and not is_planned(entry.id) else ""
+        return PlanRow(key.kind, key.logical, self._name(key), action, reason, ident)
+
+    def _name(self, key: NodeKey) -> str:
+        if self._graph and key in self._graph.nodes:
+            return self._graph.nodes[key].name
+        outcome = self._outcomes.get(key)
+        observed = outcome.observed if isinstance(outcome, Ready | Surplus | Waiting | Blocked) else None
+        return observed.name if observed else key.logical
+
+    def _action(self, key: NodeKey, entry: Entry | None) -> tuple[Action, str]:
+        outcome = self._outcomes.get(key)
+        if entry and is_planned(entry.id):
+            return self._created(key)
+        if entry and (key.kind, entry.id) in self._deleted:
+            why = "the spec no longer wants it" if self._graph and key not in self._graph.nodes else "with its object"
+            return Action.DELETE, f"{why}; {self._proof(key, entry)}"
+        match outcome:
+            case Blocked():
+                return Action.REFUSE, outcome.message
+            case Surplus():
+                return Action.SURPLUS, outcome.message
+            case Kept():
+                return Action.KEEP, outcome.message
+            case Ready(reason=Reason.DRIFTED):
+                return Action.RECREATE, outcome.note
+            case Waiting():
+                return Action.WAIT, outcome.message
+        if entry and entry.phase is Phase.GIVEN:
+            return Action.REUSE, "given by id: never changed, never deleted"
+        if entry and entry.phase in (Phase.REUSED, Phase.THEIRS):
+            return Action.REUSE, "found by the name in the spec, not ours: never changed, never deleted"
+        return Action.KEEP, self._proof(key, entry) if entry else ""
+
+    def _created(self, key: NodeKey) -> tuple[Action, str]:
+        before = self._before.get(key)
+        if before and before.phase is Phase.INTENDED:
+            return Action.MAY_CREATE, "a create of it was cut off; it is created unless that one took effect"
+        requires = self._graph.nodes[key].requires if self._graph and key in self._graph.nodes else ()
+        names = ", ".join(sorted(f"{r.kind} {self._name(r)}" for r in requires if self._is_planned(r)))
+        if before and before.id:
+            return Action.CREATE, f"{before.id} is gone" + (f"; after {names}" if names else "")
+        return Action.CREATE, f"after {names}" if names else "does not exist"
+
+    def _is_planned(self, key: NodeKey) -> bool:
+        entry = self._after.get(key)
+        return bool(entry and is_planned(entry.id))
+
+    def _proof(self, key: NodeKey, entry: Entry) -> str:
+        kind = self._deps.registry.get(key.kind)
+        if kind is None or not kind.markable:
+            return "ours by the operator's signed record"
+        return "ours by the mark on its carrier" if entry.carried else "ours by its marks"
+
+    def _changes(self, key: NodeKey) -> Iterator[PlanRow]:
+        """Of what exists, or its parts: what belongs to a create or a delete is in that row."""
+        for write in self._writes:
+            if self._key_of(write) != key or self._belongs_to_another(write):
+                continue
+            entry = self._entry(key)
+            ident = entry.id if entry and not is_planned(entry.id) else ""
+            action = Action(write.action.value)
+            yield PlanRow(
+                key.kind, key.logical, self._name(key), action, self._why(write), ident,
+                write.attribute, write.before, write.after,
+            )  # fmt: skip
+
+    def _key_of(self, write: Write) -> NodeKey | None:
+        tagged = write.action in (dry_run.Action.ATTACH, dry_run.Action.DETACH)
+        return self._targets.get(write.id) if tagged else self._keys.get((write.kind, write.id))
+
+    def _belongs_to_another(self, write: Write) -> bool:
+        match write.action:
+            case dry_run.Action.CREATE | dry_run.Action.DELETE:
+                return True
+            case dry_run.Action.ATTACH | dry_run.Action.DETACH:
+                carried = self._deps.codec.read([write.attribute]).carried
+                gone = {id_.rpartition("/")[2].casefold() for _, id_ in self._deleted}
+                of_deleted = any(mark.id.casefold() in gone for mark in carried)
+                key = self._targets.get(write.id)
+                before = self._before.get(key) if key else None
+                unmarked = self._is_mark(write.attribute) and not (before and before.phase is Phase.OWNED)
+                return is_planned(write.id) or is_planned(write.attribute) or of_deleted or unmarked
+        return False
+
+    def _why(self, write: Write) -> str:
+        match write.action:
+            case dry_run.Action.ATTACH:
+                return "a mark of ours is missing" if self._is_mark(write.attribute) else "the spec asks for it"
+            case dry_run.Action.DETACH:
+                mark = self._is_mark(write.attribute)
+                return "the mark is not used any more" if mark else "the spec does not ask for it any more"
+            case dry_run.Action.REMOVE_PART:
+                return "the spec does not ask for it any more"
+            case dry_run.Action.UPDATE:
+                return f"is {write.before!r}, the spec says {write.after!r}"
+        return "the spec asks for it"
+
+    def _is_mark(self, tag: str) -> bool:
+        found = self._deps.codec.read([tag])
+        return bool(found.owners or found.uuids or found.nodes or found.carried)
+
+
+def _folded(writes: Sequence[Write]) -> list[Write]:
+    """The writes, without what later ones take back."""
+    last: dict[tuple[str, str, str, str], Write] = {}
+    for write in writes:
+        if write.action in (dry_run.Action.CREATE, dry_run.Action.DELETE):
+            last[write.action.value, write.kind, write.id, ""] = write
+            continue
+        slot = (_what(write.action), write.kind, write.id, write.attribute)
+        earlier = last.pop(slot, None)
+        if earlier is None:
+            last[slot] = write
+        elif write.action is dry_run.Action.UPDATE and earlier.before != write.after:
+            last[slot] = Write(write.action, write.kind, write.id, write.attribute, earlier.before, write.after)
+        elif write.action is earlier.action is not dry_run.Action.UPDATE:
+            last[slot] = write
+    return list(last.values())
+
+
+def _what(action: dry_run.Action) -> str:
+    if action in (dry_run.Action.ATTACH, dry_run.Action.DETACH):
+        return "tag"
+    return "part" if action in (dry_run.Action.ADD_PART, dry_run.Action.REMOVE_PART) else action.value
