@@ -128,7 +128,7 @@ class Overlay:
         if observed.state is State.PENDING:
             known = {**dict.fromkeys(kind.outputs, UNKNOWN), **observed.attributes}
             observed = replace(observed, state=State.READY, attributes=known)
-            if observed.id not in self.unfinished and _moves(kind):
+            if observed.id not in self.unfinished and kind.carrier:
                 self.calls[self.tag_api] += 1
             self.unfinished |= {observed.id, observed.target, str(known.get("id", ""))}
         if changed:
@@ -153,11 +153,6 @@ class Overlay:
     def is_unfinished(self, request: Request) -> bool:
         """Whether it names a resource that the cloud still creates."""
         return any(text in self.unfinished for text in _texts(request))
-
-
-def _moves(kind: Kind) -> bool:
-    """Whether its mark is first put on a carrier, and on itself when its target is known: one attach more."""
-    return kind.carrier is not None and kind.tagging is not Tagging.NEVER
 
 
 def mentions_planned(request: Request) -> bool:
@@ -208,7 +203,7 @@ class DryRunDriver:
         overlay.writes.append(Write(Action.CREATE, kind.name, bare, after=dict(request)))
         renamed = kind.dedupe is Dedupe.NONCE and bool(kind.mutable)  # it is born under a name with its birth mark
         overlay.calls[kind.api] += 2 if renamed else 1
-        if _moves(kind):
+        if kind.carrier:  # one attach more: to the carrier first, or not in one batch with others that it carries
             overlay.calls[overlay.tag_api] += 1
         overlay.created[bare] = made
         overlay.identified[kind.name, made.target, bare] = bare
