@@ -39,6 +39,10 @@ def _freehold(*arguments: str, stdin: str = "", **env: str) -> subprocess.Comple
         (["up", "-f", MINIMAL, "--simulate", "--kubeconfig", "x"], 2, "--simulate and --kubeconfig exclude each other"),
         (["down"], 2, "say what to delete: freehold down NAME, or freehold down -f FILE"),
         (["down", "a", "-f", "b"], 2, "say what to delete"),
+        (["plan"], 2, "say what to plan: freehold plan -f FILE, or freehold plan --down NAME"),
+        (["plan", "--down", "a", "-f", "b", "--detailed-exitcode"], 1, "say what to plan"),
+        (["plan", "--detailed-exitcode", "--bogus"], 1, "No such option '--bogus'"),
+        (["plan", "--down", ""], 2, "it is empty"),
         (["tree", ""], 2, "Invalid value for 'NAME': it is empty (an unset variable?); see freehold tree --help"),
         (["get", "ns", ""], 2, "it is empty (an unset variable?)"),
         (["down", "a", "--kubeconfig", ""], 2, "Invalid value for '--kubeconfig': it is empty"),
@@ -230,3 +234,19 @@ def test_an_impossible_zone_is_explained_and_can_be_taken_back(tmp_path: Path) -
     assert ages and max(map(abs, ages)) < 600, "kubectl tells ages by its own clock, and old events are swept by ours"
     assert _freehold("down", "minimal", *state).returncode == 0
     assert _freehold("get", "--state", str(tmp_path)).stdout.startswith("no ibmpowervsclusters")
+
+
+def test_the_exit_code_of_a_plan_tells_whether_anything_would_change(tmp_path: Path) -> None:
+    """0 nothing to do, 2 changes, 1 anything else: for scripts, as Terraform's users know it."""
+    world = ("--state", str(tmp_path), "--simulate", "--speed", "2000")
+    full = str(EXAMPLES / "powervs-create-infra.yaml")
+    ask = ("plan", *world, "-o", "json", "--detailed-exitcode")
+    first = _freehold(*ask, "-f", full)
+    assert (first.returncode, first.stderr) == (2, "")
+    assert {row["action"] for row in json.loads(first.stdout)[0]["resources"]} == {"create", "add part"}
+    assert _freehold("up", *world, "-f", full).returncode == 0
+    assert _freehold(*ask, "-f", full).returncode == 0
+    last = _freehold(*ask, "--down", "freehold-demo")
+    assert last.returncode == 2
+    assert {row["action"] for row in json.loads(last.stdout)[0]["resources"]} == {"delete"}
+    assert _freehold(*ask, "--down", "nobody").returncode == 1

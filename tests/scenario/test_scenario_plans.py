@@ -1,0 +1,88 @@
+"""What a plan says: the gate's answer, cut-off creates, drift, what is left over, and objects that are not changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from freehold.api import names
+from freehold.operator.plan_rows import Action, PlanRow
+from freehold.operator.planning import Plan
+from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode
+from freehold_sim.faults import Effect, Fault
+from harness.plans import Snapshot, planned
+from harness.powervs import Harness, example
+from harness.resources import row_of, standing
+
+
+def _rows(plan: Plan, kind: str) -> list[PlanRow]:
+    return [row for row in plan.rows if row.kind == kind]
+
+
+def test_the_port_of_the_api_server_comes_from_the_cluster() -> None:
+    cluster = {"metadata": {"name": "freehold-demo"}, "spec": {"clusterNetwork": {"apiServerPort": 7443}}}
+    found = planned(Harness(around=ClusterContext(Mode.OFF, referrer=FoundCluster(cluster))))
+    assert "7443-7443" in next(row.attribute for row in found.rows if row.action is Action.ADD_PART)
+
+
+def test_a_paused_object_has_no_changes_to_list() -> None:
+    harness = Harness()
+    harness.object.patch({"metadata": {"annotations": {names.PAUSED_ANNOTATION: ""}}})
+    found = planned(harness)
+    assert found.rows == ()
+    assert "paused" in found.notes[0]
+
+
+@pytest.mark.parametrize("effect", [Effect.ERROR_BEFORE, Effect.REPLY_LOST])
+def test_a_create_that_was_cut_off_may_be_made_again(effect: Effect) -> None:
+    """Only where nothing shows what it made: if it took effect, its birth mark tells."""
+    harness = Harness()
+    harness.cloud.faults.add(Fault(effect, "vpc.create_vpc", count=1))
+    harness.pass_once()
+    vpc = _rows(planned(harness), "vpc")[0]
+    assert vpc.action is (Action.MAY_CREATE if effect is Effect.ERROR_BEFORE else Action.KEEP)
+
+
+def test_what_a_pass_cannot_change_is_to_be_recreated_by_hand() -> None:
+    harness = Harness()
+    harness.up()
+    harness.object.patch({"spec": {"zone": "dal12"}})
+    found = planned(harness)
+    workspace = _rows(found, "workspace")[0]
+    assert workspace.action is Action.RECREATE
+    assert "zone is 'dal10', the spec says 'dal12'" in workspace.reason
+    assert not found.changes
+
+
+def test_what_the_spec_no_longer_wants_is_named() -> None:
+    subnets = [{"name": "a", "zone": "us-south-1"}, {"name": "b", "zone": "us-south-2"}]
+    harness = Harness(example(vpcSubnets=subnets))
+    harness.up()
+    harness.object.patch({"spec": {"vpcSubnets": subnets[:1]}})
+    rows = {row.name: row.action for row in _rows(planned(harness), "vpc-subnet")}
+    assert rows == {"a": Action.KEEP, "b": Action.SURPLUS}
+
+
+def test_what_somebody_deleted_is_created_anew() -> None:
+    harness = Harness()
+    harness.up()
+    gone = standing(harness, "load-balancer")[0]
+    harness.cloud.strangers.delete(gone["id"])
+    harness.clock.advance(3600.0)
+    (balancer,) = _rows(planned(harness), "load-balancer")
+    assert balancer.action is Action.CREATE
+    assert "is gone" in balancer.reason
+
+
+def test_an_object_that_is_not_to_be_changed_says_what_differs_and_sends_nothing() -> None:
+    """Without the annotation a pass looks, and no more."""
+    harness = Harness()
+    harness.up()
+    harness.object.patch({"metadata": {"annotations": {names.CREATE_INFRA_ANNOTATION: None}}})
+    gateway = standing(harness, "gateway")[0]
+    harness.object.patch({"spec": {"transitGateway": {"name": gateway["name"], "globalRouting": True}}})
+    before = Snapshot(harness)
+    harness.for_a_while(1400.0)
+    assert Snapshot(harness) == before
+    row = row_of(harness, "transit-gateway")
+    assert (row["state"], row["reason"]) == ("Blocked", "Frozen")
+    assert "is not sent" in row["message"]
