@@ -584,7 +584,7 @@ ADDRESSES = (
         "IbmSession.__init__",
         "max_retries=0",
         "max_retries=3",
-        "a create that was sent is sent again below the engine",
+        "a delete or a rename that was sent is sent again below the engine",
     ),
     _session(
         "IbmSession._build_cos",
