@@ -105,7 +105,7 @@ def custom_resource_definition(served: ServedKind) -> dict[str, Any]:
         "spec": {
             "group": served.group,
             "names": names,
-            "scope": "Namespaced",
+            "scope": "Namespaced" if served.name.namespaced else "Cluster",
             "versions": [
                 {
                     "additionalPrinterColumns": [column.to_wire() for column in served.columns],

@@ -6,19 +6,40 @@ The types behind them are in :mod:`freehold.api.crd`, which is slow to import.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from freehold.api import names
 
 
+class ClusterLink(Enum):
+    """How the Cluster that an object belongs to is found (docs/reference/capi-contract.md C15, C17, C37)."""
+
+    INFRASTRUCTURE = "infrastructureRef"  # a Cluster owns it, and names it there
+    CONTROL_PLANE = "controlPlaneRef"  # the same, there
+    MACHINE = "machine"  # a Machine owns it, and names its Cluster
+    NONE = "none"  # it belongs to no Cluster
+
+
+@dataclass(frozen=True)
+class MachineName:
+    """The machines that stand on the infrastructure of a kind; they go before it does."""
+
+    kind: str
+    plural: str
+
+
 @dataclass(frozen=True)
 class ServedName:
-    """The names of one kind, and the finalizer that we put on its objects."""
+    """The names of one kind, the finalizer that we put on its objects, and what they belong to."""
 
     group: str
     version: str
     kind: str
     plural: str
     finalizer: str
+    link: ClusterLink = ClusterLink.INFRASTRUCTURE
+    machines: MachineName | None = None
+    namespaced: bool = True
 
     @property
     def crd(self) -> str:
@@ -32,6 +53,12 @@ POWERVS_CLUSTER = ServedName(
     names.POWERVS_CLUSTER_KIND,
     names.POWERVS_CLUSTER_PLURAL,
     names.POWERVS_CLUSTER_FINALIZER,
+    machines=MachineName(names.POWERVS_MACHINE_KIND, names.POWERVS_MACHINE_PLURAL),
 )
 
 SERVED: tuple[ServedName, ...] = (POWERVS_CLUSTER,)
+
+
+def served_of(kind: str) -> ServedName:
+    """The served kind of this name. Raises KeyError."""
+    return {each.kind: each for each in SERVED}[kind]

@@ -90,6 +90,7 @@ async def _deleted(session: Session, key: Key) -> list[Json]:
 
 
 async def _asked(session: Session, target: Access, objects: Sequence[Json], stack: AsyncExitStack) -> list[Plan]:
+    from freehold.api.served import served_of
     from freehold.operator.app import Settings
     from freehold.operator.owner_cluster import OwnerClusterReader
     from freehold.operator.planning import plan
@@ -101,8 +102,11 @@ async def _asked(session: Session, target: Access, objects: Sequence[Json], stac
         kube=session.client.connection, api_key=key, ibm_url=url or None, cluster_api="off", clock=clock
     )
     ring = await _ring(target)
-    owners = OwnerClusterReader(session.client, Mode(settings.cluster_api))
-    return [await plan(obj, settings, ring, await owners.context(obj)) for obj in objects]
+    plans = []
+    for obj in objects:
+        owners = OwnerClusterReader(session.client, Mode(settings.cluster_api), served_of(str(obj["kind"])))
+        plans.append(await plan(obj, settings, ring, await owners.context(obj)))
+    return plans
 
 
 async def _ring(target: Access) -> KeyRing:

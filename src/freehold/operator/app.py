@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from freehold.api import names
-from freehold.api.served import SERVED
+from freehold.api.served import SERVED, ClusterLink, ServedName
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
@@ -33,7 +33,7 @@ from freehold.operator.keyring_use import needs
 from freehold.operator.kinds import SERVED_RESOURCES, resource_of
 from freehold.operator.limits import Limits
 from freehold.operator.objects import ObjectHandle
-from freehold.operator.owner_cluster import CLUSTERS, OwnerClusterReader, map_cluster
+from freehold.operator.owner_cluster import CLUSTERS, OwnerClusterReader, cluster_mapper
 from freehold.operator.reconciler import Reconciler
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.gate import Mode
@@ -128,7 +128,7 @@ class Operator:
             for served in SERVED:
                 adapter = ADAPTERS[served.kind](account)
                 reconciler = Reconciler(adapter, account, keeper, settings.clock, recorder)
-                self._controllers.append(self._build(client, resource_of(served), reconciler, keeper))
+                self._controllers.append(self._build(client, served, reconciler, keeper))
             keeper.changed = self._look_again
             running = asyncio.create_task(self._run_controllers())
             keeping = asyncio.create_task(keeper.run())
@@ -155,10 +155,10 @@ class Operator:
             if isinstance(defect, BaseException):
                 raise defect
 
-    def _build(self, client: KubeClient, resource: Resource, reconciler: Reconciler, keeper: RingKeeper) -> Controller:
-        settings = self._settings
+    def _build(self, client: KubeClient, served: ServedName, reconciler: Reconciler, keeper: RingKeeper) -> Controller:
+        settings, resource = self._settings, resource_of(served)
         mode = Mode(settings.cluster_api)
-        owner_clusters = OwnerClusterReader(client, mode)
+        owner_clusters = OwnerClusterReader(client, mode, served)
 
         async def reconcile(key: Key) -> Result:
             raw = controller.get(key)
@@ -178,8 +178,11 @@ class Operator:
 
         written: set[Key] = set()
         watches = []
-        if mode is not Mode.OFF:  # also where it is not installed (yet): the watch looks again from time to time
-            watches.append(Watched(CLUSTERS, map_cluster, namespace=settings.namespace or ""))
+        concerned = cluster_mapper(served, lambda: controller.all())
+        if (
+            mode is not Mode.OFF and served.link is not ClusterLink.NONE
+        ):  # also where it is not installed (yet): the watch looks again from time to time
+            watches.append(Watched(CLUSTERS, concerned, namespace=settings.namespace or ""))
         controller = Controller(
             client,
             resource,

@@ -121,6 +121,10 @@ class Controller:
         """The latest known object; None when there is none. Must not be modified."""
         return self._primary.objects.get(key)
 
+    def all(self) -> list[Json]:
+        """Every object that is known. Must not be modified."""
+        return list(self._primary.objects.values())
+
     def follower(self, resource: Resource) -> Reflector:
         """The cache, and what is known of it, of a watched resource. Raises KeyError for one that is not watched."""
         for reflector in self._reflectors():

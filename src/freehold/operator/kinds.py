@@ -8,7 +8,7 @@ from freehold.kube.resources import Resource
 
 def resource_of(served: ServedName) -> Resource:
     """Where the objects of this kind are."""
-    return Resource(served.group, served.version, served.plural, served.kind)
+    return Resource(served.group, served.version, served.plural, served.kind, served.namespaced)
 
 
 SERVED_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in SERVED)

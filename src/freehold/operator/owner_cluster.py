@@ -6,44 +6,48 @@ Answers come from watches' caches; a cache that is not in step answers "unknown"
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from freehold.api import names
+from freehold.api.served import ClusterLink, ServedName
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
 from freehold.reconcilers import gate
 
 CLUSTERS = Resource(names.CLUSTER_API_GROUP, names.V1BETA2, "clusters", "Cluster")
-MACHINES = Resource(names.INFRASTRUCTURE_GROUP, names.V1BETA2, names.POWERVS_MACHINE_PLURAL, names.POWERVS_MACHINE_KIND)
+MACHINES = Resource(names.CLUSTER_API_GROUP, names.V1BETA2, "machines", "Machine")
 CLUSTER_CRD = Key("", f"clusters.{names.CLUSTER_API_GROUP}")
 
 
 class OwnerClusterReader:
     """Looks the Cluster up at the API server, once a pass: a pass is rare, and a stale answer could create."""
 
-    def __init__(self, client: KubeClient, mode: gate.Mode) -> None:
+    def __init__(self, client: KubeClient, mode: gate.Mode, served: ServedName) -> None:
         self._client = client
         self._mode = mode
+        self._served = served
 
     async def context(self, raw: Mapping[str, Any]) -> gate.ClusterContext:
         """Everything that :func:`gate.decide` must know besides the object."""
         context = await self._cluster_of(raw)
-        if raw["metadata"].get("deletionTimestamp"):
+        if raw["metadata"].get("deletionTimestamp") and self._served.machines is not None:
             return replace(context, machines=await self._machines(raw))
         return context
 
     async def _cluster_of(self, raw: Mapping[str, Any]) -> gate.ClusterContext:
-        if self._mode is gate.Mode.OFF:
-            return gate.ClusterContext(gate.Mode.OFF)
+        if self._mode is gate.Mode.OFF or self._served.link is ClusterLink.NONE:
+            return gate.ClusterContext(self._mode)
         crds = await self._crds()
-        owner = gate.owner_of(raw)
+        owner = gate.owner_of(raw, self._served.link)
         namespace = raw["metadata"].get("namespace", "")
         if owner is not None:
-            return gate.ClusterContext(self._mode, crds, await self._get(Key(namespace, owner.name)))
-        if crds is gate.Presence.ABSENT:
+            key = Key(namespace, owner.name)
+            found = await (self._of_machine(key) if self._served.link is ClusterLink.MACHINE else self._get(key))
+            return gate.ClusterContext(self._mode, crds, found)
+        if crds is gate.Presence.ABSENT or self._served.link is ClusterLink.MACHINE:
             return gate.ClusterContext(self._mode, crds)
         return gate.ClusterContext(self._mode, crds, referrer=await self._referrer(namespace, raw))
 
@@ -60,18 +64,36 @@ class OwnerClusterReader:
         try:
             return gate.FoundCluster(await self._client.get(CLUSTERS, key))
         except kube.NotFound:
-            return gate.NoCluster()
+            return gate.NoCluster(f"Cluster {key.name!r}")
         except kube.KubeError as error:
             return gate.UnreadableCluster(str(error))
+
+    async def _of_machine(self, key: Key) -> gate.ClusterLookup:
+        """The Cluster that a Machine names (docs/reference/capi-contract.md C37)."""
+        try:
+            machine = await self._client.get(MACHINES, key)
+        except kube.NotFound:
+            return gate.NoCluster(f"Machine {key.name!r}")
+        except kube.KubeError as error:
+            return gate.UnreadableCluster(str(error))
+        name = str((machine.get("spec") or {}).get("clusterName") or "")
+        return (
+            await self._get(Key(key.namespace, name))
+            if name
+            else gate.NoCluster(f"the Cluster of Machine {key.name!r}")
+        )
 
     async def _machines(self, raw: Mapping[str, Any]) -> tuple[str, ...] | gate.UnreadableMachines:
         """The machines of its cluster, served by any controller; none where there is no such kind.
 
         Source: docs/reference/capi-contract.md C22.
         """
-        selector = f"{names.CLUSTER_NAME_LABEL}={gate.cluster_name(raw)}"
+        served = self._served
+        assert served.machines is not None
+        machines = Resource(served.group, served.version, served.machines.plural, served.machines.kind)
+        selector = f"{names.CLUSTER_NAME_LABEL}={gate.cluster_name(raw, served.link)}"
         try:
-            found = await self._client.list(MACHINES, raw["metadata"].get("namespace", ""), label_selector=selector)
+            found = await self._client.list(machines, raw["metadata"].get("namespace", ""), label_selector=selector)
         except kube.NotFound:
             return ()
         except kube.KubeError as error:
@@ -86,13 +108,28 @@ class OwnerClusterReader:
         except kube.KubeError as error:
             return gate.UnreadableCluster(str(error))
         for cluster in clusters.items:
-            if gate.refers_to(cluster, raw):
+            if gate.refers_to(cluster, raw, self._served.link):
                 return gate.FoundCluster(cluster)
         return gate.NoCluster()
 
 
-def map_cluster(cluster: Json) -> Iterable[Key]:
-    """Which of our objects a change of this Cluster concerns: the one in it (docs/reference/capi-contract.md C25)."""
-    reference = (cluster.get("spec") or {}).get("infrastructureRef") or {}
-    if reference.get("kind") == names.POWERVS_CLUSTER_KIND and reference.get("name"):
-        yield Key(cluster["metadata"].get("namespace", ""), str(reference["name"]))
+def cluster_mapper(served: ServedName, objects: Callable[[], Iterable[Json]]) -> Callable[[Json], Iterable[Key]]:
+    """Which of our objects a change of a Cluster concerns (docs/reference/capi-contract.md C25).
+
+    The one that it names, or every machine of it among ``objects``, which are all that are known.
+    """
+
+    def concerned(cluster: Json) -> Iterable[Key]:
+        namespace = cluster["metadata"].get("namespace", "")
+        if served.link is ClusterLink.MACHINE:
+            name = cluster["metadata"].get("name")
+            for raw in objects():
+                labels = raw["metadata"].get("labels") or {}
+                if (raw["metadata"].get("namespace", ""), labels.get(names.CLUSTER_NAME_LABEL)) == (namespace, name):
+                    yield Key(namespace, raw["metadata"]["name"])
+            return
+        reference = (cluster.get("spec") or {}).get(served.link.value) or {}
+        if reference.get("kind") == served.kind and reference.get("name"):
+            yield Key(namespace, str(reference["name"]))
+
+    return concerned

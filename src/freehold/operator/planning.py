@@ -11,7 +11,7 @@ from typing import Any
 from freehold.api import names
 from freehold.api.served import ServedName
 from freehold.kube.merge_patch import patched
-from freehold.kube.resources import Json
+from freehold.kube.resources import Json, key_of
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.dry_run import Overlay, RunningClock, dry_run_deps
@@ -93,7 +93,7 @@ class _DryRun:
     ) -> None:
         self._clock = RunningClock(clock)
         self._overlay = Overlay(self._clock)
-        self._object = _ObjectCopy(raw)
+        self._object = _ObjectCopy(raw, adapter.served)
         self._before = _journal(self._object.raw)
         self._deps = dry_run_deps(cloud.read_only_deps(ring), self._overlay)
         self._adapter = _Observed(adapter)
@@ -105,7 +105,7 @@ class _DryRun:
     async def plan(self) -> Plan:
         finished = await self._run()
         raw = self._object.raw
-        subject = f"{raw['metadata'].get('namespace') or 'default'}/{raw['metadata']['name']}"
+        subject = str(key_of(raw))
         report = self._adapter.report
         if report is None:
             return self._not_served(subject)
@@ -189,13 +189,14 @@ def _missing(found: Undecided) -> tuple[str, ...]:
 class _ObjectCopy:
     """The object of a dry run (reconciler.ObjectHandle): patches change this copy only."""
 
-    def __init__(self, raw: Mapping[str, Any]) -> None:
+    def __init__(self, raw: Mapping[str, Any], served: ServedName) -> None:
         self.raw: Json = copy.deepcopy(dict(raw))
         metadata = self.raw["metadata"]
         metadata.setdefault("uid", UNSTORED_UID)
         metadata.setdefault("resourceVersion", "0")
         metadata.setdefault("generation", 1)
-        metadata.setdefault("namespace", "default")
+        if served.namespaced:
+            metadata.setdefault("namespace", "default")
 
     async def save(self, journal: Journal) -> None:
         await self.apply({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: journals.dumps(journal)}}})

@@ -118,7 +118,7 @@ class Reconciler:
 
     async def _decide(self, document: ObjectHandle, cluster: gate.ClusterContext) -> tuple[Result, tuple[str, ...]]:
         raw = document.raw
-        match gate.decide(raw, cluster, self._finalizer):
+        match gate.decide(raw, cluster, self._adapter.served):
             case gate.Skip():
                 return Done(), ()
             case gate.ReleaseForMove():

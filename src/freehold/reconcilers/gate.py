@@ -12,6 +12,7 @@ from enum import Enum, StrEnum
 from typing import Any
 
 from freehold.api import names
+from freehold.api.served import ClusterLink, ServedName
 
 DEFAULT_API_PORT = 6443
 
@@ -41,7 +42,9 @@ class FoundCluster:
 
 @dataclass(frozen=True)
 class NoCluster:
-    """The API server answered: there is none."""
+    """The API server answered: there is none. ``missing`` says what of it is not there (``Machine 'm1'``)."""
+
+    missing: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,9 @@ ClusterLookup = FoundCluster | NoCluster | UnreadableCluster
 class ClusterContext:
     """What the gate must know besides the object.
 
-    ``owner`` answers for the ownerReference of :func:`owner_of` (NoCluster when there is none);
-    ``referrer`` is a Cluster of the namespace whose ``infrastructureRef`` names the object. ``machines`` are the
-    names of machines that use an object which is being deleted, :class:`UnreadableMachines` if nobody can tell.
+    ``owner`` answers for the ownerReference of :func:`owner_of` (NoCluster when there is none): the Cluster, or that
+    of the Machine. ``referrer`` is a Cluster of the namespace that names the object (:func:`refers_to`). ``machines``
+    are the names of machines that use an object which is being deleted, :class:`UnreadableMachines` if nobody can tell.
     """
 
     mode: Mode
@@ -130,30 +133,37 @@ Decision = Proceed | Release | WaitForMachines | Paused | Hold | ReleaseForMove 
 
 @dataclass(frozen=True)
 class OwnerReference:
-    """The Cluster that an object belongs to."""
+    """The Cluster, or the Machine, that an object belongs to."""
 
+    kind: str
     name: str
     api_version: str
 
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name!r}"
 
-def owner_of(raw: Mapping[str, Any]) -> OwnerReference | None:
-    """The ownerReference to a Cluster, by group and kind (docs/reference/capi-contract.md C15)."""
+
+def owner_of(raw: Mapping[str, Any], link: ClusterLink) -> OwnerReference | None:
+    """The ownerReference that counts for this link, by group and kind (docs/reference/capi-contract.md C15, C37)."""
+    kind = "Machine" if link is ClusterLink.MACHINE else "Cluster"
     for reference in raw["metadata"].get("ownerReferences") or ():
         group, _, version = str(reference.get("apiVersion", "")).partition("/")
-        if group == names.CLUSTER_API_GROUP and version and reference.get("kind") == "Cluster":
-            return OwnerReference(str(reference.get("name", "")), f"{group}/{version}")
+        if group == names.CLUSTER_API_GROUP and version and reference.get("kind") == kind:
+            return OwnerReference(kind, str(reference.get("name", "")), f"{group}/{version}")
     return None
 
 
-def refers_to(cluster: Mapping[str, Any], raw: Mapping[str, Any]) -> bool:
-    """Whether a Cluster refers to the object, in both shapes (docs/reference/capi-contract.md C17)."""
-    reference = (cluster.get("spec") or {}).get("infrastructureRef") or {}
+def refers_to(cluster: Mapping[str, Any], raw: Mapping[str, Any], link: ClusterLink) -> bool:
+    """Whether a Cluster names the object in the field of this link (docs/reference/capi-contract.md C17)."""
+    if link not in (ClusterLink.INFRASTRUCTURE, ClusterLink.CONTROL_PLANE):
+        return False
+    reference = (cluster.get("spec") or {}).get(link.value) or {}
     group = reference.get("apiGroup") or str(reference.get("apiVersion", "")).partition("/")[0]
     ours = str(raw.get("apiVersion", "")).partition("/")[0]
     return (group, reference.get("kind"), reference.get("name")) == (ours, raw.get("kind"), raw["metadata"]["name"])
 
 
-def decide(raw: Mapping[str, Any], context: ClusterContext, finalizer: str) -> Decision:
+def decide(raw: Mapping[str, Any], context: ClusterContext, served: ServedName) -> Decision:
     """The one thing that may be done with ``raw`` now.
 
     Names are the object's own in both modes (upstream does the same), so that a Cluster which appears
@@ -165,17 +175,19 @@ def decide(raw: Mapping[str, Any], context: ClusterContext, finalizer: str) -> D
     manager = annotations.get(names.MANAGED_BY_ANNOTATION)
     if manager is not None and manager != names.MANAGED_BY_FREEHOLD:
         return Skip(f"annotation {names.MANAGED_BY_ANNOTATION} says that something else manages it")
-    if deleting and finalizer not in (metadata.get("finalizers") or ()):
+    if deleting and served.finalizer not in (metadata.get("finalizers") or ()):
         return Skip("it is being deleted and nothing of ours holds it")
     if deleting and names.DELETE_FOR_MOVE_ANNOTATION in annotations:
         return ReleaseForMove()
     if names.PAUSED_ANNOTATION in annotations:
         return Paused(f"{raw.get('kind', 'The object')} has the {names.PAUSED_ANNOTATION} annotation")
-    return _by_cluster(raw, context, deleting)
+    if served.link is ClusterLink.NONE:
+        return Release() if deleting else Proceed(metadata["name"], standalone=True)
+    return _by_cluster(raw, context, served, deleting)
 
 
-def _by_cluster(raw: Mapping[str, Any], context: ClusterContext, deleting: bool) -> Decision:
-    owner = owner_of(raw)
+def _by_cluster(raw: Mapping[str, Any], context: ClusterContext, served: ServedName, deleting: bool) -> Decision:
+    owner = owner_of(raw, served.link)
     lookup = context.owner if owner else context.referrer
     match lookup:
         case UnreadableCluster(why):
@@ -184,26 +196,27 @@ def _by_cluster(raw: Mapping[str, Any], context: ClusterContext, deleting: bool)
             return Paused("Cluster spec.paused is set to true")
     if deleting:
         # Also with the Cluster gone: nobody could unpause it any more, and only ReleaseForMove means a move.
-        return _release(context)
+        return _release(context, served)
     if owner and context.mode is not Mode.OFF:
         if isinstance(lookup, NoCluster):
+            missing = lookup.missing or str(owner)
             return Hold(
                 names.REASON_WAITING_FOR_CLUSTER,
-                f"its ownerReference names Cluster {owner.name!r}, which does not exist; "
-                "restore the Cluster or remove the ownerReference",
+                f"its ownerReference names {owner}, and {missing} does not exist; "
+                "restore it or remove the ownerReference",
             )
         return _proceed(raw, lookup, standalone=False)
-    return _alone(raw, context, lookup)
+    return _alone(raw, context, lookup, served)
 
 
-def cluster_name(raw: Mapping[str, Any]) -> str:
+def cluster_name(raw: Mapping[str, Any], link: ClusterLink) -> str:
     """The Cluster that the object's machines are labelled with; its own name when it has none."""
-    owner = owner_of(raw)
+    owner = owner_of(raw, link) if link is not ClusterLink.MACHINE else None
     label = (raw["metadata"].get("labels") or {}).get(names.CLUSTER_NAME_LABEL)
     return (owner.name if owner else label) or str(raw["metadata"]["name"])
 
 
-def _release(context: ClusterContext) -> Release | WaitForMachines:
+def _release(context: ClusterContext, served: ServedName) -> Release | WaitForMachines:
     """Core deletes the machines first; without it only we can wait for them."""
     match context.machines:
         case UnreadableMachines(why):
@@ -212,10 +225,11 @@ def _release(context: ClusterContext) -> Release | WaitForMachines:
             return Release()
         case machines:
             shown = ", ".join(machines[:5]) + (f" and {len(machines) - 5} more" if len(machines) > 5 else "")
-            return WaitForMachines(f"{names.POWERVS_MACHINE_KIND} {shown} of this cluster must be deleted first")
+            kind = served.machines.kind if served.machines else "machine"
+            return WaitForMachines(f"{kind} {shown} of this cluster must be deleted first")
 
 
-def _alone(raw: Mapping[str, Any], context: ClusterContext, lookup: ClusterLookup) -> Decision:
+def _alone(raw: Mapping[str, Any], context: ClusterContext, lookup: ClusterLookup, served: ServedName) -> Decision:
     """Without an owner: wait for one wherever one may still come (docs/reference/capi-contract.md C18)."""
     if context.mode is Mode.OFF:
         return _proceed(raw, lookup, standalone=True)
@@ -223,6 +237,7 @@ def _alone(raw: Mapping[str, Any], context: ClusterContext, lookup: ClusterLooku
     annotations = metadata.get("annotations") or {}
     label = (metadata.get("labels") or {}).get(names.CLUSTER_NAME_LABEL)
     reason = names.REASON_WAITING_FOR_CLUSTER
+    owner = "Machine" if served.link is ClusterLink.MACHINE else "Cluster"
     if isinstance(lookup, FoundCluster):
         name = lookup.cluster["metadata"]["name"]
         return Hold(reason, f"Cluster {name!r} refers to it; Cluster API has not set the ownerReference yet")
@@ -233,7 +248,7 @@ def _alone(raw: Mapping[str, Any], context: ClusterContext, lookup: ClusterLooku
             "ownerReference yet; without Cluster API, start freehold with --cluster-api=off or remove the label",
         )
     if context.mode is Mode.REQUIRED:
-        return Hold(reason, "no Cluster owns it; create one that refers to it, or start with --cluster-api=auto")
+        return Hold(reason, f"no {owner} owns it; create one that refers to it, or start with --cluster-api=auto")
     if context.crds is Presence.UNKNOWN:
         return Hold(reason, "whether Cluster API is installed cannot be told; check that CRDs may be read")
     opted_in = names.STANDALONE_ANNOTATION in annotations and annotations[names.STANDALONE_ANNOTATION] != "false"
@@ -242,7 +257,7 @@ def _alone(raw: Mapping[str, Any], context: ClusterContext, lookup: ClusterLooku
         return _proceed(raw, lookup, standalone=True)
     return Hold(
         reason,
-        "no Cluster owns it and Cluster API is installed; create a Cluster that refers to it, or set annotation "
+        f"no {owner} owns it and Cluster API is installed; create one that refers to it, or set annotation "
         f"{names.STANDALONE_ANNOTATION}: 'true' to serve it alone",
     )
 

@@ -444,13 +444,19 @@ SURROUNDINGS = (
     ),
     _around(
         "OwnerClusterReader.context",
-        'if raw["metadata"].get("deletionTimestamp"):',
+        'if raw["metadata"].get("deletionTimestamp") and self._served.machines is not None:',
         "if False:",
         "nobody looks for machines before the delete",
     ),
     _around(
-        "map_cluster",
-        'reference.get("kind") == names.POWERVS_CLUSTER_KIND and ',
+        "OwnerClusterReader._of_machine",
+        "return gate.UnreadableCluster(str(error))",
+        "return gate.NoCluster()",
+        "a Machine that cannot be read counts as absent: the pause of its Cluster is not seen",
+    ),
+    _around(
+        "cluster_mapper",
+        'reference.get("kind") == served.kind and ',
         "",
         "Clusters of other providers wake our objects",
     ),

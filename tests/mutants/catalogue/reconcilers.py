@@ -30,7 +30,7 @@ GATE = (
     ),
     _gate(
         "decide",
-        'if deleting and finalizer not in (metadata.get("finalizers") or ()):',
+        'if deleting and served.finalizer not in (metadata.get("finalizers") or ()):',
         "if False:",
         "an object that we have let go of is served again while others hold it",
     ),
@@ -61,7 +61,7 @@ GATE = (
     _gate(
         "_by_cluster",
         "lookup = context.owner if owner else context.referrer",
-        "lookup = around.owner",
+        "lookup = context.owner",
         "a Cluster that refers to the object is not asked whether it is paused",
     ),
     _gate(
@@ -89,6 +89,18 @@ GATE = (
         "a Cluster that refers to an object of another group holds ours",
     ),
     _gate(
+        "owner_of",
+        'kind = "Machine" if link is ClusterLink.MACHINE else "Cluster"',
+        'kind = "Cluster"',
+        "a machine is served for a Cluster that no Machine of it belongs to",
+    ),
+    _gate(
+        "refers_to",
+        ".get(link.value)",
+        '.get("infrastructureRef")',
+        "a Cluster's infrastructure is taken for its control plane",
+    ),
+    _gate(
         "_release",
         "case UnreadableMachines(why):",
         "case UnreadableMachines(why) if False:",
@@ -96,7 +108,7 @@ GATE = (
     ),
     _gate(
         "_release",
-        'return WaitForMachines(f"{names.POWERVS_MACHINE_KIND} {shown} of this cluster must be deleted first")',
+        'return WaitForMachines(f"{kind} {shown} of this cluster must be deleted first")',
         "return Release()",
         "the network is deleted under machines that use it",
     ),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from freehold.api import names
+from freehold.api.served import POWERVS_CLUSTER, ClusterLink, ServedName
 from freehold.kube.client import ObjectList
 from freehold.kube.errors import Forbidden, KubeError, NotFound, Unavailable
 from freehold.kube.resources import Json, Key, Resource
-from freehold.operator.owner_cluster import OwnerClusterReader, map_cluster
+from freehold.operator.owner_cluster import OwnerClusterReader, cluster_mapper
 from freehold.reconcilers import gate
 
 REFUSED = (Forbidden("RBAC"), Unavailable("no connection"))
@@ -60,8 +62,11 @@ class Server:
         return found
 
 
-async def around(raw: Json, mode: gate.Mode = gate.Mode.AUTO, **answers: Any) -> gate.ClusterContext:
-    return await OwnerClusterReader(Server(**answers), mode).context(raw)  # type: ignore[arg-type]  # all that is read of a client
+async def around(
+    raw: Json, mode: gate.Mode = gate.Mode.AUTO, served: ServedName = POWERVS_CLUSTER, **answers: Any
+) -> gate.ClusterContext:
+    client: Any = Server(**answers)  # all that is read of a client
+    return await OwnerClusterReader(client, mode, served).context(raw)
 
 
 @pytest.mark.parametrize("error", REFUSED, ids=lambda error: type(error).__name__)
@@ -109,7 +114,45 @@ async def test_the_machines_of_its_own_cluster_are_named_when_it_is_deleted() ->
 
 def test_a_change_of_a_cluster_concerns_the_object_that_it_refers_to() -> None:
     """Of our kind only: another provider's object may have the same name."""
-    assert list(map_cluster(REFERRER)) == [Key("ns", "c1")]
+    concerned = cluster_mapper(POWERVS_CLUSTER, list)
+    assert list(concerned(REFERRER)) == [Key("ns", "c1")]
     reference = {**REFERRER["spec"]["infrastructureRef"], "kind": "AWSCluster"}
-    assert list(map_cluster({**REFERRER, "spec": {"infrastructureRef": reference}})) == []
-    assert list(map_cluster({"metadata": {}, "spec": {}})) == []
+    assert list(concerned({**REFERRER, "spec": {"infrastructureRef": reference}})) == []
+    assert list(concerned({"metadata": {}, "spec": {}})) == []
+    control_plane = cluster_mapper(replace(POWERVS_CLUSTER, link=ClusterLink.CONTROL_PLANE), list)
+    assert list(control_plane(REFERRER)) == []
+
+
+def test_a_change_of_a_cluster_concerns_all_its_machines() -> None:
+    """A pause or its end must reach each of them."""
+
+    def known(name: str, namespace: str, cluster: str) -> Json:
+        labels = {names.CLUSTER_NAME_LABEL: cluster}
+        return {"metadata": {"name": name, "namespace": namespace, "labels": labels}}
+
+    objects = [known("m1", "ns", "referrer"), known("m2", "ns", "other"), known("m3", "elsewhere", "referrer")]
+    assert list(cluster_mapper(MACHINE, lambda: objects)(REFERRER)) == [Key("ns", "m1")]
+
+
+MACHINE = replace(POWERVS_CLUSTER, link=ClusterLink.MACHINE, machines=None)
+MADE = {**OBJECT, "metadata": {**OBJECT["metadata"], "ownerReferences": [{**OWNER, "kind": "Machine"}]}}
+
+
+async def test_a_machine_belongs_to_the_cluster_that_its_machine_names() -> None:
+    """A Machine or a Cluster that is not there is named; one that cannot be read is not absent."""
+    named = {"metadata": {"name": "owner"}, "spec": {"clusterName": "referrer"}}
+    assert (await around(MADE, served=MACHINE, machines=named, clusters=REFERRER)).owner == gate.FoundCluster(REFERRER)
+    assert (await around(MADE, served=MACHINE, machines=GONE)).owner == gate.NoCluster("Machine 'owner'")
+    assert (await around(MADE, served=MACHINE, machines=named)).owner == gate.NoCluster("Cluster 'referrer'")
+    for error in REFUSED:
+        found = await around(MADE, served=MACHINE, machines=error)
+        assert isinstance(found.owner, gate.UnreadableCluster)
+
+
+async def test_what_belongs_to_no_cluster_asks_for_none() -> None:
+    """CloudMetadata and its like are served also where the API server may not tell of Clusters."""
+    served = replace(POWERVS_CLUSTER, link=ClusterLink.NONE, machines=None)
+    refused = Forbidden("RBAC")
+    leaving = {**OWNED, "metadata": {**OWNED["metadata"], "deletionTimestamp": "now"}}
+    found = await around(leaving, served=served, customresourcedefinitions=refused, clusters=refused)
+    assert found == gate.ClusterContext(gate.Mode.AUTO)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from freehold.api import names
+from freehold.api.served import POWERVS_CLUSTER, ClusterLink, ServedName
 from freehold.reconcilers.gate import (
     ClusterContext,
     Decision,
@@ -30,11 +32,13 @@ from freehold.reconcilers.gate import (
 )
 
 FINALIZER = names.POWERVS_CLUSTER_FINALIZER
+INFRASTRUCTURE = ClusterLink.INFRASTRUCTURE
 
 
 def obj(
     *,
     owner: str = "",
+    kind: str = "Cluster",
     annotations: dict[str, str] | None = None,
     labels: dict[str, str] | None = None,
     deleting: bool = False,
@@ -44,7 +48,7 @@ def obj(
     metadata["labels"] = labels or {}
     metadata["finalizers"] = list(finalizers)
     if owner:
-        metadata["ownerReferences"] = [{"apiVersion": owner, "kind": "Cluster", "name": "c1", "uid": "x"}]
+        metadata["ownerReferences"] = [{"apiVersion": owner, "kind": kind, "name": "c1", "uid": "x"}]
     if deleting:
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     return {
@@ -211,27 +215,27 @@ ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[Decision]]] = {
 
 @pytest.mark.parametrize(("raw", "around", "expected"), ROWS.values(), ids=ROWS.keys())
 def test_decision(raw: dict[str, Any], around: ClusterContext, expected: type[Decision]) -> None:
-    assert isinstance(decide(raw, around, FINALIZER), expected)
+    assert isinstance(decide(raw, around, POWERVS_CLUSTER), expected)
 
 
 def test_the_port_is_the_clusters() -> None:
     """The API server listens where the Cluster says; 6443 otherwise."""
     around = ClusterContext(AUTO, owner=cluster(port=8443))
-    assert decide(obj(owner=V2), around, FINALIZER) == Proceed("c1", 8443, standalone=False)
-    assert decide(obj(), ClusterContext(OFF), FINALIZER) == Proceed("c1", 6443, standalone=True)
+    assert decide(obj(owner=V2), around, POWERVS_CLUSTER) == Proceed("c1", 8443, standalone=False)
+    assert decide(obj(), ClusterContext(OFF), POWERVS_CLUSTER) == Proceed("c1", 6443, standalone=True)
 
 
 def test_the_standalone_object_uses_the_port_of_the_manifests_cluster() -> None:
     """In the embedded API the Cluster is a placeholder that nobody reconciles, but its port is meant."""
     around = ClusterContext(OFF, referrer=cluster(port=8443))
-    assert decide(obj(), around, FINALIZER) == Proceed("c1", 8443, standalone=True)
+    assert decide(obj(), around, POWERVS_CLUSTER) == Proceed("c1", 8443, standalone=True)
 
 
 @pytest.mark.parametrize("raw", [obj(owner=V2), obj(deleting=True)], ids=["live", "deleting"])
 def test_messages_of_pause_are_the_contracts(raw: dict[str, Any]) -> None:
     """docs/reference/capi-contract.md C24 fixes the texts."""
     raw["metadata"]["annotations"] = PAUSED
-    decision = decide(raw, ClusterContext(AUTO, owner=cluster()), FINALIZER)
+    decision = decide(raw, ClusterContext(AUTO, owner=cluster()), POWERVS_CLUSTER)
     assert decision == Paused("IBMPowerVSCluster has the cluster.x-k8s.io/paused annotation")
 
 
@@ -245,23 +249,102 @@ def test_messages_of_pause_are_the_contracts(raw: dict[str, Any]) -> None:
 )
 def test_a_cluster_refers_in_either_shape(reference: dict[str, str]) -> None:
     """docs/reference/capi-contract.md C17: both served shapes of the Cluster must be read."""
-    assert refers_to({"spec": {"infrastructureRef": reference}}, obj())
-    assert not refers_to({"spec": {"infrastructureRef": {**reference, "name": "other"}}}, obj())
-    assert not refers_to({}, obj())
+    assert refers_to({"spec": {"infrastructureRef": reference}}, obj(), INFRASTRUCTURE)
+    assert not refers_to({"spec": {"infrastructureRef": {**reference, "name": "other"}}}, obj(), INFRASTRUCTURE)
+    assert not refers_to({}, obj(), INFRASTRUCTURE)
     other = {"apiVersion": "other.example.com/v1", "kind": "IBMPowerVSCluster", "name": "c1"}
-    assert not refers_to({"spec": {"infrastructureRef": other}}, obj()), "another group's kind of the same name"
+    assert not refers_to({"spec": {"infrastructureRef": other}}, obj(), INFRASTRUCTURE), (
+        "another group's kind of the same name"
+    )
 
 
 def test_its_machines_are_labelled_with_the_owners_name() -> None:
     """A label is anybody's; the owner decides, then the label, then its own name."""
-    assert cluster_name(obj()) == "c1"
-    assert cluster_name(obj(labels={names.CLUSTER_NAME_LABEL: "labelled"})) == "labelled"
+    assert cluster_name(obj(), INFRASTRUCTURE) == "c1"
+    assert cluster_name(obj(labels={names.CLUSTER_NAME_LABEL: "labelled"}), INFRASTRUCTURE) == "labelled"
     owned = obj(owner=V2, labels={names.CLUSTER_NAME_LABEL: "labelled"})
     owned["metadata"]["ownerReferences"][0]["name"] = "owner"
-    assert cluster_name(owned) == "owner"
+    assert cluster_name(owned, INFRASTRUCTURE) == "owner"
 
 
 def test_no_owner_is_none() -> None:
     """An object without ownerReferences has no owner; nothing is guessed from labels."""
-    assert owner_of(obj(labels=LABEL)) is None
+    assert owner_of(obj(labels=LABEL), INFRASTRUCTURE) is None
     assert isinstance(ClusterContext(AUTO).owner, NoCluster)
+
+
+MACHINE = replace(POWERVS_CLUSTER, link=ClusterLink.MACHINE, machines=None)
+CONTROL_PLANE = replace(POWERVS_CLUSTER, link=ClusterLink.CONTROL_PLANE, machines=None)
+NONE = replace(POWERVS_CLUSTER, link=ClusterLink.NONE, machines=None)
+OWNED_BY_MACHINE = obj(owner=V2, kind="Machine")
+
+LINKS: dict[str, tuple[dict[str, Any], ServedName, ClusterContext, type[Decision]]] = {
+    "C37 a Machine owns it": (OWNED_BY_MACHINE, MACHINE, ClusterContext(AUTO, owner=cluster()), Proceed),
+    "C37 a Cluster is no owner of a machine": (
+        obj(owner=V2),
+        MACHINE,
+        ClusterContext(AUTO, Presence.PRESENT, owner=cluster()),
+        Hold,
+    ),
+    "C37 its Machine, or that one's Cluster, is gone": (OWNED_BY_MACHINE, MACHINE, ClusterContext(AUTO), Hold),
+    "C23 the Cluster of its Machine pauses": (
+        OWNED_BY_MACHINE,
+        MACHINE,
+        ClusterContext(AUTO, owner=cluster(paused=True)),
+        Paused,
+    ),
+    "a machine whose Machine is gone is released": (
+        obj(owner=V2, kind="Machine", deleting=True),
+        MACHINE,
+        ClusterContext(AUTO),
+        Release,
+    ),
+    "C19 a Machine that cannot be read holds a delete": (
+        obj(owner=V2, kind="Machine", deleting=True),
+        MACHINE,
+        ClusterContext(AUTO, owner=FORBIDDEN),
+        Hold,
+    ),
+    "C37 a control plane belongs to its Cluster": (
+        obj(owner=V2),
+        CONTROL_PLANE,
+        ClusterContext(AUTO, owner=cluster()),
+        Proceed,
+    ),
+    "C18 a Cluster names the control plane: wait for the owner": (
+        obj(),
+        CONTROL_PLANE,
+        ClusterContext(AUTO, referrer=cluster()),
+        Hold,
+    ),
+    "no link: neither mode nor Cluster matters": (
+        obj(owner=V2, labels=LABEL),
+        NONE,
+        ClusterContext(REQUIRED, Presence.UNKNOWN),
+        Proceed,
+    ),
+    "no link: released at once": (obj(deleting=True), NONE, ClusterContext(REQUIRED), Release),
+    "no link: paused by its own annotation": (obj(annotations=PAUSED), NONE, ClusterContext(AUTO), Paused),
+}
+
+
+@pytest.mark.parametrize(("raw", "served", "around", "expected"), LINKS.values(), ids=LINKS.keys())
+def test_decision_by_link(
+    raw: dict[str, Any], served: ServedName, around: ClusterContext, expected: type[Decision]
+) -> None:
+    assert isinstance(decide(raw, around, served), expected)
+
+
+def test_what_is_missing_is_named() -> None:
+    """The Machine may be there, and its Cluster not."""
+    decision = decide(OWNED_BY_MACHINE, ClusterContext(AUTO, owner=NoCluster("Cluster 'prod'")), MACHINE)
+    assert isinstance(decision, Hold)
+    assert "names Machine 'c1', and Cluster 'prod' does not exist" in decision.message
+
+
+def test_a_control_plane_is_named_in_a_field_of_its_own() -> None:
+    """The Cluster's infrastructureRef may name an object of the same name and kind."""
+    reference = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "IBMPowerVSCluster", "name": "c1"}
+    assert refers_to({"spec": {"controlPlaneRef": reference}}, obj(), ClusterLink.CONTROL_PLANE)
+    assert not refers_to({"spec": {"infrastructureRef": reference}}, obj(), ClusterLink.CONTROL_PLANE)
+    assert not refers_to({"spec": {"machine": reference}}, obj(), ClusterLink.MACHINE)
