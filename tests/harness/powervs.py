@@ -17,12 +17,14 @@ from typing import Any
 import yaml
 
 from freehold.api import names
+from freehold.api.served import POWERVS_CLUSTER
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import Clock, ManualClock
 from freehold.lifecycle.interface import Intervals
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import InlinePort, Port, step
+from freehold.operator.accounts import OneAccount, Tools
 from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
@@ -201,7 +203,8 @@ class Harness:
             port=self._port(),
         )
         adapter = PowerVSClusterAdapter(account.facts_reader())
-        self.process = Reconciler(adapter, account, self.rings, self.wall, self.events)
+        accounts = OneAccount(Tools(account, adapter))
+        self.process = Reconciler(POWERVS_CLUSTER, accounts, self.rings, self.wall, self.events)
 
     def pass_once(self) -> Result:
         """One reconcile of the object as it is stored."""

@@ -1,15 +1,34 @@
-"""Which adapter serves which kind: a new kind is a line here."""
+"""Which accounts and which adapter serve which kind: a new kind is a line here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from freehold.api.served import POWERVS_CLUSTER
+from freehold.operator.accounts import Accounts, NoCredentials, OneAccount, Tools
 from freehold.operator.ibm import IbmAccount
 from freehold.reconcilers.adapter import Adapter
 from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
 
-ADAPTERS: Mapping[str, Callable[[IbmAccount], Adapter]] = {
-    POWERVS_CLUSTER.kind: lambda account: PowerVSClusterAdapter(account.facts_reader()),
+
+@dataclass(frozen=True)
+class Clouds:
+    """The clouds that the operator has credentials for."""
+
+    ibm: IbmAccount | None = None
+
+
+def _on_ibm(clouds: Clouds, adapter: Callable[[IbmAccount], Adapter]) -> Accounts:
+    """The API key names the one account of all objects."""
+    if clouds.ibm is None:
+        return OneAccount(
+            NoCredentials("the operator has no credentials for IBM Cloud: start it with IBMCLOUD_API_KEY")
+        )
+    return OneAccount(Tools(clouds.ibm, adapter(clouds.ibm)))
+
+
+ADAPTERS: Mapping[str, Callable[[Clouds], Accounts]] = {
+    POWERVS_CLUSTER.kind: lambda clouds: _on_ibm(clouds, lambda ibm: PowerVSClusterAdapter(ibm.facts_reader())),
 }
 """By kind."""

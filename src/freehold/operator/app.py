@@ -20,7 +20,7 @@ from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Reso
 from freehold.lifecycle.clock import SystemClock
 from freehold.lifecycle.interface import Intervals
 from freehold.operator import keyring_secret
-from freehold.operator.adapters import ADAPTERS
+from freehold.operator.adapters import ADAPTERS, Clouds
 from freehold.operator.audit import Audit, FileAudit, NoAudit
 from freehold.operator.controller import Controller, Done, Health, Result, Watched
 from freehold.operator.events import EventRecorder
@@ -110,24 +110,15 @@ class Operator:
             audit: Audit = NoAudit()
             if settings.audit is not None:
                 audit = files.enter_context(FileAudit(settings.audit, settings.clock))
-            account = stack.enter_context(
-                IbmAccount(
-                    settings.api_key,
-                    settings.ibm_url,
-                    settings.clock,
-                    audit,
-                    settings.intervals,
-                    limits=settings.limits,
-                )
-            )
+            clouds = clouds_of(settings, files, audit)
             recorder = EventRecorder(client, "freehold", time.time)  # kubectl tells their ages, servers sweep the old
             posting = asyncio.create_task(recorder.run())
             stack.callback(posting.cancel)
             keeper = self._keeper = keeper_of(client, settings)
             await keeper.refresh()
             for served in SERVED:
-                adapter = ADAPTERS[served.kind](account)
-                reconciler = Reconciler(adapter, account, keeper, settings.clock, recorder)
+                accounts = ADAPTERS[served.kind](clouds)
+                reconciler = Reconciler(served, accounts, keeper, settings.clock, recorder)
                 self._controllers.append(self._build(client, served, reconciler, keeper))
             keeper.changed = self._look_again
             running = asyncio.create_task(self._run_controllers())
@@ -193,6 +184,16 @@ class Operator:
             watches=watches,
         )
         return controller
+
+
+def clouds_of(settings: Settings, stack: ExitStack, audit: Audit) -> Clouds:
+    """The clouds that there are credentials for; their threads end with ``stack``."""
+    if not settings.api_key:
+        return Clouds()
+    ibm = IbmAccount(
+        settings.api_key, settings.ibm_url, settings.clock, audit, settings.intervals, limits=settings.limits
+    )
+    return Clouds(ibm=stack.enter_context(ibm))
 
 
 def ring_store(client: KubeClient, keys: Path | RingSecret) -> FileRing | SecretRing:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from freehold.api import names
-from freehold.api.served import ServedName
+from freehold.api.served import ServedName, served_of
 from freehold.kube.merge_patch import patched
 from freehold.kube.resources import Json, key_of
 from freehold.lifecycle import journal as journals
@@ -19,13 +20,14 @@ from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.outcomes import Reason, Waiting
+from freehold.operator.accounts import Accounts, CloudAccount, NoCredentials, OneAccount, Tools
 from freehold.operator.adapters import ADAPTERS
-from freehold.operator.app import Settings
+from freehold.operator.app import Settings, clouds_of
+from freehold.operator.audit import NoAudit
 from freehold.operator.controller import Done, RequeueAfter
 from freehold.operator.events import Severity
-from freehold.operator.ibm import IbmAccount
 from freehold.operator.plan_rows import PlanRow, rows_of
-from freehold.operator.reconciler import CloudAccount, Reconciler
+from freehold.operator.reconciler import Reconciler
 from freehold.reconcilers import gate, identity
 from freehold.reconcilers.adapter import Adapter, Desired, PassReport, Refused, StatusUpdate, Undecided, Wanted
 
@@ -62,21 +64,26 @@ class Plan:
 
 async def plan(raw: Mapping[str, Any], settings: Settings, ring: KeyRing, cluster: gate.ClusterContext) -> Plan:
     """What serving ``raw``, as it would be stored, would do. Writes nothing."""
-    with IbmAccount(settings.api_key, settings.ibm_url, settings.clock, intervals=settings.intervals) as account:
-        adapter = ADAPTERS[str(raw["kind"])](account)
-        return await plan_with(adapter, account, settings.clock, raw, ring, cluster)
+    with ExitStack() as stack:
+        served = served_of(str(raw["kind"]))
+        accounts = ADAPTERS[served.kind](clouds_of(settings, stack, NoAudit()))
+        return await plan_with(served, accounts, settings.clock, raw, ring, cluster)
 
 
 async def plan_with(
-    adapter: Adapter,
-    cloud: CloudAccount,
+    served: ServedName,
+    accounts: Accounts,
     clock: Clock,
     raw: Mapping[str, Any],
     ring: KeyRing,
     cluster: gate.ClusterContext,
 ) -> Plan:
-    """The same with kind and cloud passed in."""
-    return await _DryRun(adapter, cloud, clock, raw, ring, cluster).plan()
+    """The same with kind and accounts passed in."""
+    copied = _ObjectCopy(raw, served)
+    tools = accounts.tools(copied.raw)
+    if isinstance(tools, NoCredentials):
+        return Plan(str(key_of(copied.raw)), problems=(tools.message,))
+    return await _DryRun(tools, clock, copied, ring, cluster).plan()
 
 
 class _DryRun:
@@ -84,21 +91,21 @@ class _DryRun:
 
     def __init__(
         self,
-        adapter: Adapter,
-        cloud: CloudAccount,
+        tools: Tools,
         clock: Clock,
-        raw: Mapping[str, Any],
+        copied: _ObjectCopy,
         ring: KeyRing,
         cluster: gate.ClusterContext,
     ) -> None:
+        served = tools.adapter.served
         self._clock = RunningClock(clock)
         self._overlay = Overlay(self._clock)
-        self._object = _ObjectCopy(raw, adapter.served)
+        self._object = copied
         self._before = _journal(self._object.raw)
-        self._deps = dry_run_deps(cloud.read_only_deps(ring), self._overlay)
-        self._adapter = _Observed(adapter)
-        account = _DryAccount(cloud, self._deps)
-        self._reconciler = Reconciler(self._adapter, account, _Ring(ring), self._clock, _NoEvents())
+        self._deps = dry_run_deps(tools.cloud.read_only_deps(ring), self._overlay)
+        self._adapter = _Observed(tools.adapter)
+        dry = OneAccount(Tools(_DryAccount(tools.cloud, self._deps), self._adapter))
+        self._reconciler = Reconciler(served, dry, _Ring(ring), self._clock, _NoEvents())
         self._cluster = cluster
         self._gone = False
 

@@ -13,21 +13,22 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from freehold.api import names
+from freehold.api.served import ServedName
 from freehold.kube.resources import Json
 from freehold.lifecycle import engine
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.outcomes import of_error
 from freehold.lifecycle.state import ObjectState
+from freehold.operator.accounts import Accounts, CloudAccount, NoCredentials, Tools
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.report import event_specs
 from freehold.reconcilers import gate, identity, status
-from freehold.reconcilers.adapter import Adapter, Mode, PassReport, StatusUpdate, Undecided, Wanted
+from freehold.reconcilers.adapter import Mode, PassReport, StatusUpdate, Undecided, Wanted
 
 CONFLICT_SECONDS = 1.0
 SLOW_SECONDS = 300.0
@@ -46,23 +47,6 @@ class ObjectHandle(Protocol):
     async def apply(self, patch: Mapping[str, Any]) -> None: ...
 
     async def patch_status(self, status: Mapping[str, Any]) -> None: ...
-
-
-class CloudAccount(Protocol):
-    """The account that objects are served in. ``name`` is that of its cloud, for messages."""
-
-    @property
-    def name(self) -> str: ...
-
-    def deps(self, subject: str, ring: KeyRing) -> EngineDeps: ...
-
-    def read_only_deps(self, ring: KeyRing) -> EngineDeps: ...
-
-    async def account(self) -> str: ...
-
-    def left(self, subject: str, resource: str, why: str) -> None: ...
-
-    def forget(self, subject: str) -> None: ...
 
 
 class Rings(Protocol):
@@ -89,16 +73,27 @@ class _Served:
     """What this process remembers of one object."""
 
     state: ObjectState
+    cloud: CloudAccount
     generation: int = -1
+
+
+@dataclass(frozen=True)
+class _Work:
+    """One pass of one object whose identity and account are known."""
+
+    document: ObjectHandle
+    tools: Tools
+    journal: Journal
+    known: _Served
+    ring: KeyRing
 
 
 class Reconciler:
     """Reconciles the objects of one kind, one at a time; what it remembers of them costs reads when it is lost."""
 
-    def __init__(self, adapter: Adapter, cloud: CloudAccount, rings: Rings, clock: Clock, recorder: Recorder) -> None:
-        self._adapter = adapter
-        self._finalizer = adapter.served.finalizer
-        self._cloud = cloud
+    def __init__(self, served: ServedName, accounts: Accounts, rings: Rings, clock: Clock, recorder: Recorder) -> None:
+        self._served = served
+        self._accounts = accounts
         self._rings = rings
         self._clock = clock
         self._recorder = recorder
@@ -118,11 +113,11 @@ class Reconciler:
 
     async def _decide(self, document: ObjectHandle, cluster: gate.ClusterContext) -> tuple[Result, tuple[str, ...]]:
         raw = document.raw
-        match gate.decide(raw, cluster, self._adapter.served):
+        match gate.decide(raw, cluster, self._served):
             case gate.Skip():
                 return Done(), ()
             case gate.ReleaseForMove():
-                await document.apply(_without(raw, self._finalizer))
+                await document.apply(_without(raw, self._served.finalizer))
                 return Done(), ()
             case gate.Paused(message):
                 await self._write(document, status.paused(raw, message, self._now()))
@@ -134,13 +129,25 @@ class Reconciler:
                 await self._write(document, status.waiting_for_machines(raw, message, self._now()))
                 return RequeueAfter(OCCUPIED_SECONDS), ()
             case gate.Release():
-                return await self._identified(document, None)
+                return await self._with_tools(document, None)
             case gate.Proceed() as proceed:
-                return await self._identified(document, proceed)
+                return await self._with_tools(document, proceed)
 
-    async def _identified(self, document: ObjectHandle, proceed: gate.Proceed | None) -> tuple[Result, tuple[str, ...]]:
+    async def _with_tools(self, document: ObjectHandle, proceed: gate.Proceed | None) -> tuple[Result, tuple[str, ...]]:
+        """Without credentials nothing of it can be seen, also while it is being deleted, and nothing counts as gone."""
+        tools = self._accounts.tools(document.raw)
+        if isinstance(tools, NoCredentials):
+            self._known.pop(document.raw["metadata"]["uid"], None)  # another operator may serve it meanwhile
+            why = status.held(document.raw, names.REASON_NO_CREDENTIALS, tools.message, self._now())
+            await self._write(document, why)
+            return RequeueAfter(SLOW_SECONDS), ()
+        return await self._identified(document, tools, proceed)
+
+    async def _identified(
+        self, document: ObjectHandle, tools: Tools, proceed: gate.Proceed | None
+    ) -> tuple[Result, tuple[str, ...]]:
         ring = self._rings.ring
-        found = identity.identify(document.raw, self._finalizer, ring)
+        found = identity.identify(document.raw, self._served.finalizer, ring)
         if isinstance(found, identity.KeyMissing):
             return await self._without_key(document, found)
         if isinstance(found, identity.ReadOnly):
@@ -154,17 +161,17 @@ class Reconciler:
         lost = not isinstance(found, identity.Identified) and uid in self._known
         if lost:
             del self._known[uid]  # creates of the lost journal may be under way: nothing remembered shortens a wait
-        known = self._remember(document.raw, minted=isinstance(found, identity.Minted) and not lost)
+        minted = isinstance(found, identity.Minted) and not lost
+        known = self._remember(document.raw, tools.cloud, minted=minted)
         try:
-            account = await self._cloud.account()
+            account = await tools.cloud.account()
         except CloudError as error:
             return await self._failed(document, error)
         journal = replace(found.journal, account=found.journal.account or account)
         if journal.account != account:
-            return await self._elsewhere(document, journal.account, account)
-        if proceed is None:
-            return await self._release(document, journal, known, ring)
-        return await self._ensure(document, journal, known, ring, proceed)
+            return await self._elsewhere(document, tools.cloud.name, journal.account, account)
+        work = _Work(document, tools, journal, known, ring)
+        return await (self._release(work) if proceed is None else self._ensure(work, proceed))
 
     async def _without_key(self, document: ObjectHandle, found: identity.KeyMissing) -> tuple[Result, tuple[str, ...]]:
         """Also while it is being deleted. Another operator may serve the object meanwhile: nothing is remembered."""
@@ -174,20 +181,22 @@ class Reconciler:
         await self._write(document, why)
         return RequeueAfter(SLOW_SECONDS), ()
 
-    async def _elsewhere(self, document: ObjectHandle, recorded: str, account: str) -> tuple[Result, tuple[str, ...]]:
+    async def _elsewhere(
+        self, document: ObjectHandle, cloud: str, recorded: str, account: str
+    ) -> tuple[Result, tuple[str, ...]]:
         """With another account's credentials everything of it seems gone, and is not: nothing may follow from that."""
         message = (
-            f"its resources are in {self._cloud.name} account {recorded} and the operator's credentials are of account "
+            f"its resources are in {cloud} account {recorded} and the operator's credentials are of account "
             f"{account}: nothing is read, created or deleted until it runs with credentials of {recorded}"
         )
         why = status.held(document.raw, ACCOUNT_CHANGED, message, self._now())
         await self._write(document, why)
         return RequeueAfter(SLOW_SECONDS), ()
 
-    def _remember(self, raw: Json, *, minted: bool) -> _Served:
+    def _remember(self, raw: Json, cloud: CloudAccount, *, minted: bool) -> _Served:
         uid = raw["metadata"]["uid"]
-        if uid not in self._known:
-            self._known[uid] = _Served(ObjectState(first_seen=self._clock.monotonic(), minted=minted))
+        if uid not in self._known or self._known[uid].cloud is not cloud:  # what was seen elsewhere tells nothing here
+            self._known[uid] = _Served(ObjectState(first_seen=self._clock.monotonic(), minted=minted), cloud)
         known = self._known[uid]
         generation = int(raw["metadata"].get("generation", 0))
         if generation != known.generation:
@@ -195,59 +204,51 @@ class Reconciler:
             known.generation = generation
         return known
 
-    async def _ensure(
-        self, document: ObjectHandle, journal: Journal, known: _Served, ring: KeyRing, proceed: gate.Proceed
-    ) -> tuple[Result, tuple[str, ...]]:
-        plan = await self._adapter.desired(document.raw, proceed, journal)
+    async def _ensure(self, work: _Work, proceed: gate.Proceed) -> tuple[Result, tuple[str, ...]]:
+        document, journal, known, adapter = work.document, work.journal, work.known, work.tools.adapter
+        plan = await adapter.desired(document.raw, proceed, journal)
         if not isinstance(plan, Wanted):
             report = PassReport(plan, journal)
-            await self._write(document, self._adapter.status(document.raw, report, self._now()))
+            await self._write(document, adapter.status(document.raw, report, self._now()))
             return RequeueAfter(plan.after if isinstance(plan, Undecided) else SLOW_SECONDS), ()
-        deps = self._cloud.deps(_subject(document.raw), ring)
+        deps = work.tools.cloud.deps(_subject(document.raw), work.ring)
         tags = frozenset(deps.codec.user(key, value) for key, value in plan.user_tags)
         try:
             if plan.mode is Mode.FROZEN:
-                reading, copied = self._cloud.read_only_deps(ring), known.state.dry_run_copy()
+                reading, copied = work.tools.cloud.read_only_deps(work.ring), known.state.dry_run_copy()
                 done = await engine.ensure(reading, plan.graph, journal, document, copied, journal.tags)
             else:
                 done = await engine.ensure(deps, plan.graph, journal, document, known.state, tags)
         except CloudError as error:
             return await self._failed(document, error)
         report = PassReport(plan, done.journal, done.outcomes)
-        await self._write(document, self._adapter.status(document.raw, report, self._now()))
+        await self._write(document, adapter.status(document.raw, report, self._now()))
         known.generation = int(document.raw["metadata"].get("generation", 0))  # the endpoint is ours: no news
         return RequeueAfter(done.after), done.notes
 
-    async def _release(
-        self, document: ObjectHandle, journal: Journal, known: _Served, ring: KeyRing
-    ) -> tuple[Result, tuple[str, ...]]:
+    async def _release(self, work: _Work) -> tuple[Result, tuple[str, ...]]:
         """Delete from what is owned; today's spec only helps to look for strays, and may be invalid by now."""
+        document, journal, known, adapter = work.document, work.journal, work.known, work.tools.adapter
+        cloud = work.tools.cloud
         alone = gate.Proceed(document.raw["metadata"]["name"])
-        plan = await self._adapter.desired(document.raw, alone, journal)
+        plan = await adapter.desired(document.raw, alone, journal)
         graph = plan.graph if isinstance(plan, Wanted) else Graph(())
-        deps = self._cloud.deps(_subject(document.raw), ring)
+        deps = cloud.deps(_subject(document.raw), work.ring)
         try:
             done = await engine.release(deps, graph, journal, document, known.state)
         except CloudError as error:
             return await self._failed(document, error)
         report = PassReport(plan, done.journal, done.outcomes, deleting=True)
-        await self._write(document, self._adapter.status(document.raw, report, self._now()))
+        await self._write(document, adapter.status(document.raw, report, self._now()))
         if done.released and isinstance(plan, Undecided):
             return RequeueAfter(max(plan.after, 1.0)), done.notes  # where to look for strays is not known yet
         if done.released:
-            self._tell_what_stays(document.raw)
-            await document.apply(_without(document.raw, self._finalizer))
+            _tell_what_stays(document.raw, cloud)
+            await document.apply(_without(document.raw, self._served.finalizer))
             self._known.pop(document.raw["metadata"]["uid"], None)
-            self._cloud.forget(_subject(document.raw))
+            cloud.forget(_subject(document.raw))
             return Done(), done.notes
         return RequeueAfter(done.after), done.notes
-
-    def _tell_what_stays(self, raw: Json) -> None:
-        """To the audit log, before the finalizer goes: the status goes with it, and an event may be refused."""
-        for row in (raw.get("status") or {}).get("resources") or ():
-            if row.get("state") == "Kept":
-                resource = " ".join(str(row[part]) for part in ("kind", "name", "id") if row.get(part))
-                self._cloud.left(_subject(raw), resource, str(row.get("message") or row.get("reason") or ""))
 
     async def _failed(self, document: ObjectHandle, error: CloudError) -> tuple[Result, tuple[str, ...]]:
         """The cloud refused a call that concerns the whole object, such as the search by our tags."""
@@ -265,6 +266,14 @@ class Reconciler:
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock.now(), UTC)
+
+
+def _tell_what_stays(raw: Json, cloud: CloudAccount) -> None:
+    """To the audit log, before the finalizer goes: the status goes with it, and an event may be refused."""
+    for row in (raw.get("status") or {}).get("resources") or ():
+        if row.get("state") == "Kept":
+            resource = " ".join(str(row[part]) for part in ("kind", "name", "id") if row.get(part))
+            cloud.left(_subject(raw), resource, str(row.get("message") or row.get("reason") or ""))
 
 
 def _subject(raw: Json) -> str:

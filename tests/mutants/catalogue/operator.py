@@ -109,14 +109,14 @@ RECONCILE = (
     ),
     _reconciler(
         "Reconciler._identified",
-        "minted=isinstance(found, identity.Minted) and not lost",
-        "minted=isinstance(found, identity.Minted)",
+        "minted = isinstance(found, identity.Minted) and not lost",
+        "minted = isinstance(found, identity.Minted)",
         "no settle after a journal was minted anew: creates of the lost one may be under way",
     ),
     _reconciler(
         "Reconciler._identified",
-        "minted=isinstance(found, identity.Minted) and not lost",
-        "minted=True",
+        "minted = isinstance(found, identity.Minted) and not lost",
+        "minted = True",
         "a restarted process creates before a create of the earlier one has settled",
     ),
     _reconciler(
@@ -130,6 +130,30 @@ RECONCILE = (
         "account=found.journal.account or account",
         "account=account",
         "the account that the resources are in is forgotten when the key changes",
+    ),
+    _reconciler(
+        "Reconciler._with_tools",
+        "if isinstance(tools, NoCredentials):",
+        "if isinstance(tools, NoCredentials) and proceed is None:",
+        "an object without credentials stops the worker instead of being told so",
+    ),
+    _reconciler(
+        "Reconciler._with_tools",
+        'self._known.pop(document.raw["metadata"]["uid"], None)',
+        "pass",
+        "what another operator did while there were no credentials is not looked for",
+    ),
+    _reconciler(
+        "Reconciler._with_tools",
+        "return RequeueAfter(SLOW_SECONDS), ()",
+        "return Done(), ()",
+        "an object without credentials is never looked at again",
+    ),
+    _reconciler(
+        "Reconciler._remember",
+        "or self._known[uid].cloud is not cloud",
+        "",
+        "what was seen in one account is believed of another",
     ),
     _reconciler(
         "Reconciler._remember",
@@ -169,7 +193,7 @@ RECONCILE = (
     ),
     _reconciler(
         "Reconciler._release",
-        "self._cloud.forget(_subject(document.raw))",
+        "cloud.forget(_subject(document.raw))",
         "pass",
         "tools of objects that are gone pile up, and serve the next object of the name",
     ),
@@ -264,8 +288,8 @@ ACCOUNT = (
     ),
     _planning(
         "_DryRun.__init__",
-        "dry_run_deps(cloud.read_only_deps(ring), self._overlay)",
-        'cloud.deps("", ring)',
+        "dry_run_deps(tools.cloud.read_only_deps(ring), self._overlay)",
+        'tools.cloud.deps("", ring)',
         "a plan writes to the cloud",
     ),
     _planning(

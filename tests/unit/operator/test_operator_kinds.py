@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from freehold.api import crd, served
-from freehold.operator.adapters import ADAPTERS
+from freehold.operator.accounts import NoCredentials
+from freehold.operator.adapters import ADAPTERS, Clouds
 from freehold.operator.app import together
 from freehold.operator.controller import Health
 from freehold.operator.kinds import SERVED_RESOURCES, resource_of
@@ -14,6 +15,13 @@ def test_every_served_kind_has_types_an_adapter_and_a_resource() -> None:
     assert [kind.name for kind in crd.SERVED] == list(served.SERVED)
     assert ADAPTERS.keys() == {kind.kind for kind in served.SERVED}
     assert tuple(map(resource_of, served.SERVED)) == SERVED_RESOURCES
+
+
+def test_a_kind_whose_cloud_has_no_credentials_says_how_to_give_them() -> None:
+    for kind, accounts_of in ADAPTERS.items():
+        found = accounts_of(Clouds()).tools({"kind": kind, "metadata": {"name": "one"}})
+        assert isinstance(found, NoCredentials), kind
+        assert "start it with " in found.message
 
 
 def _health(**fields: object) -> Health:

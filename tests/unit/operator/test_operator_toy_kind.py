@@ -18,6 +18,7 @@ from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.outcomes import Ready
 from freehold.lifecycle.port import InlinePort, step
+from freehold.operator.accounts import NoCredentials, Tools
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.reconciler import Reconciler
 from freehold.reconcilers import status
@@ -55,7 +56,6 @@ class MemoryAccount:
     name = "the cloud in memory"
 
     def __init__(self, world: MemoryWorld) -> None:
-        self._world = world
         self._deps = world.deps(InlinePort())
 
     def deps(self, subject: str, ring: KeyRing) -> EngineDeps:
@@ -74,6 +74,19 @@ class MemoryAccount:
         return None
 
 
+class ToyAccounts:
+    """All toys are in the account ``now``. Of ``locked`` there are no credentials."""
+
+    def __init__(self, world: MemoryWorld) -> None:
+        self.now = "first"
+        self.found = {name: MemoryAccount(world) for name in ("first", "another")}
+
+    def tools(self, raw: Mapping[str, Any]) -> Tools | NoCredentials:
+        if self.now in self.found:
+            return Tools(self.found[self.now], ToyAdapter())
+        return NoCredentials(f"the operator has no credentials for the account {self.now!r}")
+
+
 class Toys:
     """One toy, and the operator's process."""
 
@@ -82,11 +95,14 @@ class Toys:
         manifest = {"apiVersion": f"{TOY.group}/{TOY.version}", "kind": TOY.kind, "spec": spec}
         self.object = StoredObject({**manifest, "metadata": {"name": "bear"}}, self.world.clock.now)
         rings = HeldRing(self.world.ring)
-        account = MemoryAccount(self.world)
-        self.process = Reconciler(ToyAdapter(), account, rings, self.world.clock, Events())
+        self.accounts = ToyAccounts(self.world)
+        self.process = Reconciler(TOY, self.accounts, rings, self.world.clock, Events())
+
+    def pass_once(self) -> Result:
+        return step(self.process.reconcile(MemoryDocument(self.object), ClusterContext(ClusterApi.OFF)))
 
     def once(self) -> Result:
-        done = step(self.process.reconcile(MemoryDocument(self.object), ClusterContext(ClusterApi.OFF)))
+        done = self.pass_once()
         self.world.clock.advance(done.seconds if isinstance(done, RequeueAfter) else 60.0)
         return done
 
@@ -141,3 +157,33 @@ def test_what_is_true_for_every_kind_is_true_for_a_toy(deleted: bool) -> None:
         assert toys.once() == Done()
         assert toys.object.gone
         assert toys.sizes() == [1]
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_without_credentials_nothing_of_an_object_counts_as_gone(deleted: bool) -> None:
+    toys = Toys(size=1)
+    toys.run()
+    toys.accounts.now = "locked"
+    if deleted:
+        toys.object.delete()
+    assert toys.once() == RequeueAfter(300.0), "credentials may come at any time, and nothing tells of it"
+    assert toys.sizes() == [1]
+    assert toys.ready() == "False the operator has no credentials for the account 'locked'"
+    toys.accounts.now = "first"
+    toys.run()
+    assert (toys.object.gone, toys.sizes()) == ((True, []) if deleted else (False, [1]))
+
+
+@pytest.mark.parametrize("account", ["another", "locked"])
+def test_what_was_seen_in_one_account_is_not_believed_of_another(account: str) -> None:
+    """The toy's network goes while another account is asked: the pass that comes back has to look at once."""
+    toys = Toys(size=1)
+    toys.run()
+    toys.pass_once()  # what it sees now is fresh enough for the next pass
+    toys.accounts.now = account
+    toys.pass_once()
+    toys.accounts.now = "first"
+    [net] = toys.world.living()
+    toys.world.cloud.vanish(net.id)
+    toys.pass_once()
+    assert toys.ready() != "True"

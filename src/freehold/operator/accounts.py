@@ -1,0 +1,71 @@
+"""The account that an object is served in, with the tools that belong to it: each object may have another one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from freehold.kube.resources import Json
+from freehold.lifecycle.interface import EngineDeps
+from freehold.lifecycle.keys import KeyRing
+from freehold.reconcilers.adapter import Adapter
+
+
+class CloudAccount(Protocol):
+    """One account, region and identity that objects are served in. ``name`` is that of its cloud, for messages."""
+
+    @property
+    def name(self) -> str: ...
+
+    def deps(self, subject: str, ring: KeyRing) -> EngineDeps:
+        """The engine's tools for one object."""
+        ...
+
+    def read_only_deps(self, ring: KeyRing) -> EngineDeps:
+        """Tools that send no write."""
+        ...
+
+    async def account(self) -> str:
+        """The id of the account that the credentials are of. Raises CloudError."""
+        ...
+
+    def left(self, subject: str, resource: str, why: str) -> None:
+        """The object goes, and this resource stays."""
+        ...
+
+    def forget(self, subject: str) -> None:
+        """The object is gone."""
+        ...
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What one object is served with: its account, and the adapter of its kind, which asks that account."""
+
+    cloud: CloudAccount
+    adapter: Adapter
+
+
+@dataclass(frozen=True)
+class NoCredentials:
+    """The operator has no credentials for the account of this object. ``message`` says which, and where they go."""
+
+    message: str
+
+
+class Accounts(Protocol):
+    """The accounts of one kind of object."""
+
+    def tools(self, raw: Json) -> Tools | NoCredentials:
+        """The tools for ``raw``. One account is one object in memory: what was seen in another one is forgotten."""
+        ...
+
+
+@dataclass(frozen=True)
+class OneAccount:
+    """All objects of a kind are in the same account."""
+
+    found: Tools | NoCredentials
+
+    def tools(self, raw: Any) -> Tools | NoCredentials:
+        return self.found
