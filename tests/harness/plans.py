@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from freehold.api.served import POWERVS_CLUSTER
 from freehold.lifecycle.port import InlinePort, step
-from freehold.operator.accounts import OneAccount, Tools
+from freehold.operator.accounts import Binding, OneAccount
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.plan_rows import Action
 from freehold.operator.planning import Plan, plan_with
@@ -39,7 +39,7 @@ def planned(harness: Harness, *, deleting: bool = False) -> Plan:
     """The plan of the object as it is stored, by a process that knows nothing else."""
     key = harness.cloud.settings.api_key
     account = IbmAccount(key, BASE, harness.clock, mount=SimMount(harness.cloud), port=InlinePort())
-    accounts = OneAccount(Tools(account, PowerVSClusterAdapter(account.facts_reader())))
+    accounts = OneAccount(Binding(account, PowerVSClusterAdapter(account.facts_reader())))
     raw = copy.deepcopy(harness.object.raw)
     if deleting:
         raw["metadata"]["deletionTimestamp"] = "2026-11-21T00:00:00Z"

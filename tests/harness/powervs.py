@@ -24,7 +24,7 @@ from freehold.lifecycle.interface import Intervals
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import InlinePort, Port, step
-from freehold.operator.accounts import OneAccount, Tools
+from freehold.operator.accounts import Binding, OneAccount
 from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
@@ -193,7 +193,7 @@ class Harness:
 
     def start_process(self) -> None:
         """A new operator process: everything in memory is lost, tokens and clients too."""
-        account = IbmAccount(
+        self.account = IbmAccount(
             self._api_key,
             BASE,
             self.wall,
@@ -202,8 +202,7 @@ class Harness:
             mount=SimMount(self.cloud),
             port=self._port(),
         )
-        adapter = PowerVSClusterAdapter(account.facts_reader())
-        accounts = OneAccount(Tools(account, adapter))
+        accounts = OneAccount(Binding(self.account, PowerVSClusterAdapter(self.account.facts_reader())))
         self.process = Reconciler(POWERVS_CLUSTER, accounts, self.rings, self.wall, self.events)
 
     def pass_once(self) -> Result:

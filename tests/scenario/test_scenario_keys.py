@@ -11,7 +11,7 @@ from freehold.api import names
 from freehold.api.served import POWERVS_CLUSTER
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.keys import KeyRing, derive
-from freehold.operator.accounts import OneAccount, Tools
+from freehold.operator.accounts import Binding, OneAccount
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.keyring_use import need_of
 from freehold.operator.planning import plan_with
@@ -228,7 +228,7 @@ async def test_a_plan_of_an_object_whose_key_is_missing_says_so() -> None:
     harness.pass_once()
     raw = harness.object.raw
     with IbmAccount("a-key", "http://127.0.0.1:9", harness.clock) as account:
-        accounts = OneAccount(Tools(account, PowerVSClusterAdapter(account.facts_reader())))
+        accounts = OneAccount(Binding(account, PowerVSClusterAdapter(account.facts_reader())))
         found = await plan_with(POWERVS_CLUSTER, accounts, harness.clock, raw, OTHER, harness.around)
     assert found.rows == ()
     assert "freehold keys add FILE" in found.problems[0]

@@ -78,6 +78,18 @@ class PassContext:
     def kind(self, key: NodeKey) -> Kind:
         return self.deps.registry[key.kind]
 
+    def possible_kinds(self) -> list[str]:
+        """The kinds that this object may have used: all that there are where the spec or the journal cannot tell."""
+        registry, entries = self.deps.registry, self.journal.entries
+        if not self.graph.nodes or not entries:
+            return list(registry)
+        used = {key.kind for key in entries} | {key.kind for key in self.graph.nodes}
+        return [kind for kind in registry if kind in used]
+
+    def longest_settle(self) -> float:
+        """Seconds after which no create or attach for this object can take effect any more."""
+        return max((self.deps.registry[kind].settle for kind in self.possible_kinds()), default=0.0)
+
     async def save(self) -> None:
         """One patch for all that changed; nothing when nothing did."""
         if self.journal != self.saved:
@@ -176,6 +188,11 @@ class PassContext:
             seal = self.keys.carried_seal(digest, key.kind, _bare(observed.id), observed.target)
             return codec.carried(self.owner, key.kind, observed.id, seal)
         return codec.node(key, self.keys.seal(digest, key, observed.target))
+
+    def carried_marks(self, key: NodeKey, id_: str, target: str) -> frozenset[str]:
+        """Every form of our mark for a carried resource that may be on its carrier: plain, and sealed with each key."""
+        plain = self.deps.codec.carried(self.owner, key.kind, id_)
+        return frozenset({plain}) | self.seals(key, Observed(id_, "", State.READY, target, carried=True))
 
     def marks(self, key: NodeKey, observed: Observed) -> frozenset[str]:
         """The tags that we want on its target."""

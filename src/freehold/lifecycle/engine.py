@@ -22,6 +22,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.deletion_order import add_edges
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps, PassResult
 from freehold.lifecycle.journal import Entry, Journal, Phase, Store
@@ -84,6 +85,7 @@ async def ensure(
     mark.gate_ready_on_mark(ctx, list(graph.nodes))
     await renewal.renew(ctx)
     await prune.prune(ctx, marked)
+    ctx.journal = add_edges(ctx.journal, graph)
     await ctx.save()
     prune.report_surplus(ctx)
     if ctx.deep:
@@ -129,7 +131,7 @@ def _must_read_marks_first(ctx: PassContext) -> bool:
     state, entries = ctx.state, ctx.journal.entries
     if state.minted or all(key in entries and entries[key].id for key in ctx.graph.nodes):
         return False
-    settled = state.first_seen + max(kind.settle for kind in ctx.deps.registry.values())
+    settled = state.first_seen + ctx.longest_settle()
     return state.marks_read_at < state.first_seen or ctx.now >= settled > state.marks_read_at
 
 

@@ -1,4 +1,4 @@
-"""Wanted nodes and their edges; which of them can go now, and in which order owned ones leave."""
+"""Wanted nodes and their edges: which of them can be created now."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from freehold.lifecycle.kinds import NodeKey, Observed, Part, Registry, Request
+from freehold.lifecycle.kinds import NodeKey, Observed, Part, Request
 
 ReadyNodes = Mapping[NodeKey, Observed]
 """What is known of the nodes that are recorded and ready."""
@@ -67,22 +67,3 @@ class Graph:
     def wave(self, ready: Collection[NodeKey]) -> tuple[Node, ...]:
         """All nodes whose requirements are ready, in a stable order."""
         return tuple(self.nodes[key] for key in self.order if self.nodes[key].requires <= set(ready))
-
-
-def next_delete_wave(keys: Collection[NodeKey], registry: Registry) -> frozenset[NodeKey]:
-    """Of what is still owned, what nothing else still owned depends on: the next wave of deletes."""
-    needed: set[str] = set()
-    for kind in {key.kind for key in keys}:
-        needed |= _requirements(kind, registry)
-    return frozenset(key for key in keys if key.kind not in needed)
-
-
-def _requirements(kind: str, registry: Registry) -> set[str]:
-    found: set[str] = set()
-    todo = [kind]
-    while todo:
-        for required in registry[todo.pop()].requires:
-            if required not in found:
-                found.add(required)
-                todo.append(required)
-    return found

@@ -51,6 +51,7 @@ class Entry:
     wanted in it, so that one which it wants no more is told from what others put there. ``key`` is the digest
     of the ring's key that the nonce, token, seal and signature of this entry are made with; empty where the
     entry is from before the ring. ``by`` is the cloud identity that an open intent was sent with.
+    ``requires`` are the nodes that must outlive it (:mod:`deletion_order`); None where they are not known.
     """
 
     phase: Phase
@@ -67,6 +68,7 @@ class Entry:
     parts: tuple[str, ...] = ()
     key: str = ""
     by: str = ""
+    requires: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,7 @@ _SHORT = {
     "parts": "l",
     "key": "k",
     "by": "b",
+    "requires": "q",
 }
 _EMPTY = Entry(Phase.INTENDED)
 
@@ -227,7 +230,7 @@ MOST_ATTEMPTS = 10_000
 def _entry(row: Mapping[str, Any]) -> Entry:
     """Raises ValueError for what we never write: a user with edit rights can write anything here."""
     values = {name: row[short] for name, short in _SHORT.items() if short in row}
-    for name in ("earlier", "parts"):
+    for name in ("earlier", "parts", "requires"):
         if name in values:
             values[name] = tuple(map(_word, values[name]))
     entry = Entry(phase=Phase(row["p"]), **values)

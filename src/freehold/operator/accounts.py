@@ -1,4 +1,4 @@
-"""The account that an object is served in, with the tools that belong to it: each object may have another one."""
+"""The account that an object is served in, and the adapter that asks it: each object may have another one."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class CloudAccount(Protocol):
     def name(self) -> str: ...
 
     def deps(self, subject: str, ring: KeyRing) -> EngineDeps:
-        """The engine's tools for one object."""
+        """The engine's dependencies for one object."""
         ...
 
     def read_only_deps(self, ring: KeyRing) -> EngineDeps:
-        """Tools that send no write."""
+        """The same, sending no write."""
         ...
 
     async def account(self) -> str:
@@ -39,7 +39,7 @@ class CloudAccount(Protocol):
 
 
 @dataclass(frozen=True)
-class Tools:
+class Binding:
     """What one object is served with: its account, and the adapter of its kind, which asks that account."""
 
     cloud: CloudAccount
@@ -56,8 +56,8 @@ class NoCredentials:
 class Accounts(Protocol):
     """The accounts of one kind of object."""
 
-    def tools(self, raw: Json) -> Tools | NoCredentials:
-        """The tools for ``raw``. One account is one object in memory: what was seen in another one is forgotten."""
+    def binding(self, raw: Json) -> Binding | NoCredentials:
+        """What serves ``raw``. One account is one value in memory: what was seen in another one is forgotten."""
         ...
 
 
@@ -65,7 +65,7 @@ class Accounts(Protocol):
 class OneAccount:
     """All objects of a kind are in the same account."""
 
-    found: Tools | NoCredentials
+    found: Binding | NoCredentials
 
-    def tools(self, raw: Any) -> Tools | NoCredentials:
+    def binding(self, raw: Any) -> Binding | NoCredentials:
         return self.found

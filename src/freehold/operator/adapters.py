@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from freehold.api.served import POWERVS_CLUSTER
-from freehold.operator.accounts import Accounts, NoCredentials, OneAccount, Tools
+from freehold.operator.accounts import Accounts, Binding, NoCredentials, OneAccount
 from freehold.operator.ibm import IbmAccount
 from freehold.reconcilers.adapter import Adapter
 from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
@@ -25,7 +25,7 @@ def _on_ibm(clouds: Clouds, adapter: Callable[[IbmAccount], Adapter]) -> Account
         return OneAccount(
             NoCredentials("the operator has no credentials for IBM Cloud: start it with IBMCLOUD_API_KEY")
         )
-    return OneAccount(Tools(clouds.ibm, adapter(clouds.ibm)))
+    return OneAccount(Binding(clouds.ibm, adapter(clouds.ibm)))
 
 
 ADAPTERS: Mapping[str, Callable[[Clouds], Accounts]] = {

@@ -20,7 +20,7 @@ from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.outcomes import Reason, Waiting
-from freehold.operator.accounts import Accounts, CloudAccount, NoCredentials, OneAccount, Tools
+from freehold.operator.accounts import Accounts, Binding, CloudAccount, NoCredentials, OneAccount
 from freehold.operator.adapters import ADAPTERS
 from freehold.operator.app import Settings, clouds_of
 from freehold.operator.audit import NoAudit
@@ -80,10 +80,10 @@ async def plan_with(
 ) -> Plan:
     """The same with kind and accounts passed in."""
     copied = _ObjectCopy(raw, served)
-    tools = accounts.tools(copied.raw)
-    if isinstance(tools, NoCredentials):
-        return Plan(str(key_of(copied.raw)), problems=(tools.message,))
-    return await _DryRun(tools, clock, copied, ring, cluster).plan()
+    binding = accounts.binding(copied.raw)
+    if isinstance(binding, NoCredentials):
+        return Plan(str(key_of(copied.raw)), problems=(binding.message,))
+    return await _DryRun(binding, clock, copied, ring, cluster).plan()
 
 
 class _DryRun:
@@ -91,20 +91,20 @@ class _DryRun:
 
     def __init__(
         self,
-        tools: Tools,
+        binding: Binding,
         clock: Clock,
         copied: _ObjectCopy,
         ring: KeyRing,
         cluster: gate.ClusterContext,
     ) -> None:
-        served = tools.adapter.served
+        served = binding.adapter.served
         self._clock = RunningClock(clock)
         self._overlay = Overlay(self._clock)
         self._object = copied
         self._before = _journal(self._object.raw)
-        self._deps = dry_run_deps(tools.cloud.read_only_deps(ring), self._overlay)
-        self._adapter = _Observed(tools.adapter)
-        dry = OneAccount(Tools(_DryAccount(tools.cloud, self._deps), self._adapter))
+        self._deps = dry_run_deps(binding.cloud.read_only_deps(ring), self._overlay)
+        self._adapter = _Observed(binding.adapter)
+        dry = OneAccount(Binding(_DryAccount(binding.cloud, self._deps), self._adapter))
         self._reconciler = Reconciler(served, dry, _Ring(ring), self._clock, _NoEvents())
         self._cluster = cluster
         self._gone = False

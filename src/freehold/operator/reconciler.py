@@ -23,7 +23,7 @@ from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.outcomes import of_error
 from freehold.lifecycle.state import ObjectState
-from freehold.operator.accounts import Accounts, CloudAccount, NoCredentials, Tools
+from freehold.operator.accounts import Accounts, Binding, CloudAccount, NoCredentials
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.report import event_specs
@@ -78,11 +78,11 @@ class _Served:
 
 
 @dataclass(frozen=True)
-class _Work:
+class _ObjectPass:
     """One pass of one object whose identity and account are known."""
 
     document: ObjectHandle
-    tools: Tools
+    binding: Binding
     journal: Journal
     known: _Served
     ring: KeyRing
@@ -129,22 +129,22 @@ class Reconciler:
                 await self._write(document, status.waiting_for_machines(raw, message, self._now()))
                 return RequeueAfter(OCCUPIED_SECONDS), ()
             case gate.Release():
-                return await self._with_tools(document, None)
+                return await self._bind(document, None)
             case gate.Proceed() as proceed:
-                return await self._with_tools(document, proceed)
+                return await self._bind(document, proceed)
 
-    async def _with_tools(self, document: ObjectHandle, proceed: gate.Proceed | None) -> tuple[Result, tuple[str, ...]]:
+    async def _bind(self, document: ObjectHandle, proceed: gate.Proceed | None) -> tuple[Result, tuple[str, ...]]:
         """Without credentials nothing of it can be seen, also while it is being deleted, and nothing counts as gone."""
-        tools = self._accounts.tools(document.raw)
-        if isinstance(tools, NoCredentials):
+        binding = self._accounts.binding(document.raw)
+        if isinstance(binding, NoCredentials):
             self._known.pop(document.raw["metadata"]["uid"], None)  # another operator may serve it meanwhile
-            why = status.held(document.raw, names.REASON_NO_CREDENTIALS, tools.message, self._now())
+            why = status.held(document.raw, names.REASON_NO_CREDENTIALS, binding.message, self._now())
             await self._write(document, why)
             return RequeueAfter(SLOW_SECONDS), ()
-        return await self._identified(document, tools, proceed)
+        return await self._identified(document, binding, proceed)
 
     async def _identified(
-        self, document: ObjectHandle, tools: Tools, proceed: gate.Proceed | None
+        self, document: ObjectHandle, binding: Binding, proceed: gate.Proceed | None
     ) -> tuple[Result, tuple[str, ...]]:
         ring = self._rings.ring
         found = identity.identify(document.raw, self._served.finalizer, ring)
@@ -162,16 +162,16 @@ class Reconciler:
         if lost:
             del self._known[uid]  # creates of the lost journal may be under way: nothing remembered shortens a wait
         minted = isinstance(found, identity.Minted) and not lost
-        known = self._remember(document.raw, tools.cloud, minted=minted)
+        known = self._remember(document.raw, binding.cloud, minted=minted)
         try:
-            account = await tools.cloud.account()
+            account = await binding.cloud.account()
         except CloudError as error:
             return await self._failed(document, error)
         journal = replace(found.journal, account=found.journal.account or account)
         if journal.account != account:
-            return await self._elsewhere(document, tools.cloud.name, journal.account, account)
-        work = _Work(document, tools, journal, known, ring)
-        return await (self._release(work) if proceed is None else self._ensure(work, proceed))
+            return await self._elsewhere(document, binding.cloud.name, journal.account, account)
+        current = _ObjectPass(document, binding, journal, known, ring)
+        return await (self._release(current) if proceed is None else self._ensure(current, proceed))
 
     async def _without_key(self, document: ObjectHandle, found: identity.KeyMissing) -> tuple[Result, tuple[str, ...]]:
         """Also while it is being deleted. Another operator may serve the object meanwhile: nothing is remembered."""
@@ -204,18 +204,18 @@ class Reconciler:
             known.generation = generation
         return known
 
-    async def _ensure(self, work: _Work, proceed: gate.Proceed) -> tuple[Result, tuple[str, ...]]:
-        document, journal, known, adapter = work.document, work.journal, work.known, work.tools.adapter
+    async def _ensure(self, current: _ObjectPass, proceed: gate.Proceed) -> tuple[Result, tuple[str, ...]]:
+        document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
         plan = await adapter.desired(document.raw, proceed, journal)
         if not isinstance(plan, Wanted):
             report = PassReport(plan, journal)
             await self._write(document, adapter.status(document.raw, report, self._now()))
             return RequeueAfter(plan.after if isinstance(plan, Undecided) else SLOW_SECONDS), ()
-        deps = work.tools.cloud.deps(_subject(document.raw), work.ring)
+        deps = current.binding.cloud.deps(_subject(document.raw), current.ring)
         tags = frozenset(deps.codec.user(key, value) for key, value in plan.user_tags)
         try:
             if plan.mode is Mode.FROZEN:
-                reading, copied = work.tools.cloud.read_only_deps(work.ring), known.state.dry_run_copy()
+                reading, copied = current.binding.cloud.read_only_deps(current.ring), known.state.dry_run_copy()
                 done = await engine.ensure(reading, plan.graph, journal, document, copied, journal.tags)
             else:
                 done = await engine.ensure(deps, plan.graph, journal, document, known.state, tags)
@@ -226,14 +226,14 @@ class Reconciler:
         known.generation = int(document.raw["metadata"].get("generation", 0))  # the endpoint is ours: no news
         return RequeueAfter(done.after), done.notes
 
-    async def _release(self, work: _Work) -> tuple[Result, tuple[str, ...]]:
+    async def _release(self, current: _ObjectPass) -> tuple[Result, tuple[str, ...]]:
         """Delete from what is owned; today's spec only helps to look for strays, and may be invalid by now."""
-        document, journal, known, adapter = work.document, work.journal, work.known, work.tools.adapter
-        cloud = work.tools.cloud
+        document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
+        cloud = current.binding.cloud
         alone = gate.Proceed(document.raw["metadata"]["name"])
         plan = await adapter.desired(document.raw, alone, journal)
         graph = plan.graph if isinstance(plan, Wanted) else Graph(())
-        deps = cloud.deps(_subject(document.raw), work.ring)
+        deps = cloud.deps(_subject(document.raw), current.ring)
         try:
             done = await engine.release(deps, graph, journal, document, known.state)
         except CloudError as error:

@@ -51,7 +51,7 @@ def every_family(on: Ground, table: Table, most: int) -> Iterator[Case]:
                 if name in WITHOUT:
                     continue
                 for case in families.sample(cases(), most)[:most]:
-                    if lag == LAGS[-1] and f"late{LATEST:g} " in case.label:
+                    if lag == LAGS[-1] and any(f"{kind}{LATEST:g} " in case.label for kind in ("late", "late-crash")):
                         continue
                     label = f"{lag:g} s{', restless' if restless else ''}, {name}: {case.label}"
                     yield replace(case, label=label)

@@ -111,21 +111,26 @@ class Cloud:
         self.partial = False
         self.failing: set[str] = set()  # kinds whose new resources end up failed
         self._late: list[tuple[float, Callable[[], object]]] = []
+        self._effect_at: float | None = None
         self._reads = 0
         self._serial = 0
 
     # -- time ---------------------------------------------------------------------------------------
 
     def now(self) -> float:
-        """The cloud's clock; requests that were under way take effect when it passes their time."""
+        """The cloud's clock; requests that were under way take effect at their time, also when nobody asks then."""
+        if self._effect_at is not None:
+            return self._effect_at
         now = self.clock.now()
         due = sorted((w for w in self._late if w[0] <= now), key=lambda w: w[0])
         self._late = [w for w in self._late if w[0] > now]
-        for _, effect in due:
+        for self._effect_at, effect in due:
             try:
                 effect()
             except errors.CloudError:
                 continue  # refused on arrival; its reply was lost anyway
+            finally:
+                self._effect_at = None
         return now
 
     def later(self, seconds: float, effect: Callable[[], object]) -> None:

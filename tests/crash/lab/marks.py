@@ -45,6 +45,19 @@ def left(life: Course) -> list[str]:
     return found
 
 
+def stale(life: Course) -> list[str]:
+    """Marks on what is somebody else's that name nothing of ours that exists, while the object is at rest."""
+    things = life.world.living()
+    there = {id_.rpartition("/")[2] for thing in things if thing.ours for id_ in (thing.id, *thing.aliases)}
+    return [
+        f"{tag} on {thing.id} names what is gone"
+        for thing in things
+        if not thing.ours
+        for tag in sorted(_ours(life, thing))
+        if tag.rpartition(":")[2].rpartition(".")[2].partition("_")[0] not in there
+    ]
+
+
 def _ours(life: Course, thing: Thing) -> set[str]:
     """Marks that no stranger put there."""
     return _with_uuid(life, thing.tags - thing.tags_of_others)

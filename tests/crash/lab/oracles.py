@@ -103,6 +103,7 @@ def after_create(life: Course, outcomes: Mapping[str, Outcome], verdict: Verdict
     for name, outcome in outcomes.items():
         if isinstance(outcome, Surplus) and not excuse.surplus:
             verdict.unlike.append(f"{name}: {outcome.message}")
+    verdict.marks += marks.stale(life)
     verdict.wrong += foreign(life)
 
 

@@ -9,6 +9,7 @@ _observe = partial(Mutant, "lifecycle/phases/observe.py")
 _create = partial(Mutant, "lifecycle/phases/create.py")
 _drift = partial(Mutant, "lifecycle/phases/drift.py")
 _graph = partial(Mutant, "lifecycle/graph.py")
+_order = partial(Mutant, "lifecycle/deletion_order.py")
 _inventory = partial(Mutant, "lifecycle/inventory.py")
 _kinds = partial(Mutant, "lifecycle/kinds.py")
 _outcomes = partial(Mutant, "lifecycle/outcomes.py")
@@ -280,11 +281,35 @@ SYNCING = (
         "if False",
         "a difference that cannot be mended is not told",
     ),
-    _graph(
+    _order(
         "next_delete_wave",
-        "if key.kind not in needed",
-        "if True",
+        "free = frozenset(keys) - needed(keys, entries, registry)",
+        "free = frozenset(keys)",
         "a network is deleted before what is in it",
+    ),
+    _order(
+        "next_delete_wave",
+        "return free or frozenset(keys) - needed(keys, {}, registry)",
+        "return free",
+        "a cycle that somebody wrote into the journal holds the delete for ever",
+    ),
+    _order(
+        "_requirements",
+        "if entry is not None and entry.requires is not None:",
+        "if True:",
+        "what was recovered from marks is deleted in no order",
+    ),
+    _order(
+        "with_edges",
+        "| set(entry.requires or ())",
+        "",
+        "what the spec no longer connects is deleted while the other still depends on it",
+    ),
+    _engine(
+        "ensure",
+        "ctx.journal = add_edges(ctx.journal, graph)",
+        "pass",
+        "the edges that an edit added are not known",
     ),
     _graph(
         "Graph.wave",
@@ -704,7 +729,7 @@ PASSES = (
     ),
     _prune(
         "prunable",
-        " and key.kind not in needed",
+        " and key not in needed",
         "",
         "what is still needed is pruned",
     ),
@@ -761,6 +786,12 @@ PASSES = (
         "if gone:",
         "if False:",
         "the mark of a carried resource that vanished stays on its carrier",
+    ),
+    _context(
+        "PassContext.carried_marks",
+        "frozenset({plain}) | self.seals",
+        "frozenset({plain}) or self.seals",
+        "a sealed mark of a carried resource that is gone stays on its carrier",
     ),
     _mark(
         "_detach_retired",
@@ -987,9 +1018,9 @@ LEAVING = (
         "            pass",
         "a carrier that could not be read at the end is not told, and the finalizer goes",
     ),
-    _final_check(
-        "_kinds",
-        "if not ctx.graph.nodes or not entries:",
+    _context(
+        "PassContext.possible_kinds",
+        "if not self.graph.nodes or not entries:",
         "if False:",
         "with a spec that is refused today and a lost journal nothing is looked for",
     ),

@@ -132,19 +132,19 @@ RECONCILE = (
         "the account that the resources are in is forgotten when the key changes",
     ),
     _reconciler(
-        "Reconciler._with_tools",
-        "if isinstance(tools, NoCredentials):",
-        "if isinstance(tools, NoCredentials) and proceed is None:",
+        "Reconciler._bind",
+        "if isinstance(binding, NoCredentials):",
+        "if isinstance(binding, NoCredentials) and proceed is None:",
         "an object without credentials stops the worker instead of being told so",
     ),
     _reconciler(
-        "Reconciler._with_tools",
+        "Reconciler._bind",
         'self._known.pop(document.raw["metadata"]["uid"], None)',
         "pass",
         "what another operator did while there were no credentials is not looked for",
     ),
     _reconciler(
-        "Reconciler._with_tools",
+        "Reconciler._bind",
         "return RequeueAfter(SLOW_SECONDS), ()",
         "return Done(), ()",
         "an object without credentials is never looked at again",
@@ -288,8 +288,8 @@ ACCOUNT = (
     ),
     _planning(
         "_DryRun.__init__",
-        "dry_run_deps(tools.cloud.read_only_deps(ring), self._overlay)",
-        'tools.cloud.deps("", ring)',
+        "dry_run_deps(binding.cloud.read_only_deps(ring), self._overlay)",
+        'binding.cloud.deps("", ring)',
         "a plan writes to the cloud",
     ),
     _planning(

@@ -8,22 +8,28 @@ import pytest
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Kept, Reason
+from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.port import Port
 from lab import faults
 from lab.cloud import Resource
 from lab.faults import Script, Spell
 from lab.life import Life
 from lab.outage import outage
+from lab.spelling import PlainCodec
 from lab.world import MemoryWorld, node
 
 LINK, NET, OWN = NodeKey("link", "a"), NodeKey("net", "main"), NodeKey("hub", "own")
 
 
+LINKED = (node("net/main", size=1), node("hub/core"), node("link/a", "hub/core", "net/main"))
+
+
 def _given() -> MemoryWorld:
-    nodes = [node("net/main", size=1), node("hub/core"), node("link/a", "hub/core", "net/main")]
-    return MemoryWorld(nodes=nodes, given_hub=True)
+    return MemoryWorld(nodes=LINKED, given_hub=True)
 
 
 def _forgotten_link() -> tuple[MemoryWorld, Life, Resource]:
@@ -153,9 +159,22 @@ def test_a_mark_that_came_after_its_detach_is_taken_off_somebodys_carrier() -> N
     assert hub.tagged(world.cloud.now()) == {"team:blue"}
 
 
-def test_a_mark_comes_off_somebodys_carrier_as_soon_as_what_it_names_is_gone() -> None:
+class _SealingCodec(PlainCodec):
+    """Of a cloud whose tags have room for the seal of a carrier's mark."""
+
+    def carried(self, owner: Owner, kind: str, id: str, seal: str = "") -> str:  # noqa: A002 - the protocol's word
+        return super().carried(owner, kind, id) + (f":{seal}" if seal else "")
+
+
+class _SealingWorld(MemoryWorld):
+    def deps(self, port: Port) -> EngineDeps:
+        return replace(super().deps(port), codec=_SealingCodec())
+
+
+@pytest.mark.parametrize("cloud", [MemoryWorld, _SealingWorld], ids=["no room for a seal", "sealed"])
+def test_a_mark_comes_off_somebodys_carrier_as_soon_as_what_it_names_is_gone(cloud: type[MemoryWorld]) -> None:
     """The last look would find it too; until then our name would be on something of theirs."""
-    world = _given()
+    world = cloud(nodes=LINKED, given_hub=True)
     life = Life(world)
     life.create()
     hub = next(r for r in world.cloud.living() if r.kind == "hub")

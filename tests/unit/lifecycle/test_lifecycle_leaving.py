@@ -9,9 +9,11 @@ import pytest
 from freehold.lifecycle import errors
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import StaleObject
 from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Registry, Tagging
 from freehold.lifecycle.outcomes import Blocked, Reason
+from freehold.lifecycle.port import Port
 from lab import faults
 from lab.cloud import ReadLags
 from lab.drivers import MemoryDriver
@@ -200,3 +202,61 @@ def test_the_finalizer_waits_for_what_an_earlier_process_may_have_sent_unrecorde
     assert life.released
     world.clock.advance(SETTLE)
     assert world.living() == []
+
+
+SLOW = 2000.0
+
+
+class _SlowStrangerKind(MemoryWorld):
+    """Its registry has a kind whose creates may take effect late, and which this object never wanted."""
+
+    def deps(self, port: Port) -> EngineDeps:
+        deps = super().deps(port)
+        slow = replace(deps.registry["site"], name="slow", settle=SLOW)
+        return replace(deps, registry=Registry([*deps.registry.values(), slow]))
+
+
+def _until_released(life: Life) -> float:
+    begun = life.world.clock.monotonic()
+    life.deleting = True
+    for _ in range(200):
+        done = life.once()
+        if life.released:
+            return life.world.clock.monotonic() - begun
+        life.world.clock.advance(max(done.after, 0.001) if done else 1.0)
+    raise AssertionError("never released")
+
+
+def test_the_finalizer_waits_for_the_kinds_that_the_object_may_have_used() -> None:
+    """Not for the slowest one of the adapter: then every object would be deleted as slowly as that."""
+    life = Life(_SlowStrangerKind(nodes=[node("hub/core")]))
+    life.create()
+    life.restart()
+    assert SETTLE <= _until_released(life) < 3 * SETTLE < SLOW
+
+
+def test_without_a_journal_the_finalizer_waits_for_every_kind() -> None:
+    """What a lost journal named cannot be known, and a create of it may still be under way."""
+    life = Life(_SlowStrangerKind(nodes=[node("hub/core")]))
+    life.rewrite(replace(life.journal, entries={}))
+    life.restart()
+    assert _until_released(life) >= SLOW
+
+
+@pytest.mark.parametrize("recorded", [True, False], ids=["edges on record", "a journal of an older version"])
+def test_a_network_is_deleted_beside_what_is_in_another_one(recorded: bool) -> None:
+    """By kind it waits for every disk; its own edges say that none of them is in it."""
+    world = MemoryWorld(nodes=[node("net/a"), node("net/b"), node("disk/d", "net/a")])
+    life = Life(world)
+    life.create()
+    if not recorded:
+        entries = {key: replace(entry, requires=None) for key, entry in life.journal.entries.items()}
+        life.rewrite(replace(life.journal, entries=entries))
+    sent, life.deleting = len(world.requests()), True
+    while len(world.requests()) == sent:
+        life.once()
+        world.clock.advance(1.0)
+    deleted = [request.operation for request in world.requests()[sent:]]
+    assert sorted(deleted) == ["memory.delete_disk", "memory.delete_net"][: 1 + recorded]
+    life.delete()
+    assert life.released

@@ -6,8 +6,9 @@ import pytest
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.context import PassContext
-from freehold.lifecycle.graph import Graph, next_delete_wave
-from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.deletion_order import add_edges, next_delete_wave
+from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.journal import Entry, Journal, Phase, dumps, loads
 from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Observed, Registry, State, Tagging, Witness
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.port import InlinePort
@@ -45,8 +46,47 @@ def _names(*keys: str) -> set[NodeKey]:
         "none",
     ),
 )
-def test_what_leaves_first(owned: set[str], first: set[str]) -> None:
-    assert next_delete_wave(_names(*owned), _registry()) == _names(*first)
+def test_without_recorded_edges_the_kinds_give_the_order(owned: set[str], first: set[str]) -> None:
+    assert next_delete_wave(_names(*owned), {}, _registry()) == _names(*first)
+
+
+def _recorded(edges: dict[str, tuple[str, ...] | None]) -> dict[NodeKey, Entry]:
+    return {NodeKey.parse(key): Entry(Phase.OWNED, id=key, requires=needs) for key, needs in edges.items()}
+
+
+@pytest.mark.parametrize(
+    ("edges", "first"),
+    (
+        ({"disk/d": ("net/a",), "net/a": (), "net/b": ()}, {"disk/d", "net/b"}),
+        ({"disk/d": None, "net/a": (), "net/b": ()}, {"disk/d"}),
+        ({"rule/r": ("wall/w",), "wall/w": ("net/a",), "net/a": (), "net/b": ()}, {"rule/r", "net/b"}),
+        ({"rule/r": ("wall/gone",), "net/a": ()}, {"rule/r"}),
+        ({"net/a": ("net/b",), "net/b": ()}, {"net/a"}),
+        ({"disk/d": ("net/a",), "net/a": ("disk/d",)}, {"disk/d"}),
+        ({"disk/d": ("disk/d", "unheard/of"), "net/a": ()}, {"disk/d", "net/a"}),
+    ),
+    ids=(
+        "a network with nothing in it need not wait for another one's disk",
+        "a disk recovered from marks may be in either network",
+        "also at one remove",
+        "at one remove by something that is gone: by its kind",
+        "within a kind",
+        "a cycle that somebody wrote: by kind",
+        "an edge to itself, or to an unknown kind, holds nothing",
+    ),
+)
+def test_recorded_edges_give_the_order(edges: dict[str, tuple[str, ...] | None], first: set[str]) -> None:
+    entries = _recorded(edges)
+    assert next_delete_wave(entries.keys(), entries, _registry()) == _names(*first)
+
+
+def test_edges_are_stored_and_only_added() -> None:
+    """A resource may still be in what today's spec no longer connects it with."""
+    entries = _recorded({"disk/d": ("net/a",), "net/a": (), "net/b": None, "net/old": None})
+    journal = add_edges(Journal(OWNER, entries), Graph([node("disk/d", "net/b"), node("net/a"), node("net/b")]))
+    stored = loads(dumps(journal)).entries
+    found = {str(key): entry.requires for key, entry in stored.items()}
+    assert found == {"disk/d": ("net/a", "net/b"), "net/a": (), "net/b": None, "net/old": None}
 
 
 def test_a_graph_refuses_what_nothing_wants_and_cycles() -> None:

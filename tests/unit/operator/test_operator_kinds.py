@@ -19,7 +19,7 @@ def test_every_served_kind_has_types_an_adapter_and_a_resource() -> None:
 
 def test_a_kind_whose_cloud_has_no_credentials_says_how_to_give_them() -> None:
     for kind, accounts_of in ADAPTERS.items():
-        found = accounts_of(Clouds()).tools({"kind": kind, "metadata": {"name": "one"}})
+        found = accounts_of(Clouds()).binding({"kind": kind, "metadata": {"name": "one"}})
         assert isinstance(found, NoCredentials), kind
         assert "start it with " in found.message
 

@@ -206,7 +206,7 @@ def test_what_was_left_in_a_given_gateway_is_found_where_nothing_but_the_spec_na
 def test_what_is_gone_is_not_remembered() -> None:
     """Neither the memories of the passes nor the drivers, which know what was where."""
     harness = Harness()
-    account = harness.process._cloud
+    account = harness.account
     subject = f"{names.POWERVS_CLUSTER_KIND} default/{harness.object.raw['metadata']['name']}"
     before = account.deps(subject, harness.rings.ring)
     harness.pass_once()

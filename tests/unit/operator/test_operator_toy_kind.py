@@ -18,7 +18,7 @@ from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.outcomes import Ready
 from freehold.lifecycle.port import InlinePort, step
-from freehold.operator.accounts import NoCredentials, Tools
+from freehold.operator.accounts import Binding, NoCredentials
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.reconciler import Reconciler
 from freehold.reconcilers import status
@@ -81,9 +81,9 @@ class ToyAccounts:
         self.now = "first"
         self.found = {name: MemoryAccount(world) for name in ("first", "another")}
 
-    def tools(self, raw: Mapping[str, Any]) -> Tools | NoCredentials:
+    def binding(self, raw: Mapping[str, Any]) -> Binding | NoCredentials:
         if self.now in self.found:
-            return Tools(self.found[self.now], ToyAdapter())
+            return Binding(self.found[self.now], ToyAdapter())
         return NoCredentials(f"the operator has no credentials for the account {self.now!r}")
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.deletion_order import with_edges
 from freehold.lifecycle.errors import CloudError, TokenReused, Unknown
 from freehold.lifecycle.graph import Naming, Node
 from freehold.lifecycle.journal import Entry, Phase, let_go, unmanaged
@@ -240,7 +241,7 @@ async def create(ctx: PassContext, wave: Sequence[Node]) -> None:
             request=dict(node.request(ctx.ready_nodes)),
             parts=drift.claimed_parts(ctx, node.key),
         )
-        ctx.journal = ctx.journal.put(node.key, intent)
+        ctx.journal = ctx.journal.put(node.key, with_edges(intent, node))
     await ctx.save()
     if not wave:
         return

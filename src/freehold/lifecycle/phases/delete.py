@@ -10,8 +10,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.deletion_order import next_delete_wave
 from freehold.lifecycle.errors import CloudError, InUse, NotFound
-from freehold.lifecycle.graph import next_delete_wave
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase, let_go
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State
@@ -35,7 +35,7 @@ def next_wave(ctx: PassContext) -> frozenset[NodeKey]:
     unproven = {
         key for key in ours if ctx.node(key).unproven
     }  # a user with edit rights on the object can have written them
-    now = next_delete_wave(ours - unproven, ctx.deps.registry) | unproven
+    now = next_delete_wave(ours - unproven, ctx.journal.entries, ctx.deps.registry) | unproven
     for key in ours - now:
         ctx.outcomes[key] = Waiting(Reason.DEPENDENTS, ctx.deps.intervals.slow, "waits for what depends on it")
     return frozenset(key for key in now if ctx.journal.entries[key].id)
@@ -92,8 +92,8 @@ async def _conclude_gone(ctx: PassContext, key: NodeKey) -> None:
     entry = ctx.journal.entries[key]
     carrier_ours = any(e.target == entry.target and not e.carried for k, e in ctx.journal.ours.items() if k != key)
     if entry.carried and not carrier_ours and ctx.is_carried_by(key, entry.id, entry.target):
-        mark = ctx.deps.codec.carried(ctx.owner, key.kind, entry.id)
-        failed = await ctx.deps.tagger.detach([TagChange(entry.target, frozenset({mark}))])
+        marks = ctx.carried_marks(key, entry.id, entry.target)
+        failed = await ctx.deps.tagger.detach([TagChange(entry.target, marks)])
         error = failed.get(entry.target)
         if error is not None and not isinstance(error, NotFound):
             ctx.requeue(key, _waiting(error))
@@ -305,5 +305,4 @@ def _unsettled(ctx: PassContext) -> float:
     since = ctx.state.last_sent
     if not ctx.state.minted:
         since = max(since, ctx.state.first_seen)
-    longest = max((kind.settle for kind in ctx.deps.registry.values()), default=0.0)
-    return since + longest - ctx.now
+    return since + ctx.longest_settle() - ctx.now

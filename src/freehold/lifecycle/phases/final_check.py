@@ -31,7 +31,7 @@ async def by_nonce(ctx: PassContext, marked: TagsByTarget) -> None:
         return
     places = [Place(key.kind, Ref(seen.id, seen.target)) for key, seen in existing.items()]
     nodes = _free(ctx, existing)
-    kinds = _kinds(ctx)
+    kinds = ctx.possible_kinds()
     asked = [_ask(ctx, kind, places, [node for node in nodes if node.key.kind == kind], existing) for kind in kinds]
     for kind, found in zip(kinds, await ctx.deps.port.all(asked), strict=True):
         if isinstance(found, CloudError):
@@ -48,15 +48,6 @@ async def _ask(
     nonces = ctx.any_nonce(kind)
     wants = [Want(node.key, node.name, node.request(known), nonces) for node in nodes]
     return await ctx.deps.registry[kind].driver.by_nonce(places, wants, nonces)
-
-
-def _kinds(ctx: PassContext) -> list[str]:
-    """The kinds that this object may have used: all that there are where the spec or the journal cannot tell."""
-    registry, entries = ctx.deps.registry, ctx.journal.entries
-    if not ctx.graph.nodes or not entries:
-        return list(registry)
-    used = {key.kind for key in entries} | {key.kind for key in ctx.graph.nodes}
-    return [kind for kind in registry if kind in used]
 
 
 def _free(ctx: PassContext, known: Mapping[NodeKey, Observed]) -> list[Node]:

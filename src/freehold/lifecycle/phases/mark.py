@@ -284,7 +284,7 @@ async def _detach_retired(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
     existing = await ctx.kind(key).driver.observe(refs) if key.kind in ctx.deps.registry else {}
     gone = [ref.id for ref in refs if ref.id not in existing]
     if gone:
-        tags = frozenset(ctx.deps.codec.carried(ctx.owner, key.kind, id_) for id_ in gone)
+        tags = frozenset(mark for id_ in gone for mark in ctx.carried_marks(key, id_, entry.target))
         failed = (await ctx.deps.tagger.detach([TagChange(entry.target, tags)])).get(entry.target)
         if failed is not None and not isinstance(failed, NotFound):
             raise failed

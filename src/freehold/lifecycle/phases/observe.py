@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import inf
 
 from freehold.lifecycle.context import CLOCK_SKEW, PassContext
+from freehold.lifecycle.deletion_order import with_edges
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Entry, Phase, let_go, vacated
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Want
@@ -148,6 +149,8 @@ def record_owned(ctx: PassContext, key: NodeKey, observed: Observed, entry: Entr
     base = entry or Entry(Phase.RECORDED, opened=ctx.deps.clock.now())
     record = replace(base, phase=Phase.RECORDED, id=observed.id, target=observed.target, carried=observed.carried)
     record = replace(record, signature=ctx.sign(key, observed.id), key=ctx.keys.writing, by="")
+    if key in ctx.graph.nodes and not ctx.state.releasing:
+        record = with_edges(record, ctx.graph.nodes[key])
     ctx.journal = ctx.journal.put(key, record)
     _only_here(ctx, key, observed.id)
     ctx.node(key).open_since = None

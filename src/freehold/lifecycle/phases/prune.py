@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
+from freehold.lifecycle import deletion_order
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.inventory import TagsByTarget
@@ -18,14 +19,10 @@ def surplus(ctx: PassContext) -> list[NodeKey]:
     return [k for k in ctx.journal.ours if k not in ctx.graph.nodes and k.kind in ctx.deps.registry]
 
 
-def _requirements(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
-    return ctx.kind(key).requires if key.kind in ctx.deps.registry else ()
-
-
 def prunable(ctx: PassContext) -> list[NodeKey]:
     """Surplus that may be deleted: its kind is prunable, and nothing of ours depends on it."""
-    needed = {required for key in ctx.journal.ours for required in _requirements(ctx, key)}
-    keys = [key for key in surplus(ctx) if ctx.kind(key).prunable and key.kind not in needed]
+    needed = deletion_order.needed(ctx.journal.ours, ctx.journal.entries, ctx.deps.registry)
+    keys = [key for key in surplus(ctx) if ctx.kind(key).prunable and key not in needed]
     return [k for k in keys if ctx.journal.entries[k].phase is Phase.OWNED or ctx.node(k).delete_sent is not None]
 
 
