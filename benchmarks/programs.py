@@ -36,12 +36,12 @@ async def api(store: str) -> None:
 
 
 async def cloud(world: str, speed: str) -> None:
-    from freehold_sim.ibm.settings import Settings
     from freehold_sim.server import Options, Server
 
     prepared = await asyncio.to_thread(Path(world).read_bytes)
-    server = Server(Options(speed=float(speed)), Settings())
-    server.cloud.world.data.update(json.loads(prepared))
+    server = Server(Options(speed=float(speed)))
+    simulated = server.clouds["ibm"]
+    simulated.resume({**simulated.state(), **json.loads(prepared)}, ())
     stop = asyncio.Event()
     serving = asyncio.create_task(server.serve(lambda port: say(f"http://127.0.0.1:{port}"), stop))
     await _end_of_input()

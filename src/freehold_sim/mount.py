@@ -1,12 +1,13 @@
 """A simulated cloud under a vendor's SDK, in-process: no socket, no thread.
 
 `session.mount("http://ibm.sim", WorldAdapter(cloud))` serves any SDK that lets its `requests.Session` be set;
-`mount_s3(client, cloud)` does the same for an S3 client of ibm_boto3.
+`mount_client(client, cloud)` does the same for a client of boto3, or of its relative ibm_boto3.
 """
 
 import io
 from collections.abc import Mapping
 from http.client import responses
+from importlib import import_module
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
@@ -81,9 +82,10 @@ class _RawBody(io.BytesIO):
             yield chunk
 
 
-def mount_s3(client: Any, cloud: Cloud) -> None:
-    """Serve every request of an ibm_boto3 client from `cloud`, by the `before-send` event."""
-    from ibm_botocore import awsrequest, exceptions
+def mount_client(client: Any, cloud: Cloud) -> None:
+    """Serve every request of the client from `cloud`, by the `before-send` event."""
+    botocore = next(base.__module__ for base in type(client).__mro__ if base.__name__ == "BaseClient").partition(".")[0]
+    awsrequest, exceptions = import_module(f"{botocore}.awsrequest"), import_module(f"{botocore}.exceptions")
 
     def serve(request: Any, **_: Any) -> Any:
         asked = _request(request.method, request.url, request.headers, request.body)
@@ -95,4 +97,4 @@ def mount_s3(client: Any, cloud: Cloud) -> None:
             raise exceptions.ReadTimeoutError(endpoint_url=request.url) from lost
         return awsrequest.AWSResponse(request.url, answer.status, dict(answer.headers), _RawBody(answer.body))
 
-    client.meta.events.register("before-send.s3", serve)
+    client.meta.events.register("before-send", serve)

@@ -1,23 +1,23 @@
-"""A simulated cloud over HTTP on this machine only, its world kept in a file."""
+"""Simulated clouds over HTTP on this machine only, on one clock, kept in one file."""
 
 import asyncio
 import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from aiohttp import web
 
+from freehold_sim import store
+from freehold_sim.admin import PREFIX, Admin
 from freehold_sim.clock import ScaledClock
 from freehold_sim.http import Request, Response, TransportFault
-from freehold_sim.ibm import store
-from freehold_sim.ibm.admin import PREFIX, Admin
-from freehold_sim.ibm.cloud import SimulatedIBM
-from freehold_sim.ibm.settings import Settings
+from freehold_sim.simulated import CLOUDS, Maker, SimulatedCloud
 
 _HEARTBEAT = 1.0
 """Wall seconds between saves of the clock. A restart skips one interval, so time never runs backwards."""
@@ -29,9 +29,12 @@ _START = 1_790_000_000.0
 class Options:
     """How to serve: `port` 0 picks a free one; `state` None keeps nothing; `speed` is domain time over wall time.
 
+    `clouds` are those to serve, the first one at `/`, the others at `/NAME`; `settings` are what is changed in each.
     `until_stdin_closes` ties the simulator to the process that holds the other end of its standard input.
     """
 
+    clouds: tuple[str, ...] = ("ibm",)
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     port: int = 0
     speed: float = 1.0
     seed: int = 1
@@ -41,16 +44,27 @@ class Options:
 
 
 class Server:
-    """One world behind one HTTP listener; saves after every change."""
+    """Simulated clouds behind one HTTP listener; saves after every change.
 
-    def __init__(self, options: Options, settings: Settings) -> None:
+    Raises ValueError for a cloud that `makers` do not know, and for a state file that cannot be read.
+    """
+
+    def __init__(self, options: Options, makers: Mapping[str, Maker] = CLOUDS) -> None:
+        if unknown := sorted({*options.clouds, *options.settings} - makers.keys()):
+            raise ValueError(f"no cloud {', '.join(unknown)} can be simulated: {', '.join(makers)}")
         saved = store.load(options.state) if options.state else None
         origin = saved.time + _HEARTBEAT * options.speed if saved else _START
-        clock = ScaledClock(options.speed, origin)
-        self.cloud = SimulatedIBM(clock, settings, seed=options.seed)
-        if saved:
-            self.cloud.world.data, self.cloud.calls = saved.data, saved.calls
-        self._admin = Admin(self.cloud, clock)
+        self._clock = ScaledClock(options.speed, origin)
+        self.clouds: dict[str, SimulatedCloud] = {}
+        for name in options.clouds:
+            cloud = self.clouds[name] = makers[name](self._clock, options.settings.get(name, {}), options.seed)
+            if saved and (held := saved.clouds.get(name)):
+                cloud.resume(held.state, held.calls)
+        if saved and (lost := sorted(saved.clouds.keys() - self.clouds.keys())):
+            raise ValueError(
+                f"{options.state} also holds {', '.join(lost)}: serve it too (--cloud), or take another file"
+            )
+        self._admin = Admin(self.clouds, self._clock)
         self._options = options
         self._asked = False
         self._save()
@@ -58,7 +72,7 @@ class Server:
     async def serve(self, ready: Callable[[int], None], stop: asyncio.Event) -> None:
         """Listen until `stop` is set; calls `ready` with the port once connections are accepted."""
         app = web.Application(client_max_size=64 * 1024 * 1024)
-        app.router.add_route("*", "/{path:.*}", self._answer)
+        app.router.add_route("*", "/{path:.*}", self._respond)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         try:
@@ -88,32 +102,45 @@ class Server:
                 self._asked = False
                 self._save()
 
-    async def _answer(self, request: web.Request) -> web.StreamResponse:
+    async def _respond(self, request: web.Request) -> web.StreamResponse:
         headers = {name.lower(): value for name, value in request.headers.items()}
         asked = Request(request.method, request.rel_url.raw_path, dict(request.query), headers, await request.read())
         self._asked = True
         try:
-            answer = self._serve(asked)
+            answer = self.answer(asked)
         except TransportFault:
             if request.transport is not None:
                 request.transport.abort()
             return web.Response()
         return web.Response(status=answer.status, body=answer.body, headers=dict(answer.headers))
 
-    def _serve(self, asked: Request) -> Response:
+    def answer(self, asked: Request) -> Response:
+        """What the back door or a cloud answers. Raises ConnectionReset or ReplyLost where the transport must fail."""
         try:
-            return self._admin.handle(asked) if asked.path.startswith(PREFIX) else self.cloud.handle(asked)
+            if asked.path.startswith(PREFIX):
+                return self._admin.handle(asked)
+            cloud, request = self._addressed(asked)
+            return cloud.handle(request)
         finally:
-            if self.cloud.world.touched:
+            if any(cloud.touched for cloud in self.clouds.values()):
                 self._save()
 
+    def _addressed(self, asked: Request) -> tuple[SimulatedCloud, Request]:
+        """The cloud that a path is of, and the request as that cloud knows it."""
+        first, *others = self.clouds
+        name, _, rest = asked.path.removeprefix("/").partition("/")
+        if name in others:
+            return self.clouds[name], replace(asked, path=f"/{rest}")
+        return self.clouds[first], asked
+
     def _save(self) -> None:
-        self.cloud.world.touched = False
+        for cloud in self.clouds.values():
+            cloud.touched = False
         if self._options.state is not None:
-            store.save(self.cloud, self._options.state)
+            store.save(self.clouds, self._clock.now(), self._options.state)
 
 
-async def run(options: Options, settings: Settings) -> None:
+async def run(options: Options) -> None:
     """Serve until SIGTERM or SIGINT. The ready file, once it exists, holds {"url", "port", "pid"}."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -130,7 +157,7 @@ async def run(options: Options, settings: Settings) -> None:
         fresh.write_text(json.dumps(ready))
         fresh.replace(options.ready_file)
 
-    await Server(options, settings).serve(announce, stop)
+    await Server(options).serve(announce, stop)
 
 
 def _stop_at_end_of_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:

@@ -16,7 +16,7 @@ from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Place, Ref, Want
 from freehold.lifecycle.port import Call, InlinePort
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Settings
-from freehold_sim.mount import WorldAdapter, mount_s3
+from freehold_sim.mount import WorldAdapter, mount_client
 
 BASE = "http://ibm.sim"
 GROUP = "11111111111111111111111111111111"
@@ -43,7 +43,7 @@ class SimMount:
         session.mount(BASE, WorldAdapter(self._cloud))
 
     def s3(self, client: Any) -> None:
-        mount_s3(client, self._cloud)
+        mount_client(client, self._cloud)
 
 
 class RecordingPort(InlinePort):

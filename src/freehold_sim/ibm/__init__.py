@@ -9,7 +9,6 @@ One base URL, a prefix per service (in-process `http://ibm.sim`, else what the p
     /transit/v1                   Transit Gateway                  transit, transit_connections
     /tagging, /search             Global Tagging, Global Search    tagging, search
     /cos/{region}                 Object Storage, path style       cos
-    /_sim                         the back door                    admin
 
 `world` is the state, `cloud` takes the calls, `settings` says what can be set, `strangers` acts behind our back.
 """

@@ -1,12 +1,12 @@
 """One simulated IBM Cloud: takes requests as values, applies faults, asks the service, keeps the log."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from math import ceil
 from threading import RLock
-from typing import NamedTuple
+from typing import Any
 
 from freehold_sim.clock import Clock, WallClock
 from freehold_sim.faults import Effect, Fault, FaultBook
@@ -18,19 +18,7 @@ from freehold_sim.ibm.services import ROUTES
 from freehold_sim.ibm.settings import Settings
 from freehold_sim.ibm.strangers import Strangers
 from freehold_sim.ibm.world import World
-
-
-class LoggedCall(NamedTuple):
-    """One line of the log. `status` is 0 when the caller got no answer; `mutating` calls ask for a change."""
-
-    sequence: int
-    time: float
-    operation: str
-    method: str
-    path: str
-    status: int
-    mutating: bool
-    actor: str
+from freehold_sim.simulated import LoggedCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +60,26 @@ class SimulatedIBM:
     @property
     def faults(self) -> FaultBook:
         return FaultBook(self.world.data["faults"])
+
+    @property
+    def touched(self) -> bool:
+        return self.world.touched
+
+    @touched.setter
+    def touched(self, changed: bool) -> None:
+        self.world.touched = changed
+
+    def state(self) -> Mapping[str, Any]:
+        return self.world.data
+
+    def resume(self, state: Mapping[str, Any], calls: Sequence[LoggedCall]) -> None:
+        self.world.data, self.calls = dict(state), list(calls)
+
+    def resources(self) -> list[dict[str, Any]]:
+        return self.strangers.resources()
+
+    def foreign_act(self, verb: str, body: dict[str, Any]) -> Any:
+        return self.strangers.act(verb, body)
 
     def snapshot(self) -> Snapshot:
         with self._lock:

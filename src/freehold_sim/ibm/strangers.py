@@ -31,6 +31,33 @@ class Strangers:
     def __init__(self, cloud: "SimulatedIBM") -> None:
         self._cloud = cloud
 
+    def act(self, verb: str, body: dict[str, Any]) -> Any:
+        """Do what the method of that name does, its arguments as JSON. Raises ValueError for an unknown verb."""
+        match verb:
+            case "make":
+                return self.make(body.pop("kind"), tags=body.pop("tags", ()), **body)
+            case "create":
+                return self.create(**body)
+            case "occupy":
+                return self.occupy(**body)
+            case "send":
+                return self.send(body["method"], body["path"], body.get("body"))
+            case "attach":
+                self.attach(body["crn"], *body["tags"])
+            case "detach":
+                self.detach(body["crn"], *body["tags"])
+            case "strip":
+                self.strip(body["crn"])
+            case "rename":
+                self.rename(body["id"], body["name"])
+            case "change":
+                self.change(body["id"], **body["fields"])
+            case "delete":
+                self.delete(body["id"])
+            case _:
+                raise ValueError(f"strangers do not know how to {verb}")
+        return {"done": verb}
+
     def send(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         """Send a request as another user of the account; raises ValueError with the body if it is refused."""
         raw = json.dumps(body).encode() if body is not None else b""

@@ -7,7 +7,7 @@ import ibm_botocore
 import pytest
 
 from freehold_sim.faults import Effect, Fault
-from freehold_sim.mount import mount_s3
+from freehold_sim.mount import mount_client
 
 
 def s3(account: Any, instance: dict[str, Any]) -> Any:
@@ -24,7 +24,7 @@ def s3(account: Any, instance: dict[str, Any]) -> Any:
             signature_version="s3v4", s3={"addressing_style": "path"}, retries={"max_attempts": 0}
         ),
     )
-    mount_s3(client, account.checked)
+    mount_client(client, account.checked)
     return client
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from ibm_cloud_sdk_core import ApiException
 
+from freehold_sim import store
 from freehold_sim.clock import VirtualClock
 from freehold_sim.faults import Effect, Fault
-from freehold_sim.ibm import store
 from freehold_sim.ibm.cloud import SimulatedIBM
 
 
@@ -38,16 +38,30 @@ def test_what_is_under_way_survives_a_file(account: Any, tmp_path: Any) -> None:
     made = account.vpc.create_vpc(name="net").get_result()
     account.cloud.strangers.attach(made["crn"], "a:b")
     path = tmp_path / "world.json"
-    store.save(account.cloud, path)
+    store.save({"ibm": account.cloud}, account.cloud.clock.now(), path)
     saved = store.load(path)
     assert saved is not None
     clock = VirtualClock(saved.time)
     again = SimulatedIBM(clock)
-    again.world.data, again.calls = saved.data, saved.calls
+    again.resume(saved.clouds["ibm"].state, saved.clouds["ibm"].calls)
     clock.advance(15)
     seen = next(row for row in again.strangers.resources() if row["id"] == made["id"])
     assert (seen["state"], seen["tags"]) == ("available", ["a:b"])
     assert again.calls[-1] == account.cloud.calls[-1]
+
+
+def test_a_file_from_before_there_was_a_second_cloud_is_read(account: Any, tmp_path: Any) -> None:
+    account.vpc.create_vpc(name="net")
+    path = tmp_path / "world.json"
+    calls = [list(call) for call in account.cloud.calls]
+    path.write_text(json.dumps({"time": 5.0, "data": account.cloud.world.data, "calls": calls}))
+    saved = store.load(path)
+    assert saved is not None
+    assert saved.time == 5.0
+    assert saved.clouds["ibm"].calls == account.cloud.calls
+    again = SimulatedIBM(VirtualClock(saved.time))
+    again.resume(saved.clouds["ibm"].state, saved.clouds["ibm"].calls)
+    assert again.resources() == account.cloud.resources()
 
 
 def test_a_file_that_is_no_world_is_named(tmp_path: Any) -> None:

@@ -1,0 +1,138 @@
+"""One process serves any simulated clouds: one clock, one back door, one state file, each loaded when asked for."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from freehold_sim.clock import Clock
+from freehold_sim.faults import FaultBook
+from freehold_sim.http import Request, Response
+from freehold_sim.server import Options, Server
+from freehold_sim.simulated import CLOUDS, LoggedCall
+
+
+class Kiosk:
+    """A cloud that counts its visitors, and opens after a minute."""
+
+    def __init__(self, clock: Clock, settings: Mapping[str, Any], seed: int) -> None:
+        self.clock, self.settings = clock, settings
+        self.calls: list[LoggedCall] = []
+        self.touched = False
+        self._state: dict[str, Any] = {"visitors": 0, "opens": clock.now() + 60.0, "open": False, "faults": []}
+
+    @property
+    def faults(self) -> FaultBook:
+        return FaultBook(self._state["faults"])
+
+    def handle(self, request: Request) -> Response:
+        self._state["visitors"] += 1
+        self.calls.append(
+            LoggedCall(1, self.clock.now(), "kiosk.visit", request.method, request.path, 200, True, "api")
+        )
+        self.touched = True
+        return Response(200, request.path.encode())
+
+    def settle(self) -> None:
+        self._state["open"] = self.clock.now() >= self._state["opens"]
+
+    def state(self) -> Mapping[str, Any]:
+        return self._state
+
+    def resume(self, state: Mapping[str, Any], calls: Sequence[LoggedCall]) -> None:
+        self._state, self.calls = dict(state), list(calls)
+
+    def resources(self) -> list[dict[str, Any]]:
+        return [{"kind": "kiosk", "visitors": self._state["visitors"], "open": self._state["open"]}]
+
+    def foreign_act(self, verb: str, body: dict[str, Any]) -> Any:
+        raise ValueError(f"nobody can {verb} a kiosk")
+
+
+MAKERS = {**CLOUDS, "kiosk": Kiosk}
+
+
+def _served(path: Path, **options: Any) -> Server:
+    return Server(Options(**{"clouds": ("ibm", "kiosk"), "speed": 0.0, "state": path, **options}), MAKERS)
+
+
+def _ask(server: Server, method: str, path: str, body: Any = None, **query: str) -> Any:
+    answer = server.answer(Request(method, path, query, {}, json.dumps(body).encode() if body is not None else b""))
+    return answer.json() if path.startswith("/_sim/") else answer
+
+
+def test_each_path_reaches_its_cloud(tmp_path: Path) -> None:
+    """The first one has the root, so that what its users have written stays true when a second one comes."""
+    server = _served(tmp_path / "world.json")
+    assert _ask(server, "GET", "/kiosk/a/b").body == b"/a/b"
+    assert _ask(server, "GET", "/vpc/us-south/v1/vpcs").status == 401, "the vendor's answer without a token"
+    assert [call["operation"] for call in _ask(server, "GET", "/_sim/calls", cloud="kiosk")["calls"]] == ["kiosk.visit"]
+    assert list(_ask(server, "GET", "/_sim/calls")["by_operation"]) == ["vpc.list_vpcs"]
+
+
+def test_one_clock_moves_all(tmp_path: Path) -> None:
+    server = _served(tmp_path / "world.json")
+    made = {"kind": "vpc", "region": "us-south", "name": "theirs"}
+    assert _ask(server, "POST", "/_sim/strangers/make", made)["name"] == "theirs"
+    _ask(server, "POST", "/_sim/clock", {"advance": 61})
+    assert _ask(server, "GET", "/_sim/resources", cloud="kiosk")["resources"][0]["open"] is True
+    assert [row["name"] for row in _ask(server, "GET", "/_sim/resources")["resources"] if row["kind"] == "vpc"] == [
+        "theirs"
+    ]
+
+
+def test_a_restart_goes_on_with_every_cloud(tmp_path: Path) -> None:
+    path = tmp_path / "world.json"
+    server = _served(path)
+    _ask(server, "GET", "/kiosk/")
+    _ask(server, "POST", "/_sim/faults", {"effect": "throttle", "operation": "vpc.*"})
+    again = _served(path)
+    assert _ask(again, "GET", "/_sim/resources", cloud="kiosk")["resources"][0]["visitors"] == 1
+    assert len(_ask(again, "GET", "/_sim/faults")["faults"]) == 1
+    assert _ask(again, "GET", "/_sim/faults", cloud="kiosk")["faults"] == []
+
+
+def test_a_cloud_is_not_lost_because_it_was_not_asked_for(tmp_path: Path) -> None:
+    """The next save would write the file without it."""
+    path = tmp_path / "world.json"
+    _served(path)
+    with pytest.raises(ValueError, match="also holds kiosk: serve it too"):
+        _served(path, clouds=("ibm",))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"clouds": ("nimbus",)}, "no cloud nimbus can be simulated: ibm, kiosk"),
+        ({"settings": {"nimbus": {}}}, "no cloud nimbus can be simulated"),
+    ],
+)
+def test_an_unknown_cloud_is_named(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        _served(tmp_path / "world.json", **options)
+
+
+def test_settings_are_the_clouds_own(tmp_path: Path) -> None:
+    server = _served(tmp_path / "world.json", settings={"kiosk": {"colour": "red"}})
+    kiosk = server.clouds["kiosk"]
+    assert isinstance(kiosk, Kiosk)
+    assert kiosk.settings == {"colour": "red"}
+    with pytest.raises(TypeError):
+        _served(tmp_path / "other.json", settings={"ibm": {"colour": "red"}})
+
+
+def test_the_back_door_names_the_clouds_that_it_knows(tmp_path: Path) -> None:
+    server = _served(tmp_path / "world.json")
+    assert "no cloud nimbus is served here: ibm, kiosk" in _ask(server, "GET", "/_sim/calls", cloud="nimbus")["error"]
+    assert "nobody can paint a kiosk" in _ask(server, "POST", "/_sim/strangers/paint", {}, cloud="kiosk")["error"]
+
+
+def test_a_cloud_is_loaded_when_it_is_asked_for() -> None:
+    """Who simulates one cloud does not pay for the libraries of another."""
+    code = "import sys, freehold_sim.server; print([m for m in sys.modules if m.startswith('freehold_sim.ibm')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
