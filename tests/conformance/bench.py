@@ -1,0 +1,35 @@
+"""What the conformance suite needs of a cloud, and the clouds that it runs on: a new one is a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from freehold.lifecycle.kinds import Observed, Place, Ref, Registry
+
+HOUR = 3600.0
+STEP = 1.0
+
+Request = dict[str, Any]
+Bench = Any
+"""One simulated account: :class:`conformance.ibm.IbmBench` shows what it can do."""
+
+
+def place_of(kind: str, seen: Observed) -> Place:
+    return Place(kind, Ref(seen.id, seen.target))
+
+
+@dataclass(frozen=True)
+class CloudUnderTest:
+    """``homes``: the kinds that are created inside another resource, and the kind of that.
+
+    ``bench`` makes a fresh account, ``lagging`` one whose lists are that many seconds behind and step back,
+    ``small_pages`` one whose lists have one item a page.
+    """
+
+    kinds: Registry
+    homes: Mapping[str, str]
+    bench: Callable[..., Bench]
+    lagging: Callable[[float], Bench]
+    small_pages: Callable[[], Bench]

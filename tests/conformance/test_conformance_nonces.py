@@ -1,0 +1,165 @@
+"""The last look of a delete asks every kind for what has a nonce of ours: nothing may be missed, or seem absent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.bench import CloudUnderTest
+from conformance.clouds import EVERY_KIND, IN_NOTHING, INSIDE, WITH_NONCE
+from freehold.lifecycle import errors
+from freehold.lifecycle.kinds import Place, Ref
+from freehold_sim.faults import Effect, Fault
+
+NONCE = "fabcdefghijkl"
+OTHER = "fzzzzzzzzzzzz"
+
+
+@WITH_NONCE
+async def test_it_is_found_by_its_nonce_in_every_state(bench: Any, kind: str) -> None:
+    """An orphan may be in any of them when its owner is deleted."""
+    entry = bench.kinds[kind]
+    made = await bench.create(kind, await bench.request(kind), NONCE)
+    assert await _ids(bench, kind) == [made.id]
+    seen = await bench.ready(kind, made)
+    assert await _ids(bench, kind) == [made.id]
+    assert await bench.by_nonce(kind, bench.places(), OTHER) == []
+
+    await entry.driver.delete(Ref(seen.id, seen.target))
+    while (now := await bench.look(kind, seen)) is not None:
+        found = await bench.by_nonce(kind, bench.places(), NONCE)
+        assert [one.state for one in found] == [now.state]
+        bench.clock.advance(5.0)
+    assert await bench.by_nonce(kind, bench.places(), NONCE) == []
+
+
+async def _ids(bench: Any, kind: str) -> list[str]:
+    return [one.id for one in await bench.by_nonce(kind, bench.places(), NONCE)]
+
+
+@EVERY_KIND
+async def test_what_the_spec_wants_is_in_the_same_reply(bench: Any, kind: str) -> None:
+    """A namesake is named at the end of a delete; another list for it would cost a call."""
+    request = await bench.request(kind)
+    made = await bench.create(kind, request, OTHER)
+    seen = await bench.ready(kind, made)
+    if changes := {attribute: request[attribute] for attribute in bench.kinds[kind].mutable}:
+        await bench.kinds[kind].driver.update(Ref(seen.id, seen.target), changes)
+    want = bench.want(kind, request, NONCE)
+    expected = [one.id for one in await bench.find(kind, request, NONCE)]
+    before = len(bench.requests())
+    without = await bench.by_nonce(kind, bench.places(), NONCE)
+    cost = len(bench.requests()) - before
+    found = await bench.by_nonce(kind, bench.places(), NONCE, want)
+    assert without == []
+    assert [one.id for one in found] == expected == [made.id]
+    if kind not in bench.other_lists:  # alone, the nonce asks nothing of the one, and every region of the other
+        assert len(bench.requests()) - before == 2 * cost
+
+
+@INSIDE
+async def test_it_is_looked_for_in_the_places_and_nowhere_else(bench: Any, kind: str) -> None:
+    """A place may be a stranger's: each is asked for by its own id, none by a guess."""
+    made = await bench.create(kind, await bench.request(kind), NONCE)
+    there = await bench.elsewhere(kind)
+    assert await bench.by_nonce(kind, [there], NONCE) == []
+    assert [one.id for one in await bench.by_nonce(kind, [*bench.places(), there], NONCE)] == [made.id]
+    before = len(bench.requests())
+    assert await bench.by_nonce(kind, [], NONCE) == []
+    assert len(bench.requests()) == before
+
+
+@IN_NOTHING
+async def test_a_kind_that_is_in_nothing_is_looked_for_in_the_whole_account(bench: Any, kind: str) -> None:
+    """In every resource group and region: the spec that named them may be gone."""
+    made = await bench.create(kind, bench.elsewhere_in_account(await bench.request(kind)), NONCE)
+    assert [one.id for one in await bench.by_nonce(kind, [], NONCE)] == [made.id]
+
+
+@INSIDE
+async def test_a_place_that_is_not_there_is_not_an_empty_one(bench: Any, kind: str) -> None:
+    """The engine passes places that exist: where one is not found, something is wrong, and nothing is released."""
+    await bench.request(kind)
+    there = await bench.elsewhere(kind)
+    last = there.ref.id[-1]
+    missing = Place(there.kind, Ref(there.ref.id[:-1] + ("0" if last != "0" else "1")))
+    with pytest.raises(errors.NotFound) as caught:
+        await bench.by_nonce(kind, [there, missing], NONCE)
+    assert missing.ref.id.rpartition("/")[2] in caught.value.message
+
+    await bench.kinds[there.kind].driver.delete(there.ref)
+    bench.clock.advance(bench.kinds[there.kind].delete_time)
+    with pytest.raises(errors.NotFound):
+        await bench.by_nonce(kind, [there], NONCE)
+
+
+@WITH_NONCE
+async def test_it_is_found_on_the_last_page(under_test: CloudUnderTest, kind: str) -> None:
+    bench = under_test.small_pages()
+    request = await bench.request(kind)
+    for n in range(2):
+        await bench.crowd(kind, f"theirs{n}")
+    made = await bench.create(kind, request, NONCE)
+    assert [one.id for one in await bench.by_nonce(kind, bench.places(), NONCE)] == [made.id]
+
+
+BROKEN: dict[str, tuple[Fault, type[errors.CloudError]]] = {
+    "403": (Fault(Effect.DENIED, "*"), errors.Denied),
+    "404": (Fault(Effect.ERROR_BEFORE, "*", status=404, message="not found"), errors.CloudError),
+    "429": (Fault(Effect.THROTTLE, "*"), errors.Throttled),
+    "503": (Fault(Effect.ERROR_BEFORE, "*", status=503), errors.Unavailable),
+    "lost": (Fault(Effect.REPLY_LOST, "*"), errors.Unavailable),
+}
+
+
+@pytest.mark.parametrize(("fault", "expected"), BROKEN.values(), ids=list(BROKEN))
+@WITH_NONCE
+async def test_no_single_failed_read_makes_it_seem_absent(
+    under_test: CloudUnderTest, kind: str, fault: Fault, expected: type[errors.CloudError]
+) -> None:
+    """Each read in turn, on each page: a list that failed is not an empty one, and the finalizer would go."""
+    bench = under_test.small_pages()
+    made = await bench.create(kind, await bench.request(kind), NONCE)
+    await bench.ready(kind, made)
+    before = len(bench.requests())
+    await bench.by_nonce(kind, bench.places(), NONCE)
+    for nth in range(1, len(bench.requests()) - before + 1):
+        bench.cloud.faults.clear()
+        bench.cloud.faults.add(_nth(fault, nth))
+        with pytest.raises(expected) as caught:
+            await bench.by_nonce(kind, bench.places(), NONCE)
+        assert bench.cloud.faults.rules()[0]["hits"] == 1
+        if isinstance(caught.value, errors.NotFound):  # only of the place itself, asked for by its id
+            assert "refused to get vpc" in caught.value.message
+
+
+def _nth(fault: Fault, nth: int) -> Fault:
+    return Fault(
+        fault.effect, fault.operation, nth=nth, status=fault.status, message=fault.message,
+        retry_after=fault.retry_after,
+    )  # fmt: skip
+
+
+@WITH_NONCE
+async def test_who_may_not_read_is_told_what_and_where(bench: Any, kind: str) -> None:
+    """A person must grant it before the object can go: the message names the action and the place."""
+    await bench.create(kind, await bench.request(kind), NONCE)
+    bench.cloud.faults.add(Fault(Effect.DENIED, bench.all_but_tokens, count=None))
+    with pytest.raises(errors.Denied) as caught:
+        await bench.by_nonce(kind, bench.places(), NONCE)
+    said = caught.value.message
+    assert "refused to list" in said or "refused to get" in said
+    places = [seen.id.rpartition("/")[2] for name, seen in bench.stands.items() if name == bench.homes.get(kind)]
+    assert all(place in said for place in places) or "us-south" in said
+
+
+@WITH_NONCE
+async def test_which_kinds_keep_their_nonce_for_life(bench: Any, kind: str) -> None:
+    """Only where they do can a carrier's mark be proved by the name of what it carries."""
+    request = await bench.request(kind)
+    seen = await bench.ready(kind, await bench.create(kind, request, NONCE))
+    if changes := {attribute: request[attribute] for attribute in bench.kinds[kind].mutable}:
+        await bench.kinds[kind].driver.update(Ref(seen.id, seen.target), changes)
+    now = await bench.look(kind, seen)
+    assert any(NONCE in text for text in now.nonce_fields) is (kind in bench.keeps_nonce)
