@@ -69,7 +69,7 @@ class Account:
         self.session = IbmSession(credentials, Endpoints.at(BASE), SimMount(self.cloud))
         self.client = ApiClient(self.session, self.port)
         self.kinds = ibm_kinds(self.session, self.port)
-        self.tagger = IbmTagger(self.client)
+        self.tagger = IbmTagger(self.client, self.kinds.carried)
 
     def requests(self) -> list[str]:
         """The operations that the cloud was asked for, by us."""

@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from freehold.api.served import SERVED
 from freehold.cli.errors import CliError
 from freehold.cli.live import api_key_of
 from freehold.cli.running import run as run_to_end
@@ -46,7 +47,8 @@ async def _operate(
         audit=audit,
         keys=RingSecret(keys_namespace or pod_namespace(kubeconfig) or RingSecret().namespace),
     )
-    say(f"serving IBMPowerVSCluster objects of {connection.server}, namespace {namespace or '(all)'}")
+    kinds = ", ".join(served.kind for served in SERVED)
+    say(f"serving {kinds} objects of {connection.server}, namespace {namespace or '(all)'}")
     try:
         await Operator(settings).run()
     except ConflictingProvider as problem:

@@ -283,6 +283,11 @@ class Registry(Mapping[str, Kind]):
                 if other not in self._kinds:
                     raise ValueError(f"kind {kind.name} names {other}, which is not registered")
 
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """The kinds whose mark is on another resource."""
+        return tuple(name for name, kind in self._kinds.items() if kind.carrier)
+
     def __getitem__(self, name: str) -> Kind:
         return self._kinds[name]
 

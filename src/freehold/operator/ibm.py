@@ -59,10 +59,11 @@ class IbmAccount:
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ibm") if port is None else None
         self.port: Port = port or PacedPort(ThreadPort(self._require_pool()), limits or Limits(), clock)
         self._codec = IbmCodec()
-        self._inventory = Inventory(IbmTagger(ApiClient(self._session, self.port)), clock)
         self._deps: dict[str, EngineDeps] = {}
         facts = IbmFacts(ApiClient(self._session, self.port), clock)
-        self._facts_reader = IbmFactsReader(facts, ibm_kinds(self._session, self.port))
+        registry = ibm_kinds(self._session, self.port)
+        self._inventory = Inventory(IbmTagger(ApiClient(self._session, self.port), registry.carried), clock)
+        self._facts_reader = IbmFactsReader(facts, registry)
 
     def _require_pool(self) -> ThreadPoolExecutor:
         assert self._pool is not None
@@ -93,10 +94,11 @@ class IbmAccount:
         return self._behind(ReadOnlyPort(self.port), ring)
 
     def _behind(self, port: Port, ring: KeyRing) -> EngineDeps:
+        registry = ibm_kinds(self._session, port)
         return EngineDeps(
-            registry=ibm_kinds(self._session, port),
+            registry=registry,
             codec=self._codec,
-            tagger=IbmTagger(ApiClient(self._session, port)),
+            tagger=IbmTagger(ApiClient(self._session, port), registry.carried),
             inventory=self._inventory,
             port=port,
             clock=self._clock,

@@ -175,7 +175,7 @@ TAGS = (
     ),
     _tags(
         "IbmTagger.marked",
-        'terms += [f"tags:{PREFIX}{kind}\\\\:{_plain(uuid)}.*" for kind in CARRIED]',
+        'terms += [f"tags:{PREFIX}{kind}\\\\:{_plain(uuid)}.*" for kind in self._carried]',
         "pass",
         "carriers' marks of ours are not searched for",
     ),

@@ -7,10 +7,12 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, Field
 
 from freehold.api import conditions as api_conditions
 from freehold.api import names
 from freehold.api.conditions import Observation
+from freehold.api.crd import Column, ServedKind, custom_resource_definition
 from freehold.api.served import ServedName
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps
@@ -119,6 +121,24 @@ class Toys:
     def sizes(self) -> list[int]:
         nets = [r for r in self.world.cloud.log if r.kind == "net" and r.id in {t.id for t in self.world.living()}]
         return [int(net.attributes["size"]) for net in nets]
+
+
+class ToySpec(BaseModel):
+    """What a user may ask for."""
+
+    size: int | None = Field(default=None, description="The size of its network.")
+
+
+class ToyModel(BaseModel):
+    """A toy."""
+
+    spec: ToySpec = Field(description="What is wanted.")
+
+
+def test_a_toy_has_a_crd() -> None:
+    crd = custom_resource_definition(ServedKind(TOY, ToyModel, (Column("Size", ".spec.size", "Its size"),)))
+    assert crd["metadata"]["name"] == TOY.crd
+    assert crd["spec"]["names"]["kind"] == "Toy"
 
 
 def test_a_toy_comes_up_follows_its_spec_and_goes() -> None:

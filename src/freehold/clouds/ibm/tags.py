@@ -19,8 +19,6 @@ from freehold.lifecycle.ownership import CarriedMark, Marks, NodeMark, Owner
 
 PREFIX = "powervs.cluster.x-k8s.io."
 LONGEST = 128
-CARRIED = ("dhcp-server", "transit-gateway-connection", "cos-bucket")
-"""Kinds whose marks may be on another resource."""
 _UUID = 36
 """The characters of a uuid."""
 _ILLEGAL = re.compile(r"[^A-Za-z0-9 _\-.:]")
@@ -79,7 +77,7 @@ class IbmCodec:
                 uuids.add(value)
             elif word == "node":
                 nodes |= set(_node(value))
-            elif word in CARRIED and (found := _CARRIED.fullmatch(value)):
+            elif found := _CARRIED.fullmatch(value):
                 carried.add(CarriedMark(word, found[1], found[2], found[3] or ""))
         return Marks(frozenset(owners), frozenset(uuids), frozenset(nodes), frozenset(carried))
 
@@ -127,13 +125,15 @@ class IbmTagger:
     TAGS_PAGE = 1000
     BATCH = 100
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: ApiClient, carried: Sequence[str]) -> None:
+        """``carried``: the kinds whose marks are on another resource."""
         self._client = client
+        self._carried = carried
 
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
         """One query: targets with the uuid, carriers with a mark of it, and the ``also`` targets."""
         terms = [f"tags:{_quoted(f'{PREFIX}cluster-uuid:{uuid}')}"]
-        terms += [f"tags:{PREFIX}{kind}\\:{_plain(uuid)}.*" for kind in CARRIED]
+        terms += [f"tags:{PREFIX}{kind}\\:{_plain(uuid)}.*" for kind in self._carried]
         terms += [f"crn:{_quoted(target)}" for target in sorted(set(also))]
         return await self._search(" OR ".join(terms), f"marks of {uuid}")
 

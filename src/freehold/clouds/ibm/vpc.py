@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,8 +15,11 @@ from freehold.lifecycle.kinds import NodeKey, NonceSet, Observed, Place, Ref, St
 HOME = "us-south"
 """A region that is always there, to be asked for the list of all regions."""
 
-REGIONAL = frozenset({"vpc", "vpc-subnet", "security-group", "load-balancer"})
-"""The kinds whose engine ids begin with a VPC region."""
+REGION = re.compile(r"[a-z]{2}-[a-z]+\d?")
+"""Begins the engine ids of regional kinds; those of other kinds begin with a guid.
+
+Names of regions: https://cloud.ibm.com/docs/vpc?topic=vpc-creating-a-vpc-in-a-different-region
+"""
 
 STATES = {
     "pending": State.PENDING,
@@ -59,7 +63,7 @@ async def regions_to_search(client: ApiClient, places: Sequence[Place], wants: S
 
     A workspace or a gateway names none: its VPC may be in another region.
     """
-    named = {split(place.ref.id)[0] for place in places if place.kind in REGIONAL}
+    named = {split(place.ref.id)[0] for place in places if REGION.fullmatch(split(place.ref.id)[0])}
     named |= {want.request["region"] for want in wants}
     return sorted(named or {body["name"] for body in await regions(client)})
 

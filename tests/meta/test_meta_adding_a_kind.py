@@ -1,0 +1,74 @@
+"""A new kind of cloud resource is what CONTRIBUTING says, and nothing else knows the kinds by name."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from freehold.clouds.ibm.registry import ibm_kinds
+from freehold.clouds.ibm.session import Credentials, IbmSession
+from freehold.lifecycle.port import InlinePort
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "src" / "freehold"
+KNOWING = ("clouds/ibm/kinds/", "reconcilers/powervs/keys.py", "cli/demo/")
+"""Where a kind may be named: its own file, the nodes that want it, and the demo, which tells a story of some."""
+
+
+def test_a_cloud_resource_kind_is_named_where_contributing_says() -> None:
+    """Each further place is one that whoever adds a kind has to find. One-word names are words of the vendor too."""
+    names = {name for name in ibm_kinds(IbmSession(Credentials("")), InlinePort()) if "-" in name}
+    found = [
+        f"{path.relative_to(SOURCES)}:{node.lineno} {node.value}"
+        for path in SOURCES.rglob("*.py")
+        if not str(path.relative_to(SOURCES)).startswith(KNOWING)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in names
+    ]
+    assert found == []
+
+
+def _edit(path: Path, *changes: tuple[str, str]) -> None:
+    text = path.read_text(encoding="utf-8")
+    for old, new in changes:
+        assert text.count(old) == 1, f"{path.name} has {old!r} {text.count(old)} times"
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+
+
+def test_a_toy_kind_is_added_as_contributing_says(tmp_path: Path) -> None:
+    """One file, one line in the registry, one request for the conformance suite, which then tests it whole."""
+    for folder in ("src", "tests/conformance", "tests/harness"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    for file in ("pyproject.toml", "tests/conftest.py"):
+        shutil.copy(ROOT / file, tmp_path / file)
+
+    ibm = tmp_path / "src/freehold/clouds/ibm"
+    shutil.copy(ibm / "kinds/security_group.py", ibm / "kinds/toy_group.py")
+    _edit(ibm / "kinds/toy_group.py", ('name="security-group"', 'name="toy-group"'))
+    registered = "security_group.kind(client),"
+    _edit(
+        ibm / "registry.py",
+        ("    security_group,\n", "    security_group,\n    toy_group,\n"),
+        (registered, f"{registered} toy_group.kind(client),"),
+    )
+    _edit(
+        tmp_path / "tests/conformance/ibm.py",
+        ('        case "security-group":', '        case "security-group" | "toy-group":'),
+        ('    "security-group": "vpc",\n', '    "security-group": "vpc",\n    "toy-group": "vpc",\n'),
+    )
+
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "tests/conformance"]
+    done = subprocess.run(
+        [*command, "-k", "toy-group"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path / 'src'}{os.pathsep}{tmp_path / 'tests'}"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+    assert int(done.stdout.rpartition(" passed")[0].split()[-1]) > 30, done.stdout[-300:]
