@@ -61,11 +61,18 @@ def print_error(sentence: str, bullet: str = "") -> None:
 
 def columns(rows: Iterable[Sequence[str]], gap: str = "   ") -> list[str]:
     """Rows as aligned lines, escaped; the first row is usually the header."""
-    cells = [[escaped(cell) for cell in row] for row in rows]
-    if not cells:
-        return []
-    widths = [max(len(row[index]) for row in cells if index < len(row)) for index in range(max(map(len, cells)))]
-    return [gap.join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip() for row in cells]
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table, widest = Table.grid(padding=(0, len(gap), 0, 0)), 0
+    for row in rows:
+        cells = [Text(escaped(cell), no_wrap=True) for cell in row]
+        widest += sum(cell_len(cell.plain) + len(gap) for cell in cells)
+        table.add_row(*cells)
+    console = Console(width=max(widest, 1), color_system=None, force_terminal=False, legacy_windows=False)
+    return ["".join(part.text for part in line).rstrip() for line in console.render_lines(table)] if widest else []
 
 
 def width() -> int:

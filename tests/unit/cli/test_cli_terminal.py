@@ -66,3 +66,9 @@ def test_a_complaint_breaks_between_words_on_a_terminal_and_nowhere_else(
         "  - vpc r006-d0bd571d-c19c-483d-a2f0-23c9666c5574",
         "    exists and is not ours\\x1b",
     ]
+
+
+def test_columns_are_aligned_by_what_a_terminal_shows() -> None:
+    """A wide character takes two cells: counted as one, every column after it is out of line."""
+    lines = terminal.columns([("NAME", "STATE"), ("名前", "Ready"), ("a", "Blocked")])
+    assert lines == ["NAME   STATE", "名前   Ready", "a      Blocked"]
