@@ -18,8 +18,11 @@ from lab.families_memory import FAMILIES, NAMED, PAIRS
 CI_CASES = 30
 MOST_CALLS = 402
 """Three times the calls of an undisturbed life: no recovery may hammer the cloud."""
-MOST_CALLS_OF_A_QUOTA = 540
-"""A create that is refused is sent again every five minutes until somebody raises the limit."""
+MOST_CALLS_IN = {
+    "a quota is reached": 540,  # a create that is refused is sent again every five minutes
+    "every family in a lagging cloud": 648,  # an undisturbed life takes 216 where reads are ten seconds behind
+}
+"""For the families that need another bound."""
 
 PAIR_SHARDS = 8
 PAIR_STEP = int(os.environ.get("CRASH_PAIR_STEP", "20"))
@@ -27,8 +30,7 @@ PAIR_STEP = int(os.environ.get("CRASH_PAIR_STEP", "20"))
 
 
 def _hold(family: str, cases: Iterable[Case], most_named: int = 0) -> None:
-    most = MOST_CALLS_OF_A_QUOTA if family == "a quota is reached" else MOST_CALLS
-    families.hold(family, cases, most_calls=most, most_named=most_named)
+    families.hold(family, cases, most_calls=MOST_CALLS_IN.get(family, MOST_CALLS), most_named=most_named)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

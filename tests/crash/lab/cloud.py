@@ -18,6 +18,9 @@ from freehold.lifecycle.kinds import Observed, State
 from lab.audit import CloudRequest
 
 US = "freehold"
+NEIGHBOUR = "freehold for another object"
+OPERATORS = frozenset({US, NEIGHBOUR})
+"""Who may touch only what they have created."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,8 @@ class Cloud:
         self.read_lags = read_lags
         self.clock = clock
         self.log: list[Resource] = []
-        self.requests: list[CloudRequest] = []  # ours to change something, as they took effect or were refused
+        self.requests: dict[str, list[CloudRequest]] = {who: [] for who in OPERATORS}
+        """To change something, as they took effect or were refused."""
         self.tampered: list[str] = []  # foreign resources that somebody but their creator touched
         self.partial = False
         self.failing: set[str] = set()  # kinds whose new resources end up failed
@@ -196,8 +200,8 @@ class Cloud:
             yield
             refused = False
         finally:
-            if by == US:
-                self.requests.append(CloudRequest(operation, subject, refused))
+            if by in OPERATORS:
+                self.requests[by].append(CloudRequest(operation, subject, refused))
 
     def create(
         self,
@@ -309,11 +313,13 @@ class Cloud:
         with self._recorded(f"memory.remove_part_{_kind(id_)}", id_, by):
             self.get(id_).parts.pop((kind, natural), None)
 
-    def retag(self, verb: str, targets: Sequence[str], tags: frozenset[str]) -> dict[str, errors.CloudError]:
+    def retag(
+        self, verb: str, targets: Sequence[str], tags: frozenset[str], by: str = US
+    ) -> dict[str, errors.CloudError]:
         """One request for a batch of ours. It is answered as done even where single targets failed, as IBM's is."""
         apply: Callable[[str, Collection[str]], None] = {"attach": self._attach, "detach": self._detach}[verb]
         failed: dict[str, errors.CloudError] = {}
-        with self._recorded(f"tags.{verb}", ",".join(targets), US):
+        with self._recorded(f"tags.{verb}", ",".join(targets), by):
             for position, target in enumerate(targets):
                 if self.partial and position >= len(targets) // 2:
                     failed[target] = errors.Unavailable(f"{target} was not tagged")
@@ -347,7 +353,7 @@ class Cloud:
         raise errors.NotFound(f"{target} does not exist")
 
     def _touch(self, resource: Resource, by: str, what: str) -> None:
-        if by != resource.creator and by == US:
+        if by != resource.creator and by in OPERATORS:
             self.tampered.append(f"{resource.id} of {resource.creator} was {what}")
 
 

@@ -16,8 +16,11 @@ from lab.cloud import US, Cloud, Resource
 class MemoryDriver:
     """``nonce``: where the birth mark goes ("name": the own name, renamed later; "nested"; "" none)."""
 
-    def __init__(self, cloud: Cloud, port: Port, kind: str, *, nonce: str = "", carrier: str = "") -> None:
+    def __init__(
+        self, cloud: Cloud, port: Port, kind: str, *, nonce: str = "", carrier: str = "", actor: str = US
+    ) -> None:
         self.cloud, self.port, self.kind, self.nonce, self.carrier = cloud, port, kind, nonce, carrier
+        self.actor = actor
 
     async def _send(self, operation: str, effect: Effect, run: Callable[[], Any], subject: str) -> Any:
         call = Call("memory", f"{operation}_{self.kind}", effect, run, subject, fenced=operation == "create")
@@ -38,7 +41,7 @@ class MemoryDriver:
                 self.kind,
                 f"{name}-{birth.nonce}" if self.nonce == "name" else name,
                 request,
-                creator=US,
+                creator=self.actor,
                 token=birth.token,
                 nested=f"{name}-{birth.nonce}" if self.nonce == "nested" else "",
                 tags=birth.marks,
@@ -107,13 +110,13 @@ class MemoryDriver:
 
     def _change(self, id_: str, attribute: str, value: object) -> None:
         if attribute == "name":
-            self.cloud.rename(id_, str(value), US)
+            self.cloud.rename(id_, str(value), self.actor)
         else:
-            self.cloud.change(id_, attribute, value, US)
+            self.cloud.change(id_, attribute, value, self.actor)
 
     async def delete(self, ref: Ref) -> None:
         id_ = ref.id.rpartition("/")[2]
-        await self._send("delete", Effect.WRITE, lambda: self.cloud.delete(id_, US), id_)
+        await self._send("delete", Effect.WRITE, lambda: self.cloud.delete(id_, self.actor), id_)
 
     # -- parts and children -------------------------------------------------------------------------
 
@@ -122,11 +125,11 @@ class MemoryDriver:
         return frozenset(Part(kind, natural, id=f"{kind}-{natural}") for kind, natural in held)
 
     async def add_part(self, ref: Ref, part: Part) -> None:
-        add = functools.partial(self.cloud.add_part, ref.id, part.kind, part.natural_key, US)
+        add = functools.partial(self.cloud.add_part, ref.id, part.kind, part.natural_key, self.actor)
         await self._send("add_part", Effect.WRITE, add, ref.id)
 
     async def remove_part(self, ref: Ref, part: Part) -> None:
-        remove = functools.partial(self.cloud.remove_part, ref.id, part.kind, part.natural_key, US)
+        remove = functools.partial(self.cloud.remove_part, ref.id, part.kind, part.natural_key, self.actor)
         await self._send("remove_part", Effect.WRITE, remove, ref.id)
 
     async def children(self, ref: Ref) -> Sequence[Observed]:
@@ -165,8 +168,8 @@ class MemoryTagger:
 
     api = "tags"
 
-    def __init__(self, cloud: Cloud, port: Port) -> None:
-        self.cloud, self.port = cloud, port
+    def __init__(self, cloud: Cloud, port: Port, actor: str = US) -> None:
+        self.cloud, self.port, self.actor = cloud, port, actor
 
     async def _send(self, operation: str, effect: Effect, run: Callable[[], Any], subject: str) -> Any:
         return await self.port.send(Call("tags", operation, effect, run, subject, fenced=operation == "attach"))
@@ -195,7 +198,7 @@ class MemoryTagger:
         for change in changes:
             batches.setdefault(change.tags, []).append(change.target)
         for tags, targets in batches.items():
-            run = functools.partial(self.cloud.retag, verb, targets, tags)
+            run = functools.partial(self.cloud.retag, verb, targets, tags, self.actor)
             try:
                 failed |= await self._send(verb, Effect.WRITE, run, ",".join(targets))
             except errors.CloudError as error:

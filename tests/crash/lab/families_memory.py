@@ -14,6 +14,7 @@ from lab import (
     catalogue_more,
     catalogue_restores,
     catalogue_tokens,
+    neighbour,
     two_lives,
 )
 from lab.catalogue import Families, Ground
@@ -102,6 +103,7 @@ FAMILIES: Families = {
     **catalogue_tokens.families(MEMORY),
     **catalogue_keys.families(MEMORY, catalogue_keys.KeyedWorld),
     **two_lives.twin_families(MEMORY),
+    **neighbour.families(MEMORY),
     **catalogue_forgeries.families(MEMORY, LINKED, UNMARKABLE, VICTIMS, range(24)),
 }
 PAIRS = partial(catalogue.pairs, MEMORY)

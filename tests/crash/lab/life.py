@@ -262,9 +262,10 @@ class Life(Course):
 
     world: EngineWorld
     user_tags: frozenset[str] = frozenset({"user:team=red"})
+    owner: Owner = OWNER
 
     def __post_init__(self) -> None:
-        self.stored = Stored([journals.dumps(Journal(OWNER, key=self.world.ring.writing))])
+        self.stored = Stored([journals.dumps(Journal(self.owner, key=self.world.ring.writing))])
         super().__post_init__()
 
     def start(self, *, minted: bool) -> None:
@@ -306,7 +307,7 @@ class Life(Course):
 
     @property
     def keys(self) -> ObjectKeys:
-        return self.world.ring.of(OWNER, unkeyed=False)
+        return self.world.ring.of(self.owner, unkeyed=False)
 
     def hear(self, done: PassResult) -> str:
         return " ".join(o.message for o in done.outcomes.values() if isinstance(o, Blocked | Waiting | Kept))

@@ -14,10 +14,11 @@ from freehold.lifecycle.interface import EngineDeps, Intervals
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Part, Registry, Request, Tagging
+from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import Call, Effect, FencedPort, Port
 from freehold.operator.ports import ObjectPort
 from lab.audit import CloudRequest, Recorder
-from lab.cloud import US, Cloud, ReadLags, Resource, Traits
+from lab.cloud import OPERATORS, US, Cloud, ReadLags, Resource, Traits
 from lab.drivers import MemoryDriver, MemoryTagger
 from lab.life import OWNER, Life
 from lab.seam import Thing
@@ -52,7 +53,7 @@ TRAITS = {
 }
 
 
-def kinds(cloud: Cloud, port: Port) -> tuple[Kind, ...]:
+def kinds(cloud: Cloud, port: Port, actor: str = US) -> tuple[Kind, ...]:
     """All five workflows (docs/reference/requirements.md W17 to W22), a carried kind, a container, one with parts."""
 
     def kind(
@@ -68,7 +69,7 @@ def kinds(cloud: Cloud, port: Port) -> tuple[Kind, ...]:
         parts: tuple[str, ...] = (),
         prunable: bool = False,
     ) -> Kind:
-        driver = MemoryDriver(cloud, port, name, nonce=nonce, carrier=carrier)
+        driver = MemoryDriver(cloud, port, name, nonce=nonce, carrier=carrier, actor=actor)
         traits = cloud.traits[name]
         return Kind(
             name,
@@ -159,6 +160,8 @@ class MemoryWorld:
     old_strangers: tuple[str, ...] = ()
     traits: dict[str, Traits] = field(default_factory=lambda: dict(TRAITS))
     ring: KeyRing = RING
+    owner: Owner = OWNER
+    actor: str = US
     _wanted: tuple[list[Node], Graph] = field(default_factory=lambda: ([], Graph([])))
 
     def __post_init__(self) -> None:
@@ -183,9 +186,9 @@ class MemoryWorld:
 
     def deps(self, port: Port) -> EngineDeps:
         port = FencedPort(ObjectPort(port, "TestCluster/prod/c1", self.audit), self.clock, FENCE)
-        tagger = MemoryTagger(self.cloud, port)
+        tagger = MemoryTagger(self.cloud, port, self.actor)
         intervals = Intervals(tag_lag=max(5.0, self.read_lags.tag_lag), shallow=60.0, deep=600.0, fence=FENCE)
-        registry = Registry(kinds(self.cloud, port))
+        registry = Registry(kinds(self.cloud, port, self.actor))
         inventory = Inventory(tagger, self.wall)
         return EngineDeps(registry, PlainCodec(), tagger, inventory, port, self.wall, self.ring, intervals)
 
@@ -209,31 +212,43 @@ class MemoryWorld:
                 r.id,
                 r.kind,
                 r.role,
-                r.creator == US,
+                r.creator == self.actor,
                 r.parent,
                 (r.name(now), r.tagged(now)),
-                (r.names[0][1], r.theirs | self._carried(r)),
+                self._due(r),
                 tags=r.tagged(now),
-                tags_of_others=r.theirs,
+                tags_of_others=self._of_others(r),
             )
             for r in self.cloud.living()
             if r.delete_at is None
         ]
 
+    def _due(self, resource: Resource) -> tuple[str, frozenset[str]]:
+        """What another object of ours has is as that object left it, but for tags that only we can have put on it."""
+        name = resource.names[0][1] if resource.creator not in OPERATORS else resource.name(self.cloud.now())
+        return name, self._of_others(resource) | self._carried(resource)
+
+    def _of_others(self, resource: Resource) -> frozenset[str]:
+        if resource.creator not in OPERATORS - {self.actor}:
+            return resource.theirs
+        return frozenset(tag for tag in resource.tagged(self.cloud.now()) if self.owner.uuid not in tag)
+
     def _carried(self, host: Resource) -> frozenset[str]:
         """Our marks on a foreign thing for what is ours: they may be there, copied ones too, as long as that exists."""
-        inside = {r.id for r in self.cloud.living() if r.creator == US}
+        inside = {r.id for r in self.cloud.living() if r.creator == self.actor}
         tags, codec = host.tagged(self.cloud.now()), PlainCodec()
         return frozenset(
             tag
             for tag in tags
-            if any(mark.uuid == OWNER.uuid and mark.id in inside for mark in codec.read([tag]).carried)
+            if any(mark.uuid == self.owner.uuid and mark.id in inside for mark in codec.read([tag]).carried)
         )
 
     # -- strangers ----------------------------------------------------------------------------------
 
     def ours(self, kind: str) -> Resource | None:
-        return next((r for r in self.cloud.living() if r.kind == kind and r.creator == US and not r.delete_at), None)
+        return next(
+            (r for r in self.cloud.living() if r.kind == kind and r.creator == self.actor and not r.delete_at), None
+        )
 
     def namesake(self, kind: str) -> None:
         """A stranger makes something of the name that we want, in the same place, if that place exists."""
@@ -365,11 +380,11 @@ class MemoryWorld:
         return self.cloud.tampered
 
     def unaudited(self, sent: int) -> list[str]:
-        reached = len(self.cloud.requests)
+        reached = len(self.requests())
         return [f"{reached} requests changed the cloud, {sent} went through the port"] if reached != sent else []
 
     def requests(self) -> list[CloudRequest]:
-        return self.cloud.requests
+        return self.cloud.requests[self.actor]
 
     def later(self, seconds: float, effect: Callable[[], object]) -> None:
         self.cloud.later(seconds, effect)
