@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from freehold.cli.errors import CliError
-from freehold.cli.progress import Display, standing
+from freehold.cli.progress import Display, attention
 from freehold.cli.session import Session
 from freehold.cli.view import View, view
 from freehold.kube.resources import Json, Key, Resource
@@ -22,8 +22,8 @@ _GRACE_WALL_SECONDS = 3.0
 _HELD_DOMAIN_SECONDS = 300.0
 """What holds a delete up leaves by itself within minutes, or never."""
 
-_UNHEARD_SECONDS = 60.0
-_UNHEARD = (
+_NO_STATUS_SECONDS = 60.0
+_NO_STATUS = (
     "no operator has looked at the object: is one running, and does the annotation cluster.x-k8s.io/managed-by, "
     "a paused Cluster or a watch filter keep it away?"
 )
@@ -96,7 +96,7 @@ def _left(picture: ViewSnapshot) -> list[str]:
         for each in picture.views
         for line in each.lines
         if line.state not in ("Ready", "Gone", "Kept")
-    ] + [f"{each.title}: {text}" for each in picture.views for text in standing(each)]
+    ] + [f"{each.title}: {text}" for each in picture.views for text in attention(each)]
 
 
 class _Following:
@@ -138,7 +138,7 @@ class _Following:
         namespaces = {key.namespace for each, key in self._picture.wanted if each == resource}
         namespace = next(iter(namespaces)) if len(namespaces) == 1 else ""
         reflector = Reflector(self._session.client, resource, namespace)
-        reflector.on_state = lambda: self._heard(reflector)
+        reflector.on_state = lambda: self._on_watch_state(reflector)
         self._picture.forget(resource)  # what is still there will be listed
         async with aclosing(reflector.changes()) as changes:
             async for change in changes:
@@ -148,7 +148,7 @@ class _Following:
                     self._picture.synced.add(resource)
                 self._news.set()
 
-    def _heard(self, reflector: Reflector) -> None:
+    def _on_watch_state(self, reflector: Reflector) -> None:
         if reflector.state in (State.FAILING, State.ABSENT) and self._session.embedded:
             self.lost = True
             self._news.set()
@@ -173,8 +173,8 @@ class UntilReady:
             raise CliError(f"deleted meanwhile: {', '.join(gone)}")
         if all(each.phase.value == "Ready" for each in views):
             return True
-        if not any(each.heard for each in views) and self._monotonic() - self._begun > _UNHEARD_SECONDS:
-            raise CliError(_UNHEARD, [f"the operator's log: {self._log}"] if self._log else [])
+        if not any(each.has_status for each in views) and self._monotonic() - self._begun > _NO_STATUS_SECONDS:
+            raise CliError(_NO_STATUS, [f"the operator's log: {self._log}"] if self._log else [])
         self._standstill.refuse(views, now)
         return False
 

@@ -27,7 +27,7 @@ Exit codes: 0 done; 1 not done, and why; 2 wrong usage; 130 interrupted.
 Errors in detail: set FREEHOLD_DEBUG=1.
 """
 
-_STANDSTILL = """What blocks is said at once, and the rest goes on meanwhile; with nothing left but what needs a
+_STALL_EPILOG = """What blocks is said at once, and the rest goes on meanwhile; with nothing left but what needs a
 person the command ends, exit code 1. What the cloud gives no answer to is asked again until --timeout."""
 
 _EMPTY = "it is empty (an unset variable?)"
@@ -125,7 +125,7 @@ def cli() -> None:
     """Create once, own by tag, collect, delete exactly what is owned: the cloud resources behind clusters."""
 
 
-@cli.command(short_help="Apply a manifest and wait until it is Ready.", epilog=_STANDSTILL)
+@cli.command(short_help="Apply a manifest and wait until it is Ready.", epilog=_STALL_EPILOG)
 @_filename("Manifest to apply", required=True)
 @_simulate
 @_namespace
@@ -139,7 +139,7 @@ def up(**given: Any) -> None:
     command.run(**given)
 
 
-@cli.command(short_help="Delete, and wait until all that is owned is gone.", epilog=_STANDSTILL)
+@cli.command(short_help="Delete, and wait until all that is owned is gone.", epilog=_STALL_EPILOG)
 @_name
 @_filename("Manifest whose objects to delete")
 @_simulate

@@ -28,8 +28,8 @@ _COLUMNS = ("", "KIND", "NAME", "STATE", "ELAPSED", "NOTE")
 _GIVING_WAY = (("NOTE", 0), ("NAME", 28), ("KIND", 8), ("NAME", 12), ("KIND", 0))
 """On a narrow terminal: which column is cut, and how narrow it may become, in this order."""
 
-_NAMED = 60
-_SAID = 100
+_NAME_WIDTH = 60
+_NOTE_WIDTH = 100
 
 
 @dataclass
@@ -83,7 +83,7 @@ class PlainDisplay:
 
     def __init__(self) -> None:
         self._said: dict[tuple[str, str, str], tuple[str, str]] = {}
-        self._stood: dict[str, tuple[object, ...]] = {}
+        self._last_state: dict[str, tuple[object, ...]] = {}
         self._watch = ElapsedTimer()
 
     def __enter__(self) -> Self:
@@ -98,28 +98,28 @@ class PlainDisplay:
     def show(self, views: Sequence[View], now: float) -> None:
         for view in views:
             present = {line.key for line in view.lines}
-            names = max((len(_cut(line.name, _NAMED)) for line in view.lines), default=0)
+            names = max((len(_cut(line.name, _NAME_WIDTH)) for line in view.lines), default=0)
             for line in view.lines:
                 elapsed = _elapsed(self._watch.elapsed(view, line, now))
                 word = (line.state, line.reason if line.state != "Ready" else "")
                 key = (view.title, *line.key)
                 if self._said.get(key) != word and not _untouched(view, line):
                     self._said[key] = word
-                    self._row(line.kind, _cut(line.name, _NAMED).ljust(names), line.state, elapsed, line.note)
+                    self._row(line.kind, _cut(line.name, _NAME_WIDTH).ljust(names), line.state, elapsed, line.note)
             for key in [key for key in self._said if key[0] == view.title and key[1:] not in present]:
                 del self._said[key]
-                self._row(key[1], _cut(key[2], _NAMED), "Gone", "", "")
-            stands = (view.blocked, view.held, bool(view.retrying))
-            if self._stood.get(view.title, ((), (), False)) != stands:
-                self._stood[view.title] = stands
-                for text in standing(view):
+                self._row(key[1], _cut(key[2], _NAME_WIDTH), "Gone", "", "")
+            state = (view.blocked, view.held, bool(view.retrying))
+            if self._last_state.get(view.title, ((), (), False)) != state:
+                self._last_state[view.title] = state
+                for text in attention(view):
                     say(f"  {text}")
 
     @staticmethod
     def _row(kind: str, name: str, state: str, elapsed: str, note: str) -> None:
         mark = _MARKS.get(state, "…")
         text = f"  {mark} {kind:<26} {name:<36} {state:<9} {elapsed:>7}"
-        say(f"{text}   {_cut(note, _SAID)}" if note else text.rstrip())
+        say(f"{text}   {_cut(note, _NOTE_WIDTH)}" if note else text.rstrip())
 
 
 class LiveDisplay:
@@ -171,7 +171,7 @@ class LiveDisplay:
     def _cells(self, view: View, line: Line, now: float) -> tuple[str, ...]:
         mark = " " if _untouched(view, line) else _MARKS.get(line.state, "…")
         elapsed = _elapsed(self._watch.elapsed(view, line, now))
-        cells = (mark, line.kind, _cut(line.name, _NAMED), line.state, elapsed, _cut(line.note, _SAID))
+        cells = (mark, line.kind, _cut(line.name, _NAME_WIDTH), line.state, elapsed, _cut(line.note, _NOTE_WIDTH))
         return tuple(map(escaped, cells))
 
 
@@ -179,12 +179,12 @@ def _object(view: View, rows: Sequence[tuple[Line, tuple[str, ...]]], width: int
     from rich.table import Table
     from rich.text import Text
 
-    looking = "" if standing(view) else "the cloud is being looked at"
+    looking = "" if attention(view) else "the cloud is being looked at"
     count = f"{view.ready_count} ready" if view.lines else looking
     head = f"{view.title}   {view.phase.value}   {count}".rstrip()
     parts: list[RenderableType] = [
         Text(escaped(head), style="bold", no_wrap=True, overflow="ellipsis"),
-        *(Text(each, style="yellow") for text in standing(view) for each in folded(text, "   ", width)),
+        *(Text(each, style="yellow") for text in attention(view) for each in folded(text, "   ", width)),
     ]
     if not rows:
         return parts
@@ -199,7 +199,7 @@ def _object(view: View, rows: Sequence[tuple[Line, tuple[str, ...]]], width: int
     return [*parts, table]
 
 
-def standing(view: View) -> list[str]:
+def attention(view: View) -> list[str]:
     """What a person should know at once: what is retried, what blocks, and what goes on meanwhile."""
     rest = f" (and {len(view.retrying) - 1} more)" if len(view.retrying) > 1 else ""
     lines = [

@@ -13,7 +13,7 @@ import yaml
 
 from freehold.cli.errors import INTERRUPTED, CliError
 from freehold.cli.kinds import OURS, Catalog
-from freehold.cli.progress import standing, tree_lines
+from freehold.cli.progress import attention, tree_lines
 from freehold.cli.proofs import proofs
 from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
@@ -149,7 +149,7 @@ def row(resource: Resource, obj: Json) -> tuple[str, ...]:
         meta = obj["metadata"]
         return (meta["namespace"], meta["name"], "") if resource.namespaced else (meta["name"], "")
     seen = view(obj)
-    note = next(iter(standing(seen)), "")
+    note = next(iter(attention(seen)), "")
     if len(seen.blocked) > 1:
         note += f" (and {len(seen.blocked) - 1} more: freehold tree {seen.name})"
     return seen.namespace, seen.name, seen.phase.value, seen.ready_count, seen.endpoint, note
@@ -169,7 +169,7 @@ def tree(name: str, output: str, namespace: str, state: Path | None, kubeconfig:
             _print(tree_lines(seen, proven, session.clock.now(), width()))
             if session.simulated and seen.lines:
                 say("times are simulated")
-            _print(standing(seen))
+            _print(attention(seen))
             for each in seen.notes:
                 say(f"note: {each}")
 

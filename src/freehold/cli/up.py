@@ -30,7 +30,7 @@ async def _up(target: Access, documents: Sequence[manifests.ManifestDocument], n
         say(session.describe())
         wanted = await targets(session.client, documents, namespace or session.namespace)
         applied = await apply(session.client, wanted)
-        _tell(applied)
+        _print_applied(applied)
         followed = [(each.resource, each.key) for each in wanted if each.ours]
         if not followed:
             say("nothing in this manifest is served by Freehold; it is kept as it is")
@@ -40,7 +40,7 @@ async def _up(target: Access, documents: Sequence[manifests.ManifestDocument], n
         _conclude(picture)
 
 
-def _tell(applied: Sequence[Applied]) -> None:
+def _print_applied(applied: Sequence[Applied]) -> None:
     for each in applied:
         if each.target.ours:
             say(f"{each.target}: {each.verb.value}")

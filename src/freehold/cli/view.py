@@ -85,7 +85,7 @@ class View:
     retrying: tuple[str, ...]
     notes: tuple[str, ...]
     moving: bool
-    heard: bool
+    has_status: bool
 
     @property
     def title(self) -> str:
@@ -132,7 +132,7 @@ def view(obj: Json) -> View:
         retrying=tuple(_retrying(conditions, lines)),
         notes=tuple(_notes(conditions)),
         moving=not current or any(line.moving for line in lines) or (not lines and not blocked),
-        heard=bool(conditions),
+        has_status=bool(conditions),
     )
 
 

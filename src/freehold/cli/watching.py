@@ -72,7 +72,7 @@ async def follow_changes(session: Session, resource: Resource, namespace: str, c
     reflector = Reflector(session.client, resource, namespace)
     lost = asyncio.Event()
 
-    def heard() -> None:
+    def on_state() -> None:
         if session.embedded and reflector.state in (State.FAILING, State.ABSENT):
             lost.set()
 
@@ -82,7 +82,7 @@ async def follow_changes(session: Session, resource: Resource, namespace: str, c
                 if isinstance(each, Change):
                     changes.take(each.key, each.new)
 
-    reflector.on_state = heard
+    reflector.on_state = on_state
     tasks = [asyncio.create_task(read()), asyncio.create_task(lost.wait())]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -232,17 +232,17 @@ def _entry(row: Mapping[str, Any]) -> Entry:
     values = {name: row[short] for name, short in _SHORT.items() if short in row}
     for name in ("earlier", "parts", "requires"):
         if name in values:
-            values[name] = tuple(map(_word, values[name]))
+            values[name] = tuple(map(_text_field, values[name]))
     entry = Entry(phase=Phase(row["p"]), **values)
     for text in (entry.id, entry.target, entry.signature, entry.by):
-        _word(text)
+        _text_field(text)
     _digest(entry.key)
     if not all(isinstance(n, int) and 0 <= n <= MOST_ATTEMPTS for n in (entry.attempt, entry.fails)):
         raise ValueError("a number of attempts that nobody makes")
     return entry
 
 
-def _word(text: object) -> str:
+def _text_field(text: object) -> str:
     if not isinstance(text, str):
         raise ValueError("no text where one is needed")
     return text
@@ -250,6 +250,6 @@ def _word(text: object) -> str:
 
 def _digest(text: object) -> str:
     """The digest goes into messages and commands."""
-    if not _DIGEST.fullmatch(_word(text)):
+    if not _DIGEST.fullmatch(_text_field(text)):
         raise ValueError("no digest of a key")
     return str(text)

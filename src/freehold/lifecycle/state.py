@@ -30,7 +30,7 @@ class Existence(Enum):
     UNKNOWN = "unknown"  # not looked at yet
     PRESENT = "present"
     MISSING = "missing"  # the last read did not show it; reads lag, so it may be there
-    LEAVING = "leaving"  # the cloud took our request to delete it
+    DELETE_REQUESTED = "leaving"  # the cloud took our request to delete it
 
 
 class MarkState(Enum):
@@ -74,7 +74,7 @@ class NodeState:
     @property
     def existence(self) -> Existence:
         if self.delete_sent is not None:
-            return Existence.LEAVING
+            return Existence.DELETE_REQUESTED
         if self.absent_since is not None:
             return Existence.MISSING
         return Existence.UNKNOWN if self.last_seen is None else Existence.PRESENT

@@ -120,7 +120,7 @@ class Operator:
                 accounts = ADAPTERS[served.kind](clouds)
                 reconciler = Reconciler(served, accounts, keeper, settings.clock, recorder)
                 self._controllers.append(self._build(client, served, reconciler, keeper))
-            keeper.changed = self._look_again
+            keeper.changed = self._requeue_all
             running = asyncio.create_task(self._run_controllers())
             keeping = asyncio.create_task(keeper.run())
             stopping = asyncio.create_task(self._stop.wait())
@@ -135,9 +135,9 @@ class Operator:
                     controller.stop()
                 await running
 
-    def _look_again(self) -> None:
+    def _requeue_all(self) -> None:
         for controller in self._controllers:
-            controller.look_again()
+            controller.requeue_all()
 
     async def _run_controllers(self) -> None:
         """A kind whose controller ends by a defect leaves the others alone; the defect is raised in the end."""

@@ -51,7 +51,7 @@ class Watched:
 
     resource: Resource
     concerns: Callable[[Json], Iterable[Key]]
-    wakes: predicates.Wakes = predicates.on_any_change
+    predicate: predicates.Predicate = predicates.on_any_change
     namespace: str = ""
 
 
@@ -92,7 +92,7 @@ class Controller:
         namespace: str = "",
         workers: int = 8,
         watches: Sequence[Watched] = (),
-        wake: predicates.Wakes = predicates.on_spec_or_metadata,
+        wake: predicates.Predicate = predicates.on_spec_or_metadata,
         backoff: Backoff | None = None,
         resync: float = RESYNC_SECONDS,
         grace: float = 20.0,
@@ -146,7 +146,7 @@ class Controller:
             restarts=self._restarts,
         )
 
-    def look_again(self) -> None:
+    def requeue_all(self) -> None:
         """Reconcile every known object: something that concerns all of them has changed."""
         for key in self._primary.objects:
             self.queue.add(key, Priority.BACKLOG)
@@ -213,17 +213,17 @@ class Controller:
             async for change in changes:
                 self._progressed()
                 if isinstance(change, Synced):
-                    self._look_whether_settled()
+                    self._check_settled()
                 elif _matters(change, self._wake):
                     self.queue.add(change.key, _priority(change))
 
     def _following(self, watched: Watched, reflector: Reflector) -> Callable[[], Awaitable[None]]:
         async def follow() -> None:
-            reflector.on_state = self._look_whether_settled
+            reflector.on_state = self._check_settled
             async with aclosing(reflector.changes()) as changes:
                 async for change in changes:
                     self._progressed()
-                    if isinstance(change, Change) and _matters(change, watched.wakes):
+                    if isinstance(change, Change) and _matters(change, watched.predicate):
                         for obj in (change.old, change.new):
                             for key in self._concerned(obj, watched.concerns):
                                 self.queue.add(key, _priority(change))
@@ -240,7 +240,7 @@ class Controller:
             _LOG.exception("%s: %s %s cannot be mapped to our objects", self.resource, obj.get("kind"), key_of(obj))
             return ()
 
-    def _look_whether_settled(self) -> None:
+    def _check_settled(self) -> None:
         """Workers begin when our own objects are listed and every other watch has listed or failed.
 
         A watch that fails counts as knowing: its state tells the reconcile "unknown", never "absent"
@@ -297,7 +297,7 @@ class Controller:
         self._last_progress = wall.monotonic()
 
 
-def _matters(change: Change, wake: predicates.Wakes) -> bool:
+def _matters(change: Change, wake: predicates.Predicate) -> bool:
     """Whatever a list shows may have changed unseen; of what a watch tells, our own writes are no news."""
     return change.origin is Origin.LIST or not change.old or not change.new or wake(change.old, change.new)
 

@@ -192,9 +192,9 @@ def parsed(content: object, where: str) -> RingDocument:
     try:
         keys = {digest: _stored(row) for digest, row in content.get("keys", {}).items()}
         rows = content.get("handedOn", ())
-        handed_on = {(_word(row["digest"]), _word(row["uuid"])): _key(row["key"]) for row in rows}
+        handed_on = {(_text_of(row["digest"]), _text_of(row["uuid"])): _key(row["key"]) for row in rows}
         accepted = {
-            digest: Acceptance(_seconds(row["time"]), _word(row["who"]), _records(row.get("records", {})))
+            digest: Acceptance(_seconds(row["time"]), _text_of(row["who"]), _records(row.get("records", {})))
             for digest, row in content.get("accepted", {}).items()
         }
         unkeyed, writing = _uuids(content["unkeyed"]) if keys else frozenset[str](), content.get("writing", "")
@@ -240,20 +240,20 @@ def _uuids(value: object) -> frozenset[str]:
     """A ring that says only whether such records count, without a list of objects, lists none."""
     if isinstance(value, bool):
         return frozenset()
-    return _words(value)
+    return _texts_of(value)
 
 
 def _records(value: Mapping[str, object]) -> dict[str, frozenset[str]]:
-    return {_word(uuid): _words(records) for uuid, records in value.items()}
+    return {_text_of(uuid): _texts_of(records) for uuid, records in value.items()}
 
 
-def _words(value: object) -> frozenset[str]:
+def _texts_of(value: object) -> frozenset[str]:
     if not isinstance(value, list):
         raise TypeError
-    return frozenset(_word(each) for each in value)
+    return frozenset(_text_of(each) for each in value)
 
 
-def _word(value: object) -> str:
+def _text_of(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise TypeError
     return value

@@ -14,7 +14,7 @@ from freehold.operator.keyring_use import Needs, opened_ring, without_renewed
 
 _LOG = logging.getLogger(__name__)
 
-HURRY_SECONDS = 5.0
+SOONEST_SECONDS = 5.0
 """Wall seconds between two reads at least, however many objects miss a key."""
 RENEWED_SECONDS = 60.0
 """Wall seconds between two looks at which objects from before the ring have been renewed, while there are some."""
@@ -23,7 +23,7 @@ RENEWED_SECONDS = 60.0
 class RingKeeper:
     """Holds the newest ring. Without one ``problem`` says why, and nothing may be served.
 
-    ``poll`` is wall seconds between reads, ``hurry`` the least of them. ``changed`` is called when a ring came, or
+    ``poll`` is wall seconds between reads, ``soonest`` the least of them. ``changed`` is called when a ring came, or
     is another one.
     """
 
@@ -33,7 +33,7 @@ class RingKeeper:
         needed: Needs,
         now: Callable[[], float],
         poll: float,
-        hurry: float = HURRY_SECONDS,
+        soonest: float = SOONEST_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
@@ -41,7 +41,7 @@ class RingKeeper:
         self._now = now
         self._monotonic = monotonic
         self._poll = poll
-        self._least = min(poll, hurry)
+        self._least = min(poll, soonest)
         self._ring: KeyRing | None = None
         self._read_at = float("-inf")
         self._renewed_at = float("-inf")
@@ -96,7 +96,7 @@ class RingKeeper:
                     async with asyncio.timeout(self._poll - self._least):
                         await self._asked.wait()
                 except TimeoutError:
-                    pass  # nobody is in a hurry: the usual time has come
+                    pass  # no object misses a key: the usual interval
             self._asked.clear()
             await self.refresh()
 

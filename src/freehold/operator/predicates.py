@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from freehold.api import names
 from freehold.kube.resources import Json
 
-Wakes = Callable[[Json, Json], bool]
+Predicate = Callable[[Json, Json], bool]
 """Whether a change from the first to the second object matters. Appearing and going always do."""
 
 OWN_ANNOTATIONS = frozenset({names.JOURNAL_ANNOTATION})

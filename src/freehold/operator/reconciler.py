@@ -243,7 +243,7 @@ class Reconciler:
         if done.released and isinstance(plan, Undecided):
             return RequeueAfter(max(plan.after, 1.0)), done.notes  # where to look for strays is not known yet
         if done.released:
-            _tell_what_stays(document.raw, cloud)
+            _audit_kept(document.raw, cloud)
             await document.apply(_without(document.raw, self._served.finalizer))
             self._known.pop(document.raw["metadata"]["uid"], None)
             cloud.forget(_subject(document.raw))
@@ -268,7 +268,7 @@ class Reconciler:
         return datetime.fromtimestamp(self._clock.now(), UTC)
 
 
-def _tell_what_stays(raw: Json, cloud: CloudAccount) -> None:
+def _audit_kept(raw: Json, cloud: CloudAccount) -> None:
     """To the audit log, before the finalizer goes: the status goes with it, and an event may be refused."""
     for row in (raw.get("status") or {}).get("resources") or ():
         if row.get("state") == "Kept":

@@ -33,8 +33,8 @@ def event_specs(before: Status, after: Status, notes: Sequence[str] = ()) -> Ite
 def _turned(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[EventSpec]:
     for condition in after:
         old = conditions.find(before, condition["type"])
-        word = (condition["status"], condition["reason"])
-        if condition["status"] == "Unknown" or (old and (old.get("status"), old.get("reason")) == word):
+        verb = (condition["status"], condition["reason"])
+        if condition["status"] == "Unknown" or (old and (old.get("status"), old.get("reason")) == verb):
             continue
         good = condition["status"] == "True" or condition["reason"] in _CALM
         if good and (old is None or condition["status"] == "False"):
@@ -58,8 +58,8 @@ def _resources(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str,
     for row in after:
         was = old.get(_identity(row), {})
         if row.get("id") and not was.get("id"):
-            word = "Created" if row.get("ownership") == "managed" else "Found"
-            yield EventSpec(Severity.NORMAL, f"Resource{word}", f"{row['kind']} {row['name']} ({row['id']})")
+            verb = "Created" if row.get("ownership") == "managed" else "Found"
+            yield EventSpec(Severity.NORMAL, f"Resource{verb}", f"{row['kind']} {row['name']} ({row['id']})")
         if row.get("state") == "Kept" and was.get("state") != "Kept":
             yield EventSpec(
                 Severity.NORMAL, "ResourceKept", f"{row['kind']} {row['name']} stays: {row.get('message', '')}"
@@ -74,6 +74,6 @@ def _identity(row: Mapping[str, Any]) -> tuple[str, str]:
     return str(row.get("kind", "")), str(row.get("name", ""))
 
 
-def _camel(word: str) -> str:
-    letters = re.sub(r"[^A-Za-z0-9]", "", word)
+def _camel(verb: str) -> str:
+    letters = re.sub(r"[^A-Za-z0-9]", "", verb)
     return letters[:1].upper() + letters[1:]

@@ -83,7 +83,7 @@ class WorkQueue(Generic[K]):
             return
         self._ready[Priority.BACKLOG].pop(key, None)
         self._ready[priority][key] = None
-        self._wake_a_getter()
+        self._notify_getter()
 
     def add_after(self, key: K, seconds: float) -> None:
         """Hand ``key`` out after ``seconds`` of domain time; an earlier wake, pending or later asked for, wins."""
@@ -130,7 +130,7 @@ class WorkQueue(Generic[K]):
                 await getter
             except asyncio.CancelledError:
                 if getter.done() and not getter.cancelled():
-                    self._wake_a_getter()  # the wake-up was for somebody
+                    self._notify_getter()  # the wake-up was for somebody
                 elif getter in self._getters:
                     self._getters.remove(getter)
                 raise
@@ -189,7 +189,7 @@ class WorkQueue(Generic[K]):
             return backlog.popitem(last=False)[0]
         return None
 
-    def _wake_a_getter(self) -> None:
+    def _notify_getter(self) -> None:
         while self._getters:
             getter = self._getters.popleft()
             if not getter.done():

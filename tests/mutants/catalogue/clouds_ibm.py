@@ -474,7 +474,7 @@ LAST_LOOK = (
         "the list of a VPC that is not found counts as empty",
     ),
     _vpc(
-        "looked_for",
+        "is_wanted",
         "has_nonce(name, nonces) or ",
         "",
         "the last look finds no subnet by its nonce",
@@ -530,7 +530,7 @@ LAST_LOOK = (
     ),
     Mutant(
         "clouds/ibm/kinds/dhcp_server.py",
-        "_untold",
+        "_shows_no_network",
         "if not one.name and one.state is State.PENDING:",
         "if False:",
         "a DHCP server that shows no name yet counts as a stranger's, and the finalizer goes",
@@ -542,7 +542,7 @@ LAST_LOOK = (
         "that the connections of a gateway are not found counts as their absence",
     ),
     _tags(
-        "_says_missing",
+        "_is_missing",
         "return re.search(about, said, re.IGNORECASE) is not None",
         'return "not found" in said.casefold() or "behavior not exist" in said.casefold()',
         "any text with 'not found' in it counts as a resource that is gone",

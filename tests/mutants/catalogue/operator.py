@@ -294,7 +294,7 @@ ACCOUNT = (
     ),
     _planning(
         "_DryRun._run",
-        "elapsed > look_again",
+        "elapsed > deep_pass",
         "True",
         "a plan ends before the pass that reads the marks of everything",
     ),
@@ -727,13 +727,13 @@ QUEUE = (
         "one object that cannot be mapped keeps the watch from all the others",
     ),
     _controller(
-        "Controller._look_whether_settled",
+        "Controller._check_settled",
         " and all(each.state is not State.STARTING for _, each in self._secondary)",
         "",
         "workers begin before the other resources were listed once",
     ),
     _controller(
-        "Controller._look_whether_settled",
+        "Controller._check_settled",
         "each.state is not State.STARTING for",
         "each.state is State.SYNCED for",
         "a watch that is refused holds up everything",
@@ -866,7 +866,7 @@ QUEUE = (
     ),
     _queue(
         "WorkQueue.get",
-        "self._wake_a_getter()  # the wake-up was for somebody",
+        "self._notify_getter()  # the wake-up was for somebody",
         "pass",
         "a wake-up is lost with the worker that is cancelled",
     ),

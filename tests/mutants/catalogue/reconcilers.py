@@ -468,7 +468,7 @@ STATUS = (
         "the reason of what a person must act on is hidden behind what only waits",
     ),
     _conditions(
-        "leaving",
+        "parts_deleting",
         ' and row.get("state") != "Kept"',
         "",
         "what is kept is told as being deleted",

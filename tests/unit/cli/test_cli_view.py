@@ -28,7 +28,7 @@ BLOCKED = {"kind": "vpc", "name": "v", "state": "Blocked", "reason": "QuotaReach
 
 def test_an_object_that_nobody_has_looked_at_is_on_its_way() -> None:
     seen = view({"kind": "A", "metadata": {"name": "a", "generation": 1}})
-    assert (seen.phase, seen.moving, seen.heard, seen.blocked) == (ViewPhase.PROGRESSING, True, False, ())
+    assert (seen.phase, seen.moving, seen.has_status, seen.blocked) == (ViewPhase.PROGRESSING, True, False, ())
 
 
 def test_ready_counts_only_for_the_generation_that_was_looked_at() -> None:

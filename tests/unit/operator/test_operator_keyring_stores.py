@@ -402,7 +402,7 @@ async def test_a_list_that_cannot_be_brought_up_to_date_serves_on(
 async def test_an_object_that_misses_a_key_hurries_the_next_look(tmp_path: Path) -> None:
     """Whoever has just added a key waits seconds, not the minute that a Secret is left alone for."""
     place, seen = FileRing(tmp_path / "state.keys"), asyncio.Event()
-    keeper = RingKeeper(place, nobody, lambda: NOW, poll=3600.0, hurry=0.01)
+    keeper = RingKeeper(place, nobody, lambda: NOW, poll=3600.0, soonest=0.01)
     await keeper.refresh()
     keeper.changed = seen.set
     running = asyncio.create_task(keeper.run())

@@ -118,7 +118,7 @@ async def test_workers_begin_when_every_watch_knows_where_it_is(other: State, be
     found = controller(VirtualTime(), Watched(SECRETS, lambda raw: []))
     found.follower(CONFIG_MAPS).state = State.SYNCED
     found.follower(SECRETS).state = other
-    found._look_whether_settled()
+    found._check_settled()
     assert found._settled.is_set() is begins
     assert found.health().ready is begins
 
@@ -170,7 +170,7 @@ async def test_an_operator_without_a_key_ring_is_not_ready() -> None:
     found = operator._build(Stored(), POWERVS_CLUSTERS, Writes(), keeper)  # type: ignore[arg-type]  # stand-ins for client and keeper
     operator._controllers.append(found)
     found.follower(POWERVS_CLUSTERS).state = State.SYNCED
-    found._look_whether_settled()
+    found._check_settled()
     health = operator.health()
     assert health is not None and not health.ready
     assert health.problem == "the key ring is damaged"

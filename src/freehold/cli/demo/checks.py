@@ -46,12 +46,12 @@ def created_once(resources: Sequence[Resource], calls: Sequence[Call]) -> str:
 
 def marked(resources: Sequence[Resource]) -> str:
     """Everything of ours that can have tags has the two ownership tags (docs/reference/requirements.md T7)."""
-    bearing = [each for each in ours(resources) if each.crn and each.kind in set(CREATES.values())]
-    for each in bearing:
+    taggable = [each for each in ours(resources) if each.crn and each.kind in set(CREATES.values())]
+    for each in taggable:
         for key in (OWNER_TAG, CLUSTER_UUID_TAG):
             if not _tag(each, key) and each.kind != "connection":
                 raise NotSo(f"{each.kind} {each.name} lacks the tag {key}")
-    owners = {_tag(each, OWNER_TAG) for each in bearing if _tag(each, OWNER_TAG)}
+    owners = {_tag(each, OWNER_TAG) for each in taggable if _tag(each, OWNER_TAG)}
     return f"each of them has its owner and uuid tags ({', '.join(sorted(owners))})"
 
 

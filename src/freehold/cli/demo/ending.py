@@ -17,14 +17,14 @@ def closing_table(resources: Sequence[Resource], reported: Sequence[Line]) -> li
     return [(each.kind, each.name, each.by, each.state, _why(each, resources, reported)) for each in resources]
 
 
-def told_of(resource: Resource, reported: Sequence[Line]) -> str:
+def reported_as(resource: Resource, reported: Sequence[Line]) -> str:
     """What the operator said about a resource that it left alone; empty when it said nothing."""
     told = [line for line in reported if line.state == "Kept" and _same(line, resource)]
     return shortened(told[0].message or told[0].reason).removeprefix(f"{shortened(resource.crn)} ") if told else ""
 
 
 def _why(resource: Resource, resources: Sequence[Resource], reported: Sequence[Line]) -> str:
-    if told := told_of(resource, reported):
+    if told := reported_as(resource, reported):
         return told
     if owner_tags(resource):
         return "has our tags, but they were made for another resource"

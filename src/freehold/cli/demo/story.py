@@ -14,7 +14,7 @@ from typing import Any
 from freehold.cli import manifests
 from freehold.cli.applying import Target, apply, targets
 from freehold.cli.demo import checks
-from freehold.cli.demo.ending import closing_table, told_of
+from freehold.cli.demo.ending import closing_table, reported_as
 from freehold.cli.demo.servers import server
 from freehold.cli.demo.world import Resource, World, others, ours
 from freehold.cli.errors import INTERRUPTED, CliError
@@ -303,7 +303,7 @@ async def _final_table(stage: Stage, picture: ViewSnapshot) -> None:
     untouched = await stage.check_untouched()
     left = await stage.world.resources()
     reported = [line for each in last_views(picture).values() for line in each.lines]
-    unnamed = [each.name for each in left if checks.owner_tags(each) and not told_of(each, reported)]
+    unnamed = [each.name for each in left if checks.owner_tags(each) and not reported_as(each, reported)]
     if unnamed:
         raise checks.NotSo(f"the operator never said that {', '.join(unnamed)} has copied tags")
     stage.checked("what is not owned stays", untouched, "the operator names the one that has copied tags")

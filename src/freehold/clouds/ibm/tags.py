@@ -238,7 +238,7 @@ def _unplaced(verb: str, target: str) -> CloudError:
 _MISSING = r"(?:does not exist|not found)"
 
 
-def _says_missing(said: str, target: str) -> bool:
+def _is_missing(said: str, target: str) -> bool:
     """Whether it is the resource that is missing: a tag, an account or a service may be "not found" as well."""
     thing = rf"(?:\bresource\b|{re.escape(target)})"
     about = rf"{thing}[^.]*\b{_MISSING}|{_MISSING}:? *{re.escape(target)}"
@@ -253,7 +253,7 @@ _REFUSALS: tuple[tuple[str, type[CloudError], str], ...] = (
 
 def _refusal(verb: str, target: str, said: str) -> CloudError:
     message = f"IBM Cloud did not {verb} the tags of {target}: {said}"
-    if _says_missing(said, target):
+    if _is_missing(said, target):
         missing = NotFound if verb == "detach" else NotReady  # an index that lags does not know a new resource
         return missing(f"{message}. It is looked for again", code="is_error")
     if "not authorized" in said.casefold():

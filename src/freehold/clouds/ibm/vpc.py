@@ -102,7 +102,7 @@ def _scope(want: Want) -> tuple[str, str]:
     return want.request["region"], want.request["vpc"]
 
 
-def looked_for(name: str, wants: Sequence[Want], nonces: NonceSet) -> bool:
+def is_wanted(name: str, wants: Sequence[Want], nonces: NonceSet) -> bool:
     """Whether a name has one of ``nonces``, or is or holds what one of ``wants`` looks for."""
     return has_nonce(name, nonces) or any(matches(name, want.name, want.nonces) for want in wants)
 
@@ -126,7 +126,7 @@ class Collection:
 
     async def get(self, region: str, ident: str) -> Json | None:
         body: Json | None = await self._client.get_or_none(
-            "vpc", f"get_{self._one}", lambda: self._sdk(region, f"get_{self._one}")(ident), self._says(ident)
+            "vpc", f"get_{self._one}", lambda: self._sdk(region, f"get_{self._one}")(ident), self._subject(ident)
         )
         if body is not None:
             self._remember(body)
@@ -195,14 +195,19 @@ class Collection:
         for scope in sorted({*homes(places), *map(_scope, wants)}):
             await confirm_vpc(self._client, *scope)
             bodies, here = await self.every(*scope), [want for want in wants if _scope(want) == scope]
-            found += [(scope[0], body) for body in bodies if looked_for(body["name"], here, nonces)]
+            found += [(scope[0], body) for body in bodies if is_wanted(body["name"], here, nonces)]
         return found
 
     async def create(self, region: str, subject: str, send: Callable[[Any], Any], **detail: Any) -> Json:
         """``send`` takes the SDK's method and calls it."""
         operation = f"create_{self._one}"
         body: Json = await self._client.write(
-            "vpc", operation, lambda: send(self._sdk(region, operation)), self._says(subject), region=region, **detail
+            "vpc",
+            operation,
+            lambda: send(self._sdk(region, operation)),
+            self._subject(subject),
+            region=region,
+            **detail,
         )
         self._remember(body)
         return body
@@ -211,20 +216,24 @@ class Collection:
         region, ident = split(ref.id)
         operation = f"update_{self._one}"
         await self._client.write(
-            "vpc", operation, lambda: self._sdk(region, operation)(ident, {"name": name}), self._says(ident), name=name
+            "vpc",
+            operation,
+            lambda: self._sdk(region, operation)(ident, {"name": name}),
+            self._subject(ident),
+            name=name,
         )
 
     async def delete(self, ref: Ref) -> None:
         region, ident = split(ref.id)
         operation = f"delete_{self._one}"
-        await self._client.write("vpc", operation, lambda: self._sdk(region, operation)(ident), self._says(ident))
+        await self._client.write("vpc", operation, lambda: self._sdk(region, operation)(ident), self._subject(ident))
 
     def _remember(self, body: Json) -> None:
         home = body.get("vpc")
         if home:
             self._homes[body["id"]] = home["id"]
 
-    def _says(self, subject: str) -> str:
+    def _subject(self, subject: str) -> str:
         return f"{self._one.replace('_', ' ')} {subject}"
 
     def _sdk(self, region: str, method: str) -> Any:

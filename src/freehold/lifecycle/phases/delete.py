@@ -43,10 +43,10 @@ def next_wave(ctx: PassContext) -> frozenset[NodeKey]:
 
 async def observe_owned(ctx: PassContext) -> frozenset[NodeKey]:
     """Look at everything that may leave now; what is seen gone frees what it depended on in the same pass."""
-    looked: set[NodeKey] = set()
+    observed: set[NodeKey] = set()
     present: frozenset[NodeKey] = frozenset()
-    while now := next_wave(ctx) - looked:
-        looked |= now
+    while now := next_wave(ctx) - observed:
+        observed |= now
         present |= await observe_present(ctx, now)
     return present
 
@@ -203,9 +203,9 @@ async def _foreign_children(ctx: PassContext, key: NodeKey) -> Waiting | None:
         names = ", ".join(sorted(f"{child.name} ({child.id})" for child in foreign))
         message = f"{entry.id} holds what is not provably ours: {names}. Remove it, or move it, and the delete goes on"
         return Waiting(Reason.IN_USE, RECHECK, message, ctx.node(key).last_seen)
-    leaving_now = [child for child in children if child.state is State.DELETING]
-    if leaving_now:
-        return Waiting(Reason.DEPENDENTS, 10.0, f"{leaving_now[0].name} in it is still being deleted")
+    being_deleted = [child for child in children if child.state is State.DELETING]
+    if being_deleted:
+        return Waiting(Reason.DEPENDENTS, 10.0, f"{being_deleted[0].name} in it is still being deleted")
     return None
 
 

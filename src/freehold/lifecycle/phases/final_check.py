@@ -131,17 +131,17 @@ def _sort(ctx: PassContext, kind: str, found: Sequence[Observed], nodes: Sequenc
     """Ours by its nonce goes on record; one nonce on several resources needs a person; names alone are told."""
     recorded = {entry.id for key, entry in ctx.journal.entries.items() if key.kind == kind}
     nonces = ctx.any_nonce(kind)
-    by_word: dict[str, list[Observed]] = {}
+    by_nonce_found: dict[str, list[Observed]] = {}
     for observed in found:
         if observed.state is State.DELETING or observed.id in recorded:
             continue
         words = sorted(word for word in ctx.possible_nonces(NodeKey(kind, ""), observed) if word in nonces)
         if words:
-            by_word.setdefault(words[0], []).append(observed)
+            by_nonce_found.setdefault(words[0], []).append(observed)
         else:
             message = f"{observed.name} ({observed.id}) has a name that we would give and no mark of ours: left alone"
             ctx.outcomes[NodeKey(kind, observed.id)] = Kept(Reason.NOT_OWNED, message)
-    for word, same in by_word.items():
+    for word, same in by_nonce_found.items():
         if len(same) > 1:
             ctx.outcomes[NodeKey(kind, word)] = _copied(kind, same)
         else:

@@ -113,7 +113,7 @@ async def _resolve(
     elif entry.key and entry.key not in ctx.keys.readable:
         ctx.outcomes[key] = _key_lost(ctx, key, entry)
     elif (still := ctx.node(key).held) and still.reason is Reason.PRESUMED_ONLY and _young(entry, candidates):
-        _ask_later(ctx, key, still)  # a person decides; sending it once more would be refused once more
+        _retry_later(ctx, key, still)  # a person decides; sending it once more would be refused once more
     elif Witness.TOKEN in ctx.kind(key).witnesses and not _expired(ctx, key, entry):
         await _replay(ctx, key, entry, candidates)
     elif not ctx.kind(key).tells_apart and candidates:
@@ -168,7 +168,7 @@ def _not_from_intent(ctx: PassContext, key: NodeKey, foreign: Sequence[Observed]
     )
 
 
-def _ask_later(ctx: PassContext, key: NodeKey, outcome: Waiting | Blocked) -> None:
+def _retry_later(ctx: PassContext, key: NodeKey, outcome: Waiting | Blocked) -> None:
     ctx.block(key, outcome)
     ctx.node(key).look_at = ctx.node(key).retry_at
 
@@ -226,18 +226,18 @@ async def _replay(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequ
         ctx.state.last_sent = ctx.now
         observed = await ctx.kind(key).driver.create(entry.request or {}, birth)
     except TokenReused as error:
-        _ask_later(ctx, key, _token_refused(ctx, key, candidates, error))
+        _retry_later(ctx, key, _token_refused(ctx, key, candidates, error))
     except NameTaken as error:
         if not (young := _young(entry, candidates)):
             _no_effect(ctx, key, entry)  # somebody else's has the name, and had it before
         else:
-            _ask_later(ctx, key, _token_refused(ctx, key, young, error))
+            _retry_later(ctx, key, _token_refused(ctx, key, young, error))
     except (Invalid, NotFound):
         # Refused as such, or its place is gone: the token has made nothing, neither now nor before.
         _no_effect(ctx, key, entry)
     except NeedsPerson as error:
         # No quota, no permission: that is no answer about the first request. It is asked again.
-        _ask_later(ctx, key, of_error(error))
+        _retry_later(ctx, key, of_error(error))
     except CloudError as error:
         ctx.outcomes[key] = of_error(error)
     else:

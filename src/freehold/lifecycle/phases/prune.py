@@ -47,8 +47,8 @@ def report_surplus(ctx: PassContext) -> None:
     """Report what is ours and no longer wanted; only prunable kinds are deleted."""
     for key in surplus(ctx):
         outcome, entry = ctx.outcomes.get(key), ctx.journal.entries[key]
-        leaving_now = isinstance(outcome, Waiting) and ctx.kind(key).prunable
-        if entry.id and not leaving_now and not isinstance(outcome, Blocked):
+        being_deleted = isinstance(outcome, Waiting) and ctx.kind(key).prunable
+        if entry.id and not being_deleted and not isinstance(outcome, Blocked):
             message = f"{entry.id} is ours and the spec no longer wants it"
             ctx.outcomes[key] = Surplus(ctx.node(key).last_seen, f"{message}; it goes with the object")
     unfinished = any(isinstance(outcome, Waiting | Blocked) for outcome in ctx.outcomes.values())

@@ -95,7 +95,7 @@ def fields_served(notes: Sequence[SpecWarning]) -> Observation:
     return Observation(names.FIELDS_SERVED, "True", names.REASON_ALL_FIELDS_SERVED, text(notes))
 
 
-def leaving(table: Sequence[Mapping[str, Any]]) -> Iterator[Observation]:
+def parts_deleting(table: Sequence[Mapping[str, Any]]) -> Iterator[Observation]:
     """The parts while the object is being deleted: what goes is not ready any more, what is kept stays as it was."""
     for part, members in PARTS.items():
         going = [row for row in table if row["kind"] in members and row.get("state") != "Kept"]

@@ -79,7 +79,7 @@ def _row(
     entry = journal.get(key) if journal else None
     observed = observed_of(outcome)
     ident = vendor_id((entry.id if entry else "") or (observed.id if observed else ""))
-    state, reason, message = _words(outcome)
+    state, reason, message = _row_state(outcome)
     row: Row = {"kind": key.kind, "name": _name(key, before, graph, observed, ident)}
     optional = {"id": ident, "state": state, "ownership": ownership(entry, outcome), "reason": reason}
     optional["message"] = message
@@ -103,7 +103,7 @@ def _name(
     return str(shown or (observed and observed.name) or key.logical)
 
 
-def _words(outcome: Outcome | None) -> tuple[str, str, str]:
+def _row_state(outcome: Outcome | None) -> tuple[str, str, str]:
     """State, reason, message."""
     match outcome:
         case Ready(reason=reason, note=note):

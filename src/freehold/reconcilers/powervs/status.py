@@ -60,7 +60,7 @@ def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime) -> S
         )
         status["resources"] = table
         if report.deleting:
-            observations += powervs_conditions.leaving(table)
+            observations += powervs_conditions.parts_deleting(table)
     if graph and not report.deleting:
         status = {name: value for name, value in status.items() if name not in _REFERENCES}
         status |= _references(before, report, graph)

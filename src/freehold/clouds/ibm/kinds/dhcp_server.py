@@ -71,7 +71,7 @@ class DhcpServerDriver:
         scopes |= {place.ref.id: place.ref.target for place in places if place.kind == "workspace"}
         for guid, target in sorted(scopes.items()):
             here = await self._inside(guid, await self._power.workspace(guid, target))
-            ours = [one for one in here if has_nonce(one.name, nonces) or _untold(one)]
+            ours = [one for one in here if has_nonce(one.name, nonces) or _shows_no_network(one)]
             ours += [one for want in wants if want.request["workspace"] == guid for one in _matching(here, want)]
             found |= {one.id: one for one in ours}
         return list(found.values())
@@ -174,7 +174,7 @@ def _matching(here: Sequence[Observed], want: Want) -> list[Observed]:
     return nonce_fields
 
 
-def _untold(one: Observed) -> bool:
+def _shows_no_network(one: Observed) -> bool:
     """False for a server that shows its network; raises NotReady for one that may show one of ours yet."""
     if not one.name and one.state is State.PENDING:
         message = f"the DHCP server {one.id} shows no network yet, by whose name ours is known"

@@ -72,7 +72,7 @@ class VpcDriver:
         for region in await vpc.regions_to_search(self._client, places, wants):
             here = [want for want in wants if want.request["region"] == region]
             bodies = await self._vpcs.every(region)
-            found += [self._seen(region, body) for body in bodies if vpc.looked_for(body["name"], here, nonces)]
+            found += [self._seen(region, body) for body in bodies if vpc.is_wanted(body["name"], here, nonces)]
         return found
 
     def identify(self, target: str, carried: str = "") -> str:
