@@ -30,8 +30,8 @@ _RETIRED = """
 Work Pass Tools Pace Memory marking syncing attested bears_birth born_here birth_words testified reconsider rehearsal
 births Came Folded LetGo Occupied PeerInstalled Happening Caller Watchmaker Wish Picture Surroundings
 last_look powervs_notes powervs_table powervs_wanted surroundings
-looking leaving strays hurry deed testify judge Wakes wakes HURRY_SECONDS look_again look_whether_settled standing stands
-heard told_of looked_for untold says_missing WouldWrite PlanPort planning_deps map_cluster
+strays hurry testify Wakes wakes HURRY_SECONDS look_again _look_whether_settled told_of looked_for _untold _says_missing
+WouldWrite PlanPort planning_deps map_cluster _with_tools
 """
 RETIRED = frozenset(_RETIRED.split())
 """Names that were replaced (ARCHITECTURE.md has the words of today)."""

@@ -175,7 +175,8 @@ def _explain_requirements(ctx: PassContext) -> None:
         if key in ctx.outcomes:
             continue
         nodes = ctx.graph.nodes
-        names = ", ".join(sorted(f"{r.kind} {nodes[r].name}" for r in nodes[key].requires if r not in ctx.ready_nodes))
+        unfinished = {r for r in nodes[key].requires if not isinstance(ctx.outcomes.get(r), Ready)}
+        names = ", ".join(sorted(f"{r.kind} {nodes[r].name}" for r in unfinished))
         ctx.outcomes[key] = Waiting(Reason.REQUIREMENT, ctx.deps.intervals.slow, f"waits for {names}")
 
 

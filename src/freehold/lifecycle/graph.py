@@ -54,10 +54,14 @@ class Node:
 
 
 class Graph:
-    """The wanted nodes of one object; refuses unknown requirements and cycles when it is built."""
+    """The wanted nodes of one object; refuses unknown requirements, cycles and two nodes of one key."""
 
     def __init__(self, nodes: Iterable[Node]) -> None:
-        self.nodes = {node.key: node for node in nodes}
+        self.nodes: dict[NodeKey, Node] = {}
+        for node in nodes:
+            if node.key in self.nodes:
+                raise ValueError(f"there are two nodes {node.key}")
+            self.nodes[node.key] = node
         for node in self.nodes.values():
             missing = node.requires - self.nodes.keys()
             if missing:

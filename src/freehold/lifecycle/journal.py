@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from math import isfinite
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -237,6 +238,11 @@ def _entry(row: Mapping[str, Any]) -> Entry:
     for text in (entry.id, entry.target, entry.signature, entry.by):
         _text_field(text)
     _digest(entry.key)
+    times = (entry.opened, entry.deleting)
+    if not all(isinstance(time, int | float) and not isinstance(time, bool) and isfinite(time) for time in times):
+        raise ValueError("a time that is no number")
+    if not isinstance(entry.carried, bool) or not isinstance(entry.request, dict | None):
+        raise ValueError("a field of another type")
     if not all(isinstance(n, int) and 0 <= n <= MOST_ATTEMPTS for n in (entry.attempt, entry.fails)):
         raise ValueError("a number of attempts that nobody makes")
     return entry

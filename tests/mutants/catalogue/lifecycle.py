@@ -299,6 +299,18 @@ SYNCING = (
         "if True:",
         "what was recovered from marks is deleted in no order",
     ),
+    _mark(
+        "read",
+        "ctx.state.marks_read_at = ctx.now  # not before it answered: creates rest on it",
+        "pass",
+        "marks are never known to be read, and nothing is created after a restart",
+    ),
+    _delete(
+        "next_wave",
+        "free = next_delete_wave(ours - unproven, ctx",
+        "free = next_delete_wave(ours - unproven - unknown, ctx",
+        "what a resource of an unknown kind depends on is deleted before it",
+    ),
     _order(
         "with_edges",
         "| set(entry.requires or ())",

@@ -105,6 +105,13 @@ def test_a_carried_id_is_kept_until_its_mark_is_off_the_carrier() -> None:
         '{"p":"v","k":["x"]}',
         '{"p":"v","k":"x; rm -rf"}',
         '{"p":"o","id":7}',
+        '{"p":"o","o":"x"}',
+        '{"p":"o","o":true}',
+        '{"p":"o","d":NaN}',
+        '{"p":"o","d":[]}',
+        '{"p":"o","c":"yes"}',
+        '{"p":"i","r":["name"]}',
+        '{"p":"o","q":[1]}',
         '{"p":"v","e":[1]}',
     ),
 )

@@ -10,7 +10,7 @@ from freehold.lifecycle import errors
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.interface import EngineDeps
-from freehold.lifecycle.journal import StaleObject
+from freehold.lifecycle.journal import Entry, Phase, StaleObject
 from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Registry, Tagging
 from freehold.lifecycle.outcomes import Blocked, Reason
 from freehold.lifecycle.port import Port
@@ -260,3 +260,15 @@ def test_a_network_is_deleted_beside_what_is_in_another_one(recorded: bool) -> N
     assert sorted(deleted) == ["memory.delete_disk", "memory.delete_net"][: 1 + recorded]
     life.delete()
     assert life.released
+
+
+def test_what_an_unknown_kind_depends_on_is_not_deleted() -> None:
+    """A newer version recorded the edge; this one does not know the kind, and leaves both."""
+    world = MemoryWorld(nodes=[node("net/main"), node("site/home")])
+    life = Life(world)
+    life.create()
+    newer = Entry(Phase.OWNED, id="gadget-1", target="crn:gadget:gadget-1", requires=("net/main",))
+    life.rewrite(life.journal.put(NodeKey("gadget", "g"), newer))
+    life.delete()
+    assert not life.released
+    assert [thing.kind for thing in world.living() if thing.ours] == ["net"]

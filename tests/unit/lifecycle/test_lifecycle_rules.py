@@ -94,6 +94,8 @@ def test_a_graph_refuses_what_nothing_wants_and_cycles() -> None:
         Graph([node("disk/d", "net/missing")])
     with pytest.raises(ValueError, match="cycle"):
         Graph([node("disk/d", "net/n"), node("net/n", "disk/d")])
+    with pytest.raises(ValueError, match="two nodes net/n"):
+        Graph([node("net/n"), node("net/n", size=2)])
 
 
 def test_a_registry_refuses_two_of_a_name_and_unknown_names() -> None:

@@ -9,7 +9,7 @@ import pytest
 from freehold.lifecycle import errors
 from freehold.lifecycle.graph import Node
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.outcomes import Blocked, Ready, Reason
+from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting
 from freehold.lifecycle.port import Effect
 from lab import faults
 from lab.cloud import ReadLags
@@ -145,3 +145,36 @@ def test_a_place_at_the_end_that_the_index_cannot_tell_of_releases_nothing() -> 
             world.clock.advance(60.0)
     life.delete()
     assert life.last is not None and life.last.released
+
+
+def test_marks_that_could_not_be_read_do_not_count_as_read() -> None:
+    """The search fails until nothing can be under way any more: without its answer the hub is made a second time."""
+    world = MemoryWorld(nodes=NODES)
+    life = Life(world)
+    life.create()
+    life.rewrite(replace(life.journal, entries={}))
+    world.edit(rename="hub/core")  # so that only its marks show which one it is
+    life.restart()
+    with outage(life, "search", errors.Unavailable("503")):
+        for _ in range(3):
+            life.once()
+            world.clock.advance(SETTLE)
+        life.once()
+    life.create()
+    assert _ours(world) == ["hub/core", "site/home"]
+
+
+def test_what_was_found_by_its_marks_is_looked_at_soon() -> None:
+    """Nothing wakes the object for what its own pass recorded: with no time to return it waited five minutes."""
+    world = MemoryWorld(nodes=NODES)
+    life = Life(world)
+    life.create()
+    life.rewrite(replace(life.journal, entries={}))
+    life.restart()
+    done = life.once()
+    assert done is not None
+    assert {str(key) for key in done.journal.entries} == {"hub/core", "site/home"}
+    assert done.after <= 30.0
+    assert not [
+        o.message for o in done.outcomes.values() if isinstance(o, Waiting) and o.message.strip() == "waits for"
+    ]

@@ -27,16 +27,16 @@ RECHECK = 300.0
 def next_wave(ctx: PassContext) -> frozenset[NodeKey]:
     """What nothing else of ours depends on; a kind this version does not know blocks and is named."""
     ours = set(ctx.journal.ours)
-    for key in [k for k in ours if k.kind not in ctx.deps.registry]:
-        ours.discard(key)
+    unknown = {key for key in ours if key.kind not in ctx.deps.registry}
+    for key in unknown:
         ctx.outcomes[key] = Blocked(
             Reason.UNKNOWN_KIND, f"{key} is ours and of a kind that this version does not know: use a newer one"
         )
-    unproven = {
-        key for key in ours if ctx.node(key).unproven
-    }  # a user with edit rights on the object can have written them
-    now = next_delete_wave(ours - unproven, ctx.journal.entries, ctx.deps.registry) | unproven
-    for key in ours - now:
+    # A user with edit rights on the object can have written these.
+    unproven = {key for key in ours - unknown if ctx.node(key).unproven}
+    free = next_delete_wave(ours - unproven, ctx.journal.entries, ctx.deps.registry)
+    now = (free - unknown) | unproven
+    for key in ours - unknown - now:
         ctx.outcomes[key] = Waiting(Reason.DEPENDENTS, ctx.deps.intervals.slow, "waits for what depends on it")
     return frozenset(key for key in now if ctx.journal.entries[key].id)
 

@@ -56,9 +56,10 @@ async def verify(ctx: PassContext, keys: Collection[NodeKey]) -> TagsByTarget:
 
 async def read(ctx: PassContext) -> TagsByTarget:
     """Read the index: all targets with our uuid mark, and our carriers."""
-    ctx.state.marks_read_at = ctx.now
     carriers = {e.target for e in ctx.journal.entries.values() if e.carried and e.target}
-    return await ctx.deps.tagger.marked(ctx.owner.uuid, carriers)
+    marked = await ctx.deps.tagger.marked(ctx.owner.uuid, carriers)
+    ctx.state.marks_read_at = ctx.now  # not before it answered: creates rest on it
+    return marked
 
 
 def _indexed(ctx: PassContext, key: NodeKey, marked: TagsByTarget) -> frozenset[str]:

@@ -16,8 +16,11 @@ from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State
-from freehold.lifecycle.outcomes import Blocked, Reason, of_error
+from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
+
+SOON = 1.0
+"""Seconds until what was found is observed like everything else: nothing but time wakes the object for it."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,7 @@ def put_on_record(ctx: PassContext, key: NodeKey, observed: Observed, why: str) 
     record = replace(record, signature=ctx.sign(free, observed.id), key=ctx.keys.writing)
     ctx.journal = ctx.journal.put(free, record)
     ctx.remember(free, observed)
+    ctx.outcomes[free] = Waiting(Reason.MARKING, SOON, f"{observed.id} was found and is on record now", observed)
     ctx.notes.append(f"{free}: {observed.id} {why}: it is now")
 
 
