@@ -34,7 +34,7 @@ def test_the_story_holds_from_the_first_create_to_the_last_delete(tmp_path: Path
 
 
 def _the_world_holds_strangers_only(home: Path) -> None:
-    world = json.loads((home / "cloud" / "simulated-cloud.json").read_text())["data"]
+    world = json.loads((home / "cloud" / "simulated-cloud.json").read_text())["clouds"]["ibm"]["data"]
     records = [record for kind in world["resources"].values() for record in kind.values()]
     left = [record for record in records if record["state"] not in ("removed", "deleted")]
     assert {record["by"] for record in left} == {"stranger"}

@@ -311,6 +311,12 @@ SYNCING = (
         "free = next_delete_wave(ours - unproven - unknown, ctx",
         "what a resource of an unknown kind depends on is deleted before it",
     ),
+    _delete(
+        "_foreign_children",
+        "if (left := _unsettled(ctx)) > 0:",
+        "if (left := _unsettled(ctx)) > 1e9:",
+        "a container is deleted while a forgotten create may still take effect in it",
+    ),
     _order(
         "with_edges",
         "| set(entry.requires or ())",

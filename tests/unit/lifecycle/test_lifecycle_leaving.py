@@ -272,3 +272,20 @@ def test_what_an_unknown_kind_depends_on_is_not_deleted() -> None:
     life.delete()
     assert not life.released
     assert [thing.kind for thing in world.living() if thing.ours] == ["net"]
+
+
+def test_a_container_is_deleted_when_nothing_can_be_created_in_it_any_more() -> None:
+    """A restore forgot a create that is under way: it would take effect in what is being deleted, and stay behind."""
+    world = MemoryWorld(nodes=[node("site/home"), node("hub/core")])
+    life = Life(world)
+    life.create()
+    life.restart()
+    begun, sent = world.clock.monotonic(), len(world.requests())
+    life.deleting = True
+    deleted: dict[str, float] = {}
+    while not life.released:
+        done = life.once()
+        for request in world.requests()[sent:]:
+            deleted.setdefault(request.operation, world.clock.monotonic() - begun)
+        world.clock.advance(max(done.after, 0.001) if done else 1.0)
+    assert deleted["memory.delete_hub"] < SETTLE <= deleted["memory.delete_site"]

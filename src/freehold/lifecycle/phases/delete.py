@@ -196,6 +196,9 @@ async def _foreign_children(ctx: PassContext, key: NodeKey) -> Waiting | None:
     kind, entry = ctx.kind(key), ctx.journal.entries[key]
     if not kind.contains or kind.container is None:
         return None
+    if (left := _unsettled(ctx)) > 0:
+        message = f"a create that was cut off may still take effect in {entry.id}, which is deleted after that"
+        return Waiting(Reason.SETTLING, left, message, ctx.node(key).last_seen)
     children = await kind.container.children(Ref(entry.id, entry.target))
     ours = {e.id for key, e in ctx.journal.ours.items() if not ctx.node(key).unproven}
     foreign = [child for child in children if child.id not in ours and child.state is not State.DELETING]
