@@ -56,7 +56,7 @@ def get_zone(call: Call) -> Reply:
 
 
 def _part(record: Record, kind: str, collection: str) -> dict[str, Any]:
-    """Return the reference to a default ACL or routing table; both live inside their VPC's record."""
+    """Return the reference to a default ACL or routing table; both are stored in the record of their VPC."""
     part = record[kind]
     region = record["region"]
     account = record["crn"].split(":")[6]
@@ -128,7 +128,7 @@ def _find(call: Call) -> Record:
 
 
 def _prefixes(call: Call, region: str, management: str) -> list[dict[str, Any]]:
-    """Return the default address prefix of each zone: 10.240.0.0/18 and the next ones."""
+    """Return the default address prefix of each zone: 10.240.0.0/18 and the following blocks."""
     if management == "manual":
         return []
     zones = call.settings.vpc_zones(region)
