@@ -1,10 +1,10 @@
-"""``IBMPowerVSCluster`` v1beta2: what a user writes.
+"""``IBMPowerVSCluster`` v1beta2: the spec.
 
 Field names, defaults, enums and patterns are upstream's (its CRD is test data in ``tests/data/upstream``), so
 that every object that upstream accepts is accepted here and keeps all its fields. Three differences, all
-wider: ``network`` and ``serviceInstanceID`` are optional, as upstream's defaulting makes them; ``tags`` is
-that of docs/reference/requirements.md T18; status has more fields. What the annotation ``create-infra`` demands
-in addition cannot be a schema rule (CEL sees no annotations): the reconciler says it in a condition.
+permissive: ``network`` and ``serviceInstanceID`` are optional, as upstream's defaulting makes them; ``tags`` is
+that of docs/reference/requirements.md T18; status has more fields. The additional requirements of the annotation
+``create-infra`` cannot be schema rules (CEL cannot read annotations): the reconciler reports them in a condition.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from freehold.api.powervs_status import IBMPowerVSClusterStatus
 from freehold.api.powervs_vpc import Subnet, VPCLoadBalancerSpec, VPCResourceReference, VPCSecurityGroup
 
 TAG_LENGTH_LIMIT = 128
-"""IBM Cloud: a user tag, ``key:value`` as one text, has 1 to 128 characters.
+"""The limit of IBM Cloud: a user tag ``key:value`` has 1 to 128 characters in total.
 
 Source: docs/reference/ibm-cloud.md#global-tagging.
 """

@@ -1,7 +1,7 @@
-"""``IBMPowerVSCluster`` v1beta2: what the operator reports.
+"""``IBMPowerVSCluster`` v1beta2: the status.
 
 Status is a cache and a report: nothing in it proves ownership, and all of it can be lost (ADR 2).
-``controllerCreated`` is derived from the marks in the cloud at each pass.
+``controllerCreated`` is derived from the ownership tags in the cloud at each pass.
 """
 
 from __future__ import annotations
