@@ -152,7 +152,7 @@ SERVED: tuple[ServedKind, ...] = (
             Column("Ready", _condition("Ready"), "Whether the infrastructure is complete"),
             Column("Age", ".metadata.creationTimestamp", "Time since the object was created", type="date"),
             Column("Instance ID", ".status.serviceInstance.id", "The PowerVS workspace", priority=1),
-            Column("Endpoint", ".spec.controlPlaneEndpoint.host", "Where the API server is reached", priority=1),
+            Column("Endpoint", ".spec.controlPlaneEndpoint.host", "Address of the API server", priority=1),
             Column("Port", ".spec.controlPlaneEndpoint.port", "Port of the API server", type="integer", priority=1),
             Column("Paused", _condition("Paused"), "Whether reconciliation is paused", priority=10),
         ),
