@@ -58,7 +58,7 @@ class Condition(ApiModel):
     message: Annotated[str, Field(max_length=32768)] | None = None
     """Human-readable message: what is wrong, where, and what to do."""
     observed_generation: Annotated[Int64, Field(ge=0)] | None = None
-    """The generation of the spec that was looked at."""
+    """The generation of the spec that was observed."""
     reason: Annotated[str, Field(max_length=1024)] | None = None
     """Machine-readable reason: one word, stable."""
     severity: Annotated[str, Field(max_length=32)] | None = None
@@ -77,7 +77,7 @@ class V1Beta2Condition(ApiModel):
     message: Annotated[str, Field(max_length=32768)]
     """Human-readable message."""
     observed_generation: Annotated[Int64, Field(ge=0)] | None = None
-    """The generation of the spec that was looked at."""
+    """The generation of the spec that was observed."""
     reason: Annotated[str, Field(min_length=1, max_length=1024, pattern=patterns.CONDITION_REASON)]
     """Machine-readable reason."""
     status: Literal["True", "False", "Unknown"]
