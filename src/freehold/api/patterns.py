@@ -46,7 +46,7 @@ WORDS: Final[dict[str, str]] = {
     TAG_KEY: "a tag's key has letters, digits, spaces and _ - . : and does not begin with a space",
     TAG_VALUE: "a tag's value has letters, digits, spaces and _ - . : only",
     CONDITION_REASON: "a reason is one word of letters, digits and _ , : that begins with a letter",
-    CONDITION_TYPE: "a condition type is one word of letters and digits, with a domain before it at most",
+    CONDITION_TYPE: "a condition type is one word of letters and digits, with an optional domain prefix",
     URL_PATH: "it must be the path of a URL, beginning with a slash",
     IP_PROTOCOL: "it must be any, all, icmp, tcp, udp or another protocol name of the VPC API",
 }

@@ -42,7 +42,7 @@ class Placeholder:
                         "name": self.version,
                         "schema": {
                             "openAPIV3Schema": {
-                                "description": f"{self.kind}: accepted and kept, not served by Freehold.",
+                                "description": f"{self.kind}: accepted and stored, not served by Freehold.",
                                 "type": "object",
                                 "x-kubernetes-preserve-unknown-fields": True,
                             }

@@ -83,7 +83,7 @@ def vpc_reference(record: Record) -> dict[str, Any]:
 
 def default_group(call: Call, vpc: Record) -> Record:
     group = call.world.get("security-group", vpc["default_group"])
-    assert group is not None, "a VPC's default security group lives as long as the VPC"
+    assert group is not None, "the default security group is not deleted before its VPC"
     return group
 
 
