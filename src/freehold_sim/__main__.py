@@ -1,4 +1,4 @@
-"""`python -m freehold_sim`: simulated clouds as a process of its own."""
+"""`python -m freehold_sim`: serves simulated clouds from a separate process."""
 
 import argparse
 import asyncio
@@ -16,21 +16,23 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--cloud", action="append", choices=sorted(CLOUDS), help="cloud to serve; may be repeated (ibm)"
     )
-    parser.add_argument("--port", type=int, default=0, help="port; 0 picks a free one")
-    parser.add_argument("--speed", type=float, default=1.0, help="simulated seconds in a real one")
-    parser.add_argument("--seed", type=int, default=1, help="fixes the ids of a new world")
-    parser.add_argument("--state", type=Path, help="file that keeps the world; continued if it exists")
-    parser.add_argument("--ready-file", type=Path, help="written with url, port and pid once listening (else stdout)")
+    parser.add_argument("--port", type=int, default=0, help="port to listen on; 0 picks a free port")
+    parser.add_argument("--speed", type=float, default=1.0, help="simulated seconds per real second")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the generated ids, for a new state")
+    parser.add_argument("--state", type=Path, help="state file; loaded if it exists")
+    parser.add_argument(
+        "--ready-file", type=Path, help="file to write url, port and pid to when ready (default: stdout)"
+    )
     parser.add_argument(
         "--settings", action="append", default=[], metavar="[CLOUD=]FILE",
-        help="JSON file with changed settings, nested as in the cloud's settings.py",
+        help="JSON file with settings to override, nested as in the cloud's settings.py",
     )  # fmt: skip
     parser.add_argument("--until-stdin-closes", action="store_true", help="stop when standard input ends")
     return parser.parse_args()
 
 
 def _settings(given: list[str], first: str) -> dict[str, Any]:
-    """What is changed in each cloud, by name."""
+    """Return the settings to override, by cloud name."""
     found: dict[str, Any] = {}
     for text in given:
         name, named, file = text.partition("=")
@@ -40,7 +42,7 @@ def _settings(given: list[str], first: str) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Serve until told to stop; exit code 2 with one sentence when a file cannot be used."""
+    """Serve until stopped. Returns exit code 2, with a message on stderr, if a file cannot be used."""
     given = _arguments()
     try:
         clouds = tuple(dict.fromkeys(given.cloud or ["ibm"]))

@@ -1,12 +1,12 @@
-"""The back door under `/_sim/`: the clock, the truth, faults, the log, and foreign actors. No token needed.
+"""The admin API under `/_sim/`: clock, actual state, faults, call log and foreign actors. No token needed.
 
 GET  /_sim/clock                {now, speed}           POST /_sim/clock {advance: seconds}
 GET  /_sim/resources            every resource, without lag
 GET  /_sim/calls?since=N        {total, mutating, by_operation, calls: [...]}
 GET  /_sim/faults               rules with counters    POST one rule; DELETE clears all
-POST /_sim/strangers/{verb}     the cloud's own verbs: `strangers` says which
+POST /_sim/strangers/{verb}     the cloud's own verbs, listed in its `strangers` module
 
-There is one clock; what else is asked is of the first cloud, or of the one that `?cloud=NAME` names.
+All clouds share one clock. Every other request addresses the first cloud, or the one in `?cloud=NAME`.
 """
 
 import json
@@ -23,13 +23,13 @@ PREFIX = "/_sim/"
 
 
 class Admin:
-    """Serves the back door of simulated clouds that share one clock."""
+    """Serves the admin API of simulated clouds that share one clock."""
 
     def __init__(self, clouds: Mapping[str, SimulatedCloud], clock: SteerableClock) -> None:
         self._clouds = clouds
         self._clock = clock
         self._handlers: dict[tuple[str, str], Callable[[Request, SimulatedCloud], Any]] = {
-            ("GET", "clock"): lambda *_: self._tell_time(),
+            ("GET", "clock"): lambda *_: self._clock_state(),
             ("POST", "clock"): self._advance,
             ("GET", "resources"): lambda _, cloud: {"resources": cloud.resources()},
             ("GET", "calls"): _count_calls,
@@ -39,26 +39,26 @@ class Admin:
         }
 
     def handle(self, request: Request) -> Response:
-        """Answer 200 with JSON; 404 for an unknown door, 400 with the reason for a bad request."""
+        """Answer 200 with JSON, 404 for an unknown endpoint, 400 with the reason for a bad request."""
         name = request.path.removeprefix(PREFIX).strip("/")
         try:
-            cloud = self._asked(request)
+            cloud = self._cloud(request)
             if name.startswith("strangers/") and request.method == "POST":
                 return _json(200, cloud.foreign_act(name.partition("/")[2], _body(request)))
             handler = self._handlers.get((request.method, name))
             if handler is None:
-                return _json(404, {"error": f"no such door: {request.method} {request.path}"})
+                return _json(404, {"error": f"no such endpoint: {request.method} {request.path}"})
             return _json(200, handler(request, cloud))
         except (KeyError, TypeError, ValueError) as bad:
             return _json(400, {"error": f"{type(bad).__name__}: {bad}"})
 
-    def _asked(self, request: Request) -> SimulatedCloud:
+    def _cloud(self, request: Request) -> SimulatedCloud:
         name = request.query.get("cloud", next(iter(self._clouds)))
         if name not in self._clouds:
-            raise ValueError(f"no cloud {name} is served here: {', '.join(self._clouds)}")
+            raise ValueError(f"unknown cloud {name}; this process serves {', '.join(self._clouds)}")
         return self._clouds[name]
 
-    def _tell_time(self) -> Any:
+    def _clock_state(self) -> Any:
         return {"now": self._clock.now(), "speed": self._clock.speed}
 
     def _advance(self, request: Request, _: SimulatedCloud) -> Any:
@@ -66,7 +66,7 @@ class Admin:
         for cloud in self._clouds.values():
             cloud.settle()
             cloud.touched = True
-        return self._tell_time()
+        return self._clock_state()
 
 
 def _count_calls(request: Request, cloud: SimulatedCloud) -> Any:

@@ -1,4 +1,4 @@
-"""Domain time: what provisioning, lags and reclamation run on. Wall time is needed for tokens only."""
+"""Domain time drives provisioning, lags and reclamation. Only tokens use wall time."""
 
 import time
 from dataclasses import dataclass, field
@@ -6,13 +6,13 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Something that tells the time in epoch seconds and never runs backwards."""
+    """A source of epoch seconds that never goes backwards."""
 
     def now(self) -> float: ...
 
 
 class SteerableClock(Clock, Protocol):
-    """A clock that can be moved ahead; `speed` says how fast it runs by itself, 0 for not at all."""
+    """A clock that can be advanced; `speed` is its rate relative to wall time, 0 when it does not run by itself."""
 
     @property
     def speed(self) -> float: ...
@@ -22,7 +22,7 @@ class SteerableClock(Clock, Protocol):
 
 @dataclass
 class VirtualClock:
-    """Time that stands still until a test moves it."""
+    """A clock that changes only when a test advances it."""
 
     time: float = 1_790_000_000.0
 
@@ -34,7 +34,7 @@ class VirtualClock:
         return self.time
 
     def advance(self, seconds: float) -> None:
-        """Move on by `seconds`; raises ValueError for a step backwards."""
+        """Advance by `seconds`; raises ValueError if negative."""
         if seconds < 0:
             raise ValueError(f"time does not run backwards: {seconds}")
         self.time += seconds
@@ -42,7 +42,7 @@ class VirtualClock:
 
 @dataclass
 class ScaledClock:
-    """Wall time run `speed` times as fast, starting at `origin` (epoch seconds)."""
+    """Wall time scaled by `speed`, starting at `origin` (epoch seconds)."""
 
     speed: float
     origin: float
@@ -52,14 +52,14 @@ class ScaledClock:
         return self.origin + (time.monotonic() - self._started) * self.speed
 
     def advance(self, seconds: float) -> None:
-        """Jump ahead by `seconds`; raises ValueError for a step backwards."""
+        """Advance by `seconds`; raises ValueError if negative."""
         if seconds < 0:
             raise ValueError(f"time does not run backwards: {seconds}")
         self.origin += seconds
 
 
 class WallClock:
-    """Real time. Access tokens run on it, because the vendors' SDKs compare `exp` with the machine's clock."""
+    """Wall time. Access tokens use it, because the vendors' SDKs compare `exp` with the machine's clock."""
 
     def now(self) -> float:
         return time.time()

@@ -1,6 +1,6 @@
-"""Faults as data, the same for every simulated cloud: which calls go wrong, how, and how often.
+"""Fault rules, the same for every simulated cloud: which calls fail, how, and how often.
 
-The rules and their counters are plain dicts inside the world's state, so a snapshot carries them.
+The rules and their counters are plain dicts inside the world's state, so that snapshots include them.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Effect(StrEnum):
-    """What goes wrong."""
+    """The kind of fault."""
 
     THROTTLE = "throttle"
     ERROR_BEFORE = "error-before"
@@ -29,16 +29,16 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True)
 class Fault:
-    """One rule.
+    """One fault rule.
 
     operation    shell pattern on the operation name: `vpc.create_load_balancer`, `tagging.*`, `*`
-    contains     text that must occur in path, query or body of the request ("" is always there)
-    nth, count   the first matching call that is hit (1 is the next one), and how many from there on; None: all
+    contains     text that must occur in path, query or body of the request ("" matches every request)
+    nth, count   the first matching call that fails (1 is the next one), and how many fail from there on (None: all)
     status       HTTP status of `error-before` and `error-after`
     retry_after  seconds in a Retry-After header of `throttle`; None sends none
-    factor       how many times as long provisioning takes (`slow`)
-    delay        domain seconds until a `late` effect happens; the caller saw a lost reply
-    items        zero-based positions in a batch that fail (`partial`); empty means every second one, from the second
+    factor       multiplier of the provisioning time (`slow`)
+    delay        domain seconds until the effect of a `late` call; the caller sees a lost reply
+    items        zero-based positions in a batch that fail (`partial`); empty: every second one, from the second on
     """
 
     effect: Effect
@@ -66,7 +66,7 @@ class Fault:
 
 
 class FaultBook:
-    """The rules in force over one world; `rows` belongs to that world's state."""
+    """The active rules of one world; `rows` is part of that world's state."""
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:
         self._rows = rows
@@ -78,19 +78,19 @@ class FaultBook:
         self._rows.clear()
 
     def rules(self) -> list[dict[str, Any]]:
-        """Return each rule with how many calls it matched (`seen`) and how many it spoiled (`hits`)."""
+        """Return each rule with the number of calls that matched it (`seen`) and that it made fail (`hits`)."""
         return [{**row["rule"], "seen": row["seen"], "hits": row["hits"]} for row in self._rows]
 
-    def strike(self, operation: str, text: str) -> Fault | None:
-        """Count this call against every matching rule; return the first rule that hits it, if any."""
-        struck: Fault | None = None
+    def match(self, operation: str, text: str) -> Fault | None:
+        """Count this call for every matching rule; return the first rule that makes it fail, if any."""
+        matched: Fault | None = None
         for row in self._rows:
             rule = row["rule"]
             if not fnmatchcase(operation, rule["operation"]) or rule["contains"] not in text:
                 continue
             row["seen"] += 1
             last = None if rule["count"] is None else rule["nth"] + rule["count"]
-            if struck is None and rule["nth"] <= row["seen"] and (last is None or row["seen"] < last):
+            if matched is None and rule["nth"] <= row["seen"] and (last is None or row["seen"] < last):
                 row["hits"] += 1
-                struck = Fault.from_dict(rule)
-        return struck
+                matched = Fault.from_dict(rule)
+        return matched

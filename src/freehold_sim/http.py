@@ -1,4 +1,4 @@
-"""HTTP as values: what a simulated cloud is asked and what it answers, whatever the transport."""
+"""HTTP requests and responses as values, independent of the transport."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One answer; header names are as sent."""
+    """One response; header names are as sent."""
 
     status: int
     body: bytes = b""
@@ -31,7 +31,7 @@ class Response:
 
 
 class TransportFault(Exception):
-    """There is no answer: the transport must fail as a real one would."""
+    """There is no response: the transport must fail as a real one would."""
 
 
 class ConnectionReset(TransportFault):
@@ -39,4 +39,4 @@ class ConnectionReset(TransportFault):
 
 
 class ReplyLost(TransportFault):
-    """The reply never arrives: the caller cannot know whether the request had, or will have, an effect."""
+    """The reply is lost: the caller cannot know whether the request had, or will have, an effect."""

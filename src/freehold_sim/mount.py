@@ -1,7 +1,7 @@
-"""A simulated cloud under a vendor's SDK, in-process: no socket, no thread.
+"""Connects a vendor's SDK to a simulated cloud in-process: no socket, no thread.
 
 `session.mount("http://ibm.sim", WorldAdapter(cloud))` serves any SDK that lets its `requests.Session` be set;
-`mount_client(client, cloud)` does the same for a client of boto3, or of its relative ibm_boto3.
+`mount_client(client, cloud)` does the same for a client of boto3 or of its fork ibm_boto3.
 """
 
 import io
@@ -18,7 +18,7 @@ from freehold_sim.http import ConnectionReset, ReplyLost, Request, Response
 
 
 class Cloud(Protocol):
-    """What can be mounted; raises ConnectionReset or ReplyLost where a transport would fail."""
+    """A request handler; raises ConnectionReset or ReplyLost when the transport must fail."""
 
     def handle(self, request: Request) -> Response: ...
 
@@ -38,7 +38,7 @@ def _request(method: str, url: str, headers: Mapping[str, Any], body: Any) -> Re
 
 
 class WorldAdapter(BaseAdapter):
-    """A `requests` transport that ends in a simulated cloud."""
+    """A `requests` transport adapter that calls a simulated cloud."""
 
     def __init__(self, cloud: Cloud) -> None:
         super().__init__()
@@ -71,11 +71,11 @@ class WorldAdapter(BaseAdapter):
         return response
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is nothing to close."""
 
 
 class _RawBody(io.BytesIO):
-    """A body as botocore reads it from urllib3."""
+    """A response body with the interface that botocore expects from urllib3."""
 
     def stream(self, amt: int = 1024, decode_content: bool | None = None) -> Any:
         while chunk := self.read(amt):
@@ -83,7 +83,7 @@ class _RawBody(io.BytesIO):
 
 
 def mount_client(client: Any, cloud: Cloud) -> None:
-    """Serve every request of the client from `cloud`, by the `before-send` event."""
+    """Serve every request of the client from `cloud`, through the `before-send` event."""
     botocore = next(base.__module__ for base in type(client).__mro__ if base.__name__ == "BaseClient").partition(".")[0]
     awsrequest, exceptions = import_module(f"{botocore}.awsrequest"), import_module(f"{botocore}.exceptions")
 

@@ -1,4 +1,4 @@
-"""Simulated clouds over HTTP on this machine only, on one clock, kept in one file."""
+"""Serves simulated clouds over HTTP on 127.0.0.1, with one clock and one state file."""
 
 import asyncio
 import json
@@ -20,17 +20,17 @@ from freehold_sim.http import Request, Response, TransportFault
 from freehold_sim.simulated import CLOUDS, Maker, SimulatedCloud
 
 _HEARTBEAT = 1.0
-"""Wall seconds between saves of the clock. A restart skips one interval, so time never runs backwards."""
+"""Wall seconds between saves of the clock. A restart skips one interval, so that time never goes backwards."""
 
 _START = 1_790_000_000.0
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to serve: `port` 0 picks a free one; `state` None keeps nothing; `speed` is domain time over wall time.
+    """Server options. `port` 0 picks a free port; `state` None persists nothing; `speed` is domain over wall time.
 
-    `clouds` are those to serve, the first one at `/`, the others at `/NAME`; `settings` are what is changed in each.
-    `until_stdin_closes` ties the simulator to the process that holds the other end of its standard input.
+    The first of `clouds` is served at `/`, the others at `/NAME`; `settings` overrides the settings of each.
+    With `until_stdin_closes` the simulator stops when its standard input is closed, so it ends with its parent process.
     """
 
     clouds: tuple[str, ...] = ("ibm",)
@@ -46,12 +46,12 @@ class Options:
 class Server:
     """Simulated clouds behind one HTTP listener; saves after every change.
 
-    Raises ValueError for a cloud that `makers` do not know, and for a state file that cannot be read.
+    Raises ValueError for a cloud without an entry in `makers`, and for an unreadable state file.
     """
 
     def __init__(self, options: Options, makers: Mapping[str, Maker] = CLOUDS) -> None:
         if unknown := sorted({*options.clouds, *options.settings} - makers.keys()):
-            raise ValueError(f"no cloud {', '.join(unknown)} can be simulated: {', '.join(makers)}")
+            raise ValueError(f"unknown cloud {', '.join(unknown)}; supported: {', '.join(makers)}")
         saved = store.load(options.state) if options.state else None
         origin = saved.time + _HEARTBEAT * options.speed if saved else _START
         self._clock = ScaledClock(options.speed, origin)
@@ -62,7 +62,7 @@ class Server:
                 cloud.resume(held.state, held.calls)
         if saved and (lost := sorted(saved.clouds.keys() - self.clouds.keys())):
             raise ValueError(
-                f"{options.state} also holds {', '.join(lost)}: serve it too (--cloud), or take another file"
+                f"{options.state} also contains {', '.join(lost)}: serve it too (--cloud), or use another state file"
             )
         self._admin = Admin(self.clouds, self._clock)
         self._options = options
@@ -78,7 +78,7 @@ class Server:
         try:
             await web.TCPSite(runner, "127.0.0.1", self._options.port).start()
             port: int = runner.addresses[0][1]
-            async with self._beating():
+            async with self._heartbeat():
                 ready(port)
                 await stop.wait()
         finally:
@@ -86,8 +86,8 @@ class Server:
             self._save()
 
     @asynccontextmanager
-    async def _beating(self) -> AsyncIterator[None]:
-        beat = asyncio.create_task(self._beat())
+    async def _heartbeat(self) -> AsyncIterator[None]:
+        beat = asyncio.create_task(self._save_periodically())
         try:
             yield
         finally:
@@ -95,7 +95,7 @@ class Server:
             with suppress(asyncio.CancelledError):
                 await beat
 
-    async def _beat(self) -> None:
+    async def _save_periodically(self) -> None:
         while True:
             await asyncio.sleep(_HEARTBEAT)
             if self._asked:
@@ -115,7 +115,7 @@ class Server:
         return web.Response(status=answer.status, body=answer.body, headers=dict(answer.headers))
 
     def answer(self, asked: Request) -> Response:
-        """What the back door or a cloud answers. Raises ConnectionReset or ReplyLost where the transport must fail."""
+        """Route to the admin API or a cloud. Raises ConnectionReset or ReplyLost when the transport must fail."""
         try:
             if asked.path.startswith(PREFIX):
                 return self._admin.handle(asked)
@@ -126,7 +126,7 @@ class Server:
                 self._save()
 
     def _addressed(self, asked: Request) -> tuple[SimulatedCloud, Request]:
-        """The cloud that a path is of, and the request as that cloud knows it."""
+        """Return the cloud that the path addresses, and the request with that cloud's prefix removed."""
         first, *others = self.clouds
         name, _, rest = asked.path.removeprefix("/").partition("/")
         if name in others:
@@ -141,7 +141,7 @@ class Server:
 
 
 async def run(options: Options) -> None:
-    """Serve until SIGTERM or SIGINT. The ready file, once it exists, holds {"url", "port", "pid"}."""
+    """Serve until SIGTERM or SIGINT. The ready file contains {"url", "port", "pid"}."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)

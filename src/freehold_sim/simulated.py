@@ -1,4 +1,4 @@
-"""What every simulated cloud brings, so that one process, one back door and one state file serve any of them."""
+"""The interface of a simulated cloud; the server, the admin API and the state file work with any of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -9,7 +9,7 @@ from freehold_sim.http import Request, Response
 
 
 class LoggedCall(NamedTuple):
-    """One line of the log. `status` is 0 when the caller got no answer; `mutating` calls ask for a change."""
+    """One entry of the call log. `status` is 0 when the caller got no response; `mutating` calls request a change."""
 
     sequence: int
     time: float
@@ -22,9 +22,9 @@ class LoggedCall(NamedTuple):
 
 
 class SimulatedCloud(Protocol):
-    """One account of one cloud. Its state is plain JSON; time comes from the clock that it was made with.
+    """One account of one cloud. Its state is plain JSON; time comes from the clock passed at construction.
 
-    `touched` is set by everything that changes the state, and cleared by whoever has kept it.
+    Every change of the state sets `touched`; saving the state clears it.
     """
 
     calls: list[LoggedCall]
@@ -34,32 +34,32 @@ class SimulatedCloud(Protocol):
     def faults(self) -> FaultBook: ...
 
     def handle(self, request: Request) -> Response:
-        """Answer one request. Raises ConnectionReset or ReplyLost where the transport must fail."""
+        """Answer one request. Raises ConnectionReset or ReplyLost when the transport must fail."""
         ...
 
     def settle(self) -> None:
-        """Let everything happen that is due."""
+        """Apply every transition that is due."""
         ...
 
     def state(self) -> Mapping[str, Any]:
-        """Everything that must survive a restart."""
+        """Return everything that must survive a restart."""
         ...
 
     def resume(self, state: Mapping[str, Any], calls: Sequence[LoggedCall]) -> None:
-        """Go on from what `state` gave, and from the log of then."""
+        """Continue from a value of `state()` and the call log saved with it."""
         ...
 
     def resources(self) -> list[dict[str, Any]]:
-        """Every resource there is, without lag."""
+        """Return every resource, without lag."""
         ...
 
     def foreign_act(self, verb: str, body: dict[str, Any]) -> Any:
-        """Somebody else does something in the account. Raises ValueError for an unknown verb."""
+        """Act as another user of the account. Raises ValueError for an unknown verb."""
         ...
 
 
 Maker = Callable[[Clock, Mapping[str, Any], int], SimulatedCloud]
-"""Makes a new account: its clock, changed settings (nested as the cloud's own), and a seed that fixes its ids."""
+"""Creates an account from a clock, settings to override (nested as the cloud's own), and a seed for its ids."""
 
 
 def _ibm(clock: Clock, settings: Mapping[str, Any], seed: int) -> SimulatedCloud:
@@ -70,4 +70,4 @@ def _ibm(clock: Clock, settings: Mapping[str, Any], seed: int) -> SimulatedCloud
 
 
 CLOUDS: Mapping[str, Maker] = {"ibm": _ibm}
-"""By name. A cloud is loaded when it is asked for. The first one is served at `/`, the others at `/NAME`."""
+"""Clouds by name. A cloud's module is imported when it is first used."""

@@ -1,4 +1,4 @@
-"""Simulated clouds in a file: plain JSON, replaced atomically, so that a killed process loses nothing."""
+"""The state file of simulated clouds: plain JSON, replaced atomically, so that a killed process loses nothing."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ _KEPT_CALLS = 1000
 
 @dataclass(frozen=True)
 class SavedCloud:
-    """What a file held of one cloud: its state and the last calls."""
+    """The saved part of one cloud: its state and the last calls."""
 
     state: dict[str, Any]
     calls: list[LoggedCall]
@@ -21,14 +21,14 @@ class SavedCloud:
 
 @dataclass(frozen=True)
 class Saved:
-    """What a file held: the clouds by name, and the domain time of saving (epoch seconds)."""
+    """The content of a state file: the clouds by name, and the domain time of saving (epoch seconds)."""
 
     clouds: Mapping[str, SavedCloud]
     time: float
 
 
 def save(clouds: Mapping[str, SimulatedCloud], now: float, path: Path) -> None:
-    """Write the clouds to `path`. Of each log of calls only the last thousand are kept."""
+    """Write the clouds to `path`, each with the last thousand calls of its log."""
     content = {
         "time": now,
         "clouds": {
@@ -42,9 +42,9 @@ def save(clouds: Mapping[str, SimulatedCloud], now: float, path: Path) -> None:
 
 
 def load(path: Path) -> Saved | None:
-    """Return what `path` holds, None when there is no such file; raises ValueError when it is no simulated world.
+    """Return the content of `path`, None if the file does not exist; raises ValueError if it is not a state file.
 
-    Before there was a second cloud a file held that of IBM alone, without a name.
+    Files of the first version contain only the IBM cloud, without a name.
     """
     if not path.exists():
         return None
@@ -53,7 +53,7 @@ def load(path: Path) -> Saved | None:
         held = content.get("clouds", {"ibm": content})
         return Saved({name: _saved(each) for name, each in held.items()}, float(content["time"]))
     except (AttributeError, KeyError, TypeError, json.JSONDecodeError) as bad:
-        raise ValueError(f"{path} does not hold a simulated world: {bad}") from bad
+        raise ValueError(f"{path} is not a simulator state file: {bad}") from bad
 
 
 def _saved(held: Mapping[str, Any]) -> SavedCloud:

@@ -49,7 +49,7 @@ KIND = "ibmpowervscluster"
 
 
 class Cloud:
-    """The simulated IBM Cloud, a process of its own; asked through its back door."""
+    """The simulated IBM Cloud in a separate process, queried through its admin API."""
 
     def __init__(self, url: str) -> None:
         self.url = url

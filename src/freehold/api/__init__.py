@@ -1,4 +1,4 @@
-"""Types of the Kubernetes API that Freehold serves: models, names, conditions. Data and pure functions only.
+"""Types of the Kubernetes API that Freehold serves: models, names, conditions. Only data and pure functions.
 
 ``names``, ``annotations``, ``conditions``, ``patterns`` and ``placeholders`` import no pydantic.
 """

@@ -1,4 +1,4 @@
-"""What annotations say, as named answers. No import of pydantic."""
+"""Parses annotations. Does not import pydantic."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
 
 class CreateInfra(Enum):
-    """What ``powervs.cluster.x-k8s.io/create-infra`` asks for (docs/reference/requirements.md I5)."""
+    """The value of ``powervs.cluster.x-k8s.io/create-infra`` (docs/reference/requirements.md I5)."""
 
     REQUESTED = "requested"
     NOT_REQUESTED = "not requested"
     UNREADABLE = "unreadable"
-    """The value is no boolean: nothing is created, and a condition says so."""
+    """The value is not a boolean: nothing is created, and a condition reports it."""
 
 
 def create_infra(annotations: Mapping[str, str]) -> CreateInfra:

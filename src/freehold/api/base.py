@@ -1,4 +1,4 @@
-"""What every API type shares: immutable, strict, camelCase on the wire."""
+"""The base of all API types: immutable, strict, camelCase in JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-# Segments that Kubernetes' Go conventions spell in capitals when they do not begin a name.
+# Segments in capitals by Kubernetes' Go conventions, except at the beginning of a name.
 _INITIALISMS = {"id": "ID", "ids": "IDs", "vs": "VS"}
 
 
@@ -21,10 +21,10 @@ def wire_name(field: str) -> str:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule over several fields, said twice: as CEL for the API server, as a predicate for what has passed it.
+    """A rule over several fields, as CEL for the API server and as a Python predicate.
 
-    The message is what kubectl prints and what a condition says. The predicate is there for objects that no
-    rule has looked at: stored before the rule was, or by an API server without CEL.
+    kubectl prints the message, and conditions contain it. The predicate is for objects that the API server did
+    not check: those stored before the rule existed, or by an API server without CEL.
     """
 
     cel: str
@@ -41,9 +41,9 @@ class ApiModel(BaseModel):
     """Base of all API types.
 
     Unknown fields are ignored, as the API server prunes them. Values are strict, as in the schema:
-    a number is no string and a string no number. Patterns are Python's, because upstream has one
-    that the Rust engine does not read. The docstring below a field becomes its description in the CRD; it
-    is read when the CRD is generated (``structural``), since reading it at import would cost 150 ms.
+    numbers and strings are not converted. Patterns use Python's engine, because the Rust engine does not
+    support one of upstream's. The docstring below a field becomes its description in the CRD; it is read
+    when the CRD is generated (``structural``), because reading it at import would take 150 ms.
     """
 
     model_config = ConfigDict(
@@ -57,7 +57,7 @@ class ApiModel(BaseModel):
     )
 
     RULES: ClassVar[tuple[Rule, ...]] = ()
-    """What must hold between the fields; ``structural`` writes the CEL into the CRD."""
+    """Rules over several fields; ``structural`` writes their CEL into the CRD."""
 
     @model_validator(mode="after")
     def _keep_rules(self) -> Self:
@@ -67,7 +67,7 @@ class ApiModel(BaseModel):
         return self
 
     def to_wire(self) -> dict[str, Any]:
-        """The JSON form: camelCase names, lists as lists, nothing that is unset or empty by default."""
+        """The JSON form: camelCase names, tuples as lists, without unset and empty optional fields."""
         wire: dict[str, Any] = {}
         for name, info in type(self).model_fields.items():
             value = _to_wire(getattr(self, name))
@@ -92,10 +92,10 @@ def _to_wire(value: Any) -> Any:
 T = TypeVar("T")
 
 Items = Annotated[tuple[T, ...], Field(strict=False)]
-"""A JSON array as an immutable tuple; ``strict=False`` lets it be read from a list, its items stay strict."""
+"""A JSON array as an immutable tuple; ``strict=False`` accepts a list; its items stay strict."""
 
 Int32 = Annotated[int, Field(json_schema_extra={"format": "int32"})]
 Int64 = Annotated[int, Field(json_schema_extra={"format": "int64"})]
 Port = Annotated[Int64, Field(ge=1, le=65535)]
 Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-"""RFC 3339 in UTC with seconds and ``Z``; kept as text, because nothing here computes with it."""
+"""RFC 3339 in UTC with seconds and ``Z``; kept as text, because no code computes with it."""

@@ -1,9 +1,9 @@
-"""Pure functions over ``status.conditions``: merge, order, sum up. Time is passed in; no import of pydantic.
+"""Pure functions over ``status.conditions``: merge, order, summarize. Time is a parameter. Does not import pydantic.
 
 Rules (docs/reference/capi-contract.md C9, C10, C11, C12): a reason is always set and is one word;
-``lastTransitionTime`` moves only when the status does; ``observedGeneration`` is the generation that was
-looked at; ``Ready`` first, ``Deleting`` and ``Paused`` last. The same observations always give the same list, so
-a pass that finds nothing new writes nothing.
+``lastTransitionTime`` changes only with the status; ``observedGeneration`` is the generation that was
+reconciled; ``Ready`` is first, ``Deleting`` and ``Paused`` are last. Equal observations always give an equal list, so
+a pass without changes writes nothing.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from freehold.api.patterns import CONDITION_REASON
 
 Status = Literal["True", "False", "Unknown"]
 Condition = dict[str, Any]
-"""One entry of ``status.conditions`` on the wire."""
+"""One entry of ``status.conditions`` as JSON."""
 
 MESSAGE_LIMIT: Final = 10240
-"""Characters; upstream's v1beta2 schema, which stays installed in take-over mode, allows no more."""
+"""The limit in characters of upstream's v1beta2 schema, which stays installed in take-over mode."""
 REASON_LIMIT: Final = 256
-"""Characters; the same source."""
+"""In characters; the same source."""
 
 _FIRST: Final = (READY, *POWERVS_PART_CONDITIONS)
 _LAST: Final = (DELETING, PAUSED)
@@ -42,7 +42,7 @@ _REASON = re.compile(CONDITION_REASON)
 
 @dataclass(frozen=True)
 class Observation:
-    """What one condition shall say now. Raises ``ValueError`` when the reason is not one legal word."""
+    """The new content of one condition. Raises ``ValueError`` for an invalid reason."""
 
     type: str
     status: Status
@@ -51,7 +51,7 @@ class Observation:
 
     def __post_init__(self) -> None:
         if not _REASON.fullmatch(self.reason) or len(self.reason) > REASON_LIMIT:
-            raise ValueError(f"condition {self.type}: {self.reason!r} is no legal reason ({CONDITION_REASON})")
+            raise ValueError(f"condition {self.type}: {self.reason!r} is not a valid reason ({CONDITION_REASON})")
 
 
 def merge(
@@ -59,8 +59,8 @@ def merge(
 ) -> list[Condition]:
     """The conditions after a pass, in order.
 
-    What is not observed stays as it is (another controller's condition, or one of an earlier pass). ``now``
-    is aware; it is written with seconds and ``Z``. Of two observations of one type the later counts.
+    Conditions without an observation stay unchanged (those of another controller or of an earlier pass). ``now`` is
+    timezone-aware; it is written with seconds and ``Z``. The last of several observations of a type counts.
     """
     held = {str(condition["type"]): dict(condition) for condition in existing if condition.get("type")}
     latest = {observed.type: observed for observed in observations}
@@ -70,23 +70,23 @@ def merge(
 
 
 def without(existing: Sequence[Mapping[str, Any]], types: Iterable[str]) -> list[Condition]:
-    """The conditions less those types: for one that has nothing to say any more (its field left the spec)."""
+    """The conditions without those types, for conditions that no longer apply (their field was removed)."""
     gone = frozenset(types)
     return [dict(condition) for condition in existing if condition.get("type") not in gone]
 
 
 def find(conditions: Sequence[Mapping[str, Any]], type_: str) -> Mapping[str, Any] | None:
-    """The condition of one type, or None."""
+    """The condition of this type, or None."""
     return next((condition for condition in conditions if condition.get("type") == type_), None)
 
 
 def summary(
     observations: Iterable[Observation], parts: Sequence[str] = POWERVS_PART_CONDITIONS, *, deleting: bool = False
 ) -> Observation:
-    """``Ready``, from its parts: False if one is, else Unknown if one is or is missing, else True.
+    """``Ready`` from its parts: False if any is False, else Unknown if any is Unknown or missing, else True.
 
-    The message lists the parts that are not True, in the order of ``parts``. A deleting object is never Ready;
-    its message says what is still there. ``parts`` are those that the spec asks for.
+    The message lists the parts that are not True, in the order of ``parts``. An object in deletion is never Ready;
+    its message lists what still exists. ``parts`` are those that the spec requires.
     """
     by_type = {observed.type: observed for observed in observations}
     held = [
@@ -104,7 +104,7 @@ def summary(
 
 
 def unknown(existing: Sequence[Mapping[str, Any]], types: Iterable[str]) -> tuple[Observation, ...]:
-    """An Unknown for each type that has no condition yet: every known type is there from the first visit."""
+    """Unknown for each type without a condition, so that every known type is present from the first pass on."""
     present = {condition.get("type") for condition in existing}
     return tuple(
         Observation(type_, "Unknown", REASON_READY_UNKNOWN, "not reconciled yet")
@@ -114,7 +114,7 @@ def unknown(existing: Sequence[Mapping[str, Any]], types: Iterable[str]) -> tupl
 
 
 def timestamp(moment: datetime) -> str:
-    """RFC 3339 in UTC with seconds and ``Z``, as Kubernetes writes it. ``moment`` must be aware."""
+    """RFC 3339 in UTC with seconds and ``Z``, as Kubernetes writes it. ``moment`` must be timezone-aware."""
     if moment.tzinfo is None:
         raise ValueError("a time without a zone cannot be written to the API")
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

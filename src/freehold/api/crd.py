@@ -1,6 +1,6 @@
-"""CustomResourceDefinitions of the kinds that Freehold serves, built from the types.
+"""CustomResourceDefinitions of the kinds that Freehold serves, generated from the types.
 
-``SERVED`` gives each kind of :mod:`freehold.api.served` its model and columns.
+``SERVED`` adds the model and the columns to each kind of :mod:`freehold.api.served`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from freehold.api.structural import Schema, structural
 
 @dataclass(frozen=True)
 class Column:
-    """One column of ``kubectl get``. ``priority`` above 0 shows it with ``-o wide`` only."""
+    """One column of ``kubectl get``. With ``priority`` above 0 only ``-o wide`` shows it."""
 
     name: str
     json_path: str
@@ -82,9 +82,9 @@ class UnservableSchema(ValueError):
 
 
 def custom_resource_definition(served: ServedKind) -> dict[str, Any]:
-    """The CRD of one kind, as the API server takes it.
+    """The CRD of one kind.
 
-    Raises ``NotStructural`` or ``UnservableSchema`` when the model says what no CRD can.
+    Raises ``NotStructural`` or ``UnservableSchema`` when a CRD cannot express the model.
     """
     schema = _with_type_meta(structural(served.model))
     if findings := lint(schema):
@@ -126,7 +126,7 @@ def custom_resource_definitions() -> tuple[dict[str, Any], ...]:
 
 
 def _with_type_meta(schema: Schema) -> Schema:
-    """What every object has beside spec and status; the API server fills in the rest of metadata's schema."""
+    """The fields of every object besides spec and status; the API server adds the schema of metadata."""
     own = {
         "apiVersion": {"description": "Group and version of this representation of the object.", "type": "string"},
         "kind": {"description": "The kind of the object.", "type": "string"},
@@ -141,7 +141,7 @@ def _condition(name: str) -> str:
 
 _CLUSTER_LABEL_PATH = f".metadata.labels.{CLUSTER_NAME_LABEL.replace('.', chr(92) + '.')}"
 
-# Columns of docs/reference/capi-contract.md C4: upstream's, plus Ready from the condition and Paused.
+# Columns of docs/reference/capi-contract.md C4: those of upstream, plus the conditions Ready and Paused.
 SERVED: tuple[ServedKind, ...] = (
     ServedKind(
         name=POWERVS_CLUSTER,
@@ -152,7 +152,7 @@ SERVED: tuple[ServedKind, ...] = (
             Column("Ready", _condition("Ready"), "Whether the infrastructure is complete"),
             Column("Age", ".metadata.creationTimestamp", "Time since the object was created", type="date"),
             Column("Instance ID", ".status.serviceInstance.id", "The PowerVS workspace", priority=1),
-            Column("Endpoint", ".spec.controlPlaneEndpoint.host", "Where the API server is reached", priority=1),
+            Column("Endpoint", ".spec.controlPlaneEndpoint.host", "Address of the API server", priority=1),
             Column("Port", ".spec.controlPlaneEndpoint.port", "Port of the API server", type="integer", priority=1),
             Column("Paused", _condition("Paused"), "Whether reconciliation is paused", priority=10),
         ),

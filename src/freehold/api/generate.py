@@ -1,4 +1,4 @@
-"""``python -m freehold.api.generate [--check]``: writes ``deploy/crds`` from the types, or says what is stale."""
+"""``python -m freehold.api.generate [--check]``: generates ``deploy/crds``, or lists stale files."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _HEADER = "# Generated from the types in src/freehold/api by `make crds`. Do not
 
 
 class _PlainDumper(yaml.SafeDumper):
-    """Block YAML without anchors: the same schema in two places is written twice, as kubectl wants it."""
+    """Block YAML without anchors: a schema used in two places is written twice, as kubectl requires."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
 def rendered() -> dict[str, str]:
-    """File name -> content of every generated CRD; the same text on every run."""
+    """File name -> content of every generated CRD; deterministic."""
     return {
         f"{served.group}_{served.plural}.yaml": _HEADER
         + yaml.dump(
@@ -39,14 +39,14 @@ def rendered() -> dict[str, str]:
 
 
 def stale(directory: Path) -> tuple[str, ...]:
-    """Names of files that are missing, differ from what the types say, or belong to no kind; sorted."""
+    """Sorted names of files that are missing, differ from the generated content, or belong to no kind."""
     wanted = rendered()
     present = {path.name: path.read_text(encoding="utf-8") for path in directory.glob("*.yaml")}
     return tuple(sorted(name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name)))
 
 
 def write(directory: Path) -> None:
-    """Writes every CRD and removes files that belong to no kind any more."""
+    """Writes every CRD and removes files that belong to no kind."""
     directory.mkdir(parents=True, exist_ok=True)
     wanted = rendered()
     for path in directory.glob("*.yaml"):
@@ -57,9 +57,9 @@ def write(directory: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exit code 0 when the files say what the types say, 1 when ``--check`` finds one that does not."""
+    """Exit code 0 on success, 1 when ``--check`` finds a stale file."""
     parser = argparse.ArgumentParser(prog="python -m freehold.api.generate", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail when a file is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is stale")
     parser.add_argument("--directory", type=Path, default=DIRECTORY, help="where the CRDs are (default: %(default)s)")
     options = parser.parse_args(arguments)
     if not options.check:
@@ -67,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     names = stale(options.directory)
     for name in names:
-        print(f"{options.directory / name} is not what the types say; run `make crds`", file=sys.stderr)
+        print(f"{options.directory / name} is out of date; run `make crds`", file=sys.stderr)
     return 1 if names else 0
 
 

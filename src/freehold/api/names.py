@@ -1,6 +1,6 @@
-"""Names that other people see: groups, annotations, labels, finalizers, tag keys, condition types and reasons.
+"""Public names: groups, annotations, labels, finalizers, tag keys, condition types and reasons.
 
-Constants only, and no import of pydantic, so that every command may use them.
+Only constants, without importing pydantic, so that every command can use them.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ POWERVS_CLUSTER_PLURAL: Final = "ibmpowervsclusters"
 # --- annotations -------------------------------------------------------------------------------
 
 CREATE_INFRA_ANNOTATION: Final = "powervs.cluster.x-k8s.io/create-infra"
-"""``true`` asks for the infrastructure; must parse as a boolean (docs/reference/requirements.md I5)."""
+"""``true`` requests the infrastructure; must parse as a boolean (docs/reference/requirements.md I5)."""
 
 JOURNAL_ANNOTATION: Final = "freehold.dev/journal"
-"""What cannot be derived: identity, open intents, carried ids, requested deletes (ADR 2)."""
+"""State that cannot be derived: identity, open intents, carried ids, requested deletes (ADR 2)."""
 
 STANDALONE_ANNOTATION: Final = "freehold.dev/standalone"
-"""An object without a Cluster opts in to being served where Cluster API is installed.
+"""Opt-in of an object without a Cluster, for it to be served where Cluster API is installed.
 
 Source: docs/reference/capi-contract.md C18.
 """
 
 PAUSED_ANNOTATION: Final = "cluster.x-k8s.io/paused"
-"""Any value, also an empty one, pauses (docs/reference/capi-contract.md C23)."""
+"""Any value, even an empty one, pauses reconciliation (docs/reference/capi-contract.md C23)."""
 
 MANAGED_BY_ANNOTATION: Final = "cluster.x-k8s.io/managed-by"
-"""Any value but ``MANAGED_BY_FREEHOLD`` means: not ours, skip wholly (docs/reference/capi-contract.md C26)."""
+"""Any value except ``MANAGED_BY_FREEHOLD``: managed by others, skipped (docs/reference/capi-contract.md C26)."""
 
 MANAGED_BY_FREEHOLD: Final = "freehold"
 
 DELETE_FOR_MOVE_ANNOTATION: Final = "clusterctl.cluster.x-k8s.io/delete-for-move"
-"""On a deleting object: drop our finalizer, no cloud call (docs/reference/capi-contract.md C29)."""
+"""On an object in deletion: remove our finalizer without any cloud call (docs/reference/capi-contract.md C29)."""
 
 
 # --- labels ------------------------------------------------------------------------------------
 
 CLUSTER_NAME_LABEL: Final = "cluster.x-k8s.io/cluster-name"
 PROVIDER_LABEL: Final = "cluster.x-k8s.io/provider"
-"""On a served CRD: an upstream provider is installed beside us (docs/reference/capi-contract.md C2)."""
+"""On a served CRD: an upstream provider is installed too (docs/reference/capi-contract.md C2)."""
 
 CONTRACT_V1BETA1_LABEL: Final = "cluster.x-k8s.io/v1beta1"
 """On a CRD: the API versions that follow the v1beta1 contract (docs/reference/capi-contract.md C1)."""
@@ -56,12 +56,12 @@ CONTRACT_V1BETA1_LABEL: Final = "cluster.x-k8s.io/v1beta1"
 # --- finalizers --------------------------------------------------------------------------------
 
 POWERVS_CLUSTER_FINALIZER: Final = "ibmpowervscluster.infrastructure.cluster.x-k8s.io"
-"""Upstream's own name (docs/reference/capi-contract.md C27), so that a take-over needs no second finalizer."""
+"""The same name as upstream's (docs/reference/capi-contract.md C27), so that a take-over needs no second finalizer."""
 
 # --- tag keys (IBM) ----------------------------------------------------------------------------
 
 TAG_PREFIX: Final = "powervs.cluster.x-k8s.io"
-"""Every mark of ours begins with it; user tags may not. ``/`` is not legal in an IBM tag, hence ``.`` (ADR 4)."""
+"""Prefix of our ownership tags, forbidden in user tags. IBM tags do not allow ``/``, hence ``.`` (ADR 4)."""
 
 OWNER_TAG: Final = f"{TAG_PREFIX}.owner"
 CLUSTER_UUID_TAG: Final = f"{TAG_PREFIX}.cluster-uuid"
@@ -82,10 +82,10 @@ LOAD_BALANCER_READY: Final = "LoadBalancerReady"
 COS_INSTANCE_CREATED: Final = "COSInstanceCreated"
 
 SPEC_VALID: Final = "SpecValid"
-"""Ours: False names what a person must change in the manifest."""
+"""Not upstream's: False names what the user must change in the manifest."""
 
 FIELDS_SERVED: Final = "FieldsServed"
-"""Ours: False lists the fields that are accepted and kept but not acted on."""
+"""Not upstream's: False lists the fields that are accepted and stored but not acted on."""
 
 POWERVS_PART_CONDITIONS: Final[tuple[str, ...]] = (
     SERVICE_INSTANCE_READY,
@@ -97,7 +97,7 @@ POWERVS_PART_CONDITIONS: Final[tuple[str, ...]] = (
     LOAD_BALANCER_READY,
     COS_INSTANCE_CREATED,
 )
-"""The conditions that ``Ready`` sums up, in the order in which they are shown."""
+"""The conditions that ``Ready`` summarizes, in display order."""
 
 # --- reasons: stable, documented, matching conditions.REASON_PATTERN -----------------------------
 
@@ -117,6 +117,6 @@ REASON_VALID_SPEC: Final = "ValidSpec"
 REASON_FIELDS_IGNORED: Final = "FieldsIgnored"
 REASON_ALL_FIELDS_SERVED: Final = "AllFieldsServed"
 REASON_REUSED_BY_NAME: Final = "ReusedByName"
-"""An unmarked resource that the spec names is used and never changed (docs/reference/requirements.md I10)."""
+"""An untagged resource that the spec names is used and never changed (docs/reference/requirements.md I10)."""
 
 REASON_CREATE_INFRA_NOT_REQUESTED: Final = "CreateInfraNotRequested"

@@ -1,7 +1,7 @@
-"""From a raw Kubernetes object to a typed spec, with errors as sentences that name the field.
+"""Parses a raw Kubernetes object to a typed spec; each error is a sentence with the field's path.
 
-What the API server has accepted parses; errors come from objects that were stored under an older schema, or
-by a server without CEL. The sentences are ours: pydantic's text never reaches a user.
+Objects that the API server validated parse without errors; errors come from objects stored under an older
+schema or by a server without CEL. Users never see pydantic's own messages.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from freehold.api.powervs import IBMPowerVSClusterSpec
 M = TypeVar("M", bound=ApiModel)
 
 _SHOWN = 60
-"""Characters of a wrong value that a message repeats."""
+"""The number of characters of a wrong value that a message shows."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing to change in the manifest: the field's path, and a sentence without it."""
+    """One error in the manifest: the field's path, and a message without the path."""
 
     field: str
     message: str
@@ -35,7 +35,7 @@ class Problem:
 
 
 class InvalidObject(ValueError):
-    """An object that does not say what its type demands. Its text lists every problem, a sentence each."""
+    """An object that does not match its type. The text lists every problem."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__("; ".join(str(problem) for problem in problems))
@@ -48,9 +48,9 @@ def parse_spec(raw: Mapping[str, Any]) -> IBMPowerVSClusterSpec:
 
 
 def parse(model: type[M], value: Any, at: str) -> M:
-    """A raw value as ``model``; ``at`` is the path of the value in its object, for the messages.
+    """Parse a raw value as ``model``; ``at`` is the path of the value in its object, for messages.
 
-    A null is an absent field, as for the API server. Raises ``InvalidObject`` with every problem, in the
+    A null counts as an absent field, as for the API server. Raises ``InvalidObject`` with every problem, in the
     order of the fields.
     """
     try:
@@ -153,4 +153,4 @@ _SENTENCES: dict[str, Callable[[Mapping[str, Any], Any], str]] = {
     "too_long": lambda context, value: f"has {len(value)} entries; at most {context['max_length']} are allowed",
     "rule": lambda context, _: str(context["sentence"]),
 }
-"""Every kind of error that the types of this package can raise, as a sentence."""
+"""The message for every kind of error that the types of this package can raise."""

@@ -1,6 +1,6 @@
-r"""Patterns of names and ids, and what each of them says in words.
+r"""Patterns of names and ids, with a description of each.
 
-The patterns are upstream's, to the letter: an object that upstream accepts must pass. No import of pydantic.
+The patterns are exactly upstream's: every object that upstream accepts must pass. Does not import pydantic.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ COS_NAME: Final = r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"
 TAG_KEY: Final = r"^[A-Za-z0-9_.:-][A-Za-z0-9 _.:-]*$"
 TAG_VALUE: Final = r"^[A-Za-z0-9 _.:-]*$"
 CONDITION_REASON: Final = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
-"""Kubernetes' own; core mirrors our reason, and one that does not match makes its patch fail.
+"""The pattern of Kubernetes; Cluster API core mirrors our reason, and its patch fails if the reason does not match.
 
 Source: docs/reference/capi-contract.md C10.
 """
@@ -46,8 +46,8 @@ WORDS: Final[dict[str, str]] = {
     TAG_KEY: "a tag's key has letters, digits, spaces and _ - . : and does not begin with a space",
     TAG_VALUE: "a tag's value has letters, digits, spaces and _ - . : only",
     CONDITION_REASON: "a reason is one word of letters, digits and _ , : that begins with a letter",
-    CONDITION_TYPE: "a condition type is one word of letters and digits, with a domain before it at most",
+    CONDITION_TYPE: "a condition type is one word of letters and digits, with an optional domain prefix",
     URL_PATH: "it must be the path of a URL, beginning with a slash",
     IP_PROTOCOL: "it must be any, all, icmp, tcp, udp or another protocol name of the VPC API",
 }
-"""Pattern -> what to say to a person whose value does not match it."""
+"""Pattern -> description for messages to users."""

@@ -1,7 +1,7 @@
-"""Kinds that upstream's templates need and Freehold keeps but does not serve. Data only.
+"""Kinds in upstream's templates that Freehold stores but does not serve. Data only.
 
-A server without Cluster API (the embedded one) is given a CRD for each that keeps whatever is written, so that
-an unmodified manifest applies. Never install them where Cluster API is installed or will be.
+A server without Cluster API (the embedded one) gets a CRD without validation for each kind, so that an unmodified
+manifest can be applied. Never install them where Cluster API is installed or will be.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from freehold.api.names import CLUSTER_API_GROUP, INFRASTRUCTURE_GROUP, V1BETA2
 
 @dataclass(frozen=True)
 class Placeholder:
-    """A kind of which objects are accepted and kept as they are."""
+    """A kind whose objects are accepted and stored unchanged."""
 
     group: str
     version: str
@@ -22,7 +22,7 @@ class Placeholder:
     plural: str
 
     def crd(self) -> dict[str, Any]:
-        """A CRD without a schema to speak of. No status subresource, so that a status in a manifest is kept."""
+        """A CRD with a minimal schema, and no status subresource, so that a status in a manifest is stored."""
         return {
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
@@ -42,7 +42,7 @@ class Placeholder:
                         "name": self.version,
                         "schema": {
                             "openAPIV3Schema": {
-                                "description": f"{self.kind}: accepted and kept, not served by Freehold.",
+                                "description": f"{self.kind}: accepted and stored, not served by Freehold.",
                                 "type": "object",
                                 "x-kubernetes-preserve-unknown-fields": True,
                             }
@@ -64,4 +64,4 @@ PLACEHOLDERS: Final[tuple[Placeholder, ...]] = (
     Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "IBMPowerVSMachineTemplate", "ibmpowervsmachinetemplates"),
     Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "IBMPowerVSImage", "ibmpowervsimages"),
 )
-"""What the PowerVS templates of upstream hold besides IBMPowerVSCluster and built-in kinds."""
+"""The kinds in upstream's PowerVS templates besides IBMPowerVSCluster and built-in kinds."""

@@ -1,10 +1,10 @@
-"""``IBMPowerVSCluster`` v1beta2: what a user writes.
+"""``IBMPowerVSCluster`` v1beta2: the spec.
 
 Field names, defaults, enums and patterns are upstream's (its CRD is test data in ``tests/data/upstream``), so
 that every object that upstream accepts is accepted here and keeps all its fields. Three differences, all
-wider: ``network`` and ``serviceInstanceID`` are optional, as upstream's defaulting makes them; ``tags`` is
-that of docs/reference/requirements.md T18; status has more fields. What the annotation ``create-infra`` demands
-in addition cannot be a schema rule (CEL sees no annotations): the reconciler says it in a condition.
+permissive: ``network`` and ``serviceInstanceID`` are optional, as upstream's defaulting makes them; ``tags`` is
+that of docs/reference/requirements.md T18; status has more fields. The additional requirements of the annotation
+``create-infra`` cannot be schema rules (CEL cannot read annotations): the reconciler reports them in a condition.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from freehold.api.powervs_status import IBMPowerVSClusterStatus
 from freehold.api.powervs_vpc import Subnet, VPCLoadBalancerSpec, VPCResourceReference, VPCSecurityGroup
 
 TAG_LENGTH_LIMIT = 128
-"""IBM Cloud: a user tag, ``key:value`` as one text, has 1 to 128 characters.
+"""The limit of IBM Cloud: a user tag ``key:value`` has 1 to 128 characters in total.
 
 Source: docs/reference/ibm-cloud.md#global-tagging.
 """
@@ -40,64 +40,64 @@ class Tag(ApiModel):
         ),
         Rule(
             f"!self.key.lowerAscii().startsWith('{TAG_PREFIX}')",
-            f"keys that begin with {TAG_PREFIX} are reserved for the marks of ownership",
+            f"keys that begin with {TAG_PREFIX} are reserved for ownership tags",
             lambda tag: not tag.key.lower().startswith(TAG_PREFIX),
         ),
     )
 
     key: Annotated[str, Field(min_length=1, max_length=TAG_LENGTH_LIMIT, pattern=patterns.TAG_KEY)]
-    """What the tag is about, for example ``team``. Does not begin with a space, nor with the prefix of
-    the marks of ownership."""
+    """Key of the tag, for example ``team``. Must not begin with a space or with the prefix of the
+    ownership tags."""
     value: Annotated[str, Field(max_length=TAG_LENGTH_LIMIT - 2, pattern=patterns.TAG_VALUE)] | None = None
-    """What it says, for example ``payments``. May be empty or left out: then the tag is the key alone."""
+    """Value of the tag, for example ``payments``. If empty or omitted, the tag is the key alone."""
 
 
 class IBMPowerVSResourceReference(ApiModel):
-    """An existing or wanted resource, by id or by name."""
+    """A resource to use or create, by id or by name."""
 
     id: Annotated[str, Field(min_length=1)] | None = None
     """The id of an existing resource. It is used as it is and never changed or deleted."""
     name: Annotated[str, Field(min_length=1)] | None = None
-    """The name to look for, and to create when nothing has it."""
+    """The name to look up; the resource is created if it does not exist."""
     regex: Annotated[str, Field(min_length=1)] | None = None
-    """A pattern for names. Accepted and kept, not acted on when the infrastructure is created."""
+    """A pattern for names. Accepted and stored, but not used when the infrastructure is created."""
 
 
 class APIEndpoint(ApiModel):
-    """Where the API server of the cluster is reached."""
+    """The endpoint of the API server of the cluster."""
 
     host: Annotated[str, Field(max_length=512)] | None = None
     """Hostname or address. Set from the public load balancer unless the user has set it."""
     port: Int32 | None = None
-    """TCP port; 6443 unless the Cluster says otherwise."""
+    """TCP port; 6443 unless the Cluster sets another one."""
 
 
 class DHCPServer(ApiModel):
-    """The DHCP server of the workspace, which brings its private network with it."""
+    """The DHCP server of the workspace; it creates its own private network."""
 
     cidr: str | None = None
-    """Address range of the private network; the cloud picks one when omitted."""
+    """Address range of the private network; chosen by the cloud when omitted."""
     dns_server: str = "1.1.1.1"
-    """DNS server that the DHCP server hands out."""
+    """DNS server that the DHCP server announces."""
     id: str | None = None
     """The id of an existing DHCP server. It is used as it is and never changed or deleted."""
     name: str | None = None
     """Name of the DHCP server; the network is then called ``DHCPSERVER<name>_Private``. The cluster's name
     when omitted. Letters, digits and dashes."""
     snat: bool = True
-    """Whether machines in the private network reach the internet through source NAT."""
+    """Whether machines in the private network access the internet through source NAT."""
 
 
 class TransitGateway(ApiModel):
-    """The gateway that joins the PowerVS workspace and the VPC."""
+    """The gateway that connects the PowerVS workspace and the VPC."""
 
     global_routing: bool | None = None
-    """True joins different regions, false one region only. When omitted it follows from the region of
-    ``zone`` and ``vpc.region``."""
+    """True connects networks in different regions, false in one region only. When omitted, derived from the
+    region of ``zone`` and ``vpc.region``."""
     id: str | None = None
-    """The id of an existing gateway. It is used as it is; only its connections may be ours."""
+    """The id of an existing gateway. It is used as it is; only its connections may be created."""
     name: Annotated[str, Field(min_length=1, max_length=63, pattern=patterns.GATEWAY_NAME)] | None = None
-    """The name to look for, and to create when nothing has it."""
+    """The name to look up; the resource is created if it does not exist."""
 
 
 class CosInstance(ApiModel):
@@ -119,30 +119,30 @@ class Ignition(ApiModel):
 
 
 class IBMPowerVSClusterSpec(ApiModel):
-    """What infrastructure the cluster shall have."""
+    """The desired infrastructure of the cluster."""
 
     service_instance_id: str | None = None
     """Deprecated: use serviceInstance.id. The id of an existing PowerVS workspace."""
     network: IBMPowerVSResourceReference | None = None
-    """The private network in the workspace. ``name`` is looked for as it is, then as
+    """The private network in the workspace. ``name`` is looked up as it is, then as
     ``DHCPSERVER<name>_Private``; when neither exists, a DHCP server of that name is created. When the field is
-    omitted, a DHCP server is created as ``dhcpServer`` says. ``regex`` is not acted on."""
+    omitted, a DHCP server is created from ``dhcpServer``. ``regex`` is not used."""
     dhcp_server: DHCPServer | None = None
-    """How to create the DHCP server, or the id of an existing one."""
+    """Settings of the DHCP server to create, or the id of an existing one."""
     control_plane_endpoint: APIEndpoint | None = None
-    """Where the API server of the cluster is reached. Filled in from the public load balancer; a value
+    """The endpoint of the API server of the cluster. Filled in from the public load balancer; a value
     that the user has set is never overwritten."""
     service_instance: IBMPowerVSResourceReference | None = None
-    """The PowerVS workspace; ``<cluster>-serviceInstance`` is created when omitted. ``regex`` is not acted on."""
+    """The PowerVS workspace; ``<cluster>-serviceInstance`` is created when omitted. ``regex`` is not used."""
     zone: str | None = None
-    """PowerVS zone, for example ``dal10``. Needed when the infrastructure is to be created; the zone must have
+    """PowerVS zone, for example ``dal10``. Required when the infrastructure is to be created; the zone must have
     a Power Edge Router."""
     resource_group: IBMPowerVSResourceReference | None = None
-    """The resource group of everything that is created. ``name`` is needed when the infrastructure is to be
-    created; ``id`` and ``regex`` are not acted on."""
+    """The resource group of everything that is created. ``name`` is required when the infrastructure is to be
+    created; ``id`` and ``regex`` are not used."""
     vpc: VPCResourceReference | None = None
     """The VPC of the load balancer; ``<cluster>-vpc`` is created when neither id nor name is given.
-    ``region`` is needed when the infrastructure is to be created."""
+    ``region`` is required when the infrastructure is to be created."""
     vpc_subnets: Items[Subnet] = ()
     """Subnets of the VPC. When omitted, one in each zone of ``vpc.region``, named
     ``<cluster>-vpcsubnet-<zone>``."""
@@ -156,16 +156,16 @@ class IBMPowerVSClusterSpec(ApiModel):
     cos_instance: CosInstance | None = None
     """Object storage for Ignition; nothing is created when omitted."""
     ignition: Ignition | None = None
-    """How machines boot with Ignition. Accepted and kept; machines are not served here."""
+    """How machines boot with Ignition. Accepted and stored; Freehold does not serve machines."""
     tags: Annotated[Items[Tag], Field(max_length=100)] = ()
-    """User tags for every resource of the cluster, the given ones too. On deletion they are taken
-    off given resources again, if they were put on by us."""
+    """User tags for every resource of the cluster, including existing ones that the spec names. On deletion the
+    tags that Freehold attached are detached from those existing resources."""
 
 
 class IBMPowerVSCluster(ApiModel):
     """The cloud infrastructure of one cluster on IBM Power Virtual Server."""
 
     spec: IBMPowerVSClusterSpec = Field(default_factory=IBMPowerVSClusterSpec)
-    """What infrastructure the cluster shall have."""
+    """The desired infrastructure of the cluster."""
     status: IBMPowerVSClusterStatus | None = None
-    """What has been observed; written by the operator."""
+    """The observed state; written by the operator."""

@@ -1,7 +1,7 @@
-"""``IBMPowerVSCluster`` v1beta2: what the operator reports.
+"""``IBMPowerVSCluster`` v1beta2: the status.
 
 Status is a cache and a report: nothing in it proves ownership, and all of it can be lost (ADR 2).
-``controllerCreated`` is derived from the marks in the cloud at each pass.
+``controllerCreated`` is derived from the ownership tags in the cloud at each pass.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class ResourceReference(ApiModel):
     """A resource in the cloud."""
 
     controller_created: bool = False
-    """Whether the marks in the cloud say that the resource is ours."""
+    """Whether the ownership tags in the cloud show that the resource belongs to this object."""
     id: str | None = None
     """Its id."""
 
@@ -29,7 +29,7 @@ class VPCLoadBalancerStatus(ResourceReference):
     """A load balancer in the cloud."""
 
     hostname: str | None = None
-    """The name under which it is reached."""
+    """The host name of the load balancer."""
     state: str | None = None
     """The state that the cloud reports."""
 
@@ -51,37 +51,37 @@ class TransitGatewayStatus(ResourceReference):
 
 
 class Condition(ApiModel):
-    """One observation, in the shape of the v1beta1 contract with v1beta2's fields beside it."""
+    """One condition in the format of the v1beta1 contract, with the additional fields of v1beta2."""
 
     last_transition_time: Timestamp
     """When ``status`` last changed."""
     message: Annotated[str, Field(max_length=32768)] | None = None
-    """For people: what, where, what to do."""
+    """Human-readable message: what is wrong, where, and what to do."""
     observed_generation: Annotated[Int64, Field(ge=0)] | None = None
-    """The generation of the spec that was looked at."""
+    """The generation of the spec that was observed."""
     reason: Annotated[str, Field(max_length=1024)] | None = None
-    """For programs: one word, stable."""
+    """Machine-readable reason: one word, stable."""
     severity: Annotated[str, Field(max_length=32)] | None = None
-    """v1beta1's ``Error``, ``Warning`` or ``Info``. Read, never needed."""
+    """``Error``, ``Warning`` or ``Info`` of v1beta1. Accepted, not used."""
     status: str
     """``True``, ``False`` or ``Unknown``."""
     type: Annotated[str, Field(min_length=1, max_length=316)]
-    """What is observed."""
+    """Type of the condition."""
 
 
 class V1Beta2Condition(ApiModel):
-    """One observation in the shape of Kubernetes' own conditions."""
+    """One condition in the format of Kubernetes."""
 
     last_transition_time: Timestamp
     """When ``status`` last changed."""
     message: Annotated[str, Field(max_length=32768)]
-    """For people."""
+    """Human-readable message."""
     observed_generation: Annotated[Int64, Field(ge=0)] | None = None
-    """The generation of the spec that was looked at."""
+    """The generation of the spec that was observed."""
     reason: Annotated[str, Field(min_length=1, max_length=1024, pattern=patterns.CONDITION_REASON)]
-    """For programs."""
+    """Machine-readable reason."""
     status: Literal["True", "False", "Unknown"]
-    """The value."""
+    """``True``, ``False`` or ``Unknown``."""
     type: Annotated[
         str,
         Field(
@@ -89,11 +89,11 @@ class V1Beta2Condition(ApiModel):
             pattern=patterns.CONDITION_TYPE,
         ),
     ]
-    """What is observed."""
+    """Type of the condition."""
 
 
 class V1Beta2Status(ApiModel):
-    """Upstream's place for conditions of the next contract. Kept when present, not written."""
+    """Upstream's field for conditions of the next contract. Preserved when present, not written."""
 
     conditions: Annotated[
         Items[V1Beta2Condition],
@@ -103,14 +103,14 @@ class V1Beta2Status(ApiModel):
 
 
 class Initialization(ApiModel):
-    """What Cluster API's v1beta2 contract reads."""
+    """The fields that Cluster API's v1beta2 contract reads."""
 
     provisioned: bool | None = None
     """True once the infrastructure has been complete for the first time; never false again."""
 
 
 class ResourceSummary(ApiModel):
-    """One line for people about one resource: ``freehold tree`` and the live progress read these."""
+    """A summary of one resource for users, shown by ``freehold tree`` and the live progress."""
 
     kind: str
     """The kind of resource, for example ``vpc-subnet``."""
@@ -121,29 +121,29 @@ class ResourceSummary(ApiModel):
     state: str | None = None
     """Its state: ``Ready``, ``Waiting``, ``Blocked``, ``Surplus``, ``Deleting``."""
     ownership: Ownership | None = None
-    """``managed``: ours, deleted with the object. ``shared``: ours, used by the cluster's cloud provider too.
-    ``unmanaged``: given, never changed or deleted. ``unknown``: not yet decided."""
+    """``managed``: created by Freehold, deleted with the object. ``shared``: the same, but also used by the cluster's
+    cloud provider. ``unmanaged``: an existing resource, never changed or deleted. ``unknown``: not yet decided."""
     reason: str | None = None
-    """One word: why it is in this state."""
+    """Reason of the state, one word."""
     message: str | None = None
-    """One sentence: why, and what to do."""
+    """Why it is in this state, and what to do; one sentence."""
     since: Timestamp | None = None
-    """When it came into this state."""
+    """When it entered this state."""
 
 
 class Identity(ApiModel):
-    """A copy of the identity, for the day on which the journal annotation is lost."""
+    """A copy of the identity, used if the journal annotation is lost."""
 
     uid: str
-    """The UID of the object that this status is about: a status copied to another object proves nothing."""
+    """The UID of the object that this status belongs to: a status copied to another object is not used."""
     uuid: str
-    """The owner uuid in the marks in the cloud."""
+    """The owner uuid in the ownership tags in the cloud."""
     key: str | None = None
-    """Which key of the operator's ring the identity was made with: its digest, which tells nothing about it."""
+    """The digest of the key of the operator's key ring that the identity was made with; it does not reveal the key."""
 
 
 class IBMPowerVSClusterStatus(ApiModel):
-    """What has been observed."""
+    """The observed state."""
 
     ready: bool = False
     """True once the infrastructure has been complete for the first time; never false again."""
@@ -174,8 +174,8 @@ class IBMPowerVSClusterStatus(ApiModel):
     resources: Items[ResourceSummary] = ()
     """Every resource of the cluster in one list, in the order in which they are created."""
     identity: Identity | None = None
-    """Who owns the resources: a copy, read only when the journal was lost."""
+    """The identity of the owner of the resources: a copy, read only if the journal was lost."""
     conditions: Items[Condition] = ()
-    """What is going on: ``Ready`` sums the others up."""
+    """Conditions; ``Ready`` summarizes the others."""
     v1beta2: V1Beta2Status | None = None
-    """Upstream's place for conditions of the next contract."""
+    """Upstream's field for conditions of the next contract."""

@@ -25,9 +25,9 @@ class VPCResourceReference(ApiModel):
     id: VPCId | None = None
     """The id of an existing VPC. It is used as it is and never changed or deleted."""
     name: VPCName | None = None
-    """The name to look for, and to create when nothing has it."""
+    """The name to look up; the resource is created if it does not exist."""
     region: str | None = None
-    """VPC region, for example ``us-south``. Needed when the infrastructure is to be created."""
+    """VPC region, for example ``us-south``. Required when the infrastructure is to be created."""
 
 
 class Subnet(ApiModel):
@@ -38,9 +38,10 @@ class Subnet(ApiModel):
     id: VPCId | None = None
     """The id of an existing subnet. It is used as it is and never changed or deleted."""
     name: VPCName | None = None
-    """The name to look for, and to create when nothing has it; ``<cluster>-vpcsubnet-<index>`` when omitted."""
+    """The name to look up; the resource is created if it does not exist. ``<cluster>-vpcsubnet-<index>`` when
+    omitted."""
     zone: str | None = None
-    """Zone of a subnet to create, for example ``us-south-1``; picked and kept when omitted."""
+    """Zone of a subnet to create, for example ``us-south-1``; chosen once and kept when omitted."""
 
 
 class VPCResource(ApiModel):
@@ -66,7 +67,7 @@ class LabelSelectorRequirement(ApiModel):
 
 
 class LabelSelector(ApiModel):
-    """Which objects are meant, by their labels; all requirements must hold."""
+    """Selects objects by their labels; all requirements must match."""
 
     model_config = ConfigDict(json_schema_extra=extensions(map_type="atomic"))
 
@@ -75,16 +76,16 @@ class LabelSelector(ApiModel):
     ] = ()
     """Requirements with operators."""
     match_labels: dict[str, str] = Field(default_factory=dict)
-    """Labels and the values that they must have."""
+    """Required labels and their values."""
 
 
 class AdditionalListenerSpec(ApiModel):
-    """One more port of a load balancer."""
+    """An additional port of a load balancer."""
 
     default_pool_name: VPCName | None = None
-    """The pool that the listener sends to."""
+    """The pool that the listener forwards to."""
     port: Port
-    """The port that is listened on."""
+    """The port of the listener."""
     protocol: TransportProtocol | None = None
     """``tcp`` when omitted."""
     selector: LabelSelector | None = None
@@ -92,29 +93,29 @@ class AdditionalListenerSpec(ApiModel):
 
 
 class VPCLoadBalancerHealthMonitorSpec(ApiModel):
-    """How the members of a pool are checked."""
+    """Health check of the members of a pool."""
 
     delay: Annotated[Int64, Field(ge=2, le=60)]
     """Seconds between checks."""
     port: Port | None = None
-    """The port that is checked; the member's own when omitted."""
+    """The port to check; the member's port when omitted."""
     retries: Annotated[Int64, Field(ge=1, le=10)]
-    """Failed checks after which a member is out."""
+    """Number of failed checks after which a member is unhealthy."""
     timeout: Annotated[Int64, Field(ge=1, le=59)]
-    """Seconds to wait for an answer."""
+    """Seconds to wait for a response."""
     type: Literal["http", "https", "tcp"]
     """Protocol of the check."""
     url_path: Annotated[str, Field(pattern=patterns.URL_PATH)] | None = None
-    """Path that is asked for with ``http`` and ``https``."""
+    """URL path to request with ``http`` and ``https``."""
 
 
 class VPCLoadBalancerBackendPoolSpec(ApiModel):
     """A pool of members."""
 
     algorithm: Literal["least_connections", "round_robin", "weighted_round_robin"]
-    """How a member is chosen."""
+    """Load balancing algorithm."""
     health_monitor: VPCLoadBalancerHealthMonitorSpec
-    """How the members are checked."""
+    """Health check of the members."""
     name: VPCName | None = None
     """Name of the pool."""
     protocol: TransportProtocol
@@ -127,19 +128,19 @@ class VPCLoadBalancerSpec(ApiModel):
     additional_listeners: Annotated[
         Items[AdditionalListenerSpec], Field(json_schema_extra=extensions(list_type="map", list_map_keys=["port"]))
     ] = ()
-    """Ports besides that of the API server."""
+    """Ports in addition to that of the API server."""
     backend_pools: Items[VPCLoadBalancerBackendPoolSpec] = ()
-    """Pools besides those of the listeners."""
+    """Pools in addition to those of the listeners."""
     id: VPCId | None = None
     """The id of an existing load balancer. It is used as it is and never changed or deleted."""
     name: VPCName | None = None
-    """The name to look for, and to create when nothing has it."""
+    """The name to look up; the resource is created if it does not exist."""
     public: bool = True
-    """Public, or reachable from inside only."""
+    """True for a public load balancer, false for a private one."""
     security_groups: Items[VPCResource] = ()
-    """Existing security groups to put on the load balancer."""
+    """Existing security groups to attach to the load balancer."""
     subnets: Items[VPCResource] = ()
-    """Existing subnets to put the load balancer in."""
+    """Existing subnets to place the load balancer in."""
 
 
 class VPCSecurityGroupPortRange(ApiModel):
@@ -162,7 +163,7 @@ class VPCSecurityGroupPortRange(ApiModel):
 
 
 def _only(remote_type: str, field: str | None) -> Rule:
-    """The rule that a remote of one type carries its own field and none of the others'."""
+    """The rule that a remote of one type has the field of this type and no other."""
     fields = ("cidrSubnetName", "address", "securityGroupName")
     has = " && ".join(("" if name == field else "!") + f"has(self.{name})" for name in fields)
 
@@ -188,15 +189,15 @@ class VPCSecurityGroupRuleRemote(ApiModel):
     address: str | None = None
     """One address, with remoteType ``address``."""
     cidr_subnet_name: str | None = None
-    """The subnet whose range is meant, with remoteType ``cidr``."""
+    """The subnet whose address range is used, with remoteType ``cidr``."""
     remote_type: Literal["any", "cidr", "address", "sg"]
-    """What kind of remote this is."""
+    """Type of the remote."""
     security_group_name: str | None = None
-    """The security group whose members are meant, with remoteType ``sg``."""
+    """The security group whose members are the remote, with remoteType ``sg``."""
 
 
 class VPCSecurityGroupRulePrototype(ApiModel):
-    """The traffic that a rule allows; one rule of the cloud for each remote."""
+    """The traffic that a rule allows; the cloud gets one rule for each remote."""
 
     RULES = (
         Rule(
@@ -218,7 +219,7 @@ class VPCSecurityGroupRulePrototype(ApiModel):
     port_range: VPCSecurityGroupPortRange | None = None
     """Ports, with protocol ``tcp`` or ``udp``; all when omitted."""
     protocol: Annotated[str, Field(pattern=patterns.IP_PROTOCOL)]
-    """IP protocol, by the name that the VPC API gives it."""
+    """IP protocol, by its name in the VPC API."""
     remotes: Items[VPCSecurityGroupRuleRemote]
     """Where the traffic comes from or goes to."""
 
@@ -247,9 +248,9 @@ class VPCSecurityGroupRule(ApiModel):
     destination: VPCSecurityGroupRulePrototype | None = None
     """Where outbound traffic goes."""
     direction: Literal["inbound", "outbound"]
-    """Seen from the resources in the group."""
+    """Direction of the traffic, relative to the resources in the group."""
     security_group_id: str | None = None
-    """The id of the group, when it exists already."""
+    """The id of the group, if it exists already."""
     source: VPCSecurityGroupRulePrototype | None = None
     """Where inbound traffic comes from."""
 
@@ -262,8 +263,8 @@ class VPCSecurityGroup(ApiModel):
     id: str | None = None
     """The id of an existing group. It is used as it is and never changed or deleted."""
     name: str | None = None
-    """The name to look for, and to create when nothing has it."""
+    """The name to look up; the resource is created if it does not exist."""
     rules: Items[VPCSecurityGroupRule] = ()
-    """What the group allows."""
+    """The rules of the group."""
     tags: Items[str] = ()
-    """Tags for the group alone, besides ``spec.tags``."""
+    """Tags for the group only, in addition to ``spec.tags``."""

@@ -1,6 +1,6 @@
-"""What the API server would refuse in a CRD's schema, said before it is committed.
+"""Finds what the API server would refuse in a CRD's schema, before the schema is committed.
 
-Each rule is one function in ``RULES``, drawn from the API server's validation of structural schemas and of
+Each rule is one function in ``RULES``, based on the API server's validation of structural schemas and of
 defaults (docs/reference/kubernetes.md#crd-schemas). A clean schema has no findings.
 """
 
@@ -35,7 +35,7 @@ _NOT_RE2 = re.compile(r"\(\?[=!]|\(\?<[=!]|\\[1-9]|\(\?P=")
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that the API server would refuse: where, which rule, why."""
+    """One error that the API server would report: path, rule and reason."""
 
     path: str
     rule: str
@@ -72,7 +72,7 @@ def _root(schema: Schema) -> Iterator[Finding]:
         yield Finding("", "root-object", "the root must not be nullable")
     metadata = schema.get("properties", {}).get("metadata", {"type": "object"})
     if set(metadata) - {"type", "description"}:
-        yield Finding("metadata", "metadata-plain", "metadata may say its type and nothing else")
+        yield Finding("metadata", "metadata-plain", "metadata may only declare its type")
 
 
 def _keywords(node: Schema) -> Iterator[str]:
@@ -83,17 +83,17 @@ def _keywords(node: Schema) -> Iterator[str]:
 def _type(node: Schema) -> Iterator[str]:
     if node.get(INT_OR_STRING):
         if "type" in node:
-            yield "int-or-string stands in place of a type"
+            yield "int-or-string replaces the type; omit type"
     elif node.get(PRESERVE):
         if node.get("type", "object") != "object":
-            yield "unknown fields can be preserved in an object only"
+            yield "only an object can preserve unknown fields"
     elif node.get("type") not in _TYPES:
         yield f"type must be one of {', '.join(_TYPES)}"
 
 
 def _properties(node: Schema) -> Iterator[str]:
     if "properties" in node and "additionalProperties" in node:
-        yield "properties and additionalProperties exclude each other"
+        yield "properties and additionalProperties are mutually exclusive"
     if node.get("additionalProperties", True) is False:
         yield "additionalProperties must not be false; unknown fields are pruned anyway"
     if node.get("type") != "object" and ("properties" in node or "additionalProperties" in node):
@@ -110,13 +110,13 @@ def _items(node: Schema) -> Iterator[str]:
 def _required(node: Schema) -> Iterator[str]:
     for name in node.get("required", ()):
         if name not in node.get("properties", {}):
-            yield f"required names {name}, which is no property"
+            yield f"required lists {name}, which is not a property"
 
 
 def _bounds(node: Schema) -> Iterator[str]:
     for keyword in ("exclusiveMinimum", "exclusiveMaximum"):
         if keyword in node and not isinstance(node[keyword], bool):
-            yield f"{keyword} is a flag beside the bound"
+            yield f"{keyword} must be a boolean next to the bound"
     for low, high in (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems")):
         if low in node and high in node and node[low] > node[high]:
             yield f"{low} is above {high}"
@@ -137,7 +137,7 @@ def _enum(node: Schema) -> Iterator[str]:
     if "enum" not in node:
         return
     if not node["enum"]:
-        yield "enum must offer a value"
+        yield "enum must not be empty"
     for value in node["enum"]:
         if not _fits_type(value, node):
             yield f"enum value {value!r} is not of type {node.get('type')}"
@@ -168,7 +168,7 @@ def _lists(node: Schema) -> Iterator[str]:
     if kind not in (None, "atomic", "set", "map"):
         yield "the list type must be atomic, set or map"
     if bool(keys) != (kind == "map"):
-        yield "a list of type map names its keys, and no other does"
+        yield "a list of type map requires keys, and no other list type allows them"
     if kind == "set" and items.get("type") not in _SCALARS and items.get("x-kubernetes-map-type") != "atomic":
         yield "the items of a set must be scalars or atomic"
     for key in keys:
@@ -178,7 +178,7 @@ def _lists(node: Schema) -> Iterator[str]:
 def _map_key(key: str, items: Schema) -> Iterator[str]:
     member = items.get("properties", {}).get(key)
     if member is None:
-        yield f"the key {key} is no property of the items"
+        yield f"the key {key} is not a property of the items"
         return
     if member.get("type") not in _SCALARS:
         yield f"the key {key} must be a scalar"
@@ -191,7 +191,7 @@ def _map_key(key: str, items: Schema) -> Iterator[str]:
 def _map_type(node: Schema) -> Iterator[str]:
     kind = node.get("x-kubernetes-map-type")
     if kind is not None and (kind not in ("atomic", "granular") or node.get("type") != "object"):
-        yield "an object has map type atomic or granular, and nothing else has one"
+        yield "only an object has a map type, which must be atomic or granular"
 
 
 def _cel(node: Schema) -> Iterator[str]:
@@ -199,7 +199,7 @@ def _cel(node: Schema) -> Iterator[str]:
         if not str(entry.get("rule", "")).strip():
             yield "a CEL rule must not be empty"
         if not entry.get("message") or "\n" in entry["message"]:
-            yield "a CEL rule needs a message of one line"
+            yield "a CEL rule needs a single-line message"
 
 
 def _fits_type(value: Any, node: Schema) -> bool:
@@ -223,4 +223,4 @@ RULES: dict[str, Callable[[Schema], Iterator[str]]] = {
     "map-type": _map_type,
     "cel": _cel,
 }
-"""Every rule that looks at one node, by the name that a finding carries."""
+"""Every rule for a single node, by the rule name in its findings."""

@@ -14,15 +14,15 @@ from freehold.api import names
 class ClusterLink(Enum):
     """How the Cluster that an object belongs to is found (docs/reference/capi-contract.md C15, C17, C37)."""
 
-    INFRASTRUCTURE = "infrastructureRef"  # a Cluster owns it, and names it there
-    CONTROL_PLANE = "controlPlaneRef"  # the same, there
-    MACHINE = "machine"  # a Machine owns it, and names its Cluster
+    INFRASTRUCTURE = "infrastructureRef"  # owned by a Cluster, which references it in this field
+    CONTROL_PLANE = "controlPlaneRef"  # likewise, in this field
+    MACHINE = "machine"  # owned by a Machine, which names the Cluster
     NONE = "none"  # it belongs to no Cluster
 
 
 @dataclass(frozen=True)
 class MachineName:
-    """The machines that stand on the infrastructure of a kind; they go before it does."""
+    """The machines that use the infrastructure of a kind; they are deleted before it."""
 
     kind: str
     plural: str
@@ -30,7 +30,7 @@ class MachineName:
 
 @dataclass(frozen=True)
 class ServedName:
-    """The names of one kind, the finalizer that we put on its objects, and what they belong to."""
+    """The names of one kind, its finalizer, and its link to a Cluster."""
 
     group: str
     version: str

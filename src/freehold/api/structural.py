@@ -1,8 +1,8 @@
-"""From a pydantic model to a structural schema: the part of OpenAPI v3 that a CRD may carry.
+"""Translates a pydantic model to a structural schema: the subset of OpenAPI v3 that CRDs support.
 
-The table of what pydantic emits and what a CRD needs is in docs/reference/kubernetes.md#crd-schemas; the rules come
-from Kubernetes' "structural schema" page and the API server's own validation. What has no honest translation
-(unions of models, tuples of fixed length, pattern properties) is refused, never approximated.
+The table of pydantic's output and what a CRD needs is in docs/reference/kubernetes.md#crd-schemas; the rules come
+from Kubernetes' "structural schema" page and the API server's own validation. Types without an exact
+translation (unions of models, tuples of fixed length, pattern properties) are refused, never approximated.
 ``schema_lint`` checks the result.
 """
 
@@ -39,7 +39,7 @@ _DROPPED = frozenset({"title", "examples"})
 
 
 class NotStructural(ValueError):
-    """A type that no structural schema can say. ``path`` is the field, in JSONPath without the ``$``."""
+    """A type that a structural schema cannot express. ``path`` is the field, in JSONPath without the ``$``."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path or 'the root'} cannot be part of a CRD: {reason}")
@@ -58,7 +58,7 @@ def structural(model: type[BaseModel]) -> Schema:
 
 
 def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
-    """Field name -> the docstring below it, from the sources of the class and its bases; nearest wins."""
+    """Field name -> the docstring below it, from the class and its bases; the most derived class wins."""
     found: dict[str, str] = {}
     for cls in reversed(model.__mro__):
         if issubclass(cls, BaseModel) and cls is not BaseModel:
@@ -72,7 +72,7 @@ def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
 
 
 def one_line(text: str) -> str:
-    """A docstring as a description: paragraphs kept, lines within one joined."""
+    """A docstring as a description: paragraphs are kept, lines within a paragraph are joined."""
     paragraphs = inspect.cleandoc(text).replace("``", "`").split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
@@ -95,13 +95,13 @@ class _Documented(GenerateJsonSchema):
 
 
 class _Inliner:
-    """Walks pydantic's JSON schema and writes the structural one."""
+    """Converts pydantic's JSON schema to a structural schema, node by node."""
 
     def __init__(self, definitions: Mapping[str, Schema]) -> None:
         self._definitions = definitions
 
     def node(self, source: Schema, path: str, within: tuple[str, ...], required: bool = False) -> Schema:
-        """One node and all below it; ``within`` names the models being inlined, to notice recursion."""
+        """Convert one node with its descendants; ``within`` names the models being inlined, to detect recursion."""
         source, within = self._dereference(source, within)
         if within and within[-1] in within[:-1]:
             return _described(source, {"type": "object", PRESERVE: True})
@@ -128,7 +128,7 @@ class _Inliner:
         return source, within
 
     def _any_of(self, source: Schema, path: str, within: tuple[str, ...], required: bool) -> Schema:
-        """``T | None`` becomes an optional ``T``; ``int | str`` becomes int-or-string; nothing else is said."""
+        """``T | None`` becomes an optional ``T``; ``int | str`` becomes int-or-string; other unions are refused."""
         branches = [branch for branch in source["anyOf"] if branch.get("type") != "null"]
         rest = {key: value for key, value in source.items() if key != "anyOf"}
         if {str(branch.get("type")) for branch in branches} == {"integer", "string"} and len(branches) == 2:
@@ -164,7 +164,7 @@ def _described(source: Schema, target: Schema) -> Schema:
 
 
 def _constants(target: Schema) -> None:
-    """``const`` is a list of one choice; a choice needs a type beside it."""
+    """``const`` becomes an enum with one value; an enum needs a type."""
     if "const" in target:
         target["enum"] = [target.pop("const")]
     if "enum" in target and "type" not in target:
@@ -173,7 +173,7 @@ def _constants(target: Schema) -> None:
 
 
 def _bounds(target: Schema) -> None:
-    """OpenAPI v3.0 has the exclusive bounds as flags beside the bound."""
+    """OpenAPI v3.0 expresses exclusive bounds as a flag next to the bound."""
     for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if exclusive in target:
             target[bound] = target[exclusive]
@@ -181,12 +181,12 @@ def _bounds(target: Schema) -> None:
 
 
 def _defaults(target: Schema) -> None:
-    """An optional field with nothing in it is absent, so null and empty are no defaults."""
+    """Drop null and empty defaults: an optional field without a value is absent."""
     if "default" in target and target["default"] in (None, [], {}, ()):
         del target["default"]
 
 
 def _sets(target: Schema) -> None:
-    """``uniqueItems`` is forbidden (its check is quadratic); a set is a list type."""
+    """``uniqueItems`` is forbidden (its check is quadratic); sets use a list type."""
     if target.pop("uniqueItems", False):
         target["x-kubernetes-list-type"] = "set"

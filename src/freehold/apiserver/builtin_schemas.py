@@ -1,6 +1,6 @@
-"""Schemas of the built-in kinds: for ``kubectl explain``, and so that a misspelt field is noticed.
+"""Schemas of the built-in kinds: for ``kubectl explain``, and to detect misspelt fields.
 
-Only what people write by hand is described. Events and service accounts keep whatever they are given.
+Only kinds that people write by hand have a schema. Events and service accounts are stored unchecked.
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ _ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 NAMESPACE = _object(
     "Namespace provides a scope for names.",
     spec=_object(
-        "Set by the server.", finalizers={"type": "array", "items": _TEXT, "description": "Keep it from going."}
+        "Set by the server.", finalizers={"type": "array", "items": _TEXT, "description": "Block its deletion."}
     ),
     status=_object(
         "Set by the server.",
-        phase=_text("Active, or Terminating while what is in it goes."),
-        conditions={"type": "array", "items": _ANYTHING, "description": "What keeps it from going."},
+        phase=_text("Active, or Terminating while its content is deleted."),
+        conditions={"type": "array", "items": _ANYTHING, "description": "What blocks its deletion."},
     ),
 )
 
 CONFIG_MAP = _object(
-    "ConfigMap holds configuration data for others to read.",
+    "ConfigMap holds configuration data for pods and other clients.",
     data=_map("Text, by key."),
     binaryData=_map("Bytes in base64, by key.", {"type": "string", "format": "byte"}),
     immutable=_flag("If true, data cannot be changed; the object can only be deleted."),
 )
 
 SECRET = _object(
-    "Secret holds data that only some may read. The embedded API server keeps it unencrypted.",
-    type=_text("What the data is for; Opaque when not said. Cannot be changed."),
+    "Secret holds confidential data. The embedded API server stores it unencrypted.",
+    type=_text("Type of the data; Opaque by default. Cannot be changed."),
     data=_map("Bytes in base64, by key.", {"type": "string", "format": "byte"}),
-    stringData=_map("Text, by key: folded into data when written, never shown."),
+    stringData=_map("Text, by key: merged into data on write, never returned."),
     immutable=_flag("If true, data cannot be changed; the object can only be deleted."),
 )
 
 LEASE = _object(
-    "Lease is a claim that somebody renews, for leader election.",
+    "Lease is a claim that its holder renews, for leader election.",
     spec=_object(
         "The claim.",
-        holderIdentity=_text("Who holds it."),
+        holderIdentity=_text("Identity of the holder."),
         leaseDurationSeconds=_number("How long others must wait after the last renewal."),
         acquireTime=_text("When it was acquired.", format="date-time"),
         renewTime=_text("When it was last renewed.", format="date-time"),
@@ -75,4 +75,4 @@ LEASE = _object(
 
 EVENT = {**_ANYTHING, "description": "Event is a report of something that happened to an object."}
 
-SERVICE_ACCOUNT = {**_ANYTHING, "description": "ServiceAccount is an identity for processes. Kept, not acted on."}
+SERVICE_ACCOUNT = {**_ANYTHING, "description": "ServiceAccount is an identity for processes. Stored, not acted on."}

@@ -19,7 +19,7 @@ from freehold.apiserver.validation import Validator
 
 
 class PlainStrategy:
-    """Checks by a schema and otherwise keeps what it is given: no status of its own, no generation."""
+    """Validates by schema and stores the rest unchanged: no status subresource, no generation."""
 
     unconditional_update = True
 
@@ -46,17 +46,17 @@ class PlainStrategy:
     def prepare_delete(self, obj: Json) -> None:
         return
 
-    def holds(self, obj: Json) -> bool:
+    def blocks_deletion(self, obj: Json) -> bool:
         return False
 
 
 class NamespaceStrategy(PlainStrategy):
-    """A namespace stays until the last object in it has gone (:mod:`freehold.apiserver.controllers`)."""
+    """A namespace is removed after the last object in it (:mod:`freehold.apiserver.controllers`)."""
 
     def prepare_create(self, obj: Json) -> None:
         obj["spec"] = {"finalizers": ["kubernetes"]}
         obj["status"] = {"phase": "Active"}
-        # Selectors by name rely on this label, which every real namespace has.
+        # Real API servers set this label on every namespace; selectors by name rely on it.
         obj["metadata"].setdefault("labels", {})["kubernetes.io/metadata.name"] = obj["metadata"]["name"]
 
     def prepare_update(self, obj: Json, old: Json, subresource: str) -> None:
@@ -69,12 +69,12 @@ class NamespaceStrategy(PlainStrategy):
     def prepare_delete(self, obj: Json) -> None:
         obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
 
-    def holds(self, obj: Json) -> bool:
+    def blocks_deletion(self, obj: Json) -> bool:
         return bool(obj.get("spec", {}).get("finalizers"))
 
 
 class ConfigMapStrategy(PlainStrategy):
-    """An immutable one cannot be changed."""
+    """An object with ``immutable: true`` cannot be changed."""
 
     _content: tuple[str, ...] = ("data", "binaryData")
 
@@ -92,7 +92,7 @@ class ConfigMapStrategy(PlainStrategy):
 
 
 class SecretStrategy(ConfigMapStrategy):
-    """``stringData`` is folded into ``data``; the type cannot be changed."""
+    """``stringData`` is merged into ``data``; the type cannot be changed."""
 
     _content = ("data",)
 
@@ -118,7 +118,7 @@ class SecretStrategy(ConfigMapStrategy):
 
 
 class LeaseStrategy(PlainStrategy):
-    """A lease lasts for a time."""
+    """The duration of a lease must be positive."""
 
     def validate(self, obj: Json, old: Json | None) -> Sequence[FieldError]:
         found = list(super().validate(obj, old))
@@ -162,7 +162,7 @@ _EVENT_COLUMNS = (
 
 
 def built_in_resources() -> tuple[Resource, ...]:
-    """Everything served without a CRD, but for CRDs themselves."""
+    """Every resource served without a CRD, except CRDs themselves."""
     return (
         _core("Namespace", "namespaces", NamespaceStrategy(schemas.NAMESPACE), namespaced=False, short_names=("ns",),
               subresources=("status", "finalize"), columns=(Column("Status", "string", at(".status.phase")), AGE)),
@@ -176,7 +176,7 @@ def built_in_resources() -> tuple[Resource, ...]:
         Resource("coordination.k8s.io", "v1", "Lease", "leases", True, "v1", LeaseStrategy(schemas.LEASE),
                  singular="lease", list_kind="LeaseList", schema=schemas.LEASE,
                  columns=(NAME, Column("Holder", "string", at(".spec.holderIdentity")), AGE)),
-        # Answered by access.py; listed so that discovery names it.
+        # Answered by access.py; listed here for discovery.
         Resource("authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", False, "v1",
                  PlainStrategy(), singular="selfsubjectaccessreview", verbs=("create",)),
     )  # fmt: skip

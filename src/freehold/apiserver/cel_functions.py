@@ -1,7 +1,7 @@
-"""The functions that Kubernetes adds to CEL, as far as CRD rules use them.
+"""The functions that Kubernetes adds to CEL, limited to those used in CRD rules.
 
-Source: https://kubernetes.io/docs/reference/using-api/cel/ . A rule that calls a function that is not
-here is reported when its CRD is written (:mod:`freehold.apiserver.cel_rules`), never silently passed.
+Source: https://kubernetes.io/docs/reference/using-api/cel/ . A rule that calls another
+function is reported when its CRD is written (:mod:`freehold.apiserver.cel_rules`), never ignored silently.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _contains_cidr(network: str, other: str) -> bool:
 
 
 def _same(text: str) -> str:
-    # ip(), cidr() and url() give typed values upstream; here the text stands for the value.
+    # ip(), cidr() and url() return typed values upstream; here they return the text.
     return text
 
 

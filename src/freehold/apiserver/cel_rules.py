@@ -1,10 +1,10 @@
 """``x-kubernetes-validations``: CEL rules of a structural schema, evaluated on every write.
 
 Semantics: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
-The language is carried by ``common-expression-language`` (Rust): of the two libraries on the index it
-is the one that is fast (6 µs against 190 µs an evaluation) and typed. What it lacks (optional field
-selection ``a.?b``, ``cel.bind``, quantities) makes a rule unenforceable here; the CRD is accepted
-and the rule named in a warning.
+CEL is evaluated by ``common-expression-language`` (Rust): of the two libraries on PyPI it is the fast
+one (6 µs against 190 µs per evaluation) and typed. A rule that uses what it lacks (optional field
+selection ``a.?b``, ``cel.bind``, quantities) is not enforced here; the CRD is accepted with a warning
+that names the rule.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "F
 
 @dataclass(frozen=True)
 class Rule:
-    """One compiled rule. ``transition`` rules speak of ``oldSelf`` and are asked on updates only."""
+    """One compiled rule. ``transition`` rules use ``oldSelf`` and run on updates only."""
 
     source: str
     program: cel.Program
@@ -50,7 +50,7 @@ class Rule:
 
 
 class Rules:
-    """All rules of a schema. ``unenforceable`` says which could not be compiled, and why."""
+    """All rules of a schema. ``unenforceable`` lists the rules that could not be compiled, and why."""
 
     def __init__(self, schema: Schema) -> None:
         self.unenforceable: list[str] = []
@@ -60,11 +60,11 @@ class Rules:
         return self._root is not None
 
     def errors(self, obj: Mapping[str, Any], old: Mapping[str, Any] | None) -> list[FieldError]:
-        """What the rules refuse about ``obj``; ``old`` is what it replaces."""
+        """The errors that the rules find in ``obj``; ``old`` is the object that it replaces."""
         return list(self._root.errors(obj, old, "")) if self._root else []
 
     def _compile(self, schema: Schema, path: str) -> _Node | None:
-        """The node of this schema and what is below it; None when there is no rule in it."""
+        """The node of this schema with its descendants; None when it has no rules."""
         properties = {
             name: node
             for name, below in (schema.get("properties") or {}).items()
@@ -101,7 +101,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class _Node:
-    """A place in a schema that has rules, or has some below it."""
+    """A node of a schema with rules on it or below it."""
 
     schema: Schema
     rules: tuple[Rule, ...]
@@ -152,7 +152,7 @@ class _Node:
             try:
                 message = str(rule.message_program.execute(context)).strip() or message
             except (ValueError, RuntimeError, TypeError, KeyError):
-                # As upstream: an expression that fails leaves the fixed message.
+                # As upstream: if the expression fails, the fixed message is used.
                 message = rule.message
         where = (path + rule.field_path).removeprefix(".")
         if rule.reason == "FieldValueForbidden":
@@ -167,7 +167,7 @@ class _Node:
         return str(self.schema.get("type") or "")
 
     def _counterpart(self, element: Any, old: Any) -> Any:
-        """The element of the old list that this one replaces: only map lists have such a thing."""
+        """The element of the old list that this one replaces; only map lists have one."""
         keys = self.schema.get("x-kubernetes-list-map-keys") or ()
         if self.schema.get("x-kubernetes-list-type") != "map" or not isinstance(old, list):
             return None
@@ -176,7 +176,7 @@ class _Node:
 
 
 def _compiled(source: str) -> cel.Program:
-    """Raises ValueError on a syntax error or a function that is not carried."""
+    """Raises ValueError on a syntax error or an unsupported function."""
     # Imported late: it costs 0.2 s, and most schemas have no rules.
     import cel
 
@@ -184,13 +184,13 @@ def _compiled(source: str) -> cel.Program:
     named = [name for name in program.functions() if name[:1].isalpha() and "@" not in name]
     missing = [name for name in named if name not in FUNCTIONS and name not in _CORE]
     if missing:
-        raise ValueError(f"the function {missing[0]} is not carried")
+        raise ValueError(f"the function {missing[0]} is not supported")
     bound = set(_BOUND.findall(source))
-    strangers = [
+    undeclared = [
         name for name in program.variables() if name not in ("self", "oldSelf", *_TYPE_NAMES) and name not in bound
     ]
-    if strangers:
-        raise ValueError(f"undeclared reference to {strangers[0]!r}")
+    if undeclared:
+        raise ValueError(f"undeclared reference to {undeclared[0]!r}")
     return program
 
 
@@ -199,7 +199,7 @@ _TYPE_NAMES = ("string", "int", "uint", "double", "bool", "bytes", "list", "map"
 
 
 def to_cel(value: Any, schema: Schema) -> Any:
-    """A value as CEL sees it through its schema: doubles, times, durations, escaped property names."""
+    """A value converted to CEL types by its schema: doubles, times, durations, escaped property names."""
     if isinstance(value, Mapping):
         properties = schema.get("properties") or {}
         additional = schema.get("additionalProperties")

@@ -1,6 +1,6 @@
-"""What happens by itself: namespaces and CRDs that are going, dependants of gone owners, old events.
+"""Background work: finish deleted namespaces and CRDs, collect dependants of deleted owners, expire events.
 
-Level-triggered: every pass looks at what is stored, so nothing is lost over a restart.
+Level-triggered: every pass starts from the stored objects, so a restart loses nothing.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _LOG = logging.getLogger(__name__)
 _NAMESPACES = "/namespaces"
 _EVENTS = "/events"
 EVENT_LIFETIME = timedelta(hours=1)
-"""As long as a real API server keeps events (``--event-ttl``)."""
+"""The default of a real API server (``--event-ttl``)."""
 IDLE_SECONDS = 60.0
 
 
 class Controllers:
-    """One task that tidies up after writes."""
+    """One task that does the background work after writes."""
 
     def __init__(self, store: Store, objects: Objects, registry: Registry, now: Callable[[], datetime]) -> None:
         self._store = store
@@ -40,16 +40,16 @@ class Controllers:
         self._due.set()
 
     async def run(self, closing: asyncio.Event) -> None:
-        """Tidy up until ``closing``."""
+        """Run passes until ``closing``."""
         closer = asyncio.ensure_future(closing.wait())
         closer.add_done_callback(lambda _: self._due.set())
         try:
             while not closing.is_set():
                 self._due.clear()
                 try:
-                    self.tidy()
+                    self.run_pass()
                 except ApiError as problem:
-                    _LOG.error("tidying up stopped at an object: %s", problem.message)
+                    _LOG.error("background pass failed: %s", problem.message)
                 try:
                     async with asyncio.timeout(IDLE_SECONDS):
                         await self._due.wait()
@@ -58,12 +58,12 @@ class Controllers:
         finally:
             closer.cancel()
 
-    def tidy(self) -> None:
+    def run_pass(self) -> None:
         """One pass over everything that may be due."""
         self._garbage.collect()
-        for stored in self._going(crds.COLLECTION):
+        for stored in self._deleting(crds.COLLECTION):
             self._finish_crd(stored)
-        for stored in self._going(_NAMESPACES):
+        for stored in self._deleting(_NAMESPACES):
             self._finish_namespace(stored)
         self._expire_events()
 
@@ -73,10 +73,10 @@ class Controllers:
         if going or self._garbage.due:
             self._due.set()
 
-    def _going(self, collection: str) -> list[Stored]:
+    def _deleting(self, collection: str) -> list[Stored]:
         return [each for each in self._store.scan(collection) if each.obj["metadata"].get("deletionTimestamp")]
 
-    # Namespaces and CRDs: first what is in them, then they
+    # Namespaces and CRDs: first their objects, then the namespace or CRD itself
 
     def _finish_namespace(self, namespace: Stored) -> None:
         name = namespace.obj["metadata"]["name"]
@@ -100,7 +100,7 @@ class Controllers:
             self._update(crds.GROUP, "customresourcedefinitions", name, body, "")
 
     def _delete_all(self, resource: Resource, namespace: str | None) -> bool:
-        """Delete what is there; returns whether finalizers keep some of it."""
+        """Delete all objects; returns whether finalizers still keep some of them."""
         for stored in self._store.scan(resource.collection, namespace):
             if not stored.obj["metadata"].get("deletionTimestamp"):
                 self._objects.delete(resource, key_of(stored), DeleteOptions())

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: from a CRD object to the resources that are served."""
+"""CustomResourceDefinitions: converts a CRD object to served resources."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 
 
 class CrdStrategy(PlainStrategy):
-    """Fills in names, establishes at once, and refuses what cannot be served."""
+    """Defaults names, sets Established at once, and rejects CRDs that cannot be served."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         self._now = now
@@ -38,7 +38,7 @@ class CrdStrategy(PlainStrategy):
         if crd_errors(obj):
             return Findings()
         schemas = [each["schema"]["openAPIV3Schema"] for each in obj["spec"]["versions"]]
-        return Findings(warnings=tuple(said for schema in schemas for said in Rules(schema).unenforceable))
+        return Findings(warnings=tuple(warning for schema in schemas for warning in Rules(schema).unenforceable))
 
     def prepare_create(self, obj: Json) -> None:
         obj["metadata"]["generation"] = 1
@@ -57,13 +57,13 @@ class CrdStrategy(PlainStrategy):
         return crd_errors(obj)
 
     def prepare_delete(self, obj: Json) -> None:
-        # Its objects go first; controllers.py takes the finalizer off when the last has gone.
+        # controllers.py deletes its objects, then removes this finalizer.
         finalizers = obj["metadata"].setdefault("finalizers", [])
         if CLEANUP_FINALIZER not in finalizers and not obj["metadata"].get("deletionTimestamp"):
             finalizers.append(CLEANUP_FINALIZER)
 
     def _established(self, obj: Json, old: Json | None) -> Json:
-        """The status of a CRD that is served from the moment it is stored."""
+        """The status of a CRD; it is served as soon as it is stored."""
         spec = obj.get("spec") or {}
         stored = [str(each.get("name")) for each in spec.get("versions") or [] if each.get("storage")]
         before = (old or {}).get("status", {})
@@ -90,7 +90,7 @@ def crd_resource(now: Callable[[], datetime]) -> Resource:
 
 
 def crd_errors(obj: Json) -> list[FieldError]:
-    """Why this CRD cannot be served; empty when it can."""
+    """Why this CRD cannot be served; empty if it can."""
     spec = obj.get("spec")
     if not isinstance(spec, dict):
         return [FieldError.required("spec")]
@@ -137,7 +137,7 @@ def _version_errors(version: Any, path: str) -> list[FieldError]:
 
 
 def served_resources(crd: Json) -> list[Resource]:
-    """The resources that a valid CRD asks to be served, one a served version."""
+    """The resources of a valid CRD, one per served version."""
     spec = crd["spec"]
     names = spec["names"]
     storage = next(each["name"] for each in spec["versions"] if each["storage"])

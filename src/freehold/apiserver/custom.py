@@ -1,4 +1,4 @@
-"""The strategy of custom resources: everything comes from the version's schema in the CRD."""
+"""The strategy of custom resources, driven by the version's schema in the CRD."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from freehold.apiserver.validation import Validator
 
 
 class CustomStrategy:
-    """Prunes, defaults and validates by schema; keeps ``status`` and the rest apart.
+    """Prunes, defaults and validates by schema; writes change either ``status`` or the rest.
 
-    Source for what each write may touch: k8s.io/apiextensions-apiserver
+    Source for which fields each write may change: k8s.io/apiextensions-apiserver
     ``pkg/registry/customresource/{strategy,status_strategy}.go``.
     """
 
@@ -50,11 +50,11 @@ class CustomStrategy:
 
     def validate(self, obj: Json, old: Json | None) -> Sequence[FieldError]:
         found = self._validator.errors(obj)
-        # As upstream: rules may rely on the types that the schema promises.
+        # As upstream: rules run only on objects that match the types of the schema.
         return found or self._rules.errors(obj, old)
 
     def prepare_delete(self, obj: Json) -> None:
         return
 
-    def holds(self, obj: Json) -> bool:
+    def blocks_deletion(self, obj: Json) -> bool:
         return False

@@ -1,4 +1,4 @@
-"""Keeps the registry of served resources in step with the stored CRDs."""
+"""Synchronizes the registry of served resources with the stored CRDs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMESPACES = ("default", "kube-system")
 
 
 class Definitions:
-    """Serves each stored CRD from the moment it is written to the moment it has gone."""
+    """Serves each stored CRD from its creation until its removal."""
 
     def __init__(self, store: Store, objects: Objects, registry: Registry, crd: Resource) -> None:
         self._store = store
@@ -29,7 +29,7 @@ class Definitions:
         store.observe(self._follow)
 
     def install(self, crds: Sequence[Json]) -> None:
-        """Create these CRDs, or bring the stored ones up to them. Raises ValueError naming a CRD that is refused."""
+        """Create or update these CRDs. Raises ValueError naming a CRD that is refused."""
         for crd in crds:
             name = crd["metadata"]["name"]
             try:
@@ -43,13 +43,13 @@ class Definitions:
         if self._store.get(COLLECTION, ("", name)) is None:
             self._objects.create(self._crd, "", crd, WriteOptions(), notes)
         else:
-            # Whoever starts the server decides what these CRDs are, so no version is compared.
+            # The caller determines the content of these CRDs, so resourceVersions are not compared.
             self._objects.update(self._crd, ("", name), crd, WriteOptions(), notes)
         for warning in notes.warnings:
             _LOG.warning("CRD %s: %s", name, warning)
 
     def create_namespaces(self) -> None:
-        """Make the namespaces that every cluster has, where they are missing."""
+        """Create the standard namespaces that are missing."""
         namespaces = self._registry.find("", "v1", "namespaces")
         assert namespaces is not None
         for name in NAMESPACES:

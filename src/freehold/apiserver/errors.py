@@ -1,7 +1,7 @@
-"""What the server answers when it refuses: a ``Status`` object with reason, code and causes.
+"""Error responses: a ``Status`` object with reason, code and causes.
 
-kubectl prints ``reason`` and ``message`` and clients branch on ``reason`` and ``code``, so the words
-and codes follow k8s.io/apimachinery (``pkg/api/errors``, ``pkg/util/validation/field``).
+kubectl prints ``reason`` and ``message`` and clients branch on ``reason`` and ``code``, so the wording
+and the codes follow k8s.io/apimachinery (``pkg/api/errors``, ``pkg/util/validation/field``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class ApiError(Exception):
-    """A refused request; ``status()`` is the body of the answer."""
+    """A refused request; ``status()`` is the body of the response."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class ApiError(Exception):
         self.headers = dict(headers or {})
 
     def status(self) -> dict[str, Any]:
-        """The ``Status`` object that says this."""
+        """This error as a ``Status`` object."""
         body: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
@@ -49,7 +49,7 @@ class ApiError(Exception):
 
 @dataclass(frozen=True)
 class FieldError:
-    """One thing wrong with one field. ``body`` says it without the path, ``reason`` is the cause's type."""
+    """One error in one field. ``body`` is the message without the path, ``reason`` the type of the cause."""
 
     path: str
     reason: str
@@ -98,7 +98,7 @@ class FieldError:
 
 @dataclass
 class Notes:
-    """Warnings gathered while a request is served; each becomes a ``Warning`` header."""
+    """Warnings collected while a request is served; each becomes a ``Warning`` header."""
 
     warnings: list[str] = field(default_factory=list)
 

@@ -1,7 +1,7 @@
 """Garbage collection by ownerReferences: background, foreground and orphan.
 
 Semantics: https://kubernetes.io/docs/concepts/architecture/garbage-collection/ . The index of owners
-is derived from what is stored; nothing of it needs to survive a restart.
+is derived from the stored objects, so it need not survive a restart.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Place = tuple[str, Key]
 
 
 class GarbageCollector:
-    """Knows who depends on whom. :meth:`collect` does what has become due."""
+    """Tracks owners and dependants. :meth:`collect` deletes or orphans the dependants that are due."""
 
     def __init__(self, store: Store, objects: Objects, registry: Registry) -> None:
         self._store = store
@@ -31,7 +31,7 @@ class GarbageCollector:
                 self._note((collection, key_of(stored)), stored.obj)
 
     def follow(self, collection: str, change: Change) -> None:
-        """Take note of a change of the store."""
+        """Update the index after a change of the store."""
         place, meta = (collection, change.key), change.new.obj["metadata"]
         if change.old is not None:
             for reference in change.old.obj["metadata"].get("ownerReferences") or ():
@@ -44,7 +44,7 @@ class GarbageCollector:
 
     @property
     def due(self) -> bool:
-        """Whether :meth:`collect` has something to look at."""
+        """Whether :meth:`collect` has work to do."""
         return bool(self._suspects or self._by_policy)
 
     def _note(self, place: Place, obj: Json) -> None:
@@ -58,11 +58,11 @@ class GarbageCollector:
             self._by_policy.add(place)
 
     def collect(self) -> None:
-        """One pass: dependants whose owners have all gone, and owners that wait for theirs."""
+        """One pass: dependants whose owners are all gone, and owners that wait for their dependants."""
         suspects, self._suspects = self._suspects, set()
         for place in suspects:
             found = self._found(place)
-            if found and not any(self._may_live(each) for each in _references(found[1]) or [_NOBODY]):
+            if found and not any(self._may_live(each) for each in _references(found[1]) or [_NO_OWNER]):
                 self._delete(*found)
         for place in tuple(self._by_policy):
             found = self._found(place)
@@ -75,7 +75,7 @@ class GarbageCollector:
         return (resource, stored) if resource and stored else None
 
     def _may_live(self, reference: Json) -> bool:
-        """An owner of a kind that is not served here cannot be known to be gone."""
+        """True also for an owner of a kind that is not served here: whether it exists is unknown."""
         group, _, _ = reference["apiVersion"].rpartition("/")
         return reference["uid"] in self._live or self._registry.of_kind(group, reference["kind"]) is None
 
@@ -118,8 +118,8 @@ class GarbageCollector:
         self._objects.update(resource, key_of(stored), body, WriteOptions(), Notes())
 
 
-_NOBODY: Json = {"apiVersion": "", "kind": "", "uid": ""}
-"""Stands for "no owner at all": such an object is nobody's dependant and stays."""
+_NO_OWNER: Json = {"apiVersion": "", "kind": "", "uid": ""}
+"""Placeholder for an object without owners: it is no dependant and is never collected."""
 
 
 def _references(stored: Stored) -> list[Json]:

@@ -1,4 +1,4 @@
-"""From an HTTP request to an answer: the one place that knows aiohttp's request and response."""
+"""HTTP request handlers: the only module that uses aiohttp's request and response types."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HEALTH = ("/healthz", "/readyz", "/livez")
 
 
 class Handlers:
-    """Answers every request of one server."""
+    """Handles every request of one server."""
 
     def __init__(
         self, store: Store, objects: Objects, registry: Registry, now: Callable[[], datetime], closing: asyncio.Event
@@ -37,7 +37,7 @@ class Handlers:
         self.address = ""
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Route by path. A refusal, and a defect of ours, is answered with a Status object."""
+        """Route by path. Refusals and internal errors are answered with a Status object."""
         try:
             if request.path == REVIEWS and request.method == "POST":
                 body, _ = requests.decode_body(await request.read(), request.content_type)
@@ -54,13 +54,13 @@ class Handlers:
         except web.HTTPRequestEntityTooLarge:
             too_big = ApiError(413, "RequestEntityTooLarge", "the body of the request is larger than this server takes")
             return _json(encode(too_big.status()), too_big.code)
-        except Exception:  # logged whole; the client gets a Status, as of any API server, and never a traceback
+        except Exception:  # logged with traceback; the client gets a Status object without one
             _LOG.exception("%s %s could not be served", request.method, request.path)
             failure = ApiError(500, "InternalError", "Internal error occurred: the server log has the details")
             return _json(encode(failure.status()), failure.code)
 
     def _document(self, request: web.Request) -> web.StreamResponse:
-        """Everything that is not a resource: health, version, discovery."""
+        """Paths other than resources: health, version, discovery."""
         if request.method != "GET":
             raise errors.method_not_allowed(request.method)
         path = request.path.rstrip("/")
@@ -172,7 +172,7 @@ class Handlers:
 
 
 def _json(body: bytes, code: int = 200, headers: Iterable[tuple[str, str]] = ()) -> web.Response:
-    # Exactly application/json: some clients read a Status only from that (docs/reference/kubernetes.md#requests).
+    # Exactly application/json: some clients decode a Status only from it (docs/reference/kubernetes.md#requests).
     response = web.Response(body=body, status=code, content_type="application/json")
     for name, value in headers:
         response.headers.add(name, value)
@@ -188,7 +188,7 @@ async def _optional_body(request: web.Request) -> Mapping[str, object] | None:
 
 
 def _success(resource: Resource, stored: Stored) -> Json:
-    """What a completed delete answers."""
+    """The response body of a completed delete."""
     details = {"name": stored.obj["metadata"]["name"], "kind": resource.plural, "uid": stored.obj["metadata"]["uid"]}
     if resource.group:
         details["group"] = resource.group

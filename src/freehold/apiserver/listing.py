@@ -1,7 +1,7 @@
 """Lists: a consistent snapshot, page by page.
 
-Every page shows, and reports, the revision of the first one. Pages that each told the *current*
-revision once lost updates between pages (docs/reference/kubernetes.md#watching).
+Every page shows and reports the revision of the first page. With the *current* revision on each page,
+clients lost the updates between pages (docs/reference/kubernetes.md#watching).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MORE_FIELDS = {
 
 @dataclass(frozen=True)
 class Page:
-    """Part of a list. ``token`` leads to the next page, empty at the end; ``remaining`` may be unknown."""
+    """Part of a list. ``token`` continues at the next page, empty at the end; ``remaining`` may be unknown."""
 
     items: list[Stored]
     revision: int
@@ -49,7 +49,7 @@ def matcher(resource: Resource, query: Mapping[str, str]) -> Matches | None:
 
 
 def list_page(store: Store, resource: Resource, namespace: str | None, query: Mapping[str, str]) -> Page:
-    """The page that the query asks for. Raises 400, 410 Expired, 504 for a revision of the future."""
+    """The page that the query requests. Raises 400, 410 Expired, and 504 for a future revision."""
     matches = matcher(resource, query)
     limit = requests.number(query, "limit") or 0
     if query.get("continue"):
@@ -100,4 +100,4 @@ def _read_token(token: str) -> tuple[int, tuple[str, str]]:
         revision, namespace, name = json.loads(base64.urlsafe_b64decode(token.encode()))
         return int(revision), (str(namespace), str(name))
     except (ValueError, binascii.Error, TypeError) as problem:
-        raise errors.bad_request("continue key is not valid: it is not one that this server gave") from problem
+        raise errors.bad_request("continue key is not valid: this server did not issue it") from problem

@@ -1,4 +1,4 @@
-"""Object metadata: what the server sets, what nobody may change, what is a valid name or label.
+"""Object metadata: fields set by the server, immutable fields, and valid names and labels.
 
 Rules: k8s.io/apimachinery ``pkg/api/validation`` and ``pkg/util/validation``.
 """
@@ -57,7 +57,7 @@ def timestamp(moment: datetime) -> str:
 
 
 def generated_name(prefix: str) -> str:
-    """``prefix`` with five random characters, as ``generateName`` asks."""
+    """``prefix`` with five random characters, for ``generateName``."""
     return prefix[:GENERATED_NAME_BASE] + "".join(random.choices(_SUFFIX_ALPHABET, k=5))
 
 
@@ -68,10 +68,10 @@ _TYPES: dict[str, type] = {
 }  # fmt: skip
 
 
-def tidy(metadata: Json) -> list[str]:
-    """Drop, in place, what decoding into the Go type would drop: unknown, null and empty fields.
+def normalize(metadata: Json) -> list[str]:
+    """Drop, in place, the fields that decoding into the Go type would drop: unknown, null and empty ones.
 
-    Returns the paths of the unknown ones. Raises 400 on a field of the wrong type.
+    Returns the paths of the unknown fields. Raises 400 on a field of the wrong type.
     """
     unknown = []
     for name, value in list(metadata.items()):
@@ -95,7 +95,7 @@ _WORDS = {str: "string", int: "integer", dict: "object", list: "array"}
 
 
 def stamp_new(metadata: Json, now: datetime) -> None:
-    """Make this the metadata of a new object."""
+    """Set the server's fields for a new object."""
     for name in (*_SERVER_OWNED, "resourceVersion", "managedFields"):
         metadata.pop(name, None)
     metadata["uid"] = str(uuid.uuid4())
@@ -103,7 +103,7 @@ def stamp_new(metadata: Json, now: datetime) -> None:
 
 
 def restore_server_owned(metadata: Json, old: Json) -> None:
-    """Undo what a request did to the fields that only the server writes."""
+    """Restore the fields that only the server writes."""
     for name in _SERVER_OWNED:
         metadata.pop(name, None)
         if name in old:
@@ -112,7 +112,7 @@ def restore_server_owned(metadata: Json, old: Json) -> None:
 
 
 def name_errors(name: str, *, label: bool, path: str = "metadata.name") -> list[FieldError]:
-    """Whether ``name`` is a DNS subdomain, or a DNS label where ``label``."""
+    """Errors if ``name`` is not a DNS subdomain (or, with ``label``, not a DNS label)."""
     if label:
         if len(name) > 63:
             return [FieldError.invalid(path, name, "must be no more than 63 bytes")]
@@ -123,7 +123,7 @@ def name_errors(name: str, *, label: bool, path: str = "metadata.name") -> list[
 
 
 def errors(metadata: Json, old: Json | None, *, label_name: bool) -> list[FieldError]:
-    """Everything wrong with metadata; ``old`` is that of the object being updated."""
+    """All errors in the metadata; ``old`` is the metadata of the object being updated."""
     found = name_errors(metadata["name"], label=label_name)
     found += _key_errors(metadata.get("labels"), "metadata.labels", values=True)
     found += _key_errors(metadata.get("annotations"), "metadata.annotations", values=False)

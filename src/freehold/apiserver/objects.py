@@ -1,7 +1,7 @@
 """The write pipeline: create, update, patch and delete, the same for every kind.
 
-Each step is synchronous, from reading the stored object to committing the new one, so on one event
-loop every write is atomic and the resourceVersion check cannot race.
+Every write is synchronous, from reading the stored object to committing the new one, so on one event
+loop it is atomic and the resourceVersion check cannot race.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from freehold.apiserver.store import Json, Key, Store, Stored
 
 _NAMESPACES = "/namespaces"
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
-"""Finalizers that say what is to become of the dependants (:mod:`freehold.apiserver.garbage`)."""
+"""Finalizers that select the deletion policy for dependants (:mod:`freehold.apiserver.garbage`)."""
 _HOLDS = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
 
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """Query parameters that every write takes. ``field_validation`` is Strict, Warn or Ignore."""
+    """Query parameters of every write. ``field_validation`` is Strict, Warn or Ignore."""
 
     dry_run: bool = False
     field_validation: str = "Warn"
@@ -45,14 +45,14 @@ class DeleteOptions:
 
 @dataclass(frozen=True)
 class Deleted:
-    """What a delete did: the object's last state, and whether it has gone or only begun to go."""
+    """The result of a delete: the last state of the object, and whether it is removed or only marked."""
 
     stored: Stored
     gone: bool
 
 
 class Objects:
-    """Writes to a store, as the strategies of the kinds allow them."""
+    """Writes to a store, by the strategies of the kinds."""
 
     def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
         self._store = store
@@ -66,7 +66,7 @@ class Objects:
         return found
 
     def create(self, resource: Resource, namespace: str, obj: Json, options: WriteOptions, notes: Notes) -> Stored:
-        """Raises 400, 403 (namespace going), 404 (no namespace), 409 AlreadyExists, 422 Invalid."""
+        """Raises 400, 403 (namespace terminating), 404 (no namespace), 409 AlreadyExists, 422 Invalid."""
         meta = _checked(resource, namespace, obj)
         if meta.get("resourceVersion"):
             raise errors.bad_request("resourceVersion should not be set on objects to be created")
@@ -118,7 +118,7 @@ class Objects:
         custom: bool,
         subresource: str = "",
     ) -> Stored:
-        """Apply a patch body. Raises what :meth:`update` raises, and 415 for a patch type that is not offered."""
+        """Apply a patch body. Raises the errors of :meth:`update`, and 415 for an unsupported patch type."""
         old = self.get(resource, *key)
         base = {**old.obj, "apiVersion": resource.api_version}
         obj = copy.deepcopy(patches.apply_to(base, patch, content_type, custom=custom))
@@ -129,7 +129,7 @@ class Objects:
         return self._replace(resource, key, old, obj, options, notes, subresource)
 
     def delete(self, resource: Resource, key: Key, options: DeleteOptions) -> Deleted:
-        """Remove the object, or begin to where finalizers hold it. Raises 404, 409 on a failed precondition."""
+        """Remove the object, or mark it if it has finalizers. Raises 404, and 409 on a failed precondition."""
         old = self.get(resource, *key)
         meta = old.obj["metadata"]
         for name, wanted, actual in (
@@ -145,7 +145,7 @@ class Objects:
             finalizers = obj["metadata"].setdefault("finalizers", [])
             if hold not in finalizers and not meta.get("deletionTimestamp"):
                 finalizers.append(hold)
-        if not obj["metadata"].get("finalizers") and not resource.strategy.holds(obj):
+        if not obj["metadata"].get("finalizers") and not resource.strategy.blocks_deletion(obj):
             return Deleted(old if options.dry_run else self._store.remove(resource.collection, key), gone=True)
         if meta.get("deletionTimestamp"):
             return Deleted(old, gone=False)
@@ -181,25 +181,25 @@ class Objects:
         obj["apiVersion"] = old.obj["apiVersion"]
         if _same(obj, old.obj):
             return old
-        released = not obj["metadata"].get("finalizers") and not resource.strategy.holds(obj)
+        released = not obj["metadata"].get("finalizers") and not resource.strategy.blocks_deletion(obj)
         if obj["metadata"].get("deletionTimestamp") and released and not options.dry_run:
             return self._store.remove(resource.collection, key)
         return self._save(resource, key, obj, options)
 
     def _decode(self, resource: Resource, obj: Json, options: WriteOptions, notes: Notes) -> None:
-        """Prune and default by the schema; unknown and duplicate fields are errors, warnings or nothing."""
-        unknown = metadata.tidy(obj["metadata"])
+        """Prune and default by schema; unknown and duplicate fields are errors, warnings or ignored."""
+        unknown = metadata.normalize(obj["metadata"])
         findings = resource.strategy.decode(obj)
         notes.warnings += findings.warnings
-        said = [f'unknown field "{path}"' for path in (*unknown, *findings.unknown_fields)]
-        said += [f'duplicate field "{path}"' for path in options.duplicates]
-        if said and options.field_validation == "Strict":
+        problems = [f'unknown field "{path}"' for path in (*unknown, *findings.unknown_fields)]
+        problems += [f'duplicate field "{path}"' for path in options.duplicates]
+        if problems and options.field_validation == "Strict":
             raise errors.bad_request(
                 f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: '
-                f"strict decoding error: {', '.join(said)}"
+                f"strict decoding error: {', '.join(problems)}"
             )
         if options.field_validation == "Warn":
-            notes.warnings += said
+            notes.warnings += problems
 
     def _validate(self, resource: Resource, obj: Json, old: Json | None) -> None:
         label_name = resource.collection == _NAMESPACES
@@ -230,12 +230,12 @@ class Objects:
 
 
 def _same(one: Json, other: Json) -> bool:
-    """Whether nothing would be written. In Python 1 equals True, in JSON it does not."""
+    """Whether the write changes nothing. Compares as JSON, because in Python 1 equals True."""
     return one == other and json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _checked(resource: Resource, namespace: str, obj: Any) -> Json:
-    """The metadata of a request's object, after what the URL says has been compared. Raises 400."""
+    """The metadata of the object in a request. Raises 400 when the object does not match the URL."""
     if not isinstance(obj, dict):
         raise errors.bad_request("the body of the request is not an object")
     if not obj.get("kind"):

@@ -1,9 +1,9 @@
-"""OpenAPI v3, as much of it as kubectl reads.
+"""OpenAPI v3, limited to what kubectl reads.
 
 ``kubectl explain`` needs schemas that carry ``x-kubernetes-group-version-kind``; ``kubectl apply``
 needs a PATCH operation with a ``fieldValidation`` parameter, or it falls back to OpenAPI v2
-(docs/reference/kubernetes.md#kubectl). For ``kind: List`` kubectl always does, so version 2 is served: empty,
-which leaves validation to this server.
+(docs/reference/kubernetes.md#kubectl). For ``kind: List`` kubectl always uses v2, so an empty v2
+document is served, which leaves validation to this server.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ _META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 VERSION_2_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 VERSION_2 = b"\x0a\x032.0\x12\x19\x0a\x08Freehold\x12\x0dv1.32.0+empty"
-"""``/openapi/v2``, which kubectl takes as protobuf only: Document{swagger: 1, info: 2 {title: 1, version: 2}}.
+"""``/openapi/v2``, which kubectl reads as protobuf only: Document{swagger: 1, info: 2 {title: 1, version: 2}}.
 
-Field numbers: openapiv2/OpenAPIv2.proto of github.com/google/gnostic-models. A kind that it does not
-define is not validated by kubectl, and the write that follows asks for ``fieldValidation=Strict``.
+Field numbers: openapiv2/OpenAPIv2.proto of github.com/google/gnostic-models. kubectl does not
+validate a kind that it does not define, and sends the write with ``fieldValidation=Strict``.
 """
 
 
 def index(registry: Registry) -> Json:
-    """``/openapi/v3``: where the document of each group and version is, with a hash of its content."""
+    """``/openapi/v3``: the URL of the document of each group and version, with a hash of its content."""
     paths = {}
     for resource in registry:
         path = f"apis/{resource.group}/{resource.version}" if resource.group else f"api/{resource.version}"
@@ -113,8 +113,8 @@ def _operation(resource: Resource, action: str, reference: Mapping[str, Any]) ->
 
 
 _WRITE_PARAMETERS = {
-    "dryRun": "All: process everything, store nothing.",
-    "fieldManager": "Accepted and not kept.",
+    "dryRun": "All: process the request without storing anything.",
+    "fieldManager": "Accepted and ignored.",
     "fieldValidation": "Ignore, Warn or Strict: what to do about unknown and duplicate fields.",
 }
 
@@ -125,13 +125,13 @@ _METADATA_SCHEMA: Json = {
     "properties": {
         "name": {"type": "string", "description": "Unique within a namespace; cannot be changed."},
         "generateName": {"type": "string", "description": "A prefix from which the server makes a unique name."},
-        "namespace": {"type": "string", "description": "The space within which the name is unique."},
+        "namespace": {"type": "string", "description": "The namespace within which the name is unique."},
         "labels": {**_STRINGS, "description": "Keys and values to select objects by."},
         "annotations": {**_STRINGS, "description": "Keys and values that tools keep on the object."},
         "finalizers": {"type": "array", "items": {"type": "string"},
                        "description": "Must be empty before the object is deleted."},
         "ownerReferences": {"type": "array", "items": {"type": "object"},
-                            "description": "Objects that this one depends on; it is deleted when all have gone."},
+                            "description": "Owners of this object; it is deleted when all of them are gone."},
         "uid": {"type": "string", "description": "Unique in time and space; set by the server."},
         "resourceVersion": {"type": "string", "description": "Changes with every write; set by the server."},
         "generation": {"type": "integer", "format": "int64", "description": "Counts changes of the desired state."},

@@ -1,4 +1,4 @@
-"""Patch bodies: JSON merge patch (RFC 7386), JSON patch (RFC 6902), and strategic merge as far as it is kept."""
+"""Patch bodies: JSON merge patch (RFC 7386), JSON patch (RFC 6902), and a subset of strategic merge."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ APPLY = ("application/apply-patch+yaml", "application/apply-patch+cbor")
 
 
 def merge(target: Any, patch: Any) -> Any:
-    """RFC 7386: maps are merged, null removes, everything else replaces. ``target`` is not changed."""
+    """RFC 7386: maps are merged, null removes, other values replace. ``target`` is not changed."""
     if not isinstance(patch, dict):
         return copy.deepcopy(patch)
     merged = dict(target) if isinstance(target, dict) else {}
@@ -31,10 +31,10 @@ def merge(target: Any, patch: Any) -> Any:
 
 
 def strategic(target: Any, patch: Any) -> Any:
-    """Strategic merge without the merge keys: maps as in :func:`merge`, lists replaced, directives obeyed.
+    """Strategic merge without merge keys: maps as in :func:`merge`, lists replaced, directives applied.
 
     Real API servers merge lists by the keys in the Go types (``ports`` by ``containerPort`` …). Of the
-    built-in kinds kept here only finalizers (a set) and ownerReferences (by uid) have such lists.
+    fields stored here only finalizers (a set) and ownerReferences (by uid) have such lists.
     """
     if not isinstance(patch, dict):
         return copy.deepcopy(patch)
@@ -89,10 +89,10 @@ def json_patch(target: Json, operations: Any) -> Json:
 
 
 def apply_to(target: Json, patch: Any, content_type: str, *, custom: bool) -> Json:
-    """The object that a patch of this content type makes of ``target``.
+    """``target`` with a patch of this content type applied.
 
-    Raises 415 for a type that is not offered: strategic merge on a custom resource (real API servers
-    refuse it too) and server-side apply (not offered yet).
+    Raises 415 for an unsupported type: strategic merge on a custom resource (real API servers refuse it
+    too) and server-side apply (not supported yet).
     """
     if content_type == JSON_PATCH:
         return json_patch(target, patch)
@@ -103,7 +103,7 @@ def apply_to(target: Json, patch: Any, content_type: str, *, custom: bool) -> Js
         return merged
     if content_type in APPLY:
         raise errors.unsupported_media(
-            "server-side apply is not offered by the embedded API server; use `kubectl apply` without --server-side"
+            "server-side apply is not supported by the embedded API server; use `kubectl apply` without --server-side"
         )
     offered = [JSON_PATCH, MERGE, *([] if custom else [STRATEGIC])]
     raise errors.unsupported_media(

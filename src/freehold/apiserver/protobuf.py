@@ -1,8 +1,8 @@
-"""Protobuf request bodies of the few kinds that kubectl sends no other way.
+"""Protobuf request bodies of the few kinds that kubectl sends only as protobuf.
 
 ``kubectl create namespace|secret|configmap|serviceaccount`` and ``auth can-i`` POST
 ``application/vnd.kubernetes.protobuf`` and do not fall back to JSON (docs/reference/kubernetes.md#kubectl);
-answers in JSON are fine. Field numbers: the ``generated.proto`` files of k8s.io/api and
+JSON responses are accepted. Field numbers: the ``generated.proto`` files of k8s.io/api and
 k8s.io/apimachinery.
 """
 
@@ -95,7 +95,7 @@ _UNKNOWN: _Message = {
 
 
 def decode(data: bytes) -> Json:
-    """The object in a protobuf body. Raises 400 when it cannot be read, 415 for a kind that is not in the tables."""
+    """The object in a protobuf body. Raises 400 if it cannot be decoded, 415 for a kind that is not in the tables."""
     if not data.startswith(_MAGIC):
         raise errors.bad_request("the protobuf body does not begin with the Kubernetes magic number")
     try:
@@ -104,7 +104,7 @@ def decode(data: bytes) -> Json:
         gvk = (named.get("apiVersion", ""), named.get("kind", ""))
         table = _KINDS.get(gvk)
         if table is None:
-            raise errors.unsupported_media(f"{gvk[1]} ({gvk[0]}) is not read as protobuf here; send application/json")
+            raise errors.unsupported_media(f"{gvk[1]} ({gvk[0]}) is not supported as protobuf; send application/json")
         return {"apiVersion": gvk[0], "kind": gvk[1], **_decode(envelope.get("raw", b""), table)}
     except (IndexError, ValueError, TypeError, AttributeError) as problem:
         raise errors.bad_request(f"the protobuf body cannot be read: {problem}") from problem
@@ -128,7 +128,7 @@ def _decode(data: bytes, table: _Message) -> Json:
 
 def _bytes(value: _Value) -> bytes:
     if not isinstance(value, bytes):
-        raise ValueError("a number stands where text was expected")
+        raise ValueError("a number where text was expected")
     return value
 
 

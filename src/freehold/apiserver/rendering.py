@@ -1,4 +1,4 @@
-"""How the client asked to see objects: as they are, as metadata only, or as a Table."""
+"""Response formats: full objects, metadata only, or a Table."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from freehold.apiserver.store import Json, Stored, encode
 
 
 class View(Protocol):
-    """Turns stored objects into the bodies of answers."""
+    """Renders stored objects as response bodies."""
 
     def one(self, stored: Stored) -> bytes:
-        """One object, in an answer or in a watch event."""
+        """One object, in a response or in a watch event."""
 
     def page(self, page: Page) -> bytes:
         """A page of a list."""
 
 
 def view(resource: Resource, accept: str, query: Mapping[str, str], now: Callable[[], datetime]) -> View:
-    """The view that the Accept header asks for; anything that is not offered is answered with plain objects."""
+    """The view that the Accept header requests; full objects for an unsupported format."""
     if tables.wanted(accept):
         return _TableView(resource, query.get("includeObject") or "Metadata", now)
     if "as=PartialObjectMetadata" in accept.split(",")[0]:
@@ -32,7 +32,7 @@ def view(resource: Resource, accept: str, query: Mapping[str, str], now: Callabl
 
 
 class ObjectView:
-    """The objects themselves, at the version that is asked for (versions differ in ``apiVersion`` only)."""
+    """Full objects at the requested version (versions differ in ``apiVersion`` only)."""
 
     def __init__(self, resource: Resource) -> None:
         self._resource = resource

@@ -1,4 +1,4 @@
-"""Reading a request: the parts of its path, its query and its body."""
+"""Parses a request: the parts of its path, its query and its body."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from freehold.apiserver.store import Json
 
 @dataclass(frozen=True)
 class Target:
-    """What a resource path names. An empty ``name`` is the collection; ``namespace`` None is all of them."""
+    """A parsed resource path. An empty ``name`` means the collection; ``namespace`` None means all namespaces."""
 
     group: str
     version: str
@@ -70,7 +70,7 @@ def write_options(query: Mapping[str, str], duplicates: tuple[str, ...] = ()) ->
 
 
 def delete_options(query: Mapping[str, str], body: Any) -> DeleteOptions:
-    """DeleteOptions from the body, or from the query where the body says nothing."""
+    """DeleteOptions from the body; the query applies to options missing there."""
     given: Json = body if isinstance(body, dict) else {}
     preconditions = given.get("preconditions") or {}
     dry_run = (given.get("dryRun") or [query.get("dryRun", "")])[0]
@@ -91,9 +91,9 @@ def _dry_run(value: str) -> bool:
 
 
 def decode_body(data: bytes, content_type: str) -> tuple[Any, tuple[str, ...]]:
-    """The body as plain data, and the paths of fields that occur twice in it.
+    """The decoded body, and the paths of duplicate fields in it.
 
-    Raises 400 when it cannot be read, 415 when the content type is not one that is read here.
+    Raises 400 if it cannot be decoded, 415 for an unsupported content type.
     """
     if "yaml" in content_type:
         try:
@@ -124,7 +124,7 @@ def decode_body(data: bytes, content_type: str) -> tuple[Any, tuple[str, ...]]:
 
 
 def _paths_to(value: Any, wanted: dict[str, Any], key: str, path: str) -> list[str]:
-    """Where in ``value`` the object ``wanted`` (the same one, not an equal one) has ``key``."""
+    """The path in ``value`` of ``key`` in the object ``wanted``, which is compared by identity."""
     if value is wanted:
         return [f"{path}.{key}" if path else key]
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What the server serves: one :class:`Resource` a (group, version, plural), and the registry of them."""
+"""The served resources: one :class:`Resource` per (group, version, plural), and their registry."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def api_version(group: str, version: str) -> str:
 
 
 class Registry:
-    """The resources served now, looked up by path and by kind."""
+    """The served resources, by path and by kind."""
 
     def __init__(self, built_in: Iterable[Resource]) -> None:
         self._built_in = {(each.group, each.version, each.plural): each for each in built_in}
@@ -65,7 +65,7 @@ class Registry:
         return next((each for each in self._all.values() if each.group == group and each.kind == kind), None)
 
     def set_custom(self, crd: str, resources: Iterable[Resource]) -> None:
-        """Serve these (and no others) for the CRD of this name."""
+        """Replace the resources served for the CRD of this name."""
         self._custom[crd] = tuple(resources)
         self._rebuild()
 
@@ -94,12 +94,12 @@ class Registry:
         return {group: sorted(found, key=version_rank) for group, found in sorted(versions.items())}
 
     def namespaced_collections(self) -> dict[str, Resource]:
-        """One resource for every collection whose objects live in namespaces."""
+        """One resource for every namespaced collection."""
         return {each.collection: each for each in self._all.values() if each.namespaced}
 
 
 def version_rank(version: str) -> tuple[int, int, int, str]:
-    """Sort key of Kubernetes version priority: v2 before v1 before v1beta2 before v1alpha1 before anything else."""
+    """Sort key of Kubernetes version priority: v2 before v1 before v1beta2 before v1alpha1 before others."""
     rest = version.removeprefix("v")
     major = rest
     for stage, rank in (("beta", 1), ("alpha", 2)):

@@ -1,4 +1,4 @@
-"""Label and field selectors, as the query parameters spell them."""
+"""Label and field selectors in query parameters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ORDER = re.compile(r"^(?P<key>[^\s!=,()]+)\s*(?P<op>[<>])\s*(?P<value>-?\d+)$")
 
 
 def by_labels(selector: str) -> Matches | None:
-    """Equality- and set-based label selector; None when it is empty. Raises 400 on a bad one."""
+    """Equality- and set-based label selector; None when it is empty. Raises 400 on an invalid one."""
     tests = [_label_test(part, selector) for part in _split(selector)]
     if not tests:
         return None

@@ -29,9 +29,9 @@ def _wall_clock() -> datetime:
 
 
 class ApiServer:
-    """Serves a store. ``crds`` are installed, or updated, at start; further ones can be POSTed.
+    """Serves a store. ``crds`` are installed or updated at start; more can be created over HTTP.
 
-    ``now`` gives creation timestamps. The store is the caller's: open before, closed after.
+    ``now`` provides creation timestamps. The caller opens and closes the store.
     """
 
     def __init__(self, store: Store, crds: Sequence[Json] = (), now: Callable[[], datetime] = _wall_clock) -> None:
@@ -44,36 +44,36 @@ class ApiServer:
         self._closing = asyncio.Event()
         self._handlers = Handlers(store, self._objects, self._registry, now, self._closing)
         self._controllers = Controllers(store, self._objects, self._registry, now)
-        self._tidying: asyncio.Task[None] | None = None
+        self._background: asyncio.Task[None] | None = None
         self._runner: web.AppRunner | None = None
         self.url = ""
 
     async def start(self, host: str = "127.0.0.1", port: int = 0) -> str:
-        """Serve; returns the URL. Port 0 picks a free one.
+        """Start listening and return the URL. Port 0 picks a free port.
 
-        Raises OSError when the port is taken, ValueError naming a CRD that is refused.
+        Raises OSError when the port is in use, ValueError naming a CRD that is refused.
         """
         self._definitions.create_namespaces()
         self._definitions.install(self._crds)
         app = web.Application(client_max_size=MAX_BODY_BYTES)
         app.router.add_route("*", "/{path:.*}", self._handlers.handle)
-        # A watcher that hangs up is noticed at once; writes have no await between reading and committing.
+        # Ends a watch at once when its client disconnects; safe, as writes have no await between read and commit.
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=2.0)
         await self._runner.setup()
         site = web.TCPSite(self._runner, host, port)
         await site.start()
-        self._tidying = asyncio.create_task(self._controllers.run(self._closing), name="apiserver-controllers")
+        self._background = asyncio.create_task(self._controllers.run(self._closing), name="apiserver-controllers")
         bound = self._runner.addresses[0]
         self.url = f"http://{bound[0]}:{bound[1]}"
         self._handlers.address = f"{bound[0]}:{bound[1]}"
         return self.url
 
     async def stop(self) -> None:
-        """End every watch, finish the requests in flight, and let go of the port."""
+        """End every watch, finish the requests in flight, and close the port."""
         self._closing.set()
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
-        if self._tidying is not None:
-            await self._tidying
-            self._tidying = None
+        if self._background is not None:
+            await self._background
+            self._background = None

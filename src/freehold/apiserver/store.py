@@ -1,14 +1,14 @@
-"""Objects, kept: every acknowledged write is in SQLite; reads and watches are served from memory.
+"""The object store: every acknowledged write is in SQLite; reads and watches are served from memory.
 
 **Durability.** A write returns only after SQLite has committed it. In WAL mode with
 ``synchronous=NORMAL`` the commit has been handed to the operating system, so killing this process at
-any moment loses nothing acknowledged; only a power cut may lose the last commits (never corrupt the
-file). That is the right trade on a laptop: an fsync a write would cost more than the write, and the
-operator's journal survives being rolled back (ADR 15). See https://www.sqlite.org/pragma.html#pragma_synchronous
+any moment loses no acknowledged write; only a power cut may lose the last commits (it never corrupts
+the file). This suits a laptop: an fsync per write would cost more than the write, and the operator's
+journal tolerates a rollback (ADR 15). See https://www.sqlite.org/pragma.html#pragma_synchronous
 
 **History.** The last changes of every collection are kept in memory, for watches that resume and for
-paging over a consistent snapshot. What is older is compacted: asking for it raises 410 Expired.
-History does not survive a restart, so watches from before one relist.
+paging over a consistent snapshot. Older changes are compacted: requesting them raises 410 Expired.
+History does not survive a restart, so clients relist after one.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Change:
 
 
 class _Collection:
-    """The objects of one resource, in key order, and the changes that led here."""
+    """The objects of one resource, in key order, and the latest changes."""
 
     def __init__(self, floor: int) -> None:
         self.objects: dict[Key, Stored] = {}
@@ -90,7 +90,7 @@ class _Collection:
             wake()
 
     def _compact(self) -> None:
-        # Half at once, so that trimming a list costs nothing per write.
+        # Drop half at once, so that the amortized cost per write is negligible.
         cut = (len(self.changes) + 1) // 2
         self.floor = self.changes[cut - 1].new.revision
         del self.changes[:cut]
@@ -98,7 +98,7 @@ class _Collection:
 
 
 class Store:
-    """All objects of one API server. Not thread-safe: one event loop owns it."""
+    """All objects of one API server. Not thread-safe: use it from one event loop."""
 
     def __init__(self, connection: sqlite3.Connection, history: int = HISTORY_CHANGES) -> None:
         self._db = connection
@@ -112,9 +112,9 @@ class Store:
 
     @classmethod
     def open(cls, path: str | Path, history: int = HISTORY_CHANGES) -> Store:
-        """Open (or make) the store at ``path``; ``":memory:"`` keeps nothing.
+        """Open or create the store at ``path``; ``":memory:"`` persists nothing.
 
-        ``history`` bounds the changes kept in memory for each collection.
+        ``history`` is the maximum number of changes kept in memory per collection.
         """
         connection = sqlite3.connect(str(path), isolation_level=None)
         connection.execute("PRAGMA journal_mode=WAL")
@@ -157,7 +157,7 @@ class Store:
         return stored
 
     def remove(self, collection: str, key: Key) -> Stored:
-        """Forget an object that exists; returns its last state at the revision of the deletion."""
+        """Remove an existing object; returns its last state at the revision of the deletion."""
         revision = self.revision + 1
         source = self._of(collection)
         old = source.objects[key]
@@ -185,7 +185,7 @@ class Store:
         return self._of(collection).objects.get(key)
 
     def collections(self) -> list[str]:
-        """Names of the collections that hold or held something."""
+        """Names of the collections that have or had objects."""
         return list(self._collections)
 
     def scan(self, collection: str, namespace: str | None = None) -> list[Stored]:
@@ -222,18 +222,18 @@ class Store:
         return iter(source.changes[first:])
 
     def observe(self, observer: Callable[[str, Change], None]) -> None:
-        """Tell ``observer`` of every change of every collection, for as long as the store lives."""
+        """Call ``observer`` with every change of every collection until the store is closed."""
         self._observers.append(observer)
 
     def listen(self, collection: str, wake: Callable[[], None]) -> Callable[[], None]:
-        """Call ``wake`` after every change of the collection; returns what stops that."""
+        """Call ``wake`` after every change of the collection; returns a function that unsubscribes."""
         listeners = self._of(collection).listeners
         listeners.add(wake)
         return lambda: listeners.discard(wake)
 
 
 def key_of(stored: Stored) -> Key:
-    """Where an object is kept."""
+    """The key of an object."""
     meta = stored.obj["metadata"]
     return meta.get("namespace", ""), meta["name"]
 

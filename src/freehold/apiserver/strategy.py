@@ -1,7 +1,7 @@
-"""What differs between kinds when an object is written: the registry strategies of an API server.
+"""The differences between kinds on writes: the registry strategies of an API server.
 
-:mod:`freehold.apiserver.objects` runs the one pipeline; a strategy fills in defaults, decides what a
-write to the object or to a subresource may touch, and says what is wrong with the result.
+:mod:`freehold.apiserver.objects` runs the common pipeline; a strategy fills in defaults, restricts what a
+write to the object or to a subresource may change, and validates the result.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from freehold.apiserver.store import Json
 
 @dataclass(frozen=True)
 class Findings:
-    """What reading an object against its schema brought to light."""
+    """The findings of decoding an object by its schema."""
 
     unknown_fields: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -29,26 +29,26 @@ class Strategy(Protocol):
     """Whether PUT without a resourceVersion is allowed."""
 
     def decode(self, obj: Json) -> Findings:
-        """Prune what the schema does not know, fill in defaults; report what was unknown."""
+        """Prune and report unknown fields, and fill in defaults."""
 
     def prepare_create(self, obj: Json) -> None:
-        """Set what the server owns on a new object; drop what a creator may not set."""
+        """Set the server's fields on a new object; drop the fields that a client may not set on create."""
 
     def prepare_update(self, obj: Json, old: Json, subresource: str) -> None:
-        """Put back from ``old`` what this write may not touch; bump the generation when it is due."""
+        """Restore from ``old`` the fields that this write may not change; increment the generation if needed."""
 
     def validate(self, obj: Json, old: Json | None) -> Sequence[FieldError]:
-        """Everything wrong with ``obj`` (``old`` is None on create)."""
+        """All errors in ``obj`` (``old`` is None on create)."""
 
     def prepare_delete(self, obj: Json) -> None:
-        """Note on the object that its deletion has begun."""
+        """Record on the object that its deletion has begun."""
 
-    def holds(self, obj: Json) -> bool:
-        """Whether something other than ``metadata.finalizers`` keeps the object from going."""
+    def blocks_deletion(self, obj: Json) -> bool:
+        """Whether something other than ``metadata.finalizers`` blocks the deletion."""
 
 
 def take_only(obj: Json, old: Json, field_name: str) -> None:
-    """Make ``obj`` equal to ``old`` but for one top-level field: a write to a subresource."""
+    """Make ``obj`` equal to ``old`` except one top-level field: a write to a subresource."""
     kept = obj.get(field_name)
     api_version, kind = obj["apiVersion"], obj["kind"]
     obj.clear()
@@ -59,12 +59,12 @@ def take_only(obj: Json, old: Json, field_name: str) -> None:
 
 
 def put_back(obj: Json, old: Json, field_name: str) -> None:
-    """Undo whatever the request did to one top-level field."""
+    """Restore one top-level field from ``old``."""
     obj.pop(field_name, None)
     if field_name in old:
         obj[field_name] = old[field_name]
 
 
 def content(obj: Json, *but: str) -> Json:
-    """What the generation counts: everything but metadata, apiVersion, kind and ``but``."""
+    """The part of an object that the generation covers: all but metadata, apiVersion, kind and ``but``."""
     return {key: value for key, value in obj.items() if key not in ("metadata", "apiVersion", "kind", *but)}

@@ -15,10 +15,10 @@ ROOT_FIELDS = ("apiVersion", "kind", "metadata")
 
 
 def prune(value: Any, schema: Schema, path: str = "", *, keeps_root: bool = True) -> list[str]:
-    """Remove, in place, the fields that the schema does not name; returns their paths.
+    """Remove, in place, the fields that are not in the schema; returns their paths.
 
-    ``x-kubernetes-preserve-unknown-fields`` keeps the unknown fields of its node; fields that it does
-    name are pruned below. ``apiVersion``, ``kind`` and ``metadata`` are known at the root and in
+    ``x-kubernetes-preserve-unknown-fields`` keeps the unknown fields of its node; its known fields
+    are still pruned below. ``apiVersion``, ``kind`` and ``metadata`` are known at the root and in
     embedded resources.
     """
     if isinstance(value, list):
@@ -50,7 +50,7 @@ def prune(value: Any, schema: Schema, path: str = "", *, keeps_root: bool = True
 
 
 def default(value: Any, schema: Schema) -> None:
-    """Fill in, in place, the defaults of absent fields, also of those that are null and may not be.
+    """Fill in, in place, the defaults of absent fields and of null fields that are not nullable.
 
     A null in a field that is neither nullable nor has a default is dropped, as upstream does.
     """

@@ -1,7 +1,7 @@
-"""Tables: what ``kubectl get`` asks for instead of objects (``Accept: …;as=Table``).
+"""Tables: the format that ``kubectl get`` requests (``Accept: …;as=Table``).
 
 Cells follow k8s.io/apiextensions-apiserver ``pkg/registry/customresource/tableconvertor``; ages are
-rendered here, as there, so they are as old as the answer.
+rendered by the server, as there, so they are relative to the time of the response.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ AGE = Column("Age", "date", at(".metadata.creationTimestamp"), "", "Time since t
 
 
 def wanted(accept: str) -> bool:
-    """Whether the Accept header prefers a Table that is offered here."""
+    """Whether the Accept header prefers a Table version that is supported here."""
     first = accept.split(",")[0].replace(" ", "")
     return "as=Table" in first and "v=v1;" in first + ";" and "g=meta.k8s.io" in first
 
 
 def table(columns: Iterable[Column], objects: Iterable[Json], meta: Json, include: str, now: datetime) -> Json:
-    """A Table with a row an object. ``include`` is None, Metadata or Object: what each row carries."""
+    """A Table with one row per object. ``include`` (None, Metadata or Object) is what each row contains."""
     columns = tuple(columns)
     return {
         "kind": "Table",
@@ -76,7 +76,7 @@ def _row(columns: tuple[Column, ...], obj: Json, include: str, now: datetime) ->
 
 
 def partial(obj: Json) -> Json:
-    """The object without anything but its metadata."""
+    """The object reduced to its metadata."""
     return {"kind": "PartialObjectMetadata", "apiVersion": META, "metadata": obj["metadata"]}
 
 
@@ -115,7 +115,7 @@ def age(stamp: Any, now: datetime) -> str:
 
 
 def human_duration(seconds: int) -> str:
-    """k8s.io/apimachinery ``pkg/util/duration``: two units while the second one still matters."""
+    """k8s.io/apimachinery ``pkg/util/duration``: two units while the second one is significant."""
     minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
     years = days // 365
     if seconds < 120:

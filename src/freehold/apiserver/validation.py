@@ -1,7 +1,7 @@
-"""Validation of an object by a structural schema, in the words of a real API server.
+"""Validation of an object by a structural schema, with the messages of a real API server.
 
-The schema is translated to JSON Schema once and compiled by jsonschema-rs; only an invalid object
-pays for messages. Wording: k8s.io/kube-openapi ``pkg/validation/errors`` and
+The schema is translated to JSON Schema once and compiled by jsonschema-rs; messages are built only for
+invalid objects. Wording: k8s.io/kube-openapi ``pkg/validation/errors`` and
 k8s.io/apiextensions-apiserver ``pkg/apiserver/validation``.
 """
 
@@ -37,7 +37,7 @@ class Validator:
         self._listed = _has_list_types(schema)
 
     def errors(self, obj: Mapping[str, Any]) -> list[FieldError]:
-        """Everything wrong with the object, in the order of its fields."""
+        """All errors in the object, in the order of its fields."""
         found: list[FieldError] = []
         if not self._compiled.is_valid(obj):
             found += [error for each in self._compiled.iter_errors(obj) for error in _told(each)]
@@ -47,7 +47,7 @@ class Validator:
 
 
 def _translate(schema: Schema, *, root: bool = False) -> dict[str, Any]:
-    """The JSON Schema that accepts what this node of a structural schema accepts."""
+    """The JSON Schema equivalent to this node of a structural schema."""
     out: dict[str, Any] = {key: schema[key] for key in _COPIED if key in schema}
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if schema.get(exclusive) is True and bound in out:
@@ -90,7 +90,7 @@ def path_of(steps: Iterable[str | int]) -> str:
 
 
 def _told(error: jsonschema_rs.ValidationError) -> Iterator[FieldError]:
-    """One failure in the API server's words."""
+    """One error with the API server's wording."""
     path = path_of(error.instance_path)
     value: Any = error.instance
     kind = error.kind.as_dict()
@@ -150,7 +150,7 @@ def _wording(name: str, kind: Mapping[str, Any], message: str, value: Any) -> st
 
 
 def json_type(value: Any) -> str:
-    """The JSON type of a value, as messages name it."""
+    """The JSON type of a value, for messages."""
     names = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
     return names.get(type(value), "null")
 
@@ -202,7 +202,7 @@ def _is_cidr(text: str) -> bool:
     return "/" in text
 
 
-# Formats that Kubernetes knows and JSON Schema does not, or knows under other rules; unknown ones are ignored.
+# Formats that JSON Schema lacks or defines differently from Kubernetes; unknown formats are ignored.
 _FORMATS = {
     "cidr": _is_cidr,
     "mac": lambda text: bool(_MAC.match(text)),

@@ -22,7 +22,7 @@ def event(kind: str, body: bytes) -> bytes:
 
 
 class Watch:
-    """One watch. Raises at construction what must be answered before the stream begins (400, 504)."""
+    """One watch. The constructor raises the errors that precede the stream (400, 504)."""
 
     def __init__(
         self, store: Store, resource: Resource, namespace: str | None, query: Mapping[str, str], view: View
@@ -42,7 +42,7 @@ class Watch:
         self._revision = store.revision if self._from_state else asked or 0
 
     async def lines(self, closing: asyncio.Event) -> AsyncIterator[bytes]:
-        """Events until the time is up, the server closes, or history has been compacted (an ERROR event)."""
+        """Events until the timeout, until the server closes, or until history is compacted (an ERROR event)."""
         woken = asyncio.Event()
         stop_listening = self._store.listen(self._resource.collection, woken.set)
         closer = asyncio.ensure_future(closing.wait())
@@ -83,7 +83,7 @@ class Watch:
         return lines
 
     def _changes(self) -> list[bytes]:
-        """Everything new since the last call. Raises 410 Expired."""
+        """The changes since the last call. Raises 410 Expired."""
         latest = self._store.revision
         changes = self._store.changes_after(self._resource.collection, self._revision)
         lines = [line for change in changes if (line := self._line(change))]
@@ -95,7 +95,7 @@ class Watch:
             return None
         if self._matches is None:
             return event(change.type, self._view.one(change.new))
-        # An object that begins or ceases to match comes and goes in the eyes of this watcher.
+        # An object that starts or stops matching is ADDED or DELETED for this watch.
         before = change.old is not None and self._selects(change.old.obj)
         after = change.type != "DELETED" and self._selects(change.new.obj)
         if not before and not after:

@@ -1,4 +1,4 @@
-"""Thin Kubernetes client: connection, requests, list + watch. Imports aiohttp and nothing heavier."""
+"""Thin Kubernetes client: connection, requests, list + watch. Imports no large library except aiohttp."""
 
 from freehold.kube.client import KubeClient, ObjectList, PatchKind
 from freehold.kube.config import Connection

@@ -1,8 +1,7 @@
-"""Credentials that renew themselves: static, from a file, from an exec plugin.
+"""Credentials: static, from a file, or from an exec plugin; the latter two are renewed automatically.
 
-Rules learnt from the failures of other clients (docs/reference/kubernetes.md#credentials): one renewal at a
-time, for all callers; renew before expiry and after a 401; an old credential stays in use while
-renewing it fails.
+Rules, from known bugs of other clients (docs/reference/kubernetes.md#credentials): all callers share one
+renewal; renew before expiry and after a 401; keep using the old credential while renewal fails.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from freehold.kube.errors import ConfigError, KubeError, Unauthorized
 _LOG = logging.getLogger(__name__)
 
 FILE_SECONDS = 60.0
-"""A token file is read again after this long; the kubelet rotates projected tokens well before they expire."""
+"""Seconds after which a token file is read again; the kubelet rotates projected tokens well before they expire."""
 
 EXPIRY_SKEW_SECONDS = 60.0
-"""A credential is renewed this long before it expires."""
+"""Seconds before expiry at which a credential is renewed."""
 
 RETRY_SECONDS = 10.0
-"""After a failed renewal the old credential is used for this long before the next attempt."""
+"""Seconds between a failed renewal and the next attempt; the old credential is used meanwhile."""
 
 PLUGIN_SECONDS = 60.0
 EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
@@ -38,7 +37,7 @@ EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.i
 
 @dataclass(frozen=True)
 class Credential:
-    """What a request shows: an ``Authorization`` header, a client certificate (PEM), both or neither."""
+    """The credential of a request: an ``Authorization`` header, a client certificate (PEM), both or neither."""
 
     authorization: str = ""
     certificate: tuple[bytes, bytes] | None = None
@@ -49,14 +48,14 @@ class Credential:
 
 
 class CredentialSource(Protocol):
-    """Where credentials come from."""
+    """A source of credentials."""
 
     async def get(self) -> Credential:
-        """The credential to use now. Raises Unauthorized when there is none to be had."""
+        """The credential to use now. Raises Unauthorized when none can be obtained."""
         ...
 
     def invalidate(self, used: Credential) -> None:
-        """The server refused ``used``: do not hand it out again without trying to renew it."""
+        """Report that the server refused ``used``: the next ``get`` tries to renew it."""
         ...
 
 
@@ -70,11 +69,11 @@ class Static:
         return self._credential
 
     def invalidate(self, used: Credential) -> None:
-        """Nothing to renew."""
+        """Do nothing: a static credential cannot be renewed."""
 
 
 class Renewing:
-    """Keeps one credential fresh; ``load`` fetches a new one and raises KubeError or OSError when it cannot."""
+    """Renews one credential; ``load`` fetches a new one and raises KubeError or OSError on failure."""
 
     def __init__(self, load: _Load, lifetime: float | None, now: Callable[[], float]) -> None:
         self._load = load
@@ -95,7 +94,7 @@ class Renewing:
             except (KubeError, OSError) as problem:
                 if self._current is None:
                     raise Unauthorized(f"no credentials for the API server: {problem}") from problem
-                _LOG.warning("renewing the API server credentials failed, the old ones stay in use: %s", problem)
+                _LOG.warning("cannot renew the API server credentials, still using the old ones: %s", problem)
                 self._renew_at = self._not_before = self._now() + RETRY_SECONDS
                 return self._current
             self._current, self._renew_at = fresh, self._next_renewal(fresh)
@@ -108,7 +107,7 @@ class Renewing:
     def _next_renewal(self, fresh: Credential) -> float:
         ends = [self._now() + self._lifetime] if self._lifetime is not None else []
         if fresh.expires is not None:
-            # A plugin that hands out nearly expired credentials must not run for every request.
+            # Do not run the plugin for every request if its credentials are about to expire.
             ends.append(max(fresh.expires - EXPIRY_SKEW_SECONDS, self._now() + 1.0))
         return min(ends, default=float("inf"))
 
@@ -172,15 +171,17 @@ class ExecPlugin:
                 out, err = await process.communicate()
         except TimeoutError:
             raise Unauthorized(
-                f"the credential plugin {self.command!r} did not end within {PLUGIN_SECONDS:.0f} s"
+                f"the credential plugin {self.command!r} did not finish within {PLUGIN_SECONDS:.0f} s"
             ) from None
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
         if process.returncode:
-            said = err.decode(errors="replace").strip()[-300:]
-            raise Unauthorized(f"the credential plugin {self.command!r} failed with {process.returncode}: {said}")
+            stderr_text = err.decode(errors="replace").strip()[-300:]
+            raise Unauthorized(
+                f"the credential plugin {self.command!r} failed with exit code {process.returncode}: {stderr_text}"
+            )
         return self._read(out)
 
     def _read(self, out: bytes) -> Credential:
@@ -197,11 +198,11 @@ class ExecPlugin:
             ) from None
         if version != self.api_version:
             raise ConfigError(
-                f"the credential plugin {self.command!r} answered {version}, the kubeconfig asks for {self.api_version}"
+                f"the credential plugin {self.command!r} returned {version}; the kubeconfig requires {self.api_version}"
             )
         if not token and not (cert and key):
             raise Unauthorized(
-                f"the credential plugin {self.command!r} gave neither a token nor a certificate with its key"
+                f"the credential plugin {self.command!r} returned neither a token nor a certificate with its key"
             )
         return Credential(
             authorization=f"Bearer {token}" if token else "",
@@ -211,7 +212,7 @@ class ExecPlugin:
 
 
 def from_plugin(plugin: ExecPlugin, now: Callable[[], float] = time.time) -> Renewing:
-    """Credentials from an exec plugin: run at first use, before expiry, and after a 401."""
+    """Credentials from an exec plugin, which runs at first use, before expiry and after a 401."""
     return Renewing(plugin.run, None, now)
 
 

@@ -1,7 +1,7 @@
 """A thin Kubernetes client: requests, pages, patches. Objects are plain dicts.
 
-Why our own: ADR 1. ``trust_env`` stays off: with it aiohttp makes two thread hops per request, six times the
-CPU (docs/reference/kubernetes.md#requests); a proxy is resolved once, in ``config``.
+ADR 1 explains why no library is used. ``trust_env`` stays off: with it aiohttp makes two thread hops per request,
+at six times the CPU cost (docs/reference/kubernetes.md#requests); a proxy is resolved once, in ``config``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from freehold.kube.tls import TlsContext
 PAGE_SIZE = 500
 READ_ATTEMPTS = 4
 LONGEST_WAIT_SECONDS = 10.0
-"""A read waits this long at most on the server's word; beyond it the caller is told instead."""
+"""The longest ``Retry-After`` that a read waits for; a longer one is raised to the caller."""
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -38,7 +38,7 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class PatchKind(StrEnum):
-    """Content types of a patch. Strategic merge is left out: a server refuses it for custom resources."""
+    """Content types of a patch. Strategic merge is omitted: servers refuse it for custom resources."""
 
     MERGE = "application/merge-patch+json"
     JSON = "application/json-patch+json"
@@ -46,7 +46,7 @@ class PatchKind(StrEnum):
 
 @dataclass(frozen=True)
 class Page:
-    """Part of a list. ``resource_version`` is the list's, the same on every page of a right server."""
+    """Part of a list. ``resource_version`` is the list's, the same on every page of a correct server."""
 
     items: list[Json]
     resource_version: str
@@ -107,12 +107,12 @@ class KubeClient:
         return await self.request("GET", resource.object_path(key))
 
     async def create(self, resource: Resource, obj: Json) -> Json:
-        """Create ``obj`` in the namespace that it names. Raises AlreadyExists, Invalid."""
+        """Create ``obj`` in its ``metadata.namespace``. Raises AlreadyExists, Invalid."""
         path = resource.collection_path(str(obj.get("metadata", {}).get("namespace") or ""))
         return await self.request("POST", path, body=obj)
 
     async def replace(self, resource: Resource, obj: Json, subresource: str = "") -> Json:
-        """Put ``obj`` in place of the stored one. Raises Conflict when its resourceVersion is stale."""
+        """Replace the stored object with ``obj``. Raises Conflict when its resourceVersion is stale."""
         return await self.request("PUT", resource.object_path(key_of(obj), subresource), body=obj)
 
     async def patch(
@@ -129,10 +129,10 @@ class KubeClient:
     async def delete(
         self, resource: Resource, key: Key, *, uid: str = "", resource_version: str = "", propagation: str = ""
     ) -> Json:
-        """Ask for deletion; returns the object while finalizers hold it, else a Status.
+        """Request deletion; returns the object if it has finalizers, else a Status.
 
-        ``uid`` and ``resource_version`` are preconditions: a different object of the same name stays,
-        and Conflict is raised. ``propagation`` is Background, Foreground or Orphan. Raises NotFound.
+        ``uid`` and ``resource_version`` are preconditions: on a mismatch nothing is deleted and Conflict
+        is raised. ``propagation`` is Background, Foreground or Orphan. Raises NotFound.
         """
         conditions = {"uid": uid, "resourceVersion": resource_version}
         options: Json = {"apiVersion": "v1", "kind": "DeleteOptions"}
@@ -148,7 +148,7 @@ class KubeClient:
         self, resource: Resource, namespace: str = "", *, label_selector: str = "", field_selector: str = "",
         limit: int = PAGE_SIZE,
     ) -> AsyncIterator[Page]:  # fmt: skip
-        """A consistent list, page by page. Raises Expired when the list outlives the server's history."""
+        """A consistent list, page by page. Raises Expired when the server compacts the history before the last page."""
         query = {"labelSelector": label_selector, "fieldSelector": field_selector, "limit": str(limit) if limit else ""}
         token = ""
         while True:
@@ -163,7 +163,7 @@ class KubeClient:
         self, resource: Resource, namespace: str = "", *, label_selector: str = "", field_selector: str = "",
         limit: int = PAGE_SIZE,
     ) -> ObjectList:  # fmt: skip
-        """The whole list at one resourceVersion; when its pages expire half way, once more in one piece."""
+        """The whole list at one resourceVersion; if a page expires, it is requested again without paging."""
         for size in (limit, 0):
             items: list[Json] = []
             version = ""
@@ -191,10 +191,11 @@ class KubeClient:
         body: object = None,
         content_type: str = "application/json",
     ) -> Json:
-        """One request; the decoded answer, empty when there is none.
+        """One request; returns the decoded response body, {} if it is empty.
 
-        A 401 renews the credentials and tries once more. A read waits as long as a 429 or 503 asks
-        (up to ``LONGEST_WAIT_SECONDS``, three times); a write never waits here: its caller's queue behavior.
+        After a 401 the credentials are renewed and the request is retried once. A read honors the Retry-After
+        of a 429 or 503 (up to ``LONGEST_WAIT_SECONDS``, three times); a write is not retried here, but by the
+        queue of its caller.
         """
         data = _encode(body).encode() if body is not None else None
         url = self._url(path, query)
@@ -233,7 +234,7 @@ class KubeClient:
     async def stream(
         self, path: str, query: Mapping[str, str], idle_timeout: float
     ) -> AsyncIterator[aiohttp.StreamReader]:
-        """An answer that goes on. Raises Unavailable after ``idle_timeout`` seconds without a byte."""
+        """A streaming response. Raises Unavailable after ``idle_timeout`` seconds without a byte."""
         limits = aiohttp.ClientTimeout(total=None, connect=15.0, sock_read=idle_timeout)
         url = self._url(path, query)
         try:
@@ -249,7 +250,7 @@ class KubeClient:
     async def _send(
         self, method: str, url: URL, data: bytes | None, headers: dict[str, str], limits: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
-        """A successful response, its body unread. Raises KubeError for any other, and aiohttp's errors."""
+        """A successful response with its body unread. Raises KubeError for any other status, and aiohttp's errors."""
         credential = await self.connection.credentials.get()
         response = await self._once(method, url, data, headers, limits, credential)
         if response.status == 401:
@@ -303,7 +304,7 @@ class KubeClient:
 
 
 def why_unreachable(problem: Exception) -> str:
-    """For people: aiohttp repeats the address and names the call that failed."""
+    """A short reason for users; aiohttp's own text repeats the address and names the failed call."""
     cause = getattr(problem, "os_error", None)
     if isinstance(cause, ConnectionError) and cause.errno:
         return os.strerror(cause.errno)
@@ -311,6 +312,6 @@ def why_unreachable(problem: Exception) -> str:
 
 
 def _hang_up(response: aiohttp.ClientResponse) -> None:
-    """End an answer that is given up: a TLS goodbye may outlast our event loop, which leaks the socket."""
+    """Abort the connection of an abandoned response: a TLS shutdown may outlast the event loop and leak the socket."""
     if response.connection is not None and response.connection.transport is not None:
         response.connection.transport.abort()

@@ -1,7 +1,7 @@
-"""Where the API server is and how to reach it: kubeconfig files, or the files inside a pod.
+"""How to reach the API server: from kubeconfig files, or from the service account files of a pod.
 
-https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/ has the merge
-rules: the first file that sets a value, or defines a named entry, wins.
+https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/ describes
+the merge rules: the first file that sets a value, or defines a named entry, wins.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 @dataclass(frozen=True)
 class Connection:
-    """Everything needed to talk to one API server. ``namespace`` is the context's default."""
+    """The connection settings of one API server. ``namespace`` is the default of the context."""
 
     server: str
     credentials: auth.CredentialSource = field(default_factory=lambda: auth.Static(auth.Credential()))
@@ -36,9 +36,9 @@ class Connection:
 
 
 def load(env: Mapping[str, str] = os.environ, context: str = "", kubeconfig: str = "") -> Connection:
-    """As kubectl does: ``kubeconfig``, else KUBECONFIG, else the pod we run in, else ~/.kube/config.
+    """In the order of kubectl: ``kubeconfig``, else KUBECONFIG, else the pod's files, else ~/.kube/config.
 
-    Raises ConfigError saying which file lacks what.
+    Raises ConfigError naming the file and what is missing in it.
     """
     given = kubeconfig or env.get("KUBECONFIG", "")
     if _in_pod(given, env, SERVICE_ACCOUNT):
@@ -48,7 +48,7 @@ def load(env: Mapping[str, str] = os.environ, context: str = "", kubeconfig: str
 
 
 def pod_namespace(kubeconfig: str = "", env: Mapping[str, str] = os.environ, account: Path = SERVICE_ACCOUNT) -> str:
-    """The namespace of the pod that we run in; empty outside of one, and where a kubeconfig leads elsewhere."""
+    """The namespace of this pod; empty outside a pod, or if a kubeconfig is given."""
     given = kubeconfig or env.get("KUBECONFIG", "")
     return in_cluster(env, account).namespace if _in_pod(given, env, account) else ""
 
@@ -58,11 +58,11 @@ def _in_pod(given: str, env: Mapping[str, str], account: Path) -> bool:
 
 
 def in_cluster(env: Mapping[str, str] = os.environ, account: Path = SERVICE_ACCOUNT) -> Connection:
-    """The API server of the cluster that this pod runs in. Raises ConfigError outside of one."""
+    """The API server of the cluster of this pod. Raises ConfigError outside a pod."""
     host, port = env.get("KUBERNETES_SERVICE_HOST", ""), env.get("KUBERNETES_SERVICE_PORT", "443")
     token, namespace = account / "token", account / "namespace"
     if not host or not token.exists():
-        raise ConfigError(f"not inside a cluster: KUBERNETES_SERVICE_HOST or {token} is missing; give a kubeconfig")
+        raise ConfigError(f"not inside a cluster: KUBERNETES_SERVICE_HOST or {token} is missing; specify a kubeconfig")
     return Connection(
         server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
         credentials=auth.from_file(token),
@@ -72,12 +72,12 @@ def in_cluster(env: Mapping[str, str] = os.environ, account: Path = SERVICE_ACCO
 
 
 def from_files(paths: list[Path], context: str = "", env: Mapping[str, str] = os.environ) -> Connection:
-    """The ``context`` (else the current one) of these kubeconfig files, merged. Missing files are passed over."""
+    """The ``context`` (else the current one) of these kubeconfig files, merged. Missing files are skipped."""
     merged = _merge(paths)
     shown = os.pathsep.join(str(path) for path in paths)
     name = context or merged.current
     if not name:
-        raise ConfigError(f"no kubeconfig with a current-context at {shown}; set KUBECONFIG or name a context")
+        raise ConfigError(f"no kubeconfig with a current-context at {shown}; set KUBECONFIG or specify a context")
     chosen = _entry(merged.contexts, name, "context", shown)
     cluster = _entry(merged.clusters, str(chosen.get("cluster") or ""), "cluster", shown)
     user_name = str(chosen.get("user") or "")
@@ -95,7 +95,7 @@ def from_files(paths: list[Path], context: str = "", env: Mapping[str, str] = os
 
 
 def proxy_for(server: str, env: Mapping[str, str]) -> str | None:
-    """The proxy that the environment asks for, resolved once (never per request, see ``client``)."""
+    """The proxy from the environment, resolved once (not per request, see ``client``)."""
     parts = urlsplit(server)
     host = (parts.hostname or "").lower()
     for entry in _either(env, "NO_PROXY").split(","):
@@ -153,7 +153,7 @@ def _merge(paths: list[Path]) -> _Merged:
 
 
 def _parse(path: Path) -> Json:
-    import yaml  # only a kubeconfig needs it; in a cluster the import is saved
+    import yaml  # imported here because only a kubeconfig needs it
 
     try:
         content = yaml.safe_load(path.read_text())
@@ -170,7 +170,7 @@ _PATHS = ("certificate-authority", "client-certificate", "client-key", "tokenFil
 
 
 def _absolute(body: Json, folder: Path) -> Json:
-    """Relative paths are relative to the file that names them; so is an exec command with a slash in it."""
+    """Relative paths, and an exec command with a slash, are relative to the file that contains them."""
     found = dict(body)
     for name in _PATHS:
         if found.get(name):
@@ -184,7 +184,7 @@ def _absolute(body: Json, folder: Path) -> Json:
 def _entry(entries: Mapping[str, Json], name: str, what: str, where: str) -> Json:
     if name not in entries:
         known = ", ".join(sorted(entries)) or "none"
-        raise ConfigError(f"{where}: there is no {what} {name!r}; there are: {known}")
+        raise ConfigError(f"{where}: there is no {what} {name!r}; known: {known}")
     return entries[name]
 
 
@@ -240,7 +240,7 @@ def _plugin(given: Any, cluster: Json, where: str) -> auth.ExecPlugin:
         raise ConfigError(f"{where}: exec has no command")
     if given.get("interactiveMode") == "Always":
         raise ConfigError(
-            f"{where}: the exec plugin wants a terminal (interactiveMode: Always); log in with kubectl first"
+            f"{where}: the exec plugin requires a terminal (interactiveMode: Always); log in with kubectl first"
         )
     return auth.ExecPlugin(
         command=str(given["command"]),
@@ -253,7 +253,7 @@ def _plugin(given: Any, cluster: Json, where: str) -> auth.ExecPlugin:
 
 
 def _cluster_info(cluster: Json) -> dict[str, object]:
-    """What ``provideClusterInfo`` passes on: the cluster, with its CA always as data."""
+    """The cluster information for ``provideClusterInfo``, with the CA always as data."""
     names = ("server", "tls-server-name", "insecure-skip-tls-verify", "certificate-authority-data", "proxy-url")
     info: dict[str, object] = {name: cluster[name] for name in names if cluster.get(name)}
     authority = _path(cluster, "certificate-authority")

@@ -1,21 +1,21 @@
-"""What an API server, or the way to it, can answer instead of what was asked.
+"""Errors of requests to an API server.
 
 ::
 
     KubeError
-    ├── ConfigError         the kubeconfig or the in-cluster files cannot be used; a person must act
-    ├── Unauthorized        401, also after the credentials were renewed; or no credentials to be had
-    ├── Forbidden           403: RBAC; never retried, and never read as "does not exist"
+    ├── ConfigError         the kubeconfig or the in-cluster files are unusable; the user must fix them
+    ├── Unauthorized        401 even after renewing the credentials, or no credentials available
+    ├── Forbidden           403: RBAC; never retried, and never treated as "does not exist"
     ├── NotFound            404: no such object, or no such resource
     ├── AlreadyExists       409 on create
-    ├── Conflict            409: written on a stale resourceVersion, or a precondition failed; read again
-    ├── Expired             410: the resourceVersion (or page) can no longer be served; list again
-    ├── Invalid             400, 405, 413, 415, 422: the request is wrong as such
-    ├── Throttled           429: slow down; nothing happened
-    └── Unavailable         5xx, or no answer at all; a write may have taken effect
+    ├── Conflict            409: stale resourceVersion, or a precondition failed; read again
+    ├── Expired             410: the resourceVersion (or page) is no longer available; list again
+    ├── Invalid             400, 405, 413, 415, 422: the request itself is wrong
+    ├── Throttled           429: rejected without effect; slow down
+    └── Unavailable         5xx or no response; a write may have taken effect
 
-The body of a failure is read as a ``Status`` whatever its Content-Type says, and may be missing:
-proxies in between answer in their own words (docs/reference/kubernetes.md#requests).
+An error body is decoded as a ``Status`` whatever its Content-Type, and may be missing:
+intermediate proxies send their own error bodies (docs/reference/kubernetes.md#requests).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from typing import Any
 
 
 class KubeError(Exception):
-    """A request that did not do what was asked.
+    """A failed request.
 
-    ``code`` is the HTTP status (0 when there was no answer), ``reason`` the server's word for it,
-    ``retry_after`` seconds of wall time when the server says, ``details`` as in ``Status.details``.
+    ``code`` is the HTTP status (0 without a response), ``reason`` and ``details`` are those of the ``Status``,
+    ``retry_after`` is in seconds of wall time, if the server sent it.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class ConfigError(KubeError):
 
 
 class Unauthorized(KubeError):
-    """The server does not know us, or there are no credentials to show it."""
+    """The server rejected the credentials, or none are available."""
 
 
 class Forbidden(KubeError):
-    """The server knows us and refuses. What was asked for may well exist."""
+    """The credentials lack permission. The requested object may exist."""
 
 
 class NotFound(KubeError):
@@ -69,27 +69,27 @@ class NotFound(KubeError):
 
 
 class AlreadyExists(KubeError):
-    """An object of this name is there already."""
+    """An object with this name exists already."""
 
 
 class Conflict(KubeError):
-    """The object is not at the resourceVersion, or has not the uid, that the request assumed."""
+    """The resourceVersion or uid of the object differs from the one in the request."""
 
 
 class Expired(KubeError):
-    """The server no longer has (or, after a restore, does not yet have) that resourceVersion."""
+    """The server no longer has (or, after a restore, does not yet have) this resourceVersion."""
 
 
 class Invalid(KubeError):
-    """The request is wrong: sending it again cannot help."""
+    """The request is wrong: retrying cannot succeed."""
 
 
 class Throttled(KubeError):
-    """Too many requests; this one was not executed."""
+    """Too many requests; this request was not executed."""
 
 
 class Unavailable(KubeError):
-    """The server could not serve the request or did not answer; a write may have taken effect."""
+    """The server failed to serve the request or did not respond; a write may have taken effect."""
 
 
 _BY_CODE: dict[int, type[KubeError]] = {
@@ -103,7 +103,7 @@ _BY_CODE: dict[int, type[KubeError]] = {
 
 
 def of_status(status: Mapping[str, Any], code: int = 0, retry_after: float | None = None) -> KubeError:
-    """The error that a ``Status`` object describes; ``code`` and ``retry_after`` come from HTTP."""
+    """The error described by a ``Status`` object; ``code`` and ``retry_after`` come from HTTP."""
     code = code or _number(status.get("code")) or 500
     reason = str(status.get("reason") or "")
     details = status.get("details")
@@ -120,7 +120,7 @@ def of_status(status: Mapping[str, Any], code: int = 0, retry_after: float | Non
 
 
 def of_response(code: int, body: bytes, retry_after_header: str | None, what: str) -> KubeError:
-    """The error in an HTTP answer. ``what`` (method and path) is said when the body says nothing."""
+    """The error in an HTTP response. ``what`` (method and path) is the message if the body has none."""
     retry_after = float(retry_after_header) if retry_after_header and retry_after_header.isdigit() else None
     try:
         status = json.loads(body)

@@ -1,4 +1,4 @@
-"""The merge patch (RFC 7396) between two versions of an object, and what a patch makes of one."""
+"""Computes and applies merge patches (RFC 7396)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ Json = dict[str, Any]
 
 
 def merge_patch(current: Mapping[str, Any], wanted: Mapping[str, Any], last: Mapping[str, Any]) -> Json:
-    """What turns ``current`` into ``wanted``; empty when nothing differs.
+    """The patch that turns ``current`` into ``wanted``; empty when nothing differs.
 
-    Removed is what ``last`` has and ``wanted`` leaves out: pass ``current`` as ``last`` to remove everything that is
-    not wanted, or what was applied last to leave alone what others have set. A null in ``wanted`` is an absent field.
+    The patch removes fields that are in ``last`` but not in ``wanted``. Pass ``current`` as ``last`` to remove every
+    field that is not wanted; pass the last applied object to keep fields set by others. A null in ``wanted`` counts
+    as absent.
     """
     patch: Json = {name: None for name in last if name not in wanted and name in current}
     for name, value in wanted.items():

@@ -1,4 +1,4 @@
-"""Which resource, and which object of it: names and URL paths, nothing else."""
+"""Names and URL paths of resources and objects."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 Json = dict[str, Any]
-"""A Kubernetes object, or another JSON object, as it came off the wire."""
+"""A Kubernetes object, or another JSON object, as received."""
 
 
 class Key(NamedTuple):
-    """Names one object of a known resource; ``namespace`` is empty for a cluster-scoped one."""
+    """Identifies one object of a resource; ``namespace`` is empty for a cluster-scoped one."""
 
     namespace: str
     name: str
@@ -44,7 +44,7 @@ class Resource:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def collection_path(self, namespace: str = "") -> str:
-        """The path of the whole collection, or of one namespace's part of it."""
+        """The path of the collection, in all namespaces or in one."""
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         if namespace and self.namespaced:
             return f"{root}/namespaces/{quote(namespace, safe='')}/{self.plural}"
@@ -53,7 +53,7 @@ class Resource:
     def object_path(self, key: Key, subresource: str = "") -> str:
         """The path of one object, or of a subresource such as ``status``.
 
-        Raises ValueError when a namespaced object is named without its namespace.
+        Raises ValueError for a namespaced object without a namespace.
         """
         if self.namespaced and not key.namespace:
             raise ValueError(f"{self} {key.name!r} needs a namespace")

@@ -13,14 +13,14 @@ from pathlib import Path
 from freehold.kube.errors import ConfigError
 
 RELOAD_SECONDS = 30.0
-"""How often the files are looked at."""
+"""Seconds between checks of the files."""
 
 
 @dataclass(frozen=True)
 class TlsSettings:
-    """How to check the server, and which certificate to show. Data wins over files, as in kubectl.
+    """How to verify the server, and the client certificate. Data takes precedence over files, as in kubectl.
 
-    Without a CA the system's roots are used. ``server_name`` replaces the host name in SNI and in the check.
+    Without a CA the system's roots are used. ``server_name`` replaces the host name in SNI and verification.
     """
 
     ca_data: bytes | None = None
@@ -34,7 +34,7 @@ class TlsSettings:
 
 
 class TlsContext:
-    """Gives the context for the next request. aiohttp pools connections per context, so old ones drain away."""
+    """Provides the context for each request. aiohttp pools connections per context, so old connections drain."""
 
     def __init__(self, settings: TlsSettings, now: Callable[[], float] = time.monotonic) -> None:
         self._settings = settings
@@ -45,7 +45,7 @@ class TlsContext:
         self._looked_at = float("-inf")
 
     def get(self, certificate: tuple[bytes, bytes] | None) -> ssl.SSLContext:
-        """The context; ``certificate`` (PEM, from an exec plugin) wins over the settings' own.
+        """The context; ``certificate`` (PEM, from an exec plugin) takes precedence over the one in the settings.
 
         Raises ConfigError naming the file that cannot be used.
         """
@@ -94,7 +94,7 @@ class TlsContext:
 
 
 def _load_pair(context: ssl.SSLContext, pair: tuple[bytes, bytes]) -> None:
-    # The ssl module reads a key from a path only; mkstemp makes it 0600, and it lives for this call.
+    # The ssl module reads a key only from a path; mkstemp creates it with mode 0600, and it is removed after the call.
     handle, name = tempfile.mkstemp(suffix=".pem")
     try:
         with os.fdopen(handle, "wb") as file:

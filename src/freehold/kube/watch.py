@@ -1,9 +1,9 @@
-"""List, then watch: a cache of one resource that follows the API server, and the changes as they come.
+"""List and watch: a local cache of one resource, and a stream of its changes.
 
-The rules are those of docs/reference/kubernetes.md#watching, each learnt from a bug of some client: ask for
-bookmarks; let every watch end by itself; resume at the last resourceVersion; take 410 as HTTP status
-and as ERROR event alike; after a relist tell what has gone in the gap; an undecodable line is a
-broken connection, not a crash; never loop hot.
+The rules come from bugs of other clients (docs/reference/kubernetes.md#watching): request bookmarks; give every
+watch a timeout; resume at the last resourceVersion; handle 410 both as HTTP status and as ERROR event; after a
+relist report the objects deleted meanwhile; treat an undecodable line as a broken connection; never retry
+without a delay.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from freehold.kube.resources import Json, Key, Resource, key_of
 _LOG = logging.getLogger(__name__)
 
 WATCH_SECONDS = (240.0, 300.0)
-"""A watch ends by itself after a time drawn from here, so that watchers do not all reconnect at once."""
+"""The range of the watch timeout, chosen at random so that watches do not all reconnect at once."""
 
 IDLE_MARGIN_SECONDS = 15.0
 RESYNC_SECONDS = 600.0
@@ -36,15 +36,15 @@ LONGEST_DELAY_SECONDS = 30.0
 
 
 class Origin(Enum):
-    """How a change became known."""
+    """The source of a change."""
 
-    LIST = "list"  # first sync or relist; nothing need have changed
-    WATCH = "watch"  # it has just happened
+    LIST = "list"  # first sync or relist; the object may be unchanged
+    WATCH = "watch"  # a watch event
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One object, before and after. ``old`` None: new to us; ``new`` None: gone."""
+    """One object, before and after. ``old`` None: new in the cache; ``new`` None: deleted."""
 
     key: Key
     old: Json | None
@@ -54,25 +54,25 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """A list is complete: the cache shows the collection as it was at one moment."""
+    """A list is complete: the cache is consistent at ``resource_version``."""
 
     resource_version: str
 
 
 class State(Enum):
-    """What a reflector knows."""
+    """The state of a reflector."""
 
     STARTING = "starting"
     SYNCED = "synced"
     ABSENT = "absent"  # the server does not serve this resource (a CRD that is not installed)
-    FAILING = "failing"  # the server cannot be asked; the cache may be old: unknown, not absent
+    FAILING = "failing"  # requests fail; the cache may be stale: unknown, not absent
 
 
 class Reflector:
-    """Keeps ``objects`` in step with the server. One consumer iterates ``changes()``.
+    """Keeps ``objects`` in sync with the server. One consumer iterates ``changes()``.
 
-    ``resync`` (wall seconds) bounds how long a lost event can go unnoticed: the collection is then
-    listed anew and every object reported (docs/reference/kubernetes.md#watching).
+    ``resync`` (wall seconds) bounds how long a lost event stays undetected: after it the collection is
+    listed again and every object is reported (docs/reference/kubernetes.md#watching).
     ``on_state`` is called whenever ``state`` may have changed.
     ``objects`` must not be modified; managedFields are dropped to save memory.
     """
@@ -105,19 +105,19 @@ class Reflector:
         self._objects: dict[Key, Json] = {}
         self._version = ""
         self._listed_at = float("-inf")
-        self._whole = False
+        self._unpaged = False
         self._failures = 0
-        self._said = ""
+        self._logged = ""
 
     @property
     def objects(self) -> Mapping[Key, Json]:
-        """The latest known object of every key."""
+        """The cached objects by key."""
         return self._objects
 
     async def changes(self) -> AsyncGenerator[Change | Synced, None]:
-        """Changes for ever. Only cancellation ends it; the server's failures are waited out with backoff.
+        """An endless stream of changes; it ends only by cancellation. Failures are retried with backoff.
 
-        May be started anew after it was cancelled: it then lists, and reports what has gone meanwhile.
+        After a cancellation it can be started again: it then lists, and reports objects deleted meanwhile.
         """
         self._version = ""
         while True:
@@ -131,44 +131,44 @@ class Reflector:
                         yield change
                 if self._now() - started >= 1.0:
                     continue
-                problem: KubeError | None = None  # ended at once: a server that does so must not be hammered
+                problem: KubeError | None = None  # the watch ended at once: back off
             except KubeError as failure:
                 problem = failure
             await self._sleep(self._delay_after(problem))
 
     async def _relist(self) -> AsyncIterator[Change | Synced]:
-        """Every object, then what is no longer there, then Synced.
+        """Every object, then the deleted ones, then Synced.
 
-        The watch resumes at the *first* page's version: if a server's pages should differ, changes
-        between them are then seen twice rather than never.
+        The watch starts at the version of the *first* page: if the pages of a server differ in version,
+        changes between them are seen twice rather than never.
         """
         version, self._version = "", ""
         seen: set[Key] = set()
         try:
             pages = self._client.pages(
-                self.resource, self._namespace, label_selector=self._selector, limit=0 if self._whole else PAGE_SIZE
+                self.resource, self._namespace, label_selector=self._selector, limit=0 if self._unpaged else PAGE_SIZE
             )
             async for page in pages:
                 version = version or page.resource_version
                 self._contacted()
                 for obj in page.items:
-                    # Items of a list carry neither; https://github.com/kubernetes/kubernetes/issues/3030
+                    # List items lack both; https://github.com/kubernetes/kubernetes/issues/3030
                     obj.setdefault("apiVersion", self.resource.api_version)
                     obj.setdefault("kind", self.resource.kind)
                     seen.add(key_of(obj))
                     for change in self._store(obj, Origin.LIST):
                         yield change
         except Expired:
-            self._whole = True  # one piece cannot expire half way
+            self._unpaged = True  # an unpaged list cannot expire between pages
             raise
         for key in [each for each in self._objects if each not in seen]:
             yield Change(key, self._objects.pop(key), None, Origin.LIST)
-        self._version, self._listed_at, self._whole = version, self._now(), False
+        self._version, self._listed_at, self._unpaged = version, self._now(), False
         self._recovered()
         yield Synced(version)
 
     async def _follow(self) -> AsyncGenerator[Change, None]:
-        """One watch, to its end. Raises Expired, Unavailable and their like."""
+        """One watch, until it ends. Raises Expired, Unavailable and other KubeErrors."""
         left = max(self._listed_at + self._resync - self._now(), 1.0)
         seconds = max(1, int(min(random.uniform(*self._watch_seconds), left)))
         query = {
@@ -196,7 +196,7 @@ class Reflector:
             kind, obj = event["type"], event["object"]
             version = obj["metadata"]["resourceVersion"] if kind != "ERROR" else ""
         except (ValueError, KeyError, TypeError):
-            raise Unavailable(f"the watch of {self.resource} sent a line that is not an event") from None
+            raise Unavailable(f"the watch of {self.resource} sent an invalid event") from None
         self._contacted()
         if kind == "ERROR":
             raise of_status(obj)
@@ -206,7 +206,7 @@ class Reflector:
             key = key_of(obj)
             self._objects.pop(key, None)
             found = [Change(key, obj, None, Origin.WATCH)]
-        else:  # BOOKMARK, or a type of the future: only the version matters
+        else:  # BOOKMARK, or an unknown type: only the version matters
             found = []
         self._version = version
         return found
@@ -217,7 +217,7 @@ class Reflector:
         old = self._objects.get(key)
         self._objects[key] = obj
         if old is not None and old["metadata"].get("uid") != obj["metadata"].get("uid"):
-            # Deleted and made anew while we were not looking: two objects, not one that changed.
+            # Deleted and created again between two events: two objects, not one modified object.
             return [Change(key, old, None, origin), Change(key, None, obj, origin)]
         return [Change(key, old, obj, origin)]
 
@@ -231,29 +231,27 @@ class Reflector:
     def _recovered(self) -> None:
         if self.state is State.SYNCED and not self._failures:
             return
-        if self._said:
-            _LOG.info("%s is followed again", self.resource)
-        self._failures, self._said = 0, ""
+        if self._logged:
+            _LOG.info("watching %s again", self.resource)
+        self._failures, self._logged = 0, ""
         self._enter(State.SYNCED)
 
     def _delay_after(self, problem: KubeError | None) -> float:
-        """How long to wait before the next attempt; says what is wrong once, not at each attempt."""
+        """The delay before the next attempt. Logs each problem once, not on every attempt."""
         level = logging.WARNING
         if isinstance(problem, NotFound):
-            level = logging.INFO  # Cluster API need not be there
+            level = logging.INFO  # Cluster API is optional
             self._version = ""
             self._enter(State.ABSENT)
-            for_people = (
-                f"{self.resource} is not served here (its CRD is not installed?); looking again from time to time"
-            )
+            message = f"{self.resource} is not served (is its CRD installed?); retrying periodically"
         elif problem is None or isinstance(problem, Expired):
-            for_people = ""
+            message = ""
         else:
             self._enter(State.FAILING)
-            for_people = f"{self.resource} cannot be followed, trying again: {problem.message}"
-        if for_people and for_people != self._said:
-            _LOG.log(level, "%s", for_people)
-            self._said = for_people
+            message = f"cannot watch {self.resource}, retrying: {problem.message}"
+        if message and message != self._logged:
+            _LOG.log(level, "%s", message)
+            self._logged = message
         delay = min(FIRST_DELAY_SECONDS * 2.0**self._failures, LONGEST_DELAY_SECONDS)
         self._failures = min(self._failures + 1, 16)
         asked = problem.retry_after if problem and problem.retry_after else 0.0
@@ -261,7 +259,7 @@ class Reflector:
 
 
 async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
-    """Complete lines of any length (``StreamReader.readline`` has a limit); a cut-off last one is dropped."""
+    """Complete lines of any length (``StreamReader.readline`` has a limit); an incomplete last line is dropped."""
     parts: list[bytes] = []
     async for chunk in content.iter_any():
         if b"\n" not in chunk:

@@ -1,6 +1,6 @@
-"""A simulated IBM Cloud account at the vendor's wire format: what PowerVS clusters need, and how it misbehaves.
+"""A simulated IBM Cloud account at HTTP level: the services that PowerVS clusters need, with their known faults.
 
-One base URL, a prefix per service (in-process `http://ibm.sim`, else what the process announces):
+One base URL, with a prefix per service (in-process `http://ibm.sim`, else the URL in the ready file):
 
     /iam                          IAM tokens                       iam
     /resource-controller          Resource Controller, Manager     resource_controller, resource_keys, resource_manager
@@ -10,5 +10,5 @@ One base URL, a prefix per service (in-process `http://ibm.sim`, else what the p
     /tagging, /search             Global Tagging, Global Search    tagging, search
     /cos/{region}                 Object Storage, path style       cos
 
-`world` is the state, `cloud` takes the calls, `settings` says what can be set, `strangers` acts behind our back.
+`world` is the state, `cloud` handles requests, `settings` defines the settings, `strangers` acts as other users.
 """

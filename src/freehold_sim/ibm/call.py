@@ -1,4 +1,4 @@
-"""What a handler gets and gives: one call of one operation, its route, and its reply."""
+"""The types of a handler: one call of one operation, its route, and its reply."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +16,7 @@ from freehold_sim.ibm.world import Record, World
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A handler's answer; `body` is encoded as JSON unless it is bytes already; None sends no body."""
+    """A handler's reply; `body` is encoded as JSON unless it is bytes; None sends no body."""
 
     status: int
     body: Any = None
@@ -47,7 +47,7 @@ class Call:
         return self.operation.partition(".")[0]
 
     def json(self) -> dict[str, Any]:
-        """Return the body as a JSON object; refuses anything else and wrong field types with 400; empty is {}."""
+        """Return the body as a JSON object, {} if empty; refuses other bodies and wrong field types with 400."""
         if not self.request.body:
             return {}
         try:
@@ -66,24 +66,24 @@ class Call:
     # -- provisioning ---------------------------------------------------------------------------------------
 
     def takes(self, seconds: float) -> float:
-        """Return when something that takes `seconds` is done, a `slow` fault included."""
+        """Return the time when something that takes `seconds` is done, with a `slow` fault applied."""
         slow = self.fault is not None and self.fault.effect is Effect.SLOW
         return self.now + seconds * (self.fault.factor if slow and self.fault else 1.0)
 
     def provision(self, record: Record, seconds: float, good: Mapping[str, Any], failed: Mapping[str, Any]) -> None:
-        """Let `record` become `good` after `seconds`; `failed` instead under a `failed` fault."""
+        """Apply `good` to `record` after `seconds`, or `failed` if a `failed` fault is active."""
         broken = self.fault is not None and self.fault.effect is Effect.FAILED
         self.world.schedule(self.takes(seconds), record, dict(failed if broken else good))
 
     # -- reading --------------------------------------------------------------------------------------------
 
     def listed(self, records: Iterable[Record]) -> list[Record]:
-        """Drop what is too young for a lagging list to show."""
+        """Drop the records that a lagging list does not show yet."""
         lag = self.lag(self.settings.lags.lists)
         return [r for r in records if r["created_at"] <= self.now - lag] if lag else list(records)
 
     def lag(self, seconds: float) -> float:
-        """Return how far behind the replica of this call is, if replicas are `seconds` behind."""
+        """Return the lag of the replica that serves this call, for a nominal lag of `seconds`."""
         if not seconds or not self.settings.lags.non_monotonic:
             return seconds
         if not self.replica:
@@ -92,7 +92,7 @@ class Call:
         return seconds * self.replica
 
     def page(self, records: list[Record], default: int = 50, ceiling: int = 100) -> tuple[list[Record], int, str]:
-        """Return one page by `limit` and `start`, the limit in force, and the next page's start ("" at the end)."""
+        """Return the page that `limit` and `start` select, its limit, and the next page's start ("" at the end)."""
         text = self.query.get("limit") or str(default)
         if not text.isdigit() or not 1 <= int(text) <= ceiling:
             raise self.refuse(400, "invalid_value", f"limit must be between 1 and {ceiling}, not {text}")
@@ -110,7 +110,7 @@ Handler = Callable[[Call], Reply]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One operation: `pattern` has literal segments and `{variables}`; `open` ones need no token."""
+    """One operation: `pattern` has literal segments and `{variables}`; `open` routes need no token."""
 
     method: str
     pattern: str
@@ -121,12 +121,12 @@ class Route:
 
     @property
     def by_id(self) -> bool:
-        """Whether it reads one resource of a service whose reads by id may lag (`Lags.by_id`)."""
+        """Whether the route reads one resource of a service whose reads by id may lag (`Lags.by_id`)."""
         lagging = self.operation.startswith(("vpc.", "rc.", "power.", "transit."))
         return lagging and self.method == "GET" and self.pattern.endswith("}")
 
 
-def reads(method: str, pattern: str, operation: str, handler: Handler, *, open: bool = False) -> Route:  # noqa: A002 (the word for an endpoint without auth)
+def reads(method: str, pattern: str, operation: str, handler: Handler, *, open: bool = False) -> Route:  # noqa: A002 (the usual term for an endpoint without auth)
     return Route(method, pattern, operation, handler, False, open)
 
 

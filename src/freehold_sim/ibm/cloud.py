@@ -1,4 +1,4 @@
-"""One simulated IBM Cloud: takes requests as values, applies faults, asks the service, keeps the log."""
+"""One simulated IBM Cloud: routes requests to the services, applies faults, and logs the calls."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ from freehold_sim.simulated import LoggedCall
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A world at one moment. The clock is not part of it; `time` says what it showed."""
+    """The state of a world. The clock is not part of it; `time` is the clock's value when it was taken."""
 
     state: bytes
     calls: tuple[LoggedCall, ...]
@@ -34,9 +34,9 @@ _BEFORE = {Effect.THROTTLE, Effect.ERROR_BEFORE, Effect.DENIED, Effect.EXPIRED, 
 
 
 class SimulatedIBM:
-    """A whole account. `handle` is the wire; `strangers` acts behind its back; `faults` spoils calls.
+    """One account. `handle` serves requests, `strangers` acts as other users, `faults` makes calls fail.
 
-    Calls from several threads take turns.
+    Calls from several threads are serialized.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class SimulatedIBM:
     ) -> None:
         self.clock = clock
         self.settings = settings or Settings()
-        self.world = World(seed, remembers=2 * self.settings.lags.by_id)
+        self.world = World(seed, history_seconds=2 * self.settings.lags.by_id)
         self.calls: list[LoggedCall] = []
         self._wall = wall or WallClock()
         self._router = Router(routes)
@@ -91,7 +91,7 @@ class SimulatedIBM:
             self.calls = list(taken.calls)
 
     def settle(self) -> None:
-        """Let everything happen that is due, calls whose effect came late among it."""
+        """Apply everything that is due, including the delayed effects of `late` calls."""
         now = self.clock.now()
         late = self.world.data["late"]
         while late and late[0][0] <= now:
@@ -119,24 +119,24 @@ class SimulatedIBM:
             self._log(request, f"unknown {request.method}", refused.status, False, actor)
             return Response(refused.status, refused.body, refused.headers)
         route, params = found
-        fault = (self._strike(route, request) or self._limit(route)) if actor == "api" else None
+        fault = (self._match_fault(route, request) or self._limit(route)) if actor == "api" else None
         try:
-            response = self._spoil(route, params, request, fault, actor)
+            response = self._serve_with_fault(route, params, request, fault, actor)
         except (ConnectionReset, ReplyLost):
             self._log(request, route.operation, 0, route.writes, actor)
             raise
         self._log(request, route.operation, response.status, route.writes, actor)
         return response
 
-    def _strike(self, route: Route, request: Request) -> Fault | None:
+    def _match_fault(self, route: Route, request: Request) -> Fault | None:
         if not self.world.data["faults"]:
             return None
         self.world.touched = True
         query = "&".join(f"{key}={value}" for key, value in request.query.items())
-        return self.faults.strike(route.operation, f"{request.path}?{query} {request.body.decode(errors='replace')}")
+        return self.faults.match(route.operation, f"{request.path}?{query} {request.body.decode(errors='replace')}")
 
     def _limit(self, route: Route) -> Fault | None:
-        """Count the call against the rate limits; a call over one is throttled and does not count."""
+        """Count the call against the rate limits; a call over a limit is throttled and not counted."""
         now, recent = self.clock.now(), self.world.data["recent"]
         for pattern, (most, seconds) in self.settings.rate_limits.items():
             if not fnmatchcase(route.operation, pattern):
@@ -148,7 +148,7 @@ class SimulatedIBM:
             recent[pattern].append(now)
         return None
 
-    def _spoil(
+    def _serve_with_fault(
         self, route: Route, params: dict[str, str], request: Request, fault: Fault | None, actor: str
     ) -> Response:
         effect = fault.effect if fault else None
@@ -204,7 +204,7 @@ class SimulatedIBM:
             return _encode_refusal(refused)
         if route.writes:
             self.world.touched = True
-            self.world.remember(now)
+            self.world.record_history(now)
         return _encode(reply)
 
     def _unauthenticated(self, route: Route, request: Request, wall: float) -> str:

@@ -2,7 +2,7 @@
 
 Source: docs/reference/ibm-cloud.md#object-storage.
 
-A subset of our own instead of moto: it must live in the same snapshot as everything else.
+Implemented here instead of with moto, because buckets must be part of the world's snapshots.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ _XML = {"Content-Type": "application/xml"}
 
 
 def _instance(call: Call) -> Record | None:
-    """Return the instance a request speaks for: the owner of its HMAC key, or the header's; None without one."""
+    """Return the instance of a request, from its HMAC key or its instance header; None without both."""
     if call.actor == "stranger":
         return None
     key = _ACCESS_KEY.search(call.request.headers.get("authorization", ""))
@@ -38,7 +38,7 @@ def _speaks_with_key(call: Call) -> bool:
 
 
 def _bucket(call: Call) -> Record:
-    """Return the bucket; 404 if there is none, 403 if it is another instance's."""
+    """Return the bucket; 404 if it does not exist, 403 if it belongs to another instance."""
     name = call.params["bucket"]
     record = call.world.get("bucket", name)
     if record is None:
@@ -55,7 +55,7 @@ def _bucket(call: Call) -> Record:
 
 
 def head_bucket(call: Call) -> Reply:
-    """Answer without a body, as HTTP wants it: the code is all a caller sees."""
+    """Answer a HEAD request: a status code without a body."""
     try:
         record = _bucket(call)
     except errors.Refused as refused:
@@ -115,7 +115,7 @@ def list_objects(call: Call) -> Reply:
 
 
 def list_buckets(call: Call) -> Reply:
-    """List the buckets of an instance, whatever their region; with `extended`, in pages, each with its location."""
+    """List the buckets of an instance in all regions; with `extended`, page by page and with their locations."""
     speaker = _instance(call)
     if speaker is None and "ibm-service-instance-id" not in call.request.headers:
         raise errors.cos(400, "InvalidArgument", "Invalid Argument")  # ibm-cos-sdk-python#38

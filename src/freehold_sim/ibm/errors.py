@@ -1,4 +1,4 @@
-"""Refusals in each service's own body shape (docs/reference/ibm-cloud.md#common)."""
+"""Errors in the body format of each service (docs/reference/ibm-cloud.md#common)."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ OVERLOAD = (
 
 
 class Refused(Exception):
-    """The service answers with an error: `status` and an encoded body."""
+    """An error response of a service: `status` and an encoded body."""
 
     def __init__(
         self, status: int, body: bytes, content_type: str = _JSON, headers: Mapping[str, str] | None = None
@@ -29,7 +29,7 @@ def _refused(status: int, body: Any) -> Refused:
 
 
 def vpc(status: int, code: str, message: str, field: str = "", value: str = "") -> Refused:
-    """VPC, Transit Gateway, Tagging and Search share this shape."""
+    """Return an error of VPC, Transit Gateway, Tagging or Search."""
     error: dict[str, Any] = {"code": code, "message": message, "more_info": "https://cloud.ibm.com/docs/vpc"}
     if field:
         error["target"] = {"name": field, "type": "field", "value": value}
@@ -37,7 +37,7 @@ def vpc(status: int, code: str, message: str, field: str = "", value: str = "") 
 
 
 def controller(status: int, message: str) -> Refused:
-    """Resource Controller and Resource Manager."""
+    """Return an error of Resource Controller or Resource Manager."""
     return _refused(status, {"message": message, "status_code": status, "transaction_id": "bss-0000000000000000"})
 
 
@@ -66,7 +66,7 @@ def cos(status: int, code: str, message: str, resource: str = "") -> Refused:
 
 
 def of_service(service: str, status: int, code: str, message: str) -> Refused:
-    """Return a refusal in the shape of `service` (the part of an operation name before the dot)."""
+    """Return an error in the format of `service` (the part of an operation name before the dot)."""
     if service in {"rc", "rm"}:
         return controller(status, message)
     if service == "power":

@@ -1,4 +1,4 @@
-"""IAM: API keys for access tokens. Tokens run on wall time, because the SDKs read `exp` so.
+"""IAM: exchanges API keys for access tokens. Tokens use wall time, because the SDKs compare `exp` with it.
 
 Source: docs/reference/ibm-cloud.md#iam.
 """
@@ -16,7 +16,7 @@ from freehold_sim.ibm.call import Call, Reply, reads
 from freehold_sim.ibm.settings import Settings
 
 STRANGER = "IBMid-0STRANGER0"
-"""The IAM id of everybody else in the account."""
+"""The IAM id of all other users of the account."""
 _GRANT = "urn:ibm:params:oauth:grant-type:apikey"
 
 
@@ -52,7 +52,7 @@ def issue(settings: Settings, serial: int, wall: float) -> str:
 
 
 def identity(call: Call) -> str:
-    """Return the IAM id of whoever sent this call: the one in its token."""
+    """Return the IAM id of the caller, from its token."""
     if call.actor == "stranger":
         return STRANGER
     bearer = call.request.headers.get("authorization", "").partition(" ")[2]
@@ -62,7 +62,7 @@ def identity(call: Call) -> str:
 
 @lru_cache(maxsize=64)
 def _expiry(key: str, bearer: str) -> int | None:
-    """Return when this token ends (epoch seconds), None when it was not signed with the account's key."""
+    """Return the expiry of this token (epoch seconds), None if it was not signed with the account's key."""
     signed, _, signature = bearer.rpartition(".")
     if signed.count(".") != 1 or not hmac.compare_digest(signature, _signature(key, signed)):
         return None
@@ -71,7 +71,7 @@ def _expiry(key: str, bearer: str) -> int | None:
 
 
 def rejects(settings: Settings, authorization: str, wall: float) -> str:
-    """Return why this Authorization header is not good, "" when it is."""
+    """Return why this Authorization header is rejected, "" if it is valid."""
     scheme, _, bearer = authorization.partition(" ")
     if scheme.lower() != "bearer" or not bearer:
         return "No valid authorization token was given"

@@ -1,4 +1,4 @@
-"""What is inside a load balancer: pools with members, and listeners (docs/reference/ibm-cloud.md#vpc).
+"""The parts of a load balancer: pools with members, and listeners (docs/reference/ibm-cloud.md#vpc).
 
 Each mutation puts the balancer into `update_pending`; while it is not `active`, mutations are refused with 409.
 """
@@ -69,7 +69,7 @@ def _monitor(body: Any) -> Part:
 
 
 def add_pool(call: Call, record: Record, body: Part) -> Part:
-    """Check a pool prototype, keep it with its members, and return it as kept."""
+    """Check a pool prototype, store it with its members, and return the stored pool."""
     name = common.name_of(call, body)
     common.refuse_twin(record["pools"], name)
     pool: Part = {
@@ -118,7 +118,7 @@ def add_listener(call: Call, record: Record, body: Part) -> Part:
 
 
 def _default_pool(record: Record, wanted: Any) -> str:
-    """Return the id of the pool named by `id` or, in a create body, by `name`; "" when none is asked for."""
+    """Return the id of the pool given by `id` or, in a create body, by `name`; "" if none is given."""
     if not wanted:
         return ""
     for pool in record["pools"]:
@@ -127,7 +127,7 @@ def _default_pool(record: Record, wanted: Any) -> str:
     raise errors.vpc(400, "not_found", f"The pool cannot be found: {wanted}", "default_pool")
 
 
-# -- showing parts --------------------------------------------------------------------------------------------
+# -- rendering parts ------------------------------------------------------------------------------------------
 
 
 def _url(record: Record, *path: str) -> str:
@@ -139,7 +139,7 @@ def pool_reference(record: Record, pool: Part) -> Part:
 
 
 def _status(record: Record) -> str:
-    """Return the provisioning status of a part: it follows its balancer."""
+    """Return the provisioning status of a part, derived from its balancer."""
     follows = {"create_pending", "update_pending", "delete_pending", "failed"}
     return str(record["state"]) if record["state"] in follows else "active"
 
@@ -215,7 +215,7 @@ def _pool(call: Call, record: Record) -> Part:
 
 
 def _changing(call: Call, change: Callable[[Record], Reply]) -> Reply:
-    """Apply `change` to an active balancer and put it into update_pending; a refusal leaves it active."""
+    """Apply `change` to an active balancer and set it to update_pending; if refused, it stays active."""
     record = _balancer(call)
     refuse_unless_active(record)
     reply = change(record)

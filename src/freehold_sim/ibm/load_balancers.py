@@ -101,7 +101,7 @@ def _subnets(call: Call, region: str, body: dict[str, Any]) -> list[Record]:
 
 
 def _groups(call: Call, region: str, vpc: str, body: dict[str, Any]) -> list[str]:
-    """Return the security groups asked for; the VPC's default one when none is."""
+    """Return the requested security groups, or the VPC's default group if none is requested."""
     if not body.get("security_groups"):
         home = call.world.get("vpc", vpc)
         assert home is not None, "a subnet does not outlive its VPC"

@@ -1,4 +1,4 @@
-"""PowerVS DHCP servers: each makes and manages a private network of its own (docs/reference/ibm-cloud.md#powervs)."""
+"""PowerVS DHCP servers: each creates and manages a private network (docs/reference/ibm-cloud.md#powervs)."""
 
 import re
 from typing import Any
@@ -67,7 +67,7 @@ def create_server(call: Call) -> Reply:
 
 
 def delete_server(call: Call) -> Reply:
-    """Start the delete; the server keeps its state until it is gone, and its network outlives it a while."""
+    """Start the delete. The server keeps its state until it is gone; its network is removed some time later."""
     record = _find(call)
     network = call.world.get("network", record["network"])
     if network is not None and call.world.all("vm", network=network["id"]):

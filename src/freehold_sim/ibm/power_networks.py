@@ -195,7 +195,7 @@ def list_vms(call: Call) -> Reply:
 
 
 def create_vm(call: Call) -> Reply:
-    """Create a VM on one network: just enough to stand in the way of a delete."""
+    """Create a VM on one network: just enough to block the delete of the network."""
     workspace, body = workspace_of(call), call.json()
     wanted = next((n.get("networkID") for n in body.get("networks") or []), "")
     network = call.world.get("network", str(wanted))

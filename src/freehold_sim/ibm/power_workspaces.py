@@ -18,7 +18,7 @@ def check_region(call: Call) -> str:
 def workspace_of(call: Call, *, ready: bool = True) -> Record:
     """Return the workspace of a cloud-instance path.
 
-    Refuses unknown ones, a missing or different CRN header, and, if `ready`, one that is not active yet.
+    Refuses an unknown workspace, a missing or different CRN header and, if `ready`, an inactive workspace.
     """
     region, ident = check_region(call), call.params["workspace"]
     record = call.world.get("instance", ident)
@@ -33,7 +33,7 @@ def workspace_of(call: Call, *, ready: bool = True) -> Record:
 
 
 def _check_crn_header(call: Call, record: Record) -> None:
-    """The CRN header names the workspace; clients of a test host say `staging` for `bluemix`.
+    """Check that the CRN header names the workspace; clients of a test host send `staging` for `bluemix`.
 
     Source: docs/reference/ibm-cloud.md#powervs.
     """

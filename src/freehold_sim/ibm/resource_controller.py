@@ -1,4 +1,4 @@
-"""Resource Controller v2: service instances and what happens after their delete.
+"""Resource Controller v2: service instances and their reclamations.
 
 Source: docs/reference/ibm-cloud.md#resource-controller.
 """
@@ -23,7 +23,7 @@ _RECLAIMED = {  # IBM/cloud-operators#70, terraform-provider-ibm#3522
 
 @dataclass(frozen=True)
 class Offering:
-    """A catalog entry: what can be ordered here."""
+    """A catalog entry."""
 
     service: str
     resource_id: str
@@ -47,7 +47,7 @@ _BY_PLAN = {plan: offering for offering in (POWER, COS) for plan in offering.pla
 
 
 def find(call: Call, ident: str) -> Record:
-    """Return the instance with this guid or CRN, removed ones included; refuses with 404 otherwise."""
+    """Return the instance with this guid or CRN, also a removed one; refuses with 404 otherwise."""
     guid = ident.split(":")[7] if ident.count(":") >= 9 else ident
     record = call.world.get("instance", guid)
     if record is None:
@@ -98,7 +98,7 @@ def render(call: Call, record: Record) -> dict[str, Any]:
 
 
 def list_instances(call: Call) -> Reply:
-    """List by filters; a page token carries its filters, and what else is asked beside it is ignored."""
+    """List by filters. A page token contains its filters; other filters in the same request are ignored."""
     query = dict(call.query)
     after = 0
     if token := query.get("start"):
@@ -215,7 +215,7 @@ _REMOVED = {"state": "removed", "progress": "succeeded", "-index": True}
 
 
 def _start_removal(call: Call, record: Record) -> None:
-    """Delete a workspace with all that it contains. It may take several tries (CAPIBM#1805)."""
+    """Delete a workspace with everything in it. This may take several tries (CAPIBM#1805)."""
     done = call.takes(call.settings.delays.delete_workspace)
     contents = workspace_contents(call, record["id"])
     call.world.redirect(record, operation="delete", progress="in progress", tries=record["tries"] + 1)
@@ -234,7 +234,7 @@ def workspace_contents(call: Call, workspace: str) -> list[Record]:
 
 
 def _start_reclamation(call: Call, record: Record) -> None:
-    """Put a COS instance into reclamation: it can be restored until its time has come."""
+    """Put a COS instance into reclamation: it can be restored until the reclamation period ends."""
     due = call.now + call.settings.delays.cos_reclamation
     call.world.redirect(record, state="pending_reclamation", operation="delete", progress="succeeded")
     record["updated_at"] = call.now

@@ -1,4 +1,4 @@
-"""From method and path to an operation. Paths are split once and compared segment by segment."""
+"""Maps method and path to an operation. Paths are split once and compared segment by segment."""
 
 from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
@@ -7,7 +7,7 @@ from freehold_sim.ibm.call import Route
 
 
 class Router:
-    """Finds the route of a request; literal segments win over variables; a last `{name*}` takes the rest."""
+    """Finds the route of a request; literal segments win over variables; a final `{name*}` matches the rest."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self._table: dict[tuple[str, str, int], list[tuple[tuple[str, ...], Route]]] = {}

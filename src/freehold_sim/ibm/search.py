@@ -1,4 +1,4 @@
-"""Global Search v3: a replica of the account that runs behind, asked in a small Lucene.
+"""Global Search v3: a lagging replica of the account, queried in a subset of Lucene syntax.
 
 Source: docs/reference/ibm-cloud.md#global-search.
 """
@@ -29,7 +29,7 @@ _FAMILY = {
 
 @dataclass(slots=True)
 class Hit:
-    """One resource as the replica shows it; fields are worked out when asked for. `tags` maps folded to written."""
+    """One resource as the replica shows it. `tags` maps the case-folded name of a tag to the name as written."""
 
     crn: str
     account: str
@@ -37,7 +37,7 @@ class Hit:
     tags: Mapping[str, str]
 
     def value(self, field: str) -> Any:
-        """Return the value of an indexed field, "" for one that is not known."""
+        """Return the value of an indexed field, "" for an unknown field."""
         record = self.record
         if field == "crn":
             return self.crn
@@ -54,14 +54,14 @@ class Hit:
         return stored.get(field) or ""
 
     def document(self, fields: list[str]) -> dict[str, Any]:
-        """Return the asked fields, "*" for all; the CRN is always there."""
+        """Return the requested fields, all for "*"; the CRN is always included."""
         wanted = _FIELDS if "*" in fields else [field for field in _FIELDS if field == "crn" or field in fields]
         return {f: sorted(self.tags.values()) if f == "tags" else self.value(f) for f in wanted}
 
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """`holds` decides; `among` gives the CRNs outside of which it never holds, None when it cannot tell."""
+    """`holds` tests one hit; `among` returns a superset of the matching CRNs, None if it is not known."""
 
     holds: Callable[[Hit], bool]
     among: Callable[[World], Collection[str] | None] = lambda world: None
@@ -139,9 +139,9 @@ class _Parser:
 
 
 def _pieces(text: str) -> list[tuple[str, str]]:
-    """Return each character as (literal, ""), and each wildcard as ("", what it matches).
+    """Return each character as (literal, ""), and each wildcard as ("", its regular expression).
 
-    Escaped, or in a phrase in quotes, a wildcard is a character like others.
+    A wildcard that is escaped or inside quotes is a literal character.
     """
     quoted = text.startswith('"')
     found = _PIECE.findall(text[1:-1] if quoted else text)
@@ -167,17 +167,17 @@ def _term(text: str) -> Test:
     def tagged(hit: Hit) -> bool:
         return value in hit.tags if plain else any(map(fits, hit.tags))
 
-    def bearers(world: World) -> Collection[str] | None:
+    def tagged_crns(world: World) -> Collection[str] | None:
         if plain:
-            return world.bearers(value)
+            return world.crns_with_tag(value)
         ends_open = wild == [len(pieces) - 1] and pieces[-1][1] == ".*"
-        return world.bearers_of_any(value) if ends_open else None
+        return world.crns_with_tag_prefix(value) if ends_open else None
 
     def itself(world: World) -> Collection[str] | None:
         return (value,) if plain and value in world.data["index"] else None
 
     if field == "tags":
-        return Test(tagged, bearers)
+        return Test(tagged, tagged_crns)
     if field:
         return Test(
             lambda hit: fits(str(hit.value(field)).casefold()), itself if field == "crn" else lambda world: None
@@ -186,7 +186,7 @@ def _term(text: str) -> Test:
 
 
 def _hits(call: Call, among: Collection[str] | None) -> Iterator[tuple[int, Hit]]:
-    """Yield what the replica shows now (of `among`), oldest first, with a number that stays with each resource."""
+    """Yield the hits that the replica shows now (out of `among`), oldest first, each with a stable number."""
     lags, reclaimed = call.settings.lags, call.query.get("is_reclaimed", "false").lower()
     newest = call.now - call.lag(lags.new)
     gone, tagged = call.now - call.lag(lags.ghost), call.now - call.lag(lags.tags)
@@ -203,7 +203,7 @@ def _hits(call: Call, among: Collection[str] | None) -> Iterator[tuple[int, Hit]
 
 
 def search(call: Call) -> Reply:
-    """Answer one page. A cursor is given while a page is full; its query is the first one's."""
+    """Answer one page. A full page has a cursor, which contains the query of the first page."""
     body = call.json()
     text = call.query.get("limit", "10")
     if not text.isdigit() or not 1 <= int(text) <= 1000:

@@ -17,7 +17,7 @@ _ANYWHERE = {"cidr_block": "0.0.0.0/0"}
 
 
 def add_default(call: Call, vpc: Record) -> Record:
-    """Add the group that comes with a VPC: everything out, anything in from the group itself."""
+    """Add the default group of a VPC: all outbound traffic, inbound traffic from the group itself."""
     record = _add(call, vpc, f"default-{call.world.new_hex()[:8]}", vpc["group"], default=True)
     _add_rule(call, record, {"direction": "outbound", "protocol": "any"})
     _add_rule(call, record, {"direction": "inbound", "protocol": "any", "remote": {"id": record["id"]}})
@@ -35,7 +35,7 @@ def _add(call: Call, vpc: Record, name: str, group: str, *, default: bool) -> Re
 
 
 def _add_rule(call: Call, group: Record, body: dict[str, Any]) -> dict[str, Any]:
-    """Check a rule prototype, keep it, and return it as kept."""
+    """Check a rule prototype, store it, and return the stored rule."""
     rule = _parse_rule(call, group, body)
     twin = {key: value for key, value in rule.items() if key != "name"}
     for present in group["rules"]:

@@ -1,4 +1,4 @@
-"""Every operation of the simulated account: an explicit list, one line a service."""
+"""Every operation of the simulated account: an explicit list, one line per service."""
 
 from freehold_sim.ibm import (
     cos,

@@ -1,6 +1,6 @@
-"""What a simulated IBM Cloud is like: its account, geography, delays, lags, quotas, and the unproved assumptions.
+"""Settings of a simulated IBM Cloud: account, geography, delays, lags, quotas and unverified assumptions.
 
-Every value that could not be verified at the vendor is a named field of `Assumptions`
+Every value that could not be verified against the vendor is a named field of `Assumptions`
 (docs/reference/ibm-cloud.md#not-verified).
 """
 
@@ -34,24 +34,24 @@ class Delays:
     cos_reclamation: float = 7 * 86_400.0
 
     def scaled(self, factor: float) -> "Delays":
-        """Return the profile with every delay times `factor`, the reclamation period aside: that one is policy."""
+        """Return the profile with every delay multiplied by `factor`, except the reclamation period (a policy)."""
         times = {f.name: getattr(self, f.name) * factor for f in fields(self) if f.name != "cos_reclamation"}
         return replace(self, **times)
 
 
 @dataclass(frozen=True)
 class Lags:
-    """How far behind the truth reads are, in domain seconds.
+    """Delays until reads show a change, in domain seconds.
 
     new           Global Search does not show a CRN before this age
     ghost         Global Search shows a deleted CRN for this long
-    tags          Global Search shows tags as they stood this long ago (about 20 s seen, terraform-provider-ibm#1276)
-    attached_to   GET /v3/tags?attached_to= shows tags as they stood this long ago
+    tags          Global Search shows tags as they were this long ago (about 20 s seen, terraform-provider-ibm#1276)
+    attached_to   GET /v3/tags?attached_to= shows tags as they were this long ago
     lists         the services' own lists do not show a resource before this age
-    detach        after a gateway connection is gone, the network counts as connected this long (#5482)
+    detach        a network still counts as connected this long after its gateway connection is gone (#5482)
     non_monotonic every second lagging read goes to a replica that is twice as far behind
     by_id         GET of one resource of VPC, Resource Controller, PowerVS and Transit Gateway shows it as it was this
-                  long ago: a new one is not found, a deleted one is still there. No vendor promises otherwise
+                  long ago: a new one is not found, a deleted one is still found. No vendor rules this out
     """
 
     new: float = 20.0
@@ -74,7 +74,7 @@ class Lags:
 
 @dataclass(frozen=True)
 class Quotas:
-    """Ceilings of the account; the first two are IBM's defaults.
+    """Limits of the account; the first two are IBM's defaults.
 
     Source: docs/reference/ibm-cloud.md#transit-gateway, #common.
     """
@@ -88,10 +88,10 @@ class Quotas:
 
 @dataclass(frozen=True)
 class Assumptions:
-    """Facts that no source settles. Tests try both sides; the README lists them as assumptions.
+    """Behavior that no source documents. Tests cover both variants; the README lists them as assumptions.
 
-    That gateway names are unique is seen (409 in the integration test of IBM's networking-node-sdk, and
-    terraform-provider-ibm#4190); whether in the account or in a location is not: here in the account.
+    Gateway names are known to be unique (409 in the integration test of IBM's networking-node-sdk, and
+    terraform-provider-ibm#4190), but not whether per account or per location; here it is per account.
     """
 
     gateway_name_limit: int = 60
@@ -135,7 +135,7 @@ def _power_zones() -> dict[str, "PowerZone"]:
 
 @dataclass(frozen=True)
 class PowerZone:
-    """A PowerVS zone: its region (which names the endpoint), the VPC region beside it, and whether it has PER."""
+    """A PowerVS zone: its region (which names the endpoint), the matching VPC region, and whether it has PER."""
 
     region: str
     vpc_region: str
@@ -144,7 +144,7 @@ class PowerZone:
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that can be set on a simulated IBM Cloud."""
+    """All settings of a simulated IBM Cloud."""
 
     account_id: str = "f0e1d2c3b4a5968778695a4b3c2d1e0f"
     api_key: str = "simulated-api-key"
@@ -165,14 +165,14 @@ class Settings:
     quotas: Quotas = field(default_factory=Quotas)
     assumptions: Assumptions = field(default_factory=Assumptions)
     rate_limits: Mapping[str, tuple[int, float]] = field(default_factory=dict)
-    """Shell pattern on operation names to (calls, domain seconds): more calls in that time get 429.
+    """Maps a shell pattern on operation names to (calls, domain seconds); more calls in that time get 429.
 
-    IBM publishes no numbers, so there is none by default; tag reads are known to be limited
+    Empty by default, because IBM publishes no numbers; tag reads are known to be limited
     (terraform-provider-ibm#4125).
     """
 
     page_size: int | None = None
-    """A ceiling on every page, whatever `limit` asks for; 1 finds every client that reads the first page only."""
+    """Upper bound of the page size, whatever `limit` is; 1 reveals clients that read only the first page."""
 
     @staticmethod
     def from_dict(overrides: Mapping[str, Any]) -> "Settings":

@@ -1,4 +1,4 @@
-"""The JSON types of request fields: a body that does not even have these is refused before a service reads it."""
+"""The JSON types of request fields: a body with other types is refused before a service reads it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ _TEXT = (str,)
 _OBJECT = (dict,)
 _LIST = (list,)
 
-# One name means one shape in every service here; the few that do not list both.
+# A field name has the same type in every service here; the few exceptions list both types.
 _SHAPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(
         ("algorithm", "cidr", "cidr_block", "direction", "dnsServer", "address", "ipv4_cidr_block", "location",
@@ -34,7 +34,7 @@ _LISTS_OF_TEXT = {"tag_names", "tags", "userTags", "fields", "dnsServers"}
 
 
 def misshapen(body: Mapping[str, Any]) -> str:
-    """Return the first field whose value has the wrong JSON type, "" when all are right. null counts as absent."""
+    """Return the first field whose value has the wrong JSON type, "" if there is none. null counts as absent."""
     for key, value in body.items():
         if value is None:
             continue

@@ -1,4 +1,4 @@
-"""Foreign actors: what others do in the same account, and what an observer of the whole world sees."""
+"""Foreign actors: changes by other users of the same account, and a complete view of all resources."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +16,7 @@ _ID_KEYS = ("id", "guid", "networkID", "pvmInstanceID")
 
 
 def _names(answer: Any, record: Record) -> bool:
-    """Say whether `answer`, the reply to a create, is about `record`."""
+    """Return whether `answer`, the reply to a create, is about `record`."""
     one = answer[0] if isinstance(answer, list) else answer
     return record["id"] in {one.get(key) for key in _ID_KEYS}
 
@@ -26,13 +26,13 @@ Recipe = tuple[str, dict[str, Any]]
 
 
 class Strangers:
-    """Acts without a token, a fault or a delay. Every method works on the world as it is now."""
+    """Other users of the account. Their calls need no token, and no fault or lag applies to them."""
 
     def __init__(self, cloud: "SimulatedIBM") -> None:
         self._cloud = cloud
 
     def act(self, verb: str, body: dict[str, Any]) -> Any:
-        """Do what the method of that name does, its arguments as JSON. Raises ValueError for an unknown verb."""
+        """Call the method named `verb` with arguments from JSON. Raises ValueError for an unknown verb."""
         match verb:
             case "make":
                 return self.make(body.pop("kind"), tags=body.pop("tags", ()), **body)
@@ -55,7 +55,7 @@ class Strangers:
             case "delete":
                 self.delete(body["id"])
             case _:
-                raise ValueError(f"strangers do not know how to {verb}")
+                raise ValueError(f"unknown verb: {verb}")
         return {"done": verb}
 
     def send(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
@@ -67,7 +67,7 @@ class Strangers:
         return response.json()
 
     def create(self, path: str, body: dict[str, Any], *, tags: Iterable[str] = (), settled: bool = True) -> Record:
-        """Create by POST on a service path, at once in its final state unless `settled` is False.
+        """Create by POST on a service path; with `settled` the resource is in its final state at once.
 
         Returns a copy of the record. Example: create("/vpc/us-south/v1/vpcs", {"name": "theirs"}, tags=["a:b"]).
         """
@@ -76,24 +76,24 @@ class Strangers:
         fresh = [r for r in self._cloud.world.everything() if r["serial"] not in before]
         record = next(r for r in fresh if _names(answer, r))
         for one in fresh if settled else ():
-            self._cloud.world.hasten(one, self._cloud.clock.now())
+            self._cloud.world.finish_pending(one, self._cloud.clock.now())
         self.attach(record["crn"], *tags)
         return dict(record)
 
     def make(self, kind: str, *, tags: Iterable[str] = (), **fields: Any) -> Record:
-        """Create one of the usual kinds from a few words, in its final state; returns a copy of the record.
+        """Create a resource of a common kind from a few fields, in its final state; returns a copy of the record.
 
         vpc(region, name), subnet(region, vpc, zone, name), security-group(region, vpc, name),
         load-balancer(region, subnet, name), gateway(location, name), connection(gateway, network, name),
         workspace(zone, name), dhcp(region, workspace, name), network(region, workspace, name),
-        vm(region, workspace, network, name), cos-instance(name). Here `region` of the last PowerVS kinds is the
-        PowerVS region, `network` of a connection is a CRN. Raises KeyError for another kind or a missing word.
+        vm(region, workspace, network, name), cos-instance(name). For dhcp, network and vm `region` is the
+        PowerVS region; `network` of a connection is a CRN. Raises KeyError for another kind or a missing field.
         """
         path, body = _RECIPES[kind](fields, self._cloud.settings)
         return self.create(path, body, tags=tags)
 
     def occupy(self, kind: str, name: str, **fields: Any) -> Record:
-        """Add what no service here creates, but what others may own: a `virtual-server` or a `public-gateway`.
+        """Add a resource that no simulated service creates: a `virtual-server` or a `public-gateway`.
 
         Fields: `vpc` (id), `region`, and for a server `subnets` (list of ids): such a subnet cannot be deleted.
         """
@@ -114,7 +114,7 @@ class Strangers:
             self._cloud.world.untag(crn, tag, self._cloud.clock.now())
 
     def strip(self, crn: str) -> None:
-        """Take every tag off."""
+        """Detach every tag."""
         self.detach(crn, *self._cloud.world.tags_at(crn, self._cloud.clock.now()))
 
     def rename(self, ident: str, name: str) -> None:
@@ -123,20 +123,20 @@ class Strangers:
         self._changed()
 
     def change(self, ident: str, **fields: Any) -> None:
-        """Set fields of a record directly, such as state="failed"; voids what was under way for it."""
+        """Set fields of a record directly, such as state="failed"; cancels its pending transitions."""
         self._cloud.settle()
         self._cloud.world.redirect(self.find(ident), **fields)
         self._changed()
 
     def delete(self, ident: str) -> None:
-        """Take away a resource by id or CRN, and what it contains, this moment, whatever refers to it.
+        """Remove a resource by id or CRN, and its contents, at once, even if other resources refer to it.
 
-        Raises KeyError for an unknown one, ValueError for the default security group of a VPC.
+        Raises KeyError for an unknown resource, ValueError for the default security group of a VPC.
         """
         self._cloud.settle()
         record, world, now = self.find(ident), self._cloud.world, self._cloud.clock.now()
         if record.get("default"):
-            raise ValueError(f"{ident} is the default security group of its VPC: nobody can delete it")
+            raise ValueError(f"{ident} is the default security group of its VPC and cannot be deleted")
         for child in [r for r in world.everything() if r is not record and _inside(record, r)]:
             world.remove(child, now)
         if record["kind"] == "instance":
@@ -147,9 +147,9 @@ class Strangers:
         self._changed()
 
     def _changed(self) -> None:
-        """The world was changed now, behind every service's back."""
+        """Record that the world was changed directly, not through a service."""
         self._cloud.world.touched = True
-        self._cloud.world.remember(self._cloud.clock.now())
+        self._cloud.world.record_history(self._cloud.clock.now())
 
     def find(self, ident: str) -> Record:
         """Return the live record with this id or CRN; raises KeyError."""
@@ -159,9 +159,9 @@ class Strangers:
         raise KeyError(ident)
 
     def resources(self) -> list[dict[str, Any]]:
-        """Return every resource as it is now, oldest first: the truth, without any lag.
+        """Return every resource as it is now, oldest first, without lag.
 
-        Service instances that are gone stay, with state `removed`, as Resource Controller shows them.
+        Removed service instances are included with state `removed`, as in Resource Controller.
         """
         self._cloud.settle()
         now, world = self._cloud.clock.now(), self._cloud.world

@@ -1,4 +1,4 @@
-"""VPC subnets: cut from the zone's default address prefix (docs/reference/ibm-cloud.md#vpc)."""
+"""VPC subnets, allocated from the zone's default address prefix (docs/reference/ibm-cloud.md#vpc)."""
 
 import ipaddress
 from typing import Any
@@ -79,7 +79,7 @@ def _next_block(call: Call, vpc: Record, zone: str, count: Any) -> str:
 
 
 def _given_block(call: Call, vpc: Record, zone: str | None, text: Any) -> tuple[str, str]:
-    """Check a CIDR that the caller chose; return it and its zone."""
+    """Check a CIDR from the request; return it and its zone."""
     try:
         block = ipaddress.IPv4Network(text)
     except (ValueError, TypeError):
@@ -95,7 +95,7 @@ def _given_block(call: Call, vpc: Record, zone: str | None, text: Any) -> tuple[
 
 
 def _place(call: Call, region: str, vpc: Record, body: dict[str, Any]) -> tuple[str, str]:
-    """Return CIDR and zone of the subnet that `body` asks for."""
+    """Return CIDR and zone of the subnet that `body` requests."""
     zone = (body.get("zone") or {}).get("name")
     if zone is not None and zone not in call.settings.vpc_zones(region):
         raise errors.vpc(400, "validation_zone", f"Zone not found: {zone}", "zone.name", str(zone))

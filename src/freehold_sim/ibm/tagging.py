@@ -37,7 +37,7 @@ def _crns(call: Call, body: dict[str, Any]) -> list[str]:
     return [str(resource.get("resource_id", "")) for resource in resources]
 
 
-def _spoilt(call: Call, position: int) -> bool:
+def _fails(call: Call, position: int) -> bool:
     fault = call.fault
     if fault is None or fault.effect is not Effect.PARTIAL:
         return False
@@ -49,8 +49,8 @@ def _result(crn: str, problem: str, done: str) -> dict[str, Any]:
 
 
 def _why_not(call: Call, crn: str, names: list[str], position: int) -> str:
-    """Return why tags cannot be attached to `crn`, "" when they can."""
-    if _spoilt(call, position):
+    """Return why tags cannot be attached to `crn`, "" if they can."""
+    if _fails(call, position):
         return "The tags could not be attached. Please retry."
     if illegal := [name for name in names if not _LEGAL.fullmatch(name)]:
         return f"The tag name is not valid: {illegal[0]}"
@@ -102,7 +102,7 @@ def detach(call: Call) -> Reply:
     names, crns = _names(call, body), _crns(call, body)
     results = []
     for position, crn in enumerate(crns):
-        problem = "The tags could not be detached. Please retry." if _spoilt(call, position) else ""
+        problem = "The tags could not be detached. Please retry." if _fails(call, position) else ""
         if crn not in call.world.data["index"]:
             problem = f"The resource does not exist: {crn}"
         results.append(_result(crn, problem, "The tags were detached"))
@@ -120,7 +120,7 @@ def _number(call: Call, key: str, default: int, most: int) -> int:
 
 
 def list_tags(call: Call) -> Reply:
-    """List tag names: of one resource, as they stood a while ago, or of the account. Pages by offset."""
+    """List tag names of one resource (with lag) or of the account. Pages by offset."""
     kind = _tag_type(call)
     offset, limit = _number(call, "offset", 0, 10**9), _number(call, "limit", 100, 1000)
     limit = min(limit, call.settings.page_size or limit)
@@ -168,7 +168,7 @@ def create_tag(call: Call) -> Reply:
 
 
 def delete_tag(call: Call) -> Reply:
-    """Delete a tag name that nothing carries; a carried one is an error inside a 200."""
+    """Delete an unused tag name; for one in use, answer 200 with an error in the body."""
     folded = call.params["name"].casefold()
     carried = bool(_holders(call, folded))
     if not carried:

@@ -54,7 +54,7 @@ def find(call: Call) -> Record:
 
 
 def page(call: Call, records: list[Record], key: str, path: str) -> tuple[list[Record], dict[str, Any]]:
-    """Return one page of records and the body around it, the collection itself still missing."""
+    """Return one page of records, and the response body without the collection."""
     shown, limit, start = call.page(call.listed(records))
     url = f"{BASE}/{path}?limit={limit}"
     body: dict[str, Any] = {key: [], "first": {"href": url}, "limit": limit}
@@ -115,8 +115,8 @@ def update_gateway(call: Call) -> Reply:
         raise errors.vpc(409, "conflict", "The gateway is being deleted")
     if "name" in body:
         name = check_name(body["name"], call.settings.assumptions.gateway_name_limit)
-        twins = [r for r in call.world.all("gateway", name=name) if r is not record]
-        if call.settings.assumptions.gateway_names_unique and twins:
+        others = [r for r in call.world.all("gateway", name=name) if r is not record]
+        if call.settings.assumptions.gateway_names_unique and others:
             raise errors.vpc(409, "conflict", "A gateway with the same name already exists.", "name", name)
         record["name"] = name
     if "global" in body:

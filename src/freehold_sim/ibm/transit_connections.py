@@ -67,7 +67,7 @@ def list_all(call: Call) -> Reply:
 
 
 def _network(call: Call, kind: str, crn: Any) -> tuple[Record, str]:
-    """Return the network behind a CRN and its VPC region; refuses one that does not exist or is not ready."""
+    """Return the network with this CRN and its VPC region; refuses one that does not exist or is not ready."""
     record = call.world.by_crn(str(crn))
     if record is not None and record["state"] not in {"available", "active", "removed"}:
         message = f"The network is not ready: its state is '{record['state']}'"
@@ -86,9 +86,9 @@ def _network(call: Call, kind: str, crn: Any) -> tuple[Record, str]:
 
 
 def _refuse_clash(call: Call, gateway: Record, kind: str, crn: str) -> None:
-    """Refuse a network that is connected here, or was a moment ago, and a second global gateway on one VPC.
+    """Refuse a network that is connected or was until recently, and a second global gateway for one VPC.
 
-    IBM says the same in all three cases (terraform-provider-ibm#5482).
+    IBM sends the same message in all three cases (terraform-provider-ibm#5482).
     """
     recently = call.world.data["detached"].get(crn, 0.0) > call.now
     owners = [call.world.get("gateway", other["gateway"]) for other in call.world.all("connection", network=crn)]
@@ -100,8 +100,8 @@ def _refuse_clash(call: Call, gateway: Record, kind: str, crn: str) -> None:
 
 
 def _refuse_twin(call: Call, gateway: Record, name: str, own_id: str = "") -> None:
-    twins = call.world.all("connection", gateway=gateway["id"], name=name)
-    if call.settings.assumptions.connection_names_unique and any(c["id"] != own_id for c in twins):
+    others = call.world.all("connection", gateway=gateway["id"], name=name)
+    if call.settings.assumptions.connection_names_unique and any(c["id"] != own_id for c in others):
         raise errors.vpc(409, "conflict", f"A connection with the name {name} exists already", "name", name)
 
 
@@ -146,7 +146,7 @@ def update_connection(call: Call) -> Reply:
 
 
 def delete_connection(call: Call) -> Reply:
-    """Start the delete. The network counts as connected for a while after (terraform-provider-ibm#5482)."""
+    """Start the delete. The network counts as connected for some time after (terraform-provider-ibm#5482)."""
     record = _find(call)[1]
     if record["state"] == "deleting":
         raise errors.vpc(409, "conflict", "The connection is being deleted")

@@ -1,4 +1,4 @@
-"""What every VPC resource shares: region check, names, references, resource groups, pages.
+"""Functions shared by all VPC resources: region check, names, references, resource groups, pages.
 
 Source: docs/reference/ibm-cloud.md#vpc.
 """
@@ -15,7 +15,7 @@ _NAME = re.compile(r"([a-z]|[a-z][-a-z0-9]*[a-z0-9])")
 
 
 def region_of(call: Call) -> str:
-    """Return the region of the endpoint; refuses unknown ones and calls without version and generation."""
+    """Return the region of the endpoint; refuses unknown regions, and calls without version and generation."""
     region = call.params["region"]
     if region not in call.settings.vpc_regions:
         raise errors.vpc(404, "not_found", f"Region not found: {region}")
@@ -37,7 +37,7 @@ def crn(call: Call, place: str, kind: str, ident: str) -> str:
 
 
 def name_of(call: Call, body: dict[str, Any]) -> str:
-    """Return the wanted name, or one made up; refuses names that VPC does not allow."""
+    """Return the requested name, or a generated one; refuses names that VPC does not allow."""
     name = body.get("name")
     if name is None:
         return f"sim-{call.world.new_hex()[:12]}"
@@ -47,15 +47,15 @@ def name_of(call: Call, body: dict[str, Any]) -> str:
     return name
 
 
-def refuse_twin(twins: list[Record], name: str, own_id: str = "") -> None:
-    """Refuse `name` if one of `twins`, the records it must be unique among, has it."""
-    if any(r["name"] == name and r["id"] != own_id for r in twins):
+def refuse_twin(siblings: list[Record], name: str, own_id: str = "") -> None:
+    """Refuse `name` if one of `siblings` has it; names must be unique among them."""
+    if any(r["name"] == name and r["id"] != own_id for r in siblings):
         message = f"Provided Name ({name}) is not unique"
         raise errors.vpc(400, "validation_unique_failed", message, "name", name)
 
 
 def group_of(call: Call, body: dict[str, Any]) -> str:
-    """Return the id of the resource group asked for, the default group's when none is; refuses unknown ones."""
+    """Return the id of the requested resource group, by default the default group; refuses unknown groups."""
     groups, asked = call.settings.resource_groups, body.get("resource_group") or {}
     if not isinstance(asked, dict):
         raise errors.vpc(400, "invalid_type", "resource_group must be an object with an id", "resource_group")
@@ -74,7 +74,7 @@ def group_reference(call: Call, ident: str) -> dict[str, Any]:
 
 
 def reference(record: Record, collection: str, resource_type: str = "") -> dict[str, Any]:
-    """Return the reference that other resources show of `record`."""
+    """Return the reference to `record` that other resources contain."""
     href = f"{base(record['region'])}/{collection}/{record['id']}"
     shown = {"crn": record["crn"], "href": href, "id": record["id"], "name": record["name"]}
     return {**shown, "resource_type": resource_type} if resource_type else shown
@@ -89,7 +89,7 @@ def find(call: Call, kind: str, region: str, ident: str, missing: str) -> Record
 
 
 def given(call: Call, kind: str, region: str, identity: Any, missing: str, field: str) -> Record:
-    """Return the record that a body names by `id`, `crn` or `href`; refuses with 400 otherwise."""
+    """Return the record that a body refers to by `id`, `crn` or `href`; refuses with 400 otherwise."""
     if not isinstance(identity, dict):
         raise errors.vpc(400, "missing_field", f"The field {field} is required", field)
     ident = identity.get("id") or str(identity.get("crn", "")).rpartition(":")[2]
@@ -118,7 +118,7 @@ def page_of(
 
 
 def by_group(call: Call, records: list[Record]) -> list[Record]:
-    """Apply the filters that most lists have: resource_group.id and name."""
+    """Apply the filters of most lists: resource_group.id and name."""
     if group := call.query.get("resource_group.id"):
         records = [r for r in records if r["group"] == group]
     if name := call.query.get("name"):

@@ -56,7 +56,7 @@ def get_zone(call: Call) -> Reply:
 
 
 def _part(record: Record, kind: str, collection: str) -> dict[str, Any]:
-    """Return the reference to a default ACL or routing table; both live inside their VPC's record."""
+    """Return the reference to a default ACL or routing table; both are stored in the record of their VPC."""
     part = record[kind]
     region = record["region"]
     account = record["crn"].split(":")[6]
@@ -83,7 +83,7 @@ def vpc_reference(record: Record) -> dict[str, Any]:
 
 def default_group(call: Call, vpc: Record) -> Record:
     group = call.world.get("security-group", vpc["default_group"])
-    assert group is not None, "a VPC's default security group lives as long as the VPC"
+    assert group is not None, "the default security group is not deleted before its VPC"
     return group
 
 
@@ -128,7 +128,7 @@ def _find(call: Call) -> Record:
 
 
 def _prefixes(call: Call, region: str, management: str) -> list[dict[str, Any]]:
-    """Return the default address prefix of each zone: 10.240.0.0/18 and the next ones."""
+    """Return the default address prefix of each zone: 10.240.0.0/18 and the following blocks."""
     if management == "manual":
         return []
     zones = call.settings.vpc_zones(region)

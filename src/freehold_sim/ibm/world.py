@@ -1,6 +1,6 @@
-"""The state of one simulated IBM Cloud: plain data, with what every service does to it.
+"""The state of one simulated IBM Cloud: plain data, and the operations that all services share.
 
-Nothing runs by itself: transitions wait in a heap of timers and happen when the world is next asked (`settle`).
+Nothing runs in the background: transitions wait in a heap of timers and are applied by `settle` on the next call.
 """
 
 import hashlib
@@ -18,12 +18,12 @@ class World:
     """Resources by kind and id, timers, tags and the search index, in one structure of dicts, lists and scalars.
 
     A record always has kind, id, crn ("" when IBM gives none), name, state, serial, created_at (epoch seconds),
-    by ("api" or "stranger") and turn (how often its course was changed; older timers are void).
+    by ("api" or "stranger") and turn (a counter of redirects; timers with an older value are void).
     """
 
-    def __init__(self, seed: int, remembers: float = 0.0) -> None:
-        """`remembers`: for how many seconds resources can be read as they were; 0: only as they are."""
-        self._remembers = remembers
+    def __init__(self, seed: int, history_seconds: float = 0.0) -> None:
+        """`history_seconds`: how far back `as_of` can go; 0 keeps no history."""
+        self._history_seconds = history_seconds
         self.data: dict[str, Any] = {
             "seed": seed,
             "serial": 0,
@@ -42,9 +42,9 @@ class World:
             "past": [],
         }
         self.touched = False
-        self._bearers: dict[str, set[str]] = {}
+        self._crns_by_tag: dict[str, set[str]] = {}
         self._names: list[str] = []
-        self._counted: dict[str, Any] | None = None
+        self._tabled: dict[str, Any] | None = None
 
     def snapshot(self) -> bytes:
         return pickle.dumps(self.data, protocol=pickle.HIGHEST_PROTOCOL)
@@ -59,7 +59,7 @@ class World:
         return int(self.data["serial"])
 
     def new_hex(self) -> str:
-        """Return 32 hex digits: the next of a sequence that the seed fixes."""
+        """Return 32 hex digits, the next of a sequence determined by the seed."""
         text = f"{self.data['seed']}:{self.serial()}"
         return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
@@ -70,7 +70,7 @@ class World:
     # -- records ----------------------------------------------------------------------------------------------
 
     def add(self, kind: str, now: float, record: Record) -> Record:
-        """Complete `record` with what every record has, keep it, and index its CRN."""
+        """Add the common fields to `record`, store it, and index its CRN."""
         record.setdefault("crn", "")
         record.setdefault("by", "api")
         record.update(kind=kind, serial=self.serial(), created_at=now, updated_at=now, turn=0)
@@ -84,7 +84,7 @@ class World:
         return found
 
     def all(self, kind: str, **match: Any) -> list[Record]:
-        """Return the records of a kind, oldest first, that have every given value."""
+        """Return the records of a kind whose fields equal all values in `match`, oldest first."""
         records = self.data["resources"].get(kind, {}).values()
         return [r for r in records if all(r.get(key) == value for key, value in match.items())]
 
@@ -97,7 +97,7 @@ class World:
         return None if entry is None else self.get(entry["kind"], entry["id"])
 
     def remove(self, record: Record, now: float) -> None:
-        """Take the record away; the index keeps a note, so that a lagging search can still show it."""
+        """Remove the record. Its index entry stays, so that a lagging search can still show it."""
         self.data["resources"].get(record["kind"], {}).pop(record["id"], None)
         self.unindex(record, now)
 
@@ -107,19 +107,19 @@ class World:
             entry["to"] = now
             entry["last"] = {key: value for key, value in record.items() if isinstance(value, str | int | float)}
 
-    # -- the past ---------------------------------------------------------------------------------------------
+    # -- history ----------------------------------------------------------------------------------------------
 
-    def remember(self, now: float) -> None:
-        """Keep all resources as they are from `now` on, for reads that lag; called after every change."""
-        if not self._remembers:
+    def record_history(self, now: float) -> None:
+        """Save the state of all resources from `now` on, for lagging reads; called after every change."""
+        if not self._history_seconds:
             return
         past, text = self.data.setdefault("past", []), json.dumps(self.data["resources"])
         past.append([now, text])
-        while len(past) > 1 and past[1][0] <= now - self._remembers:
+        while len(past) > 1 and past[1][0] <= now - self._history_seconds:
             past.pop(0)
 
     def as_of(self, when: float) -> "World":
-        """Return the world with its resources as they were at `when`, to read from; at most `remembers` ago."""
+        """Return a read-only world with the resources as they were at `when`, at most `history_seconds` ago."""
         rows = self.data.get("past", ())
         text = next((text for since, text in reversed(rows) if since <= when), "{}")
         earlier = World(self.data["seed"])
@@ -129,23 +129,23 @@ class World:
     # -- time -------------------------------------------------------------------------------------------------
 
     def schedule(self, when: float, record: Record, change: dict[str, Any] | None) -> None:
-        """Let `record` take on `change` at `when`; None removes it. Void once the record is redirected."""
+        """Apply `change` to `record` at `when`; None removes the record. Void once the record is redirected."""
         timer = [when, self.serial(), record["kind"], record["id"], record["turn"], change]
         heapq.heappush(self.data["timers"], timer)
 
     def redirect(self, record: Record, **change: Any) -> None:
-        """Change `record` now and void the timers that were set for it."""
+        """Change `record` now and void its pending timers."""
         record["turn"] += 1
         record.update(change)
 
     def settle(self, now: float) -> None:
-        """Let everything happen that was due by `now`."""
+        """Apply every transition that was due by `now`."""
         timers = self.data["timers"]
         while timers and timers[0][0] <= now:
             self._fire(heapq.heappop(timers))
 
-    def hasten(self, record: Record, now: float) -> None:
-        """Let everything that is under way for `record` happen now."""
+    def finish_pending(self, record: Record, now: float) -> None:
+        """Apply all pending transitions of `record` now."""
         mine = [t for t in self.data["timers"] if t[2:5] == [record["kind"], record["id"], record["turn"]]]
         for timer in sorted(mine):
             self.data["timers"].remove(timer)
@@ -160,7 +160,7 @@ class World:
         self.touched = True
         if change is None:
             self.remove(record, when)
-            self.remember(when)
+            self.record_history(when)
             return
         change = dict(change)
         tags, unindexed = change.pop("+tags", ()), change.pop("-index", False)
@@ -169,64 +169,64 @@ class World:
             self.tag(record["crn"], tag, when)
         if unindexed:
             self.unindex(record, when)
-        self.remember(when)
+        self.record_history(when)
 
     # -- tags -------------------------------------------------------------------------------------------------
 
     def tag(self, crn: str, name: str, now: float) -> None:
         tags = self.tags_at(crn, now)
         tags.setdefault(name.casefold(), name)
-        self._remember_tags(crn, tags, now)
+        self._store_tags(crn, tags, now)
 
     def untag(self, crn: str, name: str, now: float) -> None:
         tags = self.tags_at(crn, now)
         tags.pop(name.casefold(), None)
-        self._remember_tags(crn, tags, now)
+        self._store_tags(crn, tags, now)
 
     def tags_at(self, crn: str, when: float) -> dict[str, str]:
-        """Return a copy of the tags of `crn` as they stood at `when`: case-folded name to name as first written."""
+        """Return a copy of the tags of `crn` at `when`: case-folded name to name as first written."""
         return dict(self.tags_seen(crn, when))
 
     def tags_seen(self, crn: str, when: float) -> Mapping[str, str]:
-        """Return what `tags_at` does without the copy: to look at, before anything changes."""
+        """Return the same as `tags_at` without copying; read-only, valid until the next change."""
         for since, tags in reversed(self.data["tags"].get(crn, ())):
             if since <= when:
                 seen: Mapping[str, str] = tags
                 return seen
         return {}
 
-    def bearers(self, name: str) -> set[str]:
-        """Return the CRNs that bear, or ever bore, the tag `name` (case-folded)."""
-        self._count_tags()
-        return self._bearers.get(name, set())
+    def crns_with_tag(self, name: str) -> set[str]:
+        """Return the CRNs that have, or ever had, the tag `name` (case-folded)."""
+        self._build_tag_table()
+        return self._crns_by_tag.get(name, set())
 
-    def bearers_of_any(self, start: str) -> set[str]:
-        """Return the CRNs that bear, or ever bore, a tag whose case-folded name begins with `start`."""
-        self._count_tags()
+    def crns_with_tag_prefix(self, start: str) -> set[str]:
+        """Return the CRNs that have, or ever had, a tag whose case-folded name begins with `start`."""
+        self._build_tag_table()
         found: set[str] = set()
         for at in range(bisect_left(self._names, start), len(self._names)):
             if not self._names[at].startswith(start):
                 break
-            found |= self._bearers[self._names[at]]
+            found |= self._crns_by_tag[self._names[at]]
         return found
 
-    def _count_tags(self) -> None:
-        """Build the table of bearers anew when the data were replaced by a snapshot's or a file's."""
-        if self._counted is self.data["tags"]:
+    def _build_tag_table(self) -> None:
+        """Rebuild the table of tagged CRNs after the data were replaced from a snapshot or a file."""
+        if self._tabled is self.data["tags"]:
             return
-        self._counted, self._bearers = self.data["tags"], {}
+        self._tabled, self._crns_by_tag = self.data["tags"], {}
         for crn, history in self.data["tags"].items():
             for _, tags in history:
                 for name in tags:
-                    self._bearers.setdefault(name, set()).add(crn)
-        self._names = sorted(self._bearers)
+                    self._crns_by_tag.setdefault(name, set()).add(crn)
+        self._names = sorted(self._crns_by_tag)
 
-    def _remember_tags(self, crn: str, tags: dict[str, str], now: float) -> None:
-        self._count_tags()
+    def _store_tags(self, crn: str, tags: dict[str, str], now: float) -> None:
+        self._build_tag_table()
         for name in tags:
-            if name not in self._bearers:
+            if name not in self._crns_by_tag:
                 insort(self._names, name)
-            self._bearers.setdefault(name, set()).add(crn)
+            self._crns_by_tag.setdefault(name, set()).add(crn)
         history = self.data["tags"].setdefault(crn, [])
         if history and history[-1][0] == now:
             history[-1][1] = tags

@@ -140,7 +140,7 @@ WATCHES = (
     ),
     _watch(
         "Reflector._relist",
-        "self._whole = True",
+        "self._unpaged = True",
         "pass",
         "a list whose pages expire is asked for by pages for ever",
     ),

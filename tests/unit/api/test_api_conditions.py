@@ -95,7 +95,7 @@ def test_a_long_message_is_cut_to_what_the_schema_takes() -> None:
 @pytest.mark.parametrize("reason", ["", "two words", "9lives", "a/b", "Trailing:", "x" * 300, "Line\n"])
 def test_an_illegal_reason_is_refused(reason: str) -> None:
     """docs/reference/capi-contract.md C10: core mirrors it, and its own patch would be refused."""
-    with pytest.raises(ValueError, match="no legal reason"):
+    with pytest.raises(ValueError, match="not a valid reason"):
         Observation("Ready", "False", reason)
 
 

@@ -77,7 +77,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "a forged mark": (
         {"tags": [{"key": "powervs.cluster.x-k8s.io.owner", "value": "me"}]},
         "spec.tags[0]",
-        "keys that begin with powervs.cluster.x-k8s.io are reserved for the marks of ownership",
+        "keys that begin with powervs.cluster.x-k8s.io are reserved for ownership tags",
     ),
     "a slash in a tag": (
         {"tags": [{"key": "a/b"}]},

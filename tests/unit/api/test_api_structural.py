@@ -182,4 +182,4 @@ def test_every_rule_of_the_lint_is_tried() -> None:
 def test_the_root_is_a_plain_object() -> None:
     assert {finding.rule for finding in lint({"type": "string", "nullable": True})} == {"root-object"}
     metadata = {"type": "object", "properties": {"metadata": {"type": "object", "required": []}}}
-    assert lint(metadata) == (Finding("metadata", "metadata-plain", "metadata may say its type and nothing else"),)
+    assert lint(metadata) == (Finding("metadata", "metadata-plain", "metadata may only declare its type"),)

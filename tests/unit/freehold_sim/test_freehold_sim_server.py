@@ -1,4 +1,4 @@
-"""One process serves any simulated clouds: one clock, one back door, one state file, each loaded when asked for."""
+"""One process serves any simulated clouds: one clock, one admin API, one state file, each loaded when asked for."""
 
 import json
 import subprocess
@@ -100,15 +100,15 @@ def test_a_cloud_is_not_lost_because_it_was_not_asked_for(tmp_path: Path) -> Non
     """The next save would write the file without it."""
     path = tmp_path / "world.json"
     _served(path)
-    with pytest.raises(ValueError, match="also holds kiosk: serve it too"):
+    with pytest.raises(ValueError, match="also contains kiosk: serve it too"):
         _served(path, clouds=("ibm",))
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"clouds": ("nimbus",)}, "no cloud nimbus can be simulated: ibm, kiosk"),
-        ({"settings": {"nimbus": {}}}, "no cloud nimbus can be simulated"),
+        ({"clouds": ("nimbus",)}, "unknown cloud nimbus; supported: ibm, kiosk"),
+        ({"settings": {"nimbus": {}}}, "unknown cloud nimbus"),
     ],
 )
 def test_an_unknown_cloud_is_named(tmp_path: Path, options: dict[str, Any], message: str) -> None:
@@ -127,7 +127,10 @@ def test_settings_are_the_clouds_own(tmp_path: Path) -> None:
 
 def test_the_back_door_names_the_clouds_that_it_knows(tmp_path: Path) -> None:
     server = _served(tmp_path / "world.json")
-    assert "no cloud nimbus is served here: ibm, kiosk" in _ask(server, "GET", "/_sim/calls", cloud="nimbus")["error"]
+    assert (
+        "unknown cloud nimbus; this process serves ibm, kiosk"
+        in _ask(server, "GET", "/_sim/calls", cloud="nimbus")["error"]
+    )
     assert "nobody can paint a kiosk" in _ask(server, "POST", "/_sim/strangers/paint", {}, cloud="kiosk")["error"]
 
 

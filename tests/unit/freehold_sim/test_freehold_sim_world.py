@@ -67,7 +67,7 @@ def test_a_file_from_before_there_was_a_second_cloud_is_read(account: Any, tmp_p
 def test_a_file_that_is_no_world_is_named(tmp_path: Any) -> None:
     path = tmp_path / "world.json"
     path.write_text("{}")
-    with pytest.raises(ValueError, match=r"world\.json does not hold"):
+    with pytest.raises(ValueError, match=r"world\.json is not a simulator"):
         store.load(path)
     assert store.load(tmp_path / "none.json") is None
 

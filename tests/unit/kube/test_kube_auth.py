@@ -175,5 +175,5 @@ async def test_a_plugin_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(auth, "PLUGIN_SECONDS", 0.1)
     hanging = auth.ExecPlugin(sys.executable, ("-c", "import time; time.sleep(3600)"), {}, V1)
     async with asyncio.timeout(5):
-        with pytest.raises(Unauthorized, match="did not end within"):
+        with pytest.raises(Unauthorized, match="did not finish within"):
             await hanging.run()

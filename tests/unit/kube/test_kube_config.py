@@ -98,7 +98,7 @@ EXEC = {"apiVersion": auth.EXEC_VERSIONS[0], "command": "bin/login"}
     [
         ({"auth-provider": {"name": "gcp", "config": {"access-token": "s3cret"}}}, "auth-provider 'gcp'.*exec plugin"),
         ({"exec": {**EXEC, "apiVersion": "client.authentication.k8s.io/v1alpha1"}}, "v1alpha1.*not supported"),
-        ({"exec": {**EXEC, "interactiveMode": "Always"}}, "wants a terminal"),
+        ({"exec": {**EXEC, "interactiveMode": "Always"}}, "requires a terminal"),
         ({"exec": {"apiVersion": auth.EXEC_VERSIONS[0]}}, "no command"),
         ({"client-key-data": "s3cret!!"}, "client-key-data is not base64"),
     ],
