@@ -35,7 +35,7 @@ def add_edges(journal: Journal, graph: Graph) -> Journal:
 def next_delete_wave(keys: Collection[NodeKey], entries: Entries, registry: Registry) -> frozenset[NodeKey]:
     """Those of ``keys`` that nothing else of them depends on.
 
-    By kind where the edges on record leave none: whoever may edit the object can have written a cycle.
+    If the recorded edges form a cycle (users can edit them), the order by kind is used.
     """
     free = frozenset(keys) - needed(keys, entries, registry)
     return free or frozenset(keys) - needed(keys, {}, registry)

@@ -3,18 +3,26 @@
 Both are level-triggered: called again and again with the newest spec and journal, each call one *pass*
 that does what can be done now and returns when to come back. A pass never waits.
 
-A creating pass moves in phases, and may be cut off between any two calls::
+:func:`ensure`, which may be cut off between any two calls (``*``: calls to the cloud)::
 
-    observe*  read what is recorded; ask the witnesses of open intents; look for candidates for new nodes
-    intend    one patch of the journal: the exact requests of this wave
-    create*   the whole wave at once
-    record    one patch of the journal: the ids
-    mark*     attach the marks; a later pass reads them back, which closes the intent
+    observe*   read what is recorded
+    intents*   resolve creates that were interrupted
+    mark*      read marks back: a record whose mark is read is OWNED
+    recovery*  a process that did not mint the identity looks for what is ours by its marks and on no record
+    create*    look for what exists; one patch of the journal with the exact requests of this wave; the whole wave
+               at once; one patch with the ids
+    drift*     bring mutable attributes and parts to the spec
+    mark*      attach marks and tags
+    renewal*   bring seals of an older key to the writing one
+    prune*     delete surplus where its kind allows that, report the rest
 
-A deleting pass::
+:func:`release`::
 
-    resolve open intents  ->  prove by marks, read in this pass  ->  record the requests  ->  delete*
-    ->  observe until gone  ->  nothing of ours in journal, index and native lists  ->  released
+    intents*      resolve creates that were interrupted
+    observe*      read what nothing else of ours depends on; what is gone leaves the journal
+    mark*         read the marks, in the pass that deletes
+    delete*       one patch that records the requests; then the deletes of what the marks prove
+    final check*  once nothing is on record and the settle time is over: index and native lists show nothing of ours
 """
 
 from __future__ import annotations

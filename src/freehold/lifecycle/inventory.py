@@ -1,6 +1,7 @@
 """What exists and carries our tags in an account and region: shared by all clusters, with an age.
 
-An index is eventually consistent: presence in it proves, absence is a hint and asks the resource itself.
+An index is eventually consistent. What it shows was attached at some time; what it does not show is only a hint, and
+the resource itself is asked.
 """
 
 from __future__ import annotations

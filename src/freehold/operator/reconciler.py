@@ -1,8 +1,8 @@
-"""One reconcile of an IBMPowerVSCluster: from the object to the engine's two passes, and back to its status.
+"""One reconcile of an object of any kind: from the object to the engine's two passes, and back to its status.
 
-The path: gate (may we?) → identity (who is it?) → facts (what must the cloud be asked?) → wanted (what shall
-be there?) → ``engine.ensure`` or ``engine.release`` → status. Every step before the engine is a pure
-decision with a named outcome; the only I/O of this file passes the document, the facts and the engine.
+The path: gate (may it be worked on?) → account (are there credentials?) → identity (whose resources are they?) →
+desired (the adapter's graph of wanted nodes) → ``engine.ensure`` or ``engine.release`` → status. Gate and identity are
+pure decisions with named outcomes. All I/O goes through the object's handle, the adapter and the engine.
 """
 
 from __future__ import annotations

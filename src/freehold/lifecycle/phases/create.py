@@ -1,7 +1,7 @@
-"""Create: decide for each wanted node without a resource (use what exists, say why not, or create it), and create.
+"""Create: for each wanted node without a resource use what exists, report why it cannot, or create it.
 
-A name proves nothing, so nothing is ever adopted because of its name. A wave of creates stands between two writes of
-the journal: the exact requests before it, the ids after it.
+A name proves nothing, so nothing is ever adopted because of its name. The journal is written twice around a wave of
+creates: the exact requests before it, the ids after it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from freehold.lifecycle.state import Existence, MarkState
 
 
 def drop_stale_refs(ctx: PassContext) -> None:
-    """Release given resources that the spec names no more."""
+    """Forget records that the spec contradicts: a given id that is another one now, or a node that is given now."""
     for key, node in ctx.graph.nodes.items():
         entry = ctx.journal.get(key)
         if entry is None or not entry.id:

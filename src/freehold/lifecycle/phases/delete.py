@@ -1,4 +1,4 @@
-"""Leave: prove, delete, observe until gone, and make sure that nothing of ours stays behind.
+"""Delete: prove, request the deletion, observe until gone, and check that nothing of ours stays behind.
 
 Works from what is *owned* (journal and index), not from today's spec. The marks are read in
 the same pass as the delete is sent; a resource that they do not prove is healed first or kept, and named.

@@ -1,4 +1,4 @@
-"""Sync: names and other mutable attributes, and parts, follow the spec; what cannot be changed is told as drift."""
+"""Drift: bring names, other mutable attributes and parts to the spec; report what cannot be changed."""
 
 from __future__ import annotations
 

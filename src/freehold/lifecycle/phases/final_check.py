@@ -1,4 +1,4 @@
-"""The last look before the finalizer goes: is anything of ours left that no record and no mark shows?
+"""The final check before the finalizer goes: is anything of ours left that no record and no mark shows?
 
 A resource that was created and neither recorded nor marked is known by its nonce alone. It is looked for in the
 account, and in everything that the journal, the marks and the spec name and that still exists, also where today's spec

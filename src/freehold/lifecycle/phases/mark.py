@@ -1,6 +1,6 @@
 """Mark: attach what proves ownership, read it back, heal what was stripped; the user's tags go the same way.
 
-An intent closes only when its mark has been *read back*. Tags are added and removed, never replaced.
+A record counts as owned (OWNED) only when its mark has been *read back*. Tags are added and removed, never replaced.
 """
 
 from __future__ import annotations

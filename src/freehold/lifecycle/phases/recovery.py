@@ -1,9 +1,9 @@
-"""Strays: what is ours by its marks and is in no journal.
+"""Recovery: find what is ours by its marks and is in no journal.
 
 After a restore from a backup, or when a create took effect long after it was given up, the cloud knows
-more than the journal. Presence in an index proves nothing about now: each is asked natively first.
-What carries our uuid and is not proven ours is named to a person, left alone, and holds nothing up:
-otherwise everybody who may tag could block any delete.
+more than the journal. The index may show what is gone, so each resource is read itself before it is recorded.
+A resource that carries our uuid and is not proven ours is named to a person and left alone. It does not hold the
+finalizer: otherwise everybody who may tag could block any delete.
 """
 
 from __future__ import annotations
