@@ -150,7 +150,7 @@ def test_of_several_with_one_name_the_one_with_our_seal_is_ours() -> None:
 
 
 def test_no_person_is_asked_to_choose_while_the_marks_of_several_cannot_be_read() -> None:
-    """A user who follows the message gives the id of ours in the spec: it would count as given, and be kept for ever."""
+    """A user who follows the message puts the id of ours in the spec: it would count as given, and never be deleted."""
     world = _world()
     lost, _ = _lost(world), _theirs(world)
     life = Life(world)
