@@ -1,7 +1,7 @@
-"""Safety lines of the engine that whole families must notice: rows of :mod:`mutants.catalogue.lifecycle`.
+"""Safety lines of the engine that families of crashes must cover: rows of :mod:`mutants.catalogue.lifecycle`.
 
-`make mutants` tries every row with the quickest test that reaches it; here a row is taken out in this process, and a
-family of crashes has to see what is lost.
+`make mutants` tries every row with the quickest test that reaches it; here a row is applied in this process, and a
+family of crashes must fail.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from mutants.rows import Mutant, edit
 
 @dataclass(frozen=True)
 class Mutation:
-    """``families`` must notice in memory, and the one of ``powervs`` on the simulated IBM Cloud, where another line
-    does not stand in for it."""
+    """``families`` must fail in memory, and the one of ``powervs`` on the simulated IBM Cloud, unless another line
+    replaces it there."""
 
     row: Mutant
     families: tuple[str, ...]
@@ -34,7 +34,7 @@ class Mutation:
 
 @contextlib.contextmanager
 def mutated(row: Mutant) -> Iterator[None]:
-    """The engine without that line. Raises Moved when the row no longer fits."""
+    """The engine without that line. Raises Moved if the row no longer fits."""
     changed = ast.parse(edit(row, Path(freehold.__file__).parent).text)
     module = importlib.import_module("freehold." + row.file.removesuffix(".py").replace("/", "."))
     *classes, name = row.function.split(".")
@@ -113,7 +113,7 @@ MUTATIONS = (
     ),
     Mutation(
         _row("context", "a resource that is older than the create counts as its result"),
-        ("stranger copies our tags onto something old",),
+        ("stranger copies our tags onto an old resource",),
     ),
     Mutation(
         _row("phases/intents", "of two resources with one nonce the first counts as ours"),
@@ -137,8 +137,8 @@ MUTATIONS = (
     ),
     Mutation(
         _row("phases/delete", "the contents of a container are not read before it is deleted"),
-        ("stranger's thing in ours",),
-        powervs="stranger's thing in ours",
+        ("stranger's resource in ours",),
+        powervs="stranger's resource in ours",
     ),
     Mutation(
         _row("phases/mark", "the mark of a carried resource that vanished stays on its carrier"),
