@@ -27,7 +27,7 @@ def test_an_edit_of_a_cluster_that_is_being_created(edit: str) -> None:
 
 
 @pytest.mark.parametrize("call", [7, 23, 41, 58])
-@pytest.mark.parametrize("edit", ["a tag is added", "a port is listened on", "a rule is removed"])
+@pytest.mark.parametrize("edit", ["a tag is added", "a listener is added", "a rule is removed"])
 def test_an_edit_while_a_pass_is_under_way(edit: str, call: int) -> None:
     """The pass continues with what it read, or is refused as stale; either way the next one sees the edit."""
     play_amid(edit, call)

@@ -26,7 +26,7 @@ from harness.before_key_ring import (
     load,
     marks_there,
     moments,
-    sealed_anew,
+    new_seals,
     theirs_on_ours,
     with_api_key,
     without_marks,
@@ -78,7 +78,7 @@ def test_an_object_from_before_the_ring_becomes_ready_is_renewed_and_deleted(fix
     assert before <= {row["id"] for row in made_by_us(harness)}
     assert _without_theirs(traits(harness)) == wanted(fixture)
     assert json.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])["v"] == 2
-    assert marks_there(harness) == sealed_anew(harness)
+    assert marks_there(harness) == new_seals(harness)
     assert {id_: set(found) - set(tags[id_]) for id_, found in theirs_on_ours(harness).items() if id_ in tags} == {
         id_: {"team:red"} - set(tags[id_]) if fixture.startswith("all/") and id_ in _tagged(harness) else set()
         for id_ in tags
@@ -260,7 +260,7 @@ def test_a_backup_from_before_the_upgrade_is_restored_after_the_renewal(backup: 
     harness.run(lambda: harness.ready() and is_renewed(harness), LONG)
     harness.settle(30)
     assert {row["id"] for row in made_by_us(harness)} == ids
-    assert marks_there(harness) == sealed_anew(harness)
+    assert marks_there(harness) == new_seals(harness)
     harness.down()
     assert made_by_us(harness) == []
 

@@ -14,7 +14,7 @@ from harness.before_key_ring import (
     is_renewed,
     load,
     marks_there,
-    sealed_anew,
+    new_seals,
     theirs_on_ours,
     without_marks,
 )
@@ -63,7 +63,7 @@ class Renewal:
     def finish(self) -> None:
         """Run until everything is renewed, the old seals are detached, and the object is Ready."""
         harness, begun = self.harness, self.harness.clock.monotonic()
-        while not (harness.ready() and is_renewed(harness) and marks_there(harness) == sealed_anew(harness)):
+        while not (harness.ready() and is_renewed(harness) and marks_there(harness) == new_seals(harness)):
             if harness.clock.monotonic() - begun > ENOUGH:
                 raise AssertionError(f"not renewed: {harness.conditions()} {marks_there(harness)}")
             self.step()
