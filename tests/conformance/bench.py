@@ -1,4 +1,4 @@
-"""What the conformance suite needs of a cloud, and the clouds that it runs on: a new one is a line here."""
+"""The interface of a cloud in the conformance suite, and the list of clouds: a new one is a line here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STEP = 1.0
 
 Request = dict[str, Any]
 Bench = Any
-"""One simulated account: :class:`conformance.ibm.IbmBench` shows what it can do."""
+"""One simulated account; :class:`conformance.ibm.IbmBench` is an example."""
 
 
 def place_of(kind: str, seen: Observed) -> Place:
@@ -22,7 +22,7 @@ def place_of(kind: str, seen: Observed) -> Place:
 
 @dataclass(frozen=True)
 class CloudUnderTest:
-    """``homes``: the kinds that are created inside another resource, and the kind of that.
+    """``homes``: the kinds that are created inside another resource, and the kind of that resource.
 
     ``bench`` makes a fresh account, ``lagging`` one whose lists are that many seconds behind and step back,
     ``small_pages`` one whose lists have one item a page.

@@ -1,4 +1,4 @@
-"""A fresh simulated account of the cloud that the test is about."""
+"""A fresh simulated account of the cloud under test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from conformance.clouds import CLOUDS
 
 @pytest.fixture
 def cloud() -> str:
-    """Of tests that are about one cloud and name none."""
+    """The default for tests about one cloud."""
     return "ibm"
 
 

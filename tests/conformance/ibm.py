@@ -1,4 +1,4 @@
-"""IBM Cloud under the conformance suite: the simulated account, and a create request of each kind."""
+"""IBM Cloud in the conformance suite: the simulated account, and a create request of each kind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOMES = {
     "load-balancer": "vpc",
     "transit-gateway-connection": "transit-gateway",
 }
-"""The kinds that are created inside another resource, and the kind of that."""
+"""The kinds that are created inside another resource, and the kind of that resource."""
 
 REGISTERED_TIMES = {
     "workspace": ("create_workspace", "delete_workspace"),
@@ -35,7 +35,7 @@ REGISTERED_TIMES = {
 
 
 class IbmBench(Account):
-    """A simulated IBM account with every kind's requirements there: what the suite does with a kind."""
+    """A simulated IBM account in which the requirements of every kind exist, with the operations of the suite."""
 
     homes = HOMES
     keeps_nonce = frozenset({"load-balancer", "transit-gateway-connection"})
@@ -51,12 +51,12 @@ class IbmBench(Account):
         return self.settings.api_key
 
     def elsewhere_in_account(self, request: Request) -> Request:
-        """The same request in another resource group, and in another region where it has one."""
+        """The same request in another resource group, and in another region if it has one."""
         region = {"region": "eu-es"} if "region" in request else {}
         return {**request, "resource_group": self.settings.resource_groups["ibm-hypershift-dev"], **region}
 
     def declared_times(self, kind: str) -> tuple[float, float] | None:
-        """Those of the published profile for a create and a delete; None where it has none."""
+        """The published times of a create and a delete; None if there are none."""
         names, delays = REGISTERED_TIMES.get(kind), self.settings.delays
         if names is None:
             return None
@@ -65,28 +65,28 @@ class IbmBench(Account):
         return getattr(delays, create), getattr(delays, delete) + network if delete else self.kinds[kind].delete_time
 
     def longest_doubt(self) -> float:
-        """Seconds until a create that was sent shows in every list and index."""
+        """Seconds until a sent create shows in every list and index."""
         lags = self.settings.lags
         return 2 * (lags.new + lags.tags + lags.lists) + 30.0
 
     def writes(self) -> list[str]:
-        """The requests of ours that the cloud saw and that ask for a change."""
+        """Our requests for changes that reached the cloud."""
         return [call.operation for call in self.cloud.calls if call.mutating and call.actor == "api"]
 
     async def crowd(self, kind: str, name: str) -> None:
-        """Another of the kind in the same place, where there may be more than one."""
+        """Create another resource of the kind in the same place, if more than one is possible."""
         request = {**await self.request(kind), "name": name}
         if kind == "transit-gateway-connection":
             vpc = await self.create("vpc", {**await self.request("vpc"), "name": name}, "fcrowded")
             request["network_id"] = (await self.ready("vpc", vpc)).attributes["crn"]
-        if kind == "dhcp-server":  # of which a workspace has one: its networks are listed beside it
+        if kind == "dhcp-server":  # a workspace has only one: create another network instead
             known = self.stands["workspace"]
             self.cloud.strangers.make("network", region="dal", workspace=known.id, name=name)
         else:
             await self.create(kind, request, "fcrowded")
 
     async def request(self, kind: str) -> dict[str, Any]:
-        """A create request of ``kind``, as the reconciler writes it; what it requires is created first."""
+        """A create request of ``kind``, as the reconciler writes it; its requirements are created first."""
         for required in self.kinds[kind].requires:
             if required not in self.stands:
                 made = await self.create(required, await self.request(required), "frequire")
@@ -94,11 +94,11 @@ class IbmBench(Account):
         return _request(kind, {name: seen.attributes for name, seen in self.stands.items()})
 
     def places(self, *without: str) -> list[Place]:
-        """What was created for the kind to be created in, but those ``without``."""
+        """The containers that were created for the kind, except those in ``without``."""
         return [place_of(kind, seen) for kind, seen in self.stands.items() if kind not in without]
 
     async def elsewhere(self, kind: str) -> Place:
-        """Another place of the kind in which ``kind`` is created; for a load balancer in another region."""
+        """Another container for ``kind``; for a load balancer in another region."""
         home = self.homes[kind]
         request = {**await self.request(home), "name": f"other-{home}"}
         if kind == "load-balancer":
@@ -106,14 +106,14 @@ class IbmBench(Account):
         return place_of(home, await self.ready(home, await self.create(home, request, "frequire")))
 
     async def ready(self, kind: str, made: Observed) -> Observed:
-        """Let the time pass that the kind says it takes."""
+        """Let the declared create time of the kind pass."""
         self.clock.advance(self.kinds[kind].create_time)
         seen = await self.look(kind, made)
         assert seen is not None and seen.state is State.READY, seen
         return seen
 
     async def until(self, kind: str, seen: Observed, wanted: State | None) -> tuple[Observed, float]:
-        """Let time pass until the state is ``wanted`` (None: gone); the last look, and how long it took."""
+        """Let time pass until the state is ``wanted`` (None: gone); the last read, and how long it took."""
         start = self.clock.now()
         while self.clock.now() - start < HOUR:
             now = await self.look(kind, seen)

@@ -1,4 +1,4 @@
-"""IBM Cloud: what only its kinds do when they are looked for."""
+"""IBM Cloud: special cases of searches."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def test_an_instance_is_found_in_the_states_that_lists_hide(
 @pytest.mark.parametrize("word", ["removed", "pending_reclamation"])
 @pytest.mark.parametrize("kind", ["workspace", "cos-instance"])
 async def test_an_instance_that_is_deleted_is_not_found(bench: Any, kind: str, word: str) -> None:
-    """It is still there by its id, for ever; a delete would be refused."""
+    """It can be read by its id for ever; a delete would be refused."""
     made = await bench.create(kind, await bench.request(kind), NONCE)
     bench.cloud.strangers.change(made.id, state=word)
     assert await bench.by_nonce(kind, [], NONCE) == []
@@ -44,8 +44,8 @@ async def test_an_instance_that_is_deleted_is_not_found(bench: Any, kind: str, w
 
 @pytest.mark.parametrize("nth", range(1, 5))
 @pytest.mark.parametrize("kind", ["workspace", "cos-instance"])
-async def test_an_instance_that_moves_on_between_two_lists_is_found_once(bench: Any, kind: str, nth: int) -> None:
-    """There is a list for each state: one that is asked too early and one that is asked too late both miss it."""
+async def test_an_instance_whose_state_changes_between_two_lists_is_found_once(bench: Any, kind: str, nth: int) -> None:
+    """There is a list for each state: one that is read too early and one that is read too late both miss it."""
     made = await bench.create(kind, await bench.request(kind), NONCE)
     for before, after in (("pre_provisioning", "provisioning"), ("provisioning", "active"), ("provisioning", "failed")):
         bench.cloud.strangers.change(made.id, state=before)
@@ -54,7 +54,7 @@ async def test_an_instance_that_moves_on_between_two_lists_is_found_once(bench: 
 
 
 def _after_list(bench: Any, nth: int, change: Callable[[], None]) -> None:
-    """Let ``change`` happen once, after the nth request from now."""
+    """Call ``change`` once, after the nth request from now."""
     handle, seen = type(bench.cloud).handle.__get__(bench.cloud), 0
 
     def counting(request: Any, actor: str = "api") -> Any:
@@ -69,8 +69,8 @@ def _after_list(bench: Any, nth: int, change: Callable[[], None]) -> None:
 
 
 @pytest.mark.parametrize("known", ["place", "want"])
-async def test_a_vpc_is_looked_for_in_the_regions_that_are_known_of_it(bench: Any, known: str) -> None:
-    """A list a region: ten of them only where neither the journal nor the spec names one."""
+async def test_a_vpc_is_searched_in_its_known_regions(bench: Any, known: str) -> None:
+    """A list for each region: ten lists only if neither the journal nor the spec names a region."""
     request = {**await bench.request("vpc"), "region": "eu-de"}
     made = await bench.create("vpc", request, NONCE)
     places = [Place("vpc-subnet", Ref("eu-de/02b7-x"))] if known == "place" else []
@@ -80,7 +80,7 @@ async def test_a_vpc_is_looked_for_in_the_regions_that_are_known_of_it(bench: An
     assert bench.requests()[before:] == ["vpc.list_vpcs"]
 
 
-async def test_a_gateway_s_region_is_not_taken_for_its_vpc_s(bench: Any) -> None:
+async def test_the_region_of_a_gateway_does_not_count_as_that_of_its_vpc(bench: Any) -> None:
     """A global gateway joins VPCs of every region."""
     gateway = await bench.create("transit-gateway", {**await bench.request("transit-gateway"), "global": True}, OTHER)
     made = await bench.create("vpc", {**await bench.request("vpc"), "region": "eu-de"}, NONCE)
@@ -88,8 +88,8 @@ async def test_a_gateway_s_region_is_not_taken_for_its_vpc_s(bench: Any) -> None
     assert [one.id for one in await bench.by_nonce("vpc", [place], NONCE)] == [made.id]
 
 
-async def test_a_dhcp_server_that_shows_no_network_yet_is_waited_for(bench: Any) -> None:
-    """Nothing but the name of its network has the nonce: until that shows, it may be ours."""
+async def test_a_dhcp_server_without_a_network_yet_is_waited_for(bench: Any) -> None:
+    """Only the name of its network contains the nonce: until that shows, it may be ours."""
     made = await bench.create("dhcp-server", await bench.request("dhcp-server"), NONCE)
     network = made.attributes["network_id"]
     bench.cloud.strangers.change(made.attributes["id"], network="")
@@ -100,8 +100,8 @@ async def test_a_dhcp_server_that_shows_no_network_yet_is_waited_for(bench: Any)
     assert await bench.by_nonce("dhcp-server", bench.places(), NONCE) == []
 
 
-async def test_a_load_balancer_is_found_in_whatever_vpc_it_is(bench: Any) -> None:
-    """Its list is the region's and does not show a VPC: what a nonce of ours is in is ours anyhow."""
+async def test_a_load_balancer_is_found_in_any_vpc(bench: Any) -> None:
+    """Its list is regional and does not show the VPC: a nonce of ours is enough."""
     made = await bench.create("load-balancer", await bench.request("load-balancer"), NONCE)
     there = await bench.create("vpc", {**await bench.request("vpc"), "name": "other"}, OTHER)
     place = Place("vpc", Ref(there.id, there.target))
@@ -109,13 +109,13 @@ async def test_a_load_balancer_is_found_in_whatever_vpc_it_is(bench: Any) -> Non
 
 
 @pytest.mark.parametrize("kind", ["vpc-subnet", "security-group", "transit-gateway-connection"])
-async def test_what_a_list_no_longer_shows_is_asked_for_itself(under_test: CloudUnderTest, kind: str) -> None:
-    """Two reads may come from two replicas: what the first showed, the second may not know yet."""
+async def test_a_resource_missing_in_a_list_is_read_by_id(under_test: CloudUnderTest, kind: str) -> None:
+    """Two reads may come from two replicas: the second may not know yet what the first showed."""
     bench = under_test.lagging(20.0)
     request = await bench.request(kind)
     made = [await bench.create(kind, request, NONCE)]
     other = Ref(f"{made[0].id[:-1]}{'0' if made[0].id[-1] != '0' else '1'}")
-    if kind != "transit-gateway-connection":  # of which two have one home, whether they are there or not
+    if kind != "transit-gateway-connection":  # two of them have one container, whether they exist or not
         made.append(await bench.create(kind, {**request, "name": "second"}, "fzzzzzzz"))
         other = Ref(made[1].id, made[1].target)
     for _ in range(30):

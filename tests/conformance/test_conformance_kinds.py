@@ -1,4 +1,4 @@
-"""Every registered kind of every cloud keeps the promises that the engine builds on."""
+"""Every registered kind of every cloud behaves as the engine expects."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ NONCE = "fabcdefg"
 
 
 @EVERY_KIND
-async def test_a_life(bench: Any, kind: str) -> None:
-    """Born under a nonce, found by it alone, ready in its time, renamed, found by name, deleted, gone."""
+async def test_create_rename_delete(bench: Any, kind: str) -> None:
+    """Created with a nonce, found by it alone, ready in time, renamed, found by name, deleted, gone."""
     entry, request = bench.kinds[kind], await bench.request(kind)
     made = await bench.create(kind, request, NONCE)
     assert made.id and made.state in (State.PENDING, State.READY)
@@ -47,7 +47,7 @@ async def test_a_life(bench: Any, kind: str) -> None:
 
 
 def _elsewhere(request: dict[str, Any]) -> dict[str, Any]:
-    """The same scope without the names: only the nonce can tell. A connection is also told by its network."""
+    """The same scope without the names: only the nonce identifies it; a connection is also known by its network."""
     changed = {**request, "name": "nobody"}
     for name, value in (("network", "nothing"), ("search", ["nothing"]), ("network_id", "crn:none")):
         if name in request:
@@ -56,8 +56,8 @@ def _elsewhere(request: dict[str, Any]) -> dict[str, Any]:
 
 
 @EVERY_KIND
-async def test_every_request_passes_the_port(bench: Any, kind: str) -> None:
-    """Limits, audit, plans and the crash harness rest on it; none is hidden and none is counted twice."""
+async def test_every_request_goes_through_the_port(bench: Any, kind: str) -> None:
+    """Limits, audit, plans and the crash harness depend on it; no request is hidden or counted twice."""
     request = await bench.request(kind)
     seen = await bench.create(kind, request, NONCE)
     await bench.ready(kind, seen)
@@ -72,8 +72,8 @@ async def test_every_request_passes_the_port(bench: Any, kind: str) -> None:
 
 
 @EVERY_KIND
-async def test_what_is_not_there_is_absent_and_not_an_error(bench: Any, kind: str) -> None:
-    """A missing one is missing from the reply, also beside one that is there."""
+async def test_a_missing_resource_is_absent_and_not_an_error(bench: Any, kind: str) -> None:
+    """It is missing in the reply, also beside one that exists."""
     request = await bench.request(kind)
     seen = await bench.create(kind, request, NONCE)
     missing = f"{seen.id[:-1]}{'0' if seen.id[-1] != '0' else '1'}"
@@ -84,12 +84,12 @@ async def test_what_is_not_there_is_absent_and_not_an_error(bench: Any, kind: st
 
 @EVERY_KIND
 def test_declared_times_are_those_of_the_published_profile(bench: Any, kind: str) -> None:
-    """Polls start near the expected end; a wrong time costs calls or minutes."""
+    """Polling starts near the expected end; a wrong time costs calls or minutes."""
     entry, declared = bench.kinds[kind], bench.declared_times(kind)
     assert declared in (None, (entry.create_time, entry.delete_time))
 
 
 @EVERY_KIND
-def test_settle_outlasts_what_may_still_come(bench: Any, kind: str) -> None:
-    """Every guarantee rests on it: lost creates, list lag and tag lag are shorter."""
+def test_the_settle_time_is_longer_than_every_lag(bench: Any, kind: str) -> None:
+    """Every guarantee depends on it: late creates, list lag and tag lag are shorter."""
     assert bench.kinds[kind].settle >= bench.longest_doubt()

@@ -1,4 +1,4 @@
-"""The last look of a delete asks every kind for what has a nonce of ours: nothing may be missed, or seem absent."""
+"""The final check of a delete searches every kind for our nonces: nothing may be missed, or seem absent."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ OTHER = "fzzzzzzzzzzzz"
 
 
 @WITH_NONCE
-async def test_it_is_found_by_its_nonce_in_every_state(bench: Any, kind: str) -> None:
-    """An orphan may be in any of them when its owner is deleted."""
+async def test_a_resource_is_found_by_its_nonce_in_every_state(bench: Any, kind: str) -> None:
+    """An orphan may be in any state when its owner is deleted."""
     entry = bench.kinds[kind]
     made = await bench.create(kind, await bench.request(kind), NONCE)
     assert await _ids(bench, kind) == [made.id]
@@ -39,7 +39,7 @@ async def _ids(bench: Any, kind: str) -> list[str]:
 
 
 @EVERY_KIND
-async def test_what_the_spec_wants_is_in_the_same_reply(bench: Any, kind: str) -> None:
+async def test_namesakes_are_in_the_same_reply(bench: Any, kind: str) -> None:
     """A namesake is named at the end of a delete; another list for it would cost a call."""
     request = await bench.request(kind)
     made = await bench.create(kind, request, OTHER)
@@ -54,13 +54,15 @@ async def test_what_the_spec_wants_is_in_the_same_reply(bench: Any, kind: str) -
     found = await bench.by_nonce(kind, bench.places(), NONCE, want)
     assert without == []
     assert [one.id for one in found] == expected == [made.id]
-    if kind not in bench.other_lists:  # alone, the nonce asks nothing of the one, and every region of the other
+    if (
+        kind not in bench.other_lists
+    ):  # without names, the nonce reads nothing of the one, and every region of the other
         assert len(bench.requests()) - before == 2 * cost
 
 
 @INSIDE
-async def test_it_is_looked_for_in_the_places_and_nowhere_else(bench: Any, kind: str) -> None:
-    """A place may be a stranger's: each is asked for by its own id, none by a guess."""
+async def test_only_the_given_places_are_searched(bench: Any, kind: str) -> None:
+    """A place may be a stranger's: each is read by its id, none by a guess."""
     made = await bench.create(kind, await bench.request(kind), NONCE)
     there = await bench.elsewhere(kind)
     assert await bench.by_nonce(kind, [there], NONCE) == []
@@ -71,15 +73,15 @@ async def test_it_is_looked_for_in_the_places_and_nowhere_else(bench: Any, kind:
 
 
 @IN_NOTHING
-async def test_a_kind_that_is_in_nothing_is_looked_for_in_the_whole_account(bench: Any, kind: str) -> None:
-    """In every resource group and region: the spec that named them may be gone."""
+async def test_a_kind_without_a_container_is_searched_in_the_whole_account(bench: Any, kind: str) -> None:
+    """All resource groups and regions are searched: the spec that named them may be gone."""
     made = await bench.create(kind, bench.elsewhere_in_account(await bench.request(kind)), NONCE)
     assert [one.id for one in await bench.by_nonce(kind, [], NONCE)] == [made.id]
 
 
 @INSIDE
-async def test_a_place_that_is_not_there_is_not_an_empty_one(bench: Any, kind: str) -> None:
-    """The engine passes places that exist: where one is not found, something is wrong, and nothing is released."""
+async def test_a_missing_place_does_not_count_as_empty(bench: Any, kind: str) -> None:
+    """The engine passes places that exist: if one is not found, something is wrong, and nothing is released."""
     await bench.request(kind)
     there = await bench.elsewhere(kind)
     last = there.ref.id[-1]
@@ -95,7 +97,7 @@ async def test_a_place_that_is_not_there_is_not_an_empty_one(bench: Any, kind: s
 
 
 @WITH_NONCE
-async def test_it_is_found_on_the_last_page(under_test: CloudUnderTest, kind: str) -> None:
+async def test_a_resource_is_found_on_the_last_page(under_test: CloudUnderTest, kind: str) -> None:
     bench = under_test.small_pages()
     request = await bench.request(kind)
     for n in range(2):
@@ -115,10 +117,10 @@ BROKEN: dict[str, tuple[Fault, type[errors.CloudError]]] = {
 
 @pytest.mark.parametrize(("fault", "expected"), BROKEN.values(), ids=list(BROKEN))
 @WITH_NONCE
-async def test_no_single_failed_read_makes_it_seem_absent(
+async def test_no_single_failed_read_makes_a_resource_seem_absent(
     under_test: CloudUnderTest, kind: str, fault: Fault, expected: type[errors.CloudError]
 ) -> None:
-    """Each read in turn, on each page: a list that failed is not an empty one, and the finalizer would go."""
+    """Each read fails in turn, on each page: if a failed list counted as empty, the finalizer would be removed."""
     bench = under_test.small_pages()
     made = await bench.create(kind, await bench.request(kind), NONCE)
     await bench.ready(kind, made)
@@ -130,7 +132,7 @@ async def test_no_single_failed_read_makes_it_seem_absent(
         with pytest.raises(expected) as caught:
             await bench.by_nonce(kind, bench.places(), NONCE)
         assert bench.cloud.faults.rules()[0]["hits"] == 1
-        if isinstance(caught.value, errors.NotFound):  # only of the place itself, asked for by its id
+        if isinstance(caught.value, errors.NotFound):  # only for the place itself, read by its id
             assert "refused to get vpc" in caught.value.message
 
 
@@ -142,8 +144,8 @@ def _nth(fault: Fault, nth: int) -> Fault:
 
 
 @WITH_NONCE
-async def test_who_may_not_read_is_told_what_and_where(bench: Any, kind: str) -> None:
-    """A person must grant it before the object can go: the message names the action and the place."""
+async def test_a_missing_permission_is_reported_with_action_and_place(bench: Any, kind: str) -> None:
+    """A person must grant it before the object can be deleted."""
     await bench.create(kind, await bench.request(kind), NONCE)
     bench.cloud.faults.add(Fault(Effect.DENIED, bench.all_but_tokens, count=None))
     with pytest.raises(errors.Denied) as caught:
@@ -155,8 +157,8 @@ async def test_who_may_not_read_is_told_what_and_where(bench: Any, kind: str) ->
 
 
 @WITH_NONCE
-async def test_which_kinds_keep_their_nonce_for_life(bench: Any, kind: str) -> None:
-    """Only where they do can a carrier's mark be proved by the name of what it carries."""
+async def test_the_kinds_that_keep_their_nonce(bench: Any, kind: str) -> None:
+    """Only for these can the name of the carried resource prove a carrier's mark."""
     request = await bench.request(kind)
     seen = await bench.ready(kind, await bench.create(kind, request, NONCE))
     if changes := {attribute: request[attribute] for attribute in bench.kinds[kind].mutable}:

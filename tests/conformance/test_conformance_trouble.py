@@ -1,4 +1,4 @@
-"""Trouble of every sort, for every kind of every cloud: what the engine may conclude from it, and what it may not."""
+"""Errors of every sort, for every kind of every cloud: what the engine may conclude from them."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ UNKNOWN: dict[str, Fault] = {
 
 @pytest.mark.parametrize("fault", UNKNOWN.values(), ids=list(UNKNOWN))
 @EVERY_KIND
-async def test_a_create_without_an_answer_is_sent_once_and_found_if_it_happened(
+async def test_a_create_without_an_answer_is_sent_once_and_found_if_it_took_effect(
     bench: Any, kind: str, fault: Fault
 ) -> None:
-    """Unknown, never "nothing happened"; no SDK sends it again; and the nonce shows whether it took effect."""
+    """The outcome is unknown; no SDK sends it again; and the nonce shows whether it took effect."""
     request = await bench.request(kind)
     before = len(bench.writes())
     bench.cloud.faults.add(_at(bench, fault))
@@ -86,7 +86,7 @@ async def test_a_refused_create_made_nothing(
 async def test_a_read_that_fails_is_never_an_absence(
     bench: Any, kind: str, fault: Fault, expected: type[errors.CloudError]
 ) -> None:
-    """What seems absent is created again, or dropped from the journal while it stands."""
+    """Otherwise an existing resource would be created again, or dropped from the journal."""
     request = await bench.request(kind)
     seen = await bench.create(kind, request, NONCE)
     await bench.ready(kind, seen)
@@ -105,7 +105,7 @@ async def test_a_read_that_fails_is_never_an_absence(
 
 @EVERY_KIND
 async def test_lists_are_read_to_the_last_page(under_test: CloudUnderTest, kind: str) -> None:
-    """With one item a page, and others' resources before ours: a client that reads the first page finds nothing."""
+    """Pages have one item, and resources of others come first: a client that reads one page finds nothing."""
     bench = under_test.small_pages()
     request = await bench.request(kind)
     for n in range(2):
@@ -115,10 +115,10 @@ async def test_lists_are_read_to_the_last_page(under_test: CloudUnderTest, kind:
 
 
 @EVERY_KIND
-async def test_what_a_list_does_not_show_yet_is_found_when_the_settle_time_is_over(
+async def test_a_resource_that_lists_do_not_show_yet_is_found_after_the_settle_time(
     under_test: CloudUnderTest, kind: str
 ) -> None:
-    """Only then may an open create be given up; and what is on record is asked for itself."""
+    """Only then may an open intent be closed; a recorded resource is read by its id."""
     bench = under_test.lagging(60.0)
     request = await bench.request(kind)
     made = await bench.create(kind, request, NONCE)
@@ -130,7 +130,7 @@ async def test_what_a_list_does_not_show_yet_is_found_when_the_settle_time_is_ov
 
 @EVERY_KIND
 async def test_messages_name_the_resource_and_no_secret(bench: Any, kind: str) -> None:
-    """What, which, what to do: people read it in a condition."""
+    """The message tells what failed, for which resource, and what to do: people read it in a condition."""
     request = await bench.request(kind)
     bench.cloud.faults.add(Fault(Effect.DENIED, bench.creates, message=f"no {bench.secret()} for you"))
     with pytest.raises(errors.Denied) as caught:
@@ -141,10 +141,10 @@ async def test_messages_name_the_resource_and_no_secret(bench: Any, kind: str) -
 
 
 @EVERY_KIND
-async def test_a_list_that_is_not_found_is_never_an_absence(under_test: CloudUnderTest, kind: str) -> None:
+async def test_a_404_of_a_list_is_never_an_absence(under_test: CloudUnderTest, kind: str) -> None:
     """Each read in turn answers 404, as an ingress or a replica that does not know the place yet does.
 
-    Only the resource's own id, or its place's, asked for by itself, can tell that it is gone.
+    Only a read by the id of the resource, or of its place, can show that it is gone.
     """
     bench = under_test.small_pages()
     request = await bench.request(kind)

@@ -1,4 +1,4 @@
-"""Whatever happens at any call of a whole create and delete: nothing lost, nothing twice, nothing of others touched.
+"""Faults at any call of a whole create and delete: nothing lost, nothing twice, nothing of others changed.
 
 The cloud is in memory, on virtual time; the ten resources cover the five workflows of
 docs/reference/requirements.md W17 to W22.
@@ -17,16 +17,16 @@ from lab.families_memory import FAMILIES, NAMED, PAIRS
 
 CI_CASES = 30
 MOST_CALLS = 402
-"""Three times the calls of an undisturbed life: no recovery may hammer the cloud."""
+"""Three times the calls of an undisturbed life: no recovery may overload the cloud."""
 MOST_CALLS_IN = {
     "a quota is reached": 540,  # a create that is refused is sent again every five minutes
-    "every family in a lagging cloud": 648,  # an undisturbed life takes 216 where reads are ten seconds behind
+    "every family in a lagging cloud": 648,  # an undisturbed life takes 216 if reads lag ten seconds
 }
 """For the families that need another bound."""
 
 PAIR_SHARDS = 8
 PAIR_STEP = int(os.environ.get("CRASH_PAIR_STEP", "20"))
-"""Every so manieth pair of faults; 1 takes all 250,000 of them."""
+"""Every n-th pair of faults; 1 takes all 250,000 of them."""
 
 
 def _hold(family: str, cases: Iterable[Case], most_named: int = 0) -> None:
@@ -49,5 +49,5 @@ def test_whole_family(family: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("shard", range(PAIR_SHARDS))
 def test_pairs_of_faults(shard: int) -> None:
-    """A second fault in the recovery from a first one."""
+    """A second fault during the recovery from the first one."""
     _hold("pairs of faults", (c for i, c in enumerate(PAIRS(PAIR_STEP)) if i % PAIR_SHARDS == shard))

@@ -1,4 +1,4 @@
-"""The harness can see: naive controllers lose things in it, and so does the engine without any one safety line."""
+"""The harness detects losses: those of naive controllers, and those of the engine without one safety line."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ MOST_TRIES = 100
 BASELINED = (
     "delete after a crash",
     "delete in a lagging cloud",
-    "restarts in restarts",
+    "restarts during restarts",
 )
 GROUNDS = pytest.mark.parametrize("ground", [MEMORY, POWERVS], ids=["memory", "powervs"])
 
 
 def _around_writes(ground: Ground, naive: type[Naive]) -> list[int]:
-    """The first changes of the cloud in its own undisturbed life: where it can lose what it made."""
+    """The first changes of the cloud in the controller's undisturbed life, where it can lose resources."""
     calls = families.golden(ground.world, naive).port.calls
     return [number for number, call in enumerate(calls) if call.effect is Effect.WRITE][:10]
 
 
 @GROUNDS
 @pytest.mark.parametrize("naive", (TagThenStatus, ControllerCreated))
-def test_naive_controllers_lose_things_when_they_die(naive: type[Naive], ground: Ground) -> None:
+def test_naive_controllers_lose_resources_when_they_die(naive: type[Naive], ground: Ground) -> None:
     """Query, create, tag, then status (kops); used by name, controllerCreated afterwards (CAPIBM)."""
     numbers = _around_writes(ground, naive)
     cases = families.at_each_call(ground.world, (faults.AFTER,), calls=numbers, baseline=naive)
@@ -44,8 +44,8 @@ def test_naive_controllers_lose_things_when_they_die(naive: type[Naive], ground:
 
 
 @GROUNDS
-def test_a_controller_that_trusts_names_deletes_what_is_not_its_own(ground: Ground) -> None:
-    """A stranger's resource of the wanted name goes with the cluster."""
+def test_a_controller_that_trusts_names_deletes_a_strangers_resource(ground: Ground) -> None:
+    """A stranger's resource with the wanted name is deleted with the cluster."""
     strangers = catalogue.meddling(ground.world, "namesake", ground.kinds[:3], None, (0,), baseline=NamedIsOurs)
     tally = families.tally("NamedIsOurs", strangers)
     print(tally.row)
@@ -54,7 +54,7 @@ def test_a_controller_that_trusts_names_deletes_what_is_not_its_own(ground: Grou
 
 @GROUNDS
 @pytest.mark.parametrize("naive", (TagThenStatus, ControllerCreated, NamedIsOurs))
-def test_naive_controllers_work_while_they_live(naive: type[Naive], ground: Ground) -> None:
+def test_naive_controllers_work_without_crashes(naive: type[Naive], ground: Ground) -> None:
     """Otherwise their losses would show nothing."""
     assert not families.run(Case("alive", ground.world, baseline=naive)).faults
 
@@ -66,7 +66,7 @@ def _cases(mutation: Mutation) -> Iterator[Case]:
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=str)
 def test_each_safety_line_is_needed(mutation: Mutation) -> None:
-    """Without it some run of its families fails; a line that nothing misses is redundant or the harness is blind."""
+    """Without it some run of its families fails; otherwise the line is redundant or the harness is incomplete."""
     with mutated(mutation.row):
         for case in _cases(mutation):
             if families.run(case).faults:
@@ -77,7 +77,7 @@ def test_each_safety_line_is_needed(mutation: Mutation) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("mutation", [m for m in MUTATIONS if m.powervs], ids=str)
 def test_each_safety_line_is_needed_on_the_simulated_cloud(mutation: Mutation) -> None:
-    """The families see there too: real drivers and a reconciler do not hide what the engine lost."""
+    """The families also fail there: real drivers and a reconciler do not hide what the engine lost."""
     with mutated(mutation.row):
         for case in families.shuffled(families_powervs.FAMILIES[mutation.powervs](), MOST_TRIES):
             if families.run(case).faults:
@@ -88,7 +88,7 @@ def test_each_safety_line_is_needed_on_the_simulated_cloud(mutation: Mutation) -
 @pytest.mark.slow
 @pytest.mark.parametrize("family", BASELINED)
 def test_a_naive_controller_fails_in_the_family(family: str) -> None:
-    """Families whose faults no single line stands against: one that creates, tags, then records loses things there."""
+    """No single line prevents the faults of these families; a controller that creates, tags, then records fails."""
     for case in families.shuffled(families_powervs.FAMILIES[family](), MOST_TRIES):
         verdict = families.run(replace(case, baseline=TagThenStatus))
         if verdict.orphans or verdict.duplicates or verdict.wrong:
@@ -96,7 +96,7 @@ def test_a_naive_controller_fails_in_the_family(family: str) -> None:
     pytest.fail(f"{family} is blind")
 
 
-def test_a_safety_line_that_moved_is_noticed() -> None:
+def test_a_safety_line_that_moved_is_detected() -> None:
     """The list above must follow the engine."""
     gone = Mutant("lifecycle/engine.py", "_create", "no such line", "", "gone")
     with pytest.raises(Moved), mutated(gone):

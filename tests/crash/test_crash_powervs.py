@@ -17,9 +17,9 @@ from lab.families_powervs import FAMILIES, NAMED
 CI_CASES = 6
 MOST_CALLS = 549
 MOST_CALLS_OF_EVERYTHING = 744
-"""Three times the calls of an undisturbed life, the writes of the object's status among them."""
+"""Three times the calls of an undisturbed life, with the writes of the status."""
 MOST_CALLS_OF_A_LONG_WAIT = 900
-"""What is refused or not answered is asked again every five minutes, for as long as that lasts."""
+"""Refused or unanswered requests are sent again every five minutes, as long as this lasts."""
 
 
 def _hold(family: str, cases: Iterable[Case], most_named: int) -> None:

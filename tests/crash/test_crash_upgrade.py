@@ -1,4 +1,4 @@
-"""A renewal that is cut off between any two calls is harmless: both seals prove while both are attached."""
+"""A renewal that is interrupted between any two calls is harmless: both seals prove while both are attached."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lab.faults import Fault, Script
 from lab.upgrade import Renewal
 
 STEP = int(os.environ.get("CRASH_UPGRADE_STEP", "25"))
-"""Each so many of the cases; 1 takes all of them (13 minutes)."""
+"""Every n-th case; 1 takes all of them (13 minutes)."""
 FIXTURES = pytest.mark.parametrize("fixture", ["plain/ready", "all/ready"])
 
 
@@ -21,8 +21,8 @@ def _cases(fixture: str) -> list[tuple[int, Fault]]:
 
 
 @FIXTURES
-def test_a_renewal_that_is_cut_off_goes_on(fixture: str) -> None:
-    """Nothing but seals changes, and in the end only the new ones are there."""
+def test_an_interrupted_renewal_continues(fixture: str) -> None:
+    """Only seals change, and in the end only the new ones are attached."""
     for number, fault in _cases(fixture):
         renewal = Renewal(fixture, Script({number: fault}))
         renewal.finish()
@@ -33,8 +33,8 @@ def test_a_renewal_that_is_cut_off_goes_on(fixture: str) -> None:
 
 
 @FIXTURES
-def test_an_object_whose_renewal_was_cut_off_can_be_deleted(fixture: str) -> None:
-    """Some of it is recorded and sealed under the key and some by the old rules: all of it goes, with every mark."""
+def test_an_object_whose_renewal_was_interrupted_can_be_deleted(fixture: str) -> None:
+    """Some of it is recorded and sealed with the key and some by the old rules: all is deleted, with every mark."""
     for number, fault in _cases(fixture):
         renewal = Renewal(fixture, Script({number: fault}))
         renewal.until_crash()

@@ -1,7 +1,7 @@
 """One server a session, one CRD group a session, one namespace a test.
 
 The server is the embedded one, unless KUBEBUILDER_ASSETS holds ``etcd`` and ``kube-apiserver``, or
-KUBECONFIG names a cluster and this folder is asked for (``pytest -n 0 tests/e2e``): then CRDs that are there
+KUBECONFIG names a cluster and this folder is requested (``pytest -n 0 tests/e2e``): then CRDs that exist
 already stay as they are, and a test that cannot be held with them is skipped. Every test's id ends with the
 server that it ran on.
 """
@@ -113,7 +113,7 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
 
 @pytest.fixture(scope="session")
 def powervs_crd(server: Server, home: Path) -> Iterator[None]:
-    """Our CRD. One that is there already is not touched, and serves only if it is the same."""
+    """Our CRD. An existing one is not changed, and used only if it is the same."""
     if crd_found(server, POWERVS_CRD) and not crd_is_the_same(server, POWERVS_CRD):
         name = POWERVS_CRD["metadata"]["name"]
         pytest.skip(f"{server.label} has a CRD {name} of another provider or version: nothing is put in its place")
@@ -123,7 +123,7 @@ def powervs_crd(server: Server, home: Path) -> Iterator[None]:
 
 @pytest.fixture
 def stage(server: Server, cloud: Cloud, powervs_crd: None, home: Path, tmp_path: Path) -> Iterator[Stage]:
-    """The place of one test of the operator."""
+    """The stage of one test of the operator."""
     with staged(server, cloud, home, tmp_path) as set_up:
         yield set_up
 
@@ -132,7 +132,7 @@ def stage(server: Server, cloud: Cloud, powervs_crd: None, home: Path, tmp_path:
 def served(
     server: Server, cloud: Cloud, powervs_crd: None, home: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Served]:
-    """A cluster that is Ready and goes on being served, watched since before it existed; for tests that look."""
+    """A Ready cluster that is still served, watched since before it existed; for tests that only read."""
     folder = tmp_path_factory.mktemp("served")
     with staged(server, cloud, home, folder) as stage, stage.witness() as witness, stage.operator():
         stage.kubectl.apply(stage.powervs())

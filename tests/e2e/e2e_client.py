@@ -26,13 +26,13 @@ class Kubectl:
         self._environment = server.environment()
 
     def run(self, *arguments: str, stdin: str = "", ok: bool = True) -> str:
-        """What it printed (both streams); fails the test when it fails unless ``ok`` is False."""
+        """What it printed (both streams); a failure fails the test unless ``ok`` is False."""
         done = self._done(arguments, stdin)
         assert not ok or done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stdout}{done.stderr}"
         return done.stdout + done.stderr
 
     def fails(self, *arguments: str, stdin: str = "") -> str:
-        """What it printed, having failed."""
+        """What it printed; it must fail."""
         done = self._done(arguments, stdin)
         assert done.returncode != 0, f"kubectl {' '.join(arguments)} should have failed: {done.stdout}"
         return done.stdout + done.stderr
@@ -49,7 +49,7 @@ class Kubectl:
 
     def _done(self, arguments: tuple[str, ...], stdin: str) -> subprocess.CompletedProcess[str]:
         command = [*self._base, *arguments]
-        limit = PATIENCE + 60.0  # kubectl's own limits come first, and say more
+        limit = PATIENCE + 60.0  # kubectl's own limits are shorter, and their errors clearer
         return subprocess.run(
             command, input=stdin, capture_output=True, text=True, timeout=limit, env=self._environment
         )
@@ -119,7 +119,7 @@ class Http:
                     yield json.loads(line)
 
     def watch_until(self, last: str, path: str, **query: Any) -> list[dict[str, Any]]:
-        """Events before the one of the object called ``last``: all that there are, however slow the server."""
+        """All events before the one of the object called ``last``, however slow the server."""
         seen: list[dict[str, Any]] = []
         for event in self.watch(path, **query):
             if event["object"]["metadata"]["name"] == last:

@@ -1,6 +1,6 @@
-"""What the operator's end-to-end tests are made of: a simulated cloud, operators, manifests, and a witness.
+"""Parts of the operator's end-to-end tests: a simulated cloud, operators, manifests, and a witness.
 
-Every operator serves one namespace only, so that no test touches what somebody else keeps in a shared cluster.
+Every operator serves one namespace only, so that no test changes other objects in a shared cluster.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Cloud:
         return answer.json()
 
     def clock(self) -> SystemClock:
-        """The cloud's domain clock, continued here; one of the same speed where there is no cloud."""
+        """The cloud's domain clock, continued here; without a cloud, one of the same speed."""
         try:
             told = self.ask("clock")
         except requests.ConnectionError:
@@ -69,7 +69,7 @@ class Cloud:
         return SystemClock(float(told["speed"]), (time.time(), float(told["now"])))
 
     def of(self, cluster: str) -> list[Json]:
-        """What exists, without lag, and was created over the API for a cluster of this name (or a name like it)."""
+        """What exists, without lag, and was created over the API for a cluster of this (or a similar) name."""
         found = [row for row in self.ask("resources")["resources"] if row["state"] != "removed"]
         return [row for row in found if cluster in row["name"] or any(cluster in tag for tag in row["tags"])]
 
@@ -78,7 +78,7 @@ class Cloud:
         return sorted(row["kind"] for row in self.of(cluster))
 
     def slow(self, cluster: str) -> None:
-        """Let everything of this cluster take much longer, so that a test can act before it is made."""
+        """Slow down all creates of this cluster, so that a test can act before they end."""
         self.ask("faults", {"effect": "slow", "operation": "*", "contains": cluster, "count": None, "factor": 4.0})
 
     def calls(self, since: int = 0) -> Json:
@@ -102,10 +102,10 @@ def simulated_cloud(folder: Path, speed: float = SPEED) -> Iterator[Cloud]:
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """How an operator is to be run."""
+    """The options of an operator."""
 
     kubeconfig: str
-    """As the variable KUBECONFIG has it."""
+    """The value of the variable KUBECONFIG."""
 
     cloud: str
     namespace: str
@@ -126,7 +126,7 @@ class ServeOptions:
 
 @contextlib.contextmanager
 def operator_here(wish: ServeOptions) -> Iterator[Operator]:
-    """The operator in a thread with a loop of its own; its end is graceful and must be clean."""
+    """The operator in a thread with a loop of its own; it is stopped gracefully and must end without an error."""
     operator = Operator(wish.settings())
     loops: list[asyncio.AbstractEventLoop] = []
     failures: list[BaseException] = []
@@ -168,12 +168,12 @@ class OperatorProcess:
         assert self.process.stdout.readline() == "started\n", f"the operator did not start: {self.said()}"
 
     def kill(self) -> None:
-        """As the kernel does it: no goodbye."""
+        """Kill it, as the kernel does."""
         self.process.kill()
         self.process.wait()
 
     def stop(self) -> int:
-        """As Kubernetes does it; returns the exit code."""
+        """Stop it, as Kubernetes does; returns the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(PATIENCE)
 
@@ -190,7 +190,7 @@ def operator_process(wish: ServeOptions, log: Path) -> Iterator[OperatorProcess]
 
 
 def condition(obj: Json, kind: str) -> Json:
-    """The condition of this type; an empty one where there is none."""
+    """The condition of this type; empty if there is none."""
     for each in obj.get("status", {}).get("conditions", ()):
         if each["type"] == kind:
             found: Json = each
@@ -203,23 +203,23 @@ def is_ready(obj: Json) -> bool:
 
 
 def holds_for(reason: str) -> Callable[[Json], bool]:
-    """Whether Ready is not true, for this reason."""
+    """Whether Ready is false for this reason."""
     return lambda obj: bool(condition(obj, "Ready").get("reason") == reason)
 
 
 def cluster_name() -> str:
-    """A name that no other test has; every resource of the cluster carries it in its own name."""
+    """A name that no other test uses; every resource of the cluster has it in its name."""
     return f"c{uuid.uuid4().hex[:8]}"
 
 
 def manifests(name: str, namespace: str) -> list[Json]:
-    """All objects of the example, under another name."""
+    """All objects of the example, with another name."""
     text = EXAMPLE.read_text().replace("freehold-demo", name).replace("namespace: default", f"namespace: {namespace}")
     return [each for each in yaml.safe_load_all(text) if each]
 
 
 def powervs(name: str, namespace: str) -> Json:
-    """The example's IBMPowerVSCluster without the label that says that a Cluster is to come."""
+    """The example's IBMPowerVSCluster without the label that announces a Cluster."""
     found = next(each for each in manifests(name, namespace) if each["kind"] == names.POWERVS_CLUSTER_KIND)
     del found["metadata"]["labels"]
     return found
@@ -232,7 +232,7 @@ def capi_cluster(name: str, namespace: str, **spec: Any) -> Json:
 
 
 class Logs(logging.Handler):
-    """What the operators in this process log: read at the end of every test."""
+    """The log of the operators in this process, checked at the end of every test."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
@@ -247,14 +247,14 @@ class Logs(logging.Handler):
 
 
 def clean(text: str) -> None:
-    """A log that a person may read and may show to others."""
+    """Check that the log has no secret and no traceback."""
     assert "Traceback" not in text, text
     assert API_KEY not in text, "the API key is in the log"
     assert "Bearer" not in text and "apikey" not in text.casefold(), text
 
 
 class Stage:
-    """One test's place: a namespace, a cluster name, and what may be started there."""
+    """The surroundings of one test: a namespace, a cluster name, and operators that may be started there."""
 
     def __init__(
         self, server: Server, cloud: Cloud, kubectl: Kubectl, namespace: str, folder: Path, logs: Logs
@@ -294,17 +294,17 @@ class Stage:
         self.kubectl.run("wait", f"{KIND}/{self.name}", "--for=condition=Ready", PATIENTLY)
 
     def delete(self) -> None:
-        """Delete and see that it ends, here and in the cloud."""
+        """Delete, and check that the delete ends, here and in the cloud."""
         self.kubectl.run("delete", KIND, self.name, "--wait=false")
         self.gone()
 
     def gone(self) -> None:
-        """See that a delete that was asked for ends, or has ended, here and in the cloud."""
+        """Check that a requested delete ends, or has ended, here and in the cloud."""
         self.kubectl.run("delete", KIND, self.name, "--ignore-not-found", PATIENTLY)
         assert self.cloud.of(self.name) == [], "everything that was ours is gone"
 
     def leave(self) -> None:
-        """Nothing of a test, failed or not, may hold its namespace or a CRD."""
+        """Clean up: nothing of a test, failed or not, may hold its namespace or a CRD."""
         ring = f"{self.server.url}/api/v1/namespaces/default/secrets/keys-of-{self.namespace}"
         assert requests.delete(ring, timeout=PATIENCE).status_code in (200, 404)
         for each in self.kubectl.json("get", KIND)["items"]:
@@ -317,12 +317,12 @@ class Stage:
 
 @contextlib.contextmanager
 def crds_installed(server: Server, admin: Kubectl, crds: list[Json]) -> Iterator[None]:
-    """Install what is missing, and remove it again unless somebody has objects of it by then."""
+    """Install missing CRDs, and remove them again unless others have objects of them by then."""
     missing = [each for each in crds if not served_there(server, each)]
     if missing:
         admin.run("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": missing}))
     admin.run("wait", "--for=condition=Established", *_crd_names(crds), PATIENTLY)
-    for each in crds:  # a kube-apiserver says Established a moment before it serves
+    for each in crds:  # a kube-apiserver reports Established a moment before it serves
         url = _objects_url(server, each)
         until(functools.partial(_answers, url), f"{url} is served")
     yield
@@ -336,7 +336,7 @@ def _answers(url: str) -> bool:
 
 
 def served_there(server: Server, crd: Json) -> bool:
-    """Whether it is installed already; skips the test when not in the version that is needed."""
+    """Whether it is installed already; skips the test if it is not in the needed version."""
     found, version = crd_found(server, crd), crd["spec"]["versions"][0]["name"]
     if found and not any(each["name"] == version and each["served"] for each in found["spec"]["versions"]):
         pytest.skip(f"{server.label} has a CRD {crd['metadata']['name']} that does not serve {version}")
@@ -344,7 +344,7 @@ def served_there(server: Server, crd: Json) -> bool:
 
 
 def crd_is_the_same(server: Server, crd: Json) -> bool:
-    """Whether putting ``crd`` in the place of the installed one would change nothing. Asked, and not done."""
+    """Whether replacing the installed CRD by ``crd`` would change nothing. It is a dry run."""
     patch = {"spec": crd["spec"]}
     asked = requests.patch(
         _crd_url(server, crd), json=patch, params={"dryRun": "All"}, headers={"Content-Type": MERGE}, timeout=PATIENCE
@@ -376,7 +376,7 @@ def _objects_url(server: Server, crd: Json, namespace: str = "") -> str:
 
 @contextlib.contextmanager
 def staged(server: Server, cloud: Cloud, home: Path, folder: Path) -> Iterator[Stage]:
-    """A stage in a namespace of its own. Whatever the operators there log must be fit for people."""
+    """A stage in a namespace of its own. The log of the operators there must have no secret and no traceback."""
     namespace, logs = f"e2e-{uuid.uuid4().hex[:8]}", Logs()
     kubectl = Kubectl(server, namespace, home)
     kubectl.run("create", "namespace", namespace)
@@ -393,7 +393,7 @@ def staged(server: Server, cloud: Cloud, home: Path, folder: Path) -> Iterator[S
 
 @dataclass(frozen=True)
 class Served:
-    """A Ready cluster, and who has seen it become so."""
+    """A Ready cluster, and a witness that has seen it become Ready."""
 
     stage: Stage
     witness: Witness

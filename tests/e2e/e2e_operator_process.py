@@ -1,6 +1,6 @@
 """Runs the operator as a process of its own: ``python e2e_operator_process.py OPTIONS``, JSON of ServeOptions.
 
-Logs to standard error; says ``started`` when it is served, and ends gracefully at SIGTERM.
+Logs to standard error; prints ``started`` when it serves, and ends gracefully at SIGTERM.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A witness: every version of one object, as anybody who watches it could see it."""
+"""A witness: every version of one object, as any watcher could see it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Json = dict[str, Any]
 
 
 class Witness:
-    """Sees every version of one object, through a watch of its own that begins before the object does.
+    """Sees every version of one object, through a watch of its own that starts before the object exists.
 
-    A witness that can see no more says so: silence must mean that nothing has changed.
+    A witness whose watch ends raises: without an error, nothing has changed.
     """
 
     def __init__(self, server: Server, namespace: str, name: str) -> None:
@@ -49,7 +49,7 @@ class Witness:
         try:
             while line := self._stream.readline():
                 self._take(json.loads(line))
-        except (http.client.HTTPException, OSError, ValueError) as problem:  # closed under its hands at the end
+        except (http.client.HTTPException, OSError, ValueError) as problem:  # closed at the end
             why = repr(problem)
         with self._news:
             self._ended = self._ended or why
@@ -64,7 +64,7 @@ class Witness:
             self._news.notify_all()
 
     def wait(self, wanted: Callable[[Json], Any], what: str) -> Json:
-        """The first version of which ``wanted`` is true, also one already seen."""
+        """The first version for which ``wanted`` is true, also one that was seen before."""
 
         def found() -> Json | None:
             return next((each for each in self.seen if wanted(each)), None)
@@ -76,13 +76,13 @@ class Witness:
         return result
 
     def wait_from_now(self, wanted: Callable[[Json], Any], what: str) -> Json:
-        """As :meth:`wait`, but only of the newest version and of those still to come."""
+        """As :meth:`wait`, but only for the newest version and later ones."""
         with self._news:
             del self.seen[:-1]
         return self.wait(wanted, what)
 
     def quiet(self, seconds: float) -> bool:
-        """Whether nothing changes for so long. What the server shows already was before that."""
+        """Whether nothing changes for that long. The version that the server shows already does not count."""
         now = requests.get(self._object, timeout=PATIENCE)
         now.raise_for_status()
         version = now.json()["metadata"]["resourceVersion"]

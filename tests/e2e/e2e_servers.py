@@ -21,10 +21,10 @@ import pytest
 import requests
 
 PATIENCE = 240.0
-"""Seconds after which a test gives up; none is expected to need a tenth of it, however busy the machine."""
+"""Seconds after which a test gives up; none should need a tenth of it, however busy the machine."""
 
 PATIENTLY = f"--timeout={PATIENCE:.0f}s"
-"""The same for kubectl, where it waits for something."""
+"""The same for kubectl when it waits."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class Server:
     controllers: bool
 
     def environment(self) -> dict[str, str]:
-        """Makes kubectl use it. HOME stays: a user's credential plugin may keep its login there."""
+        """The environment with which kubectl uses it. HOME stays: a credential plugin may keep its login there."""
         return {**os.environ, "KUBECONFIG": self.kubeconfig}
 
 
 def until(wanted: Callable[[], Any], what: str, seconds: float = PATIENCE) -> None:
-    """Ask again and again, on a timer, until it is true."""
+    """Check repeatedly until it is true."""
     tick, deadline = threading.Event(), time.monotonic() + seconds
     while not wanted():
         assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
@@ -68,7 +68,7 @@ def chosen(arguments: list[str]) -> str:
 
 @contextlib.contextmanager
 def running(label: str, folder: Path) -> Iterator[Server]:
-    """Start the server of this label (or find it) and end afterwards what was started."""
+    """Start the server of this label (or find it), and end it afterwards if it was started here."""
     with contextlib.ExitStack() as stack:
         if label == "embedded":
             url = stack.enter_context(_embedded(folder))
@@ -84,7 +84,7 @@ def running(label: str, folder: Path) -> Iterator[Server]:
 
 
 def _tidies_up(url: str) -> bool:
-    """Whether a controller manager runs: nobody else makes this account."""
+    """Whether a controller manager runs: only it creates this account."""
     asked = requests.get(f"{url}/api/v1/namespaces/default/serviceaccounts/default", timeout=PATIENCE)
     return asked.status_code == 200
 
@@ -142,7 +142,7 @@ def _embedded(folder: Path) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _proxied(server: Server, log: Path) -> Iterator[str]:
-    """``kubectl proxy`` knows every way to authenticate, so the suite need not."""
+    """``kubectl proxy`` supports every way to authenticate, so the suite need not."""
     with _process(["kubectl", "proxy", "--port=0"], log, server.environment()) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
@@ -151,7 +151,7 @@ def _proxied(server: Server, log: Path) -> Iterator[str]:
 
 
 def steady_port() -> int:
-    """A free port that stays free while nobody listens: from below those that a kernel hands out by itself."""
+    """A free port that stays free while nothing listens: below the range from which a kernel assigns ports."""
     while True:
         port = random.randrange(20000, 30000)
         with socket.socket() as probe, contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""The Widget: a custom resource with a bit of everything, for tests of the server itself."""
+"""The Widget: a custom resource with many schema features, for tests of the server itself."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STATUS = {
 
 
 def widget_crd(group: str) -> dict[str, Any]:
-    """A CRD with a bit of everything that the embedded server claims."""
+    """A CRD with the schema features that the embedded server supports."""
     schema = {"type": "object", "description": "Widget is a test.", "properties": {"spec": SPEC, "status": STATUS}}
     columns = [
         {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},

@@ -1,6 +1,6 @@
 """Runs the embedded API server as a process of its own: ``python embedded_server.py STATE_FILE [PORT]``.
 
-Prints its URL, then serves until it is told to end.
+Prints its URL, then serves until it is stopped.
 """
 
 from __future__ import annotations

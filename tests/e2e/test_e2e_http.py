@@ -1,4 +1,4 @@
-"""What a controller relies on, over plain HTTP, on any API server."""
+"""The API behaviour that a controller relies on, over plain HTTP, on any API server."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_strategic_merge_is_for_built_in_kinds_only(http: Http) -> None:
         ({"nested": []}, "spec.nested", 'Invalid value: "array": spec.nested in body must be of type object: "array"'),
     ],
 )  # fmt: skip
-def test_faults_are_told_in_the_same_words(http: Http, spec: dict[str, Any], field: str, message: str) -> None:
+def test_error_messages_are_the_same(http: Http, spec: dict[str, Any], field: str, message: str) -> None:
     answer = http.post(http.widgets, http.widget("a", spec))
     assert answer.status_code == 422, answer.text
     # Servers up to 1.32 print objects in Go syntax, later ones (and ours) as JSON.
@@ -187,7 +187,7 @@ def test_a_watch_resumes_where_a_list_ended(http: Http) -> None:
     )
 
 
-def test_a_watch_without_version_begins_with_what_is_there(http: Http) -> None:
+def test_a_watch_without_a_version_starts_with_the_existing_objects(http: Http) -> None:
     http.made(http.widgets, http.widget("a"))
     for size, version in ((1, ""), (2, "0")):
         events = http.watch(http.widgets, resourceVersion=version)
@@ -201,7 +201,7 @@ def test_a_watch_ends_when_its_time_is_up(http: Http) -> None:
     assert list(http.watch(http.widgets, resourceVersion=version, timeoutSeconds=1)) == []
 
 
-def test_a_selector_makes_objects_come_and_go(http: Http) -> None:
+def test_a_watch_with_a_selector_shows_objects_as_added_and_deleted(http: Http) -> None:
     version = http.get(http.widgets).json()["metadata"]["resourceVersion"]
     http.made(http.widgets, http.widget("a", {}, labels={"on": "no"}))
     for value in ("yes", "no"):
@@ -286,7 +286,7 @@ def test_refusals_are_status_objects(http: Http, method: str, path: str, code: i
         assert (answer.json()["kind"], answer.json()["reason"]) == ("Status", reason)
 
 
-def test_creating_twice_and_nowhere(http: Http) -> None:
+def test_creating_an_existing_object_or_in_a_missing_namespace(http: Http) -> None:
     http.made(http.widgets, http.widget("a"))
     again = http.post(http.widgets, http.widget("a"))
     assert (again.status_code, again.json()["reason"]) == (409, "AlreadyExists")

@@ -12,7 +12,7 @@ from e2e_widgets import widget_crd
 pytestmark = pytest.mark.e2e
 
 
-def test_apply_creates_changes_and_leaves_alone(kubectl: Kubectl, http: Http) -> None:
+def test_apply_creates_changes_and_keeps(kubectl: Kubectl, http: Http) -> None:
     assert "widget." in (said := kubectl.apply(http.widget("a", {"size": 1}))) and said.endswith("/a created\n")
     assert kubectl.apply(http.widget("a", {"size": 1})).endswith("/a unchanged\n")
     assert kubectl.apply(http.widget("a", {"size": 2, "colour": "green"})).endswith("/a configured\n")
@@ -122,7 +122,7 @@ def test_edit_opens_and_stores(kubectl: Kubectl, monkeypatch: pytest.MonkeyPatch
     assert kubectl.json("get", "configmap", "c")["data"] == {"x": "after"}
 
 
-def test_diff_tells_what_apply_would_change(kubectl: Kubectl, http: Http) -> None:
+def test_diff_shows_what_apply_would_change(kubectl: Kubectl, http: Http) -> None:
     kubectl.apply(http.widget("a", {"size": 1}))
     said = kubectl.run("diff", "-f", "-", stdin=json.dumps(http.widget("a", {"size": 2})), ok=False)
     assert "-  size: 1" in said and "+  size: 2" in said
@@ -195,7 +195,7 @@ def test_dry_run_on_the_server_stores_nothing(kubectl: Kubectl, http: Http) -> N
     assert "NotFound" in kubectl.fails("get", "widget", "ghost")
 
 
-def test_a_namespace_takes_its_objects_with_it(kubectl: Kubectl, http: Http, with_controllers: None) -> None:
+def test_a_deleted_namespace_deletes_its_objects(kubectl: Kubectl, http: Http, with_controllers: None) -> None:
     other = f"{http.namespace}-x"
     kubectl.run("create", "namespace", other)
     kubectl.run("create", "configmap", "c", "-n", other)
@@ -203,7 +203,7 @@ def test_a_namespace_takes_its_objects_with_it(kubectl: Kubectl, http: Http, wit
     assert "NotFound" in kubectl.fails("get", "namespace", other)
 
 
-def test_a_crd_comes_and_goes(kubectl: Kubectl, http: Http) -> None:
+def test_a_crd_is_created_and_deleted(kubectl: Kubectl, http: Http) -> None:
     group = f"more-{http.namespace}.freehold.dev"
     kubectl.apply(widget_crd(group))
     kubectl.run("wait", "--for=condition=Established", f"crd/widgets.{group}", PATIENTLY)
@@ -214,7 +214,7 @@ def test_a_crd_comes_and_goes(kubectl: Kubectl, http: Http) -> None:
 
 
 def test_apply_of_a_list(kubectl: Kubectl, http: Http) -> None:
-    """kubectl validates ``kind: List`` by OpenAPI v2; where that says nothing of a kind, the server still checks."""
+    """kubectl validates ``kind: List`` by OpenAPI v2; a kind that is missing there is still checked by the server."""
     items = [config_map("a"), http.widget("b", {"size": 1})]
     assert kubectl.apply({"apiVersion": "v1", "kind": "List", "items": items}).count(" created\n") == 2
     wrong = json.dumps({"apiVersion": "v1", "kind": "List", "items": [http.widget("c", {"sise": 1})]})

@@ -1,4 +1,4 @@
-"""A Ready cluster behind any API server, as a person with kubectl meets it."""
+"""A Ready cluster on any API server, as a user of kubectl sees it."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def test_wait_for_a_condition_and_for_a_field(served: Served) -> None:
         assert "condition met" in kubectl.run("wait", f"{KIND}/{name}", f"--for={what}", PATIENTLY)
 
 
-def test_what_is_in_the_cloud(served: Served) -> None:
-    """One of each, and nothing that the manifest does not ask for."""
+def test_the_resources_in_the_cloud(served: Served) -> None:
+    """One of each kind, and nothing that the manifest does not request."""
     assert served.stage.cloud.kinds(served.stage.name) == [
         "connection", "connection", "dhcp", "gateway", "instance", "load-balancer", "network", "subnet", "vpc",
     ]  # fmt: skip
 
 
-def test_the_endpoint_is_there_before_ready(served: Served) -> None:
-    """Whoever sees ready takes the endpoint, once (docs/reference/capi-contract.md C5)."""
+def test_the_endpoint_is_set_before_ready(served: Served) -> None:
+    """Cluster API reads the endpoint only once, when it sees ready (docs/reference/capi-contract.md C5)."""
     ready = [each for each in served.witness.seen if (each.get("status") or {}).get("ready")]
     assert ready, "ready was seen"
     for each in ready:
@@ -44,7 +44,7 @@ def test_the_endpoint_is_there_before_ready(served: Served) -> None:
 
 
 def test_conditions_over_the_whole_stream(served: Served) -> None:
-    """Every version that anybody could see has conditions that a program can read."""
+    """Every visible version has conditions that a program can read."""
     for each in served.witness.seen:
         for found in (each.get("status") or {}).get("conditions", ()):
             assert CONTRACT_REASON.match(found["reason"]), found
@@ -54,18 +54,18 @@ def test_conditions_over_the_whole_stream(served: Served) -> None:
     assert {each["type"] for each in last["status"]["conditions"] if each["status"] == "True"} >= PARTS | {names.READY}
 
 
-def test_ready_once_never_flips(served: Served) -> None:
-    """Nothing was changed, so nobody may be told that it was not ready after all."""
+def test_ready_does_not_become_false_again(served: Served) -> None:
+    """Nothing was changed, so no version may be not ready after a ready one."""
     words = [each["status"].get("ready", False) for each in served.witness.seen if "status" in each]
     assert words == sorted(words)
-    assert len(words) < 40, "few writes: nine resources, each asked for, made and marked"
+    assert len(words) < 40, "few writes: nine resources, each requested, created and marked"
 
 
 def test_columns(served: Served) -> None:
     kubectl, name = served.stage.kubectl, served.stage.name
     header, row = kubectl.run("get", KIND, name).splitlines()
     assert header.split() == ["NAME", "CLUSTER", "READY", "AGE"]
-    assert row.split()[:2] == [name, "True"], "no label says which Cluster"
+    assert row.split()[:2] == [name, "True"], "no label names a Cluster"
     header, row = kubectl.run("get", KIND, "-o", "wide").splitlines()
     assert re.split(r" {2,}", header.strip()) == [
         "NAME", "CLUSTER", "READY", "AGE", "INSTANCE ID", "ENDPOINT", "PORT", "PAUSED",
@@ -76,11 +76,11 @@ def test_columns(served: Served) -> None:
     ]  # fmt: skip
 
 
-def test_describe_tells_the_story(served: Served) -> None:
+def test_describe_shows_the_events(served: Served) -> None:
     def told() -> str:
         return served.stage.kubectl.run("describe", KIND, served.stage.name)
 
-    until(lambda: "Ready is True" in told(), "the last event: each is posted after the status that it tells of")
+    until(lambda: "Ready is True" in told(), "the last event: each is posted after its status")
     said, _, events = told().partition("Events:")
     assert f"{served.stage.name}-vpc" in said and "Conditions:" in said
     assert "ResourceCreated" in events and "Ready is True" in events and "<none>" not in events
@@ -93,9 +93,9 @@ def test_explain_reads_the_generated_schema(served: Served) -> None:
 
 
 def test_applying_the_same_again_changes_nothing(served: Served) -> None:
-    """What we added (endpoint, journal, finalizer) is not the manifest's business.
+    """What we added (endpoint, journal, finalizer) stays.
 
-    kubectl itself may say "configured": it sends a list anew whose items have defaults (``public``).
+    kubectl itself may print "configured": it sends a list again whose items have defaults (``public``).
     """
     stage = served.stage
     before = stage.object()
@@ -107,30 +107,30 @@ def test_applying_the_same_again_changes_nothing(served: Served) -> None:
 
 
 def test_idle_writes_nothing(served: Served) -> None:
-    """Shallow and deep passes of twenty minutes find nothing to say, here or in the cloud."""
+    """Shallow and deep passes in twenty minutes write nothing, here or in the cloud."""
     stage = served.stage
     version = stage.object()["metadata"]["resourceVersion"]
     seen = stage.cloud.calls()["total"]
     assert served.witness.quiet(2.0), served.witness.last()
     both = {"search.search", "vpc.get_load_balancer"}
     until(lambda: both <= stage.cloud.calls(seen)["by_operation"].keys(), "a shallow and a deep pass")
-    assert stage.cloud.calls(seen)["mutating"] == 0, "it has looked, and only looked"
+    assert stage.cloud.calls(seen)["mutating"] == 0, "it has read, and only read"
     assert stage.object()["metadata"]["resourceVersion"] == version
 
 
-def test_a_label_does_not_disturb(served: Served) -> None:
+def test_a_label_has_no_effect(served: Served) -> None:
     stage = served.stage
     before = stage.object()
     stage.kubectl.run("label", KIND, stage.name, "team=x")
     served.witness.wait_from_now(lambda obj: obj["metadata"].get("labels", {}).get("team") == "x", "the label")
-    assert served.witness.quiet(0.5), "our answer to a label is silence"
+    assert served.witness.quiet(0.5), "a label causes no write of ours"
     after = stage.object()
     assert (after["spec"], after["status"]) == (before["spec"], before["status"])
     stage.kubectl.run("label", KIND, stage.name, "team-")
 
 
-def test_what_the_schema_forbids_is_said_at_once(served: Served) -> None:
-    """A mistake that needs no cloud to be seen is refused when it is applied."""
+def test_an_error_of_the_schema_is_reported_at_once(served: Served) -> None:
+    """A mistake that the schema can detect is refused when it is applied."""
     wrong = served.stage.powervs()
     wrong["metadata"]["name"] += "x"
     wrong["spec"]["ignition"] = {"version": "9.9"}

@@ -1,4 +1,4 @@
-"""The operator and Cluster API: who may be served alone, who waits, and what wakes an object again.
+"""The operator and Cluster API: which objects are served alone, which wait, and what wakes them again.
 
 Cluster API's own controllers do not run here; the tests write what they would write.
 """
@@ -28,7 +28,7 @@ def is_paused(obj: Json) -> bool:
 
 
 def is_to_leave_paused(obj: Json) -> bool:
-    """A delete is a new generation: the operator has looked at it, and left it at that."""
+    """A delete is a new generation, which the operator has observed without acting on it."""
     paused, metadata = condition(obj, names.PAUSED), obj["metadata"]
     return "deletionTimestamp" in metadata and is_paused(obj) and paused["observedGeneration"] == metadata["generation"]
 
@@ -45,15 +45,15 @@ def owned(stage: Stage, **spec: object) -> Json:
 
 
 def held_without_a_call(stage: Stage, witness: Witness, seen: int) -> str:
-    """The message of a hold, during which nothing was changed in the cloud."""
+    """The message of an object on hold, during which nothing was changed in the cloud."""
     message = condition(witness.wait(waits, "it waits"), names.READY)["message"]
     assert stage.cloud.calls(seen)["mutating"] == 0
     assert stage.cloud.of(stage.name) == []
     return str(message)
 
 
-def test_alone_where_there_is_no_cluster_api(no_cluster_api: None, stage: Stage) -> None:
-    """Unless its label promises a Cluster: then until it is taken off (docs/reference/capi-contract.md C18)."""
+def test_an_object_is_served_alone_without_cluster_api(no_cluster_api: None, stage: Stage) -> None:
+    """If its label announces a Cluster, it waits until the label is removed (docs/reference/capi-contract.md C18)."""
     labelled = stage.powervs()
     labelled["metadata"]["labels"] = {names.CLUSTER_NAME_LABEL: stage.name}
     seen = stage.cloud.calls()["total"]
@@ -82,8 +82,10 @@ def test_the_whole_example_with_its_other_kinds(no_cluster_api: None, upstream_k
 
 
 @pytest.mark.parametrize(("mode", "hint"), [("auto", names.STANDALONE_ANNOTATION), ("required", "--cluster-api=auto")])
-def test_infrastructure_first_then_its_cluster(cluster_api: None, stage: Stage, mode: str, hint: str) -> None:
-    """With Cluster API installed no owner is a normal first state (GitOps): wait, then go on when it comes.
+def test_an_infrastructure_that_is_created_before_its_cluster_waits_for_it(
+    cluster_api: None, stage: Stage, mode: str, hint: str
+) -> None:
+    """With Cluster API installed, a missing owner is a normal first state (GitOps): wait until it is created.
 
     The endpoint's port is the Cluster's.
     """
@@ -101,10 +103,10 @@ def test_infrastructure_first_then_its_cluster(cluster_api: None, stage: Stage, 
 
 
 def test_an_owner_that_does_not_exist_holds(no_cluster_api: None, stage: Stage) -> None:
-    """A Cluster that answers 404 is not the same as none: after a botched restore nothing may be made
+    """A Cluster that answers 404 is not the same as no Cluster: after a failed restore nothing may be created
     (docs/reference/capi-contract.md C18).
 
-    Without the CRD, because a garbage collector that knows the kind would take the object away.
+    Without the CRD, because a garbage collector that knows the kind would delete the object.
     """
     orphan = stage.powervs()
     orphan["metadata"]["ownerReferences"] = [
@@ -118,7 +120,7 @@ def test_an_owner_that_does_not_exist_holds(no_cluster_api: None, stage: Stage) 
 
 
 def test_unpausing_the_cluster_wakes(cluster_api: None, stage: Stage) -> None:
-    """Nobody else tells us; clusterctl removes the key (docs/reference/capi-contract.md C25)."""
+    """No other event tells it; clusterctl removes the key (docs/reference/capi-contract.md C25)."""
     with stage.witness() as witness, stage.operator("auto"):
         stage.kubectl.apply(stage.powervs())
         stage.patch(owned(stage, paused=True))
@@ -131,15 +133,15 @@ def test_unpausing_the_cluster_wakes(cluster_api: None, stage: Stage) -> None:
         stage.patch({"spec": {"paused": True}}, of="clusters.cluster.x-k8s.io")
         witness.wait_from_now(is_paused, "paused again")
         stage.kubectl.run("delete", KIND, stage.name, "--wait=false")
-        witness.wait_from_now(is_to_leave_paused, "that it is to be deleted, and is paused")
+        witness.wait_from_now(is_to_leave_paused, "to be deleted, and paused")
         seen = stage.cloud.calls()["total"]
         assert witness.quiet(0.5) and stage.cloud.calls(seen)["mutating"] == 0, "paused: not even a delete"
         stage.patch({"spec": {"paused": None}}, of="clusters.cluster.x-k8s.io")
         stage.gone()
 
 
-def test_cluster_api_comes_later(no_cluster_api: None, home: Path, stage: Stage) -> None:
-    """An operator that was there first still hears of Clusters: nobody restarts it when Cluster API is installed."""
+def test_cluster_api_is_installed_later(no_cluster_api: None, home: Path, stage: Stage) -> None:
+    """An operator that was started before it watches Clusters, too, without a restart."""
     admin = Kubectl(stage.server, "default", home)
     with (
         stage.witness() as witness,
@@ -156,7 +158,7 @@ def test_cluster_api_comes_later(no_cluster_api: None, home: Path, stage: Stage)
 
 
 def test_a_delete_waits_for_machines_whoever_serves_them(no_cluster_api: None, home: Path, stage: Stage) -> None:
-    """Standalone nobody else orders it; a kind not installed has none (docs/reference/capi-contract.md C22)."""
+    """Standalone nothing else orders it; an uninstalled kind has none (docs/reference/capi-contract.md C22)."""
     admin = Kubectl(stage.server, "default", home)
     machine = {
         "apiVersion": f"{names.INFRASTRUCTURE_GROUP}/{names.V1BETA2}",
@@ -182,7 +184,7 @@ def test_a_delete_waits_for_machines_whoever_serves_them(no_cluster_api: None, h
         stage.kubectl.run("delete", KIND, stage.name, "--wait=false")
         witness.wait_from_now(
             lambda obj: condition(obj, names.DELETING).get("reason") == names.REASON_WAITING_FOR_DEPENDENTS,
-            "that it waits for its machine",
+            "waits for its machine",
         )
         assert "worker-0" in condition(stage.object(), names.DELETING)["message"]
         assert stage.cloud.calls(seen)["mutating"] == 0

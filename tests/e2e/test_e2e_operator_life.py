@@ -1,4 +1,4 @@
-"""What happens to a cluster while the operator is at work: edits, deletes, kills, rivals, restarts."""
+"""Events while the operator works: edits, deletes, kills, a second operator, restarts."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ pytestmark = pytest.mark.e2e
 
 
 NEVER_TAGGED = ("connection", "dhcp")
-"""IBM Cloud takes no tags on these: a gateway's tags speak for its connections, a network's for its server."""
+"""IBM Cloud allows no tags on these: the gateway carries the marks of connections, the network those of its server."""
 
 
 def begun(obj: Json) -> bool:
-    """Some resources have an id, and there is more to do."""
+    """Some resources have an id, and others are not created yet."""
     return any(row.get("id") for row in (obj.get("status") or {}).get("resources", ())) and not is_ready(obj)
 
 
@@ -47,12 +47,12 @@ def is_said_to_leave(obj: Json) -> bool:
 
 
 def once_each(cloud: Cloud, name: str) -> None:
-    """No resource was made twice. A gateway has two connections; everything else there is one of."""
+    """No resource was created twice. A gateway has two connections; there is one of everything else."""
     found = Counter((row["kind"], row["name"]) for row in cloud.of(name))
     assert found and set(found.values()) == {1}, found
 
 
-def test_an_edit_while_it_is_being_made(stage: Stage) -> None:
+def test_an_edit_during_the_creation(stage: Stage) -> None:
     stage.cloud.slow(stage.name)
     with stage.witness() as witness, stage.operator():
         stage.kubectl.apply(stage.powervs())
@@ -65,8 +65,8 @@ def test_an_edit_while_it_is_being_made(stage: Stage) -> None:
         stage.delete()
 
 
-def test_delete_in_mid_create(stage: Stage) -> None:
-    """Also what is still being made goes; ``kubectl get -w`` shows the object to its end."""
+def test_a_delete_during_the_creation(stage: Stage) -> None:
+    """Resources that are still being created are deleted, too; ``kubectl get -w`` shows the object until its end."""
     stage.cloud.slow(stage.name)
     watch = ("get", KIND, "--watch", "--output-watch-events", "--no-headers", f"--request-{PATIENTLY[2:]}")
     with ended(stage.kubectl.started(*watch)) as watching, stage.witness() as witness:
@@ -76,7 +76,7 @@ def test_delete_in_mid_create(stage: Stage) -> None:
         with stage.operator():
             witness.wait(begun, "some resources")
             stage.delete()
-        witness.wait(is_said_to_leave, "that it is being deleted")
+        witness.wait(is_said_to_leave, "being deleted")
         words: list[list[str]] = []
         while words[-1:] != [["DELETED", stage.name]]:
             line = watching.stdout.readline()
@@ -85,8 +85,8 @@ def test_delete_in_mid_create(stage: Stage) -> None:
         assert ["MODIFIED", stage.name] in words
 
 
-def test_delete_of_what_was_never_served(stage: Stage) -> None:
-    """No finalizer, no wait; and an operator that comes later has nothing to do."""
+def test_a_delete_of_an_object_that_was_never_served(stage: Stage) -> None:
+    """No finalizer, no wait; and an operator that is started later has nothing to do."""
     stage.kubectl.apply(stage.powervs())
     stage.delete()
     before = stage.cloud.calls()["total"]
@@ -94,8 +94,8 @@ def test_delete_of_what_was_never_served(stage: Stage) -> None:
         assert stage.cloud.calls(before)["mutating"] == 0
 
 
-def test_a_namespace_that_is_deleted_lets_go_of_all_that_is_ours(stage: Stage, with_controllers: None) -> None:
-    """A release needs nothing else of the namespace and creates nothing there; the refused event stops nobody."""
+def test_the_delete_of_a_namespace_releases_everything_of_ours(stage: Stage, with_controllers: None) -> None:
+    """A release needs nothing else in the namespace and creates nothing there; the refused event has no effect."""
     with stage.witness() as witness, stage.operator() as operator:
         stage.kubectl.apply(stage.powervs())
         stage.await_ready()
@@ -111,8 +111,8 @@ def test_a_namespace_that_is_deleted_lets_go_of_all_that_is_ours(stage: Stage, w
     assert "unexpected failure" not in stage.logs.text()
 
 
-def test_killed_in_mid_create(stage: Stage) -> None:
-    """The next process finishes what the first began, without a second of anything."""
+def test_a_kill_during_the_creation(stage: Stage) -> None:
+    """The next process finishes the work of the first, and creates nothing twice."""
     with stage.witness() as witness:
         with stage.operator_process() as first:
             stage.cloud.slow(stage.name)
@@ -128,7 +128,7 @@ def test_killed_in_mid_create(stage: Stage) -> None:
 
 
 def test_two_operators_on_one_object(server: Server, powervs_crd: None, home: Path, tmp_path: Path) -> None:
-    """Compare-and-set on every write: whoever is late looks again. Both may be slow; neither may do harm.
+    """Every write is compare-and-set: the later writer reads again. Both may be slow; neither may do harm.
 
     In a cloud of its own, and a slower one: that a create has its effect within the settle time, or is not sent,
     holds in seconds of a real cloud, and a busy machine must not stretch them beyond it (operator/ports.py).
@@ -143,12 +143,12 @@ def test_two_operators_on_one_object(server: Server, powervs_crd: None, home: Pa
         stage.kubectl.apply(stage.powervs())
         stage.await_ready()
         once_each(cloud, stage.name)
-        assert witness.quiet(1.0), "they do not take turns at rewriting"
+        assert witness.quiet(1.0), "they do not overwrite each other for ever"
         stage.delete()
 
 
 def test_the_api_server_restarts(cloud: Cloud, home: Path, tmp_path: Path) -> None:
-    """Watches break, writes fail, and all goes on when it is back."""
+    """Watches break, writes fail, and all continues when it is back."""
     port = steady_port()
     with contextlib.ExitStack() as last, contextlib.ExitStack() as first:
         url = first.enter_context(embedded(tmp_path, port))
@@ -176,7 +176,7 @@ def embedded(folder: Path, port: int) -> Iterator[str]:
         yield process.stdout.readline().strip()
 
 
-def test_a_wrong_api_key_is_said_and_not_shown(stage: Stage) -> None:
+def test_a_wrong_api_key_is_reported_and_not_shown(stage: Stage) -> None:
     """One clear sentence in the object; the key appears nowhere."""
     wish = replace(stage.wish(), api_key="wr0ng-key")
     with stage.witness() as witness, operator_here(wish):
@@ -187,7 +187,7 @@ def test_a_wrong_api_key_is_said_and_not_shown(stage: Stage) -> None:
     assert "wr0ng-key" not in stage.logs.text()
 
 
-def test_a_cloud_that_cannot_be_reached_is_said(stage: Stage) -> None:
+def test_a_cloud_that_cannot_be_reached_is_reported(stage: Stage) -> None:
     away = replace(stage.wish(), cloud="http://127.0.0.1:9")
     with stage.witness() as witness, operator_here(away):
         stage.kubectl.apply(stage.powervs())

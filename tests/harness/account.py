@@ -1,4 +1,4 @@
-"""A simulated IBM account under the real SDKs: no socket, no thread, virtual time. Below the engine, without it."""
+"""A simulated IBM account with the real SDKs and without the engine: no socket, no thread, virtual time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NONCE = "fabcdefg"
 
 
 class Recognised:
-    """Nonces as the engine hands them to a driver: it can be asked about one word, and cannot be listed."""
+    """Nonces as the engine gives them to a driver: membership can be tested, but they cannot be listed."""
 
     def __init__(self, *nonces: str) -> None:
         self._nonces = nonces
@@ -47,7 +47,7 @@ class SimMount:
 
 
 class RecordingPort(InlinePort):
-    """Keeps every call that passed."""
+    """Records every call."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
@@ -72,11 +72,11 @@ class Account:
         self.tagger = IbmTagger(self.client, self.kinds.carried)
 
     def requests(self) -> list[str]:
-        """The operations that the cloud was asked for, by us."""
+        """The operations of our requests to the cloud."""
         return [call.operation for call in self.cloud.calls if call.actor == "api"]
 
     def passed(self) -> list[str]:
-        """The operations that passed the port, spelled as the cloud's log spells them."""
+        """The operations that went through the port, with the names of the cloud's log."""
         return [f"{call.api}.{call.operation}" for call in self.port.calls]
 
     async def create(self, kind: str, request: Mapping[str, Any], nonce: str = NONCE) -> Observed:
@@ -87,7 +87,7 @@ class Account:
         return (await self.kinds[kind].driver.observe([Ref(seen.id, seen.target)])).get(seen.id)
 
     async def find(self, kind: str, request: Mapping[str, Any], *nonces: str) -> list[Observed]:
-        """What has the name of the request, or a nonce."""
+        """The resources with the name of the request, or with a nonce."""
         want = self.want(kind, request, *nonces)
         return list((await self.kinds[kind].driver.find([want]))[want.key])
 
@@ -96,5 +96,5 @@ class Account:
         return Want(NodeKey(kind, "main"), name, request, Recognised(*nonces))
 
     async def by_nonce(self, kind: str, places: Sequence[Place], nonce: str, *wants: Want) -> list[Observed]:
-        """What has the nonce in these places, whatever is wanted; and what ``wants`` look for."""
+        """The resources with a nonce in these places, and those that ``wants`` name."""
         return list(await self.kinds[kind].driver.by_nonce(places, wants, Recognised(nonce)))

@@ -1,4 +1,4 @@
-"""Objects and worlds of the version before the key ring, put into today's harness."""
+"""Objects and worlds of the version before the key ring, loaded into today's harness."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from harness.resources import MARK, made_by_others, marks, record, standing
 
 KEY = b"the first key of the upgraded operator"
 RING = KeyRing.single(KEY, unkeyed=earlier_versions.uuids(BEFORE_KEY_RING))
-"""What an operator makes when it finds objects and no ring: what was written before it still counts for them."""
+"""The ring of an operator that finds objects and no ring: their older records still count."""
 KEYED_ONLY = KeyRing.single(KEY)
 """The same ring after `freehold keys require`, or when every object has been renewed."""
 ROTATED = "another-api-key"
-"""With another API key the secret that old records were signed with cannot be derived any more."""
+"""With another API key the secret of the old signatures cannot be derived any more."""
 
 
 def moments(*, deleting: bool) -> list[str]:
-    """The fixtures, as ``world/moment``, in which the object is being deleted, or is not."""
+    """The fixtures, as ``world/moment``, in which the object is being deleted or not."""
     return earlier_versions.moments(BEFORE_KEY_RING, deleting=deleting)
 
 
 def load(fixture: str, *, api_key: str = "", ring: KeyRing = RING, port: Callable[[], Port] = InlinePort) -> Harness:
-    """Today's operator, just started, on what the old one left at this moment."""
+    """Today's operator, just started, with the fixture of that moment."""
     return earlier_versions.load(BEFORE_KEY_RING, fixture, api_key=api_key, ring=ring, port=port)
 
 
 def with_api_key(fixture: str, harness: Harness, api_key: str = "") -> Harness:
-    """The same object and world under an operator that is started with another API key."""
+    """The same object and world, with an operator that is started with another API key."""
     other = load(fixture, api_key=api_key, ring=harness.rings.ring)
     put(other, harness.object.raw, harness.cloud.world.data, harness.clock.now())
     return other
 
 
 def without_marks(harness: Harness) -> dict[str, str]:
-    """All that is not ours, byte for byte, but without marks of ours, which come and go on a carrier."""
+    """All resources that are not ours, byte for byte, without our marks, which change on a carrier."""
     ids = {row["id"]: row["tags"] for row in made_by_others(harness)}
     return {
         record["id"]: json.dumps([record, foreign(ids[record["id"]])], sort_keys=True)
@@ -53,7 +53,7 @@ def without_marks(harness: Harness) -> dict[str, str]:
 
 
 def foreign(tags: list[str]) -> list[str]:
-    """The tags that are no marks."""
+    """The tags that are not marks."""
     return sorted(tag for tag in tags if not tag.startswith(MARK))
 
 
@@ -66,8 +66,8 @@ def is_renewed(harness: Harness) -> bool:
     return journal.key == RING.writing and {entry.key for entry in journal.ours.values()} == {RING.writing}
 
 
-def sealed_anew(harness: Harness) -> dict[str, set[str]]:
-    """The marks that each target has to have, by its CRN: one for each record, under the ring's key."""
+def new_seals(harness: Harness) -> dict[str, set[str]]:
+    """The marks that each target must have, by CRN: one for each record, with the ring's key."""
     journal, codec = journal_of(harness), IbmCodec()
     keys = RING.of(journal.owner, unkeyed=False)
     found: dict[str, set[str]] = {}
@@ -87,5 +87,5 @@ def marks_there(harness: Harness) -> dict[str, set[str]]:
 
 
 def theirs_on_ours(harness: Harness) -> dict[str, list[str]]:
-    """The tags that are no marks, by id."""
+    """The tags that are not marks, by id."""
     return {row["id"]: foreign(row["tags"]) for row in standing(harness)}

@@ -1,6 +1,6 @@
-"""Objects and worlds that earlier versions left behind, put into today's harness.
+"""Objects and worlds of earlier versions, loaded into today's harness.
 
-What wrote them and at which moments: the README in the folder of each version below tests/fixtures.
+The README of each version below tests/fixtures tells what wrote them, and when.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _every(version: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def moments(version: str, *, deleting: bool) -> list[str]:
-    """The fixtures, as ``world/moment``, in which the object is being deleted, or is not."""
+    """The fixtures, as ``world/moment``, in which the object is being deleted or not."""
     return [name for name, found in _every(version) if ("deletionTimestamp" in found["object"]["metadata"]) is deleting]
 
 
@@ -57,7 +57,7 @@ def load(
     ring: KeyRing | None = None,
     port: Callable[[], Port] = InlinePort,
 ) -> Harness:
-    """Today's operator, just started, on what that version left at this moment."""
+    """Today's operator, just started, with the fixture of that moment."""
     world, _, moment = fixture.partition("/")
     found = json.loads(_texts(version, world)[moment])
     settings = Settings(assumptions=_ASSUMPTIONS[world])

@@ -1,6 +1,6 @@
-"""Edits of a spec, to be made at any moment of a cluster's life, and the judge of where they must lead.
+"""Edits of a spec, to be made at any moment of a cluster's life, and the check of their result.
 
-The world must come to be what a new object of the last spec would have made, or else the status must say which
+The world must become what a new object with the last spec would create, or else the status must tell which
 resource differs in which field.
 """
 
@@ -25,9 +25,9 @@ Patch = dict[str, Any]
 
 @dataclass(frozen=True)
 class Edit:
-    """``steps`` are merge patches on the object, with passes between them; strangers were there before.
+    """``steps`` are merge patches on the object, with passes between them.
 
-    ``base`` is laid over a spec that leaves out what may be left out. ``theirs`` puts strangers' things there, and
+    ``base`` is merged into a minimal spec. ``theirs`` first creates resources of strangers, and
     may answer with a patch that names one of them, which is the first step.
     """
 
@@ -38,10 +38,10 @@ class Edit:
 
 
 class Watched(Harness):
-    """A harness that is judged after each pass: never Ready, for this generation, and silently not as the spec says."""
+    """A harness with a check after each pass: if Ready for this generation, each difference must be reported."""
 
     wanted: Counter[Trait] | None = None
-    """What must be so; None while the last step has not been made."""
+    """The wanted traits; None before the last step."""
 
     def pass_once(self) -> Result:
         result = super().pass_once()
@@ -51,14 +51,14 @@ class Watched(Harness):
         return result
 
     def claims(self) -> bool:
-        """Whether status says that this very spec has been brought about."""
+        """Whether status claims that this spec is fulfilled."""
         metadata = self.object.raw["metadata"]
         paused = self.condition(names.PAUSED).get("status") == "True"
         newest = self.status().get("observedGeneration") == metadata["generation"]
         return self.ready() and newest and not paused and "deletionTimestamp" not in metadata
 
     def unsaid(self, wanted: Counter[Trait]) -> list[Trait]:
-        """Where the world differs from ``wanted`` and no row of ``status.resources`` tells."""
+        """Differences between the world and ``wanted`` that no row of ``status.resources`` reports."""
         have = traits(self)
         rows = self.status().get("resources") or []
         surplus = {row.get("id") for row in rows if row.get("state") == "Surplus"}
@@ -73,12 +73,12 @@ class Watched(Harness):
 
 
 def _row_id(record: Mapping[str, Any]) -> str:
-    """The id under which status shows it: a DHCP server's network is shown under the server's."""
+    """The id under which status shows it: the network of a DHCP server has the id of the server."""
     return str(record.get("dhcp") or record["id"]) if record["kind"] == "network" else str(record["id"])
 
 
 def _tells(told: Mapping[tuple[str, str], str], trait: Trait, wanted: Counter[Trait], have: Counter[Trait]) -> bool:
-    """A connection that leads elsewhere is another one here, and one with a difference there."""
+    """Traits treat a connection with another target as another one; status reports it as a difference."""
     if trait.kind == "transit-gateway-connection":
         messages = [message for (kind, _), message in told.items() if kind == trait.kind]
         return any("network_id is " in message or "gateway is " in message for message in messages)
@@ -88,7 +88,7 @@ def _tells(told: Mapping[tuple[str, str], str], trait: Trait, wanted: Counter[Tr
 
 
 def start(edit: Edit, *, last: bool = False) -> tuple[Watched, tuple[Patch, ...], dict[str, bytes]]:
-    """The harness before the edit, or with the last spec from the start; the patches; the strangers' things."""
+    """The harness before the edit, or with the last spec from the start; the patches; strangers' resources."""
     harness = Watched(example(**{**omitted(), **edit.base}))
     given = edit.theirs(harness)
     steps = (*((given,) if given else ()), *edit.steps)
@@ -107,7 +107,7 @@ def wanted(edit: str) -> Counter[Trait]:
 
 
 def play(name: str, passes: int) -> None:
-    """Create, edit after so many passes, come to rest, delete; judged all the way."""
+    """Create, edit after that many passes, run until rest, delete; with checks after each pass."""
     goal = wanted(name)
     harness, steps, strangers = start(EDITS[name])
     _edit(harness, steps, passes)
@@ -123,20 +123,20 @@ def _edit(harness: Harness, steps: tuple[Patch, ...], passes: int) -> None:
 
 
 def edited(name: str, passes: int) -> Watched:
-    """A cluster that was edited after so many passes; no pass has seen the last step."""
+    """A cluster that was edited after that many passes; no pass has seen the last step."""
     harness, steps, _ = start(EDITS[name])
     _edit(harness, steps, passes)
     return harness
 
 
 def at_rest(harness: Watched) -> None:
-    """Pass after pass, until nothing goes on by itself, and two deep passes more."""
+    """Run passes until nothing changes by itself, and two deep passes more."""
     harness.run(lambda: harness.claims() or _stuck(harness), limit=3600.0)
     harness.for_a_while(1400.0)
 
 
 def play_amid(name: str, call: int) -> None:
-    """The same with an edit of one step, made while the pass that sends this call to the cloud is under way."""
+    """The same with an edit of one step, made during the pass that sends this call to the cloud."""
     harness, (step,), strangers = start(EDITS[name])
     goal = wanted(name)
     handle, calls = harness.cloud.handle, itertools.count(1)
@@ -161,7 +161,7 @@ def _conclude(harness: Watched, goal: Counter[Trait], strangers: dict[str, bytes
     _accounted(harness)
     still = photograph(harness)
     harness.for_a_while(700.0)
-    assert photograph(harness) == still, "at rest it goes on writing"
+    assert photograph(harness) == still, "it still writes at rest"
     assert _unmarked(photograph(harness, strangers)) == _unmarked(strangers)
     harness.down()
     assert [row["name"] for row in standing(harness) if row["created_by"] == "api"] == []
@@ -184,7 +184,7 @@ def _go(harness: Harness, passes: int) -> None:
 
 
 def _stuck(harness: Harness) -> bool:
-    """A person has been told what to do, and nothing goes on by itself."""
+    """A message tells a person what to do, and nothing changes by itself."""
     rows = harness.status().get("resources") or []
     invalid = harness.condition(names.SPEC_VALID).get("status") == "False"
     return invalid or (
@@ -193,7 +193,7 @@ def _stuck(harness: Harness) -> bool:
 
 
 def _accounted(harness: Harness) -> None:
-    """Nothing of ours stands that status does not show, and nothing twice that the spec wants once."""
+    """Each of our resources is in status, and nothing that the spec wants once exists twice."""
     shown = {row.get("id") for row in harness.status()["resources"]}
     orphans = [f"{kind_of(r)} {r['name']}" for r in made(harness) if not shown & {r["id"], _row_id(r), _bucket(r)}]
     assert not orphans, f"stands and is not shown: {orphans}"
@@ -266,7 +266,7 @@ _ALL = (
         {"vpcSubnets": [{"name": "a", "zone": f"{REGION}-1"}]},
     ),
     Edit(
-        "the zone that was picked is said",
+        "the zone that was picked is set",
         (_spec(vpcSubnets=[{"zone": f"{REGION}-1"}]),),
         {"vpcSubnets": [{}]},
     ),
@@ -301,15 +301,15 @@ _ALL = (
         ),
         {"vpcSecurityGroups": [_group(_rule(22))]},
     ),
-    Edit("a port is listened on", (_spec(loadBalancers=[_LISTENS]),), {"loadBalancers": [{"name": "lb"}]}),
-    Edit("a port is not listened on", (_spec(loadBalancers=[{"name": "lb"}]),), {"loadBalancers": [_LISTENS]}),
+    Edit("a listener is added", (_spec(loadBalancers=[_LISTENS]),), {"loadBalancers": [{"name": "lb"}]}),
+    Edit("a listener is removed", (_spec(loadBalancers=[{"name": "lb"}]),), {"loadBalancers": [_LISTENS]}),
     Edit(
-        "a port is another",
+        "the port of a listener is changed",
         (_spec(loadBalancers=[{"name": "lb", "additionalListeners": [{"port": 22624}]}]),),
         {"loadBalancers": [_LISTENS]},
     ),
     Edit(
-        "a port leads elsewhere",
+        "the target of a listener is changed",
         (_spec(loadBalancers=[{"name": "lb", "additionalListeners": [{"port": 22623, "defaultPoolName": "web"}]}]),),
         {"loadBalancers": [_LISTENS]},
     ),

@@ -1,6 +1,6 @@
-"""What a plan promised, and what the world came to: two sets of changes that must be the same.
+"""The changes that a plan lists, and those that happened: two sets that must be equal.
 
-The world is read from the simulator's records and the cloud's log, so nothing here trusts what the product believes.
+The world is read from the simulator's records and the cloud's log, not from the product's own reports.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from harness.traits import kind_of, made, unborn
 
 
 class Change(NamedTuple):
-    """One thing that changes. ``resource`` is the id, or, of what does not exist yet, the name."""
+    """One change. ``resource`` is the id, or the name of a resource that does not exist yet."""
 
     kind: str
     resource: str
@@ -36,7 +36,7 @@ class Change(NamedTuple):
 
 
 def planned(harness: Harness, *, deleting: bool = False) -> Plan:
-    """The plan of the object as it is stored, by a process that knows nothing else."""
+    """The plan for the stored object, by a process without other state."""
     key = harness.cloud.settings.api_key
     account = IbmAccount(key, BASE, harness.clock, mount=SimMount(harness.cloud), port=InlinePort())
     accounts = OneAccount(Binding(account, PowerVSClusterAdapter(account.facts_reader())))
@@ -47,7 +47,7 @@ def planned(harness: Harness, *, deleting: bool = False) -> Plan:
 
 
 def promised(plan: Plan) -> Counter[Change]:
-    """The changes that a plan lists. Marks belong to the create or the delete that they are changed for."""
+    """The changes that a plan lists. Changes of marks belong to their create or delete."""
     found: Counter[Change] = Counter()
     for row in plan.rows:
         if not row.action.changes or row.attribute.startswith(MARK):
@@ -79,7 +79,7 @@ class Snapshot:
         self.writes = sum(call.mutating for call in harness.cloud.calls)
 
     def __eq__(self, other: object) -> bool:
-        """Whether nothing was done in between: the same resources with the same tags, and no write was sent."""
+        """Whether nothing happened in between: the same resources with the same tags, and no write was sent."""
         if not isinstance(other, Snapshot):
             return NotImplemented
         return (self.tags, self.writes) == (other.tags, other.writes)
@@ -91,7 +91,7 @@ class Snapshot:
 
 
 def changed(before: Snapshot, after: Snapshot) -> Counter[Change]:
-    """What became different between two moments."""
+    """The changes between two moments."""
     found: Counter[Change] = Counter()
     for ident, record in after.ours.items():
         kind = kind_of(record)
@@ -162,7 +162,7 @@ def _part(kind: str, fields: Mapping[str, Any]) -> str:
 
 
 def refused(harness: Harness, since: Snapshot, wanted: Counter[Change]) -> Counter[Change]:
-    """Creates that were sent, that the cloud refused for what it alone checks, and that status shows as blocked."""
+    """Creates that the cloud refused for a reason that only it can check, and that status shows as blocked."""
     codes = [call.status for call in harness.cloud.calls[since.calls :] if call.mutating and call.status in (400, 422)]
     rows = harness.status().get("resources") or () if codes else ()
     blocked = {(row["kind"], row["name"]) for row in rows if row["state"] == "Blocked"}

@@ -40,11 +40,11 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "powervs-create-infra.yaml"
 UID = "0b7e6a52-9a59-4d0c-8a2c-6f0d6f5f1c11"
 """The object's UID when it is first stored, and so the uuid of its owner."""
 HOT = 0.5
-"""Seconds between passes that, again and again, no reconcile may ask for."""
+"""An interval that no reconcile may request repeatedly."""
 
 
 def example(**spec: Any) -> dict[str, Any]:
-    """The cluster of the upstream template, its spec overlaid; a value of None removes the field."""
+    """The cluster of the upstream template, with changes merged into its spec; a value of None removes the field."""
     documents = yaml.safe_load_all(EXAMPLE.read_text())
     found: dict[str, Any] = next(d for d in documents if d["kind"] == names.POWERVS_CLUSTER_KIND)
     for key, value in spec.items():
@@ -72,7 +72,7 @@ def _merge(target: dict[str, Any], patch: Mapping[str, Any]) -> None:
 
 
 class StoredObject:
-    """What the API server keeps of one object: versions, generation, status apart, finalizers."""
+    """One object in the API server: versions, generation, separate status, finalizers."""
 
     def __init__(self, manifest: Mapping[str, Any], now: Callable[[], float]) -> None:
         self._versions = itertools.count(1)
@@ -143,7 +143,7 @@ class MemoryDocument:
 
 @dataclass
 class Events:
-    """What a person was told."""
+    """The events that were recorded."""
 
     said: list[tuple[str, str, str]] = field(default_factory=list)
 
@@ -153,7 +153,7 @@ class Events:
 
 @dataclass
 class HeldRing:
-    """The operator's key ring (operator.reconciler.Rings), put here by the test. ``missed`` counts what it is asked."""
+    """The operator's key ring (operator.reconciler.Rings), set by the test. ``missed`` counts its calls."""
 
     ring: KeyRing = field(default_factory=lambda: KeyRing.single(b"the key of the stage" * 2))
     asked_for_more: int = 0
@@ -214,7 +214,7 @@ class Harness:
         return step(self.process.reconcile(MemoryDocument(self.object), self.around))
 
     def run(self, until: Callable[[], bool], limit: float = 7200.0) -> float:
-        """Pass after pass on virtual time until ``until``; the seconds that it took. Fails at ``limit``."""
+        """Run passes on virtual time until ``until``; the seconds that it took. Fails at ``limit``."""
         begun = self.clock.now()
         while not until():
             if self.clock.now() - begun > limit:
@@ -235,7 +235,7 @@ class Harness:
         return self.run(lambda: self.object.gone)
 
     def settle(self, passes: int = 3) -> None:
-        """A few more passes, each when it asked to be woken."""
+        """A few more passes, each at the requested time."""
         for _ in range(passes):
             result = self.pass_once()
             self.clock.advance(result.seconds if isinstance(result, RequeueAfter) else 60.0)
@@ -255,7 +255,7 @@ class Harness:
         }
 
     def for_a_while(self, seconds: float) -> None:
-        """Pass after pass, each when it asked to be woken, until so much domain time has gone by."""
+        """Run passes, each at the requested time, until that much domain time has passed."""
         until = self.clock.now() + seconds
         while self.clock.now() < until and not self.object.gone:
             result = self.pass_once()
@@ -270,7 +270,7 @@ class Harness:
         return self.cloud.strangers.resources()
 
     def calls(self, *, mutating: bool | None = None) -> list[Any]:
-        """The cloud's log of what the operator sent."""
+        """The cloud's log of the operator's requests."""
         return [
             call
             for call in self.cloud.calls

@@ -1,4 +1,4 @@
-"""The resources in the simulated world, as an observer sees them, and things that others put there."""
+"""The resources in the simulated world, as an observer sees them, and resources of others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 def standing(harness: Harness, kind: str = "", name: str = "") -> list[Row]:
-    """What exists now, oldest first.
+    """The existing resources, oldest first.
 
     Service instances that were deleted are gone, although IBM still shows them, or could bring them back.
     """
@@ -32,7 +32,7 @@ def standing(harness: Harness, kind: str = "", name: str = "") -> list[Row]:
 
 
 def only(harness: Harness, kind: str, name: str = "") -> Row:
-    """The one such resource; a second one is a defect of the test or a duplicate."""
+    """The only such resource; a second one is a defect of the test or a duplicate."""
     rows = standing(harness, kind, name)
     assert len(rows) == 1, f"{len(rows)} of kind {kind} {name}: {[row['name'] for row in rows]}"
     return rows[0]
@@ -43,7 +43,7 @@ def names(harness: Harness, kind: str = "") -> set[str]:
 
 
 def made_by_us(harness: Harness) -> list[Row]:
-    """What our own calls created and is still there."""
+    """The existing resources that our calls created."""
     return [row for row in standing(harness) if row["created_by"] == "api"]
 
 
@@ -52,7 +52,7 @@ def made_by_others(harness: Harness) -> list[Row]:
 
 
 def photograph(harness: Harness, ids: Iterable[str] | None = None) -> dict[str, bytes]:
-    """Every record as the cloud holds it, rules, listeners and tags too, by id: equal means byte for byte.
+    """Every record in the cloud, with rules, listeners and tags, by id: equal means byte for byte.
 
     With ``ids`` only those resources; one that is gone is missing.
     """
@@ -76,7 +76,7 @@ def marks(row: Row) -> list[str]:
 
 
 def said(harness: Harness) -> str:
-    """All that the conditions tell, in one text."""
+    """All messages of the conditions, in one text."""
     return "\n".join(f"{type_} {text}" for type_, text in harness.conditions().items())
 
 
@@ -89,7 +89,7 @@ def row_of(harness: Harness, kind: str, name: str = "") -> Row:
 
 @dataclass(frozen=True)
 class Theirs:
-    """A whole infrastructure that others built by hand, old enough to be nobody's create in flight."""
+    """A whole infrastructure that others created, too old to be of a create in flight."""
 
     workspace: Row
     network: Row
@@ -148,7 +148,7 @@ def everything_by_id(theirs: Theirs) -> dict[str, Any]:
 
 
 def omitted() -> dict[str, Any]:
-    """What removes everything from the spec that may be left out."""
+    """A patch that removes everything optional from the spec."""
     return {
         "serviceInstance": None,
         "vpc": {"region": REGION},

@@ -1,6 +1,6 @@
-"""What a world amounts to, whatever its ids, births and history: what two worlds of one spec must agree in.
+"""The traits of a world without ids, nonces and history: two worlds of one spec must have the same.
 
-Read from the simulator's records, so it shares nothing with what the product believes.
+They are read from the simulator's records, not from the product.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KINDS = {
     "connection": "transit-gateway-connection",
     "bucket": "cos-bucket",
 }
-"""The simulator's word and ours. A DHCP server counts with its network."""
+"""The kind in the simulator, and ours. A DHCP server counts with its network."""
 
 _SCALARS = {
     "instance": {"target": "zone", "group": "resource_group"},
@@ -38,11 +38,11 @@ _SCALARS = {
     "connection": {"gateway": "gateway", "network": "network_id"},
     "bucket": {"instance": "instance", "location": "region"},
 }
-"""Fields of a record that the spec decides, and the words in which the product speaks of them."""
+"""Fields of a record that the spec decides, and their names in the product's messages."""
 
 
 class Trait(NamedTuple):
-    """One thing that is so in a world."""
+    """One property of a world."""
 
     kind: str
     name: str
@@ -51,13 +51,13 @@ class Trait(NamedTuple):
 
 
 def kind_of(record: Row) -> str:
-    """Our word for the kind of a record."""
+    """Our name for the kind of a record."""
     storage = record["kind"] == "instance" and record.get("service") == "cloud-object-storage"
     return "cos-instance" if storage else _KINDS.get(record["kind"], "")
 
 
 def made(harness: Harness) -> list[Row]:
-    """The records of what we made and still stands; what comes and goes with another resource is left out."""
+    """Our existing records, without those that are created and deleted with another resource."""
     ids = {row["id"] for row in standing(harness) if row["created_by"] == "api"}
     return [
         record
@@ -67,7 +67,7 @@ def made(harness: Harness) -> list[Row]:
 
 
 def traits(harness: Harness) -> Counter[Trait]:
-    """All that is so of what we made."""
+    """All traits of our resources."""
     everything = {record["id"]: record for record in harness.cloud.world.everything()}
     everything |= {record["crn"]: record for record in everything.values() if record["crn"]}
     tags = {row["id"]: row["tags"] for row in standing(harness)}
@@ -81,14 +81,14 @@ def traits(harness: Harness) -> Counter[Trait]:
 
 
 def _name(record: Row, everything: dict[str, Row]) -> str:
-    """A connection is told by its network: its own name nobody asked for, and it is the one that it was born with."""
+    """A connection is identified by its network: its name is not in the spec, and keeps the nonce."""
     if record["kind"] == "connection":
         return f"to {_spelled(record['network'], everything)}"
     return unborn(record)
 
 
 def unborn(record: Row) -> str:
-    """The name without its birth mark, which goes when the resource has been marked, if it is still wanted then."""
+    """The name without the nonce, which is removed after the resource was marked, if it is still wanted then."""
     return _NONCE.sub("", record["name"])
 
 
@@ -98,7 +98,7 @@ def _plain(record: Row, everything: dict[str, Row]) -> Iterator[tuple[str, str]]
 
 
 def _spelled(value: Any, everything: dict[str, Row]) -> str:
-    """A reference by the name of what it refers to."""
+    """A reference, by the name of its target."""
     return str(everything[value]["name"]) if isinstance(value, str) and value in everything else str(value)
 
 

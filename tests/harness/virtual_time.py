@@ -1,4 +1,4 @@
-"""Domain time that moves only when a test says so."""
+"""Domain time that only the test moves."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ class VirtualTime:
                 waiter.set_result(None)
 
     def until_next(self) -> float | None:
-        """Seconds until somebody wakes; None when nobody sleeps."""
+        """Seconds until the next sleeper wakes; None if there is none."""
         waiting = [due for due, _, waiter in self._sleepers if not waiter.done()]
         return max(min(waiting) - self.monotonic(), 0.0) if waiting else None

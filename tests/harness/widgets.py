@@ -1,4 +1,4 @@
-"""The spec of a Widget: a bit of everything that a CRD's schema can hold and the embedded API server claims."""
+"""The spec of a Widget: the schema features that the embedded API server supports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new kind of cloud resource is what CONTRIBUTING says, and nothing else knows the kinds by name."""
+"""A new kind of cloud resource needs only what CONTRIBUTING lists, and nothing else knows the kinds by name."""
 
 import ast
 import os
@@ -14,11 +14,11 @@ from freehold.lifecycle.port import InlinePort
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "freehold"
 KNOWING = ("clouds/ibm/kinds/", "reconcilers/powervs/keys.py", "cli/demo/")
-"""Where a kind may be named: its own file, the nodes that want it, and the demo, which tells a story of some."""
+"""Places that may name a kind: its own file, the nodes that want it, and the demo."""
 
 
-def test_a_cloud_resource_kind_is_named_where_contributing_says() -> None:
-    """Each further place is one that whoever adds a kind has to find. One-word names are words of the vendor too."""
+def test_a_cloud_resource_kind_is_named_only_where_contributing_allows() -> None:
+    """A person who adds a kind would have to find each further place. One-word names are also words of the vendor."""
     names = {name for name in ibm_kinds(IbmSession(Credentials("")), InlinePort()) if "-" in name}
     found = [
         f"{path.relative_to(SOURCES)}:{node.lineno} {node.value}"
@@ -38,7 +38,7 @@ def _edit(path: Path, *changes: tuple[str, str]) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def test_a_toy_kind_is_added_as_contributing_says(tmp_path: Path) -> None:
+def test_a_toy_kind_is_added_as_contributing_describes(tmp_path: Path) -> None:
     """One file, one line in the registry, one request for the conformance suite, which then tests it whole."""
     for folder in ("src", "tests/conformance", "tests/harness"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))

@@ -1,4 +1,4 @@
-"""What the repository cites is in the repository, and what it has given up does not come back."""
+"""The repository cites only what it contains, and retired identifiers are not used again."""
 
 import ast
 import re
@@ -23,7 +23,7 @@ PRIVATE = {
         r"(?<![\w/(\[-])(ibm-cloud|capi-contract|kubernetes|reliability)\.md\b|\bcapi-contract (\d|M\d|O\d|§)"
     ),
     "a page that is not in the repository": r"\b(kubernetes-client|style-anchors|tags|aws|design)\.md\b",
-    "a path of some machine": r"(?<![\w.])/(work|home|root|Users)/\w",
+    "a path of one machine": r"(?<![\w.])/(work|home|root|Users)/\w",
 }
 
 _RETIRED = """
@@ -34,7 +34,7 @@ strays hurry testify Wakes wakes HURRY_SECONDS look_again _look_whether_settled 
 WouldWrite PlanPort planning_deps map_cluster _with_tools
 """
 RETIRED = frozenset(_RETIRED.split())
-"""Names that were replaced (ARCHITECTURE.md has the words of today)."""
+"""Names that were replaced (ARCHITECTURE.md has the present ones)."""
 
 CITED = re.compile(
     r"(?<![\w/.-])(?P<path>docs/[\w./-]*\w)/?"
@@ -46,7 +46,7 @@ IN_MARKDOWN = re.compile(r"`((?:src|tests|docs|deploy|examples|benchmarks)/[\w./
 
 
 def _files() -> list[Path]:
-    """Every text that we write, this test aside."""
+    """Every text file of ours, except this test."""
     found = [path for path in ROOT.iterdir() if path.is_file() and (path.suffix in SUFFIXES or path.name in _PLAIN)]
     for folder in FOLDERS:
         found += [path for path in (ROOT / folder).rglob("*") if path.suffix in SUFFIXES]
@@ -89,7 +89,7 @@ def _rows(page: Path) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("what", PRIVATE)
-def test_nothing_is_cited_that_a_newcomer_does_not_have(what: str) -> None:
+def test_nothing_is_cited_that_is_not_public(what: str) -> None:
     pattern = re.compile(PRIVATE[what], re.IGNORECASE)
     found = {f"{_name(path)}: {hit[0]!r}" for path in _files() for hit in pattern.finditer(_text(path))}
     assert found == set(), f"cite the vendor's page, PROJECT#N, or a page of docs/ instead of {what}"
@@ -145,7 +145,7 @@ def test_no_link_is_dead() -> None:
 
 
 def test_each_number_is_given_once() -> None:
-    """Code cites rows by number, so a number is never used again."""
+    """Code cites rows by number, so a number must be unique."""
     pages = (ROOT / "docs" / "reference").glob("*.md")
     twice = {f"{page.name} {row}" for page in pages for row, times in Counter(_rows(page)).items() if times > 1}
     assert twice == set()
@@ -159,7 +159,7 @@ def test_every_reference_page_is_in_its_index() -> None:
 
 
 def _identifiers(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Names, attributes, parameters, definitions and modules: not words in texts, where they may be plain English."""
+    """Names, attributes, parameters, definitions and modules; not words in texts, where they may be plain English."""
     for node in ast.walk(tree):
         for field in ("id", "attr", "name", "arg", "asname", "module"):
             value = getattr(node, field, None)

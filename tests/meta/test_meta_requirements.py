@@ -1,4 +1,4 @@
-"""What is imported is pinned: an environment that is older than the pins hides what a fresh checkout lacks."""
+"""Every import is pinned: an old environment would hide what a fresh checkout lacks."""
 
 import ast
 import re

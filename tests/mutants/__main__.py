@@ -18,7 +18,7 @@ from mutants.rows import Edit, Moved, Mutant, edit
 from mutants.trying import FIRST, Copy, Limits, Tried, Verdict
 
 KILLERS = reach.KEPT / "killers"
-"""What killed each row last time: tried first, and never believed without a trial."""
+"""The test that killed each row last time: it is tried first, but does not count without a trial."""
 
 _WRITING = threading.Lock()
 
@@ -50,7 +50,7 @@ def main() -> int:
 def _try_all(
     rows: Sequence[Mutant], edits: Mapping[Mutant, Edit], known: reach.Reach, limits: Limits, workers: int
 ) -> list[Tried]:
-    """Every row once, by as many threads as there are workers, each with a copy of its own."""
+    """Try every row once, with one thread and one copy of the sources for each worker."""
     waiting: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
     for row in rows:
         waiting.put(row)
@@ -65,7 +65,7 @@ def _try_all(
                 except queue.Empty:
                     return
                 tests = _chosen(row, edits[row], known, limits, killers)
-                # What killed it last time most often does so again: nothing else need be imported.
+                # The test that killed it last time most often does so again: nothing else need be imported.
                 first = 1 if _name(row) in killers else FIRST
                 done = copy.attempt(row, edits[row], {test: known.seconds[test] for test in tests}, first)
                 tried.append(done)
@@ -82,7 +82,7 @@ def _try_all(
 
 
 def _chosen(row: Mutant, change: Edit, known: reach.Reach, limits: Limits, killers: Mapping[str, str]) -> list[str]:
-    """The tests that reach the line, the quickest first, within the limits; before them what killed it last time."""
+    """The tests that reach the line, the quickest first, within the limits; before them the last killer."""
     chosen: list[str] = []
     spent = 0.0
     for test in known.tests(row.file, change.lines):

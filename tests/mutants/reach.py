@@ -21,7 +21,7 @@ from mutants import recording
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / ".cache" / "mutants"
 NOT_ASKED = ("tests/mutants/", "tests/unit/freehold_sim/", "tests/meta/")
-"""Tests of the mutants themselves, of the simulator and of the repository's texts: none judges a safety line."""
+"""Tests of the mutants themselves, of the simulator and of the repository's texts: none tests a safety line."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Reach:
 
     def tests(self, file: str, lines: Iterable[int]) -> list[str]:
         """The tests that reach any of ``lines``: the file's own unit tests first, then others', then the rest; of each
-        the quickest first. A long story reaches nearly every line, and what it takes to import it is not counted."""
+        the quickest first. A long scenario reaches nearly every line, and the time of its imports is not counted."""
         known = self.lines.get(file, {})
         found = frozenset[str]().union(*(known.get(line, frozenset()) for line in lines))
         room = "tests/unit/" + "_".join(Path(file).parent.parts[:2]) + "/"
@@ -45,9 +45,9 @@ class Reach:
 
 
 def of_this_state(workers: int, among: str = "") -> Reach:
-    """What is kept for these sources, and a recording of every test file that has changed since.
+    """The stored recording for these sources, updated for every test file that has changed since.
 
-    ``among`` is a pattern for the test files that are asked at all.
+    ``among`` is a pattern for the test files that are used at all.
     """
     state = _state()
     kept = _read(KEPT / f"{state}.json")

@@ -1,7 +1,7 @@
 """A pytest plugin: which lines of freehold each test reaches, and how long it takes.
 
 Loaded with ``-p mutants.recording`` in the one run that :mod:`mutants.reach` starts. With xdist every worker records
-its own part. The folder for what is recorded is named by the environment, because workers get no options of ours.
+its own part. The environment names the folder for the recording, because workers do not get our options.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Recorder:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._seconds[report.nodeid] = self._seconds.get(report.nodeid, 0.0) + report.duration
-        if report.outcome != "passed":  # what is skipped or fails already can kill nothing
+        if report.outcome != "passed":  # a test that is skipped or fails already can kill nothing
             self._spoilt.add(report.nodeid)
 
     def pytest_sessionfinish(self) -> None:

@@ -12,7 +12,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class Moved(Exception):
-    """A row no longer fits the source: look at what became of the line, and correct or remove the row."""
+    """A row no longer fits the source: find what the line has become, and correct or remove the row."""
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class Mutant:
     """In ``file`` (below ``src/freehold``), within ``function``, the text ``old`` becomes ``new``.
 
     ``function`` is a function, ``Class.function``, a class, or a name that the module assigns. ``old`` occurs in it
-    exactly once, unless ``nth`` (from 1) names which one is meant. ``why``: what is lost without the line.
-    ``equivalent`` is the reason why no test can tell the edit, for a row that is listed so that nobody tries it again.
+    exactly once, unless ``nth`` (from 1) names which one is meant. ``why``: what goes wrong without the line.
+    ``equivalent`` is the reason why no test can detect the edit; the row is listed so that it is not tried again.
     ``killed_by`` names a quick test of the sample in ``make test``.
     """
 
@@ -72,7 +72,7 @@ def _parsed(source: str) -> ast.Module:
 
 
 def _top(tree: ast.Module, source: str, at: int) -> str:
-    """The code of the module's statement in which an edit begins, without comments; the others are as they were."""
+    """The code of the module's statement in which an edit begins, without comments; the others are unchanged."""
     line = source.count("\n", 0, at) + 1
     return next((ast.dump(each) for each in reversed(tree.body) if _begin(each) <= line), "")
 
@@ -114,7 +114,7 @@ def _extent(mutant: Mutant, tree: ast.Module, source: str) -> tuple[int, int]:
 
 
 def _within(scope: ast.AST) -> Iterator[ast.stmt]:
-    """Statements of a scope, those inside of its ``if`` and ``try`` too."""
+    """Statements of a scope, and those inside its ``if`` and ``try``."""
     for child in ast.iter_child_nodes(scope):
         if isinstance(child, ast.stmt):
             yield child
@@ -130,7 +130,7 @@ def _names(statement: ast.stmt) -> set[str]:
 
 
 def _reached_by(mutant: Mutant, tree: ast.Module, source: str, at: int) -> Iterator[int]:
-    """The lines of the statements that are edited; of what runs at import, all lines of the file's functions."""
+    """The lines of the edited statements; for code that runs at import, all lines of the file's functions."""
     text = mutant.old.strip()
     first = source.count("\n", 0, at + mutant.old.index(text)) + 1
     edited = range(first, first + text.count("\n") + 1)

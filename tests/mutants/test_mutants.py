@@ -1,4 +1,4 @@
-"""The list of mutants follows the sources, and what tries them tells a mutant that is killed from one that is not."""
+"""The list of mutants fits the sources, and a trial distinguishes killed mutants from surviving ones."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def package(tmp_path: Path) -> Path:
 
 
 def test_every_row_still_applies() -> None:
-    """A line that moved takes its row along: else the list would grow old without a word."""
+    """A row must follow a line that moves: otherwise the list would become outdated unnoticed."""
     moved = []
     for mutant in MUTANTS:
         try:
@@ -60,7 +60,7 @@ def test_every_row_still_applies() -> None:
     assert moved == []
 
 
-def test_the_list_is_long_enough_and_says_everything_once() -> None:
+def test_the_list_is_long_enough_and_has_no_row_twice() -> None:
     """Two equal rows would count one kill twice."""
     assert len(MUTANTS) >= 150
     edits = Counter((each.file, each.function, each.old, each.new, each.nth) for each in MUTANTS)
@@ -119,7 +119,7 @@ def test_a_row_that_no_longer_fits_is_named(package: Path, mutant: Mutant, said:
 
 
 def test_the_files_own_unit_tests_are_tried_first_and_of_each_the_quickest() -> None:
-    """A story reaches nearly every line, and takes seconds to tell what a unit test tells at once."""
+    """A scenario reaches nearly every line, and takes seconds where a unit test is immediate."""
     own, slow, other = "tests/unit/clouds_ibm/a::x", "tests/unit/clouds_ibm/a::y", "tests/unit/operator/a::z"
     story, failing = "tests/scenario/a::s", "tests/unit/clouds_ibm/a::broken"
     seconds = {story: 0.1, slow: 2.0, own: 1.0, other: 0.01}
@@ -137,7 +137,7 @@ def copy() -> Iterator[Copy]:
         yield found
 
 
-def test_the_sample_covers_every_room() -> None:
+def test_the_sample_covers_every_folder() -> None:
     assert {each.file.partition("/")[0] for each in SAMPLE} >= {
         "operator",
         "kube",
@@ -155,15 +155,15 @@ def test_a_mutant_of_the_sample_is_killed_by_its_test(copy: Copy, mutant: Mutant
 
 
 def test_without_an_edit_the_same_tests_pass(copy: Copy) -> None:
-    """A trial that kills everything would show nothing; and the copy is put back after each trial."""
+    """A trial that kills everything would show nothing; and the copy is restored after each trial."""
     mutant = SAMPLE[0]
     same = Edit((PACKAGE / mutant.file).read_text(), frozenset())
     tried = copy.attempt(mutant, same, {each.killed_by: 1.0 for each in SAMPLE})
     assert tried.verdict is Verdict.SURVIVED, tried.by
 
 
-def test_a_trial_that_cannot_begin_is_no_kill(copy: Copy) -> None:
-    """A test that is not there says nothing about a mutant."""
+def test_a_trial_that_cannot_start_is_not_a_kill(copy: Copy) -> None:
+    """A missing test shows nothing about a mutant."""
     mutant = SAMPLE[0]
     tried = copy.attempt(
         mutant, edit(mutant, PACKAGE), {"tests/unit/operator/test_operator_objects.py::test_gone": 1.0}

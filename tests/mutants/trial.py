@@ -1,7 +1,7 @@
 """One run of pytest for one trial, in a process of its own: the sources are those of the copy, tests run in the given
-order, and the first failure is told.
+order, and the first failure is reported.
 
-The process is forked from one that has imported what never changes: a trial would spend most of its time on that.
+The process is forked from one that has imported what never changes: otherwise most of the time would go to imports.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 NOT_THE_COPY = 99
 SHORTEST = 10.0
 LONGER = 10.0
-"""Seconds, and how many times as long as before: what a test may take on a machine that does other things too."""
+"""Seconds, and how many times as long as before: what a test may take on a busy machine."""
 
 PRELOADED = (
     "aiohttp.web", "click", "ibm_boto3", "ibm_botocore.session", "ibm_cloud_networking_services",
@@ -25,7 +25,7 @@ PRELOADED = (
     "requests", "rich.console", "rich.table", "yaml", "freehold_sim.ibm.cloud", "mutants.catalogue", "mutants.reach",
     "mutants.trial",
 )  # fmt: skip
-"""Neither freehold, which changes, nor pytest's plugins, which pytest must import by itself."""
+"""Modules to import before the fork: neither freehold, which changes, nor pytest's plugins, which pytest imports."""
 
 
 class Trial:
@@ -41,7 +41,7 @@ class Trial:
         self._killer = killer
 
     def pytest_configure(self) -> None:
-        import freehold  # not before the copy leads the path
+        import freehold  # not before the copy is first on the path
 
         if not Path(freehold.__file__).is_relative_to(self._copy):
             pytest.exit(f"{freehold.__file__} is not the copy that was changed", NOT_THE_COPY)
@@ -70,7 +70,7 @@ class Trial:
 
 
 def main(plugin: Trial, arguments: Sequence[str], root: str, environment: Mapping[str, str], output: str) -> None:
-    """Run pytest and end with its exit code. ``environment`` is laid over what there is."""
+    """Run pytest and exit with its exit code. ``environment`` is added to the present one."""
     os.setsid()
     with Path(output).open("w") as file:
         os.dup2(file.fileno(), 1)

@@ -25,11 +25,11 @@ STARTING = 120.0
 """Seconds to import and collect, at most."""
 
 FIRST = 25
-"""Tests of the first batch: most mutants fall to one of the quickest, and the fewer files are imported the better."""
+"""Tests of the first batch: one of the quickest kills most mutants, and few files need to be imported."""
 
 
 class Verdict(Enum):
-    """What became of a mutant."""
+    """The result of a mutant."""
 
     KILLED = "killed"
     SURVIVED = "survived"
@@ -62,7 +62,7 @@ class Copy:
         self._root = root
         self._folder = Path(tempfile.mkdtemp(prefix="freehold-mutant-"))
         self.source = self._folder / "src"
-        # Byte code comes along: it fits, because the copies keep their times.
+        # Byte code is copied, too: it fits, because the copies keep their times.
         shutil.copytree(root / "src", self.source)
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Scenarios open no socket, so that nobody needs the certificates that each SDK client loads (0.1 s each)."""
+"""Scenarios open no socket, so the certificates that each SDK client loads (0.1 s each) are not needed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ibm_cloud_sdk_core import http_adapter
 
 
 class _Untrusting(ssl.SSLContext):
-    """Trusts nobody: any connection that a scenario opened would fail."""
+    """Trusts no server: any connection that a scenario opened would fail."""
 
     def load_verify_locations(self, *_: object, **__: object) -> None:
         """Nothing to load."""

@@ -1,4 +1,4 @@
-"""A create whose outcome is not known: exactly one resource comes of it, and nothing is left behind."""
+"""A create whose outcome is unknown: exactly one resource is made, and none is left behind."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ WHOLE = Counter(
 
 @pytest.mark.parametrize("operation", CREATES)
 def test_an_ambiguous_create_makes_one_resource(operation: str) -> None:
-    """CAPIBM #1745: the DHCP create failed and the server came to be. Down leaves nothing of it."""
+    """CAPIBM #1745: the DHCP create failed, but the server was created. A delete leaves nothing of it."""
     harness = Harness(example(cosInstance=STORAGE, vpcSecurityGroups=GROUPS))
     harness.cloud.faults.add(Fault(Effect.REPLY_LOST, operation))
     harness.up()
@@ -62,7 +62,7 @@ def test_an_ambiguous_create_makes_one_resource(operation: str) -> None:
 
 @pytest.mark.parametrize("effect", EFFECTS)
 def test_every_create_of_the_whole_cluster_is_ambiguous(effect: str) -> None:
-    """A whole wave at once, whatever the way in which its replies are lost: still one of each."""
+    """A whole wave at once, for each way in which replies can be lost: still one of each."""
     harness = Harness(example(cosInstance=STORAGE, vpcSecurityGroups=GROUPS))
     for operation in CREATES:
         harness.cloud.faults.add(replace(EFFECTS[effect], operation=operation))
@@ -73,8 +73,8 @@ def test_every_create_of_the_whole_cluster_is_ambiguous(effect: str) -> None:
 
 
 @pytest.mark.parametrize("operation", CREATES)
-def test_killed_at_an_ambiguous_create_and_deleted_at_once(operation: str) -> None:
-    """The worst moment to lose the memory and to be told to delete: the journal's intent still finds it."""
+def test_a_kill_at_an_ambiguous_create_and_a_delete_at_once(operation: str) -> None:
+    """The process is killed and the object deleted at the worst moment: the intent still finds the resource."""
     harness = Harness(example(cosInstance=STORAGE, vpcSecurityGroups=GROUPS))
     harness.cloud.faults.add(Fault(Effect.REPLY_LOST, operation))
     harness.run(lambda: any(rule["hits"] for rule in harness.cloud.faults.rules()))
@@ -86,8 +86,8 @@ def test_killed_at_an_ambiguous_create_and_deleted_at_once(operation: str) -> No
 
 
 @pytest.mark.parametrize("operation", ["vpc.create_vpc", "transit.create_transit_gateway"])
-def test_a_strangers_twin_made_in_the_same_moment_is_not_mistaken_for_ours(operation: str) -> None:
-    """While our reply is lost, someone creates a resource of the wanted name: the birth mark tells them apart."""
+def test_a_strangers_resource_of_the_same_name_and_moment_does_not_count_as_ours(operation: str) -> None:
+    """While our reply is lost, someone creates a resource of the wanted name: the nonce distinguishes them."""
     settings = replace(Settings(), assumptions=Assumptions(gateway_names_unique=False))
     harness = Harness(settings=settings)
     harness.cloud.faults.add(Fault(Effect.REPLY_LOST, operation))
@@ -119,7 +119,7 @@ DELETES = [
 
 @pytest.mark.parametrize("effect", EFFECTS)
 def test_ambiguous_deletes_are_observed_until_all_is_gone(effect: str) -> None:
-    """A delete is requested, then watched: a lost reply neither loses it nor ends the story early."""
+    """A delete is requested, then observed: a lost reply neither loses the resource nor ends the delete early."""
     harness = Harness()
     harness.up()
     for operation in DELETES:
@@ -130,7 +130,7 @@ def test_ambiguous_deletes_are_observed_until_all_is_gone(effect: str) -> None:
 
 @pytest.mark.parametrize("operation", ["tagging.attach_tag", "tagging.list_tags", "search.search"])
 def test_an_ambiguous_mark_is_read_back(operation: str) -> None:
-    """terraform-provider-ibm #5635: a tag call's answer proves nothing; what is read back does."""
+    """terraform-provider-ibm #5635: the answer of a tag call proves nothing, only reading the tags back does."""
     harness = Harness()
     harness.cloud.faults.add(Fault(Effect.REPLY_LOST, operation, count=2))
     harness.up()

@@ -1,4 +1,4 @@
-"""One clear sentence with the field's path, in one reconcile, and nothing is created."""
+"""Bad input: one clear sentence with the path of the field, in one reconcile, and nothing is created."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_bad_input_is_one_sentence_and_nothing_is_created(case: str) -> None:
-    """What, where in the manifest, what to do; rechecked slowly, deletable at once."""
+    """It tells what is wrong, where, and what to do. The object is rechecked slowly and can be deleted at once."""
     spec, field, word = CASES[case]
     harness = Harness(example(**spec))
     result = harness.pass_once()
@@ -64,8 +64,8 @@ def test_bad_input_is_one_sentence_and_nothing_is_created(case: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["maybe", "", "yes please"])
-def test_an_annotation_that_is_no_boolean(value: str) -> None:
-    """Upstream's webhook refuses it; here it is said, and neither way is taken."""
+def test_an_annotation_that_is_not_a_boolean(value: str) -> None:
+    """Upstream's webhook refuses it; here it is reported, and neither way is taken."""
     manifest = example()
     manifest["metadata"]["annotations"]["powervs.cluster.x-k8s.io/create-infra"] = value
     harness = Harness(manifest)
@@ -76,8 +76,8 @@ def test_an_annotation_that_is_no_boolean(value: str) -> None:
     assert standing(harness) == []
 
 
-def test_what_is_corrected_goes_on_at_once() -> None:
-    """A new generation is looked at without waiting for the slow recheck."""
+def test_a_correction_takes_effect_at_once() -> None:
+    """A new generation does not wait for the slow recheck."""
     harness = Harness(example(zone="nowhere-1"))
     harness.pass_once()
     harness.object.patch({"spec": {"zone": "dal10"}})
@@ -86,8 +86,8 @@ def test_what_is_corrected_goes_on_at_once() -> None:
     harness.up()
 
 
-def test_several_mistakes_are_all_said_at_once() -> None:
-    """Nobody wants to find them one apply at a time."""
+def test_several_mistakes_are_all_reported_at_once() -> None:
+    """A user should not find them one apply at a time."""
     harness = Harness(example(zone=None, resourceGroup=None, dhcpServer={"cidr": "x"}))
     harness.pass_once()
     for field in ("spec.zone", "spec.resourceGroup.name", "spec.dhcpServer.cidr"):

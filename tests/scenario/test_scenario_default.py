@@ -1,4 +1,4 @@
-"""From nothing to Ready and back: what a user sees, and that only what stood before is left."""
+"""From nothing to Ready and back: what a user sees, and that only what existed before is left."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from harness.resources import (
 )
 
 
-def test_up_and_down_leaves_exactly_what_stood_before() -> None:
-    """The main promise: everything owned goes, and foreign things do not change by a byte."""
+def test_create_and_delete_leave_exactly_what_existed_before() -> None:
+    """The main guarantee: everything owned is deleted, and foreign resources do not change by a byte."""
     harness = Harness()
     infrastructure(harness)
     before = photograph(harness)
@@ -41,7 +41,7 @@ def test_up_and_down_leaves_exactly_what_stood_before() -> None:
 
 
 def test_every_created_resource_has_the_ownership_marks() -> None:
-    """Without both marks no later process could prove ownership, and the delete would leave it behind."""
+    """Without both marks no later process could prove ownership, and a delete would leave the resource behind."""
     harness = Harness()
     harness.up()
     uid = harness.object.raw["metadata"]["uid"]
@@ -55,7 +55,7 @@ def test_every_created_resource_has_the_ownership_marks() -> None:
 
 
 def test_ready_shows_the_endpoint_and_every_condition_is_true() -> None:
-    """docs/reference/capi-contract.md C5: whoever sees ready sees the public load balancer's host and a port."""
+    """docs/reference/capi-contract.md C5: a ready status has the host of the public load balancer and a port."""
     harness = Harness()
     harness.up()
 
@@ -70,8 +70,8 @@ def test_ready_shows_the_endpoint_and_every_condition_is_true() -> None:
             assert version["spec"]["controlPlaneEndpoint"]["host"] == host
 
 
-def test_status_says_that_all_of_it_was_created_by_us() -> None:
-    """``controllerCreated`` is upstream's field; here it follows from the marks at each pass."""
+def test_status_shows_that_we_created_all_resources() -> None:
+    """``controllerCreated`` is upstream's field; here each pass computes it from the marks."""
     harness = Harness()
     harness.up()
 
@@ -85,8 +85,8 @@ def test_status_says_that_all_of_it_was_created_by_us() -> None:
     assert {row["ownership"] for row in status["resources"]} == {"managed"}
 
 
-def test_everything_omitted_gets_the_default_names_of_the_seed() -> None:
-    """What is left out (docs/reference/requirements.md I11 to I20): a subnet in each zone, one of all else."""
+def test_omitted_resources_get_the_default_names_of_upstream() -> None:
+    """Omitted resources (docs/reference/requirements.md I11 to I20): a subnet in each zone, one of each other kind."""
     harness = Harness(example(**omitted()))
     harness.up()
 
@@ -105,8 +105,8 @@ def test_everything_omitted_gets_the_default_names_of_the_seed() -> None:
     assert standing(harness) == []
 
 
-def test_a_person_hears_what_happened() -> None:
-    """Events: one for each resource, one for Ready; nothing of it is a warning, and nothing is said twice."""
+def test_events_tell_a_person_what_happened() -> None:
+    """One event for each resource, one for Ready; none is a warning, and none is sent twice."""
     harness = Harness()
     harness.up()
 
@@ -117,7 +117,7 @@ def test_a_person_hears_what_happened() -> None:
 
 
 def test_nothing_is_written_once_it_is_ready() -> None:
-    """Idle stability: twenty passes change neither the cloud nor the object, or its own writes would wake it."""
+    """Twenty idle passes change neither the cloud nor the object: otherwise its own writes would wake it."""
     harness = Harness()
     harness.up()
     harness.for_a_while(120.0)
@@ -132,7 +132,7 @@ def test_nothing_is_written_once_it_is_ready() -> None:
 
 
 def test_a_restart_of_the_operator_creates_nothing_and_stays_ready() -> None:
-    """Memory is no deed: what is owned is known from journal and marks."""
+    """What is owned is known from journal and marks, not from memory."""
     harness = Harness()
     harness.up()
     world = photograph(harness)
@@ -145,7 +145,7 @@ def test_a_restart_of_the_operator_creates_nothing_and_stays_ready() -> None:
 
 
 def test_the_api_servers_port_comes_from_the_cluster() -> None:
-    """6443 unless the Cluster says otherwise; rule, listener and endpoint follow it."""
+    """6443 unless the Cluster has another; rule, listener and endpoint follow it."""
     cluster = {"metadata": {"name": "freehold-demo"}, "spec": {"clusterNetwork": {"apiServerPort": 7443}}}
     harness = Harness(around=ClusterContext(Mode.OFF, referrer=FoundCluster(cluster)))
     harness.up()
@@ -176,7 +176,7 @@ def test_user_tags_are_on_everything_that_was_created() -> None:
 
 
 def test_a_user_tag_added_later_is_attached() -> None:
-    """The spec is level-triggered: tags of today, not of the day of creation."""
+    """Tags follow today's spec, not the spec at the creation."""
     harness = Harness()
     harness.up()
     harness.object.patch({"spec": {"tags": [{"key": "team", "value": "payments"}]}})
@@ -186,8 +186,8 @@ def test_a_user_tag_added_later_is_attached() -> None:
     assert harness.ready()
 
 
-def test_what_goes_wrong_once_ready_turns_the_condition_not_the_flag() -> None:
-    """docs/reference/capi-contract.md C7: ``ready`` and ``provisioned`` stay; the condition tells the present."""
+def test_a_failure_after_ready_changes_the_condition_and_not_the_flag() -> None:
+    """docs/reference/capi-contract.md C7: ``ready`` and ``provisioned`` stay; the condition shows the current state."""
     harness = Harness()
     harness.up()
     harness.cloud.strangers.change(only(harness, "load-balancer")["id"], state="failed")

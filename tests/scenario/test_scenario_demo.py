@@ -1,4 +1,4 @@
-"""The demo's story, as a user runs it: every step checked, and the world that it leaves looked at once more."""
+"""The demo, as a user runs it: each step is checked, and the cloud that it leaves is checked again."""
 
 import json
 import re
@@ -20,7 +20,7 @@ STEPS = (
 )
 
 
-def test_the_story_holds_from_the_first_create_to_the_last_delete(tmp_path: Path) -> None:
+def test_the_demo_succeeds_from_the_first_create_to_the_last_delete(tmp_path: Path) -> None:
     """Simulated time runs fast here; nothing else differs from `make demo`."""
     done = subprocess.run(
         [sys.executable, "-m", "freehold.cli.main", "demo", "--speed", "120", "--keep", str(tmp_path)],
@@ -45,7 +45,7 @@ def _the_world_holds_strangers_only(home: Path) -> None:
 
 
 def _every_write_is_in_the_audit_log(home: Path) -> None:
-    """Whatever the cloud was asked to change is in the log, written before it was sent. The log has more only where the
+    """Each requested change is in the log, written before it was sent. The log has more lines only where the
     kill cut a call off between the two: such a line has no outcome."""
     lines = [json.loads(line) for line in (home / "state" / "audit.jsonl").read_text().splitlines()]
     sent = Counter(line["call"] for line in lines if line["outcome"] == "sent")

@@ -1,6 +1,6 @@
-"""What a plan lists is what the next passes do: after every edit, at every moment of a creation, and for deletes.
+"""A plan lists what the next passes do: after every edit, at every moment of a creation, and for deletes.
 
-The world before and after is compared, not what the product says of it; so is the number of writes that each API got.
+The cloud before and after is compared, not our own reports; so is the number of writes that each API got.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def _play(edit: str, passes: int) -> None:
 
 def _compare(harness: Harness, before: Snapshot, wanted: Counter[Change], most: Counter[str]) -> None:
     done = changed(before, Snapshot(harness)) + refused(harness, before, wanted)
-    assert not wanted - done, "the plan lists what was not done"
-    assert not done - wanted, "done, and not in the plan"
+    assert not wanted - done, "the plan lists changes that were not made"
+    assert not done - wanted, "changed, but not in the plan"
     sent = writes(harness, before)
     assert not {api: (n, most.get(api, 0)) for api, n in sent.items() if n > most.get(api, 0)}
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_a_plan_of_a_cluster_in_the_making(edit: str) -> None:
+def test_a_plan_of_a_cluster_that_is_being_created(edit: str) -> None:
     _play(edit, _moment(edit))
 
 

@@ -1,4 +1,4 @@
-"""A spec edited at any moment ends where a new object of the same spec would, or the difference is said.
+"""A spec edited at any moment ends where a new object of the same spec would, or the difference is reported.
 
 Checked at every pass, and not only at the end: an object that says Ready for this generation is as its spec says,
 or its table names the resource and the field. Then deletion takes all that is ours and nothing of others.
@@ -22,14 +22,14 @@ def _moment(edit: str) -> int:
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_an_edit_of_a_cluster_in_the_making(edit: str) -> None:
+def test_an_edit_of_a_cluster_that_is_being_created(edit: str) -> None:
     play(edit, _moment(edit))
 
 
 @pytest.mark.parametrize("call", [7, 23, 41, 58])
-@pytest.mark.parametrize("edit", ["a tag is added", "a port is listened on", "a rule is removed"])
+@pytest.mark.parametrize("edit", ["a tag is added", "a listener is added", "a rule is removed"])
 def test_an_edit_while_a_pass_is_under_way(edit: str, call: int) -> None:
-    """The pass goes on from what it read, or is refused as stale; either way the next one sees the edit."""
+    """The pass continues with what it read, or is refused as stale; either way the next one sees the edit."""
     play_amid(edit, call)
 
 

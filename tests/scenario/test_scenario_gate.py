@@ -1,4 +1,4 @@
-"""When we may act: annotation, pause, move, other managers (docs/reference/capi-contract.md C15 to C31)."""
+"""When an object is worked on: annotation, pause, move, other managers (docs/reference/capi-contract.md C15 to C31)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def paused_cluster() -> ClusterContext:
 
 
 @pytest.mark.parametrize("value", ["false", None], ids=["false", "removed"])
-def test_without_the_annotation_a_live_cluster_grows_no_more(value: str | None) -> None:
+def test_without_the_annotation_nothing_more_is_created(value: str | None) -> None:
     """Nothing more is created; what exists stays, and a delete still releases it."""
     harness = Harness()
     harness.pass_once()
@@ -43,8 +43,8 @@ def test_without_the_annotation_a_live_cluster_grows_no_more(value: str | None) 
     assert standing(harness) == []
 
 
-def test_the_annotation_taken_from_a_ready_cluster_changes_nothing_in_the_cloud() -> None:
-    """And ready stays true."""
+def test_removing_the_annotation_of_a_ready_cluster_changes_nothing_in_the_cloud() -> None:
+    """Ready stays true, too."""
     harness = Harness()
     harness.up()
     world = photograph(harness)
@@ -57,8 +57,8 @@ def test_the_annotation_taken_from_a_ready_cluster_changes_nothing_in_the_cloud(
     assert standing(harness) == []
 
 
-def test_the_existing_way_uses_workspace_and_network_and_creates_nothing() -> None:
-    """docs/reference/requirements.md I5: without the annotation the existing way; the endpoint is the user's."""
+def test_without_the_annotation_existing_workspace_and_network_are_used() -> None:
+    """docs/reference/requirements.md I5: nothing is created, and the endpoint is the user's."""
     manifest = example(
         serviceInstance={"name": "theirs-serviceInstance"},
         network={"name": "theirs-net"},
@@ -106,8 +106,8 @@ def test_the_paused_annotation_stops_every_write(value: str) -> None:
     assert standing(harness) == []
 
 
-def test_a_paused_cluster_stops_every_write_and_going_on_converges() -> None:
-    """clusterctl move relies on it (docs/reference/capi-contract.md C28); unpausing goes on where it was."""
+def test_a_paused_cluster_stops_every_write_and_converges_when_unpaused() -> None:
+    """clusterctl move relies on it (docs/reference/capi-contract.md C28); after unpausing the work continues."""
     harness = Harness()
     harness.pass_once()
     harness.around = paused_cluster()
@@ -128,8 +128,8 @@ def test_a_paused_cluster_stops_every_write_and_going_on_converges() -> None:
     assert photograph(harness) == world
 
 
-def test_delete_for_move_lets_go_without_a_cloud_call() -> None:
-    """clusterctl replaces all annotations; the cloud is the target's now (docs/reference/capi-contract.md C29)."""
+def test_a_delete_for_move_removes_the_finalizer_without_a_cloud_call() -> None:
+    """clusterctl replaces all annotations; the resources are the target's now (docs/reference/capi-contract.md C29)."""
     harness = Harness()
     harness.up()
     world, calls = photograph(harness), len(harness.calls())
@@ -143,7 +143,7 @@ def test_delete_for_move_lets_go_without_a_cloud_call() -> None:
 
 
 @pytest.mark.parametrize("lost", ["status", "uid", "both"])
-def test_moved_to_another_api_server_it_is_the_same_cluster(lost: str) -> None:
+def test_a_cluster_moved_to_another_api_server_keeps_its_resources(lost: str) -> None:
     """Status and UID are lost, the journal is kept: zero creates, equal status, deletable.
 
     Source: docs/reference/capi-contract.md C28, C32.
@@ -169,7 +169,7 @@ def test_moved_to_another_api_server_it_is_the_same_cluster(lost: str) -> None:
     assert standing(harness) == []
 
 
-def test_managed_by_something_else_is_not_touched_at_all() -> None:
+def test_an_object_managed_by_something_else_is_not_changed() -> None:
     """docs/reference/capi-contract.md C26: no write, not even status or finalizer."""
     manifest = example()
     manifest["metadata"]["annotations"][names.MANAGED_BY_ANNOTATION] = "crossplane"
@@ -190,8 +190,8 @@ def owned_by(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("around", [NoCluster(), UnreadableCluster("403 Forbidden")], ids=["missing", "unreadable"])
-def test_whose_cluster_cannot_be_read_is_not_acted_for(around: NoCluster | UnreadableCluster) -> None:
-    """What cannot be read is unknown, never absent: it might be paused."""
+def test_an_object_whose_cluster_cannot_be_read_is_not_changed(around: NoCluster | UnreadableCluster) -> None:
+    """The Cluster is unknown, not absent: it may be paused."""
     harness = Harness(owned_by("freehold-demo"), around=ClusterContext(Mode.REQUIRED, owner=around))
     harness.settle(3)
     assert harness.calls() == []
@@ -201,8 +201,8 @@ def test_whose_cluster_cannot_be_read_is_not_acted_for(around: NoCluster | Unrea
     assert harness.object.gone
 
 
-def test_a_delete_waits_for_the_machines_that_stand_on_it() -> None:
-    """Without core nobody else orders it (docs/reference/capi-contract.md C22)."""
+def test_a_delete_waits_for_the_machines_of_the_cluster() -> None:
+    """Without Cluster API core nothing else ensures this order (docs/reference/capi-contract.md C22)."""
     harness = Harness()
     harness.up()
     harness.around = replace(harness.around, machines=("worker-0",))

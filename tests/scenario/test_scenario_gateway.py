@@ -1,4 +1,4 @@
-"""Transit gateways are shared, scarce, and carry the marks of connections, which have none of their own."""
+"""Transit gateways are shared and scarce, and carry the marks of connections, which cannot be tagged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def shared(harness: Harness) -> Row:
     return theirs.gateway
 
 
-def test_only_our_connections_leave_a_given_gateway() -> None:
+def test_only_our_connections_are_removed_from_a_given_gateway() -> None:
     """openshift/installer#9166: the persistent gateway keeps the other clusters' connections and loses our marks."""
     harness = Harness()
     gateway = shared(harness)
@@ -48,7 +48,7 @@ def test_only_our_connections_leave_a_given_gateway() -> None:
 
 
 def test_a_shared_gateway_by_name_with_another_clusters_connection_name() -> None:
-    """Both clusters' connections would be called ``<gateway>-vpc-con``; theirs is not ours, and both stand."""
+    """Both clusters' connections would be called ``<gateway>-vpc-con``; theirs is not taken, and both exist."""
     harness = Harness(example(transitGateway={"name": "theirs-tg"}))
     shared(harness)
     before = photograph(harness)
@@ -62,8 +62,8 @@ def test_a_shared_gateway_by_name_with_another_clusters_connection_name() -> Non
     assert photograph(harness) == before
 
 
-def test_an_existing_connection_of_a_given_end_is_used_and_the_other_made() -> None:
-    """A network joins a gateway once. Where the spec names gateway and end, a connection that is there will do."""
+def test_an_existing_connection_of_a_given_end_is_used_and_the_other_created() -> None:
+    """A network can join a gateway only once. If the spec gives gateway and end, an existing connection is used."""
     harness = Harness(example(**everything_by_name() | {"serviceInstance": None, "network": None}))
     theirs = infrastructure(harness)
     before = photograph(harness)
@@ -80,7 +80,7 @@ def test_an_existing_connection_of_a_given_end_is_used_and_the_other_made() -> N
     assert photograph(harness) == before
 
 
-def test_a_carrier_mark_that_someone_stripped_is_put_back() -> None:
+def test_a_stripped_carrier_mark_is_attached_again() -> None:
     """On a given gateway the carrier's mark is the only proof for a connection."""
     harness = Harness()
     gateway = shared(harness)
@@ -98,7 +98,7 @@ def test_a_carrier_mark_that_someone_stripped_is_put_back() -> None:
 
 
 def test_a_foreign_connection_on_our_own_gateway_blocks_its_delete() -> None:
-    """Someone else relies on it: deleting the gateway would cut them off."""
+    """Someone else needs it: deleting the gateway would disconnect them."""
     harness = Harness()
     harness.up()
     theirs = harness.cloud.strangers.make("vpc", region="us-south", name="theirs")
@@ -119,7 +119,7 @@ def test_a_foreign_connection_on_our_own_gateway_blocks_its_delete() -> None:
 
 
 def test_a_gateway_routes_globally_when_the_regions_differ() -> None:
-    """Upstream's rule; omitted, it follows from zone and region."""
+    """Upstream's rule: if omitted, it follows from zone and region."""
     for zone, wanted in (("dal10", False), ("lon06", True)):
         harness = Harness(example(zone=zone))
         harness.up()
@@ -131,7 +131,7 @@ def routing(harness: Harness) -> bool:
 
 
 def test_routing_follows_the_spec_in_place() -> None:
-    """IBM can change it (PATCH ``global``), so nobody has to delete a gateway for it."""
+    """IBM can change it (PATCH ``global``), so the gateway need not be deleted."""
     harness = Harness(example(transitGateway={"globalRouting": False}))
     harness.up()
     before = only(harness, "gateway")["id"]
@@ -142,8 +142,8 @@ def test_routing_follows_the_spec_in_place() -> None:
     assert only(harness, "gateway")["id"] == before
 
 
-def test_routing_that_the_spec_leaves_open_is_not_taken_from_those_who_need_it() -> None:
-    """Somebody joined a distant network to our gateway and let it route globally: that is not against the spec."""
+def test_global_routing_is_not_switched_off_if_the_spec_does_not_set_it() -> None:
+    """Somebody connected a distant network to our gateway and enabled it: that does not contradict the spec."""
     harness = Harness()
     harness.up()
     harness.cloud.strangers.change(only(harness, "gateway")["id"], **{"global": True})
@@ -153,8 +153,8 @@ def test_routing_that_the_spec_leaves_open_is_not_taken_from_those_who_need_it()
 
 
 @pytest.mark.parametrize("how", ["id", "name"])
-def test_a_given_gateway_that_cannot_carry_the_traffic_is_said(how: str) -> None:
-    """It routes locally, zone and VPC region are far apart: never changed, and not passed over in silence."""
+def test_a_given_gateway_that_cannot_route_the_traffic_is_reported(how: str) -> None:
+    """It routes locally, but zone and VPC region are far apart: it is not changed, and this is reported."""
     harness = Harness(example(zone="lon06"))
     gateway = harness.cloud.strangers.make("gateway", location="us-south", name="theirs")
     harness.clock.advance(3600.0)

@@ -1,4 +1,4 @@
-"""What the spec gives by name or by id is used as it is: not created, not changed, not tagged, not deleted."""
+"""Resources that the spec gives by name or id are used as they are: not created, changed, tagged or deleted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from harness.resources import (
 
 
 @pytest.mark.parametrize("how", ["name", "id"])
-def test_an_infrastructure_that_is_there_already_is_only_used(how: str) -> None:
+def test_an_existing_infrastructure_is_only_used(how: str) -> None:
     """docs/reference/requirements.md T11, I27: reused resources get no tag and outlive the cluster."""
     harness = Harness()
     theirs = infrastructure(harness)
@@ -42,8 +42,8 @@ def test_an_infrastructure_that_is_there_already_is_only_used(how: str) -> None:
     assert photograph(harness) == before
 
 
-def test_reuse_by_name_is_said() -> None:
-    """A person may not know that the name was taken by something that works: plan and conditions tell."""
+def test_reuse_by_name_is_reported() -> None:
+    """A person may not know that a resource of that name exists: plan and conditions report it."""
     harness = Harness(example(**everything_by_name()))
     infrastructure(harness)
     harness.up()
@@ -55,8 +55,8 @@ def test_reuse_by_name_is_said() -> None:
     assert "stays when the cluster is deleted" in harness.condition("VPCReady")["message"]
 
 
-def test_the_last_table_says_why_each_given_resource_stays() -> None:
-    """What is not owned stays, each with its reason in the final table."""
+def test_the_final_table_has_the_reason_why_each_given_resource_stays() -> None:
+    """Each resource that is not owned stays, with a reason in the final table."""
     harness = Harness(example(**everything_by_name()))
     theirs = infrastructure(harness)
     harness.up()
@@ -67,8 +67,8 @@ def test_the_last_table_says_why_each_given_resource_stays() -> None:
     assert row["message"]
 
 
-def test_given_and_created_side_by_side() -> None:
-    """Only what we created goes; it is created inside what is given."""
+def test_given_and_created_resources_together() -> None:
+    """Ours are created inside given ones, and only ours are deleted."""
     harness = Harness()
     theirs = infrastructure(harness, connected=False)
     harness.object.patch(
@@ -112,8 +112,8 @@ GUID = "00000000-0000-4000-8000-000000000000"
     ],
     ids=["vpc", "subnet", "load-balancer", "gateway", "workspace", "network", "dhcp-server", "security-group"],
 )
-def test_an_id_that_does_not_exist_is_named(spec: dict[str, Any], type_: str, field: str, ident: str) -> None:
-    """docs/reference/requirements.md I9: given by id, or else an error; no replacement, and the rest can go."""
+def test_a_given_id_that_does_not_exist_is_named(spec: dict[str, Any], type_: str, field: str, ident: str) -> None:
+    """docs/reference/requirements.md I9: an error, and no replacement; the rest can be deleted."""
     harness = Harness(example(**spec))
     harness.for_a_while(900.0)
 
@@ -130,16 +130,16 @@ def test_an_id_that_does_not_exist_is_named(spec: dict[str, Any], type_: str, fi
 @pytest.mark.parametrize(
     ("field", "type_"), [("vpcSubnets", "VPCSubnetReady"), ("vpcSecurityGroups", "VPCSecurityGroupReady")]
 )
-def test_a_wrong_id_is_said_at_once_and_not_when_the_vpc_stands(field: str, type_: str) -> None:
-    """What is given by id stands already, or never will: there is nothing to wait for."""
+def test_a_wrong_id_is_reported_at_once_and_not_only_when_the_vpc_exists(field: str, type_: str) -> None:
+    """A resource given by id exists already or never will: there is nothing to wait for."""
     harness = Harness(example(**{field: [{"id": NOWHERE}]}))
     harness.pass_once()
     assert harness.condition(type_)["reason"] == "NotFound"
     assert f"spec.{field}[0].id: " in harness.condition(type_)["message"]
 
 
-def test_a_wrong_id_that_is_corrected_goes_on() -> None:
-    """What a person mends is picked up at once: the generation changed."""
+def test_the_correction_of_a_wrong_id_takes_effect() -> None:
+    """It is seen at once: the generation changed."""
     harness = Harness(example(vpc={"id": NOWHERE, "region": "us-south"}))
     theirs = infrastructure(harness)
     harness.pass_once()
@@ -149,7 +149,7 @@ def test_a_wrong_id_that_is_corrected_goes_on() -> None:
 
 
 def test_a_given_resource_that_vanishes_is_named_and_never_replaced() -> None:
-    """Drift in what is not ours is for its owner: nothing is created in its place."""
+    """Drift in a resource that is not ours is its owner's task: nothing is created in its place."""
     harness = Harness()
     theirs = infrastructure(harness)
     harness.object.patch({"spec": example(**everything_by_id(theirs))["spec"]})
@@ -162,8 +162,8 @@ def test_a_given_resource_that_vanishes_is_named_and_never_replaced() -> None:
     assert made_by_us(harness) == []
 
 
-def test_one_name_twice_is_asked_of_a_person() -> None:
-    """Workspace names are not unique: which of two is meant cannot be guessed."""
+def test_two_resources_of_a_given_name_need_a_person() -> None:
+    """Workspace names are not unique: which of two is meant is unknown."""
     harness = Harness(example(serviceInstance={"name": "theirs"}))
     first, second = (harness.cloud.strangers.make("workspace", zone="dal10", name="theirs") for _ in range(2))
     harness.clock.advance(3600.0)
@@ -176,8 +176,8 @@ def test_one_name_twice_is_asked_of_a_person() -> None:
 
 
 @pytest.mark.parametrize("wish", ["theirs-net", "theirs"])
-def test_a_network_name_means_the_network_then_the_dhcp_servers(wish: str) -> None:
-    """Upstream #2159 and #1933: ``foo`` is the network ``foo``, else ``DHCPSERVERfoo_Private``: no second server."""
+def test_a_network_name_means_the_network_or_else_that_of_the_dhcp_server(wish: str) -> None:
+    """Upstream #2159 and #1933: ``foo`` is the network ``foo``, or else ``DHCPSERVERfoo_Private``; no second server."""
     harness = Harness(example(serviceInstance={"name": "theirs-serviceInstance"}, network={"name": wish}))
     theirs = infrastructure(harness, connected=False)
     harness.cloud.strangers.make("dhcp", region="dal", workspace=theirs.workspace["id"], name="theirs")
@@ -196,7 +196,7 @@ def test_a_network_name_means_the_network_then_the_dhcp_servers(wish: str) -> No
 
 
 def test_a_network_name_that_nothing_has_becomes_a_dhcp_server() -> None:
-    """The user's word is the server's name; the cloud decorates the network's."""
+    """The given name is that of the server; the cloud adds a prefix and a suffix for the network."""
     harness = Harness(example(network={"name": "blue"}))
     harness.up()
     assert only(harness, "network")["name"] == "DHCPSERVERblue_Private"
@@ -204,8 +204,8 @@ def test_a_network_name_that_nothing_has_becomes_a_dhcp_server() -> None:
     assert made_by_us(harness) == []
 
 
-def test_a_given_subnet_decides_where_a_created_load_balancer_stands() -> None:
-    """``loadBalancers[].subnets`` may give an id beside those of the spec."""
+def test_a_created_load_balancer_is_in_the_given_subnet() -> None:
+    """``loadBalancers[].subnets`` may give an id that the spec does not list elsewhere."""
     harness = Harness()
     theirs = infrastructure(harness)
     harness.object.patch(
@@ -225,7 +225,7 @@ def test_a_given_subnet_decides_where_a_created_load_balancer_stands() -> None:
 
 
 class Kept(NoAudit):
-    """The lines of the audit log about what stays."""
+    """The lines of the audit log about kept resources."""
 
     def __init__(self) -> None:
         self.lines: list[tuple[str, str, str]] = []
@@ -234,8 +234,8 @@ class Kept(NoAudit):
         self.lines.append((subject, resource, why))
 
 
-def test_what_stays_is_in_the_audit_log_once() -> None:
-    """The event is refused where the namespace goes too, and the status goes with the object."""
+def test_a_kept_resource_is_in_the_audit_log_once() -> None:
+    """Events are refused if the namespace is being deleted, too, and the status is deleted with the object."""
     audit = Kept()
     harness = Harness(example(**everything_by_name()), audit=audit)
     theirs = infrastructure(harness)

@@ -1,4 +1,4 @@
-"""What someone changes behind our back is seen and put right, and stays deletable."""
+"""Changes by others are detected and corrected, and the cluster stays deletable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.powervs import Harness, example
 from harness.resources import MARK, made_by_us, marks, omitted, only, photograph, record, standing
 
 LOOK = 1500.0
-"""Seconds in which a deep look comes round, and what it finds is put right and read back."""
+"""Seconds in which a deep pass runs, and its corrections are made and read back."""
 
 
 def risen(harness: Harness) -> Harness:
@@ -30,8 +30,8 @@ def risen(harness: Harness) -> Harness:
         ("gateway", "all"),
     ],
 )
-def test_a_stripped_mark_is_put_back(kind: str, how: str) -> None:
-    """Our marks are how a later process proves ownership: one that is missing is attached again, and it is said."""
+def test_a_stripped_mark_is_attached_again(kind: str, how: str) -> None:
+    """A later process proves ownership by our marks: a missing one is attached again, and this is reported."""
     harness = risen(Harness())
     before = only(harness, kind)
     gone = [tag for tag in before["tags"] if how == "all" or tag.startswith(f"{MARK}{how}:")]
@@ -46,8 +46,8 @@ def test_a_stripped_mark_is_put_back(kind: str, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["owner", "cluster-uuid", "node", "all"])
-def test_stripped_while_we_were_away_and_then_deleted(how: str) -> None:
-    """With a mark stripped, the journal's evidence heals first, and only then is anything deleted."""
+def test_a_delete_after_a_mark_was_stripped_while_the_operator_was_down(how: str) -> None:
+    """First the mark is attached again on the evidence of the journal, and only then anything is deleted."""
     harness = risen(Harness())
     for row in standing(harness):
         harness.cloud.strangers.detach(
@@ -59,8 +59,8 @@ def test_stripped_while_we_were_away_and_then_deleted(how: str) -> None:
 
 
 @pytest.mark.parametrize("end", ["vpc", "pvs"])
-def test_a_connection_that_someone_removed_is_made_again(end: str) -> None:
-    """The demo: without it no traffic passes. The old carrier mark goes, the new one stands."""
+def test_a_removed_connection_is_created_again(end: str) -> None:
+    """As in the demo: without it no traffic passes. The old carrier mark is detached, the new one attached."""
     harness = risen(Harness())
     old = next(row for row in standing(harness, "connection") if f"-{end}-con" in row["name"])
     harness.cloud.strangers.delete(old["id"])
@@ -78,8 +78,8 @@ def test_a_connection_that_someone_removed_is_made_again(end: str) -> None:
     assert standing(harness) == []
 
 
-def test_the_api_servers_rule_is_put_back_and_others_rules_stay() -> None:
-    """The rule on the VPC's default group is a part of ours; whoever adds rules beside it keeps them."""
+def test_the_rule_of_the_api_server_is_added_again_and_rules_of_others_stay() -> None:
+    """The rule in the default group of the VPC is a part of ours; rules that others add there stay."""
     harness = risen(Harness())
     group = record(harness, only(harness, "security-group")["id"])
     mine = next(rule for rule in group["rules"] if rule.get("port_min") == 6443)
@@ -96,8 +96,8 @@ def test_the_api_servers_rule_is_put_back_and_others_rules_stay() -> None:
     assert harness.ready()
 
 
-def test_a_listener_that_someone_removed_is_made_again() -> None:
-    """Without its listener the endpoint answers nobody; and it leads to the pool in which the members are."""
+def test_a_removed_listener_is_created_again() -> None:
+    """Without its listener the endpoint does not answer. The new one uses the pool with the members."""
     harness = risen(Harness())
     balancer = record(harness, only(harness, "load-balancer")["id"])
     path = f"/vpc/us-south/v1/load_balancers/{balancer['id']}/listeners"
@@ -111,8 +111,8 @@ def test_a_listener_that_someone_removed_is_made_again() -> None:
     assert harness.ready()
 
 
-def test_members_that_the_cloud_provider_puts_into_our_pool_stay() -> None:
-    """Whoever makes the machines puts them behind the load balancer: members are never ours to remove."""
+def test_members_that_others_put_into_our_pool_stay() -> None:
+    """The provider of the machines adds them as members: we never remove members."""
     harness = risen(Harness())
     balancer = record(harness, only(harness, "load-balancer")["id"])
     path = f"/vpc/us-south/v1/load_balancers/{balancer['id']}/pools/{balancer['pools'][0]['id']}/members"
@@ -135,8 +135,8 @@ def test_members_that_the_cloud_provider_puts_into_our_pool_stay() -> None:
         ("gateway", "freehold-demo-transitgateway"),
     ],
 )
-def test_what_someone_renames_is_renamed_back(kind: str, name: str) -> None:
-    """It is kept in sync with the spec (docs/reference/requirements.md W12); machines find it by its name."""
+def test_a_renamed_resource_is_renamed_back(kind: str, name: str) -> None:
+    """The name follows the spec (docs/reference/requirements.md W12); machines find the resource by it."""
     harness = risen(Harness())
     ident = only(harness, kind)["id"]
     harness.cloud.strangers.rename(ident, "someone-elses-idea")
@@ -147,8 +147,8 @@ def test_what_someone_renames_is_renamed_back(kind: str, name: str) -> None:
     assert harness.ready()
 
 
-def test_a_renamed_vpc_whose_name_a_stranger_took_meanwhile() -> None:
-    """It cannot be renamed back: that is said, the stranger's is left alone, ours stays ours."""
+def test_a_renamed_vpc_is_kept_when_a_stranger_has_taken_its_name() -> None:
+    """It cannot be renamed back: this is reported, the stranger's VPC is left alone, and ours stays owned."""
     harness = risen(Harness())
     ours = only(harness, "vpc")["id"]
     harness.cloud.strangers.rename(ours, "someone-elses-idea")
@@ -167,8 +167,8 @@ def test_a_renamed_vpc_whose_name_a_stranger_took_meanwhile() -> None:
 @pytest.mark.parametrize(
     "kind", ["subnet", "load-balancer", "vpc", "gateway", "network", "instance"], ids=lambda kind: f"{kind}-deleted"
 )
-def test_what_someone_deletes_is_made_again(kind: str) -> None:
-    """Level-triggered: what the spec wants and is not there, is created; with what stood in it."""
+def test_a_deleted_resource_is_created_again(kind: str) -> None:
+    """It is created again together with what was inside it."""
     harness = risen(Harness(example(**omitted())))
     old = standing(harness, kind)[0]
     if kind == "network":
@@ -183,8 +183,8 @@ def test_what_someone_deletes_is_made_again(kind: str) -> None:
     assert made_by_us(harness) == []
 
 
-def test_a_failed_load_balancer_that_a_person_deletes_is_made_again() -> None:
-    """That is what its condition told the person to do."""
+def test_a_failed_load_balancer_that_a_person_deletes_is_created_again() -> None:
+    """Its condition told the person to delete it."""
     harness = risen(Harness())
     old = only(harness, "load-balancer")["id"]
     harness.cloud.strangers.change(old, state="failed")
@@ -198,7 +198,7 @@ def test_a_failed_load_balancer_that_a_person_deletes_is_made_again() -> None:
     assert standing(harness) == []
 
 
-def test_what_nothing_records_or_marks_is_found_inside_what_this_process_has_not_looked_at() -> None:
+def test_an_unrecorded_and_unmarked_resource_is_found_inside_one_that_this_process_has_not_read() -> None:
     """A restored journal lacks the load balancer, its marks are gone, the spec is refused: it holds up the subnet.
 
     The VPC waits for the subnet, so a new process has no need to read it; the load balancers of its region are listed
@@ -208,7 +208,7 @@ def test_what_nothing_records_or_marks_is_found_inside_what_this_process_has_not
     harness.up()
     balancer = only(harness, "load-balancer")
     harness.cloud.strangers.detach(balancer["crn"], *balancer["tags"])
-    harness.clock.advance(120.0)  # until the index has forgotten them
+    harness.clock.advance(120.0)  # until the index no longer shows them
     document = json.loads(harness.object.raw["metadata"]["annotations"][api_names.JOURNAL_ANNOTATION])
     document["nodes"] = {key: row for key, row in document["nodes"].items() if not key.startswith("load-balancer/")}
     harness.object.patch({"metadata": {"annotations": {api_names.JOURNAL_ANNOTATION: json.dumps(document)}}})

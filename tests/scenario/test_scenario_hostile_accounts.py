@@ -1,4 +1,4 @@
-"""Credentials that see less than before: what cannot be seen must never be taken for gone."""
+"""Credentials that see less than before: what cannot be seen must not count as gone."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ OTHER = "99999999999999999999999999999999"
 
 
 def _switched(harness: Harness) -> SimulatedIBM:
-    """The operator is restarted with an API key of another account, in which nothing is."""
+    """Restart the operator with an API key of another account, which is empty."""
     ours = harness.cloud
     harness.cloud = SimulatedIBM(harness.clock, replace(Settings(), account_id=OTHER))
     harness.start_process()
     return ours
 
 
-def test_a_key_of_another_account_does_not_make_everything_gone_while_it_stands() -> None:
-    """Every id answers 404 there; believing it would create all of it a second time and forget the first."""
+def test_with_a_key_of_another_account_existing_resources_do_not_count_as_gone() -> None:
+    """Every id answers 404 there; otherwise all would be created a second time and the first set forgotten."""
     harness = Harness()
     harness.up()
     journal = harness.object.raw["metadata"]["annotations"]
@@ -34,8 +34,8 @@ def test_a_key_of_another_account_does_not_make_everything_gone_while_it_stands(
     assert OTHER in said(harness)
 
 
-def test_a_key_of_another_account_does_not_let_the_finalizer_go() -> None:
-    """The worst: the object is deleted, nothing is found, and the whole cluster is orphaned and forgotten."""
+def test_a_key_of_another_account_does_not_remove_the_finalizer() -> None:
+    """Otherwise the object is deleted, nothing is found, and the whole cluster is orphaned and forgotten."""
     harness = Harness()
     harness.up()
     ours = _switched(harness)
@@ -52,8 +52,8 @@ def test_a_key_of_another_account_does_not_let_the_finalizer_go() -> None:
     assert standing(harness) == []
 
 
-def test_a_key_of_another_account_in_mid_create_orphans_nothing() -> None:
-    """Open intents alone name no account: the identity must."""
+def test_a_key_of_another_account_during_a_create_orphans_nothing() -> None:
+    """Open intents contain no account, so the identity must."""
     harness = Harness()
     harness.run(lambda: len(made_by_us(harness)) >= 2)
     ours = _switched(harness)

@@ -11,7 +11,7 @@ from harness.resources import made_by_us, only, said, standing
 
 
 class Skewed:
-    """The operator's wall clock, ``ahead`` seconds before the cloud's."""
+    """The operator's wall clock is ``ahead`` seconds ahead of the cloud's."""
 
     def __init__(self, harness: Harness, ahead: float) -> None:
         self._clock, self._ahead = harness.clock, ahead
@@ -28,9 +28,9 @@ class Skewed:
 
 @pytest.mark.parametrize("ahead", [-3600.0, 60.0, 600.0])
 def test_a_lost_reply_under_a_wrong_clock_creates_nothing_twice(ahead: float) -> None:
-    """A laptop's clock may be minutes off; the birth mark of the attempt says more than two clocks do."""
+    """A laptop's clock may be minutes off; the nonce of the attempt is better evidence than a comparison of clocks."""
     harness = Harness()
-    harness.wall = Skewed(harness, ahead)  # the cloud keeps the true one
+    harness.wall = Skewed(harness, ahead)  # the cloud keeps the correct one
     harness.start_process()
     through, lost = harness.cloud.handle, [0]
 
@@ -57,7 +57,7 @@ def test_a_lost_reply_under_a_wrong_clock_creates_nothing_twice(ahead: float) ->
 
 
 def test_kubectl_replace_with_another_name_creates_no_second_vpc() -> None:
-    """Replace drops annotation and finalizer; status still tells who it is, and the marks what it owns."""
+    """Replace drops annotation and finalizer; status still has the identity, and the marks show what it owns."""
     harness = Harness(example(vpc={"name": "first", "region": "us-south"}))
     harness.up()
     vpc = only(harness, "vpc")["id"]
@@ -77,7 +77,7 @@ def test_kubectl_replace_with_another_name_creates_no_second_vpc() -> None:
 
 
 def test_a_long_name_and_a_lost_journal_orphan_nothing() -> None:
-    """A logical name that does not fit into a tag is cut there; its seal must still be found to fit."""
+    """A logical name that is too long for a tag is cut there; its seal must still be recognised."""
     name = "w" * 120
     harness = Harness(example(serviceInstance={"name": name}, vpcSubnets=[{"name": "s" * 60}]))
     harness.up()

@@ -1,4 +1,4 @@
-"""Identities that somebody made up: another object's uuid, in an annotation that its owner may edit."""
+"""Forged identities: the uuid of another object, in an annotation that the forger may edit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _impostor(harness: Harness, uuid: str, nodes: dict[str, Any] | None = None) 
 
 
 def test_another_objects_uuid_in_the_annotation_deletes_none_of_its_connections() -> None:
-    """A carrier's mark names only uuid and id; the uuid is no secret, it stands in every tag."""
+    """A carrier's mark has only uuid and id; the uuid is not secret, it is in every tag."""
     harness = Harness()
     harness.up()
     before = photograph(harness)
@@ -39,8 +39,8 @@ def test_another_objects_uuid_in_the_annotation_deletes_none_of_its_connections(
     assert photograph(harness) == before
 
 
-def test_nor_where_the_gateway_is_nobodys() -> None:
-    """On a gateway that was given, only the carried marks tell whose the connections are."""
+def test_another_objects_uuid_deletes_no_connection_in_a_given_gateway() -> None:
+    """In a given gateway only the carried marks show whose the connections are."""
     harness = Harness(example(transitGateway={"name": "theirs-tg"}))
     infrastructure(harness, connected=False)
     harness.up()
@@ -54,8 +54,8 @@ def test_nor_where_the_gateway_is_nobodys() -> None:
     assert photograph(harness) == before
 
 
-def test_nor_by_a_record_of_the_victims_connection() -> None:
-    """The annotation may name the victim's connection too; the carrier's mark would then fit it."""
+def test_a_forged_record_of_another_objects_connection_does_not_delete_it() -> None:
+    """The annotation may name that connection, too; then the carrier's mark would fit it."""
     harness = Harness()
     harness.up()
     before = photograph(harness)

@@ -1,4 +1,4 @@
-"""Whoever may edit the object may edit its annotations: that must never delete what is not theirs."""
+"""Edited annotations: a user who may edit the object must not be able to delete resources of others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def forge(harness: Harness, journal: Json) -> None:
 @pytest.mark.parametrize("restarted", [False, True])
 @pytest.mark.parametrize("before_delete", [0.0, 1500.0])
 def test_a_strangers_ids_in_the_journal_delete_nothing_of_theirs(restarted: bool, before_delete: float) -> None:
-    """A record alone is no evidence: it must not be laundered into a mark, and the mark into a delete."""
+    """A record alone is not evidence: it must not lead to a mark, and the mark to a delete."""
     harness = Harness()
     theirs = infrastructure(harness)
     before = photograph(harness)
@@ -56,8 +56,8 @@ def test_a_strangers_ids_in_the_journal_delete_nothing_of_theirs(restarted: bool
     assert {row["id"] for row in standing(harness)} == set(before), "and ours is gone"
 
 
-def test_a_rotated_key_of_the_same_account_goes_on_and_deletes_all() -> None:
-    """The deeds were written with the old key; the marks in the cloud prove what they would."""
+def test_with_a_rotated_key_of_the_same_account_all_is_served_and_deleted() -> None:
+    """The records were signed with the old key; the marks in the cloud prove the same."""
     harness = Harness()
     harness.up()
     _rotate(harness)
@@ -68,8 +68,8 @@ def test_a_rotated_key_of_the_same_account_goes_on_and_deletes_all() -> None:
     assert standing(harness) == []
 
 
-def test_a_rotated_key_then_a_stripped_tag_is_healed() -> None:
-    """A deep pass proves everything by its marks and writes the deeds anew."""
+def test_a_tag_stripped_after_a_rotated_key_is_attached_again() -> None:
+    """A deep pass proves everything by its marks and signs the records again."""
     harness = Harness()
     harness.up()
     _rotate(harness)

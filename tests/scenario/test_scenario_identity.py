@@ -1,4 +1,4 @@
-"""What must never be lost, lost: journal, status, finalizer; and what a copy may not do.
+"""Journal, status or finalizer are lost, or the object is copied.
 
 Source: docs/reference/capi-contract.md C28, C34.
 """
@@ -27,7 +27,7 @@ def journal(harness: Harness) -> str:
 
 @pytest.mark.parametrize("text", ["", "{", "null", '{"v":99}', '{"v":1,"owner":["a"],"nodes":{}}'])
 def test_a_corrupt_journal_makes_it_read_only(text: str) -> None:
-    """Nothing is guessed: no create, no delete, the finalizer stays, and a person is told what to put back."""
+    """Nothing is guessed: no create, no delete, the finalizer stays, and a person is told what to restore."""
     harness = Harness()
     harness.up()
     good, world, writes = journal(harness), photograph(harness), len(harness.calls(mutating=True))
@@ -47,7 +47,7 @@ def test_a_corrupt_journal_makes_it_read_only(text: str) -> None:
 
 
 def test_a_copied_journal_makes_the_copy_read_only() -> None:
-    """Someone exported the object and applied it under another name: the original goes on, the copy does nothing."""
+    """Someone applied the exported object under another name: the original is served, the copy does nothing."""
     original = Harness()
     original.up()
     copied = example()
@@ -71,7 +71,7 @@ def test_a_copied_journal_makes_the_copy_read_only() -> None:
 
 
 def test_a_lost_journal_is_restored_from_status_and_the_marks() -> None:
-    """Status names this very object's UID, the marks tell the rest: zero creates, everything deletable."""
+    """Status has the UID of this object, the marks show the rest: no create, and everything can be deleted."""
     harness = Harness()
     harness.up()
     world = photograph(harness)
@@ -85,7 +85,7 @@ def test_a_lost_journal_is_restored_from_status_and_the_marks() -> None:
 
 
 def test_a_lost_journal_and_status_makes_it_read_only() -> None:
-    """A finalizer without identity means lost: a new one would leave the old resources behind."""
+    """A finalizer without identity means that it was lost: a new one would leave the old resources behind."""
     harness = Harness()
     harness.up()
     world = photograph(harness)
@@ -96,8 +96,8 @@ def test_a_lost_journal_and_status_makes_it_read_only() -> None:
     assert photograph(harness) == world
 
 
-def test_a_lost_journal_on_delete_is_said_and_nothing_is_forgotten() -> None:
-    """Never mint on an object that is being deleted."""
+def test_a_lost_journal_during_a_delete_is_reported_and_nothing_is_forgotten() -> None:
+    """An object that is being deleted gets no new identity."""
     harness = Harness()
     harness.up()
     world = photograph(harness)
@@ -109,8 +109,8 @@ def test_a_lost_journal_on_delete_is_said_and_nothing_is_forgotten() -> None:
     assert harness.condition("Ready")["reason"] == "IdentityLost"
 
 
-def test_a_journal_of_before_the_last_wave_creates_nothing_twice() -> None:
-    """A restore from a backup: the cloud knows more than the journal."""
+def test_a_journal_from_before_the_last_wave_creates_nothing_twice() -> None:
+    """A restore from a backup: the cloud has more than the journal."""
     harness = Harness()
     harness.pass_once()
     early = journal(harness)
@@ -125,7 +125,7 @@ def test_a_journal_of_before_the_last_wave_creates_nothing_twice() -> None:
     assert made_by_us(harness) == []
 
 
-def test_a_finalizer_that_someone_took_off_is_put_back() -> None:
+def test_a_removed_finalizer_is_added_again() -> None:
     """Without it a delete would leave everything behind."""
     harness = Harness()
     harness.up()
@@ -134,8 +134,8 @@ def test_a_finalizer_that_someone_took_off_is_put_back() -> None:
     assert names.POWERVS_CLUSTER_FINALIZER in harness.object.raw["metadata"]["finalizers"]
 
 
-def test_re_created_under_the_same_name_it_takes_over_nothing() -> None:
-    """docs/reference/capi-contract.md C33: without finalizer deleted and applied anew: a new identity."""
+def test_an_object_created_again_under_the_same_name_takes_over_nothing() -> None:
+    """docs/reference/capi-contract.md C33: deleted without a finalizer and applied again, it gets a new identity."""
     harness = Harness()
     harness.up()
     world = photograph(harness)
@@ -162,7 +162,7 @@ def test_nothing_is_created_before_identity_and_finalizer_are_stored() -> None:
     assert written["nodes"] == {}
 
 
-def test_the_journal_stays_far_below_what_an_annotation_may_hold() -> None:
+def test_the_journal_stays_far_below_the_size_limit_of_annotations() -> None:
     """All annotations of an object share 256 KiB."""
     subnets = [{"name": f"subnet-number-{i}-with-a-rather-long-name"} for i in range(15)]
     balancers = [

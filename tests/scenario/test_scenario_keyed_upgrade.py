@@ -1,5 +1,5 @@
-"""Objects of the first version with a key ring go on: nothing is made twice, nothing is deleted, everything goes in
-the end (tests/fixtures/keyed_objects)."""
+"""Objects of the first version with a key ring are served: nothing is made twice, and in the end all is
+deleted (tests/fixtures/keyed_objects)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from harness.traits import Trait, traits
 
 LONG = 3 * 3600.0
 PRESUMED = "all/after 9"
-"""A create of the bucket was cut off: nothing but its name tells whose it is, so a person must say."""
+"""A create of the bucket was interrupted: only its name shows whose it is, so a person must decide."""
 
 
 class Writes(InlinePort):
-    """Lists what changes the cloud."""
+    """Lists the calls that change the cloud."""
 
     def __init__(self) -> None:
         self.sent: list[str] = []
@@ -32,19 +32,19 @@ class Writes(InlinePort):
 
 
 def others(harness: Harness) -> dict[str, bytes]:
-    """What is not ours, without the marks of ours that come and go on a given gateway."""
+    """Resources that are not ours, without the marks that we attach to and detach from a given gateway."""
     given = {row["id"] for row in made_by_others(harness) if row["kind"] == "gateway"}
     return photograph(harness, {row["id"] for row in made_by_others(harness)} - given)
 
 
 def ours(harness: Harness) -> Counter[Trait]:
-    """All that is so of what we made, but for a tag of others, which the fixture put on what was there."""
+    """Our resources, without a tag of others that the fixture attached."""
     return Counter({trait: count for trait, count in traits(harness).items() if trait.value != "cost:4711"})
 
 
 @pytest.mark.parametrize("world", ["plain", "all"])
 def test_a_ready_object_gets_no_write_at_all(world: str) -> None:
-    """An upgrade of the operator is no event for what is Ready, deep passes included."""
+    """An upgrade of the operator writes nothing to a Ready object, in deep passes neither."""
     port = Writes()
     harness = load(KEYED, f"{world}/ready", port=lambda: port)
     before = harness.object.raw
@@ -55,7 +55,7 @@ def test_a_ready_object_gets_no_write_at_all(world: str) -> None:
 
 
 @pytest.mark.parametrize("fixture", [name for name in moments(KEYED, deleting=False) if name != PRESUMED])
-def test_an_object_in_mid_creation_comes_up_and_goes(fixture: str) -> None:
+def test_an_object_that_is_being_created_becomes_ready_and_can_be_deleted(fixture: str) -> None:
     harness = load(KEYED, fixture)
     before, theirs = {row["id"] for row in made_by_us(harness)}, others(harness)
     harness.run(harness.ready, LONG)
@@ -69,7 +69,7 @@ def test_an_object_in_mid_creation_comes_up_and_goes(fixture: str) -> None:
 
 
 @pytest.mark.parametrize("fixture", moments(KEYED, deleting=True))
-def test_an_object_in_mid_delete_goes_and_nothing_is_made(fixture: str) -> None:
+def test_an_object_that_is_being_deleted_is_released_and_nothing_is_created(fixture: str) -> None:
     port = Writes()
     harness = load(KEYED, fixture, port=lambda: port)
     theirs = others(harness)

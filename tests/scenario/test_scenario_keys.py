@@ -1,4 +1,4 @@
-"""The key ring: without the key nothing of an object can be proved, so nothing is done; with it all goes on."""
+"""The key ring: without its key nothing of an object can be proved, so nothing is done until the key is back."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from harness.resources import REGION, infrastructure, made_by_us, only, photogra
 OTHER = KeyRing.single(b"the key of another operator" * 2)
 
 
-def took_key_away(harness: Harness) -> KeyRing:
-    """Its objects came into a cluster whose operator has another ring; what went before is not counted."""
+def replace_ring(harness: Harness) -> KeyRing:
+    """The operator gets another ring, as after a move of the objects; calls before that are not counted."""
     had = harness.rings.ring
     harness.rings.ring = OTHER
     harness.start_process()
@@ -38,7 +38,7 @@ def record(harness: Harness) -> journals.Journal:
 
 
 def without_conditions(harness: Harness) -> str:
-    """All of the object but its conditions, and what counts its versions."""
+    """The object without its conditions and versions."""
     raw = json.loads(json.dumps(harness.object.raw))
     raw["status"].pop("conditions")
     raw["metadata"].pop("resourceVersion")
@@ -46,11 +46,11 @@ def without_conditions(harness: Harness) -> str:
 
 
 def ids(harness: Harness) -> list[str]:
-    """What our calls created; marks and names may be renewed."""
+    """The ids of our resources; marks and names may be renewed."""
     return [row["id"] for row in made_by_us(harness)]
 
 
-def test_an_identity_is_minted_under_the_writing_key_and_status_keeps_its_digest() -> None:
+def test_an_identity_is_created_under_the_writing_key_and_status_has_its_digest() -> None:
     harness = Harness()
     harness.up()
     assert record(harness).key == harness.rings.ring.writing
@@ -59,10 +59,10 @@ def test_an_identity_is_minted_under_the_writing_key_and_status_keeps_its_digest
 
 @pytest.mark.parametrize("deleting", [False, True], ids=["served", "being deleted"])
 def test_without_its_key_nothing_is_written_but_conditions_and_no_cloud_is_called(deleting: bool) -> None:
-    """The first fence against a copy in another management cluster: even its reads could lead to a delete."""
+    """This stops a copy in another management cluster: even its reads could lead to a delete."""
     harness = Harness()
     harness.up()
-    took_key_away(harness)
+    replace_ring(harness)
     if deleting:
         harness.object.delete()
     before, calls = without_conditions(harness), len(harness.calls())
@@ -75,14 +75,14 @@ def test_without_its_key_nothing_is_written_but_conditions_and_no_cloud_is_calle
     assert record(harness).key in ready["message"]
     assert "freehold keys add FILE" in ready["message"]
     assert harness.rings.asked_for_more > 0
-    assert harness.passes < 60, "it is looked at slowly"
+    assert harness.passes < 60, "it is rechecked slowly"
 
 
-def test_half_way_through_a_creation_the_same() -> None:
+def test_without_its_key_nothing_is_written_in_the_middle_of_a_creation() -> None:
     harness = Harness()
     harness.pass_once()
     harness.pass_once()
-    had = took_key_away(harness)
+    had = replace_ring(harness)
     before, calls = without_conditions(harness), len(harness.calls())
     harness.for_a_while(1800.0)
     assert without_conditions(harness) == before
@@ -95,12 +95,12 @@ def test_half_way_through_a_creation_the_same() -> None:
     assert standing(harness) == []
 
 
-def test_a_key_that_is_added_mends_it_without_a_restart() -> None:
-    """Zero creates: everything is found again, and goes in the end."""
+def test_adding_the_key_repairs_the_object_without_a_restart() -> None:
+    """No create: everything is found again, and deleted in the end."""
     harness = Harness()
     harness.up()
     world = photograph(harness)
-    had, made = took_key_away(harness), ids(harness)
+    had, made = replace_ring(harness), ids(harness)
     harness.for_a_while(600.0)
     assert photograph(harness) == world
     harness.rings.ring = KeyRing(OTHER.writing, {**OTHER.keys, **had.keys})
@@ -112,11 +112,11 @@ def test_a_key_that_is_added_mends_it_without_a_restart() -> None:
     assert standing(harness) == []
 
 
-def test_the_derived_key_of_one_object_is_enough_for_it() -> None:
-    """``freehold keys export NAME`` hands on one object without the key of all the others."""
+def test_the_derived_key_of_one_object_is_enough_to_serve_it() -> None:
+    """``freehold keys export NAME`` exports the key of one object and not that of all others."""
     harness = Harness()
     harness.up()
-    had = took_key_away(harness)
+    had = replace_ring(harness)
     uuid = record(harness).owner.uuid
     handed_on = {(had.writing, uuid): derive(had.keys[had.writing], uuid)}
     harness.rings.ring = replace(OTHER, handed_on=handed_on)
@@ -125,8 +125,8 @@ def test_the_derived_key_of_one_object_is_enough_for_it() -> None:
     assert standing(harness) == []
 
 
-def test_a_rotation_keeps_every_object_in_service() -> None:
-    """``freehold keys new``: the old key is still read, nothing is created or deleted, and all is sealed anew."""
+def test_every_object_is_served_during_a_rotation() -> None:
+    """``freehold keys new``: the old key is still read, nothing is created or deleted, and all is sealed again."""
     harness = Harness()
     harness.up()
     made, had = ids(harness), harness.rings.ring
@@ -134,18 +134,18 @@ def test_a_rotation_keeps_every_object_in_service() -> None:
     harness.for_a_while(4 * 3600.0)
     assert harness.ready()
     assert ids(harness) == made
-    assert record(harness).keys == {OTHER.writing}, "what the old key wrote is renewed, so that it can be removed"
+    assert record(harness).keys == {OTHER.writing}, "all of the old key is renewed, so that it can be removed"
     harness.rings.ring = OTHER
     harness.start_process()
     harness.down()
     assert standing(harness) == []
 
 
-def test_pause_goes_on_without_the_key() -> None:
-    """A pause is how the original is kept from the copy during a move: it must be acknowledged."""
+def test_a_pause_is_acknowledged_without_the_key() -> None:
+    """During a move the original is paused so that only the copy is served: it must acknowledge the pause."""
     harness = Harness()
     harness.up()
-    took_key_away(harness)
+    replace_ring(harness)
     harness.around = ClusterContext(
         Mode.AUTO, referrer=FoundCluster({"spec": {"paused": True}, "metadata": {"name": "c"}})
     )
@@ -153,12 +153,12 @@ def test_pause_goes_on_without_the_key() -> None:
     assert harness.condition("Paused")["status"] == "True"
 
 
-def test_a_move_goes_on_without_the_key() -> None:
-    """``clusterctl move`` deletes the source's copy with this annotation: the finalizer goes, the cloud stays."""
+def test_a_move_works_without_the_key() -> None:
+    """``clusterctl move`` deletes the source's copy with this annotation: the finalizer goes, the resources stay."""
     harness = Harness()
     harness.up()
     world = photograph(harness)
-    took_key_away(harness)
+    replace_ring(harness)
     harness.object.patch({"metadata": {"annotations": {names.DELETE_FOR_MOVE_ANNOTATION: ""}}})
     harness.object.delete()
     harness.pass_once()
@@ -166,11 +166,11 @@ def test_a_move_goes_on_without_the_key() -> None:
     assert photograph(harness) == world
 
 
-def test_with_status_alone_the_key_is_still_asked_for() -> None:
-    """A lost annotation must not turn an object of the ring into one from before it, which anybody can forge."""
+def test_with_status_alone_the_key_is_still_required() -> None:
+    """A lost annotation must not make it an object from before the ring, which anybody can forge."""
     harness = Harness()
     harness.up()
-    took_key_away(harness)
+    replace_ring(harness)
     harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: None}}})
     before, calls = without_conditions(harness), len(harness.calls())
     harness.for_a_while(900.0)
@@ -180,16 +180,16 @@ def test_with_status_alone_the_key_is_still_asked_for() -> None:
 
 
 def test_a_person_is_told_once() -> None:
-    """An event, not one at every pass."""
+    """One event, and not one in every pass."""
     harness = Harness()
     harness.up()
-    took_key_away(harness)
+    replace_ring(harness)
     harness.for_a_while(3600.0)
     assert [reason for _, reason, _ in harness.events.said].count("KeyMissing") == 1
 
 
-def test_what_happened_while_the_key_was_missing_is_seen_at_once_when_it_is_back() -> None:
-    """Another operator may have served the object meanwhile: nothing that this process remembers holds any more."""
+def test_changes_while_the_key_was_missing_are_seen_as_soon_as_it_is_back() -> None:
+    """Another operator may have served the object meanwhile: all that this process remembers is outdated."""
     harness = Harness()
     harness.up()
     harness.settle()
@@ -203,10 +203,10 @@ def test_what_happened_while_the_key_was_missing_is_seen_at_once_when_it_is_back
 
 @pytest.mark.parametrize("with_key", [True, False], ids=["key at the target", "no key at the target"])
 def test_after_clusterctl_move_nothing_is_made_twice(with_key: bool) -> None:
-    """The target's object has a new UID and no status, and its operator has a ring of its own."""
+    """The object at the target has a new UID and no status, and the operator there has its own ring."""
     harness = Harness()
     harness.up()
-    had, made = took_key_away(harness), ids(harness)
+    had, made = replace_ring(harness), ids(harness)
     harness.object.raw.pop("status")
     harness.object.patch({"metadata": {"uid": "the-target-has-another-uid"}})
     if not with_key:
@@ -222,8 +222,8 @@ def test_after_clusterctl_move_nothing_is_made_twice(with_key: bool) -> None:
     assert standing(harness) == []
 
 
-async def test_a_plan_of_an_object_whose_key_is_missing_says_so() -> None:
-    """It asks no cloud either: what it would tell is not known."""
+async def test_a_plan_of_an_object_without_its_key_reports_the_missing_key() -> None:
+    """It calls no cloud: nothing that it reads could be proved."""
     harness = Harness()
     harness.pass_once()
     raw = harness.object.raw
@@ -234,14 +234,14 @@ async def test_a_plan_of_an_object_whose_key_is_missing_says_so() -> None:
     assert "freehold keys add FILE" in found.problems[0]
 
 
-def test_a_key_that_a_person_gave_up_for_lost_is_replaced_where_record_and_marks_agree() -> None:
-    """``freehold keys accept``: everything is proved by what is in the cloud, renewed, and goes in the end."""
+def test_a_key_that_a_person_accepts_as_lost_is_replaced_if_record_and_marks_agree() -> None:
+    """``freehold keys accept``: everything is proved by the marks in the cloud, renewed, and deleted in the end."""
     harness = Harness()
     harness.up()
-    had, made = took_key_away(harness), ids(harness)
+    had, made = replace_ring(harness), ids(harness)
     harness.for_a_while(600.0)
     assert harness.condition("Ready")["reason"] == "KeyMissing"
-    harness.rings.ring = gave_up(harness, had.writing)
+    harness.rings.ring = accept_loss(harness, had.writing)
     harness.up()
     harness.for_a_while(1800.0)
     assert ids(harness) == made
@@ -251,26 +251,26 @@ def test_a_key_that_a_person_gave_up_for_lost_is_replaced_where_record_and_marks
 
 
 def lost_and_accepted(harness: Harness) -> None:
-    """The key is lost for ever, and a person has accepted that: `freehold keys accept`."""
-    had = took_key_away(harness)
-    harness.rings.ring = gave_up(harness, had.writing)
+    """The key is lost for ever, and a person has accepted that by `freehold keys accept`."""
+    had = replace_ring(harness)
+    harness.rings.ring = accept_loss(harness, had.writing)
 
 
-def gave_up(harness: Harness, digest: str) -> KeyRing:
-    """What `freehold keys accept` makes of the ring: it notes what the object has on record now."""
+def accept_loss(harness: Harness, digest: str) -> KeyRing:
+    """Change the ring as `freehold keys accept` does: it lists the present records of the object."""
     need = need_of(harness.object.raw)
     return replace(OTHER, accepted={(digest, need.uuid): need.records.get(digest, frozenset())})
 
 
-def strike_out(harness: Harness, node: str) -> None:
-    """A person removes one entry from the journal, as a message tells."""
+def remove_entry(harness: Harness, node: str) -> None:
+    """A person removes one entry from the journal, as the message asks."""
     document = json.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
     del document["nodes"][node]
     harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: json.dumps(document)}}})
 
 
 @pytest.mark.parametrize("deleted", [False, True], ids=["served", "deleted at once"])
-def test_a_lost_key_is_replaced_for_what_has_no_tags_of_its_own_too(deleted: bool) -> None:
+def test_a_lost_key_is_also_replaced_for_resources_that_cannot_be_tagged(deleted: bool) -> None:
     """Bucket, connections in a given gateway, and a DHCP server without a CRN: record and carrier's mark agree."""
     storage = {"name": "demo-cos", "bucketName": "demo-bucket", "bucketRegion": REGION}
     settings = Settings(assumptions=Assumptions(dhcp_network_has_crn=False))
@@ -285,7 +285,7 @@ def test_a_lost_key_is_replaced_for_what_has_no_tags_of_its_own_too(deleted: boo
         assert harness.ready()
         assert ids(harness) == made
         assert record(harness).keys == {OTHER.writing}
-        harness.rings.ring = OTHER  # what is renewed needs nobody's word any more
+        harness.rings.ring = OTHER  # what is renewed needs no acceptance any more
         harness.start_process()
     harness.down()
     assert photograph(harness) == before
@@ -303,7 +303,7 @@ def test_a_lost_key_is_replaced_for_what_has_no_tags_of_its_own_too(deleted: boo
 def test_an_open_create_under_a_lost_key_waits_for_a_person(
     operation: str, node: str, kind: str, effect: Effect, deleted: bool
 ) -> None:
-    """Its nonce cannot be computed any more, so a second create could be a duplicate and a release an orphan."""
+    """Its nonce cannot be computed any more: a second create could be a duplicate, and a release leave an orphan."""
     harness = Harness()
     harness.cloud.faults.add(Fault(effect, operation))
     harness.pass_once()
@@ -320,7 +320,7 @@ def test_an_open_create_under_a_lost_key_waits_for_a_person(
     assert f"remove {node} from annotation freehold.dev/journal" in said(harness)
     for id_ in made:
         harness.cloud.strangers.delete(id_)
-    strike_out(harness, node)
+    remove_entry(harness, node)
     if deleted:
         harness.run(lambda: harness.object.gone)
         assert standing(harness) == []
@@ -331,7 +331,7 @@ def test_an_open_create_under_a_lost_key_waits_for_a_person(
 
 @pytest.mark.parametrize("deleted", [False, True], ids=["served", "deleted"])
 def test_a_record_without_marks_under_a_lost_key_waits_for_a_person(deleted: bool) -> None:
-    """Only the record says that it is ours, and nobody can tell who wrote it."""
+    """Only the record shows that it is ours, and its author is unknown."""
     harness = Harness()
     harness.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "tagging.attach_tag", count=None))
     harness.pass_once()
@@ -351,7 +351,7 @@ def test_a_record_without_marks_under_a_lost_key_waits_for_a_person(deleted: boo
         assert id_ in said(harness)
         assert f"remove {node} from annotation freehold.dev/journal" in said(harness)
     marked = [tag for row in standing(harness) if row["id"] in made for tag in row["tags"] if ".node:" in tag]
-    assert marked == [], "a record that may be forged is not laundered into a mark"
+    assert marked == [], "a record that may be forged does not lead to a mark"
     if deleted:
         for id_ in made:
             harness.cloud.strangers.delete(id_)
@@ -360,7 +360,7 @@ def test_a_record_without_marks_under_a_lost_key_waits_for_a_person(deleted: boo
 
 
 def test_marks_of_a_lost_key_on_a_strangers_resource_prove_nothing_without_a_record() -> None:
-    """Acceptance is for what record and marks agree on: copied marks alone make nothing ours."""
+    """An acceptance needs record and marks that agree: copied marks alone prove nothing."""
     harness = Harness()
     harness.up()
     ours = only(harness, "vpc")
@@ -377,7 +377,7 @@ def test_marks_of_a_lost_key_on_a_strangers_resource_prove_nothing_without_a_rec
 
 @pytest.mark.parametrize("other_rights", [False, True], ids=["edits the object", "and tags in the account"])
 def test_a_record_that_names_an_accepted_key_later_proves_nothing(other_rights: bool) -> None:
-    """The loss was accepted for the records of that moment: an editor could write any id beside the lost key."""
+    """The loss was accepted for the records of that moment: an editor could write any id with the lost key."""
     harness = Harness()
     harness.up()
     theirs = harness.cloud.strangers.make("vpc", region=REGION, name="strangers-vpc")
@@ -399,8 +399,8 @@ def test_a_record_that_names_an_accepted_key_later_proves_nothing(other_rights: 
     assert photograph(harness, [theirs["id"]]) == world
 
 
-def test_a_rotation_ends_for_what_has_no_place_for_a_mark_too() -> None:
-    """A DHCP server without a CRN in a given workspace is on record only: its signature is all there is to renew."""
+def test_a_rotation_also_ends_for_unmarkable_resources() -> None:
+    """A DHCP server without a CRN in a given workspace has no marks: only the signature of its record is renewed."""
     harness = Harness(example(), Settings(assumptions=Assumptions(dhcp_network_has_crn=False)))
     theirs = infrastructure(harness)
     harness.cloud.strangers.delete(theirs.network["id"])

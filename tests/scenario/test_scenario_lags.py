@@ -1,4 +1,4 @@
-"""Pages of one, lists and indexes that lag and step back in time: still one of each, and nothing left behind."""
+"""Pages of one item, lists and indexes that lag or go back in time: still one of each, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ WORLDS = {
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_up_and_down_whatever_the_cloud_is_like(world: str) -> None:
-    """Each is an assumption that nobody could check (docs/reference/ibm-cloud.md#not-verified)."""
+def test_create_and_delete_whatever_the_cloud_does(world: str) -> None:
+    """Each is a behaviour that could not be verified (docs/reference/ibm-cloud.md#not-verified)."""
     harness = Harness(example(**omitted()), WORLDS[world])
     infrastructure(harness)
     before = photograph(harness)
@@ -54,7 +54,7 @@ def test_up_and_down_whatever_the_cloud_is_like(world: str) -> None:
 
 
 def test_a_stranger_on_a_later_page_is_seen() -> None:
-    """A client that reads the first page only would create a second VPC of one name, or take the wrong one."""
+    """A client that reads only the first page would create a second VPC with one name, or take the wrong one."""
     harness = Harness(example(**omitted()), replace(Settings(), page_size=1))
     for name in ("a", "freehold-demo-vpc", "z"):
         harness.cloud.strangers.make("vpc", region="us-south", name=name)

@@ -1,4 +1,4 @@
-"""Cluster names that Kubernetes allows and a cloud refuses: mapped, said, and two never share one."""
+"""Cluster names that Kubernetes allows and a cloud refuses are mapped, and two never to the same name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def named(name: str) -> Harness:
     "name", ["a.b", "9lives", "x" * 63, "n" * 120, "1.2.3", "a", "very-long." * 20 + "end"],
     ids=["dot", "digit", "63", "120", "dots", "one", "210"],
 )  # fmt: skip
-def test_every_legal_cluster_name_comes_up_and_goes(name: str) -> None:
+def test_a_cluster_of_every_legal_name_is_created_and_deleted(name: str) -> None:
     """VPC, load balancer and DHCP server refuse dots and leading digits, gateways 60 characters and more."""
     harness = named(name)
     harness.up()
@@ -29,7 +29,7 @@ def test_every_legal_cluster_name_comes_up_and_goes(name: str) -> None:
 
 
 def test_two_long_names_that_begin_alike_share_no_resource() -> None:
-    """What was cut is hashed."""
+    """A name that is cut gets a hash."""
     first, second = named("n" * 100 + "a"), named("n" * 100 + "b")
     first.up()
     second.up()

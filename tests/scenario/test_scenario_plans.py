@@ -1,4 +1,4 @@
-"""What a plan says: the gate's answer, cut-off creates, drift, what is left over, and objects that are not changed."""
+"""Plans: the result of the gate, interrupted creates, drift, surplus, and objects that may not be changed."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_a_paused_object_has_no_changes_to_list() -> None:
 
 
 @pytest.mark.parametrize("effect", [Effect.ERROR_BEFORE, Effect.REPLY_LOST])
-def test_a_create_that_was_cut_off_may_be_made_again(effect: Effect) -> None:
-    """Only where nothing shows what it made: if it took effect, its birth mark tells."""
+def test_a_plan_lists_an_interrupted_create_as_one_that_may_be_made_again(effect: Effect) -> None:
+    """Only if nothing shows its effect: if it took effect, its nonce shows it."""
     harness = Harness()
     harness.cloud.faults.add(Fault(effect, "vpc.create_vpc", count=1))
     harness.pass_once()
@@ -42,7 +42,7 @@ def test_a_create_that_was_cut_off_may_be_made_again(effect: Effect) -> None:
     assert vpc.action is (Action.MAY_CREATE if effect is Effect.ERROR_BEFORE else Action.KEEP)
 
 
-def test_what_a_pass_cannot_change_is_to_be_recreated_by_hand() -> None:
+def test_a_plan_names_what_must_be_recreated_by_hand() -> None:
     harness = Harness()
     harness.up()
     harness.object.patch({"spec": {"zone": "dal12"}})
@@ -53,7 +53,7 @@ def test_what_a_pass_cannot_change_is_to_be_recreated_by_hand() -> None:
     assert not found.changes
 
 
-def test_what_the_spec_no_longer_wants_is_named() -> None:
+def test_a_plan_names_what_the_spec_no_longer_wants() -> None:
     subnets = [{"name": "a", "zone": "us-south-1"}, {"name": "b", "zone": "us-south-2"}]
     harness = Harness(example(vpcSubnets=subnets))
     harness.up()
@@ -62,7 +62,7 @@ def test_what_the_spec_no_longer_wants_is_named() -> None:
     assert rows == {"a": Action.KEEP, "b": Action.SURPLUS}
 
 
-def test_what_somebody_deleted_is_created_anew() -> None:
+def test_a_plan_lists_the_create_of_a_resource_that_somebody_deleted() -> None:
     harness = Harness()
     harness.up()
     gone = standing(harness, "load-balancer")[0]
@@ -73,8 +73,8 @@ def test_what_somebody_deleted_is_created_anew() -> None:
     assert "is gone" in balancer.reason
 
 
-def test_an_object_that_is_not_to_be_changed_says_what_differs_and_sends_nothing() -> None:
-    """Without the annotation a pass looks, and no more."""
+def test_an_object_that_may_not_be_changed_reports_the_differences_and_sends_nothing() -> None:
+    """Without the annotation a pass only reads."""
     harness = Harness()
     harness.up()
     harness.object.patch({"metadata": {"annotations": {names.CREATE_INFRA_ANNOTATION: None}}})

@@ -1,4 +1,4 @@
-"""What the cloud refuses: said at once and to the point, retried slowly, nothing forgotten, nothing made twice."""
+"""Errors of the cloud: reported at once and clearly, retried slowly, nothing forgotten, nothing made twice."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize(("operation", "refusal"), list(zip(CREATES, itertools.cycle(REFUSALS), strict=False)))
-def test_a_refused_create_is_said_and_rechecked_slowly(operation: str, refusal: str) -> None:
-    """CAPIBM #1653: the user wants to hear of a quota at once, not to watch an endless requeue."""
+def test_a_refused_create_is_reported_and_retried_slowly(operation: str, refusal: str) -> None:
+    """CAPIBM #1653: the user wants to know of a quota at once, and not to watch an endless requeue."""
     harness = Harness()
     fault, reason = REFUSALS[refusal]
     harness.cloud.faults.add(replace(fault, operation=operation))
@@ -42,7 +42,7 @@ def test_a_refused_create_is_said_and_rechecked_slowly(operation: str, refusal: 
     assert harness.condition(CREATES[operation])["status"] == "False"
     assert harness.condition("Ready")["status"] == "False"
     again = sum(call.operation == operation for call in harness.calls()) - tried
-    assert 1 <= again <= 10, "rechecked every few minutes: not never, not in a loop"
+    assert 1 <= again <= 10, "retried every few minutes"
 
     harness.cloud.faults.clear()
     harness.up()
@@ -51,8 +51,8 @@ def test_a_refused_create_is_said_and_rechecked_slowly(operation: str, refusal: 
 
 
 @pytest.mark.parametrize("operation", ["power.create_dhcp", "vpc.create_load_balancer", "transit.*connection"])
-def test_refused_and_then_deleted(operation: str) -> None:
-    """What was made before the refusal is not forgotten."""
+def test_an_object_with_a_refused_create_is_deleted(operation: str) -> None:
+    """Resources created before the refusal are not forgotten."""
     harness = Harness()
     harness.cloud.faults.add(Fault(Effect.DENIED, operation, count=None))
     harness.for_a_while(900.0)
@@ -71,7 +71,7 @@ def test_refused_and_then_deleted(operation: str) -> None:
     ids=["vpcs", "gateways-in-region", "gateways"],
 )
 def test_a_real_quota_is_named(quotas: Quotas, type_: str, words: str) -> None:
-    """CAPIBM #1653 and openshift/installer#9652, in IBM's own words."""
+    """CAPIBM #1653 and openshift/installer#9652, with the text of IBM's error."""
     harness = Harness(settings=replace(Settings(), quotas=quotas))
     harness.pass_once()
     condition = harness.condition(type_)
@@ -92,8 +92,8 @@ def test_a_wrong_api_key_is_one_sentence_and_nothing_is_created() -> None:
     assert "wrong-key" not in text + str(harness.events.said)
 
 
-def test_a_wrong_api_key_on_delete_keeps_the_finalizer_and_says_so() -> None:
-    """What we cannot reach we have not deleted."""
+def test_a_wrong_api_key_on_delete_keeps_the_finalizer_and_is_reported() -> None:
+    """Nothing was deleted in an account that cannot be reached."""
     harness = Harness()
     harness.up()
     harness.cloud.faults.add(Fault(Effect.DENIED, "*", count=None))
@@ -108,8 +108,8 @@ def test_a_wrong_api_key_on_delete_keeps_the_finalizer_and_says_so() -> None:
     assert standing(harness) == []
 
 
-def test_a_token_that_expires_in_mid_run_is_renewed() -> None:
-    """A token lives an hour, clusters longer; the SDK's own renewal may come late."""
+def test_an_expired_token_is_renewed() -> None:
+    """A token is valid for an hour; the SDK's own renewal may come late."""
     harness = Harness()
     harness.pass_once()
     harness.cloud.faults.add(Fault(Effect.EXPIRED, "vpc.*", count=2))
@@ -120,8 +120,8 @@ def test_a_token_that_expires_in_mid_run_is_renewed() -> None:
 
 
 @pytest.mark.parametrize("retry_after", [None, 90])
-def test_throttling_slows_us_down_and_stops_nothing(retry_after: int | None) -> None:
-    """429 with and without Retry-After: the cloud's own number is kept to."""
+def test_throttling_slows_down_and_stops_nothing(retry_after: int | None) -> None:
+    """429 with and without Retry-After: the cloud's own number is respected."""
     harness = Harness()
     harness.cloud.faults.add(Fault(Effect.THROTTLE, "vpc.create_vpc", retry_after=retry_after))
     harness.pass_once()
@@ -138,7 +138,7 @@ def test_throttling_slows_us_down_and_stops_nothing(retry_after: int | None) -> 
 
 
 @pytest.mark.parametrize("pattern", ["*.list_*", "vpc.*", "tagging.*", "*"])
-def test_a_rate_limit_on_anything_is_lived_with(pattern: str) -> None:
+def test_a_rate_limit_on_any_operation_is_tolerated(pattern: str) -> None:
     """terraform-provider-ibm #4125: tag reads are limited, and the numbers are not published."""
     harness = Harness(settings=replace(Settings(), rate_limits={pattern: (10, 20.0)}))
     harness.run(harness.ready, limit=14_400.0)
@@ -149,7 +149,7 @@ def test_a_rate_limit_on_anything_is_lived_with(pattern: str) -> None:
 
 @pytest.mark.parametrize("operation", ["*", "search.search", "iam.issue_token"])
 def test_a_burst_of_503_is_waited_out(operation: str) -> None:
-    """CAPIBM #2106: the system is currently unable to fulfill the request; it wants a retry, and no more."""
+    """CAPIBM #2106: the system is currently unable to fulfill the request; it only needs a retry."""
     harness = Harness()
     harness.cloud.faults.add(Fault(Effect.ERROR_BEFORE, operation, count=25, status=503))
     harness.up()
@@ -160,7 +160,7 @@ def test_a_burst_of_503_is_waited_out(operation: str) -> None:
 
 
 def test_ready_stays_true_in_status_during_an_outage() -> None:
-    """docs/reference/capi-contract.md C7: the flag stays; the Ready condition says that the cloud cannot be asked."""
+    """docs/reference/capi-contract.md C7: the flag stays; the Ready condition reports that the cloud is away."""
     harness = Harness()
     harness.up()
     harness.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "*", count=None, status=503))
@@ -186,8 +186,8 @@ def test_ready_stays_true_in_status_during_an_outage() -> None:
         ("transit.create_transit_gateway_connection", "TransitGatewayReady", "connection"),
     ],
 )
-def test_what_fails_to_provision_is_named_kept_and_deletable(operation: str, type_: str, kind: str) -> None:
-    """CAPIBM #1784: what never came up must not make the delete hang; and a second one is not tried in its place."""
+def test_a_resource_that_fails_to_provision_is_named_kept_and_deletable(operation: str, type_: str, kind: str) -> None:
+    """CAPIBM #1784: it must not make the delete hang, and no second one is created in its place."""
     harness = Harness(example())
     harness.cloud.faults.add(Fault(Effect.FAILED, operation))
     harness.for_a_while(1800.0)

@@ -1,4 +1,4 @@
-"""The spec shrinks or changes on a live cluster: nothing is renamed or moved, and what is surplus is said."""
+"""The spec of a live cluster shrinks or changes: nothing is renamed or moved, and surplus is reported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def subnets(harness: Harness) -> dict[str, Row]:
 
 
 def test_removing_the_first_of_several_subnets_moves_none_of_the_others() -> None:
-    """ADR 8: logical names are stable; upstream's index names would have shifted."""
+    """ADR 8: logical names are stable; upstream's names by index would shift."""
     harness = Harness(example(vpcSubnets=[{}, {}, {}]))
     harness.up()
     before = {name: (row["id"], row["zone"]) for name, row in subnets(harness).items()}
@@ -30,7 +30,7 @@ def test_removing_the_first_of_several_subnets_moves_none_of_the_others() -> Non
 
 
 def test_removing_a_named_subnet_that_a_load_balancer_uses_keeps_it() -> None:
-    """The load balancer stands in it: deleting it is refused by the cloud anyway."""
+    """The load balancer is inside it, so the cloud refuses to delete it anyway."""
     harness = Harness(example(vpcSubnets=[{"name": "a"}, {"name": "b"}]))
     harness.up()
     before = subnets(harness)
@@ -42,7 +42,7 @@ def test_removing_a_named_subnet_that_a_load_balancer_uses_keeps_it() -> None:
 
 
 def test_a_subnet_added_later_is_created_beside_the_others() -> None:
-    """Growing is as level-triggered as everything else."""
+    """An added list entry is handled like any other difference."""
     harness = Harness(example(vpcSubnets=[{"name": "a"}]))
     harness.up()
     first = only(harness, "subnet", "a")["id"]
@@ -53,8 +53,8 @@ def test_a_subnet_added_later_is_created_beside_the_others() -> None:
     assert harness.ready()
 
 
-def test_a_removed_load_balancer_is_surplus_and_goes_with_the_object() -> None:
-    """It may serve somebody: not pruned by itself."""
+def test_a_removed_load_balancer_is_surplus_and_deleted_with_the_object() -> None:
+    """Somebody may be using it, so it is not pruned."""
     harness = Harness(example(loadBalancers=[{"name": "one"}, {"name": "two"}]))
     harness.up()
     harness.object.patch({"spec": {"loadBalancers": [{"name": "one"}]}})
@@ -66,7 +66,7 @@ def test_a_removed_load_balancer_is_surplus_and_goes_with_the_object() -> None:
 
 
 def test_replacing_our_vpc_by_a_given_one_keeps_ours_as_surplus() -> None:
-    """Now the spec names another: ours is not forgotten, and goes with the object."""
+    """The spec names another one now: ours is not forgotten, and is deleted with the object."""
     harness = Harness()
     harness.up()
     theirs = infrastructure(harness)
@@ -80,8 +80,8 @@ def test_replacing_our_vpc_by_a_given_one_keeps_ours_as_surplus() -> None:
     assert photograph(harness, before) == before
 
 
-def test_a_changed_zone_of_a_subnet_is_drift_and_said() -> None:
-    """What cannot be changed in place is never replaced silently."""
+def test_a_changed_zone_of_a_subnet_is_reported_as_drift() -> None:
+    """A resource that cannot be changed in place is not replaced silently."""
     harness = Harness(example(vpcSubnets=[{"name": "a", "zone": f"{REGION}-1"}]))
     harness.up()
     ident = only(harness, "subnet")["id"]
@@ -92,8 +92,8 @@ def test_a_changed_zone_of_a_subnet_is_drift_and_said() -> None:
     assert f"{REGION}-2" in harness.condition("VPCSubnetReady")["message"]
 
 
-def test_the_spec_turns_invalid_on_a_live_cluster_and_delete_still_works() -> None:
-    """Deleting works from what is owned, not from what the spec says today."""
+def test_a_live_cluster_whose_spec_becomes_invalid_can_be_deleted() -> None:
+    """A delete depends on what is owned, not on today's spec."""
     harness = Harness()
     harness.up()
     world = photograph(harness)

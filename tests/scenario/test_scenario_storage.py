@@ -1,4 +1,4 @@
-"""Object storage for Ignition: only where the spec asks for it (docs/reference/requirements.md I22)."""
+"""Object storage for Ignition: only if the spec requests it (docs/reference/requirements.md I22)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ STORAGE = {"name": "demo-cos", "bucketName": "demo-bucket", "bucketRegion": REGI
 
 
 def put_bucket(harness: Harness, name: str) -> None:
-    """Another account's bucket: names are global."""
+    """A bucket of another account: names are global."""
     reply = harness.cloud.handle(Request("PUT", f"/cos/{REGION}/{name}", {}, {}, b""), actor="stranger")
     assert reply.status == 200
 
 
-def test_nothing_of_object_storage_is_made_unasked() -> None:
+def test_no_object_storage_is_created_by_default() -> None:
     """An instance costs money and a name."""
     harness = Harness()
     harness.up()
@@ -24,8 +24,8 @@ def test_nothing_of_object_storage_is_made_unasked() -> None:
     assert len(standing(harness, "instance")) == 1
 
 
-def test_instance_and_bucket_come_and_go() -> None:
-    """The bucket has no tags: our own instance carries its mark. Reclamation counts as gone."""
+def test_instance_and_bucket_are_created_and_deleted() -> None:
+    """The bucket has no tags: our own instance carries its mark. An instance in reclamation counts as gone."""
     harness = Harness(example(cosInstance=STORAGE))
     harness.up()
 
@@ -39,8 +39,8 @@ def test_instance_and_bucket_come_and_go() -> None:
     assert harness.cloud.world.get("instance", instance["id"])["state"] == "pending_reclamation"
 
 
-def test_a_bucket_name_that_someone_else_has_is_said() -> None:
-    """Names of buckets are global: only the create tells. Nothing of the stranger's is touched; the rest comes up."""
+def test_a_bucket_name_that_is_taken_is_reported() -> None:
+    """Names of buckets are global, so only the create shows it. Theirs is not changed, and the rest becomes ready."""
     harness = Harness(example(cosInstance=STORAGE))
     put_bucket(harness, "demo-bucket")
     before = photograph(harness)
@@ -56,7 +56,7 @@ def test_a_bucket_name_that_someone_else_has_is_said() -> None:
 
 
 def test_a_bucket_with_objects_is_not_emptied() -> None:
-    """Data is never ours to delete: the delete waits, names the bucket, and goes on once it is empty."""
+    """We never delete data: the delete waits, names the bucket, and continues once it is empty."""
     harness = Harness(example(cosInstance=STORAGE))
     harness.up()
     record = harness.cloud.world.get("bucket", "demo-bucket")
@@ -74,7 +74,7 @@ def test_a_bucket_with_objects_is_not_emptied() -> None:
 
 
 def test_a_foreign_bucket_in_our_instance_blocks_its_delete() -> None:
-    """Deleting the instance would take every bucket in it along."""
+    """Deleting the instance would delete every bucket in it."""
     harness = Harness(example(cosInstance=STORAGE))
     harness.up()
     instance = only(harness, "instance", "demo-cos")
@@ -94,7 +94,7 @@ def test_a_foreign_bucket_in_our_instance_blocks_its_delete() -> None:
 
 
 def test_a_bucket_whose_create_got_no_answer_is_only_presumed_ours() -> None:
-    """Nothing of ours fits into the request, and a name is not a deed: a person is asked; nothing is laundered."""
+    """The request has no room for token or mark, and a name is no proof: a person is asked, and nothing is marked."""
     harness = Harness(example(cosInstance=STORAGE))
     harness.cloud.faults.add(Fault(Effect.REPLY_LOST, "cos.create_bucket"))
     harness.for_a_while(1200.0)
@@ -108,8 +108,8 @@ def test_a_bucket_whose_create_got_no_answer_is_only_presumed_ours() -> None:
     assert made_by_us(harness) == []
 
 
-def test_a_given_instance_stays_and_its_bucket_is_not_ours_to_mark() -> None:
-    """By name: an instance that others own carries no mark of ours."""
+def test_a_given_instance_stays_and_is_not_marked_for_its_bucket() -> None:
+    """The instance is given by name: one that others own carries no mark of ours."""
     harness = Harness(example(cosInstance={**STORAGE, "name": "their-cos"}))
     theirs = harness.cloud.strangers.make("cos-instance", name="their-cos")
     harness.clock.advance(3600.0)

@@ -1,4 +1,4 @@
-"""A name is not a deed, and a copied tag is not one either: what others own is refused, named, left alone."""
+"""Neither a name nor a copied tag is proof: resources of others are not used, and reported, and left alone."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from harness.resources import MARK, REGION, Row, infrastructure, made_by_us, mar
 DEAD = "11111111-2222-4333-8444-555555555555"
 
 
-def marks_of_the_dead(name: str = "freehold-demo") -> list[str]:
-    """docs/reference/requirements.md T12: an earlier cluster of this name, gone but for its resources."""
+def marks_of_an_earlier_cluster(name: str = "freehold-demo") -> list[str]:
+    """docs/reference/requirements.md T12: an earlier cluster of this name, of which only the resources are left."""
     return [f"{MARK}owner:default.{name}", f"{MARK}cluster-uuid:{DEAD}"]
 
 
 def put(harness: Harness, kind: str, *tags: str) -> Row:
-    """A resource under the default name, put there by others long ago."""
+    """A resource with the default name, which others created long ago."""
     make = harness.cloud.strangers.make
     fields: dict[str, Any] = {
         "workspace": {"zone": "dal10", "name": "freehold-demo-serviceInstance"},
         "vpc": {"region": REGION, "name": "freehold-demo-vpc"},
         "gateway": {"location": REGION, "name": "freehold-demo-transitgateway"},
     }.get(kind, {})
-    if kind == "load-balancer":  # names of load balancers are unique in a VPC: it stands in the one we are given
+    if kind == "load-balancer":  # names of load balancers are unique in a VPC: it is in the one that the spec gives
         home = make("vpc", region=REGION, name="home")
         subnet = make("subnet", region=REGION, vpc=home["id"], zone=f"{REGION}-1", name="home")
         fields = {"region": REGION, "subnet": subnet["id"], "name": "freehold-demo-loadbalancer"}
@@ -35,7 +35,7 @@ def put(harness: Harness, kind: str, *tags: str) -> Row:
 
 
 def spec_for(kind: str, *, spelled: bool = False) -> dict[str, Any]:
-    """A manifest that meets ``put(kind)`` under a default name, or ``spelled`` out."""
+    """A manifest that wants the name of ``put(kind)`` by default, or ``spelled`` out."""
     spec = {} if spelled else omitted()
     return example(**spec | ({"vpc": {"name": "home", "region": REGION}} if kind == "load-balancer" else {}))
 
@@ -50,7 +50,7 @@ CONDITIONS = {
 
 @pytest.mark.parametrize("kind", CONDITIONS)
 def test_a_strangers_resource_under_a_default_name_is_refused_and_left_alone(kind: str) -> None:
-    """docs/reference/requirements.md T8: the user never mentioned that name, so using its bearer is an accident."""
+    """docs/reference/requirements.md T8: the user did not write that name, so using it would be an accident."""
     harness = Harness(spec_for(kind))
     theirs = put(harness, kind)
     before = photograph(harness)
@@ -79,10 +79,10 @@ def stored_as(kind: str) -> str:
 
 @pytest.mark.parametrize("kind", CONDITIONS)
 @pytest.mark.parametrize("naming", ["default", "explicit"])
-def test_what_a_dead_cluster_of_our_name_left_is_refused(kind: str, naming: str) -> None:
-    """docs/reference/requirements.md T12: owner tag alike, uuid not. Also under a name that the spec spells out."""
+def test_a_resource_of_an_earlier_cluster_of_our_name_is_refused(kind: str, naming: str) -> None:
+    """docs/reference/requirements.md T12: the owner tag is the same, the uuid is not. Also if the spec has the name."""
     harness = Harness(spec_for(kind, spelled=naming == "explicit"))
-    theirs = put(harness, kind, *marks_of_the_dead())
+    theirs = put(harness, kind, *marks_of_an_earlier_cluster())
     before = photograph(harness)
 
     harness.for_a_while(900.0)
@@ -96,8 +96,8 @@ def test_what_a_dead_cluster_of_our_name_left_is_refused(kind: str, naming: str)
     assert photograph(harness) == before
 
 
-def test_a_load_balancer_of_our_name_in_another_vpc_is_not_in_the_way() -> None:
-    """Names of load balancers are unique in a VPC only; a strange one elsewhere is neither used nor feared."""
+def test_a_load_balancer_of_our_name_in_another_vpc_has_no_effect() -> None:
+    """Names of load balancers are unique only in a VPC; one in another VPC neither is used nor blocks ours."""
     harness = Harness(example(**omitted()))
     theirs = put(harness, "load-balancer")
     before = photograph(harness)
@@ -107,10 +107,10 @@ def test_a_load_balancer_of_our_name_in_another_vpc_is_not_in_the_way() -> None:
     assert photograph(harness) == before
 
 
-def test_everything_that_a_dead_cluster_left_is_named_at_once() -> None:
-    """A person who has to clean up wants the whole list, not one name a day."""
+def test_all_resources_of_an_earlier_cluster_are_named_at_once() -> None:
+    """A person who has to clean up needs the whole list."""
     harness = Harness(example(**omitted()))
-    left = [put(harness, kind, *marks_of_the_dead()) for kind in ("workspace", "vpc", "gateway")]
+    left = [put(harness, kind, *marks_of_an_earlier_cluster()) for kind in ("workspace", "vpc", "gateway")]
     harness.pass_once()
 
     for one in left:
@@ -118,8 +118,8 @@ def test_everything_that_a_dead_cluster_left_is_named_at_once() -> None:
     assert made_by_us(harness) == []
 
 
-def test_all_our_tags_copied_onto_a_strangers_resource_give_us_nothing() -> None:
-    """Tags are world-writable: the mark is sealed to the resource it was made for."""
+def test_all_our_tags_copied_onto_a_strangers_resource_prove_nothing() -> None:
+    """Anybody may write tags: the seal of the mark fits only the resource that it was made for."""
     harness = Harness()
     harness.up()
     copied = only(harness, "vpc")["tags"]
@@ -137,8 +137,8 @@ def test_all_our_tags_copied_onto_a_strangers_resource_give_us_nothing() -> None
     assert made_by_us(harness) == []
 
 
-def test_copied_tags_on_a_namesake_give_us_nothing() -> None:
-    """The worst of both: our default name and, copied before we were born, our owner mark."""
+def test_copied_tags_on_a_namesake_prove_nothing() -> None:
+    """The resource has our default name and our owner mark, which was copied before our object existed."""
     harness = Harness(example(**omitted()))
     uid = harness.object.raw["metadata"]["uid"]
     put(harness, "vpc", f"{MARK}owner:default.freehold-demo", f"{MARK}cluster-uuid:{uid}")
@@ -151,7 +151,7 @@ def test_copied_tags_on_a_namesake_give_us_nothing() -> None:
 
 
 def test_owner_tags_on_a_reused_resource_do_not_make_it_ours() -> None:
-    """Reused by name, then tagged by someone with everything that we use: it stays on delete."""
+    """It is used by name, and someone attached all the tags that we use: it is kept on delete."""
     harness = Harness(example(vpc={"name": "theirs", "region": REGION}))
     theirs = harness.cloud.strangers.make("vpc", region=REGION, name="theirs")
     harness.clock.advance(3600.0)
@@ -163,8 +163,8 @@ def test_owner_tags_on_a_reused_resource_do_not_make_it_ours() -> None:
     assert only(harness, "vpc")["id"] == theirs["id"]
 
 
-def test_a_young_namesake_is_waited_for_not_taken() -> None:
-    """Something unmarked that just came to be may be anybody's create in flight."""
+def test_a_young_namesake_is_waited_for_and_not_used() -> None:
+    """A new resource without marks may be of anybody's create in flight."""
     harness = Harness(example(vpc={"name": "theirs", "region": REGION}))
     harness.cloud.strangers.make("vpc", region=REGION, name="theirs")
     harness.pass_once()
@@ -173,18 +173,18 @@ def test_a_young_namesake_is_waited_for_not_taken() -> None:
     assert harness.condition("VPCReady")["reason"] == "ReusedByName"
 
 
-def test_our_recorded_resource_with_another_clusters_marks_is_not_touched() -> None:
-    """Someone took our VPC over and put their marks on it: whose it is now, a person must say."""
+def test_our_recorded_resource_with_another_clusters_marks_is_not_changed() -> None:
+    """Someone took over our VPC and attached their marks: a person must decide whose it is now."""
     harness = Harness()
     harness.up()
     vpc = only(harness, "vpc")
     harness.cloud.strangers.strip(vpc["crn"])
-    harness.cloud.strangers.attach(vpc["crn"], *marks_of_the_dead("other"))
+    harness.cloud.strangers.attach(vpc["crn"], *marks_of_an_earlier_cluster("other"))
     harness.for_a_while(1500.0)
 
     assert harness.condition("VPCReady")["reason"] == "NotOwned"
     assert DEAD in harness.condition("VPCReady")["message"]
-    assert only(harness, "vpc")["tags"] == sorted(marks_of_the_dead("other"))
+    assert only(harness, "vpc")["tags"] == sorted(marks_of_an_earlier_cluster("other"))
 
     harness.down()
     assert [row["id"] for row in made_by_us(harness) if row["kind"] == "vpc"] == [vpc["id"]]

@@ -1,4 +1,4 @@
-"""`freehold up` killed at a bad moment, simulator and all: running it again converges, and nothing is made twice."""
+"""`freehold up` and its simulator are killed at a bad moment: a second run converges, and nothing is made twice."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ def _up(state: Path) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def test_kill_9_of_up_in_mid_create_loses_nothing(tmp_path: Path) -> None:
+def test_kill_9_of_up_during_a_create_loses_nothing(tmp_path: Path) -> None:
     with _up(tmp_path) as killed:
         assert killed.stdout is not None
         for line in killed.stdout:

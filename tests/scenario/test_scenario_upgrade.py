@@ -1,6 +1,6 @@
-"""Objects of the version before the key ring: served on, renewed, and deleted, whatever moment that version died at.
+"""Objects of the version before the key ring are served, renewed and deleted, whenever that version died.
 
-The fixtures are that version's own (tests/fixtures/before_key_ring). ``the API key is another``: what it signed its
+That version wrote the fixtures (tests/fixtures/before_key_ring). ``the API key is another``: what it signed its
 records with can no longer be derived, so marks and nonces have to prove.
 """
 
@@ -26,7 +26,7 @@ from harness.before_key_ring import (
     load,
     marks_there,
     moments,
-    sealed_anew,
+    new_seals,
     theirs_on_ours,
     with_api_key,
     without_marks,
@@ -40,25 +40,25 @@ UNPROVABLE = {
     **{f"all/after {write}": (BUCKET,) for write in (10, 15, 16, 25, 36, 37, 39)},
     **{f"all/{moment}": (BUCKET, SERVER) for moment in ("ready", "after 43")},
 }
-"""What nothing proves under another API key: it has no tags, the mark on its carrier has no seal, and no nonce is left.
+"""Not provable under another API key: it has no tags, the mark on its carrier has no seal, and no nonce is left.
 
 A DHCP server whose network has no CRN loses its nonce once it is renamed.
 """
 PRESUMED = "all/after 9"
-"""A create of the bucket was cut off: nothing but its name tells, before the upgrade as after it."""
+"""A create of the bucket was interrupted: only its name shows whose it is, before and after the upgrade."""
 LONG = 3 * 3600.0
 """Seconds that are enough for any renewal or delete."""
 
 
 def provable(fixtures: list[str]) -> pytest.MarkDecorator:
-    """Each fixture with both API keys, but where a person has to act."""
+    """Each fixture with both API keys, except those that need a person."""
     pairs = [(f, key) for f in fixtures for key in ("", ROTATED) if f != PRESUMED and not (key and f in UNPROVABLE)]
     ids = [f"{f}, the API key is {'another' if key else 'the same'}" for f, key in pairs]
     return pytest.mark.parametrize(("fixture", "api_key"), pairs, ids=ids)
 
 
 def wanted(fixture: str) -> Counter[Trait]:
-    """What the old version had made when it was Ready, but for a tag that others put on it after that."""
+    """The resources of the old version when it was Ready, without a tag that others attached after that."""
     return _without_theirs(traits(load(fixture.partition("/")[0] + "/ready")))
 
 
@@ -67,18 +67,18 @@ def _without_theirs(found: Counter[Trait]) -> Counter[Trait]:
 
 
 @provable(moments(deleting=False))
-def test_an_object_from_before_the_ring_comes_up_is_renewed_and_goes(fixture: str, api_key: str) -> None:
+def test_an_object_from_before_the_ring_becomes_ready_is_renewed_and_deleted(fixture: str, api_key: str) -> None:
     """Nothing is made twice, nothing is deleted, and in the end nothing needs the old rules any more."""
     harness = load(fixture, api_key=api_key)
     before, others, tags = {row["id"] for row in made_by_us(harness)}, without_marks(harness), theirs_on_ours(harness)
 
     harness.run(lambda: harness.ready() and is_renewed(harness), LONG)
-    harness.settle(30)  # the last old seals come off after their records are renewed
+    harness.settle(30)  # the last old seals are detached after their records are renewed
 
     assert before <= {row["id"] for row in made_by_us(harness)}
     assert _without_theirs(traits(harness)) == wanted(fixture)
     assert json.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])["v"] == 2
-    assert marks_there(harness) == sealed_anew(harness)
+    assert marks_there(harness) == new_seals(harness)
     assert {id_: set(found) - set(tags[id_]) for id_, found in theirs_on_ours(harness).items() if id_ in tags} == {
         id_: {"team:red"} - set(tags[id_]) if fixture.startswith("all/") and id_ in _tagged(harness) else set()
         for id_ in tags
@@ -98,14 +98,14 @@ def test_an_object_from_before_the_ring_comes_up_is_renewed_and_goes(fixture: st
 
 
 def _tagged(harness: Harness) -> set[str]:
-    """What has marks of its own, and so the user's tags."""
+    """Resources that have their own marks, and so the user tags."""
     crns = {entry.target for entry in journal_of(harness).ours.values() if not entry.carried}
     return {row["id"] for row in made_by_us(harness) if record(harness, row["id"])["crn"] in crns}
 
 
 @provable([*moments(deleting=False), *moments(deleting=True)])
-def test_an_object_from_before_the_ring_is_deleted_before_it_is_renewed(fixture: str, api_key: str) -> None:
-    """Everything of ours goes and nothing else."""
+def test_an_object_from_before_the_ring_can_be_deleted_before_it_is_renewed(fixture: str, api_key: str) -> None:
+    """Everything of ours is deleted, and nothing else."""
     harness = load(fixture, api_key=api_key)
     others = without_marks(harness)
     if "deletionTimestamp" not in harness.object.raw["metadata"]:
@@ -117,8 +117,8 @@ def test_an_object_from_before_the_ring_is_deleted_before_it_is_renewed(fixture:
 
 
 @pytest.mark.parametrize("fixture", [f for f in UNPROVABLE if f in moments(deleting=False)])
-def test_what_nothing_proves_is_named_and_the_rest_is_renewed(fixture: str) -> None:
-    """A record that somebody may have written, and a mark that somebody may have put there: a person has to say."""
+def test_an_unproven_resource_is_named_and_the_rest_is_renewed(fixture: str) -> None:
+    """Somebody else may have written the record and attached the mark: a person has to decide."""
     harness = load(fixture, api_key=ROTATED)
     entries, before = journal_of(harness).entries, {row["id"] for row in made_by_us(harness)}
     harness.for_a_while(LONG)
@@ -133,8 +133,8 @@ def test_what_nothing_proves_is_named_and_the_rest_is_renewed(fixture: str) -> N
     assert {e.key for key, e in journal_of(harness).ours.items() if key not in unproven} == {RING.writing}
 
 
-def test_the_old_api_key_mends_what_nothing_proves() -> None:
-    """As the message tells: with the key that signed the records they count until they are renewed."""
+def test_the_old_api_key_proves_what_nothing_else_proves() -> None:
+    """As the message explains: with the API key that signed the records they count until they are renewed."""
     harness = load("all/ready", api_key=ROTATED)
     harness.for_a_while(1800.0)
     harness = with_api_key("all/ready", harness)
@@ -144,8 +144,8 @@ def test_the_old_api_key_mends_what_nothing_proves() -> None:
 
 
 @pytest.mark.parametrize("fixture", list(UNPROVABLE))
-def test_what_nothing_proves_holds_the_finalizer(fixture: str) -> None:
-    """Never released silently: it stays, with what it is in, until a person has deleted it or struck it out."""
+def test_an_unproven_resource_holds_the_finalizer(fixture: str) -> None:
+    """It stays, with its container, until a person has deleted it or removed it from the journal."""
     harness = load(fixture, api_key=ROTATED)
     others, entries = without_marks(harness), journal_of(harness).entries
     if "deletionTimestamp" not in harness.object.raw["metadata"]:
@@ -168,7 +168,7 @@ def test_what_nothing_proves_holds_the_finalizer(fixture: str) -> None:
 @pytest.mark.parametrize("api_key", ["", ROTATED], ids=["the API key is the same", "the API key is another"])
 @pytest.mark.parametrize("deleted", [False, True], ids=["served", "deleted"])
 def test_a_presumed_create_still_waits_for_a_person(api_key: str, deleted: bool) -> None:
-    """The upgrade makes a name no better proof than it was."""
+    """A name is no proof after the upgrade either."""
     harness = load(PRESUMED, api_key=api_key)
     if deleted:
         harness.object.delete()
@@ -186,14 +186,14 @@ def test_a_presumed_create_still_waits_for_a_person(api_key: str, deleted: bool)
 
 
 def forged(harness: Harness, key: NodeKey, crn: str) -> list[str]:
-    """What somebody who knows uuid and rules, and may tag, writes on a thing: a seal from before the ring is public."""
+    """The marks that somebody can forge who knows uuid and rules: a seal from before the ring is public."""
     owner, codec = journal_of(harness).owner, IbmCodec()
     return [*codec.owner(owner), codec.node(key, ownership.seal(owner, key, crn))]
 
 
 @pytest.mark.parametrize("logical", ["main", "freehold-demo-vpcsubnet:us-south-1", "another"])
-def test_a_forged_seal_from_before_the_ring_has_no_effect_once_the_object_is_renewed(logical: str) -> None:
-    """Until it is renewed the old rules count, and somebody who may only tag can have a stranger's thing deleted.
+def test_a_forged_seal_from_before_the_ring_has_no_effect_on_a_renewed_object(logical: str) -> None:
+    """Until it is renewed the old rules count, and anybody who may tag can cause the delete of a stranger's resource.
 
     That is the known weakness of an object from before the ring. It ends with the renewal.
     """
@@ -217,8 +217,8 @@ def test_a_forged_seal_from_before_the_ring_has_no_effect_once_the_object_is_ren
     assert any(theirs["crn"] in row["message"] for row in left), left
 
 
-def test_a_forged_mark_on_a_given_carrier_has_no_effect_even_before_the_object_is_renewed() -> None:
-    """A carrier's mark has proved nothing alone since there is a ring: record, nonce or keyed seal must agree."""
+def test_a_forged_mark_on_a_given_carrier_has_no_effect_before_the_renewal_either() -> None:
+    """Since there is a ring, a carrier's mark alone proves nothing: record, nonce or keyed seal must agree."""
     harness = load("all/ready")
     owner, codec = journal_of(harness).owner, IbmCodec()
     gateway = next(row for row in standing(harness, "gateway"))
@@ -239,10 +239,10 @@ def test_a_forged_mark_on_a_given_carrier_has_no_effect_even_before_the_object_i
 @pytest.mark.parametrize(
     "backup", ["plain/before 1", "plain/after 1", "plain/after 4", "plain/after 28", "plain/ready"]
 )
-def test_a_backup_from_before_the_upgrade_comes_back_after_the_renewal(backup: str, restarted: bool) -> None:
-    """Its old seals are gone from the cloud and its intents long resolved: the keyed seals tell, nothing is doubled.
+def test_a_backup_from_before_the_upgrade_is_restored_after_the_renewal(backup: str, restarted: bool) -> None:
+    """Its old seals are gone and its intents were resolved long ago: keyed seals prove, and nothing is created twice.
 
-    The operator lists a renewed object no more, so a person lets the backup's records count again.
+    The operator no longer lists a renewed object, so a person accepts the records of the backup again.
     """
     harness = load(backup)
     text = harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION]
@@ -260,14 +260,14 @@ def test_a_backup_from_before_the_upgrade_comes_back_after_the_renewal(backup: s
     harness.run(lambda: harness.ready() and is_renewed(harness), LONG)
     harness.settle(30)
     assert {row["id"] for row in made_by_us(harness)} == ids
-    assert marks_there(harness) == sealed_anew(harness)
+    assert marks_there(harness) == new_seals(harness)
     harness.down()
     assert made_by_us(harness) == []
 
 
 @pytest.mark.parametrize("deleted", [False, True], ids=["served", "deleted"])
-def test_a_journal_without_a_key_makes_a_new_object_none_from_before_the_ring(deleted: bool) -> None:
-    """Whoever may edit objects and tag in the account could else have a stranger's VPC deleted by public rules."""
+def test_a_new_object_with_a_journal_without_a_key_does_not_count_as_one_from_before_the_ring(deleted: bool) -> None:
+    """Otherwise who may edit objects and tag in the account could cause the delete of a stranger's VPC."""
     harness = Harness()
     harness.rings.ring = RING
     harness.object.patch({"metadata": {"uid": "made-after-the-upgrade"}})
@@ -292,7 +292,7 @@ def test_a_journal_without_a_key_makes_a_new_object_none_from_before_the_ring(de
 
 SERVED, DELETED, LOST, BOTH = "served", "deleted", "journal lost", "journal lost, then deleted"
 NO_STATUS = {("plain/after 1", LOST), ("plain/after 1", BOTH)}
-"""The first pass never ended, so without the journal nothing tells whose the object was: IdentityLost."""
+"""The first pass never ended, so without the journal the identity of the object is unknown: IdentityLost."""
 
 
 @pytest.mark.parametrize(
@@ -304,10 +304,10 @@ NO_STATUS = {("plain/after 1", LOST), ("plain/after 1", BOTH)}
         if (fixture, event) not in NO_STATUS
     ],
 )
-def test_where_the_ring_requires_keyed_records_nothing_is_done_for_an_object_that_is_not_renewed(
+def test_if_the_ring_requires_keyed_records_an_object_that_is_not_renewed_is_not_served(
     fixture: str, event: str
 ) -> None:
-    """A backup that is older than `freehold keys require` may come back: what it names cannot be proven.
+    """An older backup than `freehold keys require` may be restored: the resources that it names cannot be proven.
 
     A second set of resources, or a release that leaves the first one, would be worse than an object which waits for a
     person. All goes on once such records count again.

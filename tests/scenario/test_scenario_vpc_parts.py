@@ -50,7 +50,7 @@ def rules(harness: Harness, name: str) -> list[dict[str, Any]]:
 
 
 def test_groups_with_rules_that_name_each_other() -> None:
-    """A rule for each remote; two groups that name each other do not wait for each other, up or down."""
+    """A rule for each remote; two groups that name each other do not wait for each other in create or delete."""
     harness = Harness(example(vpcSecurityGroups=GROUPS))
     harness.up()
     harness.for_a_while(1300.0)
@@ -65,8 +65,8 @@ def test_groups_with_rules_that_name_each_other() -> None:
     assert standing(harness) == []
 
 
-def test_a_rule_that_someone_removed_from_our_group_is_made_again() -> None:
-    """The spec says what the group allows."""
+def test_a_removed_rule_of_our_group_is_created_again() -> None:
+    """The group allows what the spec lists."""
     harness = Harness(example(vpcSecurityGroups=GROUPS))
     harness.up()
     group = only(harness, "security-group", "bastion")["id"]
@@ -77,7 +77,7 @@ def test_a_rule_that_someone_removed_from_our_group_is_made_again() -> None:
 
 
 def test_a_rule_added_to_the_spec_is_added_in_the_cloud() -> None:
-    """Level-triggered, also for parts."""
+    """Parts follow the spec, too."""
     harness = Harness(example(vpcSecurityGroups=[GROUPS[1] | {"rules": GROUPS[1]["rules"][:1]}]))
     harness.up()
     more = {"direction": "inbound", "source": {"protocol": "tcp", "remotes": [{"remoteType": "any"}]}}
@@ -101,7 +101,7 @@ def test_the_rules_of_a_group_are_named_in_status() -> None:
     assert len(harness.status()["vpcSecurityGroups"]["workers"]["ruleIDs"]) == 4
 
 
-def test_a_given_group_is_put_on_the_load_balancer_and_never_changed() -> None:
+def test_a_given_group_is_attached_to_the_load_balancer_and_never_changed() -> None:
     """By id, in ``loadBalancers[].securityGroups``, in a given VPC; upstream ignored the field (CAPIBM #2537)."""
     harness = Harness()
     vpc = harness.cloud.strangers.make("vpc", region=REGION, name="theirs")
@@ -124,7 +124,7 @@ def test_a_given_group_is_put_on_the_load_balancer_and_never_changed() -> None:
 
 
 def test_a_public_and_a_private_load_balancer() -> None:
-    """The endpoint is the first public one's, wherever it stands in the list."""
+    """The endpoint is that of the first public one, wherever it is in the list."""
     harness = Harness(example(loadBalancers=[{"name": "inside", "public": False}, {"name": "outside"}, {}]))
     harness.up()
 
@@ -137,7 +137,7 @@ def test_a_public_and_a_private_load_balancer() -> None:
 
 
 def test_additional_listeners() -> None:
-    """A pool of its own for each port, under the name that the spec gives. The API server's pool holds the birth mark,
+    """Each port has its own pool, with the name from the spec. The nonce is in the name of the API server's pool,
     before its port: upstream's machine controller reads the port from the end of the name."""
     more = [{"port": 22623}, {"port": 443, "protocol": "tcp", "defaultPoolName": "web"}]
     harness = Harness(example(loadBalancers=[{"name": "demo-lb", "additionalListeners": more}]))
@@ -151,7 +151,7 @@ def test_additional_listeners() -> None:
 
 
 def test_a_listener_added_later() -> None:
-    """The load balancer is in use by then: its listeners change in place, it is not made anew."""
+    """The load balancer is in use by then: its listeners change in place, and it is not created again."""
     harness = Harness()
     harness.up()
     before = only(harness, "load-balancer")["id"]

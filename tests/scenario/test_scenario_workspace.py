@@ -1,4 +1,4 @@
-"""Workspaces, and what others put into what is ours: nothing that is not provably ours is destroyed with it."""
+"""Workspaces, and what others put into our containers: nothing that is not provably ours is destroyed with them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WITHOUT_CRN = replace(Settings(), assumptions=Assumptions(dhcp_network_has_crn=F
 
 
 def test_a_network_without_crn_is_carried_by_our_own_workspace() -> None:
-    """Such a network cannot be tagged: the mark with its server's id stands on the workspace.
+    """Such a network cannot be tagged: the mark with the id of its server is on the workspace.
 
     Source: docs/reference/ibm-cloud.md#powervs.
     """
@@ -27,7 +27,7 @@ def test_a_network_without_crn_is_carried_by_our_own_workspace() -> None:
 
 
 def test_a_network_without_crn_in_a_given_workspace_is_unmarkable() -> None:
-    """Nothing of ours can bear its mark; that is said, and on delete it is said again, never forgotten."""
+    """No resource of ours can carry its mark; this is reported, and reported again on delete."""
     harness = Harness(example(serviceInstance={"name": "theirs"}), WITHOUT_CRN)
     theirs = harness.cloud.strangers.make("workspace", zone="dal10", name="theirs")
     harness.clock.advance(3600.0)
@@ -51,7 +51,7 @@ def test_a_network_without_crn_in_a_given_workspace_is_unmarkable() -> None:
 
 
 def test_a_virtual_machine_in_our_workspace_blocks_its_delete_and_is_named() -> None:
-    """Deleting a workspace takes everything in it along: a person must say so, not we.
+    """Deleting a workspace deletes everything in it: a person must decide that.
 
     Source: docs/reference/ibm-cloud.md#powervs.
     """
@@ -76,7 +76,7 @@ def test_a_virtual_machine_in_our_workspace_blocks_its_delete_and_is_named() -> 
 
 
 def test_a_virtual_machine_on_the_dhcp_network_is_named() -> None:
-    """CAPIBM #1815: deletion hung for ever without a word. It hangs here too, and says on what."""
+    """CAPIBM #1815: the delete hung for ever without a message. Here it waits, too, and reports for what."""
     harness = Harness()
     harness.up()
     workspace, network = only(harness, "instance")["id"], only(harness, "network")["id"]
@@ -94,7 +94,7 @@ def test_a_virtual_machine_on_the_dhcp_network_is_named() -> None:
 
 
 def test_a_foreign_subnet_in_our_vpc_blocks_its_delete_and_is_named() -> None:
-    """Others may have built in our VPC; nothing of theirs goes with it."""
+    """Others may have resources in our VPC; nothing of theirs is deleted with it."""
     harness = Harness()
     harness.up()
     vpc = only(harness, "vpc")["id"]
@@ -129,7 +129,7 @@ def test_a_public_gateway_in_our_vpc_is_named() -> None:
 
 
 def test_a_strangers_server_in_our_subnet_is_named() -> None:
-    """The subnet's delete is refused by the cloud: what holds it is said, and the delete goes on afterwards."""
+    """The cloud refuses to delete the subnet: the reason is reported, and the delete continues afterwards."""
     harness = Harness()
     harness.up()
     vpc, subnet = only(harness, "vpc")["id"], only(harness, "subnet")["id"]
@@ -143,8 +143,8 @@ def test_a_strangers_server_in_our_subnet_is_named() -> None:
     assert standing(harness) == []
 
 
-def test_a_workspace_whose_delete_needs_repeated_tries_goes() -> None:
-    """CAPIBM #1805: the first requests are refused while its network is still going away."""
+def test_a_workspace_whose_delete_needs_several_tries_is_deleted() -> None:
+    """CAPIBM #1805: the first requests are refused while its network is still being deleted."""
     harness = Harness(settings=replace(Settings(), assumptions=Assumptions(workspace_delete_tries=3)))
     harness.up()
     harness.down()

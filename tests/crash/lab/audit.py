@@ -1,4 +1,4 @@
-"""The audit log of a run, kept in memory, and what it must have in common with the cloud's own record."""
+"""The audit log of a run, kept in memory, and its comparison with the cloud's own record."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from lab.faults import Crash
 
 
 class Heard(Enum):
-    """What the audit log has of one request."""
+    """The entries of the audit log for one request."""
 
-    SENT = "sent"  # and nothing more: the process ended before it had an answer
+    SENT = "sent"  # without a result: the process ended before it had an answer
     DONE = "done"
     REFUSED = "refused"
     UNKNOWN = "unknown"
@@ -35,7 +35,7 @@ class CloudRequest:
 
 @dataclass
 class Line:
-    """The lines of one call: it was sent, and what became of it."""
+    """The lines of one call: when it was sent, and its result."""
 
     call: Call
     heard: Heard = Heard.SENT
@@ -48,7 +48,7 @@ class Line:
 
 @dataclass
 class Recorder:
-    """The product's ``Audit`` in memory. A process that is killed writes nothing more, as a real one would not."""
+    """The product's ``Audit`` in memory. A killed process writes nothing more, like a real one."""
 
     lines: list[Line] = field(default_factory=list)
     invalid: list[str] = field(default_factory=list)
@@ -71,10 +71,10 @@ class Recorder:
                 line.heard = _heard(error)
 
     def unlike(self, asked: Iterable[Call], requests: Sequence[CloudRequest]) -> list[str]:
-        """How the log differs from the calls that the engine made and from the cloud's own record of requests."""
+        """The differences between the log, the calls of the engine and the cloud's own record of requests."""
         wrong = list(self.invalid)
         writes = [call for call in asked if call.effect is Effect.WRITE]
-        # Not the order: of two processes that act in turn each has calls under way while the other sends its own.
+        # The order is not compared: two processes that act in turn have calls under way at the same time.
         if sorted(id(line.call) for line in self.lines) != sorted(id(call) for call in writes):
             wrong.append(f"the audit log has {len(self.lines)} calls, the engine made {len(writes)}")
         wrong += [
@@ -94,7 +94,7 @@ def _heard(error: BaseException | None) -> Heard:
 
 
 def _compared(lines: Sequence[Line], requests: Sequence[CloudRequest]) -> list[str]:
-    """Each request that reached the cloud is one call's, with its outcome.
+    """Each request that reached the cloud belongs to one call with the same outcome.
 
     A call that was refused or whose outcome is not known may not have reached the cloud at all; one whose outcome
     is known to be done must have.

@@ -1,6 +1,6 @@
-"""What others do, in the same harness: it must show where they lose things, or it could not show that we do not.
+"""Naive controllers in the same harness: it must show that they lose resources, or its results for us mean nothing.
 
-Both keep what they know in a status that is written after the deed, as kops, CAPA's option 1 and CAPIBM do.
+They keep their state in a status that is written after each action, as kops, CAPA's option 1 and CAPIBM do.
 They have the signatures of :func:`ensure` and :func:`release`, so that they run in every world.
 """
 
@@ -21,7 +21,7 @@ from freehold.lifecycle.port import Call, Effect
 from freehold.lifecycle.state import ObjectState
 
 FIXED = "fnaive00"
-"""In place of a nonce: these name things the same way each time."""
+"""In place of a nonce: these controllers use the same name each time."""
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Held:
 
 @dataclass
 class Naive(ABC):
-    """Common to all. The status survives a crash: it stands on the object."""
+    """Common to all. The status survives a crash: it is stored in the object."""
 
     status: dict[NodeKey, Held] = field(default_factory=dict)
 
@@ -65,7 +65,7 @@ class Naive(ABC):
         await deps.port.send(Call("store", "save_status", Effect.STORE, run, str(key)))
 
     async def _hold(self, deps: EngineDeps) -> None:
-        """The finalizer. Our own port lets nobody create who has not written the object in the same pass."""
+        """Write the finalizer. Our port refuses creates without a write of the object in the same pass."""
         await deps.port.send(Call("store", "add_finalizer", Effect.STORE, lambda: None, "the object"))
 
     async def _create(self, deps: EngineDeps, node: Node, known: ReadyNodes) -> Observed:
@@ -180,7 +180,7 @@ class TagThenStatus(Naive):
 
 
 class ControllerCreated(Naive):
-    """Use what has the name, else create; ``controllerCreated`` goes into the status afterwards (CAPIBM)."""
+    """Use a resource with the name, else create; write ``controllerCreated`` into the status afterwards (CAPIBM)."""
 
     async def use_or_create(
         self, deps: EngineDeps, journal: Journal, node: Node, known: ReadyNodes
@@ -192,7 +192,7 @@ class ControllerCreated(Naive):
 
 
 class NamedIsOurs(Naive):
-    """Use what has the name, and hold it for created (CAPIBM v1beta3's ``Provision``)."""
+    """Use a resource with the name, and count it as created (CAPIBM v1beta3's ``Provision``)."""
 
     async def use_or_create(
         self, deps: EngineDeps, journal: Journal, node: Node, known: ReadyNodes

@@ -1,4 +1,4 @@
-"""The families of faults, over any world: which faults, foreign acts and restores, at which calls."""
+"""The families of faults, for any world: which faults, acts of others and restores, at which calls."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from lab.seam import World
 Fresh = Callable[[], World]
 Families = Mapping[str, Callable[[], Iterable[Case]]]
 THEIRS_NOW = frozenset({Reason.NOT_OWNED, Reason.IN_USE})
-"""Nothing of it is changed, and what it stands in cannot go."""
+"""It is not changed, and its container cannot be deleted."""
 
 FORGOTTEN = Excuse(frozenset({Reason.NAME_TAKEN}))
-"""What nothing can mark has the wanted name, and no record says that it is ours."""
+"""An unmarkable resource has the wanted name, and no record shows that it is ours."""
 
 NO_CRASH_TOO = (None, faults.BEFORE, faults.AFTER)
 
@@ -38,7 +38,7 @@ def calls_of(world: Fresh) -> tuple[tuple[Call, ...], int]:
 
 @dataclass(frozen=True)
 class Ground:
-    """A world to run the families over, and what there is to meddle with.
+    """A world to run the families on, and the kinds that others act on.
 
     ``read_lags``: the same world, its lists, its tag index so many seconds behind, and reads that step back or not.
     ``named``: where what has the wanted name is treated otherwise (used, or refused), and which kinds are.
@@ -50,13 +50,13 @@ class Ground:
     read_lags: Callable[[float, float, bool], Fresh]
     kinds: tuple[str, ...]
     tagged: tuple[str, ...]
-    loose: tuple[str, ...]  # tagged, and may change hands: nothing of ours stands in it or is marked on it
-    hosts: tuple[str, ...]  # what a stranger may put something into
+    loose: tuple[str, ...]  # tagged, and may get another owner: nothing of ours is in it or is marked on it
+    hosts: tuple[str, ...]  # into which a stranger may put something
     named: tuple[Fresh, tuple[str, ...]]
-    branded: tuple[Fresh, tuple[str, ...]]  # where others own something old of these kinds
+    branded: tuple[Fresh, tuple[str, ...]]  # others own something old of these kinds
     edits: Mapping[str, tuple[Callable[[Course], object], Excuse]]
     step: int
-    first_creates: range  # the calls around the first creates, where each one counts
+    first_creates: range  # the calls around the first creates, each of which is tested
     settle: float = 40.0  # of the slowest kind
     fails: tuple[str, ...] = ()  # kinds whose provisioning can fail
 
@@ -71,7 +71,7 @@ class Ground:
 
     @property
     def stands(self) -> int:
-        """The number of the first call once everything stands, marked and named as wanted."""
+        """The number of the first call after everything exists, marked and named as wanted."""
         return 1 + max(i for i in self.numbers(lambda call: call.effect is Effect.WRITE) if i < self.begun)
 
     @property
@@ -87,7 +87,7 @@ def delete_now(life: Course) -> None:
 
 
 def single_faults(on: Ground, **more: Any) -> Iterator[Case]:
-    """What a cloud may answer at any call, a batch that fails in part, and a write that comes too late."""
+    """Errors that a cloud may answer to any call, a batch that fails in part, and a write that comes too late."""
     told = (faults.THROTTLED, faults.UNAVAILABLE, faults.DENIED, faults.LOST, faults.BROKEN, faults.NEVER_SENT)
     batches = on.numbers(lambda call: call.api in ("tags", "tagging") and call.effect is Effect.WRITE)
     stores = on.numbers(lambda call: call.effect is Effect.STORE)
@@ -106,7 +106,7 @@ def partial_and_dead(on: Ground) -> Iterator[Case]:
 
 
 def late_effects(on: Ground) -> Iterator[Case]:
-    """Requests that take effect inside the settle time, after the sender gave up or died."""
+    """Requests that take effect within the settle time, after the sender gave up or died."""
     writes = on.numbers(lambda call: call.effect is Effect.WRITE)
     times = (faults.late(5), faults.late(30), faults.late_crash(5), faults.late_crash(30))
     yield from at_each_call(on.world, times, calls=writes)
@@ -121,7 +121,7 @@ def delete_after_crash(on: Ground) -> Iterator[Case]:
 
 
 def edit_after_crash(on: Ground) -> Iterator[Case]:
-    """The spec is another one when the process is back."""
+    """The spec has changed when the process is back."""
     numbers = range(0, on.begun, 3)
     for edit, excuse in on.edits.values():
         yield from crashes(on.world, on_crash=edit, excuse=excuse, calls=numbers)
@@ -136,7 +136,7 @@ def meddling(
     reasons: Collection[Reason] = (),
     **more: Any,
 ) -> Iterator[Case]:
-    """Somebody acts on, or beside, one of our resources before a call; alone, or as the process dies.
+    """Somebody acts on, or beside, one of our resources before a call; alone, or while the process dies.
 
     ``reasons``: what may keep something of that kind from being made, changed or deleted from then on.
     """
@@ -173,13 +173,13 @@ def stripped_tags(on: Ground) -> Iterator[Case]:
 
 
 def deleted_behind(on: Ground) -> Iterator[Case]:
-    """Somebody deletes a resource of ours, with all that stands in it."""
+    """Somebody deletes a resource of ours, with everything in it."""
     for crash in NO_CRASH_TOO:
         yield from meddling(on.world, "strike", on.kinds, crash, on.moments)
 
 
 def handed_over(on: Ground) -> Iterator[Case]:
-    """Another owner's marks stand on what was ours: it is theirs now, and nothing of it may be changed.
+    """Another owner's marks are on a resource that was ours: it is theirs now, and may not be changed.
 
     Once everything stands, marked, and before the delete: no cloud here deletes on a condition, so one that
     changes hands between the proof and the delete it allows cannot be told.
@@ -190,14 +190,14 @@ def handed_over(on: Ground) -> Iterator[Case]:
 
 
 def claimed(on: Ground) -> Iterator[Case]:
-    """Another owner's mark stands beside ours."""
+    """Another owner's mark is beside ours."""
     for deed in ("claim_uuid", "claim_owner"):
         numbers = range(on.stands, on.begun, 2)
         yield from meddling(on.world, deed, on.loose, None, numbers, THEIRS_NOW)
 
 
 def old_copies(on: Ground) -> Iterator[Case]:
-    """A stranger copies our tags onto something that stood before ours."""
+    """A stranger copies our tags onto a resource that is older than ours."""
     world, kinds = on.branded
     for crash in NO_CRASH_TOO:
         numbers = sorted({*on.first_creates, *range(0, on.last, 2 * on.step)})
@@ -205,9 +205,9 @@ def old_copies(on: Ground) -> Iterator[Case]:
 
 
 def guests(on: Ground) -> Iterator[Case]:
-    """A stranger's thing stands in ours, whose delete would destroy it.
+    """A stranger's resource is in ours, whose delete would destroy it.
 
-    One that arrives between the last look inside and the delete itself cannot be seen: no cloud here has
+    One that arrives between the last read of the contents and the delete cannot be seen: no cloud here has
     a conditional delete.
     """
     for crash in (None, faults.BEFORE):
@@ -215,7 +215,7 @@ def guests(on: Ground) -> Iterator[Case]:
 
 
 def rolled_back(on: Ground) -> Iterator[Case]:
-    """The journal is restored from one write ago while the process is down."""
+    """While the process is down the journal is restored to one write ago."""
     for wait in (0.0, 45.0):
         yield from at_each_call(
             on.world,
@@ -234,13 +234,13 @@ def rolled_back_and_deleted(on: Ground) -> Iterator[Case]:
 
 
 def rolled_back_in_flight(on: Ground) -> Iterator[Case]:
-    """The same, and what the dead process sent takes effect when its successor is at work already."""
+    """The same, and the requests of the dead process take effect while its successor works."""
     kinds = (faults.late_crash(15), faults.late_crash(30))
     yield from at_each_call(on.world, kinds, calls=range(on.last), on_crash=_restored, excuse=FORGOTTEN)
 
 
 def rolled_back_far(on: Ground) -> Iterator[Case]:
-    """The journal is restored from many writes ago, and the object deleted at once."""
+    """The journal is restored to many writes ago, and the object deleted at once."""
     numbers = range(on.begun // 2, on.begun - 10, 5)
     yield from crashes(on.world, on_crash=_restored_far_and_deleted, calls=numbers)
 
@@ -260,7 +260,7 @@ def _restored_far_and_deleted(life: Course) -> None:
 
 
 def forged_records(on: Ground) -> Iterator[Case]:
-    """Whoever may edit the object writes a stranger's id into the journal in place of ours."""
+    """Somebody who may edit the object writes a stranger's id into the journal in place of ours."""
     world, kinds = on.branded
     numbers = range(on.stands, on.begun, 3)
     for kind in kinds:
@@ -281,7 +281,7 @@ def _forge(kind: str, life: Course) -> None:
 
 
 def lags(on: Ground) -> Iterator[Case]:
-    """Lists, reads by id and the tag index are behind; some reads step back in time."""
+    """Lists, reads by id and the tag index lag; some reads go back in time."""
     for lag in (0, 1, 3, 10):
         for tag_lag in (0, 20):
             for restless in (False, True):
@@ -289,7 +289,7 @@ def lags(on: Ground) -> Iterator[Case]:
 
 
 def lagging_delete(on: Ground) -> Iterator[Case]:
-    """Deleted right after a crash, in a cloud whose reads step back to before the create, and whose deletes fail."""
+    """The object is deleted right after a crash, reads go back to before the create, and deletes fail."""
     world = on.read_lags(10, 20, True)
     for number in range(4, on.begun * 2 // 3):
         for gap in range(1, 14):
@@ -299,7 +299,7 @@ def lagging_delete(on: Ground) -> Iterator[Case]:
 
 
 def restarts(on: Ground) -> Iterator[Case]:
-    """It dies again soon after it came back, also in the middle of the settle time."""
+    """The process dies again soon after its restart, also in the middle of the settle time."""
     for first in on.moments:
         for gap in (1, 3, 7, 12):
             for fault in (faults.AFTER, faults.late_crash(20)):
@@ -329,7 +329,7 @@ Family = Callable[[Ground], Iterable[Case]]
 
 
 def families(on: Ground) -> Families:
-    """Those that every world has, by name."""
+    """The families that every world has, by name."""
     table: dict[str, Callable[[Ground], Iterable[Case]]] = {
         "crash before and after each call": lambda on: crashes(on.world),
         "single faults": single_faults,
@@ -339,11 +339,11 @@ def families(on: Ground) -> Families:
         "spec edit after a crash": edit_after_crash,
         "stranger of the same name": namesakes,
         "stranger copies our tags": copied_tags,
-        "stranger copies our tags onto something old": old_copies,
+        "stranger copies our tags onto an old resource": old_copies,
         "our resource handed to another owner": handed_over,
         "our resource claimed by another owner too": claimed,
         "a stranger's id forged into the journal": forged_records,
-        "stranger's thing in ours": guests,
+        "stranger's resource in ours": guests,
         "our tags stripped": stripped_tags,
         "our resource deleted": deleted_behind,
         "journal rolled back one write": rolled_back,
@@ -352,6 +352,6 @@ def families(on: Ground) -> Families:
         "journal rolled back far": rolled_back_far,
         "lags and reads that step back": lags,
         "delete in a lagging cloud": lagging_delete,
-        "restarts in restarts": restarts,
+        "restarts during restarts": restarts,
     }
     return {name: partial(family, on) for name, family in table.items()}

@@ -1,4 +1,4 @@
-"""The operator's wall clock is ahead of the cloud's, or behind, or jumps; the monotonic one never does."""
+"""The operator's wall clock is ahead of the cloud's, or behind, or jumps; the monotonic clock is right."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SKEWS = (-600.0, -90.0, 90.0, 600.0)
 
 WRONG = Excuse(frozenset({Reason.AMBIGUOUS, Reason.NAME_TAKEN}))
 ANYBODYS = Excuse(frozenset({Reason.AMBIGUOUS, Reason.NAME_TAKEN, Reason.NOT_OWNED}))
-"""By a wrong clock something is older than its create, or it was forgotten: a person must look."""
+"""By a wrong clock a resource is older than its create, or it was forgotten: a person must decide."""
 
 
 @dataclass
@@ -55,7 +55,7 @@ def _jumping(world: World, *, number: int, seconds: float, crashes: dict[int, fa
 
 
 def wrong(on: Ground) -> Iterator[Case]:
-    """Ten minutes ahead or behind all the time, and by less than what is taken for granted: crashes, late effects."""
+    """The clock is ten minutes ahead or behind, or less than the tolerance: crashes, late effects."""
     for ahead in SKEWS:
         world = partial(_skewed, on.world, ahead)
         bad = abs(ahead) > 120.0
@@ -65,11 +65,11 @@ def wrong(on: Ground) -> Iterator[Case]:
 
 
 def strangers(on: Ground) -> Iterator[Case]:
-    """A stranger of the same name is too young, or too old, by a wrong clock."""
+    """A stranger's resource of the same name is too young, or too old, by a wrong clock."""
     for ahead, crash in itertools.product(SKEWS, (None, faults.AFTER)):
         world = partial(_skewed, on.world, ahead)
         acts = catalogue.meddling(world, "namesake", on.kinds, crash, on.moments, (Reason.NAME_TAKEN, Reason.NOT_OWNED))
-        bad = ahead > 120.0  # then our own creates look too old as well
+        bad = ahead > 120.0  # then our own resources look too old as well
         yield from _labelled(ahead, (replace(case, excuse=ANYBODYS) if bad else case for case in acts))
 
 

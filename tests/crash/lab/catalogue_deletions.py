@@ -1,4 +1,4 @@
-"""Deletions that others ask for at any call: in the middle of a pass, in the foreground, with the whole namespace."""
+"""Deletions at any call: in the middle of a pass, in the foreground, with the whole namespace."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Refused(Events):
 
 @dataclass
 class OwnedLife(PowerVSLife):
-    """The garbage collector lets go of its own finalizer last."""
+    """The garbage collector removes its own finalizer last."""
 
     def one_pass(self) -> PassResult | None:
         done = super().one_pass()
@@ -73,13 +73,13 @@ class OwnedLife(PowerVSLife):
             if FOREGROUND in self.world.wanted_by_others:
                 stored.patch({"metadata": {"finalizers": []}})
             else:
-                raise Wedged("a finalizer came from nowhere")
+                raise Wedged("an unexpected finalizer was added")
         return done
 
 
 @dataclass
 class OwnedWorld(PowerVSWorld):
-    """The object has a Cluster that owns it, and which may go first."""
+    """The object has a Cluster that owns it, and which may be deleted first."""
 
     wanted_by_others: list[str] = field(default_factory=list)
 

@@ -1,7 +1,7 @@
-"""Forged seals, forged carrier's marks, forged ids of what nothing can mark, and spies who know our nonces.
+"""Forged seals, forged carrier's marks, forged ids of unmarkable kinds, and strangers who know our nonces.
 
-None of them may have a stranger's resource changed or deleted, keep one of ours from being made or deleted, or leave
-something of ours behind that nobody names.
+None of them may lead to a change or delete of a stranger's resource, prevent a create or delete of ours, or leave
+something of ours behind without a message.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from lab.seam import World
 
 
 class Forgeable(World, Protocol):
-    """A world in which strangers forge."""
+    """A world in which strangers forge marks."""
 
     codec: Codec
 
     def victim(self, kind: str, *, young: bool) -> tuple[str, str] | None:
-        """Id and target of something of a stranger's: old, or made now under the name that we want; None if neither."""
+        """Id and target of a stranger's resource: old, or made now with the name that we want; None if neither."""
         ...
 
     def victim_in_carrier(self) -> tuple[str, str, str] | None:
-        """Kind and id of a stranger's thing, made now, in the carrier of ours, and the carrier's target."""
+        """Kind and id of a stranger's resource, made now in the carrier of ours, and the carrier's target."""
         ...
 
     def forge(self, target: str, tags: frozenset[str]) -> None:
@@ -44,19 +44,19 @@ class Forgeable(World, Protocol):
         ...
 
     def spy(self, kind: str, nonce: str, tags: frozenset[str]) -> None:
-        """A stranger makes something of that kind as a create of ours with that nonce would."""
+        """A stranger creates a resource of that kind as a create of ours with that nonce would."""
         ...
 
 
 Fakes = Callable[[Forgeable, Owner], object]
 
 FORGED = Excuse(frozenset({Reason.NAME_TAKEN, Reason.NOT_OWNED, Reason.AMBIGUOUS, Reason.IN_USE}), surplus=True)
-"""A stranger has the name, or marks of ours: named, not touched."""
+"""A stranger's resource has the name, or marks of ours: it is named, and not changed."""
 
 
 def _script(world: World, *, number: int, act: Fakes, crashes: dict[int, Fault]) -> Script:
     def run() -> None:
-        if world.life.record:  # before there is an identity nobody can forge its marks
+        if world.life.record:  # before there is an identity its marks cannot be forged
             act(world, world.life.journal.owner)  # type: ignore[arg-type]  # both worlds have forgers
 
     return Script(crashes, {number: run})
@@ -80,7 +80,7 @@ def _logical(life: Course, kind: str) -> str:
 
 
 def seals(on: Ground) -> Iterator[Case]:
-    """Owner, uuid and a computed seal on a stranger's: under a name that is free, and under one that we want."""
+    """Owner, uuid and a computed seal on a stranger's resource: with a free name, and with one that we want."""
     world, kinds = on.branded
     for number, (kind, logical, young) in itertools.product(on.moments, _sealed(kinds)):
         for fault in (None, faults.AFTER):
@@ -95,7 +95,7 @@ def _sealed(kinds: tuple[str, ...]) -> list[tuple[str, str, bool]]:
 
 
 def seals_and_restore(on: Ground) -> Iterator[Case]:
-    """The same, and the journal is restored, which has the marks read before anything else."""
+    """The same, and the journal is restored, so that the marks are read first."""
     world, kinds = on.branded
     rows = itertools.cycle(_sealed(kinds))
     for number, back in itertools.product(on.moments, (1, 3, 30)):
@@ -123,7 +123,7 @@ def _carried(world: Forgeable, owner: Owner) -> None:
 
 
 def carried(world: Fresh, numbers: range) -> Iterator[Case]:
-    """A mark with our uuid on a given carrier names a stranger's thing in it."""
+    """A mark with our uuid on a given carrier names a stranger's resource in it."""
     for number, fault in itertools.product(numbers, (None, faults.AFTER, faults.late_crash(20))):
         script = partial(_script, number=number, act=_carried, crashes=_crashes(number, fault))
         yield Case(f"mark on a carrier at {number}, {fault or 'no crash'}", world, script, excuse=FORGED)
@@ -137,7 +137,7 @@ def carried(world: Fresh, numbers: range) -> Iterator[Case]:
 
 
 def ids(on: Ground, world: Fresh, kinds: tuple[str, ...]) -> Iterator[Case]:
-    """Whoever may edit the object writes a stranger's id over ours, or as one more of ours, of a kind without marks."""
+    """Somebody who may edit the object records a stranger's id of an unmarkable kind, in place of ours or beside it."""
     for kind, spare in itertools.product(kinds, (False, True)):
         forge = partial(_forge_id, kind=kind, spare=spare)
         yield from at_each_call(world, (faults.AFTER,), calls=range(4, on.begun, 2), on_crash=forge, excuse=FORGED)
@@ -154,7 +154,7 @@ def _forge_id(life: Course, *, kind: str, spare: bool) -> None:
     if spare:
         key = NodeKey(kind, "spare")
     else:
-        life.deleting = True  # the record of ours is gone: nothing must know of it before the delete looks for it
+        life.deleting = True  # the record of ours is gone: no state may know of it before the delete searches for it
     life.rewrite(journal.put(key, replace(entry, phase=Phase.OWNED, id=victim[0], target=victim[1], request=None)))
 
 
@@ -169,7 +169,7 @@ def _spy(world: Forgeable, owner: Owner, *, kind: str) -> None:
 
 
 def spies(on: Ground) -> Iterator[Case]:
-    """Before a create that was cut off takes effect, somebody makes something with the nonce of its intent."""
+    """Before an interrupted create takes effect, somebody creates a resource with the nonce of its intent."""
     creates = on.numbers(_is_create)
     numbers = sorted({number + more for number in creates for more in (0, 1)})
     crashes = (None, faults.BEFORE, faults.AFTER, faults.late_crash(20))
@@ -190,11 +190,11 @@ def _delete(life: Course) -> None:
 
 
 def families(on: Ground, given: Fresh, unmarkable: tuple[str, ...], victims: Fresh, given_calls: range) -> Families:
-    """``given``: a carrier that is somebody else's. ``victims``: where others own something of each unmarkable kind."""
+    """``given``: a carrier of somebody else. ``victims``: others own something of each unmarkable kind."""
     return {
         "forged seals": lambda: seals(on),
         "forged seals beside a restored journal": lambda: seals_and_restore(on),
         "forged marks on a given carrier": lambda: carried(given, given_calls),
-        "forged ids of what nothing can mark": lambda: ids(on, victims, unmarkable),
+        "forged ids of unmarkable kinds": lambda: ids(on, victims, unmarkable),
         "a spy who knows the nonce": lambda: spies(on),
     }

@@ -1,7 +1,7 @@
 """The operator's key ring changes at a call: a new writing key, a key that is lost and comes back, a move with it.
 
-And a copy of the object, restored beside the living one in another management cluster, with or without the key.
-An object whose key is missing writes nothing to the cloud, says which key, and goes on when the key is back.
+And a copy of the object, restored in another management cluster while the original exists, with or without the key.
+An object whose key is missing writes nothing to the cloud, names the key, and continues when the key is back.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from lab.world import MemoryWorld
 
 FIRST, SECOND, ANOTHER = (name * 8 for name in (b"first", b"second", b"another"))
 AWAY = 250.0
-"""Seconds until a key is back: before a life that says that it is missing counts as one at rest."""
+"""Seconds until a key is back: less than the time after which a life with a missing key counts as at rest."""
 
 
 def ring(*keys: bytes) -> KeyRing:
@@ -36,13 +36,13 @@ def ring(*keys: bytes) -> KeyRing:
 
 
 def handed_on(uuid: str) -> KeyRing:
-    """Another operator's ring, to which one object's key was handed on."""
+    """Another operator's ring, to which the key of one object was added."""
     return replace(ring(ANOTHER), handed_on={(digest_of(FIRST), uuid): derive(FIRST, uuid)})
 
 
 @dataclass
 class Keyed:
-    """Which ring the operator has, and which one it will have, from a monotonic time on."""
+    """The ring of the operator, and the rings that it will have, each from a monotonic time on."""
 
     now: KeyRing = field(default_factory=lambda: ring(FIRST))
     coming: list[tuple[float, KeyRing]] = field(default_factory=list)
@@ -101,7 +101,7 @@ class KeyedPowerVSWorld(PowerVSWorld):
 
 
 def _watched(life: Course, held: KeyRing, one_pass: Callable[[], PassResult | None]) -> PassResult | None:
-    """Under a ring that lacks a key which the object's records name, nothing is sent that changes the cloud."""
+    """With a ring that lacks a key of the object's records, nothing is sent that changes the cloud."""
     owner, sent = life.journal.owner, life.port.sent
     missing = held.missing(life.journal.keys, owner.uuid) if life.record else ()
     done = one_pass()
@@ -136,7 +136,7 @@ def _rotate(life: Course, keyed: Keyed) -> None:
 
 
 def _lose(life: Course, keyed: Keyed, *, deleted: bool = False) -> None:
-    """And have it back a while later; what was begun under another key in between needs that one too."""
+    """The key is back a while later; work under another key in between needs that one, too."""
     keyed.now = ring(ANOTHER)
     keyed.coming = [(life.world.clock.monotonic() + AWAY, ring(FIRST, ANOTHER))]
     life.deleting = life.deleting or deleted
@@ -145,7 +145,7 @@ def _lose(life: Course, keyed: Keyed, *, deleted: bool = False) -> None:
 
 
 def _move(life: Course, keyed: Keyed) -> None:
-    """To another management cluster, which has been handed the key of this object."""
+    """To another management cluster, which has been given the key of this object."""
     if life.record:
         keyed.now = handed_on(life.journal.owner.uuid)
 
@@ -155,18 +155,18 @@ def _restored(life: Course) -> None:
 
 
 def rotated_and_restored(world: Fresh, numbers: range) -> Iterator[Case]:
-    """The journal comes from the time of the first key."""
+    """The restored journal is from the time of the first key."""
     for later in (3, 9):
         for number in numbers:
             script = partial(_script, number=number, change=_rotate, crashes={number + later: faults.AFTER})
             yield Case(f"at {number}, dead {later} later", world, script, on_crash=_restored, excuse=FORGOTTEN)
 
 
-# -- a copy beside the living one -----------------------------------------------------------------------
+# -- a copy beside the original -----------------------------------------------------------------------
 
 
 def _beside(life: Course, keyed: Keyed, *, held: KeyRing, deleted: bool) -> None:
-    """A backup of the object is restored in another management cluster while this one lives."""
+    """A backup of the object is restored in another management cluster while this one exists."""
     if not life.record:
         return
     before = life.port.sent
@@ -215,7 +215,7 @@ def _copy_on_powervs(life: PowerVSLife, held: KeyRing, deleted: bool) -> list[st
 
 
 def beside(world: Fresh, numbers: range) -> Iterator[Case]:
-    """Without the key a copy changes nothing, neither when it lives nor when it is deleted."""
+    """Without the key a copy changes nothing, neither while it exists nor when it is deleted."""
     for number, deleted in itertools.product(numbers, (False, True)):
         change = partial(_beside, held=ring(ANOTHER), deleted=deleted)
         script = partial(_script, number=number, change=change, crashes={})
@@ -232,5 +232,5 @@ def families(on: Ground, world: Fresh) -> Families:
             world, begun, partial(_lose, deleted=True)
         ),
         "moved with its key": lambda: _at_calls(world, begun, _move),
-        "a copy beside the living one, without the key": lambda: beside(world, begun),
+        "a copy beside the original, without the key": lambda: beside(world, begun),
     }

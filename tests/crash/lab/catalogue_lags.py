@@ -17,18 +17,18 @@ Table = Callable[[Ground], Families]
 WITHOUT = frozenset(
     {
         "our resource handed to another owner",
-        "stranger's thing in ours",
+        "stranger's resource in ours",
         "lags and reads that step back",
         "delete in a lagging cloud",
     }
 )
-"""What changes hands, or moves in, within the lag before its delete cannot be told; the others lag by themselves."""
+"""A change of owner or contents within the lag before a delete cannot be seen; the others have lags of their own."""
 LATEST = 30.0
 """Seconds after which a late effect and the longest lag together exceed the settle time of the in-memory kinds."""
 
 
 def lagging(on: Ground, lag: float, restless: bool) -> Ground:
-    """The same ground in a cloud that lags; its calls are numbered anew."""
+    """The same ground in a cloud that lags; its calls are numbered again."""
     world = on.read_lags(lag, 2 * lag, restless)
 
     def slow(fresh: Fresh) -> Fresh:

@@ -1,4 +1,4 @@
-"""The families beyond :mod:`lab.catalogue` that every world has, and what of ours may stay and be named."""
+"""The families beyond :mod:`lab.catalogue` that every world has, and how much of ours may stay and be named."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PARTS = (catalogue_strangers, catalogue_outages, catalogue_restores, catalogue_
 
 
 def more(on: Ground) -> Families:
-    """The families that need nothing but a ground."""
+    """The families that need only a ground."""
     return {name: cases for part in _PARTS for name, cases in part.families(on).items()}
 
 

@@ -1,4 +1,4 @@
-"""Services that are down for longer than settle, credentials that expire, quotas, and resources that end up failed."""
+"""Services that are down for longer than settle, expiring credentials, quotas, and resources that fail."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def down_in_recovery(
 ) -> Iterator[Case]:
     """The process dies, and its successor finds a service down for longer than settle.
 
-    A request of the dead process takes effect while nobody can look; settle must not run out unseen.
+    A request of the dead process takes effect while nothing can be read; that time must not count as settled.
     """
     longer, services = on.settle + 30.0, itertools.cycle(SERVICES.items())
     crashes = (faults.AFTER, faults.late_crash(20), faults.late_crash(35))
@@ -98,7 +98,7 @@ def _restored_and_deleted(life: Course) -> None:
 
 
 def expired(on: Ground) -> Iterator[Case]:
-    """Credentials are refused for a while, alone and to a process that has just begun; then all goes on."""
+    """Credentials are refused for a while, also to a process that has just started; then all continues."""
     for number in range(on.last):
         for seconds in (20.0, on.settle + 30.0):
             script = Script(spells=(Spell(number, seconds, faults.DENIED),))
@@ -134,7 +134,7 @@ def _nothing(life: Course) -> None:
 
 
 def failing(on: Ground) -> Iterator[Case]:
-    """A resource of each kind ends up failed: it is said which, it is still ours, and it goes with the object."""
+    """A resource of each kind fails: it is reported, still ours, and deleted with the object."""
     for kind in on.fails:
         for number in (None, *range(on.first_creates.start, on.begun, 4)):
             for fault in (faults.AFTER, faults.late_crash(20)) if number is not None else (faults.AFTER,):
@@ -153,7 +153,7 @@ def _fails(world: World, *, kind: str, crashes: dict[int, faults.Fault]) -> Scri
 
 
 def _named_as_failed(kind: str, life: Course) -> None:
-    """A person must read which resource failed."""
+    """A message must name the failed resource."""
     done = life.last
     made = [thing for thing in life.world.living() if thing.ours and thing.kind in (kind, _other_word(kind))]
     failed = [thing for thing in made if not _came_up(thing.state)]
@@ -163,7 +163,7 @@ def _named_as_failed(kind: str, life: Course) -> None:
 
 
 def _came_up(state: object) -> bool:
-    """Whether the simulated cloud has it as working: a late effect clears the simulator's faults, this one too."""
+    """Whether it works in the simulated cloud: a late effect clears the simulator's faults, and this one, too."""
     return isinstance(state, bytes) and any(word in state for word in (b'"state": "active"', b'"state": "available"'))
 
 
@@ -177,7 +177,7 @@ def families(on: Ground) -> Families:
         "an outage when the process comes back": lambda: down_in_recovery(on),
         "an outage when the process comes back to a delete": lambda: down_in_recovery(on, on_crash=delete_now),
         "an outage when a restored process comes back": lambda: down_and_restored(on),
-        "one failed look at the start of a delete": lambda: down_at_first_look(on),
+        "one failed read at the start of a delete": lambda: down_at_first_look(on),
         "credentials expire for a while": lambda: expired(on),
         "a quota is reached": lambda: quota(on),
         "provisioning fails": lambda: failing(on),

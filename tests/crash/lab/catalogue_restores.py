@@ -1,4 +1,4 @@
-"""The journal is put back to an older version while its process lives, and restores beside a given carrier."""
+"""An older journal is restored while its process runs, and restores with a given carrier."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _restored(world: World, *, number: int, back: int, deleted: bool = False, cr
 
 
 def living(on: Ground, *, deleted: bool = False) -> Iterator[Case]:
-    """As GitOps, ``kubectl replace`` or a restore over a living object do; with lag and without."""
+    """As by GitOps, ``kubectl replace`` or a restore over an existing object; with lag and without."""
     for world, name in ((on.world, "no lag"), (on.read_lags(10, 20, False), "lag")):
         for number, back in itertools.product(range(2, on.begun), WRITES_BACK):
             script = partial(_restored, number=number, back=back, deleted=deleted)
@@ -34,7 +34,7 @@ def living(on: Ground, *, deleted: bool = False) -> Iterator[Case]:
 
 
 def living_then_dead(on: Ground) -> Iterator[Case]:
-    """The same, and the process dies soon after it has begun anew."""
+    """The same, and the process dies soon after it has read the journal."""
     for number, back, gap in itertools.product(on.moments, WRITES_BACK, (1, 2, 4, 8)):
         script = partial(_restored, number=number, back=back, crash=gap)
         yield Case(f"{back} writes back at {number}, dead {gap} later", on.world, script, excuse=FORGOTTEN)
@@ -45,25 +45,25 @@ def families(on: Ground) -> Families:
         "journal restored while the process lives": lambda: living(on),
         "journal restored while the process lives, object deleted": lambda: living(on, deleted=True),
         "journal restored while the process lives, then a crash": lambda: living_then_dead(on),
-        "journal rolled back, a look fails": lambda: failed_looks(on),
+        "journal rolled back, a read fails": lambda: failed_looks(on),
     }
 
 
 def given_families(on: Ground, *worlds: Fresh) -> Families:
-    """Restores and late effects where something in which ours stands is somebody else's."""
+    """Restores and late effects if a container of ours is somebody else's."""
     grounds = [replace(on, world=world) for world in worlds]
     table = {
         "late effects within settle, carrier given": late,
         "journal rolled back, carrier given": catalogue.rolled_back,
         "journal rolled back and deleted, carrier given": catalogue.rolled_back_and_deleted,
         "journal rolled back, create in flight, carrier given": catalogue.rolled_back_in_flight,
-        "journal rolled back, a look fails, carrier given": failed_looks,
+        "journal rolled back, a read fails, carrier given": failed_looks,
     }
     return {name: partial(_over, family, grounds) for name, family in table.items()}
 
 
 def late(on: Ground) -> Iterator[Case]:
-    """A request that the dead process sent takes effect inside settle, above all the mark on the given carrier."""
+    """A request of the dead process takes effect within settle, above all the mark on the given carrier."""
     yield from catalogue.late_effects(on)
     kinds = [faults.late_crash(seconds) for seconds in (5, on.settle / 2, on.settle - 5)]
     yield from catalogue.at_each_call(on.world, kinds, calls=range(on.last), on_crash=catalogue.delete_now)
@@ -73,7 +73,7 @@ Refuse = Callable[[Course], None]
 
 
 def refused(on: Ground, refuse: Refuse) -> Iterator[Case]:
-    """The journal is restored, the spec is one that wants nothing or is refused, and the object is deleted."""
+    """The journal is restored, the spec is empty or refused, and the object is deleted."""
     for back in (1, 2, 30):
         kinds = (faults.AFTER, faults.late_crash(15))
         yield from catalogue.at_each_call(
@@ -96,7 +96,7 @@ def refused_families(on: Ground, refuse: Refuse) -> Families:
 
 
 def failed_looks(on: Ground) -> Iterator[Case]:
-    """Journal restored and object deleted; each read of the last looks fails once: that is no answer."""
+    """The journal is restored and the object deleted; each read of the final checks fails once."""
     for number, gap in itertools.product(range(on.begun), range(1, 18)):
         for fault in (faults.UNAVAILABLE, faults.DENIED):
             script = Script({number: faults.AFTER, number + gap: fault})

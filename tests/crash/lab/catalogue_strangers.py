@@ -1,4 +1,4 @@
-"""Strangers and crashes at different calls, and a stranger at each call: what the sampled moments step over."""
+"""Strangers and crashes at different calls, and a stranger at each call: the cases between the sampled ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FAULTS = (faults.BEFORE, faults.AFTER, faults.late_crash(20))
 
 
 def _acts(on: Ground) -> list[tuple[str, str]]:
-    """What a stranger can do, and to which kind: a short list that is gone through again and again."""
+    """What a stranger can do, and to which kind: a short list that is repeated."""
     table = {
         "namesake": on.kinds,
         "copycat": on.tagged,
@@ -35,7 +35,7 @@ def _acts(on: Ground) -> list[tuple[str, str]]:
 
 
 def _excuse(kind: str) -> Excuse:
-    """Something of that kind, or what it is in, may have to stay as a stranger left it."""
+    """A resource of that kind, or its container, may have to stay as a stranger left it."""
     return Excuse(frozenset({Reason.NAME_TAKEN, Reason.NOT_OWNED, Reason.AMBIGUOUS, Reason.IN_USE}), frozenset({kind}))
 
 
@@ -44,7 +44,7 @@ def _script(world: World, *, act: str, kind: str, number: int, crashes: dict[int
 
 
 def _meddle(world: World, act: str, kind: str) -> None:
-    """Nobody moves in between the last look inside and the delete: no cloud here deletes on a condition."""
+    """No stranger adds something between the last read and the delete: no cloud here has a conditional delete."""
     call = world.life.port.calls[-1]
     if act == "move_in" and call.operation.startswith("delete"):
         return
@@ -62,7 +62,7 @@ def apart(on: Ground) -> Iterator[Case]:
 
 
 def each_call(on: Ground) -> Iterator[Case]:
-    """A stranger acts before each call of the whole life, not only before every so manieth."""
+    """A stranger acts before each call of the whole life, not only before every n-th."""
     kinds = {act: itertools.cycle([kind for other, kind in _acts(on) if other == act]) for act, _ in _acts(on)}
     for number in range(on.last):
         for act, row in kinds.items():

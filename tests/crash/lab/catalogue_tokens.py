@@ -1,6 +1,6 @@
-"""A client token that was used before with another request: the cloud refuses, and what the first one made is there.
+"""A client token that was used before with another request: the cloud refuses, and the first resource exists.
 
-It comes from a restored journal and an edited spec: the attempt, and so the token, is the same, the request is not.
+This happens after a restored journal and an edited spec: the attempt, and so the token, is the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ REFUSED = Excuse(frozenset({Reason.NAME_TAKEN, Reason.INVALID}))
 
 
 def _resize(world: World, kinds: Iterable[str]) -> None:
-    """The spec wants another size of these kinds, under the same names."""
+    """The spec wants another size of these kinds, with the same names."""
     assert isinstance(world, MemoryWorld)
     world.nodes = [
         replace(node, request=partial(_larger, node.request)) if node.key.kind in kinds else node

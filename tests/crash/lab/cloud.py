@@ -2,7 +2,7 @@
 
 Every fact has a history, so that a read can be answered as of an earlier moment: that is how list lag,
 tag-index lag and reads that step back in time are made. Everything ever created stays in ``log`` with
-the name of who made it: the oracles judge by that, never by what the engine believes.
+the name of its creator: the oracles use that, never the state of the engine.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from lab.audit import CloudRequest
 US = "freehold"
 NEIGHBOUR = "freehold for another object"
 OPERATORS = frozenset({US, NEIGHBOUR})
-"""Who may touch only what they have created."""
+"""Actors that may change only what they have created."""
 
 
 @dataclass(frozen=True)
 class Traits:
-    """What this cloud makes of one kind; the twin of the product's ``Kind``, written down apart from it."""
+    """The behaviour of one kind in this cloud, written independently of the product's ``Kind``."""
 
     name: str
     token: bool = False
     tags_on_create: bool = False
     taggable: bool = True
     unique: bool = False  # within the parent
-    parent: str = ""  # attribute of the request that names the resource it stands in
+    parent: str = ""  # attribute of the request that names the container
     destroys_children: bool = False
     create_time: float = 10.0
     delete_time: float = 8.0
@@ -41,7 +41,7 @@ class Traits:
 
 @dataclass(frozen=True)
 class ReadLags:
-    """How far behind reads are, in seconds; ``restless`` reads alternate between fresh and that old."""
+    """The lag of reads in seconds; ``restless`` reads alternate between fresh and that old."""
 
     list_lag: float = 0.0
     read_lag: float = 0.0
@@ -55,7 +55,7 @@ Weather = ReadLags
 
 @dataclass
 class Resource:
-    """One thing that was created, with the history of what can change."""
+    """One created resource, with the history of everything that can change."""
 
     id: str
     kind: str
@@ -82,7 +82,7 @@ class Resource:
 
     @property
     def due(self) -> object:
-        """What its creator made of it."""
+        """Its state as its creator left it."""
         return self.names[0][1], self.theirs
 
     def exists(self, at: float) -> bool:
@@ -110,10 +110,10 @@ class Cloud:
         self.clock = clock
         self.log: list[Resource] = []
         self.requests: dict[str, list[CloudRequest]] = {who: [] for who in OPERATORS}
-        """To change something, as they took effect or were refused."""
-        self.tampered: list[str] = []  # foreign resources that somebody but their creator touched
+        """Requests to change something, when they took effect or were refused."""
+        self.tampered: list[str] = []  # foreign resources that somebody other than their creator changed
         self.partial = False
-        self.failing: set[str] = set()  # kinds whose new resources end up failed
+        self.failing: set[str] = set()  # kinds whose new resources fail
         self._late: list[tuple[float, Callable[[], object]]] = []
         self._effect_at: float | None = None
         self._reads = 0
@@ -122,7 +122,7 @@ class Cloud:
     # -- time ---------------------------------------------------------------------------------------
 
     def now(self) -> float:
-        """The cloud's clock; requests that were under way take effect at their time, also when nobody asks then."""
+        """The cloud's clock; requests under way take effect at their time, also without a read."""
         if self._effect_at is not None:
             return self._effect_at
         now = self.clock.now()
@@ -138,7 +138,7 @@ class Cloud:
         return now
 
     def later(self, seconds: float, effect: Callable[[], object]) -> None:
-        """A request that is still under way when its sender has given up or died."""
+        """A request that is still under way after its sender has given up or died."""
         self._late.append((self.clock.now() + seconds, effect))
 
     def _as_of(self, lag: float) -> float:
@@ -161,7 +161,7 @@ class Cloud:
 
     def listing(self, kind: str) -> list[tuple[Resource, float]]:
         at = self._as_of(self.read_lags.list_lag)
-        # Newest first, as some consoles list: what comes first in a list is no evidence.
+        # Newest first, as some consoles list: the order of a list proves nothing.
         return [(r, at) for r in reversed(self.log) if r.kind == kind and r.exists(at)]
 
     def look(self, kind: str, ids: list[str]) -> list[tuple[Resource, float]]:
@@ -169,7 +169,7 @@ class Cloud:
         return [(r, at) for r in self.log if r.kind == kind and r.id in ids and r.exists(at)]
 
     def index(self) -> dict[str, frozenset[str]]:
-        """The tag index: behind by the tag lag, so it shows ghosts too."""
+        """The tag index: it lags by the tag lag, so it also shows deleted resources."""
         at = self._as_of(self.read_lags.tag_lag)
         return {r.target: r.tagged(at) for r in self.log if r.exists(at) and r.tagged(at)}
 
@@ -194,7 +194,7 @@ class Cloud:
 
     @contextmanager
     def _recorded(self, operation: str, subject: str, by: str) -> Iterator[None]:
-        """Keep a request of ours in the record, with what became of it."""
+        """Record a request of ours with its result."""
         refused = True
         try:
             yield
@@ -279,7 +279,7 @@ class Cloud:
             resource.delete_at, resource.gone_at = now, now + traits.delete_time
 
     def vanish(self, id_: str) -> None:
-        """Deleted behind everyone's back, at once, with all that stands in it."""
+        """Delete it at once without a request, with everything in it."""
         for child in [r for r in self.living() if r.parent == id_]:
             self.vanish(child.id)
         resource = self.get(id_)
@@ -316,7 +316,7 @@ class Cloud:
     def retag(
         self, verb: str, targets: Sequence[str], tags: frozenset[str], by: str = US
     ) -> dict[str, errors.CloudError]:
-        """One request for a batch of ours. It is answered as done even where single targets failed, as IBM's is."""
+        """One request for a batch of ours. Like IBM's, the answer is success even if single targets failed."""
         apply: Callable[[str, Collection[str]], None] = {"attach": self._attach, "detach": self._detach}[verb]
         failed: dict[str, errors.CloudError] = {}
         with self._recorded(f"tags.{verb}", ",".join(targets), by):

@@ -1,4 +1,4 @@
-"""Drivers for the in-memory cloud: one class, told by a kind's traits how it behaves."""
+"""Drivers for the in-memory cloud: one class, whose behaviour depends on the traits of a kind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lab.cloud import US, Cloud, Resource
 
 
 class MemoryDriver:
-    """``nonce``: where the birth mark goes ("name": the own name, renamed later; "nested"; "" none)."""
+    """``nonce``: the place of the nonce ("name": its own name, renamed later; "nested"; "" none)."""
 
     def __init__(
         self, cloud: Cloud, port: Port, kind: str, *, nonce: str = "", carrier: str = "", actor: str = US
@@ -142,7 +142,7 @@ class MemoryDriver:
 
 
 def _has_uuid(tags: Collection[str], uuid: str) -> bool:
-    """Its own mark of this owner, or a mark of what it carries for this owner."""
+    """Whether it has a mark of this owner, or carries one for this owner."""
     return any(f"uuid:{uuid}" == tag or (tag.startswith("carried:") and f":{uuid}:" in tag) for tag in tags)
 
 

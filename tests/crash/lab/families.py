@@ -1,4 +1,4 @@
-"""Families of faults: which, at which calls, and what a run must come to (docs/reference/reliability.md R1 to R8)."""
+"""Families of faults: which, at which calls, and the result of a run (docs/reference/reliability.md R1 to R8)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ HELD_UP = (Reason.IN_USE,)
 
 @dataclass(frozen=True)
 class Case:
-    """One run: a fresh world, and what happens in it.
+    """One run: a fresh world, and the script of events in it.
 
     ``excuse``: a person may have to act in the end (a stranger holds a name), so that a node need not be ready:
-    for which reason, and of which kind. Nothing may be lost or touched all the same. ``blocked_is_fine`` is for
-    scripts that look at nothing else; the families name their excuse.
+    for which reason, and of which kind. Still nothing may be lost or changed. ``blocked_is_fine`` is for
+    scripts that check nothing else; the families name their excuse.
     """
 
     label: str
@@ -48,10 +48,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Named:
-    """In how many runs of a family something of ours stays and a person is told of it: measured, no more are allowed.
+    """In how many runs of a family something of ours stays and a person is told: measured, and not more are allowed.
 
     Where the one record of a resource is gone (journal restored, marks stripped before the id was on record) nothing
-    can tell ours from a stranger's. Elsewhere nothing may stay.
+    distinguishes ours from a stranger's. In other families nothing may stay.
     """
 
     sampled: int = 0  # of the runs that CI takes
@@ -106,7 +106,7 @@ class Tally:
 
 
 def run(case: Case) -> Verdict:
-    """Create, rest, delete, rest; then judge. Once the finalizer is gone no code of the engine runs any more."""
+    """Create, rest, delete, rest; then judge. After the finalizer is gone no code of the engine runs."""
     world, verdict = case.world(), Verdict()
     script = case.script(world)
     life = _begin(world, case.baseline, script=script, restart_after=case.restart_after, on_crash=case.on_crash)
@@ -131,7 +131,7 @@ def run(case: Case) -> Verdict:
 
 
 def _created(life: Course, verdict: Verdict) -> dict[str, Outcome]:
-    """Come to rest, and be watched there, unless somebody deleted the object meanwhile."""
+    """Run until rest, and watch it there, unless somebody deleted the object meanwhile."""
     while True:
         outcomes = _with_a_person(life, life.create)
         if life.deleting or _watched(life, verdict) or life.released:
@@ -139,7 +139,7 @@ def _created(life: Course, verdict: Verdict) -> dict[str, Outcome]:
 
 
 def _deleted(life: Course, verdict: Verdict) -> None:
-    """Until the finalizer is gone, or nobody can do more; then be watched."""
+    """Run until the finalizer is gone, or nothing more can be done; then watch."""
     while not life.released:
         _with_a_person(life, life.delete)
         _clear_the_way(life, verdict)
@@ -148,14 +148,14 @@ def _deleted(life: Course, verdict: Verdict) -> None:
 
 
 def _watched(life: Course, verdict: Verdict) -> bool:
-    """Whether it was watched to the end; False if the script interfered, so that it has to come to rest once more."""
+    """Whether it was watched to the end; False if the script interfered, so that it must reach rest again."""
     strikes = life.port.struck
     verdict.restless += life.watch()
     return life.port.struck == strikes
 
 
 def _with_a_person(life: Course, verb: Callable[[], dict[str, Outcome]]) -> dict[str, Outcome]:
-    """Rest; and where only a person can know whether a presumed resource is ours, let one say so."""
+    """Run until rest; if only a person can know whether a presumed resource is ours, let one decide."""
     outcomes = verb()
     for _ in range(4):
         if life.released:
@@ -170,7 +170,7 @@ def _with_a_person(life: Course, verb: Callable[[], dict[str, Outcome]]) -> dict
 
 
 def _clear_the_way(life: Course, verdict: Verdict) -> None:
-    """A message names what holds a delete up and is not on record as ours: a person removes it; it must go on."""
+    """A message names what holds the delete and is not recorded as ours: a person removes it; the delete must go on."""
     for _ in range(12):
         done = life.last
         if done is None or done.released:
@@ -188,7 +188,7 @@ def _clear_the_way(life: Course, verdict: Verdict) -> None:
 
 
 def _confirm(life: Course, name: str) -> None:
-    """The person looks into the cloud's audit trail and says which one it is, or that none is ours."""
+    """The person reads the cloud's audit trail and decides which one is ours, or that none is."""
     key = journals.NodeKey.parse(name)
     ours = [thing for thing in life.world.living() if thing.ours and thing.role == name]
     journal = life.journal
@@ -212,7 +212,7 @@ def _begin(world: World, baseline: Callable[[], Naive] | None, **how: Any) -> Co
 
 
 def golden(world: Callable[[], World], baseline: Callable[[], Naive] | None = None) -> Course:
-    """The undisturbed life, whose calls number the others' faults."""
+    """The undisturbed life, whose calls number the faults of the others."""
     life = _begin(world(), baseline)
     life.create()
     if baseline is None:
@@ -255,7 +255,7 @@ def sample(cases: Iterable[Case], about: int) -> list[Case]:
 
 
 def shuffled(cases: Iterable[Case], most: int) -> list[Case]:
-    """So many of them in no particular order, but always the same: the first that fails is soon found."""
+    """That many of them in a random but fixed order, so that the first failure is found soon."""
     every = list(cases)
     random.Random(1).shuffle(every)
     return every[:most]

@@ -1,4 +1,4 @@
-"""The families over the in-memory cloud, by name: what CI runs, and what only ``make crash-pairs`` has time for."""
+"""The families on the in-memory cloud, by name: those of CI, and those that only ``make crash-pairs`` runs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _edits() -> Iterator[tuple[str, tuple[Callable[[Course], object], Excuse]]]:
 
 
 def _namesake_nodes() -> list[Node]:
-    """As usual, but named as the old strangers are, so that lists show both."""
+    """As usual, but with the names of old strangers, so that lists show both."""
     return [n if n.key.kind != "net" else node("net/main", size=1, name="c1-net") for n in standard()]
 
 
@@ -71,12 +71,12 @@ LINKED = partial(
     nodes=[node("net/main", size=1), node("hub/core"), node("link/a", "hub/core", "net/main")],
     given_hub=True,
 )
-"""Little more than a link on a given hub: few calls, so that each one can be tried."""
+"""Only a link on a given hub and its needs: few calls, so that each one can be tried."""
 RECOGNISABLE = partial(
     MemoryWorld,
     nodes=[n for n in standard() if n.key.kind in ("net", "site", "balancer", "hub", "link")],
 )
-"""Only kinds that a mark or a nonce tells: without record and spec nobody can know the name of another one."""
+"""Only kinds with a mark or a nonce: without record and spec the names of others are unknown."""
 UNMARKABLE = ("ticket", "rule", "record")
 VICTIMS = partial(MemoryWorld, old_strangers=UNMARKABLE)
 
@@ -86,7 +86,7 @@ def _wants_nothing(life: Course) -> None:
 
 
 def _struck_on_a_given_carrier() -> Iterator[Case]:
-    """Its mark stands on somebody else's, and must not stay there."""
+    """Its mark is on somebody else's resource, and must not stay there."""
     for crash in catalogue.NO_CRASH_TOO:
         yield from catalogue.meddling(GIVEN, "strike", ("link",), crash, MEMORY.moments)
 
@@ -117,16 +117,16 @@ NAMED: Mapping[str, Named] = {
     "journal restored while the process lives": Named(6, 94),
     "journal restored while the process lives, object deleted": Named(6, 94),
     "journal restored while the process lives, then a crash": Named(6, 60),
-    "journal rolled back, a look fails": Named(2, 204),
+    "journal rolled back, a read fails": Named(2, 204),
     "journal restored under a wrong clock": Named(2, 48),
     "journal rolled back, carrier given": Named(1, 24),
     "journal rolled back and deleted, carrier given": Named(1, 26),
     "journal rolled back, create in flight, carrier given": Named(1, 16),
-    "journal rolled back, a look fails, carrier given": Named(2, 204),
+    "journal rolled back, a read fails, carrier given": Named(2, 204),
     "the token of another request": Named(6, 816),
     "the token of another request, refused at first": Named(1, 223),
     "a new writing key, journal rolled back": Named(13, 62),
     "forged seals beside a restored journal": Named(10, 50),
-    "forged ids of what nothing can mark": Named(4, 32),
+    "forged ids of unmarkable kinds": Named(4, 32),
     "every family in a lagging cloud": Named(1, 245),
 }

@@ -1,4 +1,4 @@
-"""The same families over a PowerVS cluster on the simulated IBM Cloud, and what only an object with a status has."""
+"""The same families with a PowerVS cluster on the simulated IBM Cloud, and those that need a status."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KINDS = (*TAGGED, "transit-gateway-connection")
 UNNAMED: Mapping[str, Any] = dict.fromkeys(
     ("serviceInstance", "vpcSubnets", "transitGateway", "loadBalancers"), None
 ) | {"vpc": {"region": "us-south"}}
-"""The names come by default: whoever else has them, has them. Three zones, so three subnets."""
+"""Default names, which a stranger's resource may have, too. Three zones, so three subnets."""
 
 
 def _lagging_world(lag: float, tag_lag: float, restless: bool) -> Callable[[], PowerVSWorld]:
@@ -90,7 +90,7 @@ def _status_wiped() -> Iterator[Case]:
 
 
 def _place_taken() -> Iterator[Case]:
-    """A stranger takes, under another name, the one place that there is for ours."""
+    """A stranger takes the only place for ours, with another name."""
     full = Excuse(frozenset({Reason.QUOTA}), frozenset({"workspace"}))
     for crash in catalogue.NO_CRASH_TOO:
         meddling = partial(catalogue.meddling, PowerVSWorld, "rival", crash=crash, numbers=POWERVS.moments)
@@ -118,17 +118,17 @@ EVERYTHING = partial(
     PowerVSWorld,
     spec={**UNNAMED, "vpcSecurityGroups": [GROUP], "cosInstance": STORAGE, "tags": [{"key": "team", "value": "red"}]},
 )
-"""Each kind that there is, three subnets, rules, a bucket and tags of the user's."""
+"""Each kind, three subnets, rules, a bucket and user tags."""
 
 
 def _refused(life: Course) -> None:
-    """A group that the account does not have: nothing of the spec can be known."""
+    """A resource group that does not exist: nothing of the spec is known."""
     if not life.harness.object.gone:  # type: ignore[attr-defined]  # a PowerVS life
         life.edit(resourceGroup={"name": "no-such-group"})  # type: ignore[attr-defined]  # a PowerVS life
 
 
 def _struck_on_a_given_carrier() -> Iterator[Case]:
-    """Its mark stands on somebody else's gateway, and must not stay there."""
+    """Its mark is on somebody else's gateway, and must not stay there."""
     for crash in catalogue.NO_CRASH_TOO:
         yield from catalogue.meddling(GIVEN, "strike", ("transit-gateway-connection",), crash, POWERVS.moments)
 
@@ -153,6 +153,6 @@ FAMILIES: Families = {
 
 NAMED: Mapping[str, Named] = {
     "journal rolled back, object deleted": Named(0, 4),
-    "journal rolled back, a look fails": Named(0, 34),
-    "journal rolled back, a look fails, carrier given": Named(1, 1),
+    "journal rolled back, a read fails": Named(0, 34),
+    "journal rolled back, a read fails, carrier given": Named(1, 1),
 }

@@ -1,4 +1,4 @@
-"""The harness's port: numbers every call, and at call *i* stops, faults, delays, or lets somebody else act."""
+"""The port of the harness: it numbers every call, and at call *i* stops, fails, delays, or lets somebody else act."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lab.seam import World
 
 
 class Crash(BaseException):
-    """The process is gone: nothing below may catch it."""
+    """The process died: no code may catch it."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ THROTTLED = Fault("throttled")
 UNAVAILABLE = Fault("unavailable")
 DENIED = Fault("denied")
 QUOTA = Fault("quota")
-LOST = Fault("lost-reply")  # the effect happened, the reply did not come
+LOST = Fault("lost-reply")  # the effect happened, the reply was lost
 BROKEN = Fault("5xx-after-effect")  # a server error, as this cloud's own adapters report it
 NEVER_SENT = Fault("unknown-without-effect")
 PARTIAL = Fault("partial-batch")
@@ -80,12 +80,12 @@ class Script:
 
 @dataclass
 class FaultPort(InlinePort):
-    """Counts over the whole run: a restarted process goes on counting."""
+    """Counts over the whole run, also across restarts of the process."""
 
     world: World
     script: Script = field(default_factory=Script)
     calls: list[Call] = field(default_factory=list)
-    writes: int = 0  # that did something
+    writes: int = 0  # calls that had an effect
     changes: int = 0  # those of them that changed the cloud
     sent: int = 0  # requests to change the cloud, whatever the answer
     struck: int = 0  # faults and acts of the script that have happened
@@ -168,7 +168,7 @@ class FaultPort(InlinePort):
         raise ValueError(fault.name)
 
     async def _quietly(self, call: Call) -> None:
-        """The effect, whatever the reply would have been: nobody hears it."""
+        """The effect without the reply."""
         try:
             await self._run(call)
         except (errors.CloudError, StaleObject):

@@ -28,19 +28,19 @@ Release = Callable[..., Coroutine[Any, Any, PassResult]]
 OWNER = Owner("0f1e2d3c-aaaa-4bbb-8ccc-1234567890ab", "TestCluster", "prod", "c1")
 MOST_PASSES = 500
 QUIET = 700.0
-"""Seconds of domain time without a write after which nothing more will happen: more than a deep pass."""
+"""Seconds of domain time without a write that count as rest: more than the interval of deep passes."""
 WATCHED = 3
-"""Passes, at least, that a life at rest is watched for, and for :data:`QUIET` seconds."""
+"""The fewest passes for which a life at rest is watched, and for :data:`QUIET` seconds."""
 
 
 REFUSED = frozenset({Reason.QUOTA, Reason.INVALID, Reason.DENIED})
-"""Why a create may be sent again every few minutes."""
+"""The reasons for which a create may be sent again every few minutes."""
 RETRIED = REFUSED | {Reason.NAME_TAKEN, Reason.IN_USE}
-"""Why other requests may be, too: a rename to a name that somebody has, a delete of what is in use."""
+"""The reasons for other requests: a rename to a name that is taken, a delete of a resource in use."""
 
 
 class Wedged(AssertionError):
-    """It never came to rest."""
+    """The life never came to rest."""
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Handle:
 
 @dataclass
 class Course(ABC):
-    """Drives one object to rest, and through its delete, restarting the process when it dies."""
+    """Drives one object to rest and through its delete, and restarts the process when it dies."""
 
     world: World
     script: Script = field(default_factory=Script)
@@ -88,11 +88,11 @@ class Course(ABC):
     crashes: int = 0
     passes: int = 0
     last: PassResult | None = None
-    ended: PassResult | None = None  # the pass that let the finalizer go: nothing serves the object after it
+    ended: PassResult | None = None  # the pass that removed the finalizer: nothing serves the object after it
     opened_at: int | None = None  # the number of calls when deletion began
-    marked_by_strangers: frozenset[str] = frozenset()  # by then
+    marked_by_strangers: frozenset[str] = frozenset()  # up to then
     refused: frozenset[str] = frozenset()
-    """Nodes whose create the cloud refuses, as of the last rest: these alone are sent again from time to time."""
+    """Nodes whose create the cloud refuses, as of the last rest: only these are sent again from time to time."""
 
     def __post_init__(self) -> None:
         self.port = FaultPort(self.world, self.script, interfere=self.touch)
@@ -100,16 +100,16 @@ class Course(ABC):
 
     @abstractmethod
     def start(self, *, minted: bool) -> None:
-        """A new process; ``minted``: it is the one that will write the object's identity."""
+        """A new process; ``minted``: it will write the identity of the object."""
 
     @abstractmethod
     def one_pass(self) -> PassResult | None:
-        """One pass of the process; None when it did not come as far as the engine. May raise what a call raises."""
+        """One pass of the process; None if it did not reach the engine. May raise what a call raises."""
 
     @property
     @abstractmethod
     def graph(self) -> Graph:
-        """What is wanted, as of the last pass."""
+        """The wanted graph, as of the last pass."""
 
     @property
     @abstractmethod
@@ -123,7 +123,7 @@ class Course(ABC):
 
     @abstractmethod
     def rewrite(self, journal: Journal) -> None:
-        """Somebody who may edit the object writes another journal."""
+        """Another user of the object writes another journal."""
 
     @abstractmethod
     def roll_back(self, writes: int = 1) -> None:
@@ -136,19 +136,19 @@ class Course(ABC):
     @property
     @abstractmethod
     def keys(self) -> ObjectKeys:
-        """What the operator signs its records with."""
+        """The keys with which the operator signs records."""
 
     @abstractmethod
     def hear(self, done: PassResult) -> str:
-        """What a person can read of resources that are kept, blocked or waited for, once ``done`` has ended."""
+        """The messages for a person about resources that are kept, blocked or waited for, after ``done``."""
 
     @abstractmethod
     def invalidate(self) -> None:
-        """Spare the passes until the next look, where that can be asked for."""
+        """Make the next pass a deep one, if possible."""
 
     @property
     def released(self) -> bool:
-        """The finalizer is gone: there is no object any more that a process could look after."""
+        """The finalizer is gone: there is no object any more to serve."""
         return self.ended is not None or (self.last is not None and self.last.released)
 
     @property
@@ -156,14 +156,14 @@ class Course(ABC):
         return journals.loads(self.record) if self.record else Journal(OWNER)
 
     def restart(self) -> None:
-        """All memory is lost; what is stored on the object is what there is."""
+        """The process restarts: only what is stored in the object is left."""
         self.crashes += 1
         self.world.clock.advance(self.restart_after)
         self.on_crash(self)
         self.start(minted=False)
 
     def once(self) -> PassResult | None:
-        """One pass; None when it did not come to its end."""
+        """One pass; None if it did not end."""
         self.passes += 1
         try:
             done = self.one_pass()
@@ -183,10 +183,10 @@ class Course(ABC):
     def settle(self) -> dict[str, Outcome]:
         """Run until nothing has been written for :data:`QUIET` seconds, or everything is released.
 
-        A create that the cloud refuses is sent again every five minutes, its intent written before: that is rest
-        too, when for ten times as long nothing changed in the cloud and a person is told the same.
+        A create that the cloud refuses is sent again every five minutes, after a write of its intent: that is rest,
+        too, if for ten times as long nothing changed in the cloud and the messages are the same.
         """
-        assert not self.released, "an object that is gone is nobody's to look after"
+        assert not self.released, "the object is gone"
         quiet_since, confirmed = self.world.clock.monotonic(), 0
         calm_since, changes = quiet_since, self.port.changes
         self.refused = frozenset()
@@ -214,11 +214,11 @@ class Course(ABC):
         raise Wedged(f"no rest after {MOST_PASSES} passes: {_told(self.last) if self.last else 'no pass ended'}")
 
     def watch(self) -> list[str]:
-        """What is written after rest, to the cloud or to the object; nothing may be.
+        """Writes after rest, to the cloud or to the object; there may be none.
 
-        One exception: what the cloud refused is sent again, and refused again, as long as a node is blocked or held
+        One exception: a refused request is sent again, and refused again, as long as a node is blocked or held
         up for a reason in :data:`RETRIED`. Only a create writes the object before each try: its open intent.
-        Ends early, with nothing to say, when the script interferes.
+        Ends early, without a result, if the script interferes.
         """
         strikes, sent, versions = self.port.struck, len(self.world.requests()), self.versions
         others, since, passes = self._others(), self.world.clock.monotonic(), 0
@@ -258,7 +258,7 @@ class Course(ABC):
 
 @dataclass
 class Life(Course):
-    """An object that is the engine's alone: its passes are :func:`ensure` and :func:`release` themselves."""
+    """An object without a reconciler: its passes are :func:`ensure` and :func:`release` themselves."""
 
     world: EngineWorld
     user_tags: frozenset[str] = frozenset({"user:team=red"})
@@ -317,7 +317,7 @@ class Life(Course):
 
 
 def _active(done: PassResult) -> list[Outcome]:
-    """Waiting for something that is itself blocked is not a thing of its own."""
+    """Without nodes that wait for a blocked node."""
     blocked = any(
         isinstance(o, Blocked) or (isinstance(o, Waiting) and o.reason is Reason.IN_USE) for o in done.outcomes.values()
     )
@@ -333,7 +333,7 @@ def _outcomes(done: PassResult) -> dict[str, Outcome]:
 
 
 def _refused(done: PassResult) -> bool:
-    """A person is told why, and nothing else is under way."""
+    """A message tells why, and nothing else is under way."""
     blocked = any(_is_refusal(o) for o in done.outcomes.values())
     return blocked and not any(isinstance(o, Waiting) for o in _active(done))
 
@@ -343,7 +343,7 @@ def _is_refusal(outcome: Outcome) -> bool:
 
 
 def _told(done: PassResult) -> str:
-    """What is not as wanted, in a line."""
+    """The nodes that are not as wanted, in one line."""
     return "; ".join(
         f"{key}: {type(o).__name__} {getattr(o, 'reason', None) or ''} {getattr(o, 'message', '')}"
         for key, o in done.outcomes.items()

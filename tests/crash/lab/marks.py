@@ -1,4 +1,4 @@
-"""After a release no mark of ours is left on what is somebody else's; and who copied one there has been told."""
+"""After a release no mark of ours is left on a stranger's resource, and copied marks were reported."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def _with_uuid(life: Course, tags: frozenset[str]) -> set[str]:
 
 
 def of_strangers(life: Course) -> frozenset[str]:
-    """What strangers own and have put a mark with our uuid on."""
+    """Strangers' resources to which they attached a mark with our uuid."""
     return frozenset(
         thing.id for thing in life.world.living() if not thing.ours and _with_uuid(life, thing.tags_of_others)
     )
 
 
 def left(life: Course) -> list[str]:
-    """Marks that we left behind, and copied ones that nobody named. Nothing to say before the release.
+    """Marks that we left behind, and copied ones that no message named. Empty before the release.
 
-    A carrier's mark that a stranger put somewhere may be gone: what it named was seen gone.
+    A carrier's mark that a stranger attached may be gone: what it named was seen gone.
     """
     done = life.last
     if done is None or not done.released:
@@ -46,7 +46,7 @@ def left(life: Course) -> list[str]:
 
 
 def stale(life: Course) -> list[str]:
-    """Marks on what is somebody else's that name nothing of ours that exists, while the object is at rest."""
+    """Marks on strangers' resources that name no existing resource of ours, while the object is at rest."""
     things = life.world.living()
     there = {id_.rpartition("/")[2] for thing in things if thing.ours for id_ in (thing.id, *thing.aliases)}
     return [
@@ -59,10 +59,10 @@ def stale(life: Course) -> list[str]:
 
 
 def _ours(life: Course, thing: Thing) -> set[str]:
-    """Marks that no stranger put there."""
+    """Marks that no stranger attached."""
     return _with_uuid(life, thing.tags - thing.tags_of_others)
 
 
 def _named(tag: str, said: str) -> bool:
-    """A mark that names something alive which is not proven ours stays, and a person is told which."""
+    """A mark that names an existing resource which is not proven ours stays, and a message names it."""
     return tag.rpartition(":")[2].rpartition(".")[2] in said

@@ -1,7 +1,7 @@
-"""Safety lines of the engine that whole families must notice: rows of :mod:`mutants.catalogue.lifecycle`.
+"""Safety lines of the engine that families of crashes must cover: rows of :mod:`mutants.catalogue.lifecycle`.
 
-`make mutants` tries every row with the quickest test that reaches it; here a row is taken out in this process, and a
-family of crashes has to see what is lost.
+`make mutants` tries every row with the quickest test that reaches it; here a row is applied in this process, and a
+family of crashes must fail.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from mutants.rows import Mutant, edit
 
 @dataclass(frozen=True)
 class Mutation:
-    """``families`` must notice in memory, and the one of ``powervs`` on the simulated IBM Cloud, where another line
-    does not stand in for it."""
+    """``families`` must fail in memory, and the one of ``powervs`` on the simulated IBM Cloud, unless another line
+    replaces it there."""
 
     row: Mutant
     families: tuple[str, ...]
@@ -34,7 +34,7 @@ class Mutation:
 
 @contextlib.contextmanager
 def mutated(row: Mutant) -> Iterator[None]:
-    """The engine without that line. Raises Moved when the row no longer fits."""
+    """The engine without that line. Raises Moved if the row no longer fits."""
     changed = ast.parse(edit(row, Path(freehold.__file__).parent).text)
     module = importlib.import_module("freehold." + row.file.removesuffix(".py").replace("/", "."))
     *classes, name = row.function.split(".")
@@ -74,49 +74,49 @@ def _row(file: str, why: str) -> Mutant:
 
 MUTATIONS = (
     Mutation(
-        _row("phases/create", "no intent is on record before a create"),
+        _row("phases/create", "no intent is recorded before a create"),
         ("crash before and after each call",),
     ),
     Mutation(
-        _row("phases/intents", "a create that is not seen yet is given up at once, and sent again"),
+        _row("phases/intents", "a create that reads do not show yet is closed at once, and sent again"),
         ("late effects within settle",),
         powervs="late effects within settle",
     ),
     Mutation(
-        _row("phases/intents", "a create with a client token is given up without asking under the same token"),
+        _row("phases/intents", "a create with a client token is closed without a replay of the token"),
         ("crash before and after each call", "single faults"),
     ),
     Mutation(
-        _row("phases/observe", "one read that shows nothing is believed, and the resource is created again"),
+        _row("phases/observe", "one read that shows nothing counts as gone, and the resource is created again"),
         ("lags and reads that step back",),
         powervs="lags and reads that step back",
     ),
     Mutation(
-        _row("phases/delete", "one read that shows nothing is believed, and the resource is orphaned"),
+        _row("phases/delete", "one read that shows nothing counts as gone, and the resource is orphaned"),
         ("delete in a lagging cloud",),
         powervs="delete in a lagging cloud",
     ),
     Mutation(
-        _row("phases/delete", "what is recorded is deleted without proof"),
+        _row("phases/delete", "a recorded resource is deleted without proof"),
         ("our resource handed to another owner",),
         powervs="our resource handed to another owner",
     ),
     Mutation(
-        _row("ownership", "what two owners claim is deleted by one of them"),
+        _row("ownership", "a resource that two owners claim is deleted by one of them"),
         ("our resource claimed by another owner too",),
         powervs="our resource claimed by another owner too",
     ),
     Mutation(
-        _row("keys", "a mark that is copied from our resource to another fits there"),
+        _row("keys", "a mark that is copied from our resource to another proves that one, too"),
         ("stranger copies our tags",),
         powervs="stranger copies our tags",
     ),
     Mutation(
-        _row("context", "what is older than its create may have come of it"),
-        ("stranger copies our tags onto something old",),
+        _row("context", "a resource that is older than the create counts as its result"),
+        ("stranger copies our tags onto an old resource",),
     ),
     Mutation(
-        _row("phases/intents", "of two resources with one birth mark the first is taken for ours"),
+        _row("phases/intents", "of two resources with one nonce the first counts as ours"),
         ("stranger copies our tags",),
     ),
     Mutation(
@@ -124,7 +124,7 @@ MUTATIONS = (
         ("journal rolled back, object deleted",),
     ),
     Mutation(
-        _row("phases/delete", "native lists are not asked at the end"),
+        _row("phases/delete", "native lists are not read at the end"),
         ("journal rolled back, object deleted",),
         powervs="journal rolled back, object deleted",
     ),
@@ -136,9 +136,9 @@ MUTATIONS = (
         ("journal rolled back, create in flight",),
     ),
     Mutation(
-        _row("phases/delete", "nobody looks inside a container before it is deleted"),
-        ("stranger's thing in ours",),
-        powervs="stranger's thing in ours",
+        _row("phases/delete", "the contents of a container are not read before it is deleted"),
+        ("stranger's resource in ours",),
+        powervs="stranger's resource in ours",
     ),
     Mutation(
         _row("phases/mark", "the mark of a carried resource that vanished stays on its carrier"),
@@ -151,11 +151,11 @@ MUTATIONS = (
         powervs="stranger of the same name",
     ),
     Mutation(
-        _row("phases/delete", "marks that were stripped are not attached again"),
+        _row("phases/delete", "stripped marks are not attached again"),
         ("our tags stripped",),
     ),
     Mutation(
-        _row("context", "an id in the journal counts whoever wrote it"),
+        _row("context", "an id in the journal counts without a valid signature"),
         ("a stranger's id forged into the journal",),
         powervs="a stranger's id forged into the journal",
     ),

@@ -1,7 +1,7 @@
-"""Two objects of ours in one cloud: their resources side by side, or something of one given to the other.
+"""Two objects of ours in one cloud: their resources side by side, or a resource of one given to the other.
 
-The first one is that of the other families: faults hit its calls. The second one, the neighbour, is served in turn
-with it and meets no fault. In the end it must have what it wants, once, and its own delete must take exactly that.
+The first one is as in the other families: faults hit its calls. The second one, the neighbour, is served in turn
+with it, without faults. In the end it must have what it wants, once, and its delete must remove exactly that.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OTHER = Owner("7d6c5b4a-bbbb-4ccc-8ddd-ba0987654321", "TestCluster", "prod", "c2
 
 
 class Between(Enum):
-    """What the two have to do with each other."""
+    """The relation of the two."""
 
     NOTHING = "side by side"
     OURS_IN_THEIRS = "ours in what is the neighbour's"
@@ -56,7 +56,7 @@ class NeighbouredWorld(MemoryWorld):
         return self.life
 
     def remove(self, id_: str) -> None:
-        """A person removes what is the neighbour's by deleting the object that owns it."""
+        """A person removes a resource of the neighbour by deleting the object that owns it."""
         there = {r.id: r for r in self.cloud.living()}
         if id_ in there and there[id_].creator == NEIGHBOUR:
             self.neighbour.delete()
@@ -64,12 +64,12 @@ class NeighbouredWorld(MemoryWorld):
             super().remove(id_)
 
     def tampered(self) -> list[str]:
-        """Asked at the very end: the neighbour is judged too, and then deleted."""
+        """Called at the very end: the neighbour is judged, too, and then deleted."""
         return super().tampered() + [f"the neighbour: {fault}" for fault in self.neighbour.judge()]
 
 
 class Neighbour:
-    """The other object: it wants the usual things under other names, or some in what is ours once that is there."""
+    """The other object: it wants the usual resources with other names, or some inside ours once those exist."""
 
     def __init__(self, host: NeighbouredWorld) -> None:
         self.host = host
@@ -97,7 +97,7 @@ class Neighbour:
         return found.id if found and found.ready_at <= self.host.cloud.now() else ""
 
     def once(self) -> None:
-        """One pass, when it is due or not."""
+        """One pass, due or not."""
         if not self.view.nodes:
             self.view.nodes = self._wanted()
         if self.view.nodes and not self.life.released:
@@ -108,7 +108,7 @@ class Neighbour:
             self.life.delete()
 
     def judge(self) -> list[str]:
-        """What is wrong with it; it is at rest, and in the end gone."""
+        """The faults of the neighbour, which is at rest, and gone in the end."""
         verdict = Verdict()
         if self.view.nodes and not self.life.deleting:
             oracles.after_create(self.life, self.life.create(), verdict)
@@ -124,7 +124,7 @@ def _of_c2(wanted: Node) -> Any:
 
 @dataclass
 class _InTurn(Life):
-    """After each pass of ours the neighbour has one."""
+    """After each of our passes the neighbour has one."""
 
     world: NeighbouredWorld
 
@@ -146,7 +146,7 @@ def _grounds(on: Ground) -> Mapping[str, Ground]:
 
 
 def families(on: Ground) -> Families:
-    """Every fault at every call of the one, with the other at work in the same cloud."""
+    """Every fault at every call of the one, while the other works in the same cloud."""
     table: Mapping[str, Callable[[Ground], Iterator[Case]]] = {
         "crashes": lambda ground: crashes(ground.world),
         "single faults": catalogue.single_faults,

@@ -1,4 +1,4 @@
-"""What must hold when an object's life has come to rest: judged by the cloud's log, not by the engine."""
+"""Checks of a life at rest: they use the cloud's log, not the state of the engine."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from lab.life import Course
 from lab.seam import Thing
 
 BAD = ("orphans", "duplicates", "wrong", "wedged", "unlike", "open_intents", "restless", "unaudited", "marks")
-"""The lists of a verdict of which none may hold anything."""
+"""The lists of a verdict that must be empty."""
 
 
 @dataclass
 class Verdict:
-    """What one run came to; every list names what is wrong."""
+    """The result of one run; every list names faults."""
 
     orphans: list[str] = field(default_factory=list)
     duplicates: list[str] = field(default_factory=list)
@@ -29,8 +29,8 @@ class Verdict:
     open_intents: list[str] = field(default_factory=list)
     restless: list[str] = field(default_factory=list)  # written after rest
     unaudited: list[str] = field(default_factory=list)  # audit log and cloud disagree
-    marks: list[str] = field(default_factory=list)  # of ours, left on what is somebody else's
-    named: list[str] = field(default_factory=list)  # left behind, and a person is told which and why
+    marks: list[str] = field(default_factory=list)  # of ours, left on a stranger's resource
+    named: list[str] = field(default_factory=list)  # left behind, and a message names it and the reason
     calls: int = 0
 
     @property
@@ -40,12 +40,12 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Excuse:
-    """What may stay undone because of what a stranger or a person did, and only if they did it in this run.
+    """What may stay undone because of an act of a stranger or a person, and only if it happened in this run.
 
     ``reasons``: why a node may be blocked, or held up; its message must name, by id or name, something of the
-    ``kinds`` that were meddled with (None: of any) or of somebody else, or have one of ``words``: the laboratory's own
-    faults name the refused call and its subject, which is a birth name or a part. ``surplus``: something of ours may
-    no longer be wanted.
+    affected ``kinds`` (None: of any) or of somebody else, or have one of ``words``: the laboratory's own
+    faults name the refused call and its subject, which is a name with a nonce or a part. ``surplus``: something of
+    ours may no longer be wanted.
     """
 
     reasons: frozenset[Reason] = frozenset()
@@ -76,7 +76,7 @@ class Excuse:
 
 NO_EXCUSE = Excuse()
 ANY_EXCUSE = Excuse(surplus=True, anything=True)
-"""For a script that looks at what is lost or touched only; no family may use it."""
+"""For a script that checks only what is lost or changed; no family may use it."""
 
 
 def after_create(life: Course, outcomes: Mapping[str, Outcome], verdict: Verdict, excuse: Excuse = NO_EXCUSE) -> None:
@@ -108,7 +108,7 @@ def after_create(life: Course, outcomes: Mapping[str, Outcome], verdict: Verdict
 
 
 def _excused(life: Course, outcomes: Mapping[str, Outcome], excuse: Excuse) -> set[str]:
-    """What may stay undone: for a reason of its own, or because it waits for something that may."""
+    """Nodes that may stay undone: for a reason of their own, or because they wait for such a node."""
     blocked = {n for n, o in outcomes.items() if isinstance(o, Blocked | Waiting) and excuse.covers(life, o)}
     if not blocked:
         return set()
@@ -126,7 +126,7 @@ def _counted(ours: list[Thing], journal: Journal, outcomes: Mapping[str, Outcome
 
 
 def twice(life: Course, verdict: Verdict) -> None:
-    """All that can be asked of a controller that keeps no journal: is anything there twice?"""
+    """The only check for a controller without a journal: does anything exist twice?"""
     _twice([thing for thing in life.world.living() if thing.ours], verdict)
 
 
@@ -137,7 +137,7 @@ def _twice(ours: list[Thing], verdict: Verdict) -> None:
 
 
 def after_delete(life: Course, verdict: Verdict, excuse: Excuse = NO_EXCUSE) -> None:
-    """Nothing of ours is left, and nothing of anybody else's was touched."""
+    """Nothing of ours is left, and nothing of others was changed."""
     done = life.last
     said = life.hear(done) if done else ""
     if life.released:
@@ -158,10 +158,10 @@ def after_delete(life: Course, verdict: Verdict, excuse: Excuse = NO_EXCUSE) -> 
 
 
 def _held(life: Course, verdict: Verdict, excuse: Excuse) -> None:
-    """The finalizer stays: somebody must be told why, and it must be because of what was done in this run."""
+    """The finalizer stays: a message must tell why, and the reason must be an act in this run."""
     outcomes = {str(key): outcome for key, outcome in (life.last.outcomes if life.last else {}).items()}
     if not any(isinstance(o, Blocked | Waiting) for o in outcomes.values()):
-        verdict.wedged.append("not released, and nobody says why")  # what is kept is no reason
+        verdict.wedged.append("not released, and no message tells why")  # a kept resource is no reason
     excused = _excused(life, outcomes, excuse)
     for name, outcome in outcomes.items():
         if isinstance(outcome, Blocked | Waiting) and name not in excused:
@@ -169,11 +169,11 @@ def _held(life: Course, verdict: Verdict, excuse: Excuse) -> None:
 
 
 def foreign(life: Course) -> list[str]:
-    """Things of others that are not as their owners left them."""
+    """Resources of others that are not as their owners left them."""
     things = [thing for thing in life.world.living() if not thing.ours]
     return [f"{thing.id} was {thing.due}, is {thing.state}" for thing in things if thing.state != thing.due]
 
 
 def _bare(id_: str) -> str:
-    """Without what it stands in, which the engine puts before the ids of some kinds."""
+    """Without the container, which the engine puts before the ids of some kinds."""
     return id_.rpartition("/")[2]

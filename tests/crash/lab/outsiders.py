@@ -1,6 +1,6 @@
 """What somebody who knows an object's uuid and the published rules can compute: marks, seals and nonces without a key.
 
-Written down apart from the product: it must not follow when the product's own rules change.
+Written independently of the product: it must not change with the product's rules.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def seal(owner: Owner, key: NodeKey, target: str) -> str:
 
 
 def node_marks(codec: Codec, owner: Owner, key: NodeKey, target: str) -> frozenset[str]:
-    """All that a resource of ours with this target would show."""
+    """All marks of a resource of ours with this target."""
     return codec.owner(owner) | {codec.node(key, seal(owner, key, target))}
 
 
 def birth_marks(codec: Codec, owner: Owner, key: NodeKey, attempt: int) -> frozenset[str]:
-    """What a create of ours would put on a kind that takes tags in the same call."""
+    """The marks in a create of ours, for a kind that takes tags in the same call."""
     return codec.owner(owner) | {codec.node(key, nonce(owner, key, attempt))}

@@ -1,4 +1,4 @@
-"""The whole PowerVS create and delete on the simulated IBM Cloud, under the same port, families and oracles.
+"""The whole PowerVS create and delete on the simulated IBM Cloud, with the same port, families and oracles.
 
 Everything but the API server's store is the product: reconciler, drivers, the vendor's SDKs down to the
 bytes. What exists, and who made it, is read from the simulated world itself.
@@ -40,11 +40,11 @@ from lab.seam import Thing
 
 MOVING_IN = ("namesake", "rival", "move_in")
 IDLE = 60.0
-"""Seconds after which a process looks again that was not told when to."""
+"""Seconds until the next pass if none was requested."""
 
 
 class PortedDocument(MemoryDocument):
-    """Every write of the object is a call of the port too, so that the process can die before and after it."""
+    """Every write of the object is a call of the port, too, so that the process can die before and after it."""
 
     def __init__(self, stored: StoredObject, port: Port) -> None:
         super().__init__(stored)
@@ -64,9 +64,9 @@ class PortedDocument(MemoryDocument):
 
 @dataclass
 class PowerVSWorld:
-    """A simulated account in which others live too, and one cluster; ``spec`` is laid over the example's.
+    """A simulated account with resources of others, and one cluster; ``spec`` is merged into that of the example.
 
-    ``given``: the gateway, which carries marks, is somebody else's and named by its id.
+    ``given``: the gateway, which carries marks, is somebody else's and given by its id.
     """
 
     spec: Mapping[str, Any] = field(default_factory=dict)
@@ -115,7 +115,7 @@ class PowerVSWorld:
         return [f"{reached} requests changed the cloud, {sent} went through the port"] if reached != sent else []
 
     def requests(self) -> list[CloudRequest]:
-        """The simulator's record. What a request changes or deletes is the end of its path."""
+        """The simulator's record. The end of the path is the id that a request changes or deletes."""
         return [
             CloudRequest(
                 call.operation,
@@ -126,12 +126,12 @@ class PowerVSWorld:
         ]
 
     def meddle(self, deed: str, kind: str) -> None:
-        """Nobody moves in after the look that would have seen them: no cloud here deletes on a condition."""
+        """No stranger adds something after the last read of the contents: no cloud here has a conditional delete."""
         if deed not in MOVING_IN or not self._looked_inside():
             getattr(self.neighbours, deed)(kind)
 
     def _looked_inside(self) -> bool:
-        """Whether the call about to be sent is the delete of the workspace, or the last look into it before."""
+        """Whether the next call is the delete of the workspace, or the last read of its contents before that."""
         assert isinstance(self.port, FaultPort)
         return self.port.calls[-1].operation in ("list_pvm_instances", "delete_resource_instance")
 
@@ -154,7 +154,7 @@ class PowerVSWorld:
         self.neighbours.spy(kind, nonce)
 
     def remove(self, id_: str) -> None:
-        """A bucket is known by its name, whatever instance and region stand before it."""
+        """The id of a bucket is its name after instance and region."""
         self.neighbours.remove(id_.rpartition("/")[2].removeprefix(f"{REGION}."))
 
     def later(self, seconds: float, effect: Callable[[], object]) -> None:
@@ -180,7 +180,7 @@ class PowerVSWorld:
 
 @dataclass
 class PowerVSLife(Course):
-    """An object that the PowerVS reconciler looks after."""
+    """An object that the PowerVS reconciler serves."""
 
     world: PowerVSWorld
 
@@ -190,7 +190,7 @@ class PowerVSLife(Course):
         super().__post_init__()
 
     def start(self, *, minted: bool) -> None:
-        """The object itself tells the process whose identity it is."""
+        """The process reads the identity from the object."""
         self.world.port = self.port
         self.harness.start_process()
 
@@ -215,7 +215,7 @@ class PowerVSLife(Course):
 
     @contextlib.contextmanager
     def _watched(self, passes: list[PassResult]) -> Iterator[None]:
-        """Hear what the engine comes to; and load no CA bundle for sockets that nobody opens: half of a run."""
+        """Observe the results of the engine, and load no CA bundle: no socket is opened, and it takes half of a run."""
 
         def watching(verb: Callable[..., Any]) -> Callable[..., Any]:
             async def run(deps: Any, graph: Graph, *rest: Any) -> PassResult:
@@ -277,10 +277,10 @@ class PowerVSLife(Course):
         return self.harness.rings.ring.of(self.journal.owner, unkeyed=False)
 
     def invalidate(self) -> None:
-        """Nobody can: it looks again when it said that it would."""
+        """Not possible here: the next pass comes at its time."""
 
     def hear(self, done: PassResult) -> str:
-        """Conditions, and the table's messages and what it shows as kept; ids alone say nothing."""
+        """Conditions, and the messages and kept resources of the table; ids alone do not count as messages."""
         status = self.harness.status()
         said = [str(c.get("message", "")) for c in status.get("conditions", ())]
         for row in status.get("resources", ()):

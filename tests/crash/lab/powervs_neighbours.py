@@ -1,4 +1,4 @@
-"""Others in the simulated account: what they own from the beginning, and what they do beside and to ours."""
+"""Others in the simulated account: what they own from the beginning, and what they do to our resources."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SIM = {
     "transit-gateway": "gateway",
     "transit-gateway-connection": "connection",
 }
-"""Our kinds in the simulator's words."""
+"""Our kinds, by the names of the simulator."""
 WANTED = {
     "workspace": "freehold-demo-serviceInstance",
     "dhcp-server": "DHCPSERVERfreehold-demo_Private",
@@ -35,7 +35,7 @@ WANTED = {
     "transit-gateway": "freehold-demo-transitgateway",
     "transit-gateway-connection": "freehold-demo-transitgateway-vpc-con",
 }
-"""What the example's resources are called; its names are those that are given by default, too."""
+"""The names of the example's resources, which are also the default names."""
 
 PROVISIONS = {
     "workspace": "rc.create_resource_instance",
@@ -45,11 +45,11 @@ PROVISIONS = {
     "load-balancer": "vpc.create_load_balancer",
     "transit-gateway": "transit.create_transit_gateway",
 }
-"""The requests of ours that may be answered well and end in a failed resource."""
+"""Our requests that may succeed and still lead to a failed resource."""
 
 
 def standing(harness: Harness) -> list[tuple[str, Row]]:
-    """What was made on purpose and is not on its way out, with the logical node that it is of."""
+    """Requested resources that are not being deleted, with the logical node of each."""
     find = harness.cloud.world.get
     found = []
     for row in harness.resources():
@@ -57,7 +57,7 @@ def standing(harness: Harness) -> list[tuple[str, Row]]:
         if record is None or row["state"] in LEAVING or record.get("leaving") or record.get("default"):
             continue
         if row["kind"] == "network" and record.get("dhcp") and find("dhcp", record["dhcp"]) is not None:
-            continue  # comes and goes with its server
+            continue  # created and deleted with its server
         if row["kind"] in ("reclamation", "resource-key", "resource-group"):
             continue
         found.append((_role(row, record), row))
@@ -65,7 +65,7 @@ def standing(harness: Harness) -> list[tuple[str, Row]]:
 
 
 def _role(row: Row, record: Mapping[str, Any]) -> str:
-    """One for each wanted node: two of one role are a duplicate."""
+    """One for each wanted node: two resources of one role are duplicates."""
     match row["kind"]:
         case "instance":
             return "workspace/main" if ":power-iaas:" in row["crn"] else "cos-instance/main"
@@ -83,13 +83,13 @@ def _role(row: Row, record: Mapping[str, Any]) -> str:
 
 
 class Neighbours:
-    """Acts without a fault or a delay; ``due`` is each of their resources as they left it, byte for byte."""
+    """They act without fault or delay; ``due`` is each of their resources as they left it, byte for byte."""
 
     def __init__(self, harness: Harness) -> None:
         self._harness = harness
         self._cloud = harness.cloud
         self.due: dict[str, bytes | None] = {}
-        self.forged: dict[str, list[str]] = {}  # tags that they put there on purpose
+        self.forged: dict[str, list[str]] = {}  # tags that they attached on purpose
         self.theirs: Theirs = resources.infrastructure(harness, "freehold-demo-of-others")
         self._note()
 
@@ -102,14 +102,14 @@ class Neighbours:
         )
 
     def aliases(self, row: Row) -> frozenset[str]:
-        """A DHCP server that was found by its marks is on record by the id of its network, which bears them."""
+        """A DHCP server that was found by its marks is recorded by the id of its network, which has the marks."""
         return frozenset({str(resources.record(self._harness, row["id"])["network"])} if row["kind"] == "dhcp" else ())
 
     def tags(self, row: Row) -> list[str]:
         return self._tags(str(row["crn"])) if row["crn"] else []
 
     def photograph(self, ident: str) -> bytes | None:
-        """The cloud's own record and tags, but for carrier's marks with our uuid, which come and go: `marks` judges."""
+        """The cloud's own record and tags, without carrier's marks with our uuid, which change: `marks` checks them."""
         try:
             record = dict(self._cloud.strangers.find(ident))
         except KeyError:
@@ -119,7 +119,7 @@ class Neighbours:
         return json.dumps([record, theirs], sort_keys=True).encode()
 
     def _note(self, *again: str) -> None:
-        """Keep in mind how their things are after they acted: new ones, and those that they changed."""
+        """Remember the state of their resources after they acted: new ones, and those that they changed."""
         for _, row in standing(self._harness):
             if row["created_by"] == "stranger" and (row["id"] not in self.due or row["id"] in again):
                 self.due[row["id"]] = self.photograph(row["id"])
@@ -130,7 +130,7 @@ class Neighbours:
         return [f"{ident} of somebody else's is gone" for ident in self.due if ident not in there]
 
     def remove(self, ident: str) -> None:
-        """Its owner takes it away, with what stands in it: a DHCP server as IBM does it, the rest at once."""
+        """Its owner deletes it, with everything in it: a DHCP server as IBM does it, the rest at once."""
         record = resources.record(self._harness, ident)
         if record["kind"] == "dhcp":
             path = f"/power/dal/pcloud/v1/cloud-instances/{record['workspace']}/services/dhcp/{ident}"
@@ -146,7 +146,7 @@ class Neighbours:
         return rows[0] if rows else None
 
     def old(self, kind: str) -> Row:
-        """What they owned before there was anything of ours."""
+        """What they owned before anything of ours existed."""
         return {
             "workspace": self.theirs.workspace,
             "vpc": self.theirs.vpc,
@@ -157,7 +157,7 @@ class Neighbours:
         }[kind]
 
     def _target(self, row: Row) -> str:
-        """Where the marks of a resource of ours stand, empty for one that is carried."""
+        """The target of the marks of a resource of ours, empty for one that is carried."""
         if row["kind"] == "dhcp":
             network = self._cloud.world.get("network", resources.record(self._harness, row["id"])["network"])
             return str(network["crn"]) if network else ""
@@ -166,14 +166,14 @@ class Neighbours:
     def _tags(self, crn: str) -> list[str]:
         return list(self._cloud.world.tags_at(crn, self._harness.clock.now()).values())
 
-    # -- deeds --------------------------------------------------------------------------------------
+    # -- acts ---------------------------------------------------------------------------------------
 
     def namesake(self, kind: str) -> None:
-        """Make something of the name that we want, in the same place, if that place exists."""
+        """Create a resource with the name that we want, in the same place, if that exists."""
         self._make(kind, WANTED[kind])
 
     def rival(self, kind: str) -> None:
-        """Take, under another name, the one place that there is for ours: a workspace's DHCP server, a connection."""
+        """Take the only place for ours, with another name: a workspace's DHCP server, a connection."""
         workspace, gateway, vpc = self.ours("workspace"), self.ours("transit-gateway"), self.ours("vpc")
         if kind == "dhcp-server" and workspace:
             self._try("dhcp", region="dal", workspace=workspace["id"], name="their-dhcp")
@@ -181,7 +181,7 @@ class Neighbours:
             self._try("connection", gateway=gateway["id"], network=vpc["crn"], name="their-connection")
 
     def copycat(self, kind: str) -> None:
-        """Make something like ours, of the same name where that is possible, and copy every tag of ours onto it."""
+        """Create a resource like ours, with the same name if possible, and copy every tag of ours onto it."""
         model = self.ours(kind)
         if model is None:
             return
@@ -203,22 +203,22 @@ class Neighbours:
                 self._try("network", tags, region="dal", workspace=self.theirs.workspace["id"], name=name)
 
     def brand(self, kind: str) -> None:
-        """Copy every tag of ours onto something old of theirs."""
+        """Copy every tag of ours onto an old resource of theirs."""
         old, model = self.old(kind), self.ours(kind)
         if model is not None:
             self._cloud.strangers.attach(old["crn"], *self._tags(self._target(model)))
             self._note(old["id"])
 
     def steal(self, kind: str) -> None:
-        """What was ours becomes another owner's: they say so in its tags."""
+        """Another owner takes over a resource of ours: its tags name them."""
         self._take(kind, "owner:prod.c2", f"cluster-uuid:{'2' * 8}-2222-4222-8222-{'2' * 12}", alone=True)
 
     def claim_uuid(self, kind: str) -> None:
-        """An owner of our name in another management cluster puts its uuid beside our marks."""
+        """An owner of our name in another management cluster attaches its uuid beside our marks."""
         self._take(kind, f"cluster-uuid:{'2' * 8}-2222-4222-8222-{'2' * 12}")
 
     def claim_owner(self, kind: str) -> None:
-        """Another owner puts its name beside our marks."""
+        """Another owner attaches its name beside our marks."""
         self._take(kind, "owner:prod.c2")
 
     def _take(self, kind: str, *marks: str, alone: bool = False) -> None:
@@ -238,7 +238,7 @@ class Neighbours:
             self._try("network", region="dal", workspace=host["id"], name="their-network")
 
     def victim(self, kind: str, *, young: bool) -> tuple[str, str] | None:
-        """Something of theirs: old, or made now under the name that we want."""
+        """A resource of theirs: old, or created now with the name that we want."""
         if kind == "transit-gateway-connection":
             one = self.theirs.vpc_connection
             return f"{self.theirs.gateway['id']}/{one['id']}", self.theirs.gateway["crn"]
@@ -251,7 +251,7 @@ class Neighbours:
         return (str(new[0]["id"]), str(new[0]["crn"])) if new else None
 
     def victim_in_carrier(self) -> tuple[str, str, str] | None:
-        """Their own connection of the gateway that carries ours."""
+        """Their connection in the gateway that carries ours."""
         return "transit-gateway-connection", str(self.theirs.vpc_connection["id"]), str(self.theirs.gateway["crn"])
 
     def forge(self, target: str, tags: frozenset[str]) -> None:
@@ -259,24 +259,24 @@ class Neighbours:
         self._note(*[row["id"] for _, row in standing(self._harness) if row["crn"] == target])
 
     def spy(self, kind: str, nonce: str) -> None:
-        """Make what a create of ours with that nonce would make."""
+        """Create what a create of ours with that nonce would create."""
         name = WANTED[kind]
         born = name.replace("_Private", f"-{nonce}_Private") if kind == "dhcp-server" else f"{name}-{nonce}"
         if kind != "load-balancer":
             self._make(kind, born)
 
     def strip(self, kind: str) -> None:
-        """Take every tag off what is ours."""
+        """Detach every tag of a resource of ours."""
         if (victim := self.ours(kind)) is not None:
             self._cloud.strangers.strip(self._target(victim))
 
     def strike(self, kind: str) -> None:
-        """Delete what is ours, and whatever stands in it."""
+        """Delete a resource of ours, and everything in it."""
         if (victim := self.ours(kind)) is not None:
             self.remove(victim["id"])
 
     def fail(self, kind: str) -> None:
-        """What is created of this kind from now on ends up failed."""
+        """New resources of this kind fail from now on."""
         self._cloud.faults.add(Fault(Effect.FAILED, PROVISIONS[kind], count=None))
 
     def _make(self, kind: str, name: str) -> None:
@@ -300,7 +300,7 @@ class Neighbours:
         return {word: host["id"], **more} if host else None
 
     def _try(self, kind: str, tags: list[str] | None = None, **fields: Any) -> None:
-        """What the cloud refuses (a name that is taken, a place that is not ready) does not happen."""
+        """Ignore a refusal of the cloud (a name that is taken, a place that is not ready)."""
         with contextlib.suppress(ValueError):
             self._cloud.strangers.make(kind, tags=tags or (), **fields)
         self._note()

@@ -1,4 +1,4 @@
-"""What the families need of a world: the same ones run over the in-memory cloud and over the simulated IBM Cloud."""
+"""The interface of a world: the families run on the in-memory cloud and on the simulated IBM Cloud."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Thing:
-    """What the oracles may know of one thing in the cloud, from its creation log."""
+    """What the oracles may know of one resource in the cloud, from its creation log."""
 
     id: str
     kind: str
     role: str  # the logical node it was made for; "" for a stranger's
     ours: bool
-    parent: str  # what it stands in, and what therefore cannot go before it
-    state: object  # what it is now
+    parent: str  # its container, which cannot be deleted before it
+    state: object  # its present state
     due: object
-    """What its owner made of it, and our marks on it for what it carries of ours: a stranger's thing must keep this
+    """Its state as its owner left it, with our marks for what it carries: a stranger's resource must keep this
     byte for byte."""
     aliases: frozenset[str] = frozenset()  # other ids by which the engine may record it
-    tags: frozenset[str] = frozenset()  # that are on it now
-    tags_of_others: frozenset[str] = frozenset()  # that a stranger put there on purpose
+    tags: frozenset[str] = frozenset()  # attached now
+    tags_of_others: frozenset[str] = frozenset()  # attached by a stranger on purpose
 
 
 class World(Protocol):
-    """A cloud under test, and the one object that wants something of it. Fresh ones are independent."""
+    """A cloud under test, and one object that wants resources in it. Fresh worlds are independent."""
 
     clock: ManualClock
     audit: Recorder
 
     @property
     def life(self) -> Course:
-        """The life that was begun last: for what happens in the middle of it."""
+        """The life that was started last, for events in the middle of it."""
         ...
 
     def begin(self, **how: Any) -> Course:
@@ -51,11 +51,11 @@ class World(Protocol):
         ...
 
     def living(self) -> list[Thing]:
-        """Everything that exists and is not on its way out."""
+        """Everything that exists and is not being deleted."""
         ...
 
     def tampered(self) -> list[str]:
-        """Foreign things that we changed or deleted, from the cloud's own record."""
+        """Foreign resources that we changed or deleted, from the cloud's own record."""
         ...
 
     def unaudited(self, sent: int) -> list[str]:
@@ -63,11 +63,11 @@ class World(Protocol):
         ...
 
     def requests(self) -> list[CloudRequest]:
-        """Our requests to change something, from the cloud's own record: they took effect, or were refused."""
+        """Our requests to change something, from the cloud's own record, with effect or refused."""
         ...
 
     def meddle(self, deed: str, kind: str) -> None:
-        """Somebody does a deed of that name to, or beside, our resource of that kind."""
+        """Somebody does the act of that name to, or beside, our resource of that kind."""
         ...
 
     def set_clock(self, wall: Clock) -> None:
@@ -75,11 +75,11 @@ class World(Protocol):
         ...
 
     def strangers_id(self, kind: str) -> str:
-        """The id of something of that kind that is a stranger's."""
+        """The id of a stranger's resource of that kind."""
         ...
 
     def remove(self, id_: str) -> None:
-        """A person takes something away that a message asked them to."""
+        """A person removes something, as a message asked."""
         ...
 
     def later(self, seconds: float, effect: Callable[[], object]) -> None:
@@ -87,7 +87,7 @@ class World(Protocol):
         ...
 
     def broken(self, call: Call) -> Any:
-        """Send ``call`` and let the cloud answer with a server error after its effect."""
+        """Send ``call``, and let the cloud answer with a server error after the effect."""
         ...
 
     def partially(self, failing: bool) -> None:
@@ -96,7 +96,7 @@ class World(Protocol):
 
 
 class EngineWorld(World, Protocol):
-    """One whose object is the engine's alone, with no reconciler around it."""
+    """A world whose object has no reconciler, only the engine."""
 
     ring: KeyRing
 

@@ -1,4 +1,4 @@
-"""How the in-memory cloud spells marks: plain words, folded to lower case."""
+"""The form of marks in the in-memory cloud: plain text, in lower case."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Two engine processes on one stored object: a lease that was lost unnoticed, an update that rolls two replicas.
+"""Two engine processes on one stored object: a lease that was lost unnoticed, or a rolling update of two replicas.
 
-The first process is stopped at a call, before it is sent or after it was answered. The second one begins with nothing
-but what is stored, and runs. Then the first one goes on in the middle of its pass, as if nothing had happened. A
+The first process is stopped at a call, before it is sent or after it was answered. The second one starts with nothing
+but the stored object, and runs. Then the first one continues in the middle of its pass, as if nothing had happened. A
 process may be stopped for any time, but between the check of its fence and the socket no longer than ``SHORT``:
 nothing can close that gap for more than settle (README, limits).
 """
@@ -39,7 +39,7 @@ class Preemption:
     """The first process is stopped at call ``at``, before it is sent or once it was ``answered``.
 
     The second one runs for ``seconds`` of domain time, or, with ``calls``, until it has sent that many and is stopped
-    in its turn. ``stays``: the first one goes on serving the object after its pass; else the second one does.
+    in its turn. ``stays``: the first one serves the object after its pass; otherwise the second one does.
     """
 
     at: int
@@ -67,7 +67,7 @@ def _script(world: World, *, preemption: Preemption) -> Script:
 
 
 def _second(world: World, preemption: Preemption) -> None:
-    """Another process serves the object for a while. Its calls pass the same port, and are numbered on."""
+    """Another process serves the object for a while. Its calls use the same port, and continue its numbers."""
     life = world.life
     call = life.port.calls[-1]
     sent_soon = call.effect is Effect.WRITE and not preemption.answered
@@ -94,7 +94,7 @@ def _delete(life: Course, preemption: Preemption) -> None:
 
 
 def _mind(life: Course) -> tuple[Any, ...]:
-    """What one process knows that another does not."""
+    """The memory of one process."""
     if isinstance(life, PowerVSLife):
         return (life.harness.process,)
     assert isinstance(life, Life)
@@ -118,7 +118,7 @@ def once_stopped(on: Ground) -> Iterator[Case]:
 
 
 def deleted_meanwhile(on: Ground) -> Iterator[Case]:
-    """While the first process is stopped the object is deleted, and the second one may let its finalizer go."""
+    """While the first process is stopped the object is deleted, and the second one may remove its finalizer."""
     for world, name in ((on.world, "no lag"), (on.read_lags(3, 10, False), "lag")):
         for number, answered in itertools.product(range(on.begun), (False, True)):
             for seconds in (0.0, SHORT, LONG):
@@ -127,7 +127,7 @@ def deleted_meanwhile(on: Ground) -> Iterator[Case]:
 
 
 def crashed_too(on: Ground) -> Iterator[Case]:
-    """The second process dies at one of its calls; a third one, or the first one, goes on."""
+    """The second process dies at one of its calls; a third one, or the first one, continues."""
     for number, gap, stays in itertools.product(on.moments, (1, 2, 4, 7, 11), (False, True)):
         for fault in (faults.AFTER, faults.late_crash(20)):
             preemption = Preemption(number, answered=True, seconds=LONG, stays=stays)
@@ -152,7 +152,7 @@ class _Pause:
 
 
 class PausingPort(faults.FaultPort):
-    """One that suspends its caller before the call whose number is ``pause_at``."""
+    """A port that suspends its caller before the call with the number ``pause_at``."""
 
     pause_at: int | None = None
 
@@ -165,7 +165,7 @@ class PausingPort(faults.FaultPort):
 
 @dataclass
 class TwinLife(Life):
-    """A life whose second process may be parked in the middle of a pass, while the first one finishes its own."""
+    """A life whose second process may be suspended in the middle of a pass, while the first one finishes its own."""
 
     parked: Coroutine[Any, Any, PassResult] | None = None
 
@@ -181,7 +181,7 @@ class TwinLife(Life):
         return _to_its_end(parked)
 
     def run_until(self, calls: int, seconds: float) -> None:
-        """Passes of another process, until it has sent so many calls and is stopped, or time is up."""
+        """Run passes of another process, until it has sent that many calls and is stopped, or time is up."""
         self.start(minted=False)
         self.port.pause_at = len(self.port.calls) + calls
         until = self.world.clock.monotonic() + seconds
@@ -194,7 +194,7 @@ class TwinLife(Life):
                 self.ended = done if done.released else None
                 left = until - self.world.clock.monotonic()
                 self.world.clock.advance(min(max(done.after, 0.01), max(left, 0.01)))
-            except Exception:  # as in Course.once: what a pass raises is tried again
+            except Exception:  # as in Course.once: a pass that raises is tried again
                 self.world.clock.advance(1.0)
             else:
                 self.parked = coroutine
@@ -208,7 +208,7 @@ def _to_its_end(coroutine: Coroutine[Any, Any, PassResult]) -> PassResult:
     except StopIteration as stop:
         done: PassResult = stop.value
         return done
-    raise RuntimeError("it was to be stopped once only")
+    raise RuntimeError("it was to be stopped only once")
 
 
 @dataclass
@@ -244,11 +244,11 @@ TWINS: dict[str, Fresh] = {"no lag": TwinWorld, "lag": partial(TwinWorld, ReadLa
 
 def families(on: Ground) -> Families:
     return {
-        "two lives, the first is stopped": lambda: once_stopped(on),
-        "two lives, deleted meanwhile": lambda: deleted_meanwhile(on),
-        "two lives, the second dies": lambda: crashed_too(on),
+        "two processes, the first is stopped": lambda: once_stopped(on),
+        "two processes, deleted meanwhile": lambda: deleted_meanwhile(on),
+        "two processes, the second dies": lambda: crashed_too(on),
     }
 
 
 def twin_families(on: Ground) -> Families:
-    return {"two lives, both are stopped": lambda: both_stopped(on.last, TWINS)}
+    return {"two processes, both are stopped": lambda: both_stopped(on.last, TWINS)}

@@ -1,6 +1,6 @@
-"""Objects from before the key ring whose renewal is cut off: the process dies at a call, and the next one goes on.
+"""Objects from before the key ring whose renewal is interrupted: the process dies at a call, the next one continues.
 
-Over the PowerVS fixtures, so that what is renewed is what the old version itself left behind.
+It uses the PowerVS fixtures, which the old version itself wrote.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from harness.before_key_ring import (
     is_renewed,
     load,
     marks_there,
-    sealed_anew,
+    new_seals,
     theirs_on_ours,
     without_marks,
 )
@@ -28,14 +28,14 @@ TAGS = {"tagging.attach_tag", "tagging.detach_tag"}
 
 @dataclass
 class _Timed:
-    """Of the world that a fault port asks for, what these faults need: its clock."""
+    """The part of a world that these faults need: its clock."""
 
     clock: Clock | None = None
 
 
 @dataclass
 class Renewal:
-    """One object that is Ready, its process, and what happens at which of its calls."""
+    """One object that is Ready, its process, and the faults at its calls."""
 
     fixture: str
     script: Script = field(default_factory=Script)
@@ -61,9 +61,9 @@ class Renewal:
             harness.clock.advance(max(getattr(result, "seconds", 60.0), 0.01))
 
     def finish(self) -> None:
-        """Until everything is renewed and the old seals are off, and Ready."""
+        """Run until everything is renewed, the old seals are detached, and the object is Ready."""
         harness, begun = self.harness, self.harness.clock.monotonic()
-        while not (harness.ready() and is_renewed(harness) and marks_there(harness) == sealed_anew(harness)):
+        while not (harness.ready() and is_renewed(harness) and marks_there(harness) == new_seals(harness)):
             if harness.clock.monotonic() - begun > ENOUGH:
                 raise AssertionError(f"not renewed: {harness.conditions()} {marks_there(harness)}")
             self.step()
@@ -74,19 +74,21 @@ class Renewal:
             self.step()
 
     def delete(self) -> None:
-        """With the ring that requires keyed records where the object is renewed: nothing may need the old ones."""
+        """Delete with a ring that requires keyed records if the object is renewed: nothing may need the old ones."""
         if is_renewed(self.harness):
             self.harness.rings.ring = KEYED_ONLY
             self.harness.start_process()
         self.harness.down()
 
     def faults(self) -> list[str]:
-        """What a renewal must never do, and did: seen in the cloud's own log and records."""
+        """Forbidden effects of the renewal, from the cloud's own log and records."""
         changed = {call.operation for call in self.harness.calls(mutating=True)} - TAGS
         found = [f"{operation} during a renewal" for operation in sorted(changed)]
         found += ["others' resources changed"] if without_marks(self.harness) != self.others else []
-        found += ["tags that are no marks changed"] if theirs_on_ours(self.harness) != self.tags else []
-        found += ["resources came or went"] if {row["id"] for row in made_by_us(self.harness)} != self.ids else []
+        found += ["tags that are not marks changed"] if theirs_on_ours(self.harness) != self.tags else []
+        found += (
+            ["resources were created or deleted"] if {row["id"] for row in made_by_us(self.harness)} != self.ids else []
+        )
         return found
 
 

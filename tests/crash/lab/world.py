@@ -1,4 +1,4 @@
-"""The in-memory world: a cloud, the tools to reach it, and what one object wants there."""
+"""The in-memory world: a cloud, its drivers, and what one object wants there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from lab.spelling import PlainCodec
 
 SETTLE = 40.0
 SPELLED = {"site": "name", "balancer": "nested", "rule": "nested", "hub": "name", "link": "name"}
-"""Where the nonce of a create goes."""
+"""The place of the nonce of a create."""
 FENCE = 10.0
 RING = KeyRing.single(b"the laboratory's only key, 32 bytes")
 
@@ -101,7 +101,7 @@ def kinds(cloud: Cloud, port: Port, actor: str = US) -> tuple[Kind, ...]:
         kind("rule", never, Dedupe.NONCE, nonce="nested", requires=("wall",)),
         kind("record", never, Dedupe.KEY, requires=("net",)),
         kind("hub", after, Dedupe.NONCE, nonce="name", mutable=("name",)),
-        # Its name keeps the nonce for life, as that of a transit gateway's connection does.
+        # Its name keeps the nonce for life, like that of a transit gateway connection.
         kind("link", never, Dedupe.NONCE, nonce="name", requires=("hub", "net"), carrier="hub"),
     )
 
@@ -115,7 +115,7 @@ def node(
     name: str = "",
     **attributes: object,
 ) -> Node:
-    """A wanted node whose request names, under the required kind, the id that it stands in."""
+    """A wanted node whose request contains the id of each required node, under its kind."""
     own, needs = NodeKey.parse(key), [NodeKey.parse(r) for r in requires]
     wanted = name or f"c1-{own.logical}"
 
@@ -199,7 +199,7 @@ class MemoryWorld:
         return self._wanted[1]
 
     def edit(self, *, drop: str = "", rename: str = "", add: Node | None = None) -> None:
-        """What a user may do to the spec: a node less, another name, a node more."""
+        """Edit the spec as a user may: drop a node, change a name, add a node."""
         nodes = [n for n in self.nodes if str(n.key) != drop]
         if rename:
             nodes = [_renamed(n) if str(n.key) == rename else n for n in nodes]
@@ -224,7 +224,7 @@ class MemoryWorld:
         ]
 
     def _due(self, resource: Resource) -> tuple[str, frozenset[str]]:
-        """What another object of ours has is as that object left it, but for tags that only we can have put on it."""
+        """The expected state of a resource of another object of ours: without tags that only we can have attached."""
         name = resource.names[0][1] if resource.creator not in OPERATORS else resource.name(self.cloud.now())
         return name, self._of_others(resource) | self._carried(resource)
 
@@ -234,7 +234,7 @@ class MemoryWorld:
         return frozenset(tag for tag in resource.tagged(self.cloud.now()) if self.owner.uuid not in tag)
 
     def _carried(self, host: Resource) -> frozenset[str]:
-        """Our marks on a foreign thing for what is ours: they may be there, copied ones too, as long as that exists."""
+        """Our marks on a foreign resource for one of ours: they may exist, copied ones, too, as long as ours does."""
         inside = {r.id for r in self.cloud.living() if r.creator == self.actor}
         tags, codec = host.tagged(self.cloud.now()), PlainCodec()
         return frozenset(
@@ -251,7 +251,7 @@ class MemoryWorld:
         )
 
     def namesake(self, kind: str) -> None:
-        """A stranger makes something of the name that we want, in the same place, if that place exists."""
+        """A stranger creates a resource with the name that we want, in the same place, if that exists."""
         wanted = next(n for n in self.nodes if n.key.kind == kind)
         inside = self.traits[kind].parent
         parent = self.ours(inside) if inside else None
@@ -262,7 +262,7 @@ class MemoryWorld:
             self.cloud.create(kind, wanted.name, place, creator="stranger")
 
     def copycat(self, kind: str) -> None:
-        """A stranger makes something like ours and copies every tag of ours onto it."""
+        """A stranger creates a resource like ours and copies every tag of ours onto it."""
         model = self.ours(kind)
         if model is None:
             return
@@ -273,7 +273,7 @@ class MemoryWorld:
         copy.theirs = _without_carried(model.tagged(now))
 
     def brand(self, kind: str) -> None:
-        """A stranger copies every tag of ours onto something old of theirs."""
+        """A stranger copies every tag of ours onto an old resource of theirs."""
         model = self.ours(kind)
         old = next((r for r in self.cloud.log if r.kind == kind and r.creator != US), None)
         if model is not None and old is not None:
@@ -281,7 +281,7 @@ class MemoryWorld:
             old.theirs = _without_carried(old.theirs)
 
     def steal(self, kind: str) -> None:
-        """What was ours becomes another owner's: they say so in its tags."""
+        """Another owner takes over a resource of ours: its tags name them."""
         taken = self.ours(kind)
         if taken is None or any(r.parent == taken.id for r in self.cloud.living()):
             return
@@ -291,11 +291,11 @@ class MemoryWorld:
         taken.names = taken.names[-1:]
 
     def claim_uuid(self, kind: str) -> None:
-        """An owner of our name in another management cluster puts its uuid beside our marks."""
+        """An owner of our name in another management cluster attaches its uuid beside our marks."""
         self._claim(kind, "uuid:another-uuid")
 
     def claim_owner(self, kind: str) -> None:
-        """Another owner puts its name beside our marks."""
+        """Another owner attaches its name beside our marks."""
         self._claim(kind, "owner:prod.c2")
 
     def _claim(self, kind: str, mark: str) -> None:
@@ -314,13 +314,13 @@ class MemoryWorld:
             self.cloud.create("guest", "their-machine", {kind: host.id}, creator="stranger")
 
     def strip(self, kind: str) -> None:
-        """Somebody takes every tag off what is ours."""
+        """Somebody detaches every tag of a resource of ours."""
         victim = self.ours(kind)
         if victim is not None:
             self.cloud.detach(victim.target, victim.tagged(self.cloud.now()))
 
     def victim(self, kind: str, *, young: bool) -> tuple[str, str] | None:
-        """Something of a stranger's: old, or made now under the name that we want."""
+        """A stranger's resource: old, or created now with the name that we want."""
         if young:
             self.namesake(kind)
         theirs = [r for r in self.cloud.living() if r.kind == kind and r.creator not in (US, "another owner")]
@@ -330,7 +330,7 @@ class MemoryWorld:
         return chosen.id, chosen.target if self.traits[kind].taggable else ""
 
     def victim_in_carrier(self) -> tuple[str, str, str] | None:
-        """A stranger puts a link of their own on the hub that carries ours."""
+        """A stranger creates a link in the hub that carries ours."""
         hub = next((r for r in self.cloud.living() if r.kind == "hub"), None)
         if hub is None:
             return None
@@ -341,7 +341,7 @@ class MemoryWorld:
         self.cloud.attach(target, tags, by="stranger")
 
     def spy(self, kind: str, nonce: str, tags: frozenset[str]) -> None:
-        """A stranger makes what a create of ours with that nonce would make."""
+        """A stranger creates what a create of ours with that nonce would create."""
         wanted = next(n for n in self.nodes if n.key.kind == kind)
         inside = self.traits[kind].parent
         parent = self.ours(inside) if inside else None
@@ -354,17 +354,17 @@ class MemoryWorld:
             made.theirs = marks
 
     def strike(self, kind: str) -> None:
-        """Somebody deletes what is ours."""
+        """Somebody deletes a resource of ours."""
         victim = self.ours(kind)
         if victim is not None:
             self.cloud.vanish(victim.id)
 
     def set_clock(self, wall: Clock) -> None:
-        """The operator's; the cloud keeps its own."""
+        """Set the operator's clock; the cloud keeps its own."""
         self.wall = wall
 
     def fail(self, kind: str) -> None:
-        """Whatever is created of this kind from now on ends up failed."""
+        """New resources of this kind fail from now on."""
         self.cloud.failing.add(kind)
 
     def meddle(self, deed: str, kind: str) -> None:
@@ -399,7 +399,7 @@ class MemoryWorld:
 
 
 def _without_carried(tags: frozenset[str]) -> frozenset[str]:
-    """A copied mark that names what we carried comes off again when that is gone, wherever it is."""
+    """Without copied marks that name a resource of ours: they are detached when that is gone, wherever they are."""
     return frozenset(tag for tag in tags if not tag.startswith("carried:"))
 
 

@@ -1,4 +1,4 @@
-"""The list, by room."""
+"""The list of mutants, by folder of the sources."""
 
 from mutants.catalogue import clouds_ibm, kube, lifecycle, operator, reconcilers
 

@@ -1,4 +1,4 @@
-"""Safety lines of the IBM Cloud adapter: what an answer means, tags, lists, deletes, tokens, addresses."""
+"""Safety lines of the IBM Cloud adapter: the meaning of answers, tags, lists, deletes, tokens, addresses."""
 
 from functools import partial
 
@@ -34,8 +34,8 @@ ANSWERS = (
         "RULES",
         '_rule(lifecycle.NotFound, "Check that it still exists", 404, 410),',
         '_rule(lifecycle.NotFound, "Check that it still exists", 403, 404, 410),',
-        "what we may not see counts as gone",
-        equivalent="a rule before it has told every 403 as Denied",
+        "what the credentials may not see counts as gone",
+        equivalent="an earlier rule has turned every 403 into Denied",
     ),
     _errors(
         "translate",
@@ -71,19 +71,19 @@ ANSWERS = (
         "translate",
         "said = scrub(failure.text)[:_LONGEST_TEXT]",
         "said = failure.text[:_LONGEST_TEXT]",
-        "a secret that a vendor echoes stands in a status",
+        "a secret in a vendor's error gets into a status",
     ),
     _errors(
         "translate",
         "said = scrub(failure.text)[:_LONGEST_TEXT]",
         "said = scrub(failure.text)",
-        "a page of a vendor's words makes a status too large to be written",
+        "a long error of a vendor makes a status too large to be written",
     ),
     _errors(
         "Rule.fits",
         "if self.statuses and failure.status not in self.statuses:",
         "if False:",
-        "words of a rule decide whatever the status is",
+        "the text of an error is matched whatever the status is",
     ),
     _errors(
         "_refused_by_sdk",
@@ -95,19 +95,19 @@ ANSWERS = (
         "ApiClient._send",
         "self.session.tokens.forget(held)",
         "raise",
-        "a token that was revoked is shown until it expires",
+        "a revoked token is used until it expires",
     ),
     _calls(
         "ApiClient.pages",
         "raise errors.endless(operation, subject)",
         "return found",
-        "a list that goes in a circle counts as whole",
+        "a list whose pages repeat counts as complete",
     ),
     _calls(
         "_body",
         "if not silent and not isinstance(body, dict | list):",
         "if False:",
-        "the page of a hotel's gateway counts as an answer",
+        "the HTML page of a captive portal counts as an answer",
     ),
     _calls(
         "_body",
@@ -147,7 +147,7 @@ TAGS = (
         "IbmTagger._batch",
         "return dict.fromkeys(targets, error)",
         "return {}",
-        "a batch that failed counts as done",
+        "a failed batch counts as done",
     ),
     _tags(
         "_refusal",
@@ -171,19 +171,19 @@ TAGS = (
         "IbmTagger._search",
         'if not items or not cursor or len(items) < body.get("limit", self.SEARCH_PAGE):',
         "if True:",
-        "a search ends after its first page: what is on the others bears no mark",
+        "a search ends after its first page: resources on later pages seem to have no mark",
     ),
     _tags(
         "IbmTagger.marked",
         'terms += [f"tags:{PREFIX}{kind}\\\\:{_plain(uuid)}.*" for kind in self._carried]',
         "pass",
-        "carriers' marks of ours are not searched for",
+        "our marks on carriers are not searched",
     ),
     _tags(
         "IbmTagger.marked",
         'terms += [f"crn:{_quoted(target)}" for target in sorted(set(also))]',
         "pass",
-        "the marks of what was asked for besides are not read",
+        "the marks of additionally requested targets are not read",
     ),
     _tags(
         "_quoted",
@@ -223,7 +223,7 @@ DELETES = (
         "WorkspaceDriver.delete",
         "recursive=False",
         "recursive=True",
-        "a workspace takes along what others put into it",
+        "what others put into a workspace is deleted with it",
         killed_by="tests/unit/clouds_ibm/test_clouds_ibm_odd_replies.py::test_a_workspace_is_not_deleted_with_what_others_made_for_it",
     ),
     Mutant(
@@ -231,7 +231,7 @@ DELETES = (
         "DhcpServerDriver.create",
         "except CloudError:",
         "except ZeroDivisionError:",
-        "a read that fails after a good create is told as a failed create",
+        "a failed read after a successful create is reported as a failed create",
     ),
     Mutant(
         "clouds/ibm/kinds/dhcp_server.py",
@@ -245,7 +245,7 @@ DELETES = (
         "_matching",
         "nonce_fields = [one for one in here if has_nonce(one.name, want.nonces) or not one.name]",
         "nonce_fields: list[Observed] = []",
-        "a DHCP server of ours that still has its birth name is not found",
+        "a DHCP server of ours that still has the name with its nonce is not found",
     ),
     Mutant(
         "clouds/ibm/kinds/dhcp_server.py",
@@ -259,7 +259,7 @@ DELETES = (
         "_fits",
         'same_network or has_nonce(body.get("name", ""), want.nonces)',
         "same_network",
-        "a connection of ours that is found by its nonce only is created again",
+        "a connection of ours that only its nonce identifies is created again",
     ),
     Mutant(
         "clouds/ibm/kinds/transit_gateway_connection.py",
@@ -273,7 +273,7 @@ DELETES = (
         "TransitGatewayDriver.observe",
         ' and body["status"] != "deleted"',
         "",
-        "a gateway that is deleted and still listed is waited for",
+        "the delete waits for a deleted gateway that is still listed",
     ),
     Mutant(
         "clouds/ibm/kinds/transit_gateway.py",
@@ -308,7 +308,7 @@ DELETES = (
         "VpcDriver.children",
         "return [*subnets, *groups]",
         "return subnets",
-        "a stranger's group goes with the VPC",
+        "a stranger's group is deleted with the VPC",
     ),
     Mutant(
         "clouds/ibm/kinds/load_balancer.py",
@@ -329,20 +329,20 @@ DELETES = (
         "CosBucketDriver.observe",
         'if ref.id in (ident, f"{instance}/{named_in_mark(KIND, ident)}"):',
         "if split(ref.id)[2] == name:",
-        "a bucket that was deleted and made anew elsewhere counts as ours",
+        "a bucket that was deleted and created again elsewhere counts as ours",
     ),
     Mutant(
         "clouds/ibm/kinds/cos_instance.py",
         "CosInstanceDriver.children",
         "return [Observed(buckets.join(ref.id, region, name), name, State.READY) for name, region in inside.items()]",
         "return []",
-        "buckets of others go with the object storage instance",
+        "buckets of others are deleted with the object storage instance",
     ),
     _instances(
         "Instances.get",
         'None if body is None or body["state"] in GONE else body',
         "body",
-        "an instance in reclamation is waited for, for days",
+        "the delete waits for days for an instance in reclamation",
     ),
     _instances(
         "state_of",
@@ -366,7 +366,7 @@ DELETES = (
         "Collection.present",
         "if body is None and not (listed and ref.delete_requested):",
         "if body is None and not listed:",
-        "what a list does not show yet counts as gone",
+        "a resource that a list does not show yet counts as gone",
     ),
     _vpc(
         "identify",
@@ -378,7 +378,7 @@ DELETES = (
         "STATES",
         '"deleting": State.DELETING,',
         "",
-        "what is being deleted counts as being created",
+        "a resource that is being deleted counts as being created",
     ),
     _buckets(
         "Buckets.of_instance",
@@ -390,25 +390,25 @@ DELETES = (
         "Buckets._every",
         'if not body.get("IsTruncated") or not page:',
         "if True:",
-        "buckets of the second page count as gone",
+        "buckets on the second page count as gone",
     ),
     _contents(
         "Contents.children",
         'found += [_network(ref.id, network) for network in networks if network["networkID"] not in managed]',
         "pass",
-        "a stranger's network goes with the workspace",
+        "a stranger's network is deleted with the workspace",
     ),
     _contents(
         "Contents.children",
         "for vm in machines\n",
         "for vm in ()\n",
-        "a stranger's virtual machine goes with the workspace",
+        "a stranger's virtual machine is deleted with the workspace",
     ),
     _networks(
         "MarkedNetworks.left_behind",
         "if on_mark or not managed:",
         "if not managed:",
-        "another server's network counts as what ours left behind",
+        "the network of another server counts as left behind by ours",
     ),
     _power(
         "PowerNetworks.workspace",
@@ -423,7 +423,7 @@ LAST_LOOK = (
         "ApiClient.read_list",
         'raise errors.ListNotFound(f"{missing.message}. The list is asked for again") from missing',
         "raise",
-        "that a list is not found counts as proof that what it lists is gone",
+        "a 404 of a list counts as proof that its items are gone",
     ),
     _calls(
         "rows",
@@ -435,7 +435,7 @@ LAST_LOOK = (
         "PowerNetworks._expect_empty",
         "if body is None:",
         "if False:",
-        "a workspace that is gone is asked for ever",
+        "a workspace that is gone is read for ever",
     ),
     _power(
         "PowerNetworks._expect_empty",
@@ -447,7 +447,7 @@ LAST_LOOK = (
         "PowerNetworks._expect_empty",
         "if isinstance(refused, ListNotFound):",
         "if False:",
-        "that PowerVS does not know a workspace counts as its deletion",
+        "a workspace that PowerVS does not know counts as deleted",
     ),
     _instances(
         "_fits",
@@ -465,26 +465,26 @@ LAST_LOOK = (
         "Instances.by_nonce",
         'has_nonce(body["name"], nonces) or ',
         "",
-        "the last look finds no workspace by its nonce",
+        "the final check finds no workspace by its nonce",
     ),
     _vpc(
         "Collection.by_nonce",
         "await confirm_vpc(self._client, *scope)",
         "pass",
-        "the list of a VPC that is not found counts as empty",
+        "a 404 for the list of a VPC counts as an empty list",
     ),
     _vpc(
         "is_wanted",
         "has_nonce(name, nonces) or ",
         "",
-        "the last look finds no subnet by its nonce",
+        "the final check finds no subnet by its nonce",
     ),
     Mutant(
         "clouds/ibm/kinds/load_balancer.py",
         "LoadBalancerDriver.by_nonce",
         "_born(body, nonces) or ",
         "",
-        "the last look finds no load balancer by its nonce",
+        "the final check finds no load balancer by its nonce",
     ),
     Mutant(
         "clouds/ibm/kinds/load_balancer.py",
@@ -498,21 +498,21 @@ LAST_LOOK = (
         "TransitGatewayDriver.by_nonce",
         'has_nonce(body["name"], nonces) or ',
         "",
-        "the last look finds no gateway by its nonce",
+        "the final check finds no gateway by its nonce",
     ),
     Mutant(
         "clouds/ibm/kinds/transit_gateway_connection.py",
         "ConnectionDriver.by_nonce",
         'gateways |= {place.ref.id: place.ref.target for place in places if place.kind == "transit-gateway"}',
         "pass",
-        "a connection of ours in a gateway that the spec names no more is orphaned",
+        "a connection of ours in a gateway that the spec no longer names is orphaned",
     ),
     Mutant(
         "clouds/ibm/kinds/transit_gateway_connection.py",
         "ConnectionDriver.by_nonce",
         'has_nonce(body.get("name", ""), nonces) or ',
         "",
-        "the last look finds no connection by its nonce",
+        "the final check finds no connection by its nonce",
     ),
     Mutant(
         "clouds/ibm/kinds/transit_gateway_connection.py",
@@ -526,20 +526,20 @@ LAST_LOOK = (
         "DhcpServerDriver.by_nonce",
         'scopes |= {place.ref.id: place.ref.target for place in places if place.kind == "workspace"}',
         "pass",
-        "a DHCP server of ours in a workspace that the spec names no more is orphaned",
+        "a DHCP server of ours in a workspace that the spec no longer names is orphaned",
     ),
     Mutant(
         "clouds/ibm/kinds/dhcp_server.py",
         "_shows_no_network",
         "if not one.name and one.state is State.PENDING:",
         "if False:",
-        "a DHCP server that shows no name yet counts as a stranger's, and the finalizer goes",
+        "a DHCP server without a name yet counts as a stranger's, and the finalizer is removed",
     ),
     _connections(
         "Connections.of_gateway",
         "raise NotReady(f",
         "return []\n            raise NotReady(f",
-        "that the connections of a gateway are not found counts as their absence",
+        "a 404 for the connections of a gateway counts as their absence",
     ),
     _tags(
         "_is_missing",
@@ -551,7 +551,7 @@ LAST_LOOK = (
         "_unauthorized",
         'if verb == "attach":',
         "if True:",
-        "a detach that is not allowed is tried again without a word",
+        "a denied detach is tried again without a message",
     ),
 )
 
@@ -560,19 +560,19 @@ ADDRESSES = (
         "_at",
         "if not _REGION.fullmatch(region):",
         "if False:",
-        "a region from a forged journal names the host that is sent our token",
+        "a region from a forged journal decides to which host our token is sent",
     ),
     _session(
         "_no_traps",
         'if segments != [""] and not {"", ".", ".."}.isdisjoint(segments):',
         "if False:",
-        "an id of two dots deletes the gateway instead of its connection",
+        "the id `..` deletes the gateway instead of its connection",
     ),
     _session(
         "_Session.request",
         '{"allow_redirects": False, **settings}',
         "settings",
-        "a DELETE that is redirected becomes a GET, whose 200 counts as done",
+        "a redirected DELETE becomes a GET, whose 200 counts as done",
     ),
     _session(
         "_Session.__init__",
@@ -584,19 +584,19 @@ ADDRESSES = (
         "IbmSession.__init__",
         "max_retries=0",
         "max_retries=3",
-        "a delete or a rename that was sent is sent again below the engine",
+        "the SDK sends a delete or a rename again",
     ),
     _session(
         "IbmSession._build_cos",
         'retries={"total_max_attempts": 1},',
         "",
-        "a bucket's create is sent again below the engine",
+        "the SDK sends the create of a bucket again",
     ),
     _session(
         "IbmSession.scrub",
         "(self._secret, self.tokens.access_token)",
         "(self._secret,)",
-        "an access token that a vendor echoes stands in a status",
+        "an access token in a vendor's error gets into a status",
     ),
     _session(
         "IbmSession._client",
@@ -614,7 +614,7 @@ ADDRESSES = (
         "SessionTokenManager.forget",
         "if refused == self.access_token:",
         "if True:",
-        "a late refusal of an old token throws the new one away",
+        "a late refusal of an old token drops the new one",
     ),
     _tokens(
         "SessionTokenManager.get_token",
@@ -626,7 +626,7 @@ ADDRESSES = (
         "SessionTokenManager._request",
         "if not response.ok:",
         "if False:",
-        "a refused API key is told as a reply that cannot be read",
+        "a refused API key is reported as an unreadable reply",
     ),
     _names(
         "birth_name",
@@ -638,25 +638,25 @@ ADDRESSES = (
         "has_nonce",
         'text.casefold().replace("_", "-").split("-")',
         'text.replace("_", "-").split("-")',
-        "a nonce in capitals is not seen",
+        "a nonce in capitals is not recognised",
     ),
     _rules(
         "natural_key",
         "if here == ANYWHERE",
         "if True",
-        "a rule of others for one address is taken for ours, and removed with it",
+        "a rule of others for one address counts as ours, and is removed with it",
     ),
     _rules(
         "_ports",
         " and tuple(values) != _ALL_PORTS",
         "",
-        "a rule for all ports is added again at each pass",
+        "a rule for all ports is added again in each pass",
     ),
     _facts(
         "IbmFacts._one",
         "self._kept.pop(key, None)",
         "pass",
-        "a zone that is new stays unknown for an hour",
+        "a new zone stays unknown for an hour",
     ),
     _facts(
         "IbmFacts._region_zones",
@@ -668,19 +668,19 @@ ADDRESSES = (
         "Listeners._pool",
         'if pool["name"] == name or is_nested(pool["name"], name, VPC):',
         "if False:",
-        "a pool is made anew at each pass that finds its listener missing",
+        "each pass that finds the listener missing creates its pool again",
     ),
     _times(
         "SETTLE",
         "120.0",
         "20.0",
-        "a create may still take effect when it is given up",
+        "a create may still take effect after its intent is closed",
     ),
     _times(
         "epoch",
         "(read if read.tzinfo else read.replace(tzinfo=UTC))",
         "read",
-        "a time without a zone is read as local: what is new looks older than its create",
+        "a time without a zone is read as local: a new resource looks older than its create",
     ),
     _crn(
         "Crn.region",

@@ -1,4 +1,4 @@
-"""Safety lines of the Kubernetes client: what is repeated, what an answer means, what a watch may believe."""
+"""Safety lines of the Kubernetes client: which calls are repeated, the meaning of answers, the state of a watch."""
 
 from functools import partial
 
@@ -43,13 +43,13 @@ REQUESTS = (
         "KubeClient._send",
         "self.connection.credentials.invalidate(credential)",
         "pass",
-        "the refused token is shown again",
+        "the refused token is sent again",
     ),
     _client(
         "KubeClient._send",
         "if response.status >= 300:",
         "if response.status >= 400:",
-        "a redirect is taken for an answer",
+        "a redirect counts as an answer",
     ),
     _client(
         "KubeClient._once",
@@ -73,25 +73,25 @@ REQUESTS = (
         "KubeClient.list",
         "for size in (limit, 0):",
         "for size in (limit,):",
-        "a list whose pages expire is never asked for in one piece",
+        "a list whose pages expire is never requested in one piece",
     ),
     _client(
         "KubeClient._attempt",
         'raise Unavailable(f"{method} {url.path}: the answer is not JSON", code=response.status) from None',
         "return {}",
-        "the page of a proxy is taken for an empty object",
+        "the HTML page of a proxy counts as an empty object",
     ),
     _client(
         "KubeClient._attempt",
         "if not isinstance(decoded, dict):",
         "if False:",
-        "an answer that is no object reaches the callers",
+        "an answer that is not an object reaches the callers",
     ),
     _client(
         "KubeClient.stream",
         "sock_read=idle_timeout",
         "sock_read=None",
-        "a watch whose connection is dead is waited for without end",
+        "a watch with a dead connection waits for ever",
     ),
     _client(
         "KubeClient._open",
@@ -103,19 +103,19 @@ REQUESTS = (
         "of_status",
         "kind = _BY_CODE.get(code) or (Invalid if 400 <= code < 500 else Unavailable)",
         "kind = _BY_CODE.get(code) or Invalid",
-        "a server that is down is told as a wrong request",
+        "a server that is down is reported as a wrong request",
     ),
     _errors(
         "of_status",
         'if reason == "AlreadyExists":',
         "if False:",
-        "an object that is there already is told as a stale write",
+        "an object that exists already is reported as a stale write",
     ),
     _errors(
         "of_status",
         ' or _has_cause(details, "ResourceVersionTooLarge")',
         "",
-        "after a restore of etcd a watch asks for a version of the future for ever",
+        "after a restore of etcd a watch requests a future version for ever",
     ),
     _errors(
         "_BY_CODE",
@@ -136,13 +136,13 @@ WATCHES = (
         "Reflector._relist",
         "for key in [each for each in self._objects if each not in seen]:",
         "for key in []:",
-        "what went while the watch was broken stays in the cache",
+        "an object that was deleted while the watch was broken stays in the cache",
     ),
     _watch(
         "Reflector._relist",
         "self._unpaged = True",
         "pass",
-        "a list whose pages expire is asked for by pages for ever",
+        "a list whose pages expire is requested by pages for ever",
     ),
     _watch(
         "Reflector._relist",
@@ -154,7 +154,7 @@ WATCHES = (
         "Reflector._follow",
         '        except Expired:\n            self._version = ""\n            raise',
         "        except Expired:\n            raise",
-        "a watch asks for an expired version for ever",
+        "a watch requests an expired version for ever",
     ),
     _watch(
         "Reflector._follow",
@@ -166,7 +166,7 @@ WATCHES = (
         "Reflector._read",
         "raise of_status(obj)",
         "return []",
-        "an error within a watch is passed over",
+        "an error within a watch is ignored",
     ),
     _watch(
         "Reflector._read",
@@ -184,13 +184,13 @@ WATCHES = (
         "Reflector._store",
         'if old is not None and old["metadata"].get("uid") != obj["metadata"].get("uid"):',
         "if False:",
-        "an object that was deleted and made anew counts as one that changed",
+        "an object that was deleted and created again counts as one that changed",
     ),
     _watch(
         "Reflector.changes",
         "if not self._version or self._now() - self._listed_at >= self._resync:",
         "if not self._version:",
-        "an event that was lost is never made up for",
+        "a lost event is never made up for",
     ),
     _watch(
         "Reflector.changes",
@@ -202,7 +202,7 @@ WATCHES = (
         "Reflector._delay_after",
         "self._enter(State.FAILING)",
         "pass",
-        "a cache that is old says that it is in step",
+        "an old cache reports that it is up to date",
     ),
     _watch(
         "Reflector._delay_after",
@@ -214,13 +214,13 @@ WATCHES = (
         "Reflector._delay_after",
         "return max(delay * random.uniform(0.8, 1.2), asked)",
         "return delay * random.uniform(0.8, 1.2)",
-        "the wait that the API server asks for is not kept",
+        "the wait that the API server asks for is ignored",
     ),
     _watch(
         "Reflector._delay_after",
         "self._failures = min(self._failures + 1, 16)",
         "pass",
-        "a server that is down is asked twice a second for ever",
+        "a server that is down is called twice a second for ever",
     ),
     _watch(
         "_lines",
@@ -235,20 +235,20 @@ CREDENTIALS = (
         "Renewing.invalidate",
         "if used is self._current:",
         "if True:",
-        "a late refusal of an old token throws the new one away",
+        "a late refusal of an old token drops the new one",
     ),
     _auth(
         "Renewing.get",
         "if self._current and self._now() < self._renew_at:",
         "if False:",
-        "everybody who waits for a new token fetches one of his own",
+        "each caller that waits for a new token fetches its own",
         nth=2,
     ),
     _auth(
         "Renewing.get",
         "if self._current is None:",
         "if True:",
-        "the old token is thrown away when renewing it fails",
+        "the old token is dropped when its renewal fails",
     ),
     _auth(
         "Renewing.get",
@@ -266,7 +266,7 @@ CREDENTIALS = (
         "from_file",
         "        if not token:",
         "        if False:",
-        "an empty token file is shown as a token",
+        "an empty token file counts as a token",
     ),
     _auth(
         "ExecPlugin.run",
@@ -278,13 +278,13 @@ CREDENTIALS = (
         "Credential.__repr__",
         'return "Credential(...)"',
         'return f"Credential({self.authorization})"',
-        "the token stands in a log",
+        "the token gets into a log",
     ),
     _config(
         "_merge",
         'into.setdefault(str(entry["name"]), _absolute(body, path.parent))',
         'into[str(entry["name"])] = _absolute(body, path.parent)',
-        "the last kubeconfig file wins instead of the first: another cluster is served",
+        "the last kubeconfig file is used instead of the first: another cluster is served",
     ),
     _config(
         "_tls",
@@ -314,13 +314,13 @@ CREDENTIALS = (
         "TlsContext._build",
         "if wanted.insecure:",
         "if True:",
-        "nobody checks whose certificate the server shows",
+        "the certificate of the server is not checked",
     ),
     _tls(
         "TlsContext.get",
         "due = self._now() - self._looked_at >= RELOAD_SECONDS",
         "due = False",
-        "a CA that was rotated on disk is not read until a restart",
+        "a CA that is rotated on disk is not read until a restart",
     ),
     _tls(
         "_load_pair",

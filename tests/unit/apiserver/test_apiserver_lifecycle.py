@@ -26,7 +26,7 @@ async def test_the_usual_namespaces_are_there(api: Api) -> None:
     assert found == {"default", "kube-system"}
 
 
-async def test_a_namespace_takes_its_objects_with_it(api: Api) -> None:
+async def test_a_deleted_namespace_deletes_its_objects(api: Api) -> None:
     await api.made(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}})
     inside = WIDGETS.replace("default", "n")
     await api.made(inside, widget("held", {}, finalizers=["test.freehold.dev/hold"]))

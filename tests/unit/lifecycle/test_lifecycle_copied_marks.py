@@ -1,5 +1,5 @@
-"""A carrier's mark without a seal can be written by everybody who may tag the carrier, and a name by everybody who may
-create there; and whoever may edit one object must not reach the marks of another one."""
+"""Copied marks and names prove nothing: anybody who may tag the carrier can write a mark without a seal, and anybody
+who may create resources can copy a name. Who may edit one object must not affect the marks of another."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def carriers_marks(world: MemoryWorld) -> set[str]:
 
 
 @pytest.mark.parametrize("marked", [False, True], ids=["a copied name", "with a carrier's mark, too"])
-def test_a_copy_with_a_mark_on_the_carrier_is_not_taken_for_what_an_interrupted_create_made(marked: bool) -> None:
-    """Ours was created and not recorded; the copy would be owned and deleted, and ours be forgotten."""
+def test_a_copied_name_with_a_mark_on_the_carrier_does_not_resolve_an_intent(marked: bool) -> None:
+    """Ours was created and not recorded. Otherwise the copy would be owned and deleted, and ours forgotten."""
     world = MemoryWorld(nodes=LINKED, given_hub=True)
     life = Life(world)
     while world.ours("link") is None:
@@ -57,8 +57,8 @@ def test_a_copy_with_a_mark_on_the_carrier_is_not_taken_for_what_an_interrupted_
     assert world.tampered() == []
 
 
-def test_a_journal_of_another_object_takes_no_mark_of_ours_off() -> None:
-    """Its editor wrote our uuid, and the id of our connection under a gateway that does not exist."""
+def test_a_forged_journal_of_another_object_does_not_detach_our_marks() -> None:
+    """It contains our uuid, and the id of our connection under a gateway that does not exist."""
     world = MemoryWorld(nodes=LINKED, given_hub=True)
     life = Life(world)
     life.create()

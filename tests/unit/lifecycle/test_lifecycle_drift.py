@@ -1,4 +1,4 @@
-"""What follows the spec: only what is proven to be ours, and of its parts only those that this object put there."""
+"""Drift: only proven resources are changed to the spec, and only the parts that this object added are removed."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from lab.world import MemoryWorld, node
 
 NET = NodeKey("net", "main")
 OURS, STAYS = Part("note", "ours"), Part("note", "stays", retain=True)
-"""Of a kind that others may put beside ours."""
+"""Parts of a sort that others may add, too."""
 
 
 def _wants(life: Life, world: MemoryWorld, *parts: Part) -> None:
-    """The spec is edited to these parts of the wall."""
+    """Edit the spec: the wall has these parts."""
     world.nodes = [node("net/main"), node("wall/edge", "net/main", parts=parts)]
     life.invalidate()
 
@@ -51,8 +51,8 @@ def _dies_after(life: Life, operation: str) -> None:
     life.port.send = send  # type: ignore[method-assign]  # the port
 
 
-def test_a_part_leaves_with_the_wish_for_it_unless_it_is_to_stay() -> None:
-    """What depends on one that stays cannot be told: somebody's machines may need it by now."""
+def test_a_part_that_the_spec_drops_is_removed_unless_it_is_retained() -> None:
+    """What depends on a retained part is unknown: somebody's machines may need it by now."""
     world, life, wall = _walled(OURS, STAYS)
     assert set(wall.parts) == {("note", "ours"), ("note", "stays")}
     _wants(life, world)
@@ -60,8 +60,8 @@ def test_a_part_leaves_with_the_wish_for_it_unless_it_is_to_stay() -> None:
     assert set(wall.parts) == {("note", "stays")}
 
 
-def test_a_part_that_was_added_by_a_process_that_died_leaves_with_the_wish_for_it() -> None:
-    """It was on record before it was there: otherwise it would count as what others put beside ours, and stay."""
+def test_a_dropped_part_is_removed_although_the_process_that_added_it_died() -> None:
+    """It is recorded before it is added: otherwise it would count as somebody else's part, and stay."""
     world, life, wall = _walled()
     _wants(life, world, OURS)
     _dies_after(life, "add_part_wall")
@@ -72,8 +72,8 @@ def test_a_part_that_was_added_by_a_process_that_died_leaves_with_the_wish_for_i
     assert set(wall.parts) == set()
 
 
-def test_what_is_not_proven_to_be_ours_is_not_changed_even_where_it_was_called_ready() -> None:
-    """Its mark was not read back: of all the steps of a pass, the one that changes things checks that itself."""
+def test_an_unproven_resource_is_not_changed_even_if_its_outcome_is_ready() -> None:
+    """Its mark was not read back. The drift step checks this itself and does not rely on earlier steps."""
     world = MemoryWorld(nodes=[node("net/main", size=1)])
     life = Life(world)
     life.create()

@@ -1,4 +1,4 @@
-"""A create or attach is sent only soon after a write of the object: a process that lost its object comes too late."""
+"""The fence: a create or attach is sent only soon after a write of the object, so not by a process that lost it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_nothing_is_created_before_the_object_was_written() -> None:
     assert wire.sent == []
 
 
-def test_a_create_goes_within_the_bound_and_not_after_it() -> None:
+def test_a_create_is_sent_within_the_fence_and_not_after_it() -> None:
     wire = Wire()
     wire.store()
     wire.clock.advance(30.0)
@@ -51,8 +51,8 @@ def test_a_create_goes_within_the_bound_and_not_after_it() -> None:
     assert wire.sent == ["save", "create"]
 
 
-def test_the_bound_counts_from_when_the_write_was_sent() -> None:
-    """The reply may come late: another process may have been faster meanwhile."""
+def test_the_fence_counts_from_when_the_write_was_sent() -> None:
+    """The reply may be late: another process may have written the object meanwhile."""
     wire = Wire()
 
     def slow() -> None:
@@ -63,7 +63,7 @@ def test_the_bound_counts_from_when_the_write_was_sent() -> None:
         wire.create()
 
 
-def test_a_write_that_failed_allows_nothing() -> None:
+def test_a_failed_write_allows_no_create() -> None:
     wire = Wire()
 
     def refused() -> None:
@@ -75,15 +75,15 @@ def test_a_write_that_failed_allows_nothing() -> None:
         wire.create()
 
 
-def test_reads_and_deletes_are_never_held_back() -> None:
-    """A delete is of what the marks prove, whoever asks for it."""
+def test_reads_and_deletes_are_not_fenced() -> None:
+    """A delete needs the proof of marks, so it is right whichever process sends it."""
     wire = Wire()
     step(wire.port.send(wire.call("get", Effect.READ)))
     step(wire.port.send(wire.call("delete", Effect.WRITE)))
     assert wire.sent == ["get", "delete"]
 
 
-def test_what_waits_in_a_queue_knows_its_last_moment() -> None:
+def test_a_queued_create_has_a_deadline() -> None:
     seen: list[float] = []
 
     class Queue(InlinePort):
@@ -99,8 +99,8 @@ def test_what_waits_in_a_queue_knows_its_last_moment() -> None:
     assert seen[1] == 130.0
 
 
-def test_a_pass_that_took_long_writes_the_object_again_before_it_attaches() -> None:
-    """The record of what was created is long on the object, and nobody knows whose turn it is by now."""
+def test_a_long_pass_writes_the_object_again_before_it_attaches() -> None:
+    """The resource was recorded long ago, and another process may own the object by now."""
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     life.create()
@@ -119,13 +119,13 @@ def test_a_pass_that_took_long_writes_the_object_again_before_it_attaches() -> N
 
 
 def test_what_a_create_answered_is_kept_until_it_is_on_record() -> None:
-    """Its save failed and another process closed the intent meanwhile: without its answer nobody would know of it."""
+    """Its save failed and another process closed the intent: only this reply still tells that the resource exists."""
     world = MemoryWorld(nodes=[node("ticket/seat")])  # neither mark nor nonce could find it again
     life = Life(world)
     key = NodeKey("ticket", "seat")
     done = False
 
-    def meddle() -> None:
+    def close_the_intent() -> None:
         nonlocal done
         if not done:
             done = True
@@ -133,7 +133,7 @@ def test_what_a_create_answered_is_kept_until_it_is_on_record() -> None:
             life.rewrite(life.journal.put(key, replace(entry, attempt=2)))
 
     numbers = [i for i, call in enumerate(_golden(world).port.calls) if call.operation == "save_journal"]
-    life.port.script = replace(life.port.script, acts={numbers[1]: meddle})
+    life.port.script = replace(life.port.script, acts={numbers[1]: close_the_intent})
     life.create()
     made = [thing for thing in world.living() if thing.ours]
     recorded = {entry.id for entry in life.journal.entries.values()}
@@ -149,7 +149,7 @@ def _golden(world: MemoryWorld) -> Life:
     return other
 
 
-def test_a_journal_is_known_only_as_it_was_last_read_or_written() -> None:
+def test_only_the_journal_that_was_last_read_or_written_is_recognised() -> None:
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     life.create()

@@ -1,4 +1,4 @@
-"""What came of a create that was cut off: a wrong answer makes a second resource, or takes a stranger's."""
+"""Resolving the intent of an interrupted create: a mistake makes a second resource, or takes a stranger's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SITE, TICKET, WALL = NodeKey("site", "home"), NodeKey("ticket", "seat"), NodeKey
 
 
 def _open(life: Life, key: NodeKey, request: Request) -> None:
-    """The record of a create that was sent now, and whose reply never came."""
+    """Record a create that is sent now, and whose reply never comes."""
     entry = Entry(Phase.INTENDED, opened=life.world.clock.now(), request=request, key=life.keys.writing)
     life.rewrite(life.journal.put(key, entry))
 
@@ -27,7 +27,7 @@ def _born(life: Life, key: NodeKey, name: str) -> str:
 
 
 def _passes(life: Life, seconds: float) -> None:
-    """What the passes of that time do, ten seconds apart at most."""
+    """Run passes for that time, at most ten seconds apart."""
     clock = life.world.clock
     begun = clock.monotonic()
     while clock.monotonic() - begun < seconds:
@@ -35,8 +35,8 @@ def _passes(life: Life, seconds: float) -> None:
         clock.advance(min(max(done.after, 0.001), 10.0) if done is not None else 5.0)
 
 
-def test_of_two_with_one_birth_mark_neither_is_taken_before_a_person_says_which() -> None:
-    """One of the two is a copy: a name is public, and the list does not tell which one was first."""
+def test_two_resources_with_one_nonce_need_a_person() -> None:
+    """One of the two is a copy: names are public, and the list does not tell which one was first."""
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     name = _born(life, SITE, "c1-home")
@@ -50,8 +50,8 @@ def test_of_two_with_one_birth_mark_neither_is_taken_before_a_person_says_which(
     assert not world.tampered() and not copy.tagged(world.cloud.now())
 
 
-def test_a_name_that_its_own_create_may_have_taken_is_not_called_a_strangers() -> None:
-    """The cloud forgot the token too early. Whoever deletes the object must not leave what it made behind."""
+def test_a_name_that_our_own_create_may_have_taken_is_not_reported_as_a_strangers() -> None:
+    """The cloud forgot the token too early. A delete of the object must not leave the resource behind."""
     world = MemoryWorld(nodes=[node("net/main", size=1)])
     life = Life(world)
     life.create()
@@ -68,8 +68,8 @@ def test_a_name_that_its_own_create_may_have_taken_is_not_called_a_strangers() -
     assert made.id in life.hear(life.last)
 
 
-def test_a_refused_permission_is_no_answer_about_the_first_request() -> None:
-    """It made its ticket before the permission went: given up as without effect, it would be made twice."""
+def test_a_denied_replay_does_not_close_the_intent() -> None:
+    """The first request made a ticket before the permission was revoked: a closed intent would lead to a second one."""
     world = MemoryWorld(nodes=[node("ticket/seat")])
     life = Life(world)
     request = {"name": "c1-seat", "role": "ticket/seat"}
@@ -85,8 +85,8 @@ def test_a_refused_permission_is_no_answer_about_the_first_request() -> None:
     assert [thing.id for thing in world.living()] == [made.id]
 
 
-def test_a_list_that_fails_for_long_does_not_say_that_nothing_was_made() -> None:
-    """A settle time without an answer is not one in which nothing showed."""
+def test_a_list_that_fails_for_long_does_not_close_the_intent() -> None:
+    """A settle time of failed reads is not a settle time in which reads showed nothing."""
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     made = world.cloud.create("site", _born(life, SITE, "c1-home"), {"role": "site/home"}, creator="freehold")
@@ -97,8 +97,8 @@ def test_a_list_that_fails_for_long_does_not_say_that_nothing_was_made() -> None
     assert [thing.id for thing in world.living()] == [made.id]
 
 
-def test_marks_that_cannot_be_read_leave_the_intent_open() -> None:
-    """Ours was renamed when it was marked, and a stranger's has the name that ours was born with."""
+def test_unreadable_marks_leave_the_intent_open() -> None:
+    """Ours was renamed when it was marked, and a stranger's resource has the name that ours was created with."""
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     life.create()

@@ -1,4 +1,4 @@
-"""The shared inventory is one reading for all: a thousand clusters that wake together must not read it each."""
+"""All objects share one read of the tag index: a thousand clusters that reconcile together must not read it each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from freehold.lifecycle.inventory import Inventory, TagChange, TagsByTarget
 
 
 class SlowIndex:
-    """An index that answers when it is told to."""
+    """An index that answers when the test lets it."""
 
     def __init__(self) -> None:
         self.readings = 0
@@ -40,7 +40,7 @@ class SlowIndex:
         return {}
 
 
-async def test_who_asks_while_it_is_read_waits_for_that_reading() -> None:
+async def test_a_request_during_a_read_waits_for_that_read() -> None:
     index = SlowIndex()
     inventory = Inventory(index, ManualClock())
     asking = [asyncio.create_task(inventory.shared(60.0)) for _ in range(8)]
@@ -49,7 +49,7 @@ async def test_who_asks_while_it_is_read_waits_for_that_reading() -> None:
     assert {each.targets["target"] for each in snapshots} == {frozenset({"reading-1"})}
 
 
-async def test_a_reading_that_failed_is_tried_again_by_the_next() -> None:
+async def test_a_failed_read_is_tried_again_by_the_next_request() -> None:
     index = SlowIndex()
     inventory = Inventory(index, ManualClock())
     index.broken = True
@@ -61,7 +61,7 @@ async def test_a_reading_that_failed_is_tried_again_by_the_next() -> None:
 
 
 class LongReading(SlowIndex):
-    """An index whose answer is of when it was asked, and takes 50 seconds to come."""
+    """An index whose answer is as of the request, and takes 50 seconds."""
 
     def __init__(self, clock: ManualClock) -> None:
         super().__init__()
@@ -74,8 +74,8 @@ class LongReading(SlowIndex):
         return reply
 
 
-async def test_a_reading_is_as_old_as_the_question() -> None:
-    """What changed while it was read may be missing in it: its age counts from when it began."""
+async def test_the_age_of_a_read_counts_from_its_request() -> None:
+    """A change during the read may be missing in the answer."""
     clock = ManualClock()
     index = LongReading(clock)
     inventory = Inventory(index, clock)

@@ -1,4 +1,4 @@
-"""The journal is the deed box: what is put in comes out, and what cannot be read is refused, never guessed at."""
+"""The stored form of the journal: it is read as it was written, and an unreadable journal is refused."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ KEYS = st.builds(NodeKey, st.from_regex(r"[a-z-]{1,9}", fullmatch=True), WORDS)
 
 
 @given(st.dictionaries(KEYS, ENTRIES, max_size=4), WORDS)
-def test_what_is_written_is_read(entries: dict[NodeKey, Entry], account: str) -> None:
+def test_a_written_journal_reads_back_equal(entries: dict[NodeKey, Entry], account: str) -> None:
     journal = Journal(OWNER, entries, account)
     assert journals.loads(journals.dumps(journal)) == journal
 
 
 def test_equal_journals_are_equal_texts() -> None:
-    """Otherwise a pass that changed nothing would write."""
+    """Otherwise a pass that changed nothing would write the object."""
     one = Journal(OWNER).put(KEY, Entry(Phase.OWNED, "a")).put(NodeKey("net", "n"), Entry(Phase.GIVEN, "b"))
     two = Journal(OWNER).put(NodeKey("net", "n"), Entry(Phase.GIVEN, "b")).put(KEY, Entry(Phase.OWNED, "a"))
     assert journals.dumps(one) == journals.dumps(two)
@@ -60,20 +60,20 @@ def test_equal_journals_are_equal_texts() -> None:
         '{"v":1,"owner":["u","k","n","m"],"nodes":[]}',
     ),
 )
-def test_what_cannot_be_read_is_refused(text: str) -> None:
-    """A journal that is guessed at would create twice or forget what is owned."""
+def test_an_unreadable_journal_is_refused(text: str) -> None:
+    """A guess would create resources twice or forget owned ones."""
     with pytest.raises(CorruptJournal):
         journals.loads(text)
 
 
 def test_a_corrupt_journal_is_not_quoted() -> None:
-    """The message goes into conditions; the annotation may hold anything."""
+    """The message goes into conditions; the annotation may contain anything."""
     with pytest.raises(CorruptJournal) as caught:
         journals.loads('{"v": "s3cret')
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_person_confirms_or_refuses_an_open_create() -> None:
+def test_a_person_confirms_or_rejects_an_open_create() -> None:
     journal = Journal(OWNER).put(KEY, Entry(Phase.INTENDED, attempt=3, request={"name": "x"}))
     confirmed = journals.confirm(journal, KEY, "id-1", "crn:1", "deed", "key").entries[KEY]
     refused = journals.refuse(journal, KEY).entries[KEY]
@@ -116,6 +116,6 @@ def test_a_carried_id_is_kept_until_its_mark_is_off_the_carrier() -> None:
     ),
 )
 def test_a_journal_that_we_never_write_is_refused(row: str) -> None:
-    """Whoever may edit one object must not stop the operator for all, nor write a command into its messages."""
+    """Who may edit one object must not stop the operator for all, nor put a command into its messages."""
     with pytest.raises(CorruptJournal):
         journals.loads(f'{{"v":2,"owner":["u","k","n","m"],"nodes":{{"vpc/main":{row}}}}}')

@@ -1,4 +1,4 @@
-"""One resource is on record under one name; what was tried under a name stays counted when the name changes hands."""
+"""Node keys: a resource is recorded under one key, and a key keeps its attempt count when its resource changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DISK, LINK = NodeKey("disk", "data"), NodeKey("link", "a")
 
 
 def _wants(life: Life, world: MemoryWorld, *nodes: Node) -> dict[str, Outcome]:
-    """The spec is edited, and what comes of it."""
+    """Edit the spec, and run passes until it settles."""
     world.nodes = list(nodes)
     life.state.invalidate()
     return life.create()
@@ -32,8 +32,8 @@ def _ids(life: Life) -> list[str]:
 
 
 @pytest.mark.parametrize("passes", (1, 2, 30), ids=("provisioning", "unnamed", "ready"))
-def test_what_is_wanted_again_after_another_was_given_is_no_longer_surplus(passes: int) -> None:
-    """Nor is a second one made, although what it is called and its spent birth mark do not tell it."""
+def test_our_resource_is_used_again_after_the_spec_gave_another_id_for_a_time(passes: int) -> None:
+    """It is no longer surplus, and no second one is made, although neither its name nor its used nonce identify it."""
     world = MemoryWorld(nodes=[node("hub/core")])
     theirs = world.cloud.create("hub", "theirs", {}, creator="stranger")
     life = Life(world)
@@ -53,8 +53,8 @@ def test_what_is_wanted_again_after_another_was_given_is_no_longer_surplus(passe
     assert [thing.id for thing in world.living()] == [theirs.id]
 
 
-def test_a_token_is_not_used_again_after_another_was_given_in_between() -> None:
-    """The old one answers with what has been deleted: it would be taken for the new one."""
+def test_a_token_is_not_used_again_after_the_spec_gave_another_id_in_between() -> None:
+    """The cloud answers the old token with the deleted resource, which would be taken for the new one."""
     net = node("net/main")
     world = MemoryWorld(nodes=[net, node("disk/data", "net/main")])
     theirs = world.cloud.create("disk", "theirs", {}, creator="stranger")
@@ -74,8 +74,8 @@ def test_a_token_is_not_used_again_after_another_was_given_in_between() -> None:
     assert [r.kind for r in world.cloud.log[begun:]] == ["disk"]
 
 
-def test_what_a_restored_journal_forgot_is_not_pruned_from_under_its_name() -> None:
-    """It was found twice, by its mark and by its name; the one that counted as surplus was deleted."""
+def test_a_wanted_resource_that_a_restored_journal_forgot_is_not_pruned() -> None:
+    """Once it was recorded twice, by its mark and by its name, and deleted because one record was surplus."""
     world = MemoryWorld(nodes=[node("net/main"), node("disk/data", "net/main")])
     life = Life(world)
     life.create()
@@ -91,7 +91,7 @@ def test_what_a_restored_journal_forgot_is_not_pruned_from_under_its_name() -> N
     assert len(_ids(life)) == 2
 
 
-def test_what_a_carrier_names_and_the_journal_forgot_is_recorded_once() -> None:
+def test_a_forgotten_resource_that_a_carrier_names_is_recorded_once() -> None:
     world = MemoryWorld()
     life = Life(world)
     life.create()
@@ -106,7 +106,7 @@ def test_what_a_carrier_names_and_the_journal_forgot_is_recorded_once() -> None:
 
 
 def _lose_a_link(life: Life, world: MemoryWorld) -> Resource:
-    """Somebody deletes it, and its mark cannot be taken off the gateway of somebody else. Returns the gateway."""
+    """Somebody deletes the link, and its mark cannot be detached from a given gateway. Returns the gateway."""
     life.create()
     link = world.ours("link")
     assert link is not None
@@ -119,7 +119,7 @@ def _ours_on(world: MemoryWorld, hub: Resource) -> list[str]:
     return [tag for tag in hub.tagged(world.cloud.now()) if tag.startswith("carried:")]
 
 
-def test_a_mark_that_is_still_on_a_carrier_is_remembered_when_its_successor_goes() -> None:
+def test_a_mark_left_on_a_carrier_is_remembered_when_the_successor_is_deleted() -> None:
     world = MemoryWorld(given_hub=True)
     life = Life(world)
     hub = _lose_a_link(life, world)
@@ -140,8 +140,8 @@ def test_a_mark_that_is_still_on_a_carrier_is_remembered_when_its_successor_goes
     assert _ours_on(world, hub) == []
 
 
-def test_a_mark_that_may_not_be_taken_off_is_said_to_hold_the_delete() -> None:
-    """It waited in silence: nobody knew that a permission on somebody else's gateway was missing."""
+def test_a_denied_detach_is_reported_as_the_reason_that_the_delete_waits() -> None:
+    """Once the delete waited without a message, and no user learnt of the missing permission on the gateway."""
     world = MemoryWorld(given_hub=True)
     life = Life(world)
     hub = _lose_a_link(life, world)
@@ -161,8 +161,8 @@ def test_a_mark_that_may_not_be_taken_off_is_said_to_hold_the_delete() -> None:
 
 
 @pytest.mark.parametrize("given", (True, False), ids=("given", "ours"))
-def test_what_only_a_carrier_of_ours_can_mark_is_not_created_on_another(given: bool) -> None:
-    """A bucket in somebody else's instance: nothing could ever prove that it is ours, so nobody would delete it."""
+def test_a_resource_that_needs_a_carrier_of_ours_is_not_created_on_another(given: bool) -> None:
+    """Nothing could prove that a bucket in somebody else's instance is ours, so it would never be deleted."""
     nodes = [node("net/main", size=1), node("hub/core"), node("link/a", "hub/core", "net/main")]
     world = MemoryWorld(nodes=nodes, given_hub=given)
     life = Life(world)

@@ -1,4 +1,4 @@
-"""The journal is lost or edited, and somebody copied a birth mark: ours goes, and what is not ours stays."""
+"""The journal is lost or edited, and somebody copied a nonce: our resource is deleted, and a stranger's is kept."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ LINKED = [node("net/main", size=1), node("hub/core"), node("link/a", "hub/core",
 @pytest.mark.parametrize("marked", [False, True], ids=["a copied name", "with a carrier's mark, too"])
 @pytest.mark.parametrize("restarted", [False, True], ids=["one process", "new processes"])
 @pytest.mark.parametrize("wanted", [True, False], ids=["the spec wants it", "the spec is lost, too"])
-def test_of_two_with_one_birth_mark_a_person_decides_when_the_journal_is_lost(
+def test_with_a_lost_journal_two_resources_with_one_nonce_need_a_person(
     marked: bool, restarted: bool, wanted: bool
 ) -> None:
-    """A connection keeps its nonce in its name, where anybody can read it, and its mark on the carrier has no seal.
+    """The name of a connection contains its nonce, where anybody can read it, and its mark on the carrier has no seal.
 
-    Neither may be deleted, and ours must not be forgotten: the delete is held up, and both are named.
+    Neither may be deleted, and ours must not be forgotten: the delete waits, and its message names both.
     """
     world = MemoryWorld(nodes=LINKED, given_hub=True)
     life = Life(world)
@@ -72,8 +72,8 @@ def test_of_two_with_one_birth_mark_a_person_decides_when_the_journal_is_lost(
     assert [thing.id for thing in world.living() if thing.ours] == []
 
 
-def test_a_forged_id_that_does_not_exist_spends_no_birth_mark_of_ours() -> None:
-    """Our own resource is not marked yet: nothing but its nonce tells that it is ours."""
+def test_a_forged_id_that_does_not_exist_does_not_use_up_our_nonce() -> None:
+    """Our resource is not marked yet: only its nonce shows that it is ours."""
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     with outage(life, "attach", errors.Unavailable("503")):
@@ -89,7 +89,7 @@ def test_a_forged_id_that_does_not_exist_spends_no_birth_mark_of_ours() -> None:
 
 
 def two_links(world: MemoryWorld) -> Life:
-    """Link a is marked on a gateway of others, link b was created in it and is not."""
+    """Links a and b are in a given gateway: a is marked on it, b is not."""
     life = Life(world)
     life.create()
     world.nodes = [*world.nodes, node("link/b", "hub/core")]
@@ -101,8 +101,8 @@ def two_links(world: MemoryWorld) -> Life:
     return life
 
 
-def test_a_gateway_is_searched_although_our_only_mark_on_it_is_off() -> None:
-    """Journal and spec are lost; the network that waits for the link is deleted after it."""
+def test_a_gateway_is_searched_although_our_only_mark_was_detached() -> None:
+    """Journal and spec are lost; the network is deleted after the link."""
     world = MemoryWorld(nodes=LINKED, given_hub=True)
     life = two_links(world)
     life.rewrite(replace(life.journal, entries={}))
@@ -116,8 +116,8 @@ def test_a_gateway_is_searched_although_our_only_mark_on_it_is_off() -> None:
 
 @pytest.mark.parametrize("failures", [0, 1])
 @pytest.mark.parametrize("retired", [False, True])
-def test_a_gateway_is_searched_whichever_way_our_mark_on_it_came_off(retired: bool, failures: int) -> None:
-    """Somebody deleted the marked link: the last look takes its mark off, and its own search may fail once."""
+def test_a_gateway_is_searched_whichever_step_detached_our_mark(retired: bool, failures: int) -> None:
+    """Somebody deleted the marked link: the final check detaches its mark, and its own search may fail once."""
     world = MemoryWorld(nodes=[*LINKED[1:2], node("link/a", "hub/core")], given_hub=True)
     life = two_links(world)
     link = life.journal.entries[NodeKey("link", "a")]
@@ -140,8 +140,8 @@ def test_a_gateway_is_searched_whichever_way_our_mark_on_it_came_off(retired: bo
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["one process", "a new one once ours is gone"])
 @pytest.mark.parametrize("wanted", [True, False], ids=["the spec wants it", "the spec is lost, too"])
-def test_a_copy_that_is_made_when_ours_was_found_is_left_alone(restarted: bool, wanted: bool) -> None:
-    """The journal was lost and our birth mark found ours again: from then on it is spent, and shows nothing."""
+def test_a_copy_made_after_ours_was_found_is_left_alone(restarted: bool, wanted: bool) -> None:
+    """The journal was lost and our nonce found our resource again: from then on the nonce identifies nothing."""
     world = MemoryWorld(nodes=LINKED, given_hub=True)
     life = Life(world)
     life.create()

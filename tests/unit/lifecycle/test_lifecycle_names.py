@@ -1,4 +1,4 @@
-"""A name proves nothing: each row of the decision order for a named resource (ADR 3)."""
+"""A name proves nothing: each row of the decision table for a named resource (ADR 3)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _theirs(world: MemoryWorld, *tags: str, age: float = OLD, name: str = "c1-ho
 
 
 def _lost(world: MemoryWorld) -> Resource:
-    """Ours by its seal, and on no record."""
+    """A resource that is ours by its seal, and that no journal records."""
     lost = world.cloud.create("site", "c1-home", {"role": "site/home"}, creator="freehold")
     seal = KEYS.seal(KEYS.writing, KEY, lost.target)
     world.cloud.attach(lost.target, CODEC.owner(OWNER) | {CODEC.node(KEY, seal)})
@@ -42,7 +42,7 @@ def _lost(world: MemoryWorld) -> Resource:
     return lost
 
 
-def _standing(world: MemoryWorld) -> set[tuple[str, bool]]:
+def _living(world: MemoryWorld) -> set[tuple[str, bool]]:
     return {(thing.id, thing.ours) for thing in world.living()}
 
 
@@ -52,13 +52,13 @@ def _outcome(life: Life) -> Outcome:
 
 @pytest.mark.parametrize("naming", Naming, ids=lambda n: n.value)
 def test_our_own_sealed_mark_makes_it_ours(naming: Naming) -> None:
-    """The journal was lost: the marks say that it is ours, whatever the name says."""
+    """The journal was lost: the marks show that it is ours, whatever its name is."""
     world = _world(naming)
     lost = _lost(world)
     outcome = _outcome(Life(world))
     assert isinstance(outcome, Ready)
     assert outcome.category is Category.MANAGED
-    assert _standing(world) == {(lost.id, True)}
+    assert _living(world) == {(lost.id, True)}
 
 
 @pytest.mark.parametrize("naming", Naming, ids=lambda n: n.value)
@@ -71,12 +71,12 @@ def test_another_owners_mark_means_the_name_is_taken(naming: Naming, age: float)
     assert isinstance(outcome, Blocked)
     assert outcome.reason is Reason.NAME_TAKEN
     assert theirs.id in outcome.message and "prod.c2" in outcome.message
-    assert _standing(world) == {(theirs.id, False)}
+    assert _living(world) == {(theirs.id, False)}
     assert not world.tampered()
 
 
 @pytest.mark.parametrize("naming", Naming, ids=lambda n: n.value)
-def test_copied_marks_make_nothing_ours(naming: Naming) -> None:
+def test_copied_marks_prove_nothing(naming: Naming) -> None:
     """The seal was made for another resource."""
     world = _world(naming)
     seal = KEYS.seal(KEYS.writing, KEY, "crn:site:somewhere-else")
@@ -84,11 +84,11 @@ def test_copied_marks_make_nothing_ours(naming: Naming) -> None:
     outcome = _outcome(Life(world))
     assert isinstance(outcome, Blocked)
     assert outcome.reason is Reason.NAME_TAKEN
-    assert _standing(world) == {(theirs.id, False)}
+    assert _living(world) == {(theirs.id, False)}
 
 
 def test_an_unmarked_young_namesake_is_waited_for() -> None:
-    """Its maker may not have marked it yet; once they have, the name is taken, although the spec names it."""
+    """Its creator may not have marked it yet; once they have, the name is taken, although the spec names it."""
     world = _world(Naming.EXPLICIT)
     theirs = _theirs(world, age=1.0)
     life = Life(world)
@@ -115,7 +115,7 @@ def test_an_unmarked_old_one_that_the_spec_names_is_used_and_never_changed() -> 
     kept = life.delete()["site/home"]
     assert isinstance(kept, Kept)
     assert kept.reason is Reason.REUSED_BY_NAME
-    assert _standing(world) == {(theirs.id, False)}
+    assert _living(world) == {(theirs.id, False)}
     assert next(iter(world.living())).state == theirs.due
 
 
@@ -127,10 +127,10 @@ def test_an_unmarked_old_one_under_a_default_name_means_the_name_is_taken() -> N
     assert isinstance(outcome, Blocked)
     assert outcome.reason is Reason.NAME_TAKEN
     assert theirs.id in outcome.message
-    assert _standing(world) == {(theirs.id, False)}
+    assert _living(world) == {(theirs.id, False)}
 
 
-def test_several_of_one_name_are_not_chosen_from() -> None:
+def test_of_several_with_one_name_none_is_chosen() -> None:
     world = _world(Naming.EXPLICIT)
     two = [_theirs(world).id, _theirs(world).id]
     outcome = _outcome(Life(world))
@@ -139,18 +139,18 @@ def test_several_of_one_name_are_not_chosen_from() -> None:
     assert all(ident in outcome.message for ident in two)
 
 
-def test_of_several_of_one_name_the_one_with_our_seal_is_ours() -> None:
-    """No list shows these tags: they are asked for, before a person is asked to choose."""
+def test_of_several_with_one_name_the_one_with_our_seal_is_ours() -> None:
+    """No list shows these tags: they are read one by one before a person is asked to choose."""
     world = _world()
     lost, theirs = _lost(world), _theirs(world)
     life = Life(world)
     assert isinstance(_outcome(life), Ready)
     assert life.journal.entries[KEY].id == lost.id
-    assert _standing(world) == {(lost.id, True), (theirs.id, False)}
+    assert _living(world) == {(lost.id, True), (theirs.id, False)}
 
 
-def test_nobody_is_asked_to_choose_while_the_marks_of_several_cannot_be_read() -> None:
-    """Who gave the id of ours in the spec, as the message says, would have it called given, and kept for ever."""
+def test_no_person_is_asked_to_choose_while_the_marks_of_several_cannot_be_read() -> None:
+    """A user who follows the message puts the id of ours in the spec: it would count as given, and never be deleted."""
     world = _world()
     lost, _ = _lost(world), _theirs(world)
     life = Life(world)
@@ -164,7 +164,7 @@ def test_nobody_is_asked_to_choose_while_the_marks_of_several_cannot_be_read() -
 
 
 def test_a_namesake_whose_tags_cannot_be_read_is_not_used() -> None:
-    """They may name another owner, whose resource this object must not use although the spec names it."""
+    """The tags may name another owner, whose resource this object must not use although the spec names it."""
     world = _world(Naming.EXPLICIT)
     _theirs(world, "owner:prod.c2", "uuid:another")
     life = Life(world)
@@ -178,7 +178,7 @@ def test_a_namesake_whose_tags_cannot_be_read_is_not_used() -> None:
 
 
 def test_nothing_is_created_while_the_list_of_names_fails() -> None:
-    """It does not say that the name is free: a second one of the name would stand beside the first."""
+    """A failed list does not show that the name is free: a second resource would be created with that name."""
     world = _world()
     theirs = _theirs(world)
     life = Life(world)
@@ -187,11 +187,11 @@ def test_nothing_is_created_while_the_list_of_names_fails() -> None:
             done = life.once()
             assert done is not None and not done.creating
             world.clock.advance(max(done.after, 0.001))
-    assert _standing(world) == {(theirs.id, False)}
+    assert _living(world) == {(theirs.id, False)}
 
 
-def test_one_that_is_being_deleted_is_waited_for() -> None:
-    """Then the name is free, and ours is created; before that a cloud may refuse it, or show two of the name."""
+def test_a_namesake_that_is_being_deleted_is_waited_for() -> None:
+    """Then ours is created; before that a cloud may refuse the name, or show two resources with it."""
     world = _world()
     theirs = _theirs(world)
     world.cloud.delete(theirs.id, "stranger")
@@ -202,11 +202,11 @@ def test_one_that_is_being_deleted_is_waited_for() -> None:
     assert isinstance(outcome, Waiting) and outcome.reason is Reason.DELETING
     assert world.ours("site") is None
     assert isinstance(_outcome(life), Ready)
-    assert [ours for _, ours in _standing(world)] == [True]
+    assert [ours for _, ours in _living(world)] == [True]
 
 
 def test_an_open_intent_comes_before_the_name() -> None:
-    """What a create of ours made is ours although it is young, unmarked and named by default."""
+    """A resource of our own create is ours, although it is young, unmarked and has a default name."""
     world = _world()
     life = Life(world)
     nonce = KEYS.nonce(KEYS.writing, KEY, 1)
@@ -214,10 +214,10 @@ def test_an_open_intent_comes_before_the_name() -> None:
     intent = Entry(Phase.INTENDED, opened=world.clock.now(), request={"name": "c1-home", "role": "site/home"})
     life.stored.versions.append(journals.dumps(life.journal.put(KEY, intent)))
     assert isinstance(_outcome(life), Ready)
-    assert _standing(world) == {(made.id, True)}
+    assert _living(world) == {(made.id, True)}
 
 
-def test_given_by_id_is_used_and_kept() -> None:
+def test_a_resource_given_by_id_is_used_and_kept() -> None:
     world = _world()
     theirs = _theirs(world, name="theirs")
     world.nodes = [node("site/home", given=theirs.id)]
@@ -228,10 +228,10 @@ def test_given_by_id_is_used_and_kept() -> None:
     kept = life.delete()["site/home"]
     assert isinstance(kept, Kept)
     assert kept.reason is Reason.GIVEN
-    assert _standing(world) == {(theirs.id, False)}
+    assert _living(world) == {(theirs.id, False)}
 
 
-def test_a_given_id_that_does_not_exist_is_said_and_nothing_is_created() -> None:
+def test_a_given_id_that_does_not_exist_is_reported_and_nothing_is_created() -> None:
     world = _world(given="site-404")
     outcome = _outcome(Life(world))
     assert isinstance(outcome, Blocked)
@@ -252,8 +252,8 @@ def test_another_id_given_later_replaces_what_was_given() -> None:
     assert life.journal.entries[KEY].id == two.id
 
 
-def test_an_id_given_in_place_of_ours_makes_ours_surplus_and_releases_it_at_the_end() -> None:
-    """The record of what we made must outlive the spec that no longer wants it."""
+def test_an_id_given_in_place_of_ours_makes_ours_surplus_and_it_is_deleted_with_the_object() -> None:
+    """The record of our resource must stay when the spec no longer wants it."""
     world = _world()
     life = Life(world)
     _outcome(life)
@@ -266,11 +266,11 @@ def test_an_id_given_in_place_of_ours_makes_ours_surplus_and_releases_it_at_the_
     assert any(isinstance(outcome, Surplus) and ours in outcome.message for outcome in outcomes.values())
     life.delete()
     assert life.last is not None and life.last.released
-    assert _standing(world) == {(theirs.id, False)}
+    assert _living(world) == {(theirs.id, False)}
 
 
-def test_the_nonce_of_an_attempt_that_is_settled_counts_on_nothing() -> None:
-    """Somebody copied it while ours was there: what has it now is no create of ours that was forgotten."""
+def test_the_nonce_of_a_settled_attempt_identifies_nothing() -> None:
+    """Somebody copied it while ours existed: a resource that has it now is not a forgotten create of ours."""
     world = _world()
     life = Life(world)
     life.create()
@@ -283,12 +283,12 @@ def test_the_nonce_of_an_attempt_that_is_settled_counts_on_nothing() -> None:
     assert isinstance(_outcome(life), Ready)
     assert life.journal.entries[KEY].id != copy.id
     life.delete()
-    assert _standing(world) == {(copy.id, False)}
+    assert _living(world) == {(copy.id, False)}
 
 
 @pytest.mark.parametrize("attempt", (2, 4))
-def test_what_a_later_attempt_made_is_ours_although_a_restore_forgot_that_attempt(attempt: int) -> None:
-    """The backup is from before those attempts, and the process died before the mark: a second one was created."""
+def test_a_resource_of_a_later_attempt_is_ours_although_a_restore_forgot_that_attempt(attempt: int) -> None:
+    """The backup is from before those attempts, and the process died before it marked. Once a second was created."""
     world = _world()
     nonce = KEYS.nonce(KEYS.writing, KEY, attempt)
     made = world.cloud.create("site", f"c1-home-{nonce}", {"role": "site/home"}, creator="freehold")
@@ -296,4 +296,4 @@ def test_what_a_later_attempt_made_is_ours_although_a_restore_forgot_that_attemp
     life = Life(world)
     life.restart()
     assert isinstance(_outcome(life), Ready)
-    assert _standing(world) == {(made.id, True)}
+    assert _living(world) == {(made.id, True)}

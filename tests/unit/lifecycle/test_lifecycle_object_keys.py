@@ -1,4 +1,4 @@
-"""What is made with a key of the ring: nobody without the key can make it, and it fits nothing else."""
+"""Values derived from a key of the ring: nobody without the key can compute them, and each fits one purpose only."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("case", OTHERS)
-def test_nothing_of_ours_fits_for(case: str) -> None:
+def test_derived_values_do_not_fit_for(case: str) -> None:
     assert everything(keys(), NEW).isdisjoint(everything(*OTHERS[case]))
 
 
-def test_an_outsider_who_knows_uuid_and_rules_can_compute_none_of_it() -> None:
+def test_an_outsider_who_knows_uuid_and_rules_can_compute_no_value() -> None:
     public = {ownership.nonce(US, KEY, 1), ownership.token(US, KEY, 1), ownership.seal(US, KEY, "crn:1")}
     assert everything(keys(), NEW).isdisjoint(public)
 
@@ -62,20 +62,20 @@ def test_a_nonce_is_recognised_without_knowing_node_and_attempt_by_its_kind_alon
 
 
 def test_a_nonce_is_legal_in_every_name() -> None:
-    """It begins with a letter and has letters and digits of lower case only."""
+    """It begins with a letter and has only lower-case letters and digits."""
     word = keys().nonce(NEW, KEY, 1)
     assert len(word) == 13
     assert word[0].isalpha() and word.isalnum() and word == word.lower()
 
 
-def test_the_derived_key_of_one_object_makes_what_the_ring_makes_and_nothing_for_others() -> None:
+def test_the_derived_key_of_one_object_gives_the_values_of_the_ring_and_none_for_others() -> None:
     handed_on = KeyRing.single(b"the key of the operator it moved to")
     handed_on = replace(handed_on, handed_on={(NEW, US.uuid): derive(TWO, US.uuid)})
     assert everything(keys(ring=handed_on), NEW) == everything(keys(), NEW)
     assert handed_on.readable(NEW, US.uuid) and not handed_on.readable(NEW, "22222222-bbbb")
 
 
-def test_what_is_missing_is_named_and_an_accepted_loss_is_not_missing() -> None:
+def test_missing_keys_are_named_and_an_accepted_loss_is_not_missing() -> None:
     ring = KeyRing.single(ONE)
     assert ring.missing([OLD, NEW], US.uuid) == (NEW,)
     lost = replace(ring, accepted={(NEW, US.uuid): frozenset()})
@@ -84,7 +84,7 @@ def test_what_is_missing_is_named_and_an_accepted_loss_is_not_missing() -> None:
 
 
 def test_an_accepted_loss_covers_the_records_of_that_moment() -> None:
-    """A later record that names the lost key may be anybody's: node, id, object and key must be the same."""
+    """Anybody may have written a later record that names the lost key: node, id, object and key must be the same."""
     accepted = frozenset({fingerprint(US.uuid, "disk/a", "id-1")})
     ring = replace(KeyRing.single(ONE), accepted={(NEW, US.uuid): accepted, (NEW, "2222"): frozenset()})
     assert ring.forgives(NEW, US.uuid, "disk/a", "id-1")
@@ -108,7 +108,7 @@ def test_public_seals_count_only_for_an_object_that_has_not_been_renewed(
         assert of.signature(UNKEYED, "disk", "id-1") == ""
 
 
-def test_no_key_shows_in_what_is_logged() -> None:
+def test_a_logged_key_ring_shows_no_key() -> None:
     for text in (repr(RING), repr(keys())):
         assert "thirty-two" not in text and repr(derive(TWO, US.uuid)) not in text
 
@@ -119,7 +119,7 @@ def test_a_ring_without_its_writing_key_is_refused() -> None:
 
 
 def test_each_part_of_what_is_sealed_counts() -> None:
-    """A seal that left one of them out would fit a stranger's resource too."""
+    """A seal without one of them would fit a stranger's resource, too."""
     of = keys()
     assert derive(ONE, US.uuid) != derive(ONE, "22222222-bbbb")
     seals = {
@@ -133,7 +133,7 @@ def test_each_part_of_what_is_sealed_counts() -> None:
     assert len({of.signature(NEW, kind, ident) for kind in ("disk", "net") for ident in ("1", "2")}) == 4
 
 
-def test_a_key_that_was_handed_on_for_one_object_is_no_key_for_others() -> None:
+def test_a_key_that_was_derived_for_one_object_does_not_work_for_others() -> None:
     ring = replace(KeyRing.single(ONE), handed_on={(NEW, US.uuid): derive(TWO, US.uuid)})
     assert NEW in ring.of(US, unkeyed=False).readable
     assert NEW not in ring.of(replace(US, uuid="22222222-bbbb"), unkeyed=False).readable

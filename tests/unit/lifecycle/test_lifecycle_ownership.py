@@ -1,4 +1,4 @@
-"""The only ownership test, and what is derived from an identity: tables, since everything rests on them."""
+"""Tables of the ownership test and of the values that are derived from an identity."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ LINK = {"carried:link:11111111-aaaa:l1"}
 CARRIED = {
     "recorded with our signature": ({*LINK, *CODEC.owner(THEM)}, True, False, Strength.PROVEN),
     "a nonce or seal of ours": (LINK, False, True, Strength.PROVEN),
-    "the mark alone: whoever may tag the carrier can write it": (LINK, False, False, Strength.COPIED),
+    "the mark alone: anybody who may tag the carrier can write it": (LINK, False, False, Strength.COPIED),
     "the carrier names another": ({"carried:link:11111111-aaaa:l2"}, True, False, Strength.HEALABLE),
     "another owner's mark": ({"carried:link:22222222-bbbb:l1"}, False, True, Strength.NONE),
     "no mark, and a nonce of ours": (set(), False, True, Strength.NONE),
@@ -65,8 +65,8 @@ def test_what_a_carrier_proves(case: str) -> None:
     assert proves_carried(CODEC, tags, mark, recorded=recorded, vouched=vouched).strength is strength
 
 
-def test_derived_words_depend_on_all_they_are_derived_from() -> None:
-    """A nonce of one attempt, node or owner must never be another's."""
+def test_a_derived_value_depends_on_each_of_its_inputs() -> None:
+    """A nonce of one attempt, node or owner must never be that of another."""
     words = {
         make(owner, key, attempt)
         for make in (ownership.nonce, ownership.token)
@@ -79,14 +79,14 @@ def test_derived_words_depend_on_all_they_are_derived_from() -> None:
 
 
 def test_a_nonce_fits_where_names_are_narrow() -> None:
-    """It begins with a letter and has eight of lower case or digits: legal in every name of IBM Cloud and AWS."""
+    """It begins with a letter and has eight lower-case letters or digits: legal in every name of IBM Cloud and AWS."""
     word = ownership.nonce(US, KEY, 1)
     assert len(word) == 8
     assert word[0].isalpha()
     assert word.isalnum() and word == word.lower()
 
 
-def test_a_deed_needs_the_secret_and_binds_the_id() -> None:
+def test_a_signature_needs_the_secret_and_covers_the_id() -> None:
     signature = ownership.legacy_signature(b"secret", US, "disk", "id-1")
     assert signature != ownership.legacy_signature(b"other", US, "disk", "id-1")
     assert signature != ownership.legacy_signature(b"secret", US, "disk", "id-2")

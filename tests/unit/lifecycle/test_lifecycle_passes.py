@@ -1,4 +1,4 @@
-"""What a pass costs, what a plan leaves alone, and what a delete says when it may not go on."""
+"""The calls of a pass, plans that change nothing, and what a delete reports when it cannot continue."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ def test_a_plan_in_the_middle_of_a_create_writes_nothing_either() -> None:
     assert life.stored.text == before
 
 
-def test_a_plan_does_not_colour_what_is_done_next() -> None:
-    """What it looked up must not count as seen, created or waited for."""
+def test_a_plan_does_not_affect_the_next_pass() -> None:
+    """Its reads must not count as seen, created or waited for."""
     planned, fresh = Life(MemoryWorld()), Life(MemoryWorld())
     _planned(planned)
     assert planned.state == fresh.state
     assert all(isinstance(outcome, Ready) for outcome in planned.create().values())
 
 
-def test_a_plan_of_another_spec_holds_up_nothing_of_the_real_one() -> None:
-    """That spec gives an id which does not exist: the next pass would wait, and tell a person about that id."""
+def test_a_plan_of_another_spec_does_not_delay_the_real_one() -> None:
+    """That spec gives an id that does not exist: otherwise the next pass would wait, and report that id."""
     life = Life(MemoryWorld(nodes=[node("hub/core")]))
     done = _dry_pass(life, Graph([node("hub/core", given="hub-404")]))
     assert isinstance(done.outcomes[NodeKey("hub", "core")], Blocked)
@@ -83,7 +83,7 @@ def test_an_idle_pass_asks_the_shared_index_and_nothing_else() -> None:
 
 
 def test_a_pass_is_idle_again_after_something_was_pruned() -> None:
-    """The number of a pruned node's attempts stays on record, and is no reason to look around for ever."""
+    """The attempt count of a pruned node stays recorded, and is no reason for further reads."""
     world = MemoryWorld()
     life = Life(world)
     life.create()
@@ -96,8 +96,8 @@ def test_a_pass_is_idle_again_after_something_was_pruned() -> None:
     assert [call.operation for call in life.port.calls[begun:]] in ([], ["search_all"])
 
 
-def test_what_was_pruned_and_is_wanted_again_is_made_anew() -> None:
-    """Under a new token: the old one would answer with what is gone."""
+def test_a_pruned_node_that_is_wanted_again_is_created_again() -> None:
+    """With a new token: the cloud would answer the old one with the resource that is gone."""
     world = MemoryWorld()
     life = Life(world)
     life.create()
@@ -122,7 +122,7 @@ def test_a_deep_pass_reads_each_kind_once() -> None:
     assert len(calls) <= len(standard()) + 2
 
 
-def test_parts_are_brought_to_the_spec_and_only_where_they_are_ours_alone() -> None:
+def test_parts_are_changed_to_the_spec_only_where_all_of_their_sort_are_ours() -> None:
     world = MemoryWorld(nodes=[node("net/main"), node("wall/edge", "net/main", parts=(Part("allow", "80"),))])
     life = Life(world)
     life.create()
@@ -135,7 +135,7 @@ def test_parts_are_brought_to_the_spec_and_only_where_they_are_ours_alone() -> N
     assert set(wall.parts) == {("allow", "80"), ("note", "x")}
 
 
-def test_a_mutable_attribute_follows_the_spec_and_an_immutable_one_is_told() -> None:
+def test_a_mutable_attribute_follows_the_spec_and_an_immutable_one_is_reported() -> None:
     world = MemoryWorld(nodes=[node("net/main", size=1), node("disk/d", "net/main", shape="a")])
     life = Life(world)
     life.create()
@@ -161,7 +161,7 @@ def test_a_kind_that_this_version_does_not_know_blocks_a_delete_and_is_named() -
     assert life.last is not None and not life.last.released
 
 
-def test_what_another_owner_claims_is_kept_and_says_so() -> None:
+def test_a_resource_claimed_by_another_owner_is_kept_and_reported() -> None:
     life = Life(MemoryWorld(nodes=[node("site/home")]))
     life.create()
     life.world.steal("site")  # type: ignore[attr-defined]  # the in-memory world
@@ -172,7 +172,7 @@ def test_what_another_owner_claims_is_kept_and_says_so() -> None:
     assert [thing.kind for thing in life.world.living()] == ["site"]
 
 
-def test_a_strangers_child_holds_the_delete_and_is_named_until_it_leaves() -> None:
+def test_a_strangers_resource_in_ours_holds_the_delete_and_is_named_until_it_is_gone() -> None:
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     life.create()
@@ -188,7 +188,7 @@ def test_a_strangers_child_holds_the_delete_and_is_named_until_it_leaves() -> No
     assert not world.living()
 
 
-def test_something_that_keeps_vanishing_is_not_created_for_ever() -> None:
+def test_a_resource_that_keeps_vanishing_is_not_created_for_ever() -> None:
     """Two attempts, then a person is asked: find out who deletes it."""
     world = MemoryWorld(nodes=[node("balancer/web", "net/main"), node("net/main")])
     life = Life(world)
@@ -205,7 +205,7 @@ def test_something_that_keeps_vanishing_is_not_created_for_ever() -> None:
 
 @pytest.mark.parametrize("gap", (10.0, 5000.0), ids=("within the token's life", "after it"))
 def test_a_token_is_not_sent_again_when_the_cloud_has_forgotten_it(gap: float) -> None:
-    """Past its life it would make a second one: what has the name is presumed, and a person decides."""
+    """An expired token would make a second resource: the one with the name is presumed ours, and a person decides."""
     traits = {**TRAITS, "disk": replace(TRAITS["disk"], token_life=1000.0)}
     world = MemoryWorld(nodes=[node("net/main"), node("disk/d", "net/main")], traits=traits)
     probe = Life(MemoryWorld(nodes=[node("net/main"), node("disk/d", "net/main")]))
@@ -217,7 +217,7 @@ def test_a_token_is_not_sent_again_when_the_cloud_has_forgotten_it(gap: float) -
     assert isinstance(outcome, Ready) if gap < 1000 else isinstance(outcome, Blocked)
 
 
-def test_a_cluster_of_nothing_is_released_at_once() -> None:
+def test_an_object_without_resources_is_released_at_once() -> None:
     life = Life(MemoryWorld(nodes=[]))
     assert not Graph([]).nodes
     life.delete()
@@ -225,7 +225,7 @@ def test_a_cluster_of_nothing_is_released_at_once() -> None:
 
 
 def test_a_refused_delete_backs_off() -> None:
-    """A stranger's thing in ours is no reason to ask four times a minute for ever."""
+    """A stranger's resource in ours is no reason to request the delete four times a minute for ever."""
     world = MemoryWorld(nodes=[node("net/main")])
     life = Life(world)
     life.create()
@@ -240,15 +240,15 @@ def test_a_refused_delete_backs_off() -> None:
 
 
 def test_two_faults_in_a_row_at_the_same_create() -> None:
-    """The recovery from a lost reply is itself cut off."""
+    """The recovery from a lost reply is interrupted, too."""
     for gap in range(1, 8):
         script = Script({5: faults.LOST, 5 + gap: faults.AFTER})
         assert not run(Case("twice", MemoryWorld, lambda _, s=script: s)).faults  # type: ignore[misc]  # mypy infers no lambda defaults
 
 
 @pytest.mark.parametrize("passes", range(1, 16))
-def test_an_object_is_not_ready_again_before_the_tags_of_today_are_on(passes: int) -> None:
-    """An edit so soon after the marks that an index may not show them yet is still an edit, and not lag."""
+def test_an_object_is_not_ready_again_before_the_new_user_tags_are_attached(passes: int) -> None:
+    """The edit comes so soon after the marks that the index may lag: the missing tags must not count as lag."""
     world = MemoryWorld()
     life = Life(world)
     for _ in range(passes):

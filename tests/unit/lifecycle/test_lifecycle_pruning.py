@@ -1,4 +1,4 @@
-"""What the spec drops: deleted where the kind allows it, seen to the end, and not mistaken for what it wants again."""
+"""Pruning: what the spec drops is deleted if its kind allows it, and the delete is observed until the end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NODES = [node("net/main"), node("disk/data", "net/main")]
 
 
 def _pruned(world: MemoryWorld) -> Life:
-    """Created; then its disk was dropped from the spec."""
+    """Create, then drop the disk from the spec."""
     life = Life(world)
     life.create()
     world.nodes = NODES[:1]
@@ -30,15 +30,15 @@ def _pruned(world: MemoryWorld) -> Life:
 
 
 def _pass(life: Life) -> None:
-    """One pass, and the time until the next."""
+    """Run one pass, and advance the clock to the next."""
     done = life.once()
     assert done is not None
     life.world.clock.advance(max(done.after, 0.001))
 
 
 @pytest.mark.parametrize("lag", (0.0, 30.0), ids=("reads are current", "reads lag"))
-def test_a_delete_that_was_asked_for_is_watched_to_its_end(lag: float) -> None:
-    """Not once in ten minutes: with all that is wanted Ready, the passes after it looked at nothing."""
+def test_a_requested_delete_is_observed_until_the_end(lag: float) -> None:
+    """Once, with all wanted nodes Ready, the later passes read nothing for ten minutes."""
     world = MemoryWorld(nodes=NODES, read_lags=ReadLags(read_lag=lag))
     life = _pruned(world)
     begun = world.clock.monotonic()
@@ -55,7 +55,7 @@ def test_a_delete_that_was_asked_for_is_watched_to_its_end(lag: float) -> None:
     assert {call.operation for call in life.port.calls[begun_idle:]} <= {"search_all"}
 
 
-def test_what_holds_a_disk_that_is_dropped_is_said_and_asked_again() -> None:
+def test_the_reason_that_a_dropped_disk_cannot_be_deleted_is_reported_and_the_delete_repeated() -> None:
     life = _pruned(MemoryWorld(nodes=NODES))
     with outage(life, "delete_disk", errors.InUse("disk is attached", blocker="vm-7")):
         for _ in range(10):
@@ -69,8 +69,8 @@ def test_what_holds_a_disk_that_is_dropped_is_said_and_asked_again() -> None:
     assert life.journal.entries[DISK].phase is Phase.VACANT
 
 
-def test_a_copy_of_our_uuid_is_left_alone_and_stops_no_pruning() -> None:
-    """Otherwise everybody who may tag something in the account could stop what this object does."""
+def test_a_stranger_with_a_copy_of_our_uuid_is_left_alone_and_stops_no_pruning() -> None:
+    """Otherwise anybody who may tag something in the account could block this object."""
     world = MemoryWorld(nodes=[*NODES, node("hub/core")])
     life = Life(world)
     life.create()
@@ -85,13 +85,13 @@ def test_a_copy_of_our_uuid_is_left_alone_and_stops_no_pruning() -> None:
     assert life.last is not None and "prod.c2" in life.hear(life.last)
 
 
-def test_what_is_wanted_again_while_its_delete_does_not_show_is_not_called_ready() -> None:
-    """A lagging read shows it as it was; ten minutes later it would be found gone."""
+def test_a_resource_wanted_again_is_not_ready_while_its_delete_does_not_show_yet() -> None:
+    """A lagging read shows it as it was; ten minutes later it would be gone."""
     world = MemoryWorld(nodes=NODES, read_lags=ReadLags(read_lag=6.0))
     life = _pruned(world)
     life.once()
     assert life.state.node(DISK).delete_sent is not None
-    world.nodes = NODES  # at once, so that the next read is of the time before the delete
+    world.nodes = NODES  # at once, so that the next read shows the state before the delete
     life.state.invalidate()
     life.once()
     assert life.last is not None
@@ -111,7 +111,7 @@ def test_what_is_wanted_again_while_its_delete_does_not_show_is_not_called_ready
     assert notes == []
 
 
-def test_a_delete_says_what_it_waits_for_and_not_what_once_held_its_create() -> None:
+def test_a_delete_reports_what_it_waits_for_and_not_an_old_error_of_its_create() -> None:
     world = MemoryWorld(nodes=[node("hub/core"), node("site/home")])
     life = Life(world)
     with outage(life, "create_hub", errors.Quota("limit of hubs reached"), times=1):
@@ -127,7 +127,7 @@ def test_a_delete_says_what_it_waits_for_and_not_what_once_held_its_create() -> 
     raise AssertionError("not released")
 
 
-def test_what_holds_a_delete_is_said_in_each_pass_and_not_only_when_it_is_asked() -> None:
+def test_the_reason_that_a_delete_waits_is_reported_in_each_pass() -> None:
     world = MemoryWorld(nodes=[node("hub/core"), node("site/home")])
     life = Life(world)
     life.create()
@@ -141,8 +141,8 @@ def test_what_holds_a_delete_is_said_in_each_pass_and_not_only_when_it_is_asked(
             world.clock.advance(1.0)
 
 
-def test_what_cannot_be_marked_is_not_pruned_and_the_reason_is_told() -> None:
-    """A person must learn of the missing permission, not that it is being marked for a delete that never comes."""
+def test_a_resource_that_cannot_be_marked_is_not_pruned_and_the_reason_is_reported() -> None:
+    """A person must learn of the missing permission; a message about marks that are being attached is no help."""
     world = MemoryWorld(nodes=NODES)
     life = Life(world)
     denied = errors.Denied("no permission to attach tags")
@@ -160,8 +160,8 @@ def test_what_cannot_be_marked_is_not_pruned_and_the_reason_is_told() -> None:
     assert [thing.kind for thing in world.living()] == ["net"]
 
 
-def test_a_container_that_holds_something_of_ours_is_not_pruned() -> None:
-    """What is in it goes with the object, not before: deleting the container would destroy it."""
+def test_a_container_with_something_of_ours_in_it_is_not_pruned() -> None:
+    """Deleting the container would destroy its contents, which must stay as long as the object."""
     world = MemoryWorld(nodes=[node("hub/core"), node("site/home"), node("guest/x", "site/home")])
     life = Life(world)
     guests = MemoryDriver(world.cloud, life.port, "guest", nonce="nested")

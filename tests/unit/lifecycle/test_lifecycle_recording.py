@@ -1,4 +1,4 @@
-"""What a create made is put on record, whatever else goes wrong; and an open intent does not stay open for ever."""
+"""A created resource is recorded, whatever else fails, and an open intent does not stay open for ever."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NODES = [node("net/main"), node("record/www", "net/main"), node("balancer/web", 
 
 
 def _after(life: Life, operation: str, act: Callable[[], object]) -> None:
-    """Once, right after ``operation``, somebody acts."""
+    """Call ``act`` once, right after ``operation``."""
     answered = life.port.send
 
     async def send(call: Call) -> Any:
@@ -47,8 +47,8 @@ def _record_by_hand(life: Life, key: NodeKey, entry: Entry) -> None:
     life.stored.touch()
 
 
-def test_what_was_made_when_the_object_had_changed_is_recorded_all_the_same() -> None:
-    """This process had the reply. For what only its name tells, no witness could say as much as that."""
+def test_a_resource_created_while_the_object_changed_is_recorded() -> None:
+    """This process has the reply. A resource of this kind has no witness but its name, so a later read shows less."""
     world = MemoryWorld(nodes=NODES)
     life = Life(world)
     _after(life, "create_record", life.stored.touch)
@@ -56,7 +56,7 @@ def test_what_was_made_when_the_object_had_changed_is_recorded_all_the_same() ->
     assert len(world.living()) == len(NODES)
 
 
-def test_ten_minutes_without_an_api_server_after_a_create_lose_nothing() -> None:
+def test_an_api_server_outage_after_a_create_loses_nothing() -> None:
     world = MemoryWorld(nodes=NODES)
     life = Life(world)
     down = outage(life, "save_journal", errors.Unavailable("no API server"))
@@ -74,7 +74,7 @@ def test_ten_minutes_without_an_api_server_after_a_create_lose_nothing() -> None
     assert made == len(world.living()) == len(NODES)
 
 
-def test_a_defect_in_one_driver_loses_nothing_of_what_the_others_made() -> None:
+def test_a_defect_in_one_driver_does_not_lose_resources_of_the_others() -> None:
     world = MemoryWorld(nodes=NODES)
     life = Life(world)
     with outage(life, "create_balancer", TypeError("a defect"), times=1), pytest.raises(TypeError):
@@ -86,8 +86,8 @@ def test_a_defect_in_one_driver_loses_nothing_of_what_the_others_made() -> None:
 
 
 @pytest.mark.parametrize("deleting", (False, True), ids=("creating", "deleting"))
-def test_an_open_intent_in_a_place_that_is_gone_comes_to_nothing(deleting: bool) -> None:
-    """Not found, said of the place, is no reason to hold a finalizer for ever."""
+def test_an_open_intent_in_a_place_that_is_gone_is_closed(deleting: bool) -> None:
+    """The place answers Not Found: that must not keep the finalizer for ever."""
     world = MemoryWorld(nodes=[node("site/home"), node("hub/core")])
     life = Life(world)
     life.create()
@@ -108,7 +108,7 @@ def test_an_open_intent_in_a_place_that_is_gone_comes_to_nothing(deleting: bool)
 
 @pytest.mark.parametrize("phase", (Phase.INTENDED, Phase.GIVEN, Phase.OWNED))
 def test_a_record_of_a_kind_from_a_newer_version_stops_no_pass(phase: Phase) -> None:
-    """A downgrade: what is ours of it holds the delete and is named; nothing ends in an exception."""
+    """A downgrade: owned resources of that kind hold the delete and are named; no pass raises."""
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     life.create()
@@ -126,7 +126,7 @@ def test_a_record_of_a_kind_from_a_newer_version_stops_no_pass(phase: Phase) -> 
         assert isinstance(outcome, Blocked) and outcome.reason is Reason.UNKNOWN_KIND
 
 
-def test_a_shared_reading_does_not_stay_young_when_the_wall_clock_is_set_back() -> None:
+def test_a_shared_read_ages_although_the_wall_clock_is_set_back() -> None:
     world = MemoryWorld(nodes=[node("net/main")])
     life = Life(world)
     clock = world.clock
@@ -141,15 +141,15 @@ def test_a_shared_reading_does_not_stay_young_when_the_wall_clock_is_set_back() 
 
 
 def _call(nodes: list[Node], operation: str) -> int:
-    """The number of the call in an undisturbed create of ``nodes``."""
+    """The index of that call in an undisturbed create of ``nodes``."""
     life = Life(MemoryWorld(nodes=nodes))
     life.create()
     return next(i for i, call in enumerate(life.port.calls) if call.operation == operation)
 
 
 @pytest.mark.parametrize("ahead", (-90.0, 90.0), ids=("clock is behind", "clock is ahead"))
-def test_a_create_that_was_cut_off_is_ours_although_the_two_clocks_differ_a_little(ahead: float) -> None:
-    """By the operator's clock the resource is older than its create: a person would have to look at each crash."""
+def test_an_interrupted_create_is_ours_although_the_two_clocks_differ_a_little(ahead: float) -> None:
+    """By the operator's clock the resource may be older than its create: a person would have to resolve each crash."""
     nodes = [node("site/home")]
     world = MemoryWorld(nodes=nodes)
     world.set_clock(Wall(world.clock, ahead))
@@ -160,7 +160,7 @@ def test_a_create_that_was_cut_off_is_ours_although_the_two_clocks_differ_a_litt
 
 
 def _open_and_found() -> Life:
-    """The reply of a create was lost: the intent is open, and the next look would find what came of it, ready."""
+    """The reply of a create was lost: the intent is open, and the next pass would find the resource ready."""
     nodes = [node("net/main", size=1)]
     world = MemoryWorld(nodes=nodes)
     life = Life(world, Script({_call(nodes, "create_net"): faults.LOST}))
@@ -171,7 +171,7 @@ def _open_and_found() -> Life:
 
 
 def _ready_soon(life: Life) -> None:
-    """Sooner than a deep pass would mend it."""
+    """Pass until it is Ready, which must be sooner than the next deep pass."""
     begun = life.world.clock.monotonic()
     while True:
         done = life.once()
@@ -183,8 +183,8 @@ def _ready_soon(life: Life) -> None:
 
 
 @pytest.mark.parametrize("error", (errors.Unavailable("no API server"), StaleObject("changed")))
-def test_what_was_found_and_could_not_be_saved_is_looked_for_again_at_once(error: Exception) -> None:
-    """The intent is still open on record: an appointment made from what was found would hold it for ten minutes."""
+def test_after_a_failed_save_of_a_found_resource_the_next_pass_comes_soon(error: Exception) -> None:
+    """The stored intent is still open: a requeue time computed from the unsaved journal would be ten minutes."""
     life = _open_and_found()
     with outage(life, "save_journal", error, times=1):
         assert life.once() is None

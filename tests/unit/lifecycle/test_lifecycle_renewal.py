@@ -1,4 +1,4 @@
-"""Renewal in one object: what is left under an older key, and what may be taken off."""
+"""Renewal of one object: when no seal or signature of an older key is left, and which seals may be detached."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def _deep_passes(world: MemoryWorld, life: Life, count: int) -> None:
         world.clock.advance(60.0)
 
 
-def test_nothing_needs_the_old_key_in_the_end_not_even_what_nothing_can_mark() -> None:
-    """A record that no mark accompanies is signed anew by itself: else a rotation never ends for its object."""
+def test_in_the_end_nothing_needs_the_old_key_not_even_an_unmarkable_kind() -> None:
+    """A record without a mark is signed again by itself: otherwise a rotation never ends for its object."""
     world, life = _ready()
     _under(world, life, BOTH)
     _deep_passes(world, life, 16)
@@ -51,8 +51,8 @@ def test_nothing_needs_the_old_key_in_the_end_not_even_what_nothing_can_mark() -
 
 
 @pytest.mark.parametrize("phase", [Phase.OWNED, Phase.RECORDED])
-def test_what_nothing_can_mark_is_not_signed_anew_without_the_old_signature(phase: Phase) -> None:
-    """Somebody who may edit the object wrote that id: nothing must sign it, or the delete would take a stranger's."""
+def test_a_record_of_an_unmarkable_kind_is_not_signed_again_without_its_old_signature(phase: Phase) -> None:
+    """Somebody who may edit the object wrote that id: once signed, a stranger's resource would be deleted."""
     world, life = _ready()
     key = NodeKey("ticket", "seat")
     theirs = world.cloud.create("ticket", "theirs", {}, creator="stranger")
@@ -65,7 +65,7 @@ def test_what_nothing_can_mark_is_not_signed_anew_without_the_old_signature(phas
 
 
 def _marked(world: MemoryWorld, life: Life) -> dict[NodeKey, tuple[frozenset[str], str, str]]:
-    """What bears its own mark: the tags that it has, and its marks under the old key and under the new one."""
+    """A resource with its own mark: its tags, and its marks under the old key and under the new one."""
     now, found = world.cloud.now(), {}
     for key, entry in life.journal.entries.items():
         if entry.phase is Phase.OWNED and entry.target and not entry.carried:
@@ -76,19 +76,19 @@ def _marked(world: MemoryWorld, life: Life) -> dict[NodeKey, tuple[frozenset[str
 
 
 def test_a_record_names_the_new_key_only_when_its_seal_is_on_the_resource() -> None:
-    """From then on the old key may be removed from the ring: without a record nothing would prove it to be ours."""
+    """From then on the old key may be removed from the ring, and only the new seal proves that it is ours."""
     world, life = _ready()
     _under(world, life, BOTH)
     for _ in range(16):
         _deep_passes(world, life, 1)
         for key, (tags, old, new) in _marked(world, life).items():
-            if NodeKey("net", "main") != key:  # its mark was born with it, and stays
+            if NodeKey("net", "main") != key:  # its mark was attached by the create, and stays
                 assert (new if life.journal.entries[key].key == NEW.writing else old) in tags
     assert life.journal.keys == {NEW.writing}
 
 
 def test_a_rotation_attaches_few_seals_in_each_pass() -> None:
-    """A thousand objects begin in the same ten minutes, and the cloud counts tag calls."""
+    """A thousand objects begin in the same ten minutes, and the cloud limits tag calls."""
     world, life = _ready()
     _under(world, life, BOTH)
     before, most = 0, 0
@@ -100,8 +100,8 @@ def test_a_rotation_attaches_few_seals_in_each_pass() -> None:
     assert most <= PER_PASS
 
 
-def test_the_mark_of_another_node_stays_when_the_old_seal_comes_off() -> None:
-    """It may be needed under that name again; nothing but this node's own seal has been replaced."""
+def test_the_mark_of_another_node_stays_when_the_old_seal_is_detached() -> None:
+    """It may be needed under that key again; only the seal of this node has been replaced."""
     world, life = _ready()
     hub = next(r for r in world.cloud.living() if r.kind == "hub")
     other = NodeKey("hub", "other")

@@ -1,4 +1,4 @@
-"""Pure parts of the engine: order of leaving, checks when a graph or registry is built, poll times, error classes."""
+"""Pure parts of the engine: order of deletion, checks when a graph or registry is built, poll times, error classes."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def _names(*keys: str) -> set[NodeKey]:
     ),
     ids=(
         "alone",
-        "what stands in it first",
+        "what is inside it first",
         "also at one remove",
-        "all that is free at once",
+        "all that wait for nothing, at once",
         "a carrier last",
         "none",
     ),
@@ -66,13 +66,13 @@ def _recorded(edges: dict[str, tuple[str, ...] | None]) -> dict[NodeKey, Entry]:
         ({"disk/d": ("disk/d", "unheard/of"), "net/a": ()}, {"disk/d", "net/a"}),
     ),
     ids=(
-        "a network with nothing in it need not wait for another one's disk",
+        "an empty network does not wait for the disk of another one",
         "a disk recovered from marks may be in either network",
         "also at one remove",
-        "at one remove by something that is gone: by its kind",
+        "also through something that is gone: by its kind",
         "within a kind",
-        "a cycle that somebody wrote: by kind",
-        "an edge to itself, or to an unknown kind, holds nothing",
+        "a forged cycle: by kind",
+        "an edge to itself, or to an unknown kind, is ignored",
     ),
 )
 def test_recorded_edges_give_the_order(edges: dict[str, tuple[str, ...] | None], first: set[str]) -> None:
@@ -81,7 +81,7 @@ def test_recorded_edges_give_the_order(edges: dict[str, tuple[str, ...] | None],
 
 
 def test_edges_are_stored_and_only_added() -> None:
-    """A resource may still be in what today's spec no longer connects it with."""
+    """A resource may still be inside another one that today's spec no longer connects it with."""
     entries = _recorded({"disk/d": ("net/a",), "net/a": (), "net/b": None, "net/old": None})
     journal = add_edges(Journal(OWNER, entries), Graph([node("disk/d", "net/b"), node("net/a"), node("net/b")]))
     stored = loads(dumps(journal)).entries
@@ -89,7 +89,7 @@ def test_edges_are_stored_and_only_added() -> None:
     assert found == {"disk/d": ("net/a", "net/b"), "net/a": (), "net/b": None, "net/old": None}
 
 
-def test_a_graph_refuses_what_nothing_wants_and_cycles() -> None:
+def test_a_graph_refuses_unknown_requirements_and_cycles() -> None:
     with pytest.raises(ValueError, match="nothing wants"):
         Graph([node("disk/d", "net/missing")])
     with pytest.raises(ValueError, match="cycle"):
@@ -124,8 +124,8 @@ def test_the_five_workflows_are_tuples_of_witnesses(kind: str, witnesses: tuple[
     assert _registry()[kind].witnesses == witnesses
 
 
-def test_the_first_look_is_near_the_expected_end_and_then_steps_grow() -> None:
-    """Cloud calls are budgeted: a fixed beat asks twenty times for what takes five minutes."""
+def test_the_first_read_is_near_the_expected_end_and_then_intervals_grow() -> None:
+    """Cloud calls are budgeted: at a fixed interval, an operation of five minutes would cost twenty reads."""
     world = MemoryWorld()
     life = Life(world)
     ctx = PassContext(life.deps, Graph([]), Journal(OWNER), None, ObjectState(0.0))  # type: ignore[arg-type]  # nothing is saved
@@ -159,7 +159,7 @@ def test_the_first_look_is_near_the_expected_end_and_then_steps_grow() -> None:
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
 )
 def test_what_an_error_means(error: errors.CloudError, outcome: type, reason: Reason) -> None:
-    """Retry by itself, or ask a person: nothing else, and never at once."""
+    """An error leads to a later retry or to a message for a person, and never to a retry at once."""
     got = of_error(error)
     assert isinstance(got, outcome)
     assert got.reason is reason
@@ -167,7 +167,7 @@ def test_what_an_error_means(error: errors.CloudError, outcome: type, reason: Re
     assert got.message == "x"
 
 
-async def test_a_failing_piece_of_work_does_not_stop_the_others() -> None:
+async def test_a_failing_task_does_not_stop_the_others() -> None:
     async def ctx(number: int) -> int:
         if number == 2:
             raise errors.Unavailable("two")

@@ -1,4 +1,4 @@
-"""A journal that somebody put back, a key that is not here, marks that come first: what a process may rely on."""
+"""An older journal that somebody restored, a missing key, and marks that are read before a create."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ def _ours(world: MemoryWorld) -> list[str]:
     return sorted(thing.role for thing in world.living() if thing.ours)
 
 
-def test_a_journal_that_is_put_back_while_its_process_lives_doubles_nothing() -> None:
-    """GitOps, kubectl replace, a restore: the creates that the older journal does not know of may not show yet."""
+def test_a_journal_restored_while_its_process_runs_creates_nothing_twice() -> None:
+    """By GitOps, kubectl replace or a restore. Creates that the older journal does not contain may not show yet."""
     world = MemoryWorld(ReadLags(15, 15, 20, False), nodes=NODES)
     life = Life(world)
-    world.clock.advance(10 * SETTLE)  # it has known the object for long: that settles nothing
+    world.clock.advance(
+        10 * SETTLE
+    )  # the process has known the object for long: that does not settle the restored journal
     life.once()
     assert _ours(world) == ["hub/core", "site/home"]
     life.roll_back(10)
@@ -40,7 +42,7 @@ def test_a_journal_that_is_put_back_while_its_process_lives_doubles_nothing() ->
     assert not _ours(world)
 
 
-def test_our_own_write_whose_reply_was_lost_is_no_strangers() -> None:
+def test_our_own_write_whose_reply_was_lost_is_recognised() -> None:
     """Otherwise each lost reply of the API server would cost a settle time."""
     world = MemoryWorld(nodes=NODES)
     golden = Life(MemoryWorld(nodes=NODES))
@@ -57,7 +59,7 @@ def test_our_own_write_whose_reply_was_lost_is_no_strangers() -> None:
 
 
 @pytest.mark.parametrize("deleting", (False, True), ids=("wanted", "deleted"))
-def test_without_the_key_nothing_is_asked_or_changed(deleting: bool) -> None:
+def test_without_the_key_nothing_is_read_or_changed(deleting: bool) -> None:
     world = MemoryWorld(nodes=NODES)
     life = Life(world)
     life.create()
@@ -80,8 +82,8 @@ def test_without_the_key_nothing_is_asked_or_changed(deleting: bool) -> None:
     assert life.last is not None and life.last.released and not _ours(world)
 
 
-def test_an_object_from_before_the_ring_is_not_served_where_the_ring_counts_it_no_more() -> None:
-    """Its public nonces are not looked for: an open create would be made twice."""
+def test_an_object_from_before_the_ring_is_not_served_if_the_ring_does_not_list_it() -> None:
+    """Its public nonces are not searched: an open create would be made twice."""
     world = MemoryWorld(nodes=NODES)
     life = Life(world)
     life.create()
@@ -94,8 +96,8 @@ def test_an_object_from_before_the_ring_is_not_served_where_the_ring_counts_it_n
     assert [o.reason for o in life.last.outcomes.values() if isinstance(o, Blocked)] == [Reason.KEY_MISSING]
 
 
-def test_marks_are_read_before_anything_is_created_anew() -> None:
-    """The journal was lost and a person renamed it: neither name nor nonce is left to find it by."""
+def test_marks_are_read_before_anything_is_created_again() -> None:
+    """The journal was lost and a person renamed the resource: neither name nor nonce finds it."""
     world = MemoryWorld(nodes=[node("hub/core")])
     life = Life(world)
     life.create()
@@ -117,7 +119,7 @@ def _surplus() -> tuple[MemoryWorld, Life, list[Node]]:
 
 
 def test_surplus_is_not_pruned_without_a_proof_in_the_same_pass() -> None:
-    """Somebody handed it to another owner since: the record alone deletes nothing."""
+    """It belongs to another owner by now: the record alone deletes nothing."""
     world, life, nodes = _surplus()
     disk = world.ours("disk")
     assert disk is not None
@@ -130,7 +132,7 @@ def test_surplus_is_not_pruned_without_a_proof_in_the_same_pass() -> None:
     assert not world.tampered()
 
 
-def test_a_place_at_the_end_that_the_index_cannot_tell_of_releases_nothing() -> None:
+def test_an_index_outage_at_the_end_keeps_the_finalizer() -> None:
     world = MemoryWorld(nodes=NODES)
     life = Life(world)
     life.create()

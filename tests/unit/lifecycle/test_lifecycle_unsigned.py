@@ -1,4 +1,4 @@
-"""Records that our signature does not cover: an edited journal, a lost key, credentials that were changed."""
+"""Records without a valid signature: an edited journal, a lost key, changed credentials."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _unsigned(life: Life, **change: object) -> None:
 
 
 def _recorded() -> tuple[MemoryWorld, Life]:
-    """Created and recorded, not marked yet: its name still has the nonce."""
+    """The site is created and recorded, and not marked yet: its name still contains the nonce."""
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     with outage(life, "attach", errors.Unavailable("503")):
@@ -35,8 +35,8 @@ def _recorded() -> tuple[MemoryWorld, Life]:
 
 
 @pytest.mark.parametrize("deleting", (False, True), ids=("wanted", "deleted"))
-def test_an_unmarked_one_is_judged_by_its_nonce_as_an_open_intent_is(deleting: bool) -> None:
-    """Its key was changed between record and mark: on delete it stayed, and was said to have existed before."""
+def test_an_unmarked_resource_is_judged_by_its_nonce_as_for_an_open_intent(deleting: bool) -> None:
+    """The key changed between record and mark: once, a delete kept the resource and reported that it existed before."""
     world, life = _recorded()
     _unsigned(life)
     if not deleting:
@@ -46,7 +46,7 @@ def test_an_unmarked_one_is_judged_by_its_nonce_as_an_open_intent_is(deleting: b
     assert not world.living()
 
 
-def test_one_that_nothing_proves_holds_the_finalizer_and_is_named() -> None:
+def test_a_recorded_resource_without_proof_holds_the_finalizer_and_is_named() -> None:
     world, life = _recorded()
     theirs = world.cloud.create("site", "theirs", {}, creator="stranger")
     _unsigned(life, id=theirs.id, target=theirs.target)
@@ -55,12 +55,12 @@ def test_one_that_nothing_proves_holds_the_finalizer_and_is_named() -> None:
     outcome = life.last.outcomes[SITE]
     assert isinstance(outcome, Blocked) and outcome.reason is Reason.NOT_OWNED
     assert theirs.id in outcome.message and "freehold.dev/journal" in outcome.message
-    # Its id was written over that of ours, which is deleted all the same: its nonce is not spent by what is not ours.
+    # Its id replaced that of ours, which is deleted nevertheless: a record that is not ours does not use up the nonce.
     assert [thing.id for thing in world.living()] == [theirs.id]
 
 
-def test_nothing_of_ours_waits_for_what_nothing_proves() -> None:
-    """A forged record must not keep the net that its disk would be in, nor hide our own disk."""
+def test_nothing_of_ours_waits_for_an_unproven_record() -> None:
+    """A forged record must neither keep the network that its disk would be in, nor hide our own disk."""
     world = MemoryWorld(nodes=[node("net/main", size=1), node("disk/data", "net/main")])
     life = Life(world)
     life.create()
@@ -77,8 +77,8 @@ def test_nothing_of_ours_waits_for_what_nothing_proves() -> None:
     assert life.last.released
 
 
-def test_what_has_only_another_owners_marks_is_said_to_be_theirs() -> None:
-    """It existed before and was used by its name: that is said only of what was first recorded so."""
+def test_a_resource_with_only_another_owners_marks_is_reported_as_theirs() -> None:
+    """ "It existed before" is reported only of a resource that was first recorded so."""
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     life.create()
@@ -92,7 +92,7 @@ def test_what_has_only_another_owners_marks_is_said_to_be_theirs() -> None:
 
 
 @pytest.mark.parametrize("claim", ("claim_uuid", "claim_owner"))
-def test_what_two_owners_claim_waits_for_a_person(claim: str) -> None:
+def test_a_resource_that_two_owners_claim_waits_for_a_person(claim: str) -> None:
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     life.create()
@@ -105,8 +105,8 @@ def test_what_two_owners_claim_waits_for_a_person(claim: str) -> None:
     assert len(world.living()) == 1 and not world.tampered()
 
 
-def test_what_another_identity_created_is_not_of_our_intent() -> None:
-    """A stranger who learnt the nonce made it: it is neither taken nor ignored."""
+def test_a_resource_that_another_identity_created_does_not_resolve_our_intent() -> None:
+    """A stranger who knew the nonce created it: it is neither taken nor ignored."""
     world, life = _recorded()
     (site,) = world.living()
     entry = life.journal.entries[SITE]
@@ -118,15 +118,15 @@ def test_what_another_identity_created_is_not_of_our_intent() -> None:
     def by_a_stranger(*args: object, **more: object) -> object:
         return replace(shown(*args, **more), created_by="iam-of-a-stranger")  # type: ignore[arg-type]  # as it was
 
-    world.cloud.show = by_a_stranger  # type: ignore[method-assign,assignment]  # the cloud tells who made it
+    world.cloud.show = by_a_stranger  # type: ignore[method-assign,assignment]  # the cloud reports the creator
     outcome = life.create()["site/home"]
     assert isinstance(outcome, Blocked) and outcome.reason is Reason.AMBIGUOUS
     assert site.id in outcome.message and "iam-of-a-stranger" in outcome.message
     assert [thing.id for thing in world.living()] == [site.id]
 
 
-def test_an_edited_journal_takes_no_tag_off_a_stranger() -> None:
-    """Target and user tags are not signed: what was not seen with the resource is not touched, and no mark ever."""
+def test_an_edited_journal_detaches_no_tag_of_a_stranger() -> None:
+    """Target and user tags are not signed: tags are detached only from a target that a read of the resource showed."""
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     life.create()
@@ -144,8 +144,8 @@ def test_an_edited_journal_takes_no_tag_off_a_stranger() -> None:
     assert theirs.tagged(world.cloud.now()) == marks
 
 
-def test_a_forged_record_changes_nothing_after_a_look_that_failed() -> None:
-    """Marks are read before the first write, also where the pass that was to read them could not look."""
+def test_a_forged_record_changes_nothing_after_a_failed_read() -> None:
+    """Marks are read before the first write, also if the pass that should have read them failed to."""
     world = MemoryWorld(nodes=[node("net/main", size=1)])
     life = Life(world)
     life.create()
@@ -163,8 +163,8 @@ def test_a_forged_record_changes_nothing_after_a_look_that_failed() -> None:
     assert world.cloud.get(theirs.id).attributes["size"] == 7
 
 
-def test_an_edited_list_of_earlier_ids_takes_no_mark_off_what_exists() -> None:
-    """The uuid of another object is public: its connections keep their marks, whoever claims them to be gone."""
+def test_an_edited_list_of_earlier_ids_detaches_no_mark_of_a_living_resource() -> None:
+    """The uuid of another object is public: its connections keep their marks, whoever records them as gone."""
     nodes = [node("net/main", size=1), node("hub/core"), node("link/a", "hub/core", "net/main")]
     world = MemoryWorld(nodes=nodes, given_hub=True)
     life = Life(world)
@@ -180,8 +180,8 @@ def test_an_edited_list_of_earlier_ids_takes_no_mark_off_what_exists() -> None:
 
 
 @pytest.mark.parametrize("deleting", (False, True), ids=("wanted", "being deleted"))
-def test_an_id_that_somebody_wrote_before_the_first_pass_gets_no_mark_of_ours(deleting: bool) -> None:
-    """The process has minted the identity and reads no marks first; of what is going already it reads none either."""
+def test_an_id_that_somebody_recorded_before_the_first_pass_gets_no_mark_of_ours(deleting: bool) -> None:
+    """A process that created the identity does not read marks first, nor those of a resource that is being deleted."""
     world = MemoryWorld(nodes=[node("site/home")])
     theirs = world.cloud.create("site", "theirs", {}, creator="stranger")
     world.clock.advance(3600.0)
@@ -198,8 +198,8 @@ def test_an_id_that_somebody_wrote_before_the_first_pass_gets_no_mark_of_ours(de
     assert isinstance(outcome, Blocked) and outcome.reason is Reason.NOT_OWNED
 
 
-def test_a_carrier_that_is_not_ours_any_more_is_not_marked_where_only_our_own_will_do() -> None:
-    """The spec gives the hub by its id now: the mark would be on a stranger's, and nobody would take it off."""
+def test_a_carrier_that_is_no_longer_ours_is_not_marked_if_the_kind_needs_our_own() -> None:
+    """The spec gives the hub by its id now: the mark would be on a stranger's resource, and never be detached."""
     world = MemoryWorld(nodes=[node("net/main"), node("hub/core"), node("link/a", "hub/core", "net/main")])
     life = Life(world)
     key, hub_key = NodeKey("link", "a"), NodeKey("hub", "core")

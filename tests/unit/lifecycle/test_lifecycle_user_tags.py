@@ -1,4 +1,4 @@
-"""The user's tags follow the spec: what it drops comes off what is ours, and off nothing else."""
+"""User tags follow the spec: dropped tags are detached from our resources, and from nothing else."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def _user_tags(world: MemoryWorld, kind: str) -> frozenset[str]:
 
 
 @pytest.mark.parametrize("fault", (faults.late(20.0), faults.LOST), ids=str)
-def test_a_dropped_tag_comes_off_what_a_create_made_that_was_under_way(fault: faults.Fault) -> None:
-    """The create was sent with the old tag. Were it forgotten before the resource is there, it would stay on it."""
+def test_a_dropped_tag_is_detached_from_a_resource_whose_create_was_under_way(fault: faults.Fault) -> None:
+    """The create was sent with the old tag, which must be remembered until the resource exists."""
     nodes = [node("net/main", size=1)]
     undisturbed = Life(MemoryWorld(nodes=nodes))
     undisturbed.create()
@@ -43,7 +43,7 @@ def test_a_dropped_tag_comes_off_what_a_create_made_that_was_under_way(fault: fa
 
 
 @pytest.mark.parametrize("error", (errors.Unavailable("503"), errors.Denied("no permission to detach")))
-def test_a_dropped_tag_comes_off_although_its_first_detach_failed(error: errors.CloudError) -> None:
+def test_a_dropped_tag_is_detached_although_the_first_detach_failed(error: errors.CloudError) -> None:
     world = MemoryWorld(nodes=[node("hub/core")])
     life = Life(world, user_tags=RED)
     life.create()
@@ -56,8 +56,8 @@ def test_a_dropped_tag_comes_off_although_its_first_detach_failed(error: errors.
     assert _user_tags(world, "hub") == BLUE
 
 
-def test_no_tag_comes_off_an_id_that_somebody_wrote_while_marks_cannot_be_read() -> None:
-    """The journal is not read back against marks in such a pass: only its signature tells whose the id is."""
+def test_no_tag_is_detached_from_a_forged_id_while_marks_cannot_be_read() -> None:
+    """Such a pass cannot compare the journal with marks: only the signature tells whose the id is."""
     world = MemoryWorld(nodes=[node("hub/core")])
     life = Life(world, user_tags=RED)
     life.create()

@@ -44,7 +44,7 @@ def _world(workflow: str) -> Callable[[], MemoryWorld]:
 
 
 def _numbers(workflow: str, wanted: Callable[[str, str], bool]) -> list[int]:
-    """The calls of an undisturbed create that ``wanted`` picks by operation and subject."""
+    """The indexes of the calls of an undisturbed create that ``wanted`` picks by operation and subject."""
     life = Life(_world(workflow)())
     life.create()
     return [i for i, call in enumerate(life.port.calls) if wanted(call.operation, call.subject)]
@@ -82,7 +82,7 @@ def test_edge_case_1_tagging_fails(workflow: str, fault: Fault) -> None:
 @pytest.mark.parametrize("workflow", WORKFLOWS)
 @pytest.mark.parametrize("fault", (faults.STALE, faults.UNAVAILABLE, faults.LOST), ids=str)
 def test_edge_case_2_the_object_cannot_be_updated(workflow: str, fault: Fault) -> None:
-    """The intent stands in the object already: the next pass finds what came of it."""
+    """The intent is already stored in the object: the next pass finds what was created."""
     created = _after_create(workflow)
     numbers = [n for n in _numbers(workflow, lambda operation, _: operation == "save_journal") if n > created][:2]
     _hold(workflow, [(number, fault) for number in numbers])
@@ -100,14 +100,14 @@ def test_edge_case_3_nothing_is_deleted_to_roll_back(workflow: str) -> None:
 
 @pytest.mark.parametrize("workflow", WORKFLOWS)
 @pytest.mark.parametrize("fault", (faults.AFTER, faults.late_crash(10), faults.late_crash(30)), ids=str)
-def test_edge_case_4_dead_before_it_is_recorded(workflow: str, fault: Fault) -> None:
-    """Also when the request was still under way when its sender died."""
+def test_edge_case_4_the_process_dies_before_it_records(workflow: str, fault: Fault) -> None:
+    """Also if the request was still under way when the process died."""
     _hold(workflow, [(_after_create(workflow), fault)])
 
 
 @pytest.mark.parametrize("fault", (faults.AFTER, faults.late_crash(10), faults.LOST), ids=str)
-def test_what_only_a_name_identifies_is_presumed_and_never_touched(fault: Fault) -> None:
-    """docs/reference/requirements.md W22 leaves an orphan here: now it is held, named, and a person decides."""
+def test_a_resource_identified_only_by_its_name_is_presumed_ours_and_never_changed(fault: Fault) -> None:
+    """docs/reference/requirements.md W22 leaves an orphan here: now it is recorded and named, and a person decides."""
     world = MemoryWorld(nodes=[node("net/main"), node("record/www", "net/main")])
     golden = Life(MemoryWorld(nodes=[node("net/main"), node("record/www", "net/main")]))
     golden.create()

@@ -1,4 +1,4 @@
-"""What the account gives an object to work with."""
+"""What the account provides for the passes of an object."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from freehold.lifecycle.keys import KeyRing
 from freehold.operator.ibm import IbmAccount
 
 
-def test_an_objects_tools_have_the_ring_of_this_pass_and_keep_their_drivers() -> None:
-    """A key that was added counts without a restart; drivers remember what saves calls."""
+def test_the_dependencies_of_an_object_have_the_ring_of_this_pass_and_keep_their_drivers() -> None:
+    """A key that was added is used without a restart; drivers are kept because they cache answers."""
     before, after = KeyRing.single(b"b" * 32), KeyRing.single(b"a" * 32)
     with IbmAccount("a-key", "http://127.0.0.1:9", ManualClock()) as account:
         first = account.deps("c1", before)

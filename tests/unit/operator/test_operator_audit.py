@@ -9,8 +9,8 @@ from freehold.lifecycle.clock import ManualClock
 from freehold.operator.audit import FileAudit
 
 
-def test_what_stays_has_a_line_that_names_it_and_why(tmp_path: Path) -> None:
-    """An auditor finds it where the object and its events are gone; it is no call, and is not counted as one."""
+def test_a_kept_resource_has_a_line_with_its_name_and_the_reason(tmp_path: Path) -> None:
+    """An auditor finds it after the object and its events are gone; it is not counted as a call."""
     clock = ManualClock()
     with FileAudit(tmp_path / "audit.jsonl", clock) as audit:
         audit.kept("IBMPowerVSCluster team/c1", "vpc main r006-1", "found by its name")

@@ -1,4 +1,4 @@
-"""The audit log: a line before and a line after each change, whatever became of it."""
+"""The audit log: a line before and a line after each change, whatever its result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def call(effect: Effect = Effect.WRITE, error: BaseException | None = None) -> C
 
 
 async def lines(path: Path, *calls: Call) -> list[dict[str, Any]]:
-    """What is in the log after these calls."""
+    """The lines of the log after these calls."""
     with FileAudit(path, ManualClock()) as audit:
         port = ObjectPort(InlinePort(), "IBMPowerVSCluster default/c1", audit)
         for each in calls:
@@ -38,7 +38,7 @@ async def lines(path: Path, *calls: Call) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-async def test_a_change_is_on_record_before_it_is_sent_and_after_it_is_answered(tmp_path: Path) -> None:
+async def test_a_change_is_logged_before_it_is_sent_and_after_it_is_answered(tmp_path: Path) -> None:
     sent, done = await lines(tmp_path / "audit", call())
     assert (sent["outcome"], sent["request"], done["outcome"]) == ("sent", {"name": "a"}, "done")
     for line in (sent, done):
@@ -58,8 +58,8 @@ async def test_a_change_is_on_record_before_it_is_sent_and_after_it_is_answered(
         pytest.param(RuntimeError("a defect"), "unknown", id="a defect of ours: it may have happened"),
     ],
 )
-async def test_how_a_change_ended_is_told(tmp_path: Path, error: BaseException, outcome: str) -> None:
-    """Who compares the log with the cloud's own must know which changes may have taken effect."""
+async def test_the_result_of_a_change_is_logged(tmp_path: Path, error: BaseException, outcome: str) -> None:
+    """A reader who compares the log with that of the cloud must know which changes may have taken effect."""
     found = await lines(tmp_path / "audit", call(error=error))
     assert [line["outcome"] for line in found] == ["sent", outcome]
 
@@ -68,8 +68,8 @@ async def test_a_read_leaves_no_line(tmp_path: Path) -> None:
     assert await lines(tmp_path / "audit", call(Effect.READ), call(Effect.STORE)) == []
 
 
-async def test_the_log_is_the_operators_alone_and_outlives_it(tmp_path: Path) -> None:
-    """A restart adds to it; nobody else on the machine reads it."""
+async def test_only_the_operator_may_read_the_log_and_a_restart_appends_to_it(tmp_path: Path) -> None:
+    """Other users of the machine cannot read it."""
     path = tmp_path / "audit"
     assert len(await lines(path, call())) == 2
     assert len(await lines(path, call())) == 4
@@ -77,7 +77,7 @@ async def test_the_log_is_the_operators_alone_and_outlives_it(tmp_path: Path) ->
 
 
 async def test_a_cancellation_among_several_calls_is_no_result() -> None:
-    """It ends the pass; a failure is a result like any other."""
+    """A cancellation ends the pass; a failure is a result like any other."""
 
     async def cancelled() -> str:
         raise asyncio.CancelledError

@@ -1,4 +1,4 @@
-"""The controller against the embedded API server: real HTTP, real watches, domain time that stands still."""
+"""The controller against the embedded API server: real HTTP, real watches, and a clock that the test moves."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def key(name: str) -> Key:
 
 
 class Seen:
-    """Counts reconciles a key, and lets a test wait for a number of them."""
+    """Counts the reconciles of a key, and lets a test wait for a number of them."""
 
     def __init__(self) -> None:
         self.passes: dict[str, int] = {}
@@ -119,7 +119,7 @@ async def converge(client: KubeClient, time: VirtualTime, seen: Seen, objects: A
 
 
 async def test_finalizer_flow_from_create_to_gone(client: KubeClient) -> None:
-    """Create, finalizer, status, spec edit, delete: each wakes once, our own status write does not."""
+    """Create, finalizer, spec edit, delete: each causes one reconcile, our own status write causes none."""
     seen = Seen()
     async with running(await converge(client, VirtualTime(), seen, {})) as controller:
         await client.create(WIDGETS, widget("a"))
@@ -146,8 +146,8 @@ async def test_cold_start_converges_over_many_pages(client: KubeClient) -> None:
     assert [each for each in objects.items if each.get("status") != {"observedGeneration": 1}] == []
 
 
-async def test_after_a_restart_deletes_go_on_before_everything_is_looked_at(client: KubeClient) -> None:
-    """A look at a thousand clusters takes minutes where the cloud limits us, and somebody waits for this one."""
+async def test_after_a_restart_deletes_are_served_before_other_objects(client: KubeClient) -> None:
+    """Reading a thousand clusters takes minutes if the cloud limits calls, and somebody waits for this delete."""
     for index in range(30):
         await client.create(WIDGETS, widget(f"w{index:02d}"))
     going = widget("w99")
@@ -194,7 +194,7 @@ async def turn() -> None:
     [(Unavailable("the cloud is away"), False), (RuntimeError("a defect"), True)],
     ids=["known", "unknown"],
 )
-async def test_failure_backs_off_is_said_once_and_recovers(
+async def test_a_failure_backs_off_is_reported_once_and_recovers(
     problem: Exception, traceback: bool, client: KubeClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     time, seen = VirtualTime(), Seen()
@@ -229,7 +229,7 @@ async def test_stale_write_is_a_conflict_not_a_lost_update(client: KubeClient) -
     assert "finalizers" not in (await client.get(WIDGETS, key("a")))["metadata"]
 
 
-async def test_other_resource_wakes_through_mapping_and_a_poisoned_one_is_passed_over(client: KubeClient) -> None:
+async def test_another_resource_wakes_its_object_and_an_invalid_one_is_skipped(client: KubeClient) -> None:
     seen = Seen()
 
     def concerns(obj: Json) -> list[Key]:
@@ -251,7 +251,7 @@ async def test_other_resource_wakes_through_mapping_and_a_poisoned_one_is_passed
 
 
 async def test_missing_other_resource_does_not_hold_up_ours(client: KubeClient) -> None:
-    """Cluster API is not installed: absent, said so, and noticed when it comes.
+    """Cluster API is not installed: this is reported, and its later installation is noticed.
 
     Source: docs/reference/capi-contract.md C20.
     """
@@ -274,7 +274,7 @@ async def test_missing_other_resource_does_not_hold_up_ours(client: KubeClient) 
         assert controller.health().followed[str(GADGETS)] is State.SYNCED
 
 
-async def test_stop_finishes_what_is_in_hand(client: KubeClient) -> None:
+async def test_stop_finishes_the_running_reconciles(client: KubeClient) -> None:
     begun, finish, finished = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def reconcile(which: Key) -> Result:
@@ -332,7 +332,7 @@ async def test_stop_before_the_server_answers(client: KubeClient) -> None:
 async def test_dead_watch_task_is_started_again(
     client: KubeClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A defect in the watch must not leave a process that looks alive and does nothing (nolar/kopf#1276)."""
+    """A defect in the watch must not lead to a process that seems alive and does nothing (nolar/kopf#1276)."""
     monkeypatch.setattr("freehold.operator.controller.RESTART_SECONDS", 0.01)
     seen = Seen()
     broken = [True]
@@ -356,7 +356,7 @@ async def test_dead_watch_task_is_started_again(
 
 
 async def test_server_restart_is_survived() -> None:
-    """Another process's store, a new watch history: relist, and go on."""
+    """The new server process has a new watch history: list again, and continue."""
     store, seen = Store.open(":memory:"), Seen()
     first = ApiServer(store, [crd(WIDGETS)])
     url = await first.start()

@@ -1,4 +1,4 @@
-"""Events: aggregated, limited, and never in the way."""
+"""Events: aggregated, limited, and never blocking a reconcile."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_repeats_raise_the_count_of_one_event(client: KubeClient, recorder
     assert event["involvedObject"]["name"] == "c" and event["involvedObject"]["kind"] == "IBMPowerVSCluster"
 
 
-async def test_event_that_expired_is_begun_anew(client: KubeClient, recorder: EventRecorder) -> None:
+async def test_an_expired_event_is_created_again(client: KubeClient, recorder: EventRecorder) -> None:
     recorder.record(OBJ, Severity.NORMAL, "Ready", "all there")
     await flushed(recorder)
     (event,) = (await client.list(EVENTS)).items
@@ -64,7 +64,9 @@ async def test_event_that_expired_is_begun_anew(client: KubeClient, recorder: Ev
     assert [each["count"] for each in (await client.list(EVENTS)).items] == [1]
 
 
-async def test_long_message_is_cut_and_bad_reason_dropped(client: KubeClient, recorder: EventRecorder) -> None:
+async def test_a_long_message_is_cut_and_an_event_with_a_bad_reason_dropped(
+    client: KubeClient, recorder: EventRecorder
+) -> None:
     recorder.record(OBJ, Severity.NORMAL, "Created", "x" * 5000)
     recorder.record(OBJ, Severity.NORMAL, "not camel", "dropped")
     await flushed(recorder)
@@ -72,7 +74,7 @@ async def test_long_message_is_cut_and_bad_reason_dropped(client: KubeClient, re
     assert len(event["message"]) == 1024 and recorder.dropped == 1
 
 
-async def test_a_flood_about_one_object_is_limited_and_others_are_heard(
+async def test_many_events_of_one_object_are_limited_and_those_of_others_are_sent(
     client: KubeClient, recorder: EventRecorder
 ) -> None:
     for index in range(BURST + 20):
@@ -84,7 +86,7 @@ async def test_a_flood_about_one_object_is_limited_and_others_are_heard(
     assert recorder.dropped == 20
 
 
-async def test_server_that_is_away_bothers_nobody() -> None:
+async def test_an_unreachable_server_disturbs_nothing() -> None:
     async with KubeClient(Connection("http://127.0.0.1:1")) as nobody:
         recorder = EventRecorder(nobody, "freehold", lambda: 0.0)
         task = asyncio.ensure_future(recorder.run())
@@ -94,8 +96,8 @@ async def test_server_that_is_away_bothers_nobody() -> None:
         task.cancel()
 
 
-async def test_events_about_many_objects_do_not_pile_up_while_nobody_takes_them() -> None:
-    """Each object may have its burst; together they would fill the memory while the API server is away."""
+async def test_events_of_many_objects_do_not_pile_up_while_the_server_is_away() -> None:
+    """Each object may send a burst; together they would fill the memory."""
     recorder = EventRecorder(KubeClient(Connection("http://127.0.0.1:1")), "freehold", lambda: 1_700_000_000.0)
     for number in range(QUEUED + 10):
         each = {**OBJ, "metadata": {**OBJ["metadata"], "uid": f"u{number}"}}

@@ -1,4 +1,4 @@
-"""The stored form of the key ring: what is read back, what is refused, and that no key is ever shown."""
+"""The stored form of the key ring: what is read back, what is refused, and that no key is shown."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_ring_is_read_back_as_it_was_written() -> None:
 
 
 def test_a_second_acceptance_of_a_key_adds_to_the_first() -> None:
-    """An object that comes back from a backup is accepted later, and the others stay so."""
+    """An object that is restored from a backup is accepted later, and the earlier ones stay accepted."""
     first = Acceptance(NOW, "ada", {"uuid-1": frozenset({"a"}), "uuid-2": frozenset({"b"})})
     both = RingDocument.fresh(NOW).accepting("lostlostlo", first)
     both = both.accepting("lostlostlo", Acceptance(NOW, "bob", {"uuid-1": frozenset({"c"}), "uuid-3": frozenset()}))
@@ -44,20 +44,20 @@ def test_a_second_acceptance_of_a_key_adds_to_the_first() -> None:
 
 
 @pytest.mark.parametrize("counted", [True, False])
-def test_a_ring_that_lists_no_objects_from_before_it_has_none(counted: bool) -> None:
-    """Written as one word for all objects once: a new object with a forged journal was covered by that, too."""
+def test_a_ring_that_lists_no_older_objects_has_none(counted: bool) -> None:
+    """Once this was one flag for all objects, and covered a new object with a forged journal, too."""
     ring = damaged(lambda c: c.update(unkeyed=counted))
     assert loads(ring, "here").unkeyed == frozenset()
 
 
-def test_a_backup_does_not_bring_back_that_old_records_count() -> None:
-    """`freehold keys require` or the renewal has ended that since."""
+def test_a_restored_ring_does_not_accept_old_records_again() -> None:
+    """`freehold keys require` or the renewal has ended the acceptance since."""
     theirs = RingDocument.fresh(NOW, unkeyed=["uuid-2"])
     assert RingDocument.fresh(NOW, unkeyed=["uuid-1"]).with_keys_of(theirs).unkeyed == {"uuid-1"}
 
 
-def test_an_old_key_may_be_written_with_for_a_while_after_a_new_one_was_made() -> None:
-    """An operator that could not read the ring since does not know the new one yet."""
+def test_an_operator_may_write_with_an_old_key_for_a_while_after_a_new_one_was_made() -> None:
+    """It could not read the ring since, and does not know the new key yet."""
     first = RingDocument.fresh(NOW)
     second = first.with_new_key(NOW + 1000.0)
     assert second.may_be_written_with(first.writing, NOW + 1001.0) == RETIRE_SECONDS - 1.0
@@ -67,7 +67,7 @@ def test_an_old_key_may_be_written_with_for_a_while_after_a_new_one_was_made() -
 
 
 def test_a_new_key_writes_and_the_old_one_can_still_be_read() -> None:
-    """Rotation must not make a single record unreadable."""
+    """Rotation must not make any record unreadable."""
     first = RingDocument.fresh(NOW)
     second = first.with_new_key(NOW)
     assert second.writing != first.writing
@@ -75,7 +75,7 @@ def test_a_new_key_writes_and_the_old_one_can_still_be_read() -> None:
     assert loads(dumps(second), "here").writing == second.writing
 
 
-def test_adding_never_changes_the_writing_key_and_takes_back_that_a_key_is_lost() -> None:
+def test_adding_a_key_keeps_the_writing_key_and_ends_the_acceptance_of_its_loss() -> None:
     mine, theirs = RingDocument.fresh(NOW), RingDocument.fresh(NOW)
     mine = mine.accepting(theirs.writing, Acceptance(NOW, "ada"))
     both = mine.with_keys_of(theirs)
@@ -84,8 +84,8 @@ def test_adding_never_changes_the_writing_key_and_takes_back_that_a_key_is_lost(
     assert both.accepted == {}
 
 
-def test_an_objects_export_opens_that_object_and_no_other() -> None:
-    """What is handed on with one object must not let its new home sign for the others."""
+def test_the_exported_key_of_an_object_works_for_no_other_object() -> None:
+    """The cluster that receives one object must not be able to sign for the others."""
     mine = RingDocument.fresh(NOW)
     export = mine.of_object("uuid-1")
     assert export.keys == {}
@@ -114,7 +114,7 @@ def only(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def shortened(content: dict[str, Any]) -> None:
-    """A key that is its own digest's, and could be guessed."""
+    """A key that fits its digest, and is short enough to be guessed."""
     short = CANARY[:31]
     row = {**only(content), "key": base64.b64encode(short).decode()}
     content |= {"writing": digest_of(short), "keys": {digest_of(short): row}}
@@ -129,25 +129,25 @@ DAMAGED = {
     "no keys": damaged(lambda c: c.update(keys={})),
     "another writing key": damaged(lambda c: c.update(writing="abcdefghij")),
     "no writing key": damaged(lambda c: c.pop("writing")),
-    "a key under another's digest": damaged(lambda c: c["keys"].update(abcdefghij=only(c))),
+    "a key under the digest of another": damaged(lambda c: c["keys"].update(abcdefghij=only(c))),
     "not base64": damaged(lambda c: only(c).update(key="canary-canary-!")),
     "too short a key": damaged(shortened),
-    "a key that is no text": damaged(lambda c: only(c).update(key=[CANARY.decode()])),
+    "a key that is not a string": damaged(lambda c: only(c).update(key=[CANARY.decode()])),
     "no time": damaged(lambda c: only(c).pop("created")),
     "whether old records count is missing": damaged(lambda c: c.pop("unkeyed")),
-    "a word for a list": damaged(lambda c: c.update(unkeyed="uuid-1")),
-    "a list of no words": damaged(lambda c: c.update(unkeyed=[1])),
+    "a string instead of a list": damaged(lambda c: c.update(unkeyed="uuid-1")),
+    "a list of other things than strings": damaged(lambda c: c.update(unkeyed=[1])),
     "a damaged acceptance": damaged(lambda c: c.update(accepted={"abc": "yes"})),
-    "an acceptance of no list": damaged(
+    "an acceptance that is not a list": damaged(
         lambda c: c.update(accepted={"abc": {"time": "2026-11-21T00:00:00Z", "who": "ada", "records": {"u": "x"}}})
     ),
-    "a damaged handed-on key": damaged(lambda c: c.update(handedOn=[{"digest": "abc", "key": "canary-canary"}])),
+    "a damaged exported key": damaged(lambda c: c.update(handedOn=[{"digest": "abc", "key": "canary-canary"}])),
 }
 
 
 @pytest.mark.parametrize("text", DAMAGED.values(), ids=DAMAGED.keys())
-def test_a_damaged_ring_is_refused_by_its_place_and_without_its_content(text: str) -> None:
-    """A ring that is half understood would prove half of the objects; its keys must not get into a log."""
+def test_the_error_about_a_damaged_ring_names_its_place_and_quotes_nothing(text: str) -> None:
+    """A partly read ring would prove only some of the objects; keys must not get into a log."""
     with pytest.raises(UnreadableRing, match=r"Secret ns/keys") as refusal:
         loads(text, "Secret ns/keys")
     shown = f"{refusal.value} {refusal.value!r} {refusal.value.__cause__!r}"
@@ -165,7 +165,7 @@ def test_no_text_form_of_a_ring_shows_a_key() -> None:
 
 @pytest.mark.parametrize("length", [0, 1, LEAST_BYTES - 1])
 def test_a_key_that_is_too_short_is_no_key(length: int) -> None:
-    """An empty one would sign for everybody."""
+    """With an empty one anybody could sign."""
     short = b"k" * length
     row = {"key": base64.b64encode(short).decode(), "created": "2026-01-01T00:00:00Z"}
     ring = {"version": 1, "writing": digest_of(short), "keys": {digest_of(short): row}, "unkeyed": []}

@@ -1,4 +1,4 @@
-"""Both places of the key ring keep it whole, decide between two writers, and say what to do when they cannot."""
+"""Both stores of the key ring: whole writes, one winner of two writers, and errors that tell what to do."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def test_what_was_written_is_read_back(place: RingStore) -> None:
 
 
 async def test_the_second_writer_is_refused(place: RingStore) -> None:
-    """Else a key that objects already name would be overwritten by one that nobody has used."""
+    """Otherwise an unused key would overwrite one that objects already name."""
     first = RingDocument.fresh(NOW)
     await place.write(first, "")
     with pytest.raises(ChangedRing):
@@ -88,7 +88,7 @@ async def test_the_second_writer_is_refused(place: RingStore) -> None:
 
 async def test_two_operators_that_start_at_once_get_one_ring(place: RingStore) -> None:
     async def nothing() -> list[Need]:
-        await asyncio.sleep(0)  # both have seen that there is none before either writes
+        await asyncio.sleep(0)  # both read that there is none before either writes
         return []
 
     rings = await asyncio.gather(*(opened_ring(place, nothing, NOW) for _ in range(2)))
@@ -99,7 +99,7 @@ async def test_two_operators_that_start_at_once_get_one_ring(place: RingStore) -
 # --- the file ------------------------------------------------------------------------------------
 
 
-async def test_the_file_is_the_users_alone(tmp_path: Path) -> None:
+async def test_only_the_user_may_read_the_file(tmp_path: Path) -> None:
     path = tmp_path / "state.keys"
     before = os.umask(0)
     try:
@@ -112,7 +112,9 @@ async def test_the_file_is_the_users_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
-async def test_a_file_that_others_can_read_is_refused_with_the_command(tmp_path: Path, mode: int) -> None:
+async def test_a_file_that_others_can_read_is_refused_and_the_message_has_the_command(
+    tmp_path: Path, mode: int
+) -> None:
     path = tmp_path / "state.keys"
     await FileRing(path).write(RingDocument.fresh(NOW), "")
     path.chmod(mode)
@@ -121,14 +123,14 @@ async def test_a_file_that_others_can_read_is_refused_with_the_command(tmp_path:
 
 
 async def test_a_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a shared directory somebody could put a ring of his own there before ours is made."""
+    """In a shared directory another user could put a ring there before ours is made."""
     await FileRing(tmp_path / "state.keys").write(RingDocument.fresh(NOW), "")
     monkeypatch.setattr(os, "geteuid", lambda: 4711)
     with pytest.raises(UnreadableRing, match="belongs to another user"):
         await FileRing(tmp_path / "state.keys").read()
 
 
-async def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+async def test_a_place_that_is_not_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "state.keys").mkdir()
     with pytest.raises(UnreadableRing, match=r"state\.keys is not a file"):
         await FileRing(tmp_path / "state.keys").read()
@@ -145,8 +147,8 @@ async def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> No
 # --- the Secret ----------------------------------------------------------------------------------
 
 
-async def test_an_empty_secret_is_a_place_without_a_ring(client: KubeClient) -> None:
-    """RBAC cannot limit 'create' to a name, so an installation makes it empty and grants get and update on it."""
+async def test_an_empty_secret_means_that_there_is_no_ring(client: KubeClient) -> None:
+    """RBAC cannot limit 'create' to a name, so an installation creates it empty and grants get and update on it."""
     empty = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "freehold-keys", "namespace": NAMESPACE}}
     await client.create(SECRETS, empty)
 
@@ -172,12 +174,12 @@ async def test_a_secret_without_a_readable_ring_is_never_overwritten(client: Kub
     assert (await client.get(SECRETS, Key(NAMESPACE, "freehold-keys")))["data"] == data
 
 
-async def test_a_missing_namespace_is_said_with_the_command(client: KubeClient) -> None:
+async def test_a_missing_namespace_is_reported_with_the_command(client: KubeClient) -> None:
     with pytest.raises(UnreadableRing, match="kubectl create namespace elsewhere"):
         await opened_ring(SecretRing(client, "elsewhere"), nobody, NOW)
 
 
-async def test_a_secret_that_may_not_be_read_is_no_missing_one(client: KubeClient) -> None:
+async def test_a_secret_that_may_not_be_read_does_not_count_as_missing(client: KubeClient) -> None:
     """A 403 read as 'there is none' would make a second ring."""
 
     class Refused(KubeClient):
@@ -230,16 +232,16 @@ def test_what_an_object_needs(raw: Json, digests: frozenset[str], unkeyed: bool,
     assert (found.digests, found.unkeyed, found.damaged) == (digests, unkeyed, damaged)
 
 
-def test_a_first_ring_counts_old_records_only_where_there_are_any() -> None:
-    """They can be forged; an installation that never had any must not accept them."""
+def test_a_first_ring_accepts_old_records_only_if_there_are_any() -> None:
+    """Old records can be forged; an installation that never had any must not accept them."""
     assert not first_ring("here", [], NOW).unkeyed
     assert not first_ring("here", [need_of(NEEDS["new"][0])], NOW).unkeyed
     old = need_of(NEEDS["from before the ring"][0])
     assert first_ring("here", [need_of(NEEDS["new"][0]), old], NOW).unkeyed == {old.uuid}
 
 
-def test_what_an_object_has_on_record_is_told_by_the_key_that_it_names() -> None:
-    """A person who accepts that a key is lost accepts these records, and no later one."""
+def test_the_records_of_an_object_are_listed_by_key() -> None:
+    """A person who accepts the loss of a key accepts these records, and no later ones."""
     vpc, net = NodeKey("vpc", "a"), NodeKey("net", "b")
     entries = {
         vpc: KEYED,
@@ -252,7 +254,7 @@ def test_what_an_object_has_on_record_is_told_by_the_key_that_it_names() -> None
 
 
 @pytest.mark.parametrize("case", ["only status", "its own and an entry's", "nobody can tell", "a newer format"])
-def test_no_ring_is_made_where_an_object_may_name_a_key(case: str) -> None:
+def test_no_ring_is_made_if_an_object_may_name_a_key(case: str) -> None:
     """With a new ring everything of that object would look like a stranger's."""
     with pytest.raises(MissingRing, match="freehold keys add FILE") as refusal:
         first_ring("/state.keys", [need_of(NEEDS["new"][0]), need_of(NEEDS[case][0])], NOW)
@@ -280,7 +282,7 @@ class Told:
         self.times += 1
 
 
-async def test_a_ring_that_changes_is_told_of_and_an_equal_one_is_not(tmp_path: Path) -> None:
+async def test_a_changed_ring_is_announced_and_an_equal_one_is_not(tmp_path: Path) -> None:
     place = FileRing(tmp_path / "state.keys")
     keeper, told = RingKeeper(place, nobody, lambda: NOW, 1.0), Told()
     keeper.changed = told
@@ -296,8 +298,8 @@ async def test_a_ring_that_changes_is_told_of_and_an_equal_one_is_not(tmp_path: 
     assert len(keeper.ring.keys) == 2
 
 
-async def test_a_ring_that_becomes_unreadable_stops_everything_until_it_is_back(tmp_path: Path) -> None:
-    """What is recorded under keys that nobody else can read any more could never be proved again."""
+async def test_an_unreadable_ring_stops_everything_until_it_is_back(tmp_path: Path) -> None:
+    """Records that are made under keys which cannot be read any more could never be proved."""
     path = tmp_path / "state.keys"
     keeper = RingKeeper(FileRing(path), nobody, lambda: NOW, 1.0)
     await keeper.refresh()
@@ -312,7 +314,7 @@ async def test_a_ring_that_becomes_unreadable_stops_everything_until_it_is_back(
     assert (keeper.problem, keeper.ring) == ("", ring)
 
 
-async def test_a_server_that_does_not_answer_for_a_moment_takes_no_ring_away(client: KubeClient) -> None:
+async def test_a_short_outage_of_the_server_keeps_the_ring(client: KubeClient) -> None:
     class Broken(KubeClient):
         dark = False
 
@@ -333,8 +335,8 @@ async def test_a_server_that_does_not_answer_for_a_moment_takes_no_ring_away(cli
         assert keeper.problem == ""
 
 
-async def test_a_ring_that_could_not_be_read_for_long_serves_nothing(client: KubeClient) -> None:
-    """Another key may write by now, and this one may be removed: what it made then could be proved by nobody."""
+async def test_nothing_is_served_with_a_ring_that_could_not_be_read_for_long(client: KubeClient) -> None:
+    """Another key may be the writing one by now, and this one removed: new records under it could not be proved."""
 
     class Broken(KubeClient):
         dark = False
@@ -363,7 +365,7 @@ async def test_a_ring_that_could_not_be_read_for_long_serves_nothing(client: Kub
 
 
 async def test_an_object_is_listed_as_from_before_the_ring_until_it_is_renewed(tmp_path: Path) -> None:
-    """Its old seals are public. One that is away just now, or that cannot be read, stays listed."""
+    """Its old seals are public. An object that is missing just now, or cannot be read, stays listed."""
     place, now = FileRing(tmp_path / "state.keys"), NOW
     old, other = need_of(NEEDS["from before the ring"][0]), Need(Key("team", "c2"), "uuid-2", unkeyed=True)
     there = [old, other, Need(Key("team", "c3"), damaged=True)]
@@ -375,7 +377,7 @@ async def test_an_object_is_listed_as_from_before_the_ring_until_it_is_renewed(t
     await place.write(RingDocument.fresh(NOW, unkeyed=[old.uuid, other.uuid, "away"]), "")
     await keeper.refresh()
     assert keeper.ring.unkeyed == {old.uuid, other.uuid, "away"}
-    there.append(Need(Key("evil", "e"), other.uuid))  # it copied the identity of one that still needs that
+    there.append(Need(Key("evil", "e"), other.uuid))  # its identity is copied from one that still needs the old rules
     there[0] = replace(old, unkeyed=False)
     now += RENEWED_SECONDS
     await keeper.refresh()
@@ -384,9 +386,7 @@ async def test_an_object_is_listed_as_from_before_the_ring_until_it_is_renewed(t
     assert stored is not None and stored.unkeyed == {other.uuid, "away"}
 
 
-async def test_a_list_that_cannot_be_brought_up_to_date_serves_on(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_list_that_cannot_be_updated_stops_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     place = FileRing(tmp_path / "state.keys")
 
     async def unavailable() -> list[Need]:
@@ -399,8 +399,8 @@ async def test_a_list_that_cannot_be_brought_up_to_date_serves_on(
     assert "stay listed" in caplog.text
 
 
-async def test_an_object_that_misses_a_key_hurries_the_next_look(tmp_path: Path) -> None:
-    """Whoever has just added a key waits seconds, not the minute that a Secret is left alone for."""
+async def test_an_object_that_misses_a_key_makes_the_next_read_of_the_ring_come_sooner(tmp_path: Path) -> None:
+    """A person who has just added a key waits seconds, not the minute between two reads of a Secret."""
     place, seen = FileRing(tmp_path / "state.keys"), asyncio.Event()
     keeper = RingKeeper(place, nobody, lambda: NOW, poll=3600.0, soonest=0.01)
     await keeper.refresh()

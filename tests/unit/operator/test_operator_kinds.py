@@ -1,4 +1,4 @@
-"""The list of served kinds exists once, and every part that needs more than the names has it for each of them."""
+"""Each served kind is complete: types, adapter, resource and credentials check."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from freehold.operator.kinds import SERVED_RESOURCES, resource_of
 
 
 def test_every_served_kind_has_types_an_adapter_and_a_resource() -> None:
-    """A kind that is named and has no adapter would stop the operator when it starts."""
+    """A listed kind without an adapter would stop the operator at its start."""
     assert [kind.name for kind in crd.SERVED] == list(served.SERVED)
     assert ADAPTERS.keys() == {kind.kind for kind in served.SERVED}
     assert tuple(map(resource_of, served.SERVED)) == SERVED_RESOURCES
 
 
-def test_a_kind_whose_cloud_has_no_credentials_says_how_to_give_them() -> None:
+def test_missing_credentials_of_a_kind_are_reported_with_the_way_to_give_them() -> None:
     for kind, accounts_of in ADAPTERS.items():
         found = accounts_of(Clouds()).binding({"kind": kind, "metadata": {"name": "one"}})
         assert isinstance(found, NoCredentials), kind
@@ -32,8 +32,8 @@ def _health(**fields: object) -> Health:
     return Health(**{**plain, **fields})  # type: ignore[arg-type]  # the fields are Health's own
 
 
-def test_several_kinds_are_ready_when_each_is_and_as_silent_as_the_most_silent() -> None:
-    """A probe must not call an operator ready of which one kind has not been listed yet."""
+def test_several_kinds_are_ready_when_each_is_and_as_late_as_the_latest() -> None:
+    """A probe must not call an operator ready while one of its kinds has not been listed yet."""
     one, other = _health(silent=3.0, queued=1, last_progress=9.0), _health(ready=False, busy=4.0, queued=2, restarts=1)
     both = together([one, other])
     assert (both.ready, both.silent, both.busy, both.last_progress) == (False, 3.0, 4.0, 0.0)

@@ -1,4 +1,4 @@
-"""One object in one pass, against the embedded API server: who was slower gets a conflict and overwrites nothing."""
+"""One object in one pass, against the embedded API server: the slower writer gets a conflict, overwrites nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STATUS = {"ready": False, "vpc": {"id": "v1", "controllerCreated": True}, "loadB
 
 @pytest.fixture
 async def client() -> AsyncIterator[KubeClient]:
-    """A server that has one cluster with a journal and a status."""
+    """A server with one cluster, which has a journal and a status."""
     store = Store.open(":memory:")
     server = ApiServer(store, custom_resource_definitions())
     url = await server.start()
@@ -47,12 +47,12 @@ def journal(account: str) -> Journal:
 
 
 async def read(client: KubeClient) -> ObjectHandle:
-    """What a pass begins with."""
+    """The read with which a pass begins."""
     return ObjectHandle(client, POWERVS_CLUSTERS, await client.get(POWERVS_CLUSTERS, KEY))
 
 
 async def account(client: KubeClient) -> str:
-    """Of the journal that is stored."""
+    """The account in the stored journal."""
     text = (await client.get(POWERVS_CLUSTERS, KEY))["metadata"]["annotations"][names.JOURNAL_ANNOTATION]
     return journals.loads(text).account
 
@@ -63,7 +63,7 @@ async def status(client: KubeClient) -> dict[str, Any]:
 
 
 async def test_a_journal_is_not_written_over_one_that_somebody_else_has_written(client: KubeClient) -> None:
-    """Else a process that lost its turn forgets what the other one created."""
+    """Otherwise a process that lost its turn would forget what the other one created."""
     slow, quick = await read(client), await read(client)
     await quick.save(journal("quick"))
     with pytest.raises(StaleObject, match=r"default/c1 changed since it was read"):
@@ -79,8 +79,8 @@ async def test_a_status_is_not_written_over_a_newer_one(client: KubeClient) -> N
     assert await status(client) == {"ready": True}
 
 
-async def test_one_pass_writes_again_and_again(client: KubeClient) -> None:
-    """Each write goes out with the version that the one before it made."""
+async def test_one_pass_can_write_several_times(client: KubeClient) -> None:
+    """Each write has the version that the previous one returned."""
     document = await read(client)
     await document.save(journal("second"))
     await document.save(journal("third"))
@@ -91,7 +91,7 @@ async def test_one_pass_writes_again_and_again(client: KubeClient) -> None:
 
 
 async def test_an_equal_status_is_not_sent(client: KubeClient) -> None:
-    """A thousand idle objects cost no write: none goes out, not even to a server that would refuse it."""
+    """A thousand idle objects cost no write: none is sent, not even to a server that would refuse it."""
     document = await read(client)
     await client.delete(POWERVS_CLUSTERS, KEY)
     await document.patch_status(STATUS)
@@ -111,8 +111,8 @@ async def test_the_status_is_replaced_as_a_whole(client: KubeClient, after: dict
     assert await status(client) == after
 
 
-async def test_an_object_that_went_during_the_pass_ends_it(client: KubeClient) -> None:
-    """It is no failure to be told and tried again."""
+async def test_a_pass_ends_when_its_object_is_gone(client: KubeClient) -> None:
+    """This is not a failure: it is neither reported nor tried again."""
     document = await read(client)
     await client.delete(POWERVS_CLUSTERS, KEY)
     with pytest.raises(StaleObject, match=r"default/c1 is gone"):

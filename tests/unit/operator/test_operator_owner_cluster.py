@@ -1,4 +1,4 @@
-"""What is around an object: an API server that does not answer means unknown, never absent."""
+"""Cluster and Machines of an object: if the API server does not answer, they are unknown, never absent."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ class Server:
 async def around(
     raw: Json, mode: gate.Mode = gate.Mode.AUTO, served: ServedName = POWERVS_CLUSTER, **answers: Any
 ) -> gate.ClusterContext:
-    client: Any = Server(**answers)  # all that is read of a client
+    client: Any = Server(**answers)  # all of a client that is used
     return await OwnerClusterReader(client, mode, served).context(raw)
 
 
 @pytest.mark.parametrize("error", REFUSED, ids=lambda error: type(error).__name__)
-async def test_an_api_server_that_does_not_tell_is_not_one_without_cluster_api(error: KubeError) -> None:
-    """Else an object of a Cluster would be served alone, unpaused."""
+async def test_an_api_server_that_does_not_answer_does_not_count_as_one_without_cluster_api(error: KubeError) -> None:
+    """Otherwise an object of a Cluster would be served without it, although it may be paused."""
     found = await around(OBJECT, customresourcedefinitions=error, clusters=[])
     assert found.crds is gate.Presence.UNKNOWN
     assert (await around(OBJECT, customresourcedefinitions=GONE)).crds is gate.Presence.ABSENT
@@ -94,7 +94,7 @@ async def test_clusters_that_cannot_be_listed_may_refer_to_it(error: KubeError) 
 
 @pytest.mark.parametrize("error", REFUSED, ids=lambda error: type(error).__name__)
 async def test_machines_that_cannot_be_listed_may_be_there(error: KubeError) -> None:
-    """Deleting their network under them loses them."""
+    """Deleting their network would break them."""
     leaving = {**OBJECT, "metadata": {**OBJECT["metadata"], "deletionTimestamp": "now"}}
     found = await around(leaving, gate.Mode.OFF, ibmpowervsmachines=error)
     assert isinstance(found.machines, gate.UnreadableMachines)
@@ -102,7 +102,7 @@ async def test_machines_that_cannot_be_listed_may_be_there(error: KubeError) -> 
 
 
 async def test_the_machines_of_its_own_cluster_are_named_when_it_is_deleted() -> None:
-    """Others in the namespace do not hold it; while it lives nobody asks."""
+    """Machines of other clusters do not hold the delete; without a delete they are not read."""
     machines = [machine("m2", "c1"), machine("m1", "c1"), machine("other", "c2")]
     leaving = {**OBJECT, "metadata": {**OBJECT["metadata"], "deletionTimestamp": "now"}}
     assert (await around(leaving, gate.Mode.OFF, ibmpowervsmachines=machines)).machines == ("m1", "m2")
@@ -113,7 +113,7 @@ async def test_the_machines_of_its_own_cluster_are_named_when_it_is_deleted() ->
 
 
 def test_a_change_of_a_cluster_concerns_the_object_that_it_refers_to() -> None:
-    """Of our kind only: another provider's object may have the same name."""
+    """Only if the reference is of our kind: an object of another provider may have the same name."""
     concerned = cluster_mapper(POWERVS_CLUSTER, list)
     assert list(concerned(REFERRER)) == [Key("ns", "c1")]
     reference = {**REFERRER["spec"]["infrastructureRef"], "kind": "AWSCluster"}
@@ -139,7 +139,7 @@ MADE = {**OBJECT, "metadata": {**OBJECT["metadata"], "ownerReferences": [{**OWNE
 
 
 async def test_a_machine_belongs_to_the_cluster_that_its_machine_names() -> None:
-    """A Machine or a Cluster that is not there is named; one that cannot be read is not absent."""
+    """A missing Machine or Cluster is named; one that cannot be read does not count as absent."""
     named = {"metadata": {"name": "owner"}, "spec": {"clusterName": "referrer"}}
     assert (await around(MADE, served=MACHINE, machines=named, clusters=REFERRER)).owner == gate.FoundCluster(REFERRER)
     assert (await around(MADE, served=MACHINE, machines=GONE)).owner == gate.NoCluster("Machine 'owner'")
@@ -149,8 +149,8 @@ async def test_a_machine_belongs_to_the_cluster_that_its_machine_names() -> None
         assert isinstance(found.owner, gate.UnreadableCluster)
 
 
-async def test_what_belongs_to_no_cluster_asks_for_none() -> None:
-    """CloudMetadata and its like are served also where the API server may not tell of Clusters."""
+async def test_an_object_without_a_cluster_reads_none() -> None:
+    """CloudMetadata and similar kinds are served even if the API server does not let us read Clusters."""
     served = replace(POWERVS_CLUSTER, link=ClusterLink.NONE, machines=None)
     refused = Forbidden("RBAC")
     leaving = {**OWNED, "metadata": {**OWNED["metadata"], "deletionTimestamp": "now"}}

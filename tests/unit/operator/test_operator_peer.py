@@ -1,4 +1,4 @@
-"""The operator looks at the CRD of what it serves before it begins: two controllers must not share an object."""
+"""The operator reads the CRD of what it serves before it starts: two controllers must not share an object."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CRD = f"{names.POWERVS_CLUSTER_PLURAL}.{names.INFRASTRUCTURE_GROUP}"
 
 
 class Server:
-    """An API server that has one answer."""
+    """An API server with one answer."""
 
     def __init__(self, answer: Json | KubeError) -> None:
         self._answer = answer
@@ -34,7 +34,7 @@ async def test_our_own_crd_is_served(labels: dict[str, str] | None) -> None:
     await refuse_peer(Server(crd(labels)))
 
 
-async def test_a_crd_that_upstream_installed_is_not() -> None:
+async def test_a_crd_installed_by_upstream_is_refused() -> None:
     with pytest.raises(ConflictingProvider, match=r"two controllers must not serve one object\. Uninstall it first"):
         await refuse_peer(Server(crd({names.PROVIDER_LABEL: "infrastructure-ibmcloud"})))
 
@@ -49,11 +49,11 @@ async def test_a_crd_that_upstream_installed_is_not() -> None:
         ),
     ],
 )
-async def test_what_to_do_is_said_where_it_cannot_be_looked_at(error: KubeError, sentence: str) -> None:
+async def test_the_message_tells_what_to_do_if_the_crd_cannot_be_read(error: KubeError, sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         await refuse_peer(Server(error))
 
 
-async def test_a_server_that_does_not_answer_is_no_consent() -> None:
+async def test_without_an_answer_of_the_server_nothing_is_served() -> None:
     with pytest.raises(Unavailable):
         await refuse_peer(Server(Unavailable("no connection")))

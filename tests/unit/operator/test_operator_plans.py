@@ -1,4 +1,4 @@
-"""One account as the operator uses it, and plans made with it: what is audited, what sends no write, what is asked."""
+"""One account as the operator uses it, and plans made with it: the audit log, the writes and the reads."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Account:
         return [call.operation for call in self.cloud.calls if call.mutating]
 
 
-async def test_what_an_object_changes_is_audited_under_its_name() -> None:
+async def test_the_changes_of_an_object_are_audited_under_its_name() -> None:
     account = Account()
     deps = account.ibm.deps("cluster a", RING)
     await deps.port.send(Call("store", "save_journal", Effect.STORE, lambda: None))
@@ -63,7 +63,7 @@ async def test_what_an_object_changes_is_audited_under_its_name() -> None:
 
 
 async def test_a_create_that_no_write_of_the_object_allowed_is_not_sent() -> None:
-    """Compare-and-set orders the writes of the object only; another process may have it by now."""
+    """Compare-and-set orders only the writes of the object; another process may have the object by now."""
     account = Account()
     with pytest.raises(Unavailable, match="was not sent"):
         await account.ibm.deps("cluster a", RING).registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
@@ -71,22 +71,22 @@ async def test_a_create_that_no_write_of_the_object_allowed_is_not_sent() -> Non
 
 
 def test_a_key_that_is_added_is_used_from_the_next_pass_on() -> None:
-    """Drivers are kept, the ring they were made with is not."""
+    """Drivers are kept, the ring that they were made with is not."""
     account = Account()
     account.ibm.deps("cluster a", RING)
     other = KeyRing.single(b"another key of these tests" * 2)
     assert account.ibm.deps("cluster a", other).ring == other
 
 
-async def test_tools_that_only_read_send_no_write() -> None:
+async def test_read_only_dependencies_send_no_write() -> None:
     account = Account()
     with pytest.raises(Frozen, match="is not sent"):
         await account.ibm.read_only_deps(RING).registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
     assert account.writes() == []
 
 
-def test_an_object_that_is_gone_leaves_nothing_behind() -> None:
-    """A new one of its name must not meet drivers that remember what was where."""
+def test_nothing_is_remembered_of_an_object_that_is_gone() -> None:
+    """A new object with its name must not use drivers that remember the places of the old one."""
     account = Account()
     before = account.ibm.deps("cluster a", RING)
     assert account.ibm.deps("cluster a", RING) is before
@@ -94,8 +94,8 @@ def test_an_object_that_is_gone_leaves_nothing_behind() -> None:
     assert account.ibm.deps("cluster a", RING) is not before
 
 
-def test_what_waits_for_a_thread_when_the_operator_stops_is_never_sent() -> None:
-    """Its process is taken for dead; what it sent later would be nobody's."""
+def test_a_call_that_waits_for_a_thread_when_the_operator_stops_is_never_sent() -> None:
+    """Its process counts as dead; no other process would expect the effect of a later call."""
     ran: list[str] = []
     with IbmAccount("key", BASE, ManualClock()) as account:
         pool: Any = account._require_pool()
@@ -108,7 +108,7 @@ def test_what_waits_for_a_thread_when_the_operator_stops_is_never_sent() -> None
     assert ran == []
 
 
-async def test_a_look_that_fails_does_not_say_that_nothing_is_there() -> None:
+async def test_a_failed_discovery_does_not_report_that_nothing_exists() -> None:
     lookup = ById(NodeKey("workspace", "main"), "00000000-0000-4000-8000-000000000000")
     assert await Account().ibm.facts_reader().look_up(lookup) == NoSuch()
     refused = await Account(api_key="revoked").ibm.facts_reader().look_up(lookup)
@@ -116,7 +116,7 @@ async def test_a_look_that_fails_does_not_say_that_nothing_is_there() -> None:
     assert "IBMCLOUD_API_KEY" in refused.message
 
 
-async def test_a_look_shows_what_is_there() -> None:
+async def test_a_discovery_shows_what_exists() -> None:
     account = Account()
     made = account.cloud.strangers.make("workspace", zone="dal10", name="theirs")
     found = await account.ibm.facts_reader().look_up(ById(NodeKey("workspace", "main"), made["id"]))
@@ -132,8 +132,8 @@ async def test_a_plan_changes_nothing() -> None:
     assert not [call for call in harness.calls() if call.mutating]
 
 
-def test_a_plan_of_a_cluster_that_is_there_keeps_it() -> None:
-    """Its own resources are no strangers': the stored object says whose they are."""
+def test_a_plan_of_an_existing_cluster_keeps_it() -> None:
+    """Its resources are not a stranger's: the stored object shows whose they are."""
     harness = Harness()
     harness.up()
     found = planned(harness)
@@ -142,8 +142,8 @@ def test_a_plan_of_a_cluster_that_is_there_keeps_it() -> None:
     assert found.writes == {}
 
 
-async def test_a_cloud_that_cannot_be_asked_is_no_fault_of_the_manifest() -> None:
-    """The one is tried again, the other needs an editor."""
+async def test_a_cloud_that_does_not_answer_is_not_reported_as_an_error_in_the_manifest() -> None:
+    """The plan can be tried again; an error in the manifest must be edited."""
     harness = Harness(example())
     before = planned(harness)
     assert not before.problems

@@ -1,4 +1,4 @@
-"""What wakes a reconcile: others' intentions, not our own bookkeeping."""
+"""What causes a reconcile: changes by others, and not our own writes."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def test_what_wakes(new: dict[str, Any], expected: bool) -> None:
     assert predicates.on_spec_or_metadata(BASE, new) is expected
 
 
-def test_content_wakes_where_there_is_no_generation() -> None:
-    """Secrets and ConfigMaps count no generation."""
+def test_a_change_of_content_wakes_if_there_is_no_generation() -> None:
+    """Secrets and ConfigMaps have no generation."""
     old = {"metadata": {"name": "s", "resourceVersion": "1"}, "data": {"k": "1"}}
     new = {"metadata": {"name": "s", "resourceVersion": "2"}, "data": {"k": "2"}}
     assert predicates.on_spec_or_metadata(old, new)

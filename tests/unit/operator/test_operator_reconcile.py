@@ -1,4 +1,4 @@
-"""One reconcile of a PowerVS cluster on the simulated cloud: what it waits for, what it remembers, what it lets go."""
+"""One reconcile of a PowerVS cluster on the simulated cloud: what it waits for, remembers and releases."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ BELONGS = {"apiVersion": f"{names.CLUSTER_API_GROUP}/v1beta2", "kind": "Cluster"
 
 
 class Outrun(MemoryDocument):
-    """Somebody else is always faster."""
+    """Another writer is always faster."""
 
     async def apply(self, patch: Mapping[str, Any]) -> None:
         raise StaleObject("changed since it was read")
 
 
 def made(harness: Harness) -> set[str]:
-    """The ids of what our calls created."""
+    """The ids of the resources that our calls created."""
     return {row["id"] for row in made_by_us(harness)}
 
 
 def minted(harness: Harness) -> None:
-    """The object as it was stored right after it got its identity: no create is on record."""
+    """The object as it was stored right after it got its identity: no create is recorded."""
     harness.pass_once()
     first = next(version for version in harness.object.history if JOURNAL in version["metadata"].get("annotations", {}))
     harness.object.raw = first
@@ -49,22 +49,22 @@ def joined(harness: Harness, gateway: Mapping[str, Any]) -> list[dict[str, Any]]
     return [row for row in made_by_us(harness) if row["kind"] == "connection"]
 
 
-def test_after_a_conflict_the_pass_begins_again_soon() -> None:
-    """The change that outran us may be one that wakes nobody, such as our own journal."""
+def test_after_a_conflict_the_next_pass_comes_soon() -> None:
+    """The conflicting change may cause no reconcile, for example a write of our own journal."""
     harness = Harness()
     result = step(harness.process.reconcile(Outrun(harness.object), harness.around))
     assert result == RequeueAfter(CONFLICT_SECONDS)
 
 
-def test_an_object_that_waits_for_its_cluster_is_looked_at_again() -> None:
-    """An API server that could not be read does not tell when it can."""
+def test_an_object_that_waits_for_its_cluster_is_reconciled_again() -> None:
+    """No event tells that the API server can be read again."""
     manifest = example()
     manifest["metadata"]["ownerReferences"] = [BELONGS]
     harness = Harness(manifest, around=ClusterContext(Mode.AUTO, owner=UnreadableCluster("403")))
     assert harness.pass_once() == RequeueAfter(SLOW_SECONDS)
 
 
-def test_a_delete_that_waits_for_machines_is_looked_at_again() -> None:
+def test_a_delete_that_waits_for_machines_is_reconciled_again() -> None:
     """Machines are not watched."""
     harness = Harness()
     harness.pass_once()
@@ -73,7 +73,7 @@ def test_a_delete_that_waits_for_machines_is_looked_at_again() -> None:
     assert harness.pass_once() == RequeueAfter(OCCUPIED_SECONDS)
 
 
-def test_a_cloud_that_refuses_everything_is_asked_again() -> None:
+def test_a_cloud_that_refuses_everything_is_called_again() -> None:
     harness = Harness(api_key="revoked")
     result = harness.pass_once()
     assert isinstance(result, RequeueAfter), result
@@ -81,7 +81,7 @@ def test_a_cloud_that_refuses_everything_is_asked_again() -> None:
 
 
 def test_a_restarted_process_waits_until_creates_of_the_earlier_one_have_settled() -> None:
-    """Its journal may be the one from before the first wave was intended."""
+    """Its journal may be from before the intents of the first wave."""
     harness = Harness()
     minted(harness)
     before = made(harness)
@@ -90,8 +90,8 @@ def test_a_restarted_process_waits_until_creates_of_the_earlier_one_have_settled
     assert made(harness) == before
 
 
-def test_a_journal_that_is_minted_anew_waits_like_a_restarted_process() -> None:
-    """Creates of the lost journal may be under way: that this very process minted the first one proves nothing."""
+def test_after_a_lost_journal_the_process_waits_as_after_a_restart() -> None:
+    """Creates of the lost journal may be under way, although this process made the first journal."""
     harness = Harness()
     harness.pass_once()
     before = made(harness)
@@ -103,8 +103,8 @@ def test_a_journal_that_is_minted_anew_waits_like_a_restarted_process() -> None:
     assert made(harness) == before
 
 
-def test_an_edit_is_acted_on_at_once() -> None:
-    """Not at the next deep look, up to ten minutes later."""
+def test_an_edit_takes_effect_at_once() -> None:
+    """It does not wait for the next deep pass, up to ten minutes later."""
     harness = Harness()
     harness.up()
     harness.settle()
@@ -113,8 +113,8 @@ def test_an_edit_is_acted_on_at_once() -> None:
     assert [row["name"] for row in standing(harness, "vpc")] == ["other-vpc"]
 
 
-def test_our_own_endpoint_is_no_edit() -> None:
-    """It raises the generation, and would have everything looked at once more."""
+def test_our_own_write_of_the_endpoint_does_not_count_as_an_edit() -> None:
+    """It raises the generation, and would cause one more deep pass."""
     harness = Harness()
     harness.run(lambda: bool(harness.object.raw["spec"].get("controlPlaneEndpoint")))
     harness.clock.advance(1.0)
@@ -123,8 +123,8 @@ def test_our_own_endpoint_is_no_edit() -> None:
     assert len(harness.calls()) - before <= 3
 
 
-def test_without_the_annotation_nothing_that_is_owned_is_changed() -> None:
-    """An edit of the spec waits until the infrastructure is ours to create again."""
+def test_without_the_annotation_no_owned_resource_is_changed() -> None:
+    """An edit of the spec waits until the annotation allows us to create infrastructure again."""
     harness = Harness()
     harness.up()
     harness.settle()
@@ -137,7 +137,7 @@ def test_without_the_annotation_nothing_that_is_owned_is_changed() -> None:
 
 
 def test_with_a_key_of_another_account_nothing_is_done() -> None:
-    """Everything seems gone there: it would be created a second time, or taken for released."""
+    """In that account everything seems gone: it would be created a second time, or count as released."""
     harness = Harness()
     harness.pass_once()
     ours = harness.cloud
@@ -150,8 +150,8 @@ def test_with_a_key_of_another_account_nothing_is_done() -> None:
     assert standing(harness) == []
 
 
-def test_the_finalizer_waits_for_an_answer_on_where_to_look() -> None:
-    """Without it nobody knows in which place something of ours may have been left."""
+def test_the_finalizer_waits_until_the_places_to_search_are_known() -> None:
+    """Until then it is unknown where something of ours may exist."""
     harness = Harness()
     harness.pass_once()
     harness.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "rm.list_resource_groups", count=None, status=503))
@@ -178,8 +178,8 @@ def test_finalizers_of_others_stay() -> None:
     assert made_by_us(harness) == []
 
 
-def test_a_status_that_says_ready_shows_the_endpoint_from_its_first_version() -> None:
-    """Cluster API copies the endpoint once it sees ready, and does not look again."""
+def test_the_first_ready_status_has_the_endpoint() -> None:
+    """Cluster API copies the endpoint when it first sees ready, and does not read it again."""
     harness = Harness()
     folded = StatusUpdate(
         {"ready": True}, {"controlPlaneEndpoint": {"host": "lb.example.net", "port": 6443}}, changed=True
@@ -189,8 +189,8 @@ def test_a_status_that_says_ready_shows_the_endpoint_from_its_first_version() ->
     assert [version["spec"]["controlPlaneEndpoint"]["host"] for version in ready] == ["lb.example.net"]
 
 
-def test_what_was_left_in_a_given_gateway_is_found_where_nothing_but_the_spec_names_it() -> None:
-    """The journal is the first one again and the gateway's marks are gone: the nonce in the name is all there is."""
+def test_a_connection_in_a_given_gateway_is_found_if_only_the_spec_names_the_gateway() -> None:
+    """The first journal was restored and the marks on the gateway are gone: only the nonce in the name is left."""
     harness = Harness()
     gateway = infrastructure(harness, connected=False).gateway
     harness.object.patch({"spec": {"transitGateway": {"id": gateway["id"]}}})
@@ -203,8 +203,8 @@ def test_what_was_left_in_a_given_gateway_is_found_where_nothing_but_the_spec_na
     assert joined(harness, gateway) == []
 
 
-def test_what_is_gone_is_not_remembered() -> None:
-    """Neither the memories of the passes nor the drivers, which know what was where."""
+def test_nothing_is_remembered_of_a_released_object() -> None:
+    """Neither the state between passes nor the drivers are kept."""
     harness = Harness()
     account = harness.account
     subject = f"{names.POWERVS_CLUSTER_KIND} default/{harness.object.raw['metadata']['name']}"
@@ -217,7 +217,7 @@ def test_what_is_gone_is_not_remembered() -> None:
 
 
 def test_an_object_whose_key_is_missing_is_forgotten_until_the_key_is_back() -> None:
-    """Another operator may serve it meanwhile: what this one remembers must not shorten a wait afterwards."""
+    """Another operator may serve it meanwhile: old state in this one must not shorten a wait afterwards."""
     harness = Harness()
     harness.pass_once()
     before, ours = made(harness), harness.rings.ring

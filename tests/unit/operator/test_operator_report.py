@@ -1,4 +1,4 @@
-"""Events are for people: what turned bad, what was made, what is gone; not every step on the way."""
+"""Events are for people: what became bad, what was created, what is gone, and not each step."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def condition(type_: str, status: str, reason: str, message: str = "") -> dict[s
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        pytest.param(None, condition("Paused", "False", "NotPaused"), [], id="how it begins is no news"),
-        pytest.param(None, condition("VPCReady", "False", "Provisioning"), [], id="a step on the way is no news"),
+        pytest.param(None, condition("Paused", "False", "NotPaused"), [], id="the first state has no event"),
+        pytest.param(None, condition("VPCReady", "False", "Provisioning"), [], id="a step of progress has no event"),
         pytest.param(
             condition("Ready", "False", "NotReady"),
             condition("Ready", "True", "Ready"),
@@ -29,22 +29,22 @@ def condition(type_: str, status: str, reason: str, message: str = "") -> dict[s
             None,
             condition("VPCReady", "False", "NameTaken", "prod-vpc is not ours"),
             [(Severity.WARNING, "NameTaken", "prod-vpc is not ours")],
-            id="what a person must mend is said at once, also at the first look",
+            id="what a person must fix is reported at once, also in the first pass",
         ),
         pytest.param(
             condition("VPCReady", "False", "NameTaken", "a"),
             condition("VPCReady", "False", "NameTaken", "b"),
             [],
-            id="another message of one reason is the condition's business",
+            id="another message with the same reason changes only the condition",
         ),
     ],
 )
-def test_conditions_that_turn(before: Any, after: Any, said: list[tuple[Severity, str, str]]) -> None:
+def test_events_of_condition_changes(before: Any, after: Any, said: list[tuple[Severity, str, str]]) -> None:
     found = list(event_specs({"conditions": [before] if before else []}, {"conditions": [after]}))
     assert [(event.severity, event.reason, event.message) for event in found] == said
 
 
-def test_a_resource_that_appears_and_one_that_goes_are_told() -> None:
+def test_created_and_deleted_resources_have_events() -> None:
     made = {"kind": "vpc", "name": "prod-vpc", "id": "r006-1", "ownership": "managed"}
     found = {"kind": "workspace", "name": "team", "id": "w", "ownership": "unmanaged"}
     up = [event.reason for event in event_specs({}, {"resources": [made, found]})]
@@ -52,8 +52,8 @@ def test_a_resource_that_appears_and_one_that_goes_are_told() -> None:
     assert (up, down) == (["ResourceCreated", "ResourceFound"], ["ResourceDeleted"])
 
 
-def test_what_stays_is_told_once_with_its_reason() -> None:
-    """The status goes with the object; who deletes with kubectl alone learns it from the event."""
+def test_a_kept_resource_has_one_event_with_the_reason() -> None:
+    """The status is deleted with the object; a user of kubectl learns it from the event."""
     stays = {"kind": "vpc", "name": "prod-vpc", "id": "r006-1", "ownership": "unmanaged", "state": "Ready"}
     kept = {**stays, "state": "Kept", "message": "r006-1 was given by id in the spec"}
     said = list(event_specs({"resources": [stays]}, {"resources": [kept]}))

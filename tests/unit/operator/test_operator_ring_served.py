@@ -1,4 +1,4 @@
-"""The operator and its key ring: nothing is served without one, and a key that is added is seen without a restart."""
+"""The operator and its key ring: nothing is served without one, and an added key is used without a restart."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from harness.powervs import example
 
 NOW = 1_800_000_000.0
 NOWHERE = "http://127.0.0.1:9"
-"""A cloud that cannot be reached: to be told so is proof that an object is served."""
+"""The error of an unreachable cloud: an object that reports it is served."""
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ async def until(wanted: Callable[[], object], what: str) -> None:
 
 
 def looked(serving: Operator) -> bool:
-    """Whether everything that is stored has been listed and had its turn."""
+    """Whether each stored object has been listed and reconciled."""
     health = serving.health()
     listed = health is not None and all(state is State.SYNCED for state in health.followed.values())
     return health is not None and listed and not health.queued and not health.busy
@@ -93,7 +93,7 @@ async def create(client: KubeClient, name: str, key: str) -> Json:
     return await client.create(POWERVS_CLUSTERS, manifest)
 
 
-async def test_one_added_key_mends_every_object_without_a_restart(client: KubeClient, tmp_path: Path) -> None:
+async def test_one_added_key_repairs_every_object_without_a_restart(client: KubeClient, tmp_path: Path) -> None:
     place, lost = FileRing(tmp_path / "state.keys"), RingDocument.fresh(NOW)
     await place.write(RingDocument.fresh(NOW), "")
     for name in ("c1", "c2"):
@@ -110,10 +110,10 @@ async def test_one_added_key_mends_every_object_without_a_restart(client: KubeCl
             assert await reads(client, name, unlike="KeyMissing") == "Retrying"
 
 
-async def test_without_its_ring_the_operator_is_not_ready_and_touches_nothing(
+async def test_without_its_ring_the_operator_is_not_ready_and_changes_nothing(
     client: KubeClient, tmp_path: Path
 ) -> None:
-    """An object names a key of a ring that is gone: a new ring would make everything of it look like a stranger's."""
+    """An object names a key of a lost ring: with a new ring its resources would look like a stranger's."""
     lost = RingDocument.fresh(NOW)
     before = await create(client, "c1", lost.writing)
     pause = {"metadata": {"annotations": {names.PAUSED_ANNOTATION: ""}}}

@@ -1,4 +1,4 @@
-"""A kind is an adapter: a toy one, over a cloud in memory, is created, paused, moved and deleted like any other."""
+"""A kind is an adapter: a toy kind, with a cloud in memory, is created, paused, moved and deleted like any other."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class MemoryAccount:
 
 
 class ToyAccounts:
-    """All toys are in the account ``now``. Of ``locked`` there are no credentials."""
+    """All toys are in the account ``now``. There are no credentials for ``locked``."""
 
     def __init__(self, world: MemoryWorld) -> None:
         self.now = "first"
@@ -124,7 +124,7 @@ class Toys:
 
 
 class ToySpec(BaseModel):
-    """What a user may ask for."""
+    """The spec of a toy."""
 
     size: int | None = Field(default=None, description="The size of its network.")
 
@@ -141,7 +141,7 @@ def test_a_toy_has_a_crd() -> None:
     assert crd["spec"]["names"]["kind"] == "Toy"
 
 
-def test_a_toy_comes_up_follows_its_spec_and_goes() -> None:
+def test_a_toy_is_created_updated_and_deleted() -> None:
     toys = Toys(size=1)
     toys.run()
     assert (toys.ready(), toys.sizes()) == ("True", [1])
@@ -155,7 +155,7 @@ def test_a_toy_comes_up_follows_its_spec_and_goes() -> None:
     assert toys.world.living() == []
 
 
-def test_a_toy_whose_spec_is_refused_gets_its_reason_and_nothing_else() -> None:
+def test_a_toy_with_an_invalid_spec_gets_the_reason_and_nothing_else() -> None:
     toys = Toys(size="large")
     toys.run(3)
     assert toys.ready() == "False spec.size: must be a number"
@@ -163,8 +163,8 @@ def test_a_toy_whose_spec_is_refused_gets_its_reason_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("deleted", [False, True])
-def test_what_is_true_for_every_kind_is_true_for_a_toy(deleted: bool) -> None:
-    """The gate comes first: a paused toy changes nothing, and a moved one leaves everything behind."""
+def test_the_rules_for_every_kind_apply_to_a_toy(deleted: bool) -> None:
+    """The gate comes first: a paused toy changes nothing, and a moved one keeps all its resources."""
     toys = Toys(size=1)
     toys.run()
     toys.object.patch({"metadata": {"annotations": {names.PAUSED_ANNOTATION: "true"}}, "spec": {"size": 3}})
@@ -186,7 +186,7 @@ def test_without_credentials_nothing_of_an_object_counts_as_gone(deleted: bool) 
     toys.accounts.now = "locked"
     if deleted:
         toys.object.delete()
-    assert toys.once() == RequeueAfter(300.0), "credentials may come at any time, and nothing tells of it"
+    assert toys.once() == RequeueAfter(300.0), "credentials may be added at any time, without an event"
     assert toys.sizes() == [1]
     assert toys.ready() == "False the operator has no credentials for the account 'locked'"
     toys.accounts.now = "first"
@@ -195,11 +195,11 @@ def test_without_credentials_nothing_of_an_object_counts_as_gone(deleted: bool) 
 
 
 @pytest.mark.parametrize("account", ["another", "locked"])
-def test_what_was_seen_in_one_account_is_not_believed_of_another(account: str) -> None:
-    """The toy's network goes while another account is asked: the pass that comes back has to look at once."""
+def test_reads_of_one_account_do_not_count_for_another(account: str) -> None:
+    """The network is deleted while the toy uses another account: back in the first one, the pass must read at once."""
     toys = Toys(size=1)
     toys.run()
-    toys.pass_once()  # what it sees now is fresh enough for the next pass
+    toys.pass_once()  # this read is fresh enough for the next pass
     toys.accounts.now = account
     toys.pass_once()
     toys.accounts.now = "first"

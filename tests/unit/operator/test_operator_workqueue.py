@@ -1,4 +1,4 @@
-"""The queue's promises, on virtual time."""
+"""The guarantees of the work queue, on virtual time."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def test_never_two_workers_on_one_key() -> None:
     queue.add("a")
     assert await queue.get() == "a"
     queue.add("a")
-    assert len(queue) == 0, "in hand: waits for done"
+    assert len(queue) == 0, "in progress: waits for done"
     queue.done("a")
     assert await take_all(queue) == ["a"], "and is not lost"
 
@@ -69,7 +69,7 @@ async def test_earlier_wake_wins_either_way_round() -> None:
     assert await take_all(queue) == ["b"]
     time.advance(1000)
     await settle()
-    assert await take_all(queue) == [], "superseded wakes do not ring"
+    assert await take_all(queue) == [], "superseded wakes have no effect"
 
 
 async def test_live_change_supersedes_pending_wake() -> None:
@@ -155,7 +155,7 @@ async def test_close_hands_out_nothing_more_and_drains() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(["add", "later", "take", "done", "tick"]), st.sampled_from("abc"))))
 def test_no_key_is_lost_or_doubled_in_any_order_of_operations(steps: list[tuple[str, str]]) -> None:
-    """Whatever happens: never in two hands, and everything that was asked for comes in the end."""
+    """No key is ever with two workers, and each requested key is handed out in the end."""
 
     async def run() -> None:
         time = VirtualTime()
@@ -174,7 +174,7 @@ def test_no_key_is_lost_or_doubled_in_any_order_of_operations(steps: list[tuple[
                 assert taken is not None and taken not in hands
                 hands.append(taken)
                 owed.discard(taken)
-                if taken in queue._due:  # a wake that was asked for while it was ready stays owed
+                if taken in queue._due:  # a wake that was requested while the key was ready is still due
                     owed.add(taken)
             elif step == "done" and key in hands:
                 hands.remove(key)

@@ -1,4 +1,4 @@
-"""Few calls a second: a pass waits its turn instead of beginning anew, and ends, however tight the limit is."""
+"""Few calls a second: a pass waits for its turn instead of starting again, and ends, however tight the limit is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from harness.powervs import Harness
 from harness.resources import standing
 
 PROOFS = ("search.search", "tagging.list_tags")
-"""What reads marks."""
+"""Operations that read marks."""
 
 
 class Wall:
@@ -36,7 +36,7 @@ class Wall:
 
 
 class Refusing:
-    """Refuses for rate until ``until``, and notes when it was asked."""
+    """Answers 429 until ``until``, and records when it was called."""
 
     def __init__(self, wall: Wall, until: float, retry_after: float | None = None) -> None:
         self._wall, self._until, self._retry_after = wall, until, retry_after
@@ -65,8 +65,8 @@ def limited(most: int, seconds: float) -> Harness:
     return harness
 
 
-def test_a_delete_ends_where_a_pass_has_more_reads_than_the_limit_has_calls() -> None:
-    """Three calls in 20 s: a pass that was refused and began anew would read the same three again for ever."""
+def test_a_delete_ends_although_a_pass_needs_more_reads_than_the_limit_allows() -> None:
+    """Three calls in 20 s: a pass that starts again after a refusal would read the same three for ever."""
     harness = limited(3, 20.0)
     harness.run(harness.ready, limit=14_400.0)
     harness.object.delete()
@@ -77,14 +77,14 @@ def test_a_delete_ends_where_a_pass_has_more_reads_than_the_limit_has_calls() ->
         result = harness.pass_once()
         sent = [call.operation for call in harness.cloud.calls[before:] if call.status < 400]
         deletes = [place for place, operation in enumerate(sent) if ".delete_" in operation]
-        # A restart, a copied tag: what an earlier pass has read proves nothing any more.
+        # After a restart or a copied tag, the reads of an earlier pass prove nothing.
         assert not deletes or any(operation in PROOFS for operation in sent[: deletes[0]]), sent
         harness.clock.advance(max(result.seconds, 0.01) if isinstance(result, RequeueAfter) else 60.0)
     assert standing(harness) == []
 
 
 @pytest.mark.parametrize("retry_after", [7.0, None])
-async def test_what_is_refused_for_rate_is_sent_again_when_the_cloud_allows_it(retry_after: float | None) -> None:
+async def test_a_rate_limited_call_is_sent_again_when_the_cloud_allows_it(retry_after: float | None) -> None:
     wall = Wall()
     cloud = Refusing(wall, until=7.0, retry_after=retry_after)
     port = PacedPort(InlinePort(), wall.limits(), ManualClock(), lambda: wall.now)
@@ -95,8 +95,8 @@ async def test_what_is_refused_for_rate_is_sent_again_when_the_cloud_allows_it(r
 
 
 @pytest.mark.parametrize(("effect", "patience"), [(Effect.READ, PATIENCE), (Effect.WRITE, STALE_WRITE)])
-async def test_patience_ends_and_the_pass_is_told(effect: Effect, patience: float) -> None:
-    """A worker that waited for ever would keep the others' objects from being served."""
+async def test_a_call_that_waits_too_long_fails(effect: Effect, patience: float) -> None:
+    """A worker that waits for ever would keep other objects from being served."""
     wall = Wall()
     cloud = Refusing(wall, until=float("inf"))
     with pytest.raises((Throttled, Unavailable)):
@@ -106,8 +106,8 @@ async def test_patience_ends_and_the_pass_is_told(effect: Effect, patience: floa
     assert wall.now <= patience + 1.0 / SLOWEST
 
 
-async def test_an_api_that_asks_for_a_pause_is_left_alone_by_everybody() -> None:
-    """The limit is the account's: whoever comes next would be refused as well."""
+async def test_a_pause_that_an_api_asks_for_applies_to_all_calls() -> None:
+    """The limit is per account: the next caller would be refused as well."""
     wall = Wall()
     limits = wall.limits()
     limits.bucket("vpc").throttled(retry_after=30.0)
@@ -117,8 +117,8 @@ async def test_an_api_that_asks_for_a_pause_is_left_alone_by_everybody() -> None
     assert wall.now == 30.0
 
 
-async def test_many_at_once_share_what_there_is_and_all_are_served() -> None:
-    """A wave of reads, more than the cloud takes in the time of their patience."""
+async def test_many_calls_at_once_share_the_limit_and_all_are_served() -> None:
+    """More reads than the cloud accepts in the time that they may wait."""
     wall = Wall()
     served: list[float] = []
 
@@ -144,7 +144,7 @@ async def test_a_bucket_slows_down_to_a_floor_and_recovers() -> None:
     assert bucket.rate == 10.0
 
 
-async def test_a_refusal_empties_the_bucket() -> None:
+async def test_a_rate_limit_error_empties_the_bucket() -> None:
     """A burst right after it would be refused as a whole."""
     bucket = Wall().limits().bucket("vpc")
     bucket.throttled()
@@ -161,8 +161,8 @@ async def test_an_idle_hour_saves_no_more_than_one_burst() -> None:
     assert bucket.wait() > 0.0
 
 
-async def test_an_api_that_was_throttled_is_asked_faster_again() -> None:
-    """Each call that is served makes the next one come sooner."""
+async def test_the_rate_of_a_throttled_api_recovers() -> None:
+    """Each served call shortens the wait for the next."""
     wall = Wall()
     limits = wall.limits(10.0)
     port = PacedPort(InlinePort(), limits, ManualClock(), lambda: wall.now)

@@ -1,4 +1,4 @@
-"""Which object gets a turn, and with which version of it: the controller's and the operator's decisions, no server."""
+"""Which object is reconciled, and from which version: decisions of the controller and the operator, no server."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def controller(time: VirtualTime, *watches: Watched) -> Controller:
     return Controller(KubeClient(NOBODY), CONFIG_MAPS, never, time=time, watches=watches, backoff=backoff)
 
 
-async def test_after_a_success_the_next_failure_waits_as_short_as_the_first() -> None:
-    """An object that had a bad night is not punished for it in the morning."""
+async def test_a_success_resets_the_backoff() -> None:
+    """The first failure after it waits as short as the very first."""
     found = controller(VirtualTime())
     assert [found.queue.retry(A), found.queue.retry(A)] == [1.0, 2.0]
     found._succeeded(A, Done())
     assert found.queue.retry(A) == 1.0
 
 
-async def test_a_wait_that_the_cloud_asks_for_is_kept() -> None:
-    """Also where our own backoff would be shorter."""
+async def test_a_wait_that_the_cloud_asks_for_is_respected() -> None:
+    """Also if our own backoff is shorter."""
     found = controller(VirtualTime())
     found._failed(A, Throttled("slow down", retry_after=30.0))
     found.queue.add_after(A, 29.0)
@@ -62,15 +62,15 @@ async def test_a_wait_that_the_cloud_asks_for_is_kept() -> None:
     assert other.queue._due[A] == pytest.approx(30.0)
 
 
-async def test_an_object_that_went_during_its_pass_is_not_tried_again() -> None:
-    """Its deletion has queued it; a failure to write to it is no failure."""
+async def test_an_object_that_was_deleted_during_its_pass_is_not_tried_again() -> None:
+    """Its deletion has queued it; the failed write does not count as a failure."""
     found = controller(VirtualTime())
     found._failed(A, Unavailable("gone meanwhile"))
     assert (found.queue.scheduled, len(found.queue)) == (0, 0)
 
 
-def test_what_a_list_shows_is_looked_at_although_nothing_seems_to_have_changed() -> None:
-    """An event may have been lost since; of a watch only changes that matter wake."""
+def test_each_listed_object_is_reconciled_although_nothing_seems_to_have_changed() -> None:
+    """An event may have been lost before a list; in a watch only relevant changes cause a reconcile."""
     same = obj("a")
     assert _matters(Change(A, same, same, Origin.LIST), lambda old, new: False)
     assert not _matters(Change(A, same, same, Origin.WATCH), lambda old, new: False)
@@ -98,10 +98,10 @@ class Following:
     ],
     ids=["it is gone", "it concerns another one now", "it is new"],
 )
-async def test_a_change_of_another_resource_wakes_whom_it_concerned_before_too(
+async def test_a_change_of_another_resource_also_wakes_the_object_that_it_referred_to_before(
     old: Json | None, new: Json | None, woken: list[str]
 ) -> None:
-    """A Cluster that is gone unpauses nobody, but whoever waited for it must look."""
+    """A deleted Cluster is an example: the object that waited for it must be reconciled."""
     watched = Watched(SECRETS, lambda raw: [Key("default", raw["of"])])
     found = controller(VirtualTime(), watched)
     await found._following(watched, Following(Change(Key("default", "x"), old, new, Origin.WATCH)))()  # type: ignore[arg-type]  # stand-ins for client and keeper
@@ -113,8 +113,8 @@ async def test_a_change_of_another_resource_wakes_whom_it_concerned_before_too(
     ("other", "begins"),
     [(State.STARTING, False), (State.SYNCED, True), (State.ABSENT, True), (State.FAILING, True)],
 )
-async def test_workers_begin_when_every_watch_knows_where_it_is(other: State, begins: bool) -> None:
-    """Before that a Cluster counts as absent that is only not listed yet; a watch that is refused says so."""
+async def test_workers_start_when_every_watch_has_listed(other: State, begins: bool) -> None:
+    """Before that a Cluster that is not listed yet would count as absent; a refused watch is reported."""
     found = controller(VirtualTime(), Watched(SECRETS, lambda raw: []))
     found.follower(CONFIG_MAPS).state = State.SYNCED
     found.follower(SECRETS).state = other
@@ -125,14 +125,14 @@ async def test_workers_begin_when_every_watch_knows_where_it_is(other: State, be
 
 @dataclass
 class Held:
-    """A keeper of a key ring."""
+    """A key ring keeper."""
 
     problem: str = ""
 
 
 @dataclass
 class Writes:
-    """A reconciler that writes once a pass, and notes which version it was given."""
+    """A reconciler that writes once in each pass, and records which version it was given."""
 
     given: list[str] = field(default_factory=list)
 
@@ -143,15 +143,15 @@ class Writes:
 
 
 class Stored:
-    """An API server that has the version after the cached one."""
+    """An API server with the version after the cached one."""
 
     async def get(self, resource: Resource, key: Key) -> Json:
         assert resource == POWERVS_CLUSTERS
         return obj("a", "2")
 
 
-async def test_a_pass_after_our_own_write_begins_from_the_server() -> None:
-    """The cache may be behind it: what was just recorded would be missing, and be created again."""
+async def test_a_pass_after_our_own_write_reads_from_the_server() -> None:
+    """The cache may be older: a resource that was just recorded would be missing, and be created again."""
     reconciler = Writes()
     operator = Operator(Settings(NOBODY, "key", cluster_api="off"))
     found = operator._build(Stored(), POWERVS_CLUSTERS, reconciler, Held())  # type: ignore[arg-type]  # stand-ins for client and keeper
@@ -162,7 +162,7 @@ async def test_a_pass_after_our_own_write_begins_from_the_server() -> None:
 
 
 async def test_an_operator_without_a_key_ring_is_not_ready() -> None:
-    """Whatever else is: a rollout must not go on over a ring that cannot be read."""
+    """A rollout must not continue while the ring cannot be read."""
     operator = Operator(Settings(NOBODY, "key", cluster_api="off"))
     assert operator.health() is None
     keeper = Held("the key ring is damaged")
@@ -179,7 +179,7 @@ async def test_an_operator_without_a_key_ring_is_not_ready() -> None:
     assert health is not None and health.ready
 
 
-async def test_an_operator_does_not_start_beside_another_provider() -> None:
+async def test_an_operator_does_not_start_while_another_provider_is_installed() -> None:
     """Two controllers would both serve every object."""
     store = Store.open(":memory:")
     crds = [{**each, "metadata": {**each["metadata"]}} for each in custom_resource_definitions()]

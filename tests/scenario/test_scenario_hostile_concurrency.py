@@ -1,4 +1,4 @@
-"""Two operators at once, and facts that cannot be asked at the end."""
+"""Two operators at once, and facts that cannot be read at the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.resources import only, standing
 
 
 def test_two_operators_that_take_turns_create_once_and_delete_all() -> None:
-    """No leader election saves a process that was suspended: only compare-and-set and settle times do."""
+    """Leader election does not help with a process that was suspended: only compare-and-set and settle times do."""
     harness = Harness()
     first = harness.process
     harness.start_process()
@@ -25,7 +25,7 @@ def test_two_operators_that_take_turns_create_once_and_delete_all() -> None:
         if turn == 200:
             assert harness.ready(), harness.conditions()
             kinds = sorted(row["kind"] for row in standing(harness) if row["created_by"] == "api")
-            assert len(kinds) == len(set(kinds)) + 1, kinds  # two connections, one of everything else
+            assert len(kinds) == len(set(kinds)) + 1, kinds  # two connections, one of each other kind
             harness.object.delete()
         if harness.object.gone:
             break
@@ -33,8 +33,8 @@ def test_two_operators_that_take_turns_create_once_and_delete_all() -> None:
     assert standing(harness) == []
 
 
-def test_who_lost_the_race_for_the_identity_does_not_take_it_for_its_own() -> None:
-    """It minted nothing, so creates of the other process may be under way: it must wait for them to settle."""
+def test_a_process_that_lost_the_race_for_the_identity_waits() -> None:
+    """It did not create the identity, so creates of the other process may be under way and must settle."""
     harness = Harness()
     late = MemoryDocument(harness.object)
     harness.object.patch({"metadata": {"labels": {"somebody": "was-faster"}}})
@@ -45,8 +45,8 @@ def test_who_lost_the_race_for_the_identity_does_not_take_it_for_its_own() -> No
     assert not any(one.memory.minted for one in known.values())
 
 
-def test_a_lost_journal_and_a_cloud_that_answers_no_facts_orphan_nothing() -> None:
-    """Where a birth mark has to be looked for follows from facts: without them the finalizer must stay."""
+def test_a_lost_journal_and_unreadable_facts_orphan_nothing() -> None:
+    """The places to search for nonces follow from the facts: without them the finalizer must stay."""
     harness = Harness()
     harness.run(lambda: bool(standing(harness, "vpc")))
     annotations = harness.object.raw["metadata"]["annotations"]

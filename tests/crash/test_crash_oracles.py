@@ -1,4 +1,4 @@
-"""The oracles can see: each of them fails a run in which what it looks for was done on purpose."""
+"""The oracles detect faults: each of them fails a run in which its fault was made on purpose."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_an_undisturbed_life_is_audited_as_the_cloud_has_it(ground: Ground) -> N
 @GROUNDS
 @pytest.mark.parametrize("fault", [faults.BEFORE, faults.AFTER], ids=str)
 def test_a_killed_process_leaves_the_line_of_what_it_sent(ground: Ground, fault: faults.Fault) -> None:
-    """A person who reads the log must see that something may have happened."""
+    """A reader of the log must see that the request may have taken effect."""
     life = ground.world().begin(script=Script({_first_write(ground): fault}))
     life.create()
     cut_off = [line for line in life.world.audit.lines if line.killed]
@@ -56,8 +56,8 @@ def test_a_killed_process_leaves_the_line_of_what_it_sent(ground: Ground, fault:
 
 @GROUNDS
 @pytest.mark.parametrize("lost", ["sent and done", "done"])
-def test_a_line_that_is_missing_is_noticed(ground: Ground, lost: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the third write on the way."""
+def test_a_missing_line_is_detected(ground: Ground, lost: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of the third write is missing."""
     told: list[Call] = []
     sent, done = Recorder.sent, Recorder.done
 
@@ -76,8 +76,8 @@ def test_a_line_that_is_missing_is_noticed(ground: Ground, lost: str, monkeypatc
 
 
 @GROUNDS
-def test_an_outcome_that_is_not_the_clouds_is_noticed(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A log that calls everything refused would clear the operator of whatever it did."""
+def test_an_outcome_that_differs_from_the_clouds_is_detected(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log in which every change is refused would hide all that the operator did."""
     done = Recorder.done
     denied = faults.errors.Denied("nothing was done")
     monkeypatch.setattr(Recorder, "done", lambda self, subject, call, error: done(self, subject, call, denied))
@@ -85,7 +85,7 @@ def test_an_outcome_that_is_not_the_clouds_is_noticed(ground: Ground, monkeypatc
 
 
 @GROUNDS
-def test_a_change_that_goes_past_the_audit_is_noticed(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unaudited_change_is_detected(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ObjectPort, "send", lambda self, call: self._inner.send(call))
     assert families.run(Case("unaudited", ground.world)).unaudited
 
@@ -102,8 +102,8 @@ def test_a_change_that_goes_past_the_audit_is_noticed(ground: Ground, monkeypatc
     ],
     ids=["as it was", "invented", "refused", "twice", "another verb", "another resource"],
 )
-def test_one_line_that_says_done_is_one_request(requests: list[CloudRequest], noticed: bool) -> None:
-    """Whatever else the cloud has, or has not, is said."""
+def test_each_successful_line_is_one_request(requests: list[CloudRequest], noticed: bool) -> None:
+    """Additional and missing requests of the cloud are reported."""
     call = Call("api", "create", Effect.WRITE, lambda: None, "a")
     recorder = Recorder()
     recorder.sent("the object", call)
@@ -115,7 +115,7 @@ def test_one_line_that_says_done_is_one_request(requests: list[CloudRequest], no
 
 
 def _restless(life: Course, world: MemoryWorld, what: str) -> Callable[..., Any]:
-    """The engine's own pass, and after it the write of somebody who cannot leave things alone."""
+    """A pass of the engine, followed by a needless write."""
 
     async def ensure(deps: Any, graph: Any, journal: Any, store: Any, state: Any, tags: Any) -> Any:
         done = await engine.ensure(deps, graph, journal, store, state, tags)
@@ -139,7 +139,7 @@ def _restless(life: Course, world: MemoryWorld, what: str) -> Callable[..., Any]
 
 
 @pytest.mark.parametrize("what", ["object", "cloud"])
-def test_a_write_after_rest_is_noticed(what: str) -> None:
+def test_a_write_after_rest_is_detected(what: str) -> None:
     """Even one that changes nothing: it costs calls, wakes watchers and fills the audit log."""
     world = MemoryWorld()
     life = Life(world)
@@ -152,15 +152,15 @@ def test_a_write_after_rest_is_noticed(what: str) -> None:
 
 @GROUNDS
 def test_nothing_runs_once_the_finalizer_is_gone(ground: Ground) -> None:
-    """A pass after the release could find, and hide, what the release had lost."""
+    """A pass after the release could find, and hide, a resource that the release lost."""
     life = families.golden(ground.world)
     assert life.released
     with pytest.raises(AssertionError, match="gone"):
         life.delete()
 
 
-def test_an_effect_that_lands_after_the_release_is_an_orphan(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The engine may not get another chance to find it: in a real cluster there is none."""
+def test_an_effect_after_the_release_is_an_orphan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine must not get another pass to find it: in a real cluster there is none."""
     world = MemoryWorld()
 
     async def hasty(*_: Any) -> Any:
@@ -186,8 +186,8 @@ class _NoStore:
 
 
 @pytest.mark.parametrize("released", [True, False])
-def test_what_is_not_as_its_owner_left_it_is_noticed_released_or_not(released: bool) -> None:
-    """A blocked delete is no licence to change a stranger's thing."""
+def test_a_changed_resource_of_a_stranger_is_detected_released_or_not(released: bool) -> None:
+    """A stranger's resource must not be changed while a delete is blocked either."""
     world = GIVEN()
     life = Life(world)
     life.create()
@@ -200,7 +200,7 @@ def test_what_is_not_as_its_owner_left_it_is_noticed_released_or_not(released: b
     assert any(hub.id in wrong for wrong in verdict.wrong)
 
 
-def test_our_mark_on_a_given_carrier_may_be_there_as_long_as_what_it_carries() -> None:
+def test_our_mark_on_a_given_carrier_may_exist_as_long_as_the_carried_resource() -> None:
     world = GIVEN()
     life = Life(world)
     life.create()
@@ -225,7 +225,9 @@ def test_our_mark_on_a_given_carrier_may_be_there_as_long_as_what_it_carries() -
     ids=["what was done", "another reason", "names nothing", "another kind"],
 )
 @pytest.mark.parametrize("struck", [1, 0], ids=["done", "not done"])
-def test_blocked_is_excused_only_by_what_was_done(outcome: Blocked, excuse: Excuse, covered: bool, struck: int) -> None:
+def test_a_blocked_node_is_excused_only_by_an_act_in_the_run(
+    outcome: Blocked, excuse: Excuse, covered: bool, struck: int
+) -> None:
     life = Life(MemoryWorld())
     life.create()
     life.port.struck = struck
@@ -233,15 +235,15 @@ def test_blocked_is_excused_only_by_what_was_done(outcome: Blocked, excuse: Excu
 
 
 def test_more_named_than_before_fail_the_family() -> None:
-    """Something that stays behind and is named is still something that a person has to clean up."""
+    """A person has to clean up a resource that stays behind, although it is named."""
     cases = families.sample(catalogue.rolled_back_far(MEMORY), 12)
     with pytest.raises(AssertionError, match="left something to a person"):
         families.hold("rolled back far", cases, most_calls=10_000)
 
 
 @GROUNDS
-def test_a_server_error_after_the_effect_is_what_the_adapters_make_of_it(ground: Ground) -> None:
-    """Of a write nobody may conclude that it did not happen."""
+def test_a_server_error_after_the_effect_is_translated_as_by_the_adapters(ground: Ground) -> None:
+    """Nothing may conclude that the write did not happen."""
     world: World = ground.world()
     life = world.begin(script=Script({_first_write(ground): faults.BROKEN}))
     life.create()

@@ -1,4 +1,4 @@
-"""Ready is said of what was seen, not of what was seen once: a look that failed, or went against us, is not over."""
+"""A node is Ready only if the newest read shows it: after a failed or adverse read it stays not Ready."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HUB, NET = NodeKey("hub", "core"), NodeKey("net", "main")
 
 
 def _next(life: Life, key: NodeKey) -> Outcome:
-    """The next pass, when the last one said that it is due."""
+    """Run the next pass at the time that the last one asked for."""
     assert life.last is not None
     life.world.clock.advance(max(life.last.after, 0.001))
     done = life.once()
@@ -34,8 +34,8 @@ def _look_deeply(life: Life) -> None:
 
 
 @pytest.mark.parametrize("claim", ("claim_uuid", "claim_owner"))
-def test_what_another_owner_claims_stays_blocked_and_unchanged_until_the_claim_is_gone(claim: str) -> None:
-    """The pass after the one that saw the claim called it Ready, and made it over to our spec."""
+def test_a_resource_claimed_by_another_owner_stays_blocked_until_the_claim_is_gone(claim: str) -> None:
+    """Once, the pass after the one that saw the claim called it Ready and changed it to our spec."""
     world = MemoryWorld(nodes=[node("net/main", size=1)])
     life = Life(world)
     life.create()
@@ -55,7 +55,7 @@ def test_what_another_owner_claims_stays_blocked_and_unchanged_until_the_claim_i
     assert net.attributes["size"] == 1
 
 
-def test_a_read_that_was_refused_is_not_taken_for_the_last_good_one() -> None:
+def test_a_refused_read_does_not_reuse_the_last_good_one() -> None:
     world = MemoryWorld(nodes=[node("hub/core"), node("site/home")])
     life = Life(world)
     life.create()
@@ -68,7 +68,7 @@ def test_a_read_that_was_refused_is_not_taken_for_the_last_good_one() -> None:
 
 
 def _hide(life: Life, id_: str) -> None:
-    """The credentials lose the right to see it: lists leave it out, and who asks for it alone is refused."""
+    """The credentials lose the right to see it: lists omit it, and a read by id is refused."""
     answered = life.port.send
 
     async def send(call: Call) -> Any:
@@ -78,11 +78,11 @@ def _hide(life: Life, id_: str) -> None:
         lists = call.operation in ("list_hub", "find_hub")
         return [(seen, at) for seen, at in reply if seen.id != id_] if lists else reply
 
-    life.port.send = send  # type: ignore[method-assign]  # what stands between engine and cloud
+    life.port.send = send  # type: ignore[method-assign]  # the port
 
 
-def test_what_a_list_leaves_out_is_not_gone_before_it_was_asked_for_alone() -> None:
-    """It stands, and the credentials may not see it any more: a second one would be created beside it."""
+def test_a_resource_missing_in_a_list_is_read_by_id_before_it_counts_as_gone() -> None:
+    """It exists, but the credentials may not see it any more: otherwise a second one would be created."""
     world = MemoryWorld(nodes=[node("hub/core"), node("hub/side")])
     life = Life(world)
     life.create()
@@ -97,7 +97,7 @@ def test_what_a_list_leaves_out_is_not_gone_before_it_was_asked_for_alone() -> N
 
 
 @pytest.mark.parametrize("operation", ("search", "tags_of"))
-def test_tags_of_today_are_put_on_although_their_first_read_failed(operation: str) -> None:
+def test_new_user_tags_are_attached_although_the_first_read_failed(operation: str) -> None:
     world = MemoryWorld(nodes=[node("hub/core")])
     life = Life(world)
     life.create()
@@ -113,8 +113,8 @@ def test_tags_of_today_are_put_on_although_their_first_read_failed(operation: st
     assert life.user_tags <= hub.tagged(world.cloud.now())
 
 
-def test_nothing_is_attached_to_what_an_earlier_process_recorded_before_its_tags_are_read() -> None:
-    """It may be another owner's by now: a tag of ours beside theirs is a claim."""
+def test_a_resource_recorded_by_an_earlier_process_gets_no_tags_before_its_tags_are_read() -> None:
+    """It may belong to another owner by now: our tag beside theirs would be a claim."""
     world = MemoryWorld(nodes=[node("hub/core")])
     life = Life(world)
     with outage(life, "attach", errors.Unavailable("503")):
@@ -133,8 +133,8 @@ def test_nothing_is_attached_to_what_an_earlier_process_recorded_before_its_tags
     assert "attach" not in [call.operation for call in life.port.calls[begun:]]
 
 
-def test_an_id_that_was_given_and_is_gone_is_said_to_be_missing_until_it_is_back() -> None:
-    """Not that we wait to be sure: nobody but a person can do anything about it."""
+def test_a_given_id_that_is_gone_is_reported_as_not_found_until_it_is_back() -> None:
+    """It is not reported as waiting: only a person can do something about it."""
     world = MemoryWorld(nodes=[node("hub/core")], given_hub=True)
     life = Life(world)
     life.create()
@@ -148,8 +148,8 @@ def test_an_id_that_was_given_and_is_gone_is_said_to_be_missing_until_it_is_back
     assert isinstance(_next(life, HUB), Ready)
 
 
-def test_what_changes_when_it_is_looked_at_is_looked_at_again_when_it_may_be_over() -> None:
-    """A load balancer in ``update_pending`` at a slow look was called unready until the next slow look."""
+def test_a_resource_that_is_changing_is_read_again_when_the_change_may_be_over() -> None:
+    """Once, a load balancer in ``update_pending`` at a deep pass was called unready until the next deep pass."""
     world = MemoryWorld(nodes=[node("hub/core")])
     life = Life(world)
     life.create()
@@ -165,23 +165,23 @@ def test_what_changes_when_it_is_looked_at_is_looked_at_again_when_it_may_be_ove
         assert world.clock.monotonic() - begun < 120.0
 
 
-def test_what_can_be_marked_only_later_is_observed_until_then() -> None:
-    """A DHCP server whose network is not there yet: for ten minutes it waited for a mark that nothing could bear."""
+def test_a_resource_that_cannot_be_marked_yet_is_observed_until_it_can() -> None:
+    """Once, a DHCP server without its network yet waited ten minutes for a mark that could not be attached."""
     world = MemoryWorld(nodes=[node("hub/core")])
-    bearing = world.cloud.traits["hub"]
-    world.cloud.traits["hub"] = replace(bearing, taggable=False)
+    taggable = world.cloud.traits["hub"]
+    world.cloud.traits["hub"] = replace(taggable, taggable=False)
     life = Life(world)
     life.once()
     for _ in range(10):
         assert not isinstance(_next(life, HUB), Ready)
-    world.cloud.traits["hub"] = bearing
+    world.cloud.traits["hub"] = taggable
     begun = world.clock.monotonic()
     while not isinstance(_next(life, HUB), Ready):
         assert world.clock.monotonic() - begun < 100.0
 
 
-def test_what_has_another_target_than_before_is_not_ready_before_its_marks_are_there() -> None:
-    """A DHCP server that lost its network and got a new one: nothing on that one shows that it is ours."""
+def test_a_resource_with_a_new_tag_target_is_not_ready_before_its_marks_are_attached() -> None:
+    """A DHCP server lost its network and got a new one, which has no marks of ours."""
     world = MemoryWorld(nodes=[node("hub/core")])
     life = Life(world)
     life.create()
@@ -198,8 +198,8 @@ def test_what_has_another_target_than_before_is_not_ready_before_its_marks_are_t
     assert hub.tagged(world.cloud.now()) == marks
 
 
-def test_the_doubt_about_what_is_gone_does_not_keep_its_successor_unmarked() -> None:
-    """While tags cannot be read: what was created in its place would stand unmarked until they can."""
+def test_unread_tags_of_a_resource_that_is_gone_do_not_delay_the_marks_of_its_successor() -> None:
+    """Otherwise the successor would stay unmarked until tags can be read again."""
     world = MemoryWorld(nodes=[node("hub/core")])
     life = Life(world)
     life.create()
@@ -216,7 +216,7 @@ def test_the_doubt_about_what_is_gone_does_not_keep_its_successor_unmarked() -> 
 
 
 def test_marks_that_are_missing_in_the_index_are_attached_again_before_the_next_deep_pass() -> None:
-    """What stands unmarked for ten minutes is a stranger's when the object is restored in that time."""
+    """A resource that is unmarked for ten minutes counts as a stranger's if the object is restored in that time."""
     world = MemoryWorld(nodes=[node("hub/core")])
     life = Life(world)
     life.create()
@@ -230,8 +230,8 @@ def test_marks_that_are_missing_in_the_index_are_attached_again_before_the_next_
         assert world.clock.monotonic() - begun < 200.0
 
 
-def test_while_the_index_is_down_it_is_said_and_no_resource_is_asked_for_its_tags() -> None:
-    """Thousands of resources asked one by one, by every object at once, would be a storm of calls."""
+def test_while_the_index_is_down_this_is_reported_and_no_tags_are_read_one_by_one() -> None:
+    """Every object would read the tags of each of its resources at once: thousands of calls."""
     world = MemoryWorld(nodes=[node("hub/core"), node("site/home")])
     life = Life(world)
     life.create()

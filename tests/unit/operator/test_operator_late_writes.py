@@ -1,4 +1,4 @@
-"""A write that waited long in the queue was decided on what is old: it must not take effect late."""
+"""A write that waited long in the queue was decided on old reads, so it must not be sent."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from freehold.operator.ports import STALE_WRITE, PacedPort, ThreadPort
 @pytest.mark.parametrize(
     ("effect", "waited", "sent"),
     [
-        (Effect.WRITE, STALE_WRITE + 1, False),  # another process may have given this create up by now
+        (Effect.WRITE, STALE_WRITE + 1, False),  # another process may have closed the intent of this create by now
         (Effect.WRITE, 1.0, True),
-        (Effect.READ, STALE_WRITE + 1, True),  # what it answers is as new as ever
+        (Effect.READ, STALE_WRITE + 1, True),  # a late read still answers with the current state
     ],
 )
 async def test_a_write_that_waited_too_long_is_not_sent(effect: Effect, waited: float, sent: bool) -> None:
-    """The clock shows ``waited`` more when the call's turn has come."""
+    """The call waits ``waited`` seconds in the queue."""
     times = iter([100.0, 100.0 + waited])
     world: list[str] = []
     with ThreadPoolExecutor(1) as pool:

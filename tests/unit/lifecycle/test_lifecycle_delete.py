@@ -1,4 +1,4 @@
-"""Letting go: the finalizer stays until every question about what may be ours has been answered."""
+"""Delete: the finalizer stays until everything of ours is gone, and every read that shows this has succeeded."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from lab.world import SETTLE, MemoryWorld, node
 
 @dataclass
 class Ticking:
-    """Real time: no two looks at it are equal."""
+    """Real time: no two readings are equal."""
 
     clock: ManualClock
-    looks: int = 0
+    readings: int = 0
 
     def now(self) -> float:
         return self.clock.now()
 
     def monotonic(self) -> float:
-        self.looks += 1
-        return self.clock.monotonic() + self.looks / 1e6
+        self.readings += 1
+        return self.clock.monotonic() + self.readings / 1e6
 
 
 def _forget(life: Life, kind: str) -> None:
-    """The journal of a backup from before its record, and a tag cleaner that took its marks."""
+    """Restore the journal from a backup from before its record, and strip its marks."""
     life.world.strip(kind)  # type: ignore[attr-defined]  # of the in-memory world
     kept = life.journal
     for key in kept.entries:
@@ -48,8 +48,8 @@ def _forget(life: Life, kind: str) -> None:
     life.stored.touch()
 
 
-def test_what_has_our_marks_and_cannot_be_read_is_not_released() -> None:
-    """Else one answer of 503 while an object from a backup is deleted leaves what is ours behind for ever."""
+def test_a_resource_with_our_marks_that_cannot_be_read_keeps_the_finalizer() -> None:
+    """Otherwise one 503, while an object from a backup is deleted, would leave our resource behind for ever."""
     world = MemoryWorld(nodes=[node("hub/core"), node("site/home")])
     life = Life(world)
     life.create()
@@ -68,8 +68,8 @@ def test_what_has_our_marks_and_cannot_be_read_is_not_released() -> None:
 
 
 @pytest.mark.parametrize("kind", ("balancer", "guest"))
-def test_what_holds_a_delete_and_was_forgotten_is_recognised_by_its_birth(kind: str) -> None:
-    """On a clock that never stands still, as every real one."""
+def test_a_forgotten_resource_that_prevents_a_delete_is_recognised_by_its_nonce(kind: str) -> None:
+    """The clock moves with each reading, as a real one does."""
     parent = {"balancer": "net/main", "guest": "site/home"}[kind]
     world = MemoryWorld(nodes=[node(parent), node(f"{kind}/x", parent)])
     life = Life(world)
@@ -85,8 +85,8 @@ def test_what_holds_a_delete_and_was_forgotten_is_recognised_by_its_birth(kind: 
     assert NodeKey(kind, "x") in life.journal.entries
 
 
-def test_what_can_bear_no_mark_any_more_is_said_to_hold_the_delete() -> None:
-    """A DHCP server that lost its network: it waited for ever to be marked, and nobody was told."""
+def test_a_resource_that_can_no_longer_be_marked_is_reported_as_keeping_the_finalizer() -> None:
+    """Once, a DHCP server that had lost its network waited for ever to be marked, without a message."""
     world = MemoryWorld(nodes=[node("hub/core")])
     life = Life(world)
     life.create()
@@ -101,8 +101,8 @@ def test_what_can_bear_no_mark_any_more_is_said_to_hold_the_delete() -> None:
     assert life.last.released
 
 
-def test_what_a_mark_brings_to_light_is_deleted_before_what_holds_it() -> None:
-    """A backup from before the disk: a cloud that destroys what is in a network would take the disk unasked."""
+def test_a_resource_found_by_its_mark_is_deleted_before_its_container() -> None:
+    """The backup is from before the disk. A cloud that destroys what is in a network would delete the disk unasked."""
     world = MemoryWorld(nodes=[node("net/main"), node("disk/data", "net/main")])
     life = Life(world)
     life.create()
@@ -115,8 +115,8 @@ def test_what_a_mark_brings_to_light_is_deleted_before_what_holds_it() -> None:
     assert [request.subject for request in deletes] == [disk, net]
 
 
-def test_nothing_is_attached_to_what_may_be_anothers_by_now_while_its_marks_cannot_be_read() -> None:
-    """Our marks beside theirs are a claim: their own operator would not delete it any more."""
+def test_nothing_is_attached_while_the_marks_cannot_be_read() -> None:
+    """It may be another owner's by now. Our marks beside theirs are a claim, and their operator would not delete it."""
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     life.create()
@@ -135,8 +135,8 @@ def test_nothing_is_attached_to_what_may_be_anothers_by_now_while_its_marks_cann
     assert site.tagged(world.cloud.now()) == theirs and not world.tampered()
 
 
-def test_one_read_that_does_not_show_it_yet_is_not_believed_in_a_delete_either() -> None:
-    """The object is deleted right after its create. Nothing can mark a ticket: forgotten, it would stay for ever."""
+def test_in_a_delete_one_read_that_shows_nothing_does_not_mean_gone() -> None:
+    """The object is deleted right after its create. A ticket has no marks: if forgotten, it would stay for ever."""
     world = MemoryWorld(nodes=[node("ticket/seat")], read_lags=ReadLags(read_lag=SETTLE - 10.0))
     life = Life(world)
     life.once()
@@ -146,8 +146,8 @@ def test_one_read_that_does_not_show_it_yet_is_not_believed_in_a_delete_either()
     assert world.living() == []
 
 
-def test_what_lost_its_marks_is_marked_again_by_the_process_that_had_marked_it() -> None:
-    """A tag cleaner took them: what this process remembers to have attached is not there, and proves nothing."""
+def test_a_resource_that_lost_its_marks_is_marked_again_by_the_same_process() -> None:
+    """A tag cleaner removed them: what this process remembers as attached is gone, and proves nothing."""
     world = MemoryWorld(nodes=[node("hub/core")])
     life = Life(world)
     life.create()
@@ -157,8 +157,8 @@ def test_what_lost_its_marks_is_marked_again_by_the_process_that_had_marked_it()
     assert world.living() == []
 
 
-def test_a_mark_whose_detach_failed_comes_off_although_something_else_holds_the_delete() -> None:
-    """The last look would find it, and comes only when that is gone: a person may need weeks."""
+def test_a_failed_detach_is_repeated_although_something_else_keeps_the_finalizer() -> None:
+    """The final check would find the mark, but runs only when everything else is gone: a person may need weeks."""
     nodes = [node("net/main"), node("hub/core"), node("link/a", "hub/core", "net/main"), node("site/home")]
     world = MemoryWorld(nodes=nodes, given_hub=True)
     life = Life(world)
@@ -173,7 +173,7 @@ def test_a_mark_whose_detach_failed_comes_off_although_something_else_holds_the_
 
 @pytest.mark.parametrize("error", (errors.Unavailable("no API server"), StaleObject("changed")))
 def test_no_delete_is_sent_by_a_process_that_cannot_write_the_object(error: Exception) -> None:
-    """It may have lost the object to another one, or to a restore, which wants it to stay."""
+    """The object may belong to another process by now, or a restore may have ended the delete."""
     world = MemoryWorld(nodes=[node("hub/core")])
     life = Life(world)
     life.create()
@@ -187,8 +187,8 @@ def test_no_delete_is_sent_by_a_process_that_cannot_write_the_object(error: Exce
     assert life.released
 
 
-def test_the_finalizer_waits_for_what_an_earlier_process_may_have_sent_unrecorded() -> None:
-    """A restore forgot the intent, the request was still under way when its process died: nobody would find it."""
+def test_the_finalizer_waits_for_creates_that_an_earlier_process_may_have_sent() -> None:
+    """A restore lost the intent, and the request was under way when its process died: nothing finds the resource."""
     nodes = [node("hub/core")]
     undisturbed = Life(MemoryWorld(nodes=nodes))
     undisturbed.create()
@@ -208,7 +208,7 @@ SLOW = 2000.0
 
 
 class _SlowStrangerKind(MemoryWorld):
-    """Its registry has a kind whose creates may take effect late, and which this object never wanted."""
+    """The registry has a kind whose creates may take effect late, and which this object never wanted."""
 
     def deps(self, port: Port) -> EngineDeps:
         deps = super().deps(port)
@@ -228,7 +228,7 @@ def _until_released(life: Life) -> float:
 
 
 def test_the_finalizer_waits_for_the_kinds_that_the_object_may_have_used() -> None:
-    """Not for the slowest one of the adapter: then every object would be deleted as slowly as that."""
+    """It does not wait for the slowest kind of the registry: then each object would be deleted that slowly."""
     life = Life(_SlowStrangerKind(nodes=[node("hub/core")]))
     life.create()
     life.restart()
@@ -236,7 +236,7 @@ def test_the_finalizer_waits_for_the_kinds_that_the_object_may_have_used() -> No
 
 
 def test_without_a_journal_the_finalizer_waits_for_every_kind() -> None:
-    """What a lost journal named cannot be known, and a create of it may still be under way."""
+    """The kinds in a lost journal are unknown, and a create of any may still be under way."""
     life = Life(_SlowStrangerKind(nodes=[node("hub/core")]))
     life.rewrite(replace(life.journal, entries={}))
     life.restart()
@@ -244,8 +244,8 @@ def test_without_a_journal_the_finalizer_waits_for_every_kind() -> None:
 
 
 @pytest.mark.parametrize("recorded", [True, False], ids=["edges on record", "a journal of an older version"])
-def test_a_network_is_deleted_beside_what_is_in_another_one(recorded: bool) -> None:
-    """By kind it waits for every disk; its own edges say that none of them is in it."""
+def test_a_network_does_not_wait_for_a_disk_in_another_network(recorded: bool) -> None:
+    """Without recorded edges it waits for every disk; the edges show that no disk is in it."""
     world = MemoryWorld(nodes=[node("net/a"), node("net/b"), node("disk/d", "net/a")])
     life = Life(world)
     life.create()

@@ -1,4 +1,5 @@
-"""Before the finalizer goes: everything that can hold something of ours is asked, and each answer must be one."""
+"""The final check before the finalizer is removed: each place that can contain something of ours is read, and no read
+may fail."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def _given() -> MemoryWorld:
 
 
 def _forgotten_link() -> tuple[MemoryWorld, Life, Resource]:
-    """A connection of ours in somebody's gateway: created, not marked, and the journal restored from before it."""
+    """A connection of ours in a given gateway: created, not marked, and the journal restored from before it."""
     world = _given()
     life = Life(world)
     with outage(life, "attach", errors.Unavailable("503")):
@@ -49,8 +50,8 @@ def _left(world: MemoryWorld) -> list[str]:
     return [thing.id for thing in world.living() if thing.ours]
 
 
-def test_what_is_in_somebody_elses_is_found_when_our_own_requirement_is_gone() -> None:
-    """The net that the connection also needs went first: that is no reason not to look into the gateway."""
+def test_a_connection_in_a_given_gateway_is_found_although_our_network_is_gone() -> None:
+    """The connection also requires the network, which was deleted first; the gateway is read nevertheless."""
     world, life, _ = _forgotten_link()
     life.delete()
     assert life.last is not None and life.last.released
@@ -59,8 +60,8 @@ def test_what_is_in_somebody_elses_is_found_when_our_own_requirement_is_gone() -
 
 @pytest.mark.parametrize("operation", ("list_hub", "find_link"))
 @pytest.mark.parametrize("error", (errors.Unavailable("503"), errors.Denied("no viewer role on hub-001")))
-def test_a_question_without_an_answer_releases_nothing(operation: str, error: errors.CloudError) -> None:
-    """A failed list is not an empty one; what is missing to the credentials is named."""
+def test_a_failed_read_keeps_the_finalizer(operation: str, error: errors.CloudError) -> None:
+    """A failed list is not an empty one; the message names the missing permission."""
     world, life, link = _forgotten_link()
     life.deleting = True
     while world.ours("net"):
@@ -79,16 +80,16 @@ def test_a_question_without_an_answer_releases_nothing(operation: str, error: er
     assert _left(world) == []
 
 
-def test_a_given_place_that_is_gone_holds_nothing() -> None:
-    """The cloud said that the gateway does not exist: with it went what was in it."""
+def test_a_given_gateway_that_is_gone_does_not_keep_the_finalizer() -> None:
+    """The cloud answered that the gateway does not exist: its connections are gone with it."""
     world, life, link = _forgotten_link()
     world.cloud.vanish(link.parent)
     life.delete()
     assert life.last is not None and life.last.released
 
 
-def test_without_a_valid_spec_every_kind_is_looked_for() -> None:
-    """The spec is refused today and the journal was restored from before everything: names and places are unknown."""
+def test_without_a_valid_spec_every_kind_is_searched() -> None:
+    """The spec is invalid and the journal is from before all creates: names and places are unknown."""
     world = MemoryWorld(nodes=[node("site/home"), node("hub/core"), node("net/main", size=1)])
     life = Life(world)
     first = life.journal
@@ -105,7 +106,7 @@ def test_without_a_valid_spec_every_kind_is_looked_for() -> None:
 
 
 def test_one_nonce_on_two_resources_needs_a_person() -> None:
-    """Somebody who saw our birth name copied it: which of the two is ours cannot be told."""
+    """Somebody copied the name with our nonce: which of the two is ours is unknown."""
     world, life, link = _forgotten_link()
     now = world.cloud.now()
     copy = world.cloud.create("site", "copy", {}, creator="stranger")
@@ -126,7 +127,7 @@ def test_one_nonce_on_two_resources_needs_a_person() -> None:
     assert world.cloud.now() > now and link.id not in _left(world)
 
 
-def test_a_name_alone_is_told_and_left() -> None:
+def test_a_resource_with_only_our_name_is_reported_and_kept() -> None:
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     life.create()
@@ -141,8 +142,8 @@ def test_a_name_alone_is_told_and_left() -> None:
     assert theirs.id in [thing.id for thing in world.living()]
 
 
-def test_a_mark_that_came_after_its_detach_is_taken_off_somebodys_carrier() -> None:
-    """An attach that was in flight when its process died: the gateway would keep our mark for ever."""
+def test_a_mark_that_was_attached_after_its_detach_is_removed_from_a_given_carrier() -> None:
+    """An attach was in flight when its process died: the gateway would keep our mark for ever."""
     world = _given()
     life = Life(world)
     life.create()
@@ -160,7 +161,7 @@ def test_a_mark_that_came_after_its_detach_is_taken_off_somebodys_carrier() -> N
 
 
 class _SealingCodec(PlainCodec):
-    """Of a cloud whose tags have room for the seal of a carrier's mark."""
+    """The codec of a cloud whose tags have room for the seal of a carrier's mark."""
 
     def carried(self, owner: Owner, kind: str, id: str, seal: str = "") -> str:  # noqa: A002 - the protocol's word
         return super().carried(owner, kind, id) + (f":{seal}" if seal else "")
@@ -172,22 +173,22 @@ class _SealingWorld(MemoryWorld):
 
 
 @pytest.mark.parametrize("cloud", [MemoryWorld, _SealingWorld], ids=["no room for a seal", "sealed"])
-def test_a_mark_comes_off_somebodys_carrier_as_soon_as_what_it_names_is_gone(cloud: type[MemoryWorld]) -> None:
-    """The last look would find it too; until then our name would be on something of theirs."""
+def test_a_mark_is_removed_from_a_given_carrier_as_soon_as_its_resource_is_gone(cloud: type[MemoryWorld]) -> None:
+    """The final check would find it, too; until then our mark would be on their resource."""
     world = cloud(nodes=LINKED, given_hub=True)
     life = Life(world)
     life.create()
     hub = next(r for r in world.cloud.living() if r.kind == "hub")
     life.deleting = True
-    while world.ours("net"):  # which goes after the connection
+    while world.ours("net"):  # which is deleted after the connection
         life.once()
         world.clock.advance(10.0)
     assert hub.tagged(world.cloud.now()) == {"team:blue"}
     assert life.last is not None and not life.last.released
 
 
-def test_a_mark_of_ours_that_names_a_strangers_resource_is_told_and_holds_nothing() -> None:
-    """Whoever may tag the carrier can write it: it must neither delete what it names nor keep our object."""
+def test_a_mark_of_ours_that_names_a_strangers_resource_is_reported_and_keeps_no_finalizer() -> None:
+    """Anybody who may tag the carrier can write it: it must neither delete what it names nor keep our finalizer."""
     world = _given()
     life = Life(world)
     life.create()
@@ -200,8 +201,8 @@ def test_a_mark_of_ours_that_names_a_strangers_resource_is_told_and_holds_nothin
     assert theirs.id in life.hear(life.last)
 
 
-def test_the_gateway_that_was_given_is_asked_although_the_spec_is_refused_today() -> None:
-    """The journal tells which it was: without an answer from there our connection would stay in it."""
+def test_the_given_gateway_is_searched_although_the_spec_is_invalid_now() -> None:
+    """The journal has its id: without this search our connection would stay in it."""
     world, life, link = _forgotten_link()
     world.nodes = []
     life.delete()
@@ -209,8 +210,8 @@ def test_the_gateway_that_was_given_is_asked_although_the_spec_is_refused_today(
     assert link.id not in _left(world)
 
 
-def test_a_carrier_that_only_a_mark_names_is_asked_for_more_of_ours() -> None:
-    """Journal and spec are lost. The mark is of a connection that is gone; another one has none yet."""
+def test_a_carrier_that_is_known_only_by_a_mark_is_searched() -> None:
+    """Journal and spec are lost. The mark is of a connection that is gone; another connection has no mark yet."""
     world, life, _ = _forgotten_link()
     hub = next(r for r in world.cloud.living() if r.kind == "hub")
     gone = f"carried:link:{life.journal.owner.uuid}:link-of-old"
@@ -224,8 +225,8 @@ def test_a_carrier_that_only_a_mark_names_is_asked_for_more_of_ours() -> None:
     assert hub.tagged(world.cloud.now()) == {"team:blue"}
 
 
-def test_a_copy_of_a_nonce_is_not_taken_for_ours_while_the_place_of_ours_cannot_be_asked() -> None:
-    """Found alone it would count as ours and be deleted: only with all places read is one nonce on one resource."""
+def test_a_copied_nonce_does_not_count_while_the_place_of_ours_cannot_be_read() -> None:
+    """Found alone, the copy would count as ours and be deleted: all places must be read before a nonce counts."""
     world, life, link = _forgotten_link()
     world.nodes = [*world.nodes, node("hub/own")]
     life.restart()
@@ -248,8 +249,8 @@ def test_a_copy_of_a_nonce_is_not_taken_for_ours_while_the_place_of_ours_cannot_
     assert theirs.tagged(world.cloud.now()) == frozenset()
 
 
-def test_what_is_being_deleted_already_holds_no_finalizer() -> None:
-    """Some clouds keep what was deleted for a week, to restore it: it is nobody's to delete any more."""
+def test_a_resource_that_is_being_deleted_keeps_no_finalizer() -> None:
+    """Some clouds keep a deleted resource for a week, so that it can be restored: it need not be deleted again."""
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)
     with outage(life, "attach", errors.Unavailable("503")):

@@ -1,4 +1,4 @@
-"""Reads that show less than there is: proxies, lost permissions, lists that hide."""
+"""Reads that show less than exists: proxies, lost permissions, incomplete lists."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ KINDS = {
     "/resource-controller/v2/resource_instances": {"instance"},
     "/power": {"dhcp", "network"},
 }
-"""What a service holds, by its path."""
+"""The kinds of each service, by its path."""
 
 
-class Veil:
-    """Stands between the operator and the cloud, and spoils what it is told to."""
+class FalsifyingProxy:
+    """A proxy between the operator and the cloud, which falsifies the chosen answers."""
 
     def __init__(self, harness: Harness) -> None:
         self._through = harness.cloud.handle
@@ -51,20 +51,20 @@ def _without(answer: Response, items: str, hidden: set[str]) -> Response:
 
 @pytest.mark.parametrize("service", ["/vpc", "/transit", "/resource-controller/v2/resource_instances", "/power"])
 @pytest.mark.parametrize("deleting", [False, True])
-def test_a_404_that_no_service_said_is_not_gone(deleting: bool, service: str) -> None:
-    """A proxy or an ingress that has lost its backend says 404 in HTML: it does not know the resource."""
+def test_a_404_that_is_not_from_the_service_does_not_mean_gone(deleting: bool, service: str) -> None:
+    """A proxy or an ingress without its backend answers 404 in HTML: it does not know the resource."""
     harness = Harness()
     harness.up()
     ours = {row["id"] for row in made_by_us(harness) if row["kind"] in KINDS[service]}
-    veil = Veil(harness)
-    veil.lost = service
+    proxy = FalsifyingProxy(harness)
+    proxy.lost = service
     if deleting:
         harness.object.delete()
     harness.for_a_while(1800.0)
     assert not harness.object.gone
     assert {row["id"] for row in standing(harness)} >= ours
 
-    veil.lost = ""
+    proxy.lost = ""
     if not deleting:
         harness.for_a_while(1800.0)
         again = {row["id"] for row in made_by_us(harness) if row["kind"] in KINDS[service]}
@@ -75,15 +75,15 @@ def test_a_404_that_no_service_said_is_not_gone(deleting: bool, service: str) ->
 
 
 @pytest.mark.parametrize("deleting", [False, True])
-def test_what_a_list_hides_is_asked_by_id_before_it_counts_as_gone(deleting: bool) -> None:
-    """IBM's lists leave out what the key may not see; by id the answer is 403, and a person hears of it."""
+def test_a_resource_missing_in_a_list_is_read_by_id_before_it_counts_as_gone(deleting: bool) -> None:
+    """IBM's lists omit what the key may not see; by id the answer is 403, and this is reported."""
     harness = Harness(example(**omitted()))
     harness.up()
     subnets = {row["id"] for row in made_by_us(harness) if row["kind"] == "subnet"}
     assert len(subnets) == 3
-    veil = Veil(harness)
+    proxy = FalsifyingProxy(harness)
     lost = sorted(subnets)[:2]
-    veil.hidden, veil.forbidden = set(lost), set(lost)
+    proxy.hidden, proxy.forbidden = set(lost), set(lost)
     if deleting:
         harness.object.delete()
     harness.for_a_while(3600.0)
@@ -91,7 +91,7 @@ def test_what_a_list_hides_is_asked_by_id_before_it_counts_as_gone(deleting: boo
     assert not harness.object.gone
     assert {row["id"] for row in standing(harness, "subnet")} >= set(lost)
     assert len(standing(harness, "subnet")) <= 3
-    veil.hidden, veil.forbidden = set(), set()
+    proxy.hidden, proxy.forbidden = set(), set()
     if not deleting:
         harness.for_a_while(1800.0)
         assert {row["id"] for row in standing(harness, "subnet")} == subnets, "none was created a second time"
