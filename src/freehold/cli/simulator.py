@@ -83,7 +83,7 @@ def _complaint(log: Path) -> str:
 
 
 async def ask(base: str, path: str, body: Any = None) -> Any:
-    """GET, or POST with a body, at the simulator's back door (``/_sim/<path>``). Raises CliError with its words."""
+    """GET, or POST with a body, at the simulator's admin API (``/_sim/<path>``). Raises CliError with its words."""
     method = "GET" if body is None else "POST"
     try:
         async with (

@@ -22,24 +22,24 @@ def _calls(*operations: str, status: int = 201) -> list[Call]:
 
 def test_a_duplicate_or_an_orphan_is_found() -> None:
     made = _calls("vpc.create_vpc", "vpc.create_load_balancer")
-    assert checks.created_once([VPC, LB, THEIRS], made).startswith("2 creates for 2")
+    assert checks.created_once(checks.IBM, [VPC, LB, THEIRS], made).startswith("2 creates for 2")
     with pytest.raises(checks.NotSo, match="2 creates of kind vpc were effective, 1 are there"):
-        checks.created_once([VPC, LB], [*made, *_calls("vpc.create_vpc")])
+        checks.created_once(checks.IBM, [VPC, LB], [*made, *_calls("vpc.create_vpc")])
     with pytest.raises(checks.NotSo, match="0 creates of kind load-balancer were effective, 1"):
-        checks.created_once([VPC, LB], _calls("vpc.create_vpc"))
+        checks.created_once(checks.IBM, [VPC, LB], _calls("vpc.create_vpc"))
     with pytest.raises(checks.NotSo):
-        checks.created_once([THEIRS], [])
+        checks.created_once(checks.IBM, [THEIRS], [])
 
 
 def test_a_lost_reply_counts_as_effective_and_a_refusal_does_not() -> None:
-    assert checks.created_once([VPC], _calls("vpc.create_vpc", status=0))
-    assert checks.created_once([VPC], [*_calls("vpc.create_vpc", status=409), *_calls("vpc.create_vpc")])
+    assert checks.created_once(checks.IBM, [VPC], _calls("vpc.create_vpc", status=0))
+    assert checks.created_once(checks.IBM, [VPC], [*_calls("vpc.create_vpc", status=409), *_calls("vpc.create_vpc")])
 
 
 def test_a_missing_mark_is_found() -> None:
-    assert OWNER in checks.marked([VPC, LB, THEIRS])
+    assert OWNER in checks.marked(checks.IBM, [VPC, LB, THEIRS])
     with pytest.raises(checks.NotSo, match="load-balancer a-lb lacks the tag"):
-        checks.marked([VPC, replace(LB, tags=frozenset({OWNER}))])
+        checks.marked(checks.IBM, [VPC, replace(LB, tags=frozenset({OWNER}))])
     assert checks.owner_tags(VPC) == {OWNER}
 
 
@@ -62,11 +62,11 @@ def test_a_wrong_order_of_deletes_is_found() -> None:
         "transit.delete_transit_gateway_connection", "power.delete_dhcp", "vpc.delete_load_balancer",
         "transit.delete_transit_gateway", "vpc.delete_subnet", "vpc.delete_vpc", "rc.delete_resource_instance",
     ]  # fmt: skip
-    assert checks.in_order(_calls(*right, status=204)).startswith("7 deletes")
+    assert checks.in_order(checks.IBM, _calls(*right, status=204)).startswith("7 deletes")
     with pytest.raises(checks.NotSo, match=r"vpc\.delete_vpc was called before the last vpc\.delete_subnet"):
-        checks.in_order(_calls(*[*right[:4], right[5], right[4], right[6]], status=204))
+        checks.in_order(checks.IBM, _calls(*[*right[:4], right[5], right[4], right[6]], status=204))
     with pytest.raises(checks.NotSo, match="was never called"):
-        checks.in_order(_calls(*right[:-1], status=204))
+        checks.in_order(checks.IBM, _calls(*right[:-1], status=204))
 
 
 def test_the_last_table_tells_why_each_stays() -> None:

@@ -4,39 +4,55 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from freehold.api.names import CLUSTER_UUID_TAG, OWNER_TAG
 from freehold.cli.demo.world import Call, Resource, others, ours
 
-CREATES: Mapping[str, str] = {
-    "rc.create_resource_instance": "instance",
-    "power.create_dhcp": "dhcp",
-    "vpc.create_vpc": "vpc",
-    "vpc.create_subnet": "subnet",
-    "vpc.create_load_balancer": "load-balancer",
-    "transit.create_transit_gateway": "gateway",
-    "transit.create_transit_gateway_connection": "connection",
-}
-"""Which call makes which kind of resource."""
 
-DELETE_ORDER: tuple[tuple[str, str], ...] = (
-    ("vpc.delete_load_balancer", "vpc.delete_subnet"),
-    ("vpc.delete_subnet", "vpc.delete_vpc"),
-    ("transit.delete_transit_gateway_connection", "transit.delete_transit_gateway"),
-    ("power.delete_dhcp", "rc.delete_resource_instance"),
+@dataclass(frozen=True)
+class CheckedCloud:
+    """What the checks must know of a cloud.
+
+    ``creates``: which call makes which kind of resource. ``delete_order``: which delete must have come before which,
+    because a resource is deleted before what contains it. ``carried``: kinds that have no ownership tags of their own.
+    """
+
+    creates: Mapping[str, str]
+    delete_order: tuple[tuple[str, str], ...]
+    carried: frozenset[str] = frozenset()
+
+
+IBM = CheckedCloud(
+    creates={
+        "rc.create_resource_instance": "instance",
+        "power.create_dhcp": "dhcp",
+        "vpc.create_vpc": "vpc",
+        "vpc.create_subnet": "subnet",
+        "vpc.create_load_balancer": "load-balancer",
+        "transit.create_transit_gateway": "gateway",
+        "transit.create_transit_gateway_connection": "connection",
+    },
+    delete_order=(
+        ("vpc.delete_load_balancer", "vpc.delete_subnet"),
+        ("vpc.delete_subnet", "vpc.delete_vpc"),
+        ("transit.delete_transit_gateway_connection", "transit.delete_transit_gateway"),
+        ("power.delete_dhcp", "rc.delete_resource_instance"),
+    ),
+    carried=frozenset({"connection"}),
 )
-"""Which delete must have come before which: a resource is deleted before what contains it."""
 
 
 class NotSo(Exception):
     """A check that failed, in a sentence."""
 
 
-def created_once(resources: Sequence[Resource], calls: Sequence[Call]) -> str:
+def created_once(cloud: CheckedCloud, resources: Sequence[Resource], calls: Sequence[Call]) -> str:
     """As many effective creates as there are resources, of each kind: no duplicate, no orphan."""
     there = Counter(each.kind for each in ours(resources))
-    made = Counter(CREATES[call.operation] for call in calls if call.effective and call.operation in CREATES)
-    for kind in sorted(set(CREATES.values())):
+    creates = cloud.creates
+    made = Counter(creates[call.operation] for call in calls if call.effective and call.operation in creates)
+    for kind in sorted(set(creates.values())):
         if made[kind] != there[kind]:
             raise NotSo(f"{made[kind]} creates of kind {kind} were effective, {there[kind]} are there")
     if not made:
@@ -44,12 +60,12 @@ def created_once(resources: Sequence[Resource], calls: Sequence[Call]) -> str:
     return f"{sum(made.values())} creates for {sum(made.values())} resources, none twice"
 
 
-def marked(resources: Sequence[Resource]) -> str:
+def marked(cloud: CheckedCloud, resources: Sequence[Resource]) -> str:
     """Everything of ours that can have tags has the two ownership tags (docs/reference/requirements.md T7)."""
-    taggable = [each for each in ours(resources) if each.crn and each.kind in set(CREATES.values())]
+    taggable = [each for each in ours(resources) if each.crn and each.kind in set(cloud.creates.values())]
     for each in taggable:
         for key in (OWNER_TAG, CLUSTER_UUID_TAG):
-            if not _tag(each, key) and each.kind != "connection":
+            if not _tag(each, key) and each.kind not in cloud.carried:
                 raise NotSo(f"{each.kind} {each.name} lacks the tag {key}")
     owners = {_tag(each, OWNER_TAG) for each in taggable if _tag(each, OWNER_TAG)}
     return f"each of them has its owner and uuid tags ({', '.join(sorted(owners))})"
@@ -83,10 +99,10 @@ def all_gone(resources: Sequence[Resource]) -> str:
     return "nothing made with our credentials is left"
 
 
-def in_order(calls: Sequence[Call]) -> str:
+def in_order(cloud: CheckedCloud, calls: Sequence[Call]) -> str:
     """Every delete came after the deletes of what was inside it or attached to it."""
     done = [(call.sequence, call.operation) for call in calls if call.effective and ".delete_" in call.operation]
-    for first, then in DELETE_ORDER:
+    for first, then in cloud.delete_order:
         firsts = [sequence for sequence, operation in done if operation == first]
         thens = [sequence for sequence, operation in done if operation == then]
         if not firsts or not thens:

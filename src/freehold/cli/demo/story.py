@@ -214,8 +214,8 @@ async def _ready(stage: Stage, session: Session, followed: Sequence[Followed], s
     """The next process goes on where the killed one stopped."""
     await follow(session, followed, show, UntilReady(), patience=_PATIENCE)
     there = await stage.world.resources()
-    once = checks.created_once(there, await stage.world.calls())
-    stage.checked("a new operator goes on, and the cluster is Ready", once, checks.marked(there))
+    once = checks.created_once(checks.IBM, there, await stage.world.calls())
+    stage.checked("a new operator goes on, and the cluster is Ready", once, checks.marked(checks.IBM, there))
     endpoint = (await session.client.get(*followed[0]))["spec"]["controlPlaneEndpoint"]["host"]
     balancer = next(each for each in ours(there) if each.kind == "load-balancer")
     seen = await stage.world.look(f"/vpc/{stage.region}/v1/load_balancers/{balancer.id}")
@@ -294,7 +294,7 @@ async def _deleted(stage: Stage, session: Session, followed: Sequence[Followed],
     stage.checked(
         "the object is deleted, and everything that it owned is gone",
         checks.all_gone(there),
-        checks.in_order(await stage.world.calls(since)),
+        checks.in_order(checks.IBM, await stage.world.calls(since)),
     )
     return picture
 

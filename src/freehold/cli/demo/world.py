@@ -1,4 +1,4 @@
-"""What is really there: the simulated cloud asked at its back door, and strangers who act in it."""
+"""What is really there: the simulated cloud asked through its admin API, and strangers who act in it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Call:
 
 
 class World:
-    """The back door of one simulated cloud. Every method raises CliError when it is refused."""
+    """The admin API of one simulated cloud. Every method raises CliError when it is refused."""
 
     def __init__(self, base: str) -> None:
         self.base = base
