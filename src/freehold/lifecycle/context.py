@@ -95,7 +95,7 @@ class PassContext:
         if self.journal != self.saved:
             await self._store()
 
-    async def confirm(self) -> None:
+    async def save_before_write(self) -> None:
         """Before a create or an attach: save, or, where nothing changed, write the same journal again.
 
         The write fails when the object is newer than what this pass has read. The cloud compares nothing, so a

@@ -78,7 +78,7 @@ INTENTS = (
     ),
     _intents(
         "_replay",
-        "await ctx.confirm()",
+        "await ctx.save_before_write()",
         "pass",
         "a replay is sent by a process that has lost its object",
     ),
@@ -171,19 +171,19 @@ CANDIDATES = (
         "a resource that somebody deletes each time is created again and again",
     ),
     _create(
-        "_name_available",
+        "_decide_by_candidates",
         "if candidates and not named:",
         "if False:",
         "the create does not wait for a namesake that is being deleted",
     ),
     _create(
-        "_name_available",
+        "_decide_by_candidates",
         "if len(named) > 1:",
         "if False:",
         "of several namesakes one is used",
     ),
     _create(
-        "_name_available",
+        "_decide_by_candidates",
         "        ctx.block(key, of_error(error))\n        return False\n    if len(ours) == 1:",
         "        ours = ()\n    if len(ours) == 1:",
         "marks that could not be read count as none",
@@ -627,7 +627,7 @@ PROOF = (
         "our own write whose reply was lost counts as somebody else's",
     ),
     _context(
-        "PassContext.confirm",
+        "PassContext.save_before_write",
         " or self.now - self.stored_at > self.deps.intervals.fence / 2",
         "",
         "if nothing changed, a create is sent without a write that allows it",
@@ -765,7 +765,7 @@ PASSES = (
     ),
     _mark(
         "attach",
-        "await ctx.confirm()",
+        "await ctx.save_before_write()",
         "pass",
         "user tags are attached before they are recorded",
     ),
@@ -836,7 +836,7 @@ PASSES = (
         "an unsigned record leads to a mark",
     ),
     _mark(
-        "gate_ready_on_mark",
+        "ready_only_if_marked",
         "if entry and entry.phase is Phase.RECORDED and isinstance(outcome, Ready):",
         "if False:",
         "a resource counts as ready before its mark was read back",

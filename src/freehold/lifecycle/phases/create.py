@@ -84,7 +84,7 @@ async def select(ctx: PassContext) -> list[Node]:
         candidates = found[node.key]
         if isinstance(candidates, CloudError):
             ctx.block(node.key, of_error(candidates))
-        elif await _name_available(ctx, node, candidates):
+        elif await _decide_by_candidates(ctx, node, candidates):
             create.append(node)
     return create
 
@@ -113,8 +113,8 @@ async def _given(ctx: PassContext, node: Node) -> None:
     observe.assess(ctx, node.key, observed)
 
 
-async def _name_available(ctx: PassContext, node: Node, candidates: Sequence[Observed]) -> bool:
-    """Whether the name is free for a create: the decision order of ADR 3."""
+async def _decide_by_candidates(ctx: PassContext, node: Node, candidates: Sequence[Observed]) -> bool:
+    """Use, record or report what was found under its name; True when it is to be created (the order of ADR 3)."""
     key = node.key
     try:
         ours = await _claimed(ctx, key, candidates)

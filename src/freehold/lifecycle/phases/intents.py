@@ -222,7 +222,7 @@ async def _replay(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequ
     """The same request under the same token answers with the same resource, or creates it now."""
     birth = birth_of(ctx, key, entry.attempt)
     try:
-        await ctx.confirm()
+        await ctx.save_before_write()
         ctx.state.last_sent = ctx.now
         observed = await ctx.kind(key).driver.create(entry.request or {}, birth)
     except TokenReused as error:

@@ -210,7 +210,7 @@ async def attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
     if not due:
         return
     # A process that dies here must not forget what it put there, and one that lost its turn must not attach.
-    await ctx.confirm()
+    await ctx.save_before_write()
     ctx.state.last_sent = ctx.now
     failed = await ctx.deps.tagger.attach([TagChange(target, tags) for target, tags in wanted.items()])
     for key, observed in due.items():
@@ -308,7 +308,7 @@ def _carrier_fits(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
     return False
 
 
-def gate_ready_on_mark(ctx: PassContext, keys: Collection[NodeKey]) -> None:
+def ready_only_if_marked(ctx: PassContext, keys: Collection[NodeKey]) -> None:
     """A resource is not Ready before its mark has been read back."""
     for key in keys:
         entry, outcome = ctx.journal.get(key), ctx.outcomes.get(key)

@@ -80,7 +80,7 @@ async def _attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
     ]
     if not changes:
         return
-    await ctx.confirm()
+    await ctx.save_before_write()
     ctx.state.last_sent = ctx.now
     failed = await ctx.deps.tagger.attach(changes)
     for key in keys:
