@@ -1,4 +1,4 @@
-"""The translation from pydantic's schema to that of a CRD (docs/reference/kubernetes.md#crd-schemas), and each lint rule."""
+"""From pydantic's schema to that of a CRD (docs/reference/kubernetes.md#crd-schemas), and each rule of the lint."""
 
 from __future__ import annotations
 

@@ -302,7 +302,7 @@ def test_a_key_that_is_found_again_is_no_longer_lost(laptop: Laptop) -> None:
 @pytest.mark.parametrize(
     ("digest", "said"),
     [(FIRST.writing, "nothing is lost"), ("abcdefghij", "no object misses")],
-    ids=["it is there", "nobody names it"],
+    ids=["it is present", "no object names it"],
 )
 def test_the_loss_of_a_present_key_cannot_be_accepted(laptop: Laptop, digest: str, said: str) -> None:
     laptop.holds(FIRST)

@@ -10,7 +10,7 @@ from freehold.cli.manifests import read
 GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"
 
 BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
-"""A few lines that stand for more values than any memory holds."""
+"""A few lines that expand to more values than fit into memory."""
 
 
 def _file(tmp_path: Path, content: str | bytes) -> str:
