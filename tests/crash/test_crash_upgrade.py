@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from harness.resources import made_by_us, marks, standing
+from harness.resources import existing, made_by_us, marks
 from lab import upgrade
 from lab.faults import Fault, Script
 from lab.upgrade import Renewal
@@ -41,5 +41,5 @@ def test_an_object_whose_renewal_was_interrupted_can_be_deleted(fixture: str) ->
         assert renewal.faults() == [], f"{fault} at {number}"
         renewal.harness.down()
         assert made_by_us(renewal.harness) == [], f"{fault} at {number}"
-        left = [mark for row in standing(renewal.harness) for mark in marks(row)]
+        left = [mark for row in existing(renewal.harness) for mark in marks(row)]
         assert left == [], f"{fault} at {number}"

@@ -14,7 +14,7 @@ from freehold.lifecycle.port import InlinePort, Port
 from harness import earlier_versions
 from harness.earlier_versions import BEFORE_KEY_RING, put
 from harness.powervs import Harness
-from harness.resources import MARK, made_by_others, marks, record, standing
+from harness.resources import MARK, existing, made_by_others, marks, record
 
 KEY = b"the first key of the upgraded operator"
 RING = KeyRing.single(KEY, unkeyed=earlier_versions.uuids(BEFORE_KEY_RING))
@@ -83,9 +83,9 @@ def new_seals(harness: Harness) -> dict[str, set[str]]:
 
 
 def marks_there(harness: Harness) -> dict[str, set[str]]:
-    return {record(harness, row["id"])["crn"]: set(marks(row)) for row in standing(harness) if marks(row)}
+    return {record(harness, row["id"])["crn"]: set(marks(row)) for row in existing(harness) if marks(row)}
 
 
 def theirs_on_ours(harness: Harness) -> dict[str, list[str]]:
     """The tags that are not marks, by id."""
-    return {row["id"]: foreign(row["tags"]) for row in standing(harness)}
+    return {row["id"]: foreign(row["tags"]) for row in existing(harness)}

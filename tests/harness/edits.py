@@ -17,7 +17,7 @@ from typing import Any
 from freehold.api import names
 from freehold.operator.controller import RequeueAfter, Result
 from harness.powervs import Harness, example
-from harness.resources import MARK, REGION, made_by_others, omitted, photograph, standing
+from harness.resources import MARK, REGION, existing, made_by_others, omitted, snapshot
 from harness.traits import Trait, kind_of, made, traits, unborn
 
 Patch = dict[str, Any]
@@ -95,7 +95,7 @@ def start(edit: Edit, *, last: bool = False) -> tuple[Watched, tuple[Patch, ...]
     if last:
         for step in steps:
             harness.object.patch(step)
-    return harness, steps, photograph(harness, [row["id"] for row in made_by_others(harness)])
+    return harness, steps, snapshot(harness, [row["id"] for row in made_by_others(harness)])
 
 
 @functools.cache
@@ -159,13 +159,13 @@ def _conclude(harness: Watched, goal: Counter[Trait], strangers: dict[str, bytes
     if harness.claims():
         assert not harness.unsaid(goal)
     _accounted(harness)
-    still = photograph(harness)
+    still = snapshot(harness)
     harness.for_a_while(700.0)
-    assert photograph(harness) == still, "it still writes at rest"
-    assert _unmarked(photograph(harness, strangers)) == _unmarked(strangers)
+    assert snapshot(harness) == still, "it still writes at rest"
+    assert _unmarked(snapshot(harness, strangers)) == _unmarked(strangers)
     harness.down()
-    assert [row["name"] for row in standing(harness) if row["created_by"] == "api"] == []
-    assert photograph(harness, strangers) == strangers
+    assert [row["name"] for row in existing(harness) if row["created_by"] == "api"] == []
+    assert snapshot(harness, strangers) == strangers
 
 
 def _unmarked(photographs: Mapping[str, bytes]) -> dict[str, Any]:

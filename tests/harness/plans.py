@@ -20,7 +20,7 @@ from freehold.operator.planning import Plan, plan_with
 from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
 from harness.account import BASE, SimMount
 from harness.powervs import Harness
-from harness.resources import MARK, Row, standing
+from harness.resources import MARK, Row, existing
 from harness.traits import kind_of, made, unborn
 
 
@@ -74,7 +74,7 @@ class Snapshot:
             json.dumps({record["id"]: record for record in harness.cloud.world.everything()})
         )
         self.ours = {_id(record): self.everything[record["id"]] for record in made(harness)}
-        self.tags = {row["id"]: frozenset(row["tags"]) for row in standing(harness)}
+        self.tags = {row["id"]: frozenset(row["tags"]) for row in existing(harness)}
         self.calls = len(harness.cloud.calls)
         self.writes = sum(call.mutating for call in harness.cloud.calls)
 

@@ -16,7 +16,7 @@ ZONE = "us-south-1"
 Row = dict[str, Any]
 
 
-def standing(harness: Harness, kind: str = "", name: str = "") -> list[Row]:
+def existing(harness: Harness, kind: str = "", name: str = "") -> list[Row]:
     """The existing resources, oldest first.
 
     Service instances that were deleted are gone, although IBM still shows them, or could bring them back.
@@ -33,31 +33,31 @@ def standing(harness: Harness, kind: str = "", name: str = "") -> list[Row]:
 
 def only(harness: Harness, kind: str, name: str = "") -> Row:
     """The only such resource; a second one is a defect of the test or a duplicate."""
-    rows = standing(harness, kind, name)
+    rows = existing(harness, kind, name)
     assert len(rows) == 1, f"{len(rows)} of kind {kind} {name}: {[row['name'] for row in rows]}"
     return rows[0]
 
 
 def names(harness: Harness, kind: str = "") -> set[str]:
-    return {row["name"] for row in standing(harness, kind)}
+    return {row["name"] for row in existing(harness, kind)}
 
 
 def made_by_us(harness: Harness) -> list[Row]:
     """The existing resources that our calls created."""
-    return [row for row in standing(harness) if row["created_by"] == "api"]
+    return [row for row in existing(harness) if row["created_by"] == "api"]
 
 
 def made_by_others(harness: Harness) -> list[Row]:
-    return [row for row in standing(harness) if row["created_by"] != "api"]
+    return [row for row in existing(harness) if row["created_by"] != "api"]
 
 
-def photograph(harness: Harness, ids: Iterable[str] | None = None) -> dict[str, bytes]:
+def snapshot(harness: Harness, ids: Iterable[str] | None = None) -> dict[str, bytes]:
     """Every record in the cloud, with rules, listeners and tags, by id: equal means byte for byte.
 
     With ``ids`` only those resources; one that is gone is missing.
     """
     wanted = None if ids is None else set(ids)
-    tags = {row["id"]: row["tags"] for row in standing(harness)}
+    tags = {row["id"]: row["tags"] for row in existing(harness)}
     return {
         record["id"]: json.dumps([record, tags[record["id"]]], sort_keys=True).encode()
         for record in harness.cloud.world.everything()
@@ -75,7 +75,7 @@ def marks(row: Row) -> list[str]:
     return [tag for tag in row["tags"] if tag.startswith(MARK)]
 
 
-def said(harness: Harness) -> str:
+def messages(harness: Harness) -> str:
     """All messages of the conditions, in one text."""
     return "\n".join(f"{type_} {text}" for type_, text in harness.conditions().items())
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from harness.powervs import Harness
-from harness.resources import MARK, Row, standing
+from harness.resources import MARK, Row, existing
 
 _NONCE = re.compile(r"-f(?:[a-z2-7]{12}|[a-z2-7]{7})(?=-|$)")
 _KINDS = {
@@ -58,7 +58,7 @@ def kind_of(record: Row) -> str:
 
 def made(harness: Harness) -> list[Row]:
     """Our existing records, without those that are created and deleted with another resource."""
-    ids = {row["id"] for row in standing(harness) if row["created_by"] == "api"}
+    ids = {row["id"] for row in existing(harness) if row["created_by"] == "api"}
     return [
         record
         for record in harness.cloud.world.everything()
@@ -70,7 +70,7 @@ def traits(harness: Harness) -> Counter[Trait]:
     """All traits of our resources."""
     everything = {record["id"]: record for record in harness.cloud.world.everything()}
     everything |= {record["crn"]: record for record in everything.values() if record["crn"]}
-    tags = {row["id"]: row["tags"] for row in standing(harness)}
+    tags = {row["id"]: row["tags"] for row in existing(harness)}
     found: Counter[Trait] = Counter()
     for record in made(harness):
         kind, name = kind_of(record), _name(record, everything)

@@ -10,7 +10,7 @@ import pytest
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.settings import Assumptions, Settings
 from harness.powervs import Harness, example
-from harness.resources import REGION, made_by_us, standing
+from harness.resources import REGION, existing, made_by_us
 
 CREATES = [
     "rc.create_resource_instance",
@@ -100,10 +100,10 @@ def test_a_strangers_resource_of_the_same_name_and_moment_does_not_count_as_ours
     harness.for_a_while(1800.0)
     harness.down()
 
-    assert {row["id"] for row in standing(harness) if row["kind"] in ("vpc", "gateway")} == {
+    assert {row["id"] for row in existing(harness) if row["kind"] in ("vpc", "gateway")} == {
         row["id"] for row in theirs
     }
-    assert all(row["tags"] == [] for row in standing(harness))
+    assert all(row["tags"] == [] for row in existing(harness))
 
 
 DELETES = [
@@ -125,7 +125,7 @@ def test_ambiguous_deletes_are_observed_until_all_is_gone(effect: str) -> None:
     for operation in DELETES:
         harness.cloud.faults.add(replace(EFFECTS[effect], operation=operation))
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 @pytest.mark.parametrize("operation", ["tagging.attach_tag", "tagging.list_tags", "search.search"])
@@ -134,11 +134,11 @@ def test_an_ambiguous_mark_is_read_back(operation: str) -> None:
     harness = Harness()
     harness.cloud.faults.add(Fault(Effect.REPLY_LOST, operation, count=2))
     harness.up()
-    for row in standing(harness):
+    for row in existing(harness):
         if row["kind"] in {"instance", "network", "vpc", "subnet", "load-balancer", "gateway"}:
             assert len(row["tags"]) >= 3, row["name"]
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_half_of_a_tag_batch_fails() -> None:
@@ -149,6 +149,6 @@ def test_half_of_a_tag_batch_fails() -> None:
     harness = Harness()
     harness.cloud.faults.add(Fault(Effect.PARTIAL, "tagging.attach_tag", count=2))
     harness.up()
-    assert all(len(row["tags"]) >= 3 for row in standing(harness, "subnet") + standing(harness, "vpc"))
+    assert all(len(row["tags"]) >= 3 for row in existing(harness, "subnet") + existing(harness, "vpc"))
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []

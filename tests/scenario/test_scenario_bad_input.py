@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.powervs import Harness, example
-from harness.resources import made_by_us, said, standing
+from harness.resources import existing, made_by_us, messages
 
 LONG = "n" * 200
 VPC = {"name": "freehold-demo-vpc", "region": "us-south"}
@@ -54,13 +54,13 @@ def test_bad_input_is_one_sentence_and_nothing_is_created(case: str) -> None:
     assert word in ready["message"]
     assert ready["message"].startswith(f"{field}: ")
     assert "; spec." not in ready["message"], "more than one sentence"
-    assert "Traceback" not in said(harness)
-    assert standing(harness) == []
+    assert "Traceback" not in messages(harness)
+    assert existing(harness) == []
     assert harness.calls(mutating=True) == []
     assert getattr(result, "seconds", 0.0) >= 60.0
 
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 @pytest.mark.parametrize("value", ["maybe", "", "yes please"])
@@ -73,7 +73,7 @@ def test_an_annotation_that_is_not_a_boolean(value: str) -> None:
     message = harness.condition("Ready")["message"]
     assert "metadata.annotations[powervs.cluster.x-k8s.io/create-infra]" in message
     assert repr(value) in message
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_a_correction_takes_effect_at_once() -> None:

@@ -8,16 +8,16 @@ from freehold.api import names as api_names
 from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode
 from harness.powervs import Harness, example
 from harness.resources import (
+    existing,
     infrastructure,
     made_by_us,
     marks,
+    messages,
     names,
     omitted,
     only,
-    photograph,
     record,
-    said,
-    standing,
+    snapshot,
 )
 
 
@@ -25,18 +25,18 @@ def test_create_and_delete_leave_exactly_what_existed_before() -> None:
     """The main guarantee: everything owned is deleted, and foreign resources do not change by a byte."""
     harness = Harness()
     infrastructure(harness)
-    before = photograph(harness)
+    before = snapshot(harness)
 
     harness.up()
 
     assert {row["kind"] for row in made_by_us(harness)} == {
         "instance", "network", "dhcp", "vpc", "security-group", "subnet", "load-balancer", "gateway", "connection",
     }  # fmt: skip
-    assert photograph(harness, before) == before
+    assert snapshot(harness, before) == before
 
     harness.down()
 
-    assert photograph(harness) == before
+    assert snapshot(harness) == before
     assert harness.object.raw["metadata"]["finalizers"] == []
 
 
@@ -51,7 +51,7 @@ def test_every_created_resource_has_the_ownership_marks() -> None:
         assert "powervs.cluster.x-k8s.io.owner:default.freehold-demo" in tags, kind
         assert f"powervs.cluster.x-k8s.io.cluster-uuid:{uid}" in tags, kind
     carried = [tag for tag in marks(only(harness, "gateway")) if ".transit-gateway-connection:" in tag]
-    assert {tag.rpartition(".")[2] for tag in carried} == {row["id"] for row in standing(harness, "connection")}
+    assert {tag.rpartition(".")[2] for tag in carried} == {row["id"] for row in existing(harness, "connection")}
 
 
 def test_ready_shows_the_endpoint_and_every_condition_is_true() -> None:
@@ -100,9 +100,9 @@ def test_omitted_resources_get_the_default_names_of_upstream() -> None:
         "freehold-demo-transitgateway",
         "freehold-demo-loadbalancer",
     }
-    assert len(standing(harness, "subnet")) == 3
+    assert len(existing(harness, "subnet")) == 3
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_events_tell_a_person_what_happened() -> None:
@@ -122,25 +122,25 @@ def test_nothing_is_written_once_it_is_ready() -> None:
     harness.up()
     harness.for_a_while(120.0)
     version = harness.object.raw["metadata"]["resourceVersion"]
-    world, writes = photograph(harness), len(harness.calls(mutating=True))
+    world, writes = snapshot(harness), len(harness.calls(mutating=True))
 
     harness.settle(20)
 
     assert len(harness.calls(mutating=True)) == writes
     assert harness.object.raw["metadata"]["resourceVersion"] == version
-    assert photograph(harness) == world
+    assert snapshot(harness) == world
 
 
 def test_a_restart_of_the_operator_creates_nothing_and_stays_ready() -> None:
     """What is owned is known from journal and marks, not from memory."""
     harness = Harness()
     harness.up()
-    world = photograph(harness)
+    world = snapshot(harness)
 
     harness.start_process()
     harness.settle(6)
 
-    assert photograph(harness) == world
+    assert snapshot(harness) == world
     assert harness.ready()
 
 
@@ -195,6 +195,6 @@ def test_a_failure_after_ready_changes_the_condition_and_not_the_flag() -> None:
     harness.for_a_while(900.0)
 
     assert not harness.ready()
-    assert "freehold-demo-loadbalancer" in said(harness)
+    assert "freehold-demo-loadbalancer" in messages(harness)
     assert harness.status()["ready"] is True
     assert harness.status()["initialization"] == {"provisioned": True}

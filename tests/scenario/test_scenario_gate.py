@@ -10,7 +10,7 @@ import pytest
 from freehold.api import names
 from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode, NoCluster, UnreadableCluster
 from harness.powervs import Done, Harness, example
-from harness.resources import infrastructure, made_by_us, photograph, standing
+from harness.resources import existing, infrastructure, made_by_us, snapshot
 
 CREATE = names.CREATE_INFRA_ANNOTATION
 
@@ -40,21 +40,21 @@ def test_without_the_annotation_nothing_more_is_created(value: str | None) -> No
     assert "nothing more is created" in harness.condition("SpecValid")["message"]
 
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_removing_the_annotation_of_a_ready_cluster_changes_nothing_in_the_cloud() -> None:
     """Ready stays true, too."""
     harness = Harness()
     harness.up()
-    world = photograph(harness)
+    world = snapshot(harness)
     annotate(harness, **{CREATE: "false"})
     harness.for_a_while(1500.0)
-    assert photograph(harness) == world
+    assert snapshot(harness) == world
     assert harness.status()["ready"] is True
     harness.start_process()
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_without_the_annotation_existing_workspace_and_network_are_used() -> None:
@@ -72,14 +72,14 @@ def test_without_the_annotation_existing_workspace_and_network_are_used() -> Non
     del manifest["metadata"]["annotations"]
     harness = Harness(manifest)
     theirs = infrastructure(harness)
-    before = photograph(harness)
+    before = snapshot(harness)
     harness.up()
 
     assert harness.status()["serviceInstance"] == {"id": theirs.workspace["id"], "controllerCreated": False}
     assert harness.status()["network"]["id"] == theirs.network["id"]
     assert harness.calls(mutating=True) == []
     harness.down()
-    assert photograph(harness) == before
+    assert snapshot(harness) == before
     assert harness.calls(mutating=True) == []
 
 
@@ -103,7 +103,7 @@ def test_the_paused_annotation_stops_every_write(value: str) -> None:
 
     annotate(harness, **{names.PAUSED_ANNOTATION: None})
     harness.run(lambda: harness.object.gone)
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_a_paused_cluster_stops_every_write_and_converges_when_unpaused() -> None:
@@ -123,23 +123,23 @@ def test_a_paused_cluster_stops_every_write_and_converges_when_unpaused() -> Non
     assert harness.condition("Paused")["status"] == "False"
     harness.around = paused_cluster()
     harness.object.delete()
-    world = photograph(harness)
+    world = snapshot(harness)
     harness.settle(4)
-    assert photograph(harness) == world
+    assert snapshot(harness) == world
 
 
 def test_a_delete_for_move_removes_the_finalizer_without_a_cloud_call() -> None:
     """clusterctl replaces all annotations; the resources are the target's now (docs/reference/capi-contract.md C29)."""
     harness = Harness()
     harness.up()
-    world, calls = photograph(harness), len(harness.calls())
+    world, calls = snapshot(harness), len(harness.calls())
     harness.object.raw["metadata"]["annotations"] = {names.DELETE_FOR_MOVE_ANNOTATION: ""}
     harness.object.delete()
     assert harness.pass_once() == Done()
 
     assert harness.object.gone
     assert len(harness.calls()) == calls
-    assert photograph(harness) == world
+    assert snapshot(harness) == world
 
 
 @pytest.mark.parametrize("lost", ["status", "uid", "both"])
@@ -151,7 +151,7 @@ def test_a_cluster_moved_to_another_api_server_keeps_its_resources(lost: str) ->
     harness = Harness()
     harness.up()
     harness.for_a_while(120.0)
-    world, status = photograph(harness), harness.status()
+    world, status = snapshot(harness), harness.status()
     moved = {key: value for key, value in harness.object.raw.items() if lost == "uid" or key != "status"}
     if lost in ("uid", "both"):
         moved["metadata"]["uid"] = "99999999-9a59-4d0c-8a2c-6f0d6f5f1c11"
@@ -162,11 +162,11 @@ def test_a_cluster_moved_to_another_api_server_keeps_its_resources(lost: str) ->
     harness.for_a_while(300.0)
 
     assert sum(".create_" in call.operation for call in harness.calls()) == creates
-    assert photograph(harness) == world
+    assert snapshot(harness) == world
     fields = ("serviceInstance", "network", "dhcpServer", "vpc", "vpcSubnet", "loadBalancers", "transitGateway")
     assert {field: harness.status()[field] for field in fields} == {field: status[field] for field in fields}
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_an_object_managed_by_something_else_is_not_changed() -> None:
@@ -217,4 +217,4 @@ def test_a_delete_waits_for_the_machines_of_the_cluster() -> None:
 
     harness.around = replace(harness.around, machines=())
     harness.run(lambda: harness.object.gone)
-    assert standing(harness) == []
+    assert existing(harness) == []

@@ -8,14 +8,14 @@ from harness.powervs import Harness, example
 from harness.resources import (
     Row,
     everything_by_name,
+    existing,
     infrastructure,
     made_by_us,
     marks,
     only,
-    photograph,
     record,
     row_of,
-    standing,
+    snapshot,
 )
 
 
@@ -31,11 +31,11 @@ def test_only_our_connections_are_removed_from_a_given_gateway() -> None:
     harness = Harness()
     gateway = shared(harness)
     harness.object.patch({"spec": {"transitGateway": {"id": gateway["id"], "name": None}}})
-    before = photograph(harness)
+    before = snapshot(harness)
 
     harness.up()
 
-    assert len(standing(harness, "connection")) == 4
+    assert len(existing(harness, "connection")) == 4
     assert len(marks(only(harness, "gateway"))) == 2
     assert "team:network" in only(harness, "gateway")["tags"]
     connection = harness.status()["transitGateway"]["vpcConnection"]
@@ -44,14 +44,14 @@ def test_only_our_connections_are_removed_from_a_given_gateway() -> None:
 
     harness.down()
 
-    assert photograph(harness) == before
+    assert snapshot(harness) == before
 
 
 def test_a_shared_gateway_by_name_with_another_clusters_connection_name() -> None:
     """Both clusters' connections would be called ``<gateway>-vpc-con``; theirs is not taken, and both exist."""
     harness = Harness(example(transitGateway={"name": "theirs-tg"}))
     shared(harness)
-    before = photograph(harness)
+    before = snapshot(harness)
 
     harness.up()
 
@@ -59,14 +59,14 @@ def test_a_shared_gateway_by_name_with_another_clusters_connection_name() -> Non
     ours = [row for row in made_by_us(harness) if row["kind"] == "connection"]
     assert len(ours) == 2
     harness.down()
-    assert photograph(harness) == before
+    assert snapshot(harness) == before
 
 
 def test_an_existing_connection_of_a_given_end_is_used_and_the_other_created() -> None:
     """A network can join a gateway only once. If the spec gives gateway and end, an existing connection is used."""
     harness = Harness(example(**everything_by_name() | {"serviceInstance": None, "network": None}))
     theirs = infrastructure(harness)
-    before = photograph(harness)
+    before = snapshot(harness)
 
     harness.up()
 
@@ -77,7 +77,7 @@ def test_an_existing_connection_of_a_given_end_is_used_and_the_other_created() -
         "controllerCreated": False,
     }
     harness.down()
-    assert photograph(harness) == before
+    assert snapshot(harness) == before
 
 
 def test_a_stripped_carrier_mark_is_attached_again() -> None:
@@ -85,7 +85,7 @@ def test_a_stripped_carrier_mark_is_attached_again() -> None:
     harness = Harness()
     gateway = shared(harness)
     harness.object.patch({"spec": {"transitGateway": {"id": gateway["id"], "name": None}}})
-    before = photograph(harness)
+    before = snapshot(harness)
     harness.up()
     carried = marks(only(harness, "gateway"))
     harness.cloud.strangers.detach(gateway["crn"], *carried)
@@ -94,7 +94,7 @@ def test_a_stripped_carrier_mark_is_attached_again() -> None:
 
     assert marks(only(harness, "gateway")) == carried
     harness.down()
-    assert photograph(harness) == before
+    assert snapshot(harness) == before
 
 
 def test_a_foreign_connection_on_our_own_gateway_blocks_its_delete() -> None:
@@ -114,7 +114,7 @@ def test_a_foreign_connection_on_our_own_gateway_blocks_its_delete() -> None:
 
     harness.cloud.strangers.delete(joined["id"])
     harness.run(lambda: harness.object.gone)
-    assert [row["id"] for row in standing(harness, "vpc")] == [theirs["id"]]
+    assert [row["id"] for row in existing(harness, "vpc")] == [theirs["id"]]
     assert made_by_us(harness) == []
 
 

@@ -14,10 +14,10 @@ from harness.resources import (
     everything_by_name,
     infrastructure,
     made_by_us,
+    messages,
     only,
-    photograph,
     row_of,
-    said,
+    snapshot,
 )
 
 
@@ -28,18 +28,18 @@ def test_an_existing_infrastructure_is_only_used(how: str) -> None:
     theirs = infrastructure(harness)
     spec = everything_by_name() if how == "name" else everything_by_id(theirs)
     harness.object.patch({"spec": example(**spec)["spec"]})
-    before = photograph(harness)
+    before = snapshot(harness)
 
     harness.up()
 
-    assert photograph(harness, before) == before
+    assert snapshot(harness, before) == before
     assert made_by_us(harness) == []
     assert {row["ownership"] for row in harness.status()["resources"]} == {"unmanaged"}
     assert harness.status()["vpc"] == {"id": theirs.vpc["id"], "controllerCreated": False}
 
     harness.down()
 
-    assert photograph(harness) == before
+    assert snapshot(harness) == before
 
 
 def test_reuse_by_name_is_reported() -> None:
@@ -79,19 +79,19 @@ def test_given_and_created_resources_together() -> None:
             }
         }
     )
-    before = photograph(harness, {theirs.vpc["id"], theirs.workspace["id"], theirs.subnet["id"], theirs.balancer["id"]})
+    before = snapshot(harness, {theirs.vpc["id"], theirs.workspace["id"], theirs.subnet["id"], theirs.balancer["id"]})
 
     harness.up()
 
     ours = {row["kind"] for row in made_by_us(harness)}
     assert ours == {"instance", "network", "dhcp", "subnet", "load-balancer", "connection"}
     assert only(harness, "subnet", "freehold-demo-vpcsubnet")["parent"] == theirs.vpc["id"]
-    assert photograph(harness, before) == before
+    assert snapshot(harness, before) == before
 
     harness.down()
 
     assert made_by_us(harness) == []
-    assert photograph(harness, before) == before
+    assert snapshot(harness, before) == before
 
 
 NOWHERE = "r006-00000000-0000-4000-8000-000000000000"
@@ -158,7 +158,7 @@ def test_a_given_resource_that_vanishes_is_named_and_never_replaced() -> None:
     harness.for_a_while(1500.0)
 
     assert harness.condition("LoadBalancerReady")["reason"] == "NotFound"
-    assert theirs.balancer["id"] in said(harness)
+    assert theirs.balancer["id"] in messages(harness)
     assert made_by_us(harness) == []
 
 
@@ -182,7 +182,7 @@ def test_a_network_name_means_the_network_or_else_that_of_the_dhcp_server(wish: 
     theirs = infrastructure(harness, connected=False)
     harness.cloud.strangers.make("dhcp", region="dal", workspace=theirs.workspace["id"], name="theirs")
     harness.clock.advance(3600.0)
-    before = photograph(harness)
+    before = snapshot(harness)
 
     harness.up()
 
@@ -192,7 +192,7 @@ def test_a_network_name_means_the_network_or_else_that_of_the_dhcp_server(wish: 
     )
     assert harness.status()["network"]["id"] == wanted
     harness.down()
-    assert photograph(harness) == before
+    assert snapshot(harness) == before
 
 
 def test_a_network_name_that_nothing_has_becomes_a_dhcp_server() -> None:

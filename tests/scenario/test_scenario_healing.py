@@ -8,7 +8,7 @@ import pytest
 
 from freehold.api import names as api_names
 from harness.powervs import Harness, example
-from harness.resources import MARK, made_by_us, marks, omitted, only, photograph, record, standing
+from harness.resources import MARK, existing, made_by_us, marks, omitted, only, record, snapshot
 
 LOOK = 1500.0
 """Seconds in which a deep pass runs, and its corrections are made and read back."""
@@ -42,40 +42,40 @@ def test_a_stripped_mark_is_attached_again(kind: str, how: str) -> None:
     assert only(harness, kind)["tags"] == before["tags"]
     assert harness.ready()
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 @pytest.mark.parametrize("how", ["owner", "cluster-uuid", "node", "all"])
 def test_a_delete_after_a_mark_was_stripped_while_the_operator_was_down(how: str) -> None:
     """First the mark is attached again on the evidence of the journal, and only then anything is deleted."""
     harness = risen(Harness())
-    for row in standing(harness):
+    for row in existing(harness):
         harness.cloud.strangers.detach(
             row["crn"], *(tag for tag in marks(row) if how == "all" or tag.startswith(f"{MARK}{how}:"))
         )
     harness.start_process()
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 @pytest.mark.parametrize("end", ["vpc", "pvs"])
 def test_a_removed_connection_is_created_again(end: str) -> None:
     """As in the demo: without it no traffic passes. The old carrier mark is detached, the new one attached."""
     harness = risen(Harness())
-    old = next(row for row in standing(harness, "connection") if f"-{end}-con" in row["name"])
+    old = next(row for row in existing(harness, "connection") if f"-{end}-con" in row["name"])
     harness.cloud.strangers.delete(old["id"])
 
     harness.for_a_while(LOOK)
 
     assert harness.ready()
-    new = {row["id"] for row in standing(harness, "connection")}
+    new = {row["id"] for row in existing(harness, "connection")}
     assert len(new) == 2
     assert old["id"] not in new
     carried = {tag.rpartition(".")[2] for tag in marks(only(harness, "gateway")) if "-connection:" in tag}
     assert carried == new
     assert any("is gone, deleted by someone else" in message for _, _, message in harness.events.said)
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_the_rule_of_the_api_server_is_added_again_and_rules_of_others_stay() -> None:
@@ -118,12 +118,12 @@ def test_members_that_others_put_into_our_pool_stay() -> None:
     path = f"/vpc/us-south/v1/load_balancers/{balancer['id']}/pools/{balancer['pools'][0]['id']}/members"
     harness.cloud.strangers.send("POST", path, {"port": 6443, "target": {"address": "192.168.0.7"}})
     harness.clock.advance(60.0)
-    before = photograph(harness, {balancer["id"]})
+    before = snapshot(harness, {balancer["id"]})
 
     harness.for_a_while(LOOK)
 
     assert len(record(harness, balancer["id"])["pools"][0]["members"]) == 1
-    assert photograph(harness, before) == before
+    assert snapshot(harness, before) == before
 
 
 @pytest.mark.parametrize(
@@ -153,15 +153,15 @@ def test_a_renamed_vpc_is_kept_when_a_stranger_has_taken_its_name() -> None:
     ours = only(harness, "vpc")["id"]
     harness.cloud.strangers.rename(ours, "someone-elses-idea")
     theirs = harness.cloud.strangers.make("vpc", region="us-south", name="freehold-demo-vpc")
-    before = photograph(harness, {theirs["id"]})
+    before = snapshot(harness, {theirs["id"]})
 
     harness.for_a_while(LOOK)
 
     assert harness.condition("VPCReady")["reason"] == "NameTaken"
     assert harness.status()["vpc"]["id"] == ours
     harness.down()
-    assert [row["id"] for row in standing(harness, "vpc")] == [theirs["id"]]
-    assert photograph(harness, before) == before
+    assert [row["id"] for row in existing(harness, "vpc")] == [theirs["id"]]
+    assert snapshot(harness, before) == before
 
 
 @pytest.mark.parametrize(
@@ -170,15 +170,15 @@ def test_a_renamed_vpc_is_kept_when_a_stranger_has_taken_its_name() -> None:
 def test_a_deleted_resource_is_created_again(kind: str) -> None:
     """It is created again together with what was inside it."""
     harness = risen(Harness(example(**omitted())))
-    old = standing(harness, kind)[0]
+    old = existing(harness, kind)[0]
     if kind == "network":
         harness.cloud.strangers.delete(only(harness, "dhcp")["id"])
     harness.cloud.strangers.delete(old["id"])
     harness.run(lambda: not harness.ready(), limit=700.0)
     harness.up()
 
-    assert old["id"] not in {row["id"] for row in standing(harness, kind)}
-    assert len(standing(harness, kind)) == (3 if kind == "subnet" else 1)
+    assert old["id"] not in {row["id"] for row in existing(harness, kind)}
+    assert len(existing(harness, kind)) == (3 if kind == "subnet" else 1)
     harness.down()
     assert made_by_us(harness) == []
 
@@ -195,7 +195,7 @@ def test_a_failed_load_balancer_that_a_person_deletes_is_created_again() -> None
     harness.up()
     assert only(harness, "load-balancer")["id"] != old
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_an_unrecorded_and_unmarked_resource_is_found_inside_one_that_this_process_has_not_read() -> None:

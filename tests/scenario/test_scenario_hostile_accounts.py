@@ -7,7 +7,7 @@ from dataclasses import replace
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Settings
 from harness.powervs import Harness
-from harness.resources import made_by_us, said, standing
+from harness.resources import existing, made_by_us, messages
 
 OTHER = "99999999999999999999999999999999"
 
@@ -29,9 +29,9 @@ def test_with_a_key_of_another_account_existing_resources_do_not_count_as_gone()
 
     harness.for_a_while(1800.0)
 
-    assert standing(harness) == [], "created in the wrong account"
+    assert existing(harness) == [], "created in the wrong account"
     assert harness.object.raw["metadata"]["annotations"] == journal
-    assert OTHER in said(harness)
+    assert OTHER in messages(harness)
 
 
 def test_a_key_of_another_account_does_not_remove_the_finalizer() -> None:
@@ -44,12 +44,12 @@ def test_a_key_of_another_account_does_not_remove_the_finalizer() -> None:
     harness.for_a_while(1800.0)
 
     assert not harness.object.gone
-    assert OTHER in said(harness)
+    assert OTHER in messages(harness)
 
     harness.cloud = ours
     harness.start_process()
     harness.run(lambda: harness.object.gone)
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_a_key_of_another_account_during_a_create_orphans_nothing() -> None:
@@ -64,4 +64,4 @@ def test_a_key_of_another_account_during_a_create_orphans_nothing() -> None:
     harness.cloud = ours
     harness.start_process()
     harness.run(lambda: harness.object.gone)
-    assert standing(harness) == []
+    assert existing(harness) == []

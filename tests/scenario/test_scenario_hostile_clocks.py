@@ -7,7 +7,7 @@ import pytest
 from freehold.api import names as api_names
 from freehold_sim.http import ReplyLost, Request, Response
 from harness.powervs import Harness, example
-from harness.resources import made_by_us, only, said, standing
+from harness.resources import existing, made_by_us, messages, only
 
 
 class Skewed:
@@ -44,16 +44,16 @@ def test_a_lost_reply_under_a_wrong_clock_creates_nothing_twice(ahead: float) ->
     harness.cloud.handle = dropping  # type: ignore[method-assign]  # the wire
     harness.for_a_while(1800.0)
 
-    assert len(standing(harness, "vpc")) == 1
+    assert len(existing(harness, "vpc")) == 1
     harness.object.delete()
     harness.for_a_while(3600.0)
     if ahead > 120.0:
         assert not harness.object.gone, "an unmarked one would be left behind"
-        assert "older than its create by this operator's clock" in said(harness)
+        assert "older than its create by this operator's clock" in messages(harness)
         harness.cloud.strangers.delete(only(harness, "vpc")["id"])
         harness.for_a_while(3600.0)
     assert harness.object.gone
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_kubectl_replace_with_another_name_creates_no_second_vpc() -> None:
@@ -73,7 +73,7 @@ def test_kubectl_replace_with_another_name_creates_no_second_vpc() -> None:
     assert only(harness, "vpc")["id"] == vpc
     assert api_names.JOURNAL_ANNOTATION in harness.object.raw["metadata"]["annotations"]
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_a_long_name_and_a_lost_journal_orphan_nothing() -> None:
@@ -86,4 +86,4 @@ def test_a_long_name_and_a_lost_journal_orphan_nothing() -> None:
     harness.start_process()
     harness.for_a_while(900.0)
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []

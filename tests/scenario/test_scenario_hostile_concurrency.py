@@ -9,7 +9,7 @@ from freehold.api import names as api_names
 from freehold.lifecycle.port import step
 from freehold_sim.http import Request, Response
 from harness.powervs import Harness, MemoryDocument
-from harness.resources import only, standing
+from harness.resources import existing, only
 
 
 def test_two_operators_that_take_turns_create_once_and_delete_all() -> None:
@@ -24,13 +24,13 @@ def test_two_operators_that_take_turns_create_once_and_delete_all() -> None:
         harness.clock.advance(5.0)
         if turn == 200:
             assert harness.ready(), harness.conditions()
-            kinds = sorted(row["kind"] for row in standing(harness) if row["created_by"] == "api")
+            kinds = sorted(row["kind"] for row in existing(harness) if row["created_by"] == "api")
             assert len(kinds) == len(set(kinds)) + 1, kinds  # two connections, one of each other kind
             harness.object.delete()
         if harness.object.gone:
             break
     assert harness.object.gone
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_a_process_that_lost_the_race_for_the_identity_waits() -> None:
@@ -48,10 +48,10 @@ def test_a_process_that_lost_the_race_for_the_identity_waits() -> None:
 def test_a_lost_journal_and_unreadable_facts_orphan_nothing() -> None:
     """The places to search for nonces follow from the facts: without them the finalizer must stay."""
     harness = Harness()
-    harness.run(lambda: bool(standing(harness, "vpc")))
+    harness.run(lambda: bool(existing(harness, "vpc")))
     annotations = harness.object.raw["metadata"]["annotations"]
     journal: dict[str, Any] = json.loads(annotations[api_names.JOURNAL_ANNOTATION])
-    for row in standing(harness):
+    for row in existing(harness):
         if row["tags"]:
             harness.cloud.strangers.strip(only(harness, row["kind"])["crn"])
     text = json.dumps({**journal, "nodes": {}})
@@ -71,4 +71,4 @@ def test_a_lost_journal_and_unreadable_facts_orphan_nothing() -> None:
 
     harness.cloud.handle = through  # type: ignore[method-assign]  # and is back
     harness.run(lambda: harness.object.gone)
-    assert standing(harness) == []
+    assert existing(harness) == []

@@ -7,7 +7,7 @@ from typing import Any
 
 from freehold.api import names as api_names
 from harness.powervs import Harness, StoredObject, example
-from harness.resources import infrastructure, photograph, said
+from harness.resources import infrastructure, messages, snapshot
 
 JOURNAL = api_names.JOURNAL_ANNOTATION
 
@@ -29,14 +29,14 @@ def test_another_objects_uuid_in_the_annotation_deletes_none_of_its_connections(
     """A carrier's mark has only uuid and id; the uuid is not secret, it is in every tag."""
     harness = Harness()
     harness.up()
-    before = photograph(harness)
+    before = snapshot(harness)
     victim = harness.object
     harness.object = _impostor(harness, victim.raw["metadata"]["uid"])
 
     harness.object.delete()
     harness.for_a_while(1800.0)
 
-    assert photograph(harness) == before
+    assert snapshot(harness) == before
 
 
 def test_another_objects_uuid_deletes_no_connection_in_a_given_gateway() -> None:
@@ -44,21 +44,21 @@ def test_another_objects_uuid_deletes_no_connection_in_a_given_gateway() -> None
     harness = Harness(example(transitGateway={"name": "theirs-tg"}))
     infrastructure(harness, connected=False)
     harness.up()
-    before = photograph(harness)
+    before = snapshot(harness)
     victim = harness.object
     harness.object = _impostor(harness, victim.raw["metadata"]["uid"])
 
     harness.object.delete()
     harness.for_a_while(1800.0)
 
-    assert photograph(harness) == before
+    assert snapshot(harness) == before
 
 
 def test_a_forged_record_of_another_objects_connection_does_not_delete_it() -> None:
     """The annotation may name that connection, too; then the carrier's mark would fit it."""
     harness = Harness()
     harness.up()
-    before = photograph(harness)
+    before = snapshot(harness)
     victim = harness.object
     journal = json.loads(victim.raw["metadata"]["annotations"][JOURNAL])
     harness.object = _impostor(harness, victim.raw["metadata"]["uid"], journal["nodes"])
@@ -66,6 +66,6 @@ def test_a_forged_record_of_another_objects_connection_does_not_delete_it() -> N
     harness.object.delete()
     harness.for_a_while(1800.0)
 
-    assert photograph(harness) == before
-    assert "two owners claim it" in said(harness)
+    assert snapshot(harness) == before
+    assert "two owners claim it" in messages(harness)
     assert not harness.object.gone

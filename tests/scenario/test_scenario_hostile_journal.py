@@ -10,7 +10,7 @@ import pytest
 
 from freehold.api import names as api_names
 from harness.powervs import Harness
-from harness.resources import infrastructure, photograph, standing
+from harness.resources import existing, infrastructure, snapshot
 
 Json = dict[str, Any]
 
@@ -31,7 +31,7 @@ def test_a_strangers_ids_in_the_journal_delete_nothing_of_theirs(restarted: bool
     """A record alone is not evidence: it must not lead to a mark, and the mark to a delete."""
     harness = Harness()
     theirs = infrastructure(harness)
-    before = photograph(harness)
+    before = snapshot(harness)
     harness.up()
     journal = journal_of(harness)
     gateway, crn = theirs.gateway["id"], theirs.gateway["crn"]
@@ -52,8 +52,8 @@ def test_a_strangers_ids_in_the_journal_delete_nothing_of_theirs(restarted: bool
     harness.object.delete()
     harness.for_a_while(3600.0)
 
-    assert photograph(harness, before) == before
-    assert {row["id"] for row in standing(harness)} == set(before), "and ours is gone"
+    assert snapshot(harness, before) == before
+    assert {row["id"] for row in existing(harness)} == set(before), "and ours is gone"
 
 
 def test_with_a_rotated_key_of_the_same_account_all_is_served_and_deleted() -> None:
@@ -65,7 +65,7 @@ def test_with_a_rotated_key_of_the_same_account_all_is_served_and_deleted() -> N
     assert harness.ready()
 
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_a_tag_stripped_after_a_rotated_key_is_attached_again() -> None:
@@ -74,13 +74,13 @@ def test_a_tag_stripped_after_a_rotated_key_is_attached_again() -> None:
     harness.up()
     _rotate(harness)
     harness.for_a_while(900.0)
-    vpc = next(row for row in standing(harness, "vpc"))
+    vpc = next(row for row in existing(harness, "vpc"))
     harness.cloud.strangers.strip(vpc["crn"])
     harness.for_a_while(1200.0)
 
-    assert len([tag for tag in next(iter(standing(harness, "vpc")))["tags"] if "cluster-uuid" in tag]) == 1
+    assert len([tag for tag in next(iter(existing(harness, "vpc")))["tags"] if "cluster-uuid" in tag]) == 1
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def _rotate(harness: Harness) -> None:

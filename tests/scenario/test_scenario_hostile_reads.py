@@ -9,7 +9,7 @@ import pytest
 
 from freehold_sim.http import Request, Response
 from harness.powervs import Harness, example
-from harness.resources import made_by_us, omitted, standing
+from harness.resources import existing, made_by_us, omitted
 
 KINDS = {
     "/vpc": {"vpc", "subnet", "load-balancer"},
@@ -62,7 +62,7 @@ def test_a_404_that_is_not_from_the_service_does_not_mean_gone(deleting: bool, s
         harness.object.delete()
     harness.for_a_while(1800.0)
     assert not harness.object.gone
-    assert {row["id"] for row in standing(harness)} >= ours
+    assert {row["id"] for row in existing(harness)} >= ours
 
     proxy.lost = ""
     if not deleting:
@@ -71,7 +71,7 @@ def test_a_404_that_is_not_from_the_service_does_not_mean_gone(deleting: bool, s
         assert again == ours, "nothing was created a second time"
         harness.object.delete()
     harness.run(lambda: harness.object.gone)
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 @pytest.mark.parametrize("deleting", [False, True])
@@ -89,12 +89,12 @@ def test_a_resource_missing_in_a_list_is_read_by_id_before_it_counts_as_gone(del
     harness.for_a_while(3600.0)
 
     assert not harness.object.gone
-    assert {row["id"] for row in standing(harness, "subnet")} >= set(lost)
-    assert len(standing(harness, "subnet")) <= 3
+    assert {row["id"] for row in existing(harness, "subnet")} >= set(lost)
+    assert len(existing(harness, "subnet")) <= 3
     proxy.hidden, proxy.forbidden = set(), set()
     if not deleting:
         harness.for_a_while(1800.0)
-        assert {row["id"] for row in standing(harness, "subnet")} == subnets, "none was created a second time"
+        assert {row["id"] for row in existing(harness, "subnet")} == subnets, "none was created a second time"
         harness.object.delete()
     harness.run(lambda: harness.object.gone)
-    assert standing(harness) == []
+    assert existing(harness) == []

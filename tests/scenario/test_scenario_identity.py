@@ -11,7 +11,7 @@ import pytest
 
 from freehold.api import names
 from harness.powervs import Harness, example
-from harness.resources import made_by_us, photograph, said, standing
+from harness.resources import existing, made_by_us, messages, snapshot
 
 JOURNAL = names.JOURNAL_ANNOTATION
 
@@ -30,7 +30,7 @@ def test_a_corrupt_journal_makes_it_read_only(text: str) -> None:
     """Nothing is guessed: no create, no delete, the finalizer stays, and a person is told what to restore."""
     harness = Harness()
     harness.up()
-    good, world, writes = journal(harness), photograph(harness), len(harness.calls(mutating=True))
+    good, world, writes = journal(harness), snapshot(harness), len(harness.calls(mutating=True))
     set_journal(harness, text)
     harness.for_a_while(600.0)
     assert harness.condition("Ready")["reason"] == "JournalCorrupt"
@@ -38,12 +38,12 @@ def test_a_corrupt_journal_makes_it_read_only(text: str) -> None:
     harness.object.delete()
     harness.for_a_while(600.0)
     assert len(harness.calls(mutating=True)) == writes
-    assert photograph(harness) == world
+    assert snapshot(harness) == world
     assert not harness.object.gone
 
     set_journal(harness, good)
     harness.run(lambda: harness.object.gone)
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_a_copied_journal_makes_the_copy_read_only() -> None:
@@ -56,7 +56,7 @@ def test_a_copied_journal_makes_the_copy_read_only() -> None:
     copy = Harness(copied)
     copy.cloud.world.data = original.cloud.world.data
     copy.clock.advance(original.clock.now() - copy.clock.now())
-    world = photograph(original)
+    world = snapshot(original)
 
     copy.for_a_while(600.0)
     assert copy.condition("Ready")["reason"] == "IdentityCopied"
@@ -64,48 +64,48 @@ def test_a_copied_journal_makes_the_copy_read_only() -> None:
     copy.object.delete()
     copy.for_a_while(600.0)
     assert copy.calls(mutating=True) == []
-    assert photograph(copy) == world
+    assert snapshot(copy) == world
     original.clock.advance(copy.clock.now() - original.clock.now())
     original.down()
-    assert standing(original) == []
+    assert existing(original) == []
 
 
 def test_a_lost_journal_is_restored_from_status_and_the_marks() -> None:
     """Status has the UID of this object, the marks show the rest: no create, and everything can be deleted."""
     harness = Harness()
     harness.up()
-    world = photograph(harness)
+    world = snapshot(harness)
     set_journal(harness, None)
     harness.run(lambda: harness.passes > 3 and harness.ready())
     harness.for_a_while(900.0)
-    assert photograph(harness) == world
+    assert snapshot(harness) == world
     assert harness.ready()
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_a_lost_journal_and_status_makes_it_read_only() -> None:
     """A finalizer without identity means that it was lost: a new one would leave the old resources behind."""
     harness = Harness()
     harness.up()
-    world = photograph(harness)
+    world = snapshot(harness)
     del harness.object.raw["status"]
     set_journal(harness, None)
     harness.for_a_while(600.0)
     assert harness.condition("Ready")["reason"] == "IdentityLost"
-    assert photograph(harness) == world
+    assert snapshot(harness) == world
 
 
 def test_a_lost_journal_during_a_delete_is_reported_and_nothing_is_forgotten() -> None:
     """An object that is being deleted gets no new identity."""
     harness = Harness()
     harness.up()
-    world = photograph(harness)
+    world = snapshot(harness)
     harness.object.delete()
     set_journal(harness, None)
     harness.for_a_while(600.0)
     assert not harness.object.gone
-    assert photograph(harness) == world
+    assert snapshot(harness) == world
     assert harness.condition("Ready")["reason"] == "IdentityLost"
 
 
@@ -138,18 +138,18 @@ def test_an_object_created_again_under_the_same_name_takes_over_nothing() -> Non
     """docs/reference/capi-contract.md C33: deleted without a finalizer and applied again, it gets a new identity."""
     harness = Harness()
     harness.up()
-    world = photograph(harness)
+    world = snapshot(harness)
     again = Harness()
     again.cloud.world.data = harness.cloud.world.data
     again.clock.advance(harness.clock.now() - again.clock.now() + 3600.0)
     again.object.raw["metadata"]["uid"] = "77777777-9a59-4d0c-8a2c-6f0d6f5f1c11"
     again.for_a_while(900.0)
 
-    assert photograph(again) == world
+    assert snapshot(again) == world
     assert again.condition("VPCReady")["reason"] == "NameTaken"
-    assert "belongs to" in said(again)
+    assert "belongs to" in messages(again)
     again.down()
-    assert photograph(again) == world
+    assert snapshot(again) == world
 
 
 def test_nothing_is_created_before_identity_and_finalizer_are_stored() -> None:

@@ -11,7 +11,7 @@ import pytest
 from freehold.lifecycle.port import Call, Effect, InlinePort
 from harness.earlier_versions import KEYED, load, moments
 from harness.powervs import Harness
-from harness.resources import MARK, made_by_others, made_by_us, photograph
+from harness.resources import MARK, made_by_others, made_by_us, snapshot
 from harness.traits import Trait, traits
 
 LONG = 3 * 3600.0
@@ -34,7 +34,7 @@ class Writes(InlinePort):
 def others(harness: Harness) -> dict[str, bytes]:
     """Resources that are not ours, without the marks that we attach to and detach from a given gateway."""
     given = {row["id"] for row in made_by_others(harness) if row["kind"] == "gateway"}
-    return photograph(harness, {row["id"] for row in made_by_others(harness)} - given)
+    return snapshot(harness, {row["id"] for row in made_by_others(harness)} - given)
 
 
 def ours(harness: Harness) -> Counter[Trait]:

@@ -20,7 +20,7 @@ from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.settings import Assumptions, Settings
 from harness.powervs import Harness, example
-from harness.resources import REGION, infrastructure, made_by_us, only, photograph, said, standing
+from harness.resources import REGION, existing, infrastructure, made_by_us, messages, only, snapshot
 
 OTHER = KeyRing.single(b"the key of another operator" * 2)
 
@@ -92,24 +92,24 @@ def test_without_its_key_nothing_is_written_in_the_middle_of_a_creation() -> Non
     names_of = [row["name"] for row in made_by_us(harness)]
     assert len(names_of) == len(set(names_of))
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_adding_the_key_repairs_the_object_without_a_restart() -> None:
     """No create: everything is found again, and deleted in the end."""
     harness = Harness()
     harness.up()
-    world = photograph(harness)
+    world = snapshot(harness)
     had, made = replace_ring(harness), ids(harness)
     harness.for_a_while(600.0)
-    assert photograph(harness) == world
+    assert snapshot(harness) == world
     harness.rings.ring = KeyRing(OTHER.writing, {**OTHER.keys, **had.keys})
     harness.up()
     harness.for_a_while(1200.0)
     assert harness.ready()
     assert ids(harness) == made
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_the_derived_key_of_one_object_is_enough_to_serve_it() -> None:
@@ -122,7 +122,7 @@ def test_the_derived_key_of_one_object_is_enough_to_serve_it() -> None:
     harness.rings.ring = replace(OTHER, handed_on=handed_on)
     harness.run(lambda: harness.ready() and harness.condition("Ready")["reason"] != "KeyMissing")
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_every_object_is_served_during_a_rotation() -> None:
@@ -138,7 +138,7 @@ def test_every_object_is_served_during_a_rotation() -> None:
     harness.rings.ring = OTHER
     harness.start_process()
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_a_pause_is_acknowledged_without_the_key() -> None:
@@ -157,13 +157,13 @@ def test_a_move_works_without_the_key() -> None:
     """``clusterctl move`` deletes the source's copy with this annotation: the finalizer goes, the resources stay."""
     harness = Harness()
     harness.up()
-    world = photograph(harness)
+    world = snapshot(harness)
     replace_ring(harness)
     harness.object.patch({"metadata": {"annotations": {names.DELETE_FOR_MOVE_ANNOTATION: ""}}})
     harness.object.delete()
     harness.pass_once()
     assert harness.object.gone
-    assert photograph(harness) == world
+    assert snapshot(harness) == world
 
 
 def test_with_status_alone_the_key_is_still_required() -> None:
@@ -219,7 +219,7 @@ def test_after_clusterctl_move_nothing_is_made_twice(with_key: bool) -> None:
     harness.for_a_while(900.0)
     assert ids(harness) == made
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 async def test_a_plan_of_an_object_without_its_key_reports_the_missing_key() -> None:
@@ -247,7 +247,7 @@ def test_a_key_that_a_person_accepts_as_lost_is_replaced_if_record_and_marks_agr
     assert ids(harness) == made
     assert record(harness).keys == {OTHER.writing}
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def lost_and_accepted(harness: Harness) -> None:
@@ -276,7 +276,7 @@ def test_a_lost_key_is_also_replaced_for_resources_that_cannot_be_tagged(deleted
     settings = Settings(assumptions=Assumptions(dhcp_network_has_crn=False))
     harness = Harness(example(cosInstance=storage, transitGateway={"name": "theirs-tg"}), settings)
     infrastructure(harness)
-    before = photograph(harness)
+    before = snapshot(harness)
     harness.up()
     made = ids(harness)
     lost_and_accepted(harness)
@@ -288,7 +288,7 @@ def test_a_lost_key_is_also_replaced_for_resources_that_cannot_be_tagged(deleted
         harness.rings.ring = OTHER  # what is renewed needs no acceptance any more
         harness.start_process()
     harness.down()
-    assert photograph(harness) == before
+    assert snapshot(harness) == before
 
 
 @pytest.mark.parametrize("deleted", [False, True], ids=["served", "deleted"])
@@ -309,24 +309,24 @@ def test_an_open_create_under_a_lost_key_waits_for_a_person(
     harness.pass_once()
     harness.cloud.faults.clear()
     lost_and_accepted(harness)
-    digest, made = record(harness).entries[journals.NodeKey.parse(node)].key, {r["id"] for r in standing(harness, kind)}
+    digest, made = record(harness).entries[journals.NodeKey.parse(node)].key, {r["id"] for r in existing(harness, kind)}
     if deleted:
         harness.object.delete()
     harness.for_a_while(3600.0)
     assert not harness.object.gone
-    assert {row["id"] for row in standing(harness, kind)} == made
-    assert f"a create of {node} was cut off" in said(harness)
-    assert f"its key {digest} is lost" in said(harness)
-    assert f"remove {node} from annotation freehold.dev/journal" in said(harness)
+    assert {row["id"] for row in existing(harness, kind)} == made
+    assert f"a create of {node} was cut off" in messages(harness)
+    assert f"its key {digest} is lost" in messages(harness)
+    assert f"remove {node} from annotation freehold.dev/journal" in messages(harness)
     for id_ in made:
         harness.cloud.strangers.delete(id_)
     remove_entry(harness, node)
     if deleted:
         harness.run(lambda: harness.object.gone)
-        assert standing(harness) == []
+        assert existing(harness) == []
     else:
         harness.up()
-        assert len(standing(harness, kind)) == 1
+        assert len(existing(harness, kind)) == 1
 
 
 @pytest.mark.parametrize("deleted", [False, True], ids=["served", "deleted"])
@@ -348,15 +348,15 @@ def test_a_record_without_marks_under_a_lost_key_waits_for_a_person(deleted: boo
         "nothing is put into them"
     )
     for node, id_ in nodes.items():
-        assert id_ in said(harness)
-        assert f"remove {node} from annotation freehold.dev/journal" in said(harness)
-    marked = [tag for row in standing(harness) if row["id"] in made for tag in row["tags"] if ".node:" in tag]
+        assert id_ in messages(harness)
+        assert f"remove {node} from annotation freehold.dev/journal" in messages(harness)
+    marked = [tag for row in existing(harness) if row["id"] in made for tag in row["tags"] if ".node:" in tag]
     assert marked == [], "a record that may be forged does not lead to a mark"
     if deleted:
         for id_ in made:
             harness.cloud.strangers.delete(id_)
         harness.run(lambda: harness.object.gone)
-        assert standing(harness) == []
+        assert existing(harness) == []
 
 
 def test_marks_of_a_lost_key_on_a_strangers_resource_prove_nothing_without_a_record() -> None:
@@ -368,10 +368,10 @@ def test_marks_of_a_lost_key_on_a_strangers_resource_prove_nothing_without_a_rec
     harness.cloud.strangers.attach(theirs["crn"], *ours["tags"])
     harness.clock.advance(3600.0)
     lost_and_accepted(harness)
-    world = photograph(harness, [theirs["id"]])
+    world = snapshot(harness, [theirs["id"]])
     harness.for_a_while(3600.0)
     harness.down()
-    assert photograph(harness, [theirs["id"]]) == world
+    assert snapshot(harness, [theirs["id"]]) == world
     assert made_by_us(harness) == []
 
 
@@ -392,11 +392,11 @@ def test_a_record_that_names_an_accepted_key_later_proves_nothing(other_rights: 
     row = document["nodes"]["vpc/main"]
     row |= {"id": f"{REGION}/{theirs['id']}", "t": theirs["crn"], "k": lost}
     harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: json.dumps(document)}}})
-    world = photograph(harness, [theirs["id"]])
+    world = snapshot(harness, [theirs["id"]])
     harness.for_a_while(1800.0)
     harness.object.delete()
     harness.for_a_while(3600.0)
-    assert photograph(harness, [theirs["id"]]) == world
+    assert snapshot(harness, [theirs["id"]]) == world
 
 
 def test_a_rotation_also_ends_for_unmarkable_resources() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from freehold_sim.ibm.settings import Assumptions, Delays, Lags, Settings
 from harness.powervs import Harness, example
-from harness.resources import infrastructure, made_by_us, omitted, photograph, standing
+from harness.resources import existing, infrastructure, made_by_us, omitted, snapshot
 
 WORLDS = {
     "no-lag": Settings(lags=Lags.none()),
@@ -36,7 +36,7 @@ def test_create_and_delete_whatever_the_cloud_does(world: str) -> None:
     """Each is a behaviour that could not be verified (docs/reference/ibm-cloud.md#not-verified)."""
     harness = Harness(example(**omitted()), WORLDS[world])
     infrastructure(harness)
-    before = photograph(harness)
+    before = snapshot(harness)
     harness.pass_once()
     harness.for_a_while(40.0)
     harness.start_process()
@@ -50,7 +50,7 @@ def test_create_and_delete_whatever_the_cloud_does(world: str) -> None:
     assert (ours.count("subnet"), ours.count("connection")) == (3, 2)
     harness.down()
     harness.clock.advance(600.0)
-    assert photograph(harness) == before
+    assert snapshot(harness) == before
 
 
 def test_a_stranger_on_a_later_page_is_seen() -> None:
@@ -61,4 +61,4 @@ def test_a_stranger_on_a_later_page_is_seen() -> None:
     harness.clock.advance(3600.0)
     harness.pass_once()
     assert harness.condition("VPCReady")["reason"] == "NameTaken"
-    assert standing(harness, "subnet") == []
+    assert existing(harness, "subnet") == []

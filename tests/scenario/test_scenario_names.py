@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.powervs import Harness, example
-from harness.resources import names, omitted, standing
+from harness.resources import existing, names, omitted
 
 
 def named(name: str) -> Harness:
@@ -25,7 +25,7 @@ def test_a_cluster_of_every_legal_name_is_created_and_deleted(name: str) -> None
     if name != "a":
         assert "metadata.name" in harness.condition("FieldsServed")["message"]
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_two_long_names_that_begin_alike_share_no_resource() -> None:

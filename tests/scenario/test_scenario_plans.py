@@ -11,7 +11,7 @@ from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode
 from freehold_sim.faults import Effect, Fault
 from harness.plans import Snapshot, planned
 from harness.powervs import Harness, example
-from harness.resources import row_of, standing
+from harness.resources import existing, row_of
 
 
 def _rows(plan: Plan, kind: str) -> list[PlanRow]:
@@ -65,7 +65,7 @@ def test_a_plan_names_what_the_spec_no_longer_wants() -> None:
 def test_a_plan_lists_the_create_of_a_resource_that_somebody_deleted() -> None:
     harness = Harness()
     harness.up()
-    gone = standing(harness, "load-balancer")[0]
+    gone = existing(harness, "load-balancer")[0]
     harness.cloud.strangers.delete(gone["id"])
     harness.clock.advance(3600.0)
     (balancer,) = _rows(planned(harness), "load-balancer")
@@ -78,7 +78,7 @@ def test_an_object_that_may_not_be_changed_reports_the_differences_and_sends_not
     harness = Harness()
     harness.up()
     harness.object.patch({"metadata": {"annotations": {names.CREATE_INFRA_ANNOTATION: None}}})
-    gateway = standing(harness, "gateway")[0]
+    gateway = existing(harness, "gateway")[0]
     harness.object.patch({"spec": {"transitGateway": {"name": gateway["name"], "globalRouting": True}}})
     before = Snapshot(harness)
     harness.for_a_while(1400.0)

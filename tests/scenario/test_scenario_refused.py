@@ -10,7 +10,7 @@ import pytest
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.settings import Quotas, Settings
 from harness.powervs import Harness, example
-from harness.resources import made_by_us, said, standing
+from harness.resources import existing, made_by_us, messages
 
 CREATES = {
     "rc.create_resource_instance": "ServiceInstanceReady",
@@ -47,7 +47,7 @@ def test_a_refused_create_is_reported_and_retried_slowly(operation: str, refusal
     harness.cloud.faults.clear()
     harness.up()
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 @pytest.mark.parametrize("operation", ["power.create_dhcp", "vpc.create_load_balancer", "transit.*connection"])
@@ -84,8 +84,8 @@ def test_a_wrong_api_key_is_one_sentence_and_nothing_is_created() -> None:
     harness = Harness(api_key="wrong-key-0123456789")
     harness.pass_once()
 
-    assert standing(harness) == []
-    text = said(harness)
+    assert existing(harness) == []
+    text = messages(harness)
     assert "API key" in harness.condition("Ready")["message"]
     assert harness.condition("Ready")["reason"] == "Denied"
     assert "Traceback" not in text
@@ -105,7 +105,7 @@ def test_a_wrong_api_key_on_delete_keeps_the_finalizer_and_is_reported() -> None
     assert harness.condition("Ready")["status"] == "False"
     harness.cloud.faults.clear()
     harness.run(lambda: harness.object.gone)
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_an_expired_token_is_renewed() -> None:
@@ -116,7 +116,7 @@ def test_an_expired_token_is_renewed() -> None:
     harness.cloud.faults.add(Fault(Effect.EXPIRED, "power.*", count=2))
     harness.up()
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 @pytest.mark.parametrize("retry_after", [None, 90])
@@ -128,13 +128,13 @@ def test_throttling_slows_down_and_stops_nothing(retry_after: int | None) -> Non
     begun = harness.clock.now()
     assert harness.condition("VPCReady")["reason"] == "Throttled"
 
-    harness.run(lambda: bool(standing(harness, "vpc")))
+    harness.run(lambda: bool(existing(harness, "vpc")))
 
     waited = harness.clock.now() - begun
     assert waited >= (retry_after or 1)
     harness.up()
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 @pytest.mark.parametrize("pattern", ["*.list_*", "vpc.*", "tagging.*", "*"])
@@ -144,7 +144,7 @@ def test_a_rate_limit_on_any_operation_is_tolerated(pattern: str) -> None:
     harness.run(harness.ready, limit=14_400.0)
     harness.object.delete()
     harness.run(lambda: harness.object.gone, limit=14_400.0)
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 @pytest.mark.parametrize("operation", ["*", "search.search", "iam.issue_token"])
@@ -156,7 +156,7 @@ def test_a_burst_of_503_is_waited_out(operation: str) -> None:
     harness.cloud.faults.clear()
     harness.cloud.faults.add(Fault(Effect.ERROR_BEFORE, operation, count=25, status=503))
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_ready_stays_true_in_status_during_an_outage() -> None:
@@ -194,9 +194,9 @@ def test_a_resource_that_fails_to_provision_is_named_kept_and_deletable(operatio
 
     condition = harness.condition(type_)
     assert (condition["status"], condition["reason"]) == ("False", "ProvisioningFailed")
-    broken = standing(harness, kind)
+    broken = existing(harness, kind)
     assert any(row["id"] in condition["message"] for row in broken)
     assert len(broken) == (2 if kind == "connection" else 1)
 
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []

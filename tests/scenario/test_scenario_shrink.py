@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from harness.powervs import Harness, example
-from harness.resources import REGION, Row, infrastructure, made_by_us, only, photograph, record, standing
+from harness.resources import REGION, Row, existing, infrastructure, made_by_us, only, record, snapshot
 
 
 def subnets(harness: Harness) -> dict[str, Row]:
-    return {row["name"]: record(harness, row["id"]) for row in standing(harness, "subnet")}
+    return {row["name"]: record(harness, row["id"]) for row in existing(harness, "subnet")}
 
 
 def test_removing_the_first_of_several_subnets_moves_none_of_the_others() -> None:
@@ -26,7 +26,7 @@ def test_removing_the_first_of_several_subnets_moves_none_of_the_others() -> Non
     assert sorted(rows.values()) == ["Ready", "Ready", "Surplus"]
     assert "no longer wants" in harness.condition("VPCSubnetReady")["message"]
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_removing_a_named_subnet_that_a_load_balancer_uses_keeps_it() -> None:
@@ -38,7 +38,7 @@ def test_removing_a_named_subnet_that_a_load_balancer_uses_keeps_it() -> None:
     harness.for_a_while(1500.0)
     assert {name: row["id"] for name, row in subnets(harness).items()} == {n: r["id"] for n, r in before.items()}
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_a_subnet_added_later_is_created_beside_the_others() -> None:
@@ -59,10 +59,10 @@ def test_a_removed_load_balancer_is_surplus_and_deleted_with_the_object() -> Non
     harness.up()
     harness.object.patch({"spec": {"loadBalancers": [{"name": "one"}]}})
     harness.for_a_while(1500.0)
-    assert len(standing(harness, "load-balancer")) == 2
+    assert len(existing(harness, "load-balancer")) == 2
     assert "two" in harness.condition("LoadBalancerReady")["message"]
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_replacing_our_vpc_by_a_given_one_keeps_ours_as_surplus() -> None:
@@ -70,14 +70,14 @@ def test_replacing_our_vpc_by_a_given_one_keeps_ours_as_surplus() -> None:
     harness = Harness()
     harness.up()
     theirs = infrastructure(harness)
-    before = photograph(harness, {theirs.vpc["id"]})
+    before = snapshot(harness, {theirs.vpc["id"]})
     harness.object.patch({"spec": {"vpc": {"id": theirs.vpc["id"]}}})
     harness.for_a_while(1500.0)
 
     assert harness.status()["vpc"] == {"id": theirs.vpc["id"], "controllerCreated": False}
     harness.down()
     assert made_by_us(harness) == []
-    assert photograph(harness, before) == before
+    assert snapshot(harness, before) == before
 
 
 def test_a_changed_zone_of_a_subnet_is_reported_as_drift() -> None:
@@ -96,10 +96,10 @@ def test_a_live_cluster_whose_spec_becomes_invalid_can_be_deleted() -> None:
     """A delete depends on what is owned, not on today's spec."""
     harness = Harness()
     harness.up()
-    world = photograph(harness)
+    world = snapshot(harness)
     harness.object.patch({"spec": {"zone": "nowhere-1", "vpc": {"region": "atlantis"}}})
     harness.for_a_while(900.0)
     assert harness.condition("SpecValid")["status"] == "False"
-    assert photograph(harness) == world
+    assert snapshot(harness) == world
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []

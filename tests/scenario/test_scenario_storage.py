@@ -5,7 +5,7 @@ from __future__ import annotations
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.http import Request
 from harness.powervs import Harness, example
-from harness.resources import REGION, made_by_us, marks, only, photograph, said, standing
+from harness.resources import REGION, existing, made_by_us, marks, messages, only, snapshot
 
 STORAGE = {"name": "demo-cos", "bucketName": "demo-bucket", "bucketRegion": REGION}
 
@@ -20,8 +20,8 @@ def test_no_object_storage_is_created_by_default() -> None:
     """An instance costs money and a name."""
     harness = Harness()
     harness.up()
-    assert standing(harness, "bucket") == []
-    assert len(standing(harness, "instance")) == 1
+    assert existing(harness, "bucket") == []
+    assert len(existing(harness, "instance")) == 1
 
 
 def test_instance_and_bucket_are_created_and_deleted() -> None:
@@ -35,7 +35,7 @@ def test_instance_and_bucket_are_created_and_deleted() -> None:
     assert harness.status()["cosInstance"] == {"id": instance["id"], "controllerCreated": True}
 
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
     assert harness.cloud.world.get("instance", instance["id"])["state"] == "pending_reclamation"
 
 
@@ -43,7 +43,7 @@ def test_a_bucket_name_that_is_taken_is_reported() -> None:
     """Names of buckets are global, so only the create shows it. Theirs is not changed, and the rest becomes ready."""
     harness = Harness(example(cosInstance=STORAGE))
     put_bucket(harness, "demo-bucket")
-    before = photograph(harness)
+    before = snapshot(harness)
     harness.for_a_while(1200.0)
 
     condition = harness.condition("COSInstanceCreated")
@@ -52,7 +52,7 @@ def test_a_bucket_name_that_is_taken_is_reported() -> None:
     assert harness.condition("LoadBalancerReady")["status"] == "True"
 
     harness.down()
-    assert photograph(harness) == before
+    assert snapshot(harness) == before
 
 
 def test_a_bucket_with_objects_is_not_emptied() -> None:
@@ -90,7 +90,7 @@ def test_a_foreign_bucket_in_our_instance_blocks_its_delete() -> None:
     assert "theirs" in harness.condition("Deleting")["message"]
     harness.cloud.strangers.delete("theirs")
     harness.run(lambda: harness.object.gone)
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_a_bucket_whose_create_got_no_answer_is_only_presumed_ours() -> None:
@@ -103,7 +103,7 @@ def test_a_bucket_whose_create_got_no_answer_is_only_presumed_ours() -> None:
     assert "demo-bucket" in harness.condition("COSInstanceCreated")["message"]
     harness.cloud.strangers.delete("demo-bucket")
     harness.up()
-    assert "demo-bucket" not in said(harness)
+    assert "demo-bucket" not in messages(harness)
     harness.down()
     assert made_by_us(harness) == []
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.powervs import Harness, example
-from harness.resources import MARK, REGION, Row, infrastructure, made_by_us, marks, omitted, only, photograph, said
+from harness.resources import MARK, REGION, Row, infrastructure, made_by_us, marks, messages, omitted, only, snapshot
 
 DEAD = "11111111-2222-4333-8444-555555555555"
 
@@ -53,7 +53,7 @@ def test_a_strangers_resource_under_a_default_name_is_refused_and_left_alone(kin
     """docs/reference/requirements.md T8: the user did not write that name, so using it would be an accident."""
     harness = Harness(spec_for(kind))
     theirs = put(harness, kind)
-    before = photograph(harness)
+    before = snapshot(harness)
 
     harness.for_a_while(900.0)
 
@@ -62,7 +62,7 @@ def test_a_strangers_resource_under_a_default_name_is_refused_and_left_alone(kin
     assert theirs["name"] in condition["message"]
     assert theirs["id"] in condition["message"]
     assert [row["id"] for row in made_by_us(harness) if row["name"] == theirs["name"]] == []
-    assert photograph(harness, before) == before
+    assert snapshot(harness, before) == before
 
     harness.cloud.strangers.delete(theirs["id"])
     harness.up()
@@ -83,7 +83,7 @@ def test_a_resource_of_an_earlier_cluster_of_our_name_is_refused(kind: str, nami
     """docs/reference/requirements.md T12: the owner tag is the same, the uuid is not. Also if the spec has the name."""
     harness = Harness(spec_for(kind, spelled=naming == "explicit"))
     theirs = put(harness, kind, *marks_of_an_earlier_cluster())
-    before = photograph(harness)
+    before = snapshot(harness)
 
     harness.for_a_while(900.0)
 
@@ -93,18 +93,18 @@ def test_a_resource_of_an_earlier_cluster_of_our_name_is_refused(kind: str, nami
     assert "default.freehold-demo" in condition["message"]
 
     harness.down()
-    assert photograph(harness) == before
+    assert snapshot(harness) == before
 
 
 def test_a_load_balancer_of_our_name_in_another_vpc_has_no_effect() -> None:
     """Names of load balancers are unique only in a VPC; one in another VPC neither is used nor blocks ours."""
     harness = Harness(example(**omitted()))
     theirs = put(harness, "load-balancer")
-    before = photograph(harness)
+    before = snapshot(harness)
     harness.up()
     assert harness.status()["loadBalancers"][theirs["name"]]["id"] != theirs["id"]
     harness.down()
-    assert photograph(harness) == before
+    assert snapshot(harness) == before
 
 
 def test_all_resources_of_an_earlier_cluster_are_named_at_once() -> None:
@@ -114,7 +114,7 @@ def test_all_resources_of_an_earlier_cluster_are_named_at_once() -> None:
     harness.pass_once()
 
     for one in left:
-        assert one["id"] in said(harness)
+        assert one["id"] in messages(harness)
     assert made_by_us(harness) == []
 
 
@@ -127,13 +127,13 @@ def test_all_our_tags_copied_onto_a_strangers_resource_prove_nothing() -> None:
     lb_tags = only(harness, "load-balancer")["tags"]
     balancer = infrastructure(harness).balancer
     harness.cloud.strangers.attach(balancer["crn"], *lb_tags)
-    before = photograph(harness, {theirs["id"], balancer["id"]})
+    before = snapshot(harness, {theirs["id"], balancer["id"]})
 
     harness.for_a_while(1500.0)
     assert harness.ready()
     harness.down()
 
-    assert photograph(harness, before) == before
+    assert snapshot(harness, before) == before
     assert made_by_us(harness) == []
 
 
@@ -142,12 +142,12 @@ def test_copied_tags_on_a_namesake_prove_nothing() -> None:
     harness = Harness(example(**omitted()))
     uid = harness.object.raw["metadata"]["uid"]
     put(harness, "vpc", f"{MARK}owner:default.freehold-demo", f"{MARK}cluster-uuid:{uid}")
-    before = photograph(harness)
+    before = snapshot(harness)
     harness.for_a_while(900.0)
 
     assert harness.condition("VPCReady")["reason"] == "NameTaken"
     harness.down()
-    assert photograph(harness) == before
+    assert snapshot(harness) == before
 
 
 def test_owner_tags_on_a_reused_resource_do_not_make_it_ours() -> None:

@@ -32,7 +32,7 @@ from harness.before_key_ring import (
     without_marks,
 )
 from harness.powervs import Harness
-from harness.resources import REGION, made_by_us, marks, photograph, record, said, standing
+from harness.resources import REGION, existing, made_by_us, marks, messages, record, snapshot
 from harness.traits import Trait, traits
 
 BUCKET, SERVER = NodeKey("cos-bucket", "main"), NodeKey("dhcp-server", "main")
@@ -87,14 +87,14 @@ def test_an_object_from_before_the_ring_becomes_ready_is_renewed_and_deleted(fix
 
     harness.rings.ring = KEYED_ONLY
     harness.start_process()
-    world = photograph(harness)
+    world = snapshot(harness)
     harness.for_a_while(1500.0)
     assert harness.ready()
-    assert photograph(harness) == world
+    assert snapshot(harness) == world
     harness.down()
     assert made_by_us(harness) == []
     assert without_marks(harness) == others
-    assert [mark for row in standing(harness) for mark in marks(row)] == []
+    assert [mark for row in existing(harness) for mark in marks(row)] == []
 
 
 def _tagged(harness: Harness) -> set[str]:
@@ -112,7 +112,7 @@ def test_an_object_from_before_the_ring_can_be_deleted_before_it_is_renewed(fixt
         harness.object.delete()
     harness.run(lambda: harness.object.gone)
     assert made_by_us(harness) == []
-    assert [mark for row in standing(harness) for mark in marks(row)] == []
+    assert [mark for row in existing(harness) for mark in marks(row)] == []
     assert without_marks(harness) == others
 
 
@@ -124,9 +124,9 @@ def test_an_unproven_resource_is_named_and_the_rest_is_renewed(fixture: str) -> 
     harness.for_a_while(LONG)
     assert not harness.ready()
     for key in UNPROVABLE[fixture]:
-        assert entries[key].id in said(harness)
-        assert f"remove {key} from annotation freehold.dev/journal" in said(harness)
-        assert "run the operator with the API key that it was recorded with" in said(harness)
+        assert entries[key].id in messages(harness)
+        assert f"remove {key} from annotation freehold.dev/journal" in messages(harness)
+        assert "run the operator with the API key that it was recorded with" in messages(harness)
     assert before <= {row["id"] for row in made_by_us(harness)}
     assert _without_theirs(traits(harness)) == wanted(fixture)
     unproven = set(UNPROVABLE[fixture])
@@ -153,12 +153,12 @@ def test_an_unproven_resource_holds_the_finalizer(fixture: str) -> None:
     harness.for_a_while(LONG)
     assert not harness.object.gone
     for key in UNPROVABLE[fixture]:
-        assert entries[key].id in said(harness)
-        assert f"Delete it in the cloud if it was made for this object; otherwise remove {key}" in said(harness)
+        assert entries[key].id in messages(harness)
+        assert f"Delete it in the cloud if it was made for this object; otherwise remove {key}" in messages(harness)
     harness.cloud.strangers.delete("demo-bucket")
     if SERVER in UNPROVABLE[fixture]:
         harness.cloud.strangers.delete(entries[SERVER].id.rpartition("/")[2])
-        for network in standing(harness, "network", "DHCPSERVERfreehold-demo_Private"):
+        for network in existing(harness, "network", "DHCPSERVERfreehold-demo_Private"):
             harness.cloud.strangers.delete(network["id"])
     harness.run(lambda: harness.object.gone)
     assert made_by_us(harness) == []
@@ -174,8 +174,8 @@ def test_a_presumed_create_still_waits_for_a_person(api_key: str, deleted: bool)
         harness.object.delete()
     harness.for_a_while(LONG)
     assert not harness.object.gone
-    assert "a create of cos-bucket/main was interrupted" in said(harness)
-    assert standing(harness, "bucket", "demo-bucket") != []
+    assert "a create of cos-bucket/main was interrupted" in messages(harness)
+    assert existing(harness, "bucket", "demo-bucket") != []
     harness.cloud.strangers.delete("demo-bucket")
     if deleted:
         harness.run(lambda: harness.object.gone)
@@ -205,12 +205,12 @@ def test_a_forged_seal_from_before_the_ring_has_no_effect_on_a_renewed_object(lo
     theirs = vpc if kind == "vpc" else make("subnet", region=REGION, vpc=vpc["id"], zone="us-south-1", name="strangers")
     harness.cloud.strangers.attach(theirs["crn"], *forged(harness, NodeKey(kind, logical), theirs["crn"]))
     harness.clock.advance(3600.0)
-    world = photograph(harness, [theirs["id"]])
+    world = snapshot(harness, [theirs["id"]])
     harness.for_a_while(3600.0)
     assert harness.ready()
     harness.object.delete()
     harness.for_a_while(3600.0)
-    assert photograph(harness, [theirs["id"]]) == world
+    assert snapshot(harness, [theirs["id"]]) == world
     assert made_by_us(harness) == []
     assert harness.object.gone
     left = [row for row in harness.object.history[-2]["status"]["resources"] if row.get("state") == "Kept"]
@@ -221,16 +221,16 @@ def test_a_forged_mark_on_a_given_carrier_has_no_effect_before_the_renewal_eithe
     """Since there is a ring, a carrier's mark alone proves nothing: record, nonce or keyed seal must agree."""
     harness = load("all/ready")
     owner, codec = journal_of(harness).owner, IbmCodec()
-    gateway = next(row for row in standing(harness, "gateway"))
-    link = next(row for row in standing(harness, "connection") if row["created_by"] == "stranger")
+    gateway = next(row for row in existing(harness, "gateway"))
+    link = next(row for row in existing(harness, "connection") if row["created_by"] == "stranger")
     crn = record(harness, gateway["id"])["crn"]
     harness.cloud.strangers.attach(
         crn, codec.carried(owner, "transit-gateway-connection", f"{gateway['id']}/{link['id']}")
     )
     harness.clock.advance(3600.0)
-    world = photograph(harness, [link["id"]])
+    world = snapshot(harness, [link["id"]])
     harness.down()
-    assert photograph(harness, [link["id"]]) == world
+    assert snapshot(harness, [link["id"]]) == world
     assert made_by_us(harness) == []
     assert any(link["id"] in row.get("message", "") for row in harness.object.history[-2]["status"]["resources"])
 
@@ -280,13 +280,13 @@ def test_a_new_object_with_a_journal_without_a_key_does_not_count_as_one_from_be
     entry = journals.Entry(journals.Phase.OWNED, id=f"{REGION}/{theirs['id']}", target=theirs["crn"])
     text = journals.dumps(journals.Journal(owner, {node: entry}))
     harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: text}}})
-    world, calls = photograph(harness), len(harness.calls())
+    world, calls = snapshot(harness), len(harness.calls())
     harness.for_a_while(1800.0)
     assert harness.condition("Ready")["reason"] == "KeyMissing"
     if deleted:
         harness.object.delete()
         harness.for_a_while(1800.0)
-    assert photograph(harness) == world
+    assert snapshot(harness) == world
     assert len(harness.calls()) == calls
 
 

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from harness.powervs import Harness, example
-from harness.resources import REGION, made_by_us, only, photograph, record, standing
+from harness.resources import REGION, existing, made_by_us, only, record, snapshot
 
 GROUPS: list[dict[str, Any]] = [
     {
@@ -62,7 +62,7 @@ def test_groups_with_rules_that_name_each_other() -> None:
     assert harness.status()["vpcSecurityGroups"]["workers"]["controllerCreated"] is True
 
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_a_removed_rule_of_our_group_is_created_again() -> None:
@@ -128,12 +128,12 @@ def test_a_public_and_a_private_load_balancer() -> None:
     harness = Harness(example(loadBalancers=[{"name": "inside", "public": False}, {"name": "outside"}, {}]))
     harness.up()
 
-    balancers = {row["name"]: record(harness, row["id"]) for row in standing(harness, "load-balancer")}
+    balancers = {row["name"]: record(harness, row["id"]) for row in existing(harness, "load-balancer")}
     assert set(balancers) == {"inside", "outside", "freehold-demo-loadbalancer-0"}
     assert harness.object.raw["spec"]["controlPlaneEndpoint"]["host"] == balancers["outside"]["hostname"]
     assert balancers["inside"]["public"] is False
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_additional_listeners() -> None:
@@ -163,17 +163,17 @@ def test_a_listener_added_later() -> None:
     assert sorted(listener["port"] for listener in record(harness, before)["listeners"]) == [6443, 22623]
     assert harness.ready()
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_several_subnets_with_and_without_zone_are_spread_and_stay() -> None:
     """ADR 8: picked deterministically, spread, stable over a restart."""
     harness = Harness(example(vpcSubnets=[{"name": "a"}, {"name": "b", "zone": "us-south-2"}, {"name": "c"}]))
     harness.up()
-    zones = {row["name"]: record(harness, row["id"])["zone"] for row in standing(harness, "subnet")}
+    zones = {row["name"]: record(harness, row["id"])["zone"] for row in existing(harness, "subnet")}
     assert zones["b"] == "us-south-2"
     assert set(zones.values()) == {"us-south-1", "us-south-2", "us-south-3"}
-    world = photograph(harness)
+    world = snapshot(harness)
     harness.start_process()
     harness.settle(5)
-    assert photograph(harness) == world
+    assert snapshot(harness) == world

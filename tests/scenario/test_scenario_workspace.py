@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from freehold_sim.ibm.settings import Assumptions, Settings
 from harness.powervs import Harness, example
-from harness.resources import REGION, ZONE, made_by_us, marks, only, photograph, said, standing
+from harness.resources import REGION, ZONE, existing, made_by_us, marks, messages, only, snapshot
 
 WITHOUT_CRN = replace(Settings(), assumptions=Assumptions(dhcp_network_has_crn=False))
 
@@ -23,7 +23,7 @@ def test_a_network_without_crn_is_carried_by_our_own_workspace() -> None:
     assert [tag.rpartition(".")[2].partition("_")[0] for tag in carried] == [only(harness, "dhcp")["id"]]
     harness.start_process()
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_a_network_without_crn_in_a_given_workspace_is_unmarkable() -> None:
@@ -42,12 +42,12 @@ def test_a_network_without_crn_in_a_given_workspace_is_unmarkable() -> None:
     harness.for_a_while(1800.0)
     assert only(harness, "dhcp")["parent"] == theirs["id"]
     assert not harness.object.gone
-    assert only(harness, "dhcp")["id"] in said(harness)
+    assert only(harness, "dhcp")["id"] in messages(harness)
 
     harness.cloud.strangers.delete(only(harness, "network")["id"])
     harness.cloud.strangers.delete(only(harness, "dhcp")["id"])
     harness.run(lambda: harness.object.gone)
-    assert [row["id"] for row in standing(harness)] == [theirs["id"]]
+    assert [row["id"] for row in existing(harness)] == [theirs["id"]]
 
 
 def test_a_virtual_machine_in_our_workspace_blocks_its_delete_and_is_named() -> None:
@@ -63,7 +63,7 @@ def test_a_virtual_machine_in_our_workspace_blocks_its_delete_and_is_named() -> 
     harness.object.delete()
     harness.for_a_while(1800.0)
 
-    assert {row["id"] for row in standing(harness)} == {workspace, net["id"], vm["id"]}
+    assert {row["id"] for row in existing(harness)} == {workspace, net["id"], vm["id"]}
     message = harness.condition("Deleting")["message"]
     assert "database" in message
     assert vm["id"] in message
@@ -72,7 +72,7 @@ def test_a_virtual_machine_in_our_workspace_blocks_its_delete_and_is_named() -> 
     harness.cloud.strangers.delete(vm["id"])
     harness.cloud.strangers.delete(net["id"])
     harness.run(lambda: harness.object.gone)
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_a_virtual_machine_on_the_dhcp_network_is_named() -> None:
@@ -90,7 +90,7 @@ def test_a_virtual_machine_on_the_dhcp_network_is_named() -> None:
 
     harness.cloud.strangers.delete(vm["id"])
     harness.run(lambda: harness.object.gone)
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_a_foreign_subnet_in_our_vpc_blocks_its_delete_and_is_named() -> None:
@@ -99,18 +99,18 @@ def test_a_foreign_subnet_in_our_vpc_blocks_its_delete_and_is_named() -> None:
     harness.up()
     vpc = only(harness, "vpc")["id"]
     theirs = harness.cloud.strangers.make("subnet", region=REGION, vpc=vpc, zone=ZONE, name="theirs")
-    before = photograph(harness, {theirs["id"]})
+    before = snapshot(harness, {theirs["id"]})
     harness.object.delete()
     harness.for_a_while(1800.0)
 
-    assert photograph(harness, before) == before
+    assert snapshot(harness, before) == before
     assert "theirs" in harness.condition("Deleting")["message"]
     assert theirs["id"] in harness.condition("Deleting")["message"]
     assert {row["kind"] for row in made_by_us(harness)} == {"vpc", "security-group"}
 
     harness.cloud.strangers.delete(theirs["id"])
     harness.run(lambda: harness.object.gone)
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_a_public_gateway_in_our_vpc_is_named() -> None:
@@ -125,7 +125,7 @@ def test_a_public_gateway_in_our_vpc_is_named() -> None:
     assert theirs["id"] in harness.condition("Deleting")["message"]
     harness.cloud.strangers.delete(theirs["id"])
     harness.run(lambda: harness.object.gone)
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_a_strangers_server_in_our_subnet_is_named() -> None:
@@ -140,7 +140,7 @@ def test_a_strangers_server_in_our_subnet_is_named() -> None:
     assert subnet in harness.condition("Deleting")["message"]
     harness.cloud.strangers.delete(theirs["id"])
     harness.run(lambda: harness.object.gone)
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_a_workspace_whose_delete_needs_several_tries_is_deleted() -> None:
@@ -148,4 +148,4 @@ def test_a_workspace_whose_delete_needs_several_tries_is_deleted() -> None:
     harness = Harness(settings=replace(Settings(), assumptions=Assumptions(workspace_delete_tries=3)))
     harness.up()
     harness.down()
-    assert standing(harness) == []
+    assert existing(harness) == []

@@ -93,8 +93,8 @@ def after_create(life: Course, outcomes: Mapping[str, Outcome], verdict: Verdict
         outcome = outcomes.get(str(key))
         if isinstance(outcome, Ready):
             held = journal.get(key)
-            standing = {id_ for thing in life.world.living() for id_ in (_bare(thing.id), *thing.aliases)}
-            if held is None or _bare(held.id) not in standing:
+            existing = {id_ for thing in life.world.living() for id_ in (_bare(thing.id), *thing.aliases)}
+            if held is None or _bare(held.id) not in existing:
                 verdict.unlike.append(f"{key} is said to be ready and is not there")
             elif held.phase is Phase.RECORDED:
                 verdict.unlike.append(f"{key} was never read back")

@@ -23,8 +23,8 @@ def outage(life: Life, operation: str, error: Exception, times: int | None = Non
             raise error
         return await answered(call)
 
-    port.send = send  # type: ignore[method-assign]  # what stands between engine and cloud
+    port.send = send  # type: ignore[method-assign]  # the port
     try:
         yield
     finally:
-        port.send = answered  # type: ignore[method-assign]  # what stands between engine and cloud
+        port.send = answered  # type: ignore[method-assign]  # the port

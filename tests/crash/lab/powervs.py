@@ -35,7 +35,7 @@ from harness.resources import REGION
 from lab.audit import CloudRequest, Recorder
 from lab.faults import FaultPort
 from lab.life import Course
-from lab.powervs_neighbours import Neighbours, standing
+from lab.powervs_neighbours import Neighbours, existing
 from lab.seam import Thing
 
 MOVING_IN = ("namesake", "rival", "move_in")
@@ -98,13 +98,13 @@ class PowerVSWorld:
                 role if row["created_by"] == "api" else "",
                 row["created_by"] == "api",
                 row["parent"],
-                self.neighbours.photograph(row["id"]),
+                self.neighbours.snapshot(row["id"]),
                 theirs.get(row["id"]),
                 self.neighbours.aliases(row),
                 frozenset(self.neighbours.tags(row)),
                 frozenset(self.neighbours.forged.get(row["id"], ())),
             )
-            for role, row in standing(self.harness)
+            for role, row in existing(self.harness)
         ]
 
     def tampered(self) -> list[str]:

@@ -48,7 +48,7 @@ PROVISIONS = {
 """Our requests that may succeed and still lead to a failed resource."""
 
 
-def standing(harness: Harness) -> list[tuple[str, Row]]:
+def existing(harness: Harness) -> list[tuple[str, Row]]:
     """Requested resources that are not being deleted, with the logical node of each."""
     find = harness.cloud.world.get
     found = []
@@ -108,7 +108,7 @@ class Neighbours:
     def tags(self, row: Row) -> list[str]:
         return self._tags(str(row["crn"])) if row["crn"] else []
 
-    def photograph(self, ident: str) -> bytes | None:
+    def snapshot(self, ident: str) -> bytes | None:
         """The cloud's own record and tags, without carrier's marks with our uuid, which change: `marks` checks them."""
         try:
             record = dict(self._cloud.strangers.find(ident))
@@ -120,13 +120,13 @@ class Neighbours:
 
     def _note(self, *again: str) -> None:
         """Remember the state of their resources after they acted: new ones, and those that they changed."""
-        for _, row in standing(self._harness):
+        for _, row in existing(self._harness):
             if row["created_by"] == "stranger" and (row["id"] not in self.due or row["id"] in again):
-                self.due[row["id"]] = self.photograph(row["id"])
+                self.due[row["id"]] = self.snapshot(row["id"])
                 self.forged[row["id"]] = self.tags(row)
 
     def missing(self) -> list[str]:
-        there = {row["id"] for _, row in standing(self._harness)}
+        there = {row["id"] for _, row in existing(self._harness)}
         return [f"{ident} of somebody else's is gone" for ident in self.due if ident not in there]
 
     def remove(self, ident: str) -> None:
@@ -138,11 +138,11 @@ class Neighbours:
                 self._cloud.strangers.send("DELETE", path)
         else:
             self._cloud.strangers.delete(ident)
-        there = {row["id"] for _, row in standing(self._harness)}
+        there = {row["id"] for _, row in existing(self._harness)}
         self.due = {ident: photo for ident, photo in self.due.items() if ident in there}
 
     def ours(self, kind: str) -> Row | None:
-        rows = [r for _, r in standing(self._harness) if r["kind"] == SIM[kind] and r["created_by"] == "api"]
+        rows = [r for _, r in existing(self._harness) if r["kind"] == SIM[kind] and r["created_by"] == "api"]
         return rows[0] if rows else None
 
     def old(self, kind: str) -> Row:
@@ -247,7 +247,7 @@ class Neighbours:
             return str(old["id"]), str(old["crn"])
         before = set(self.due)
         self.namesake(kind)
-        new = [row for _, row in standing(self._harness) if row["id"] in self.due.keys() - before]
+        new = [row for _, row in existing(self._harness) if row["id"] in self.due.keys() - before]
         return (str(new[0]["id"]), str(new[0]["crn"])) if new else None
 
     def victim_in_carrier(self) -> tuple[str, str, str] | None:
@@ -256,7 +256,7 @@ class Neighbours:
 
     def forge(self, target: str, tags: frozenset[str]) -> None:
         self._cloud.strangers.attach(target, *tags)
-        self._note(*[row["id"] for _, row in standing(self._harness) if row["crn"] == target])
+        self._note(*[row["id"] for _, row in existing(self._harness) if row["crn"] == target])
 
     def spy(self, kind: str, nonce: str) -> None:
         """Create what a create of ours with that nonce would create."""

@@ -135,7 +135,7 @@ TAGS = (
         'answers.get(target, {"is_error": True}).get("is_error")',
         'answers.get(target, {}).get("is_error")',
         "a target that the reply to a batch omits counts as done",
-        killed_by="tests/unit/clouds_ibm/test_clouds_ibm_odd_replies.py::test_a_target_that_the_reply_to_a_batch_leaves_out_has_failed",
+        killed_by="tests/unit/clouds_ibm/test_clouds_ibm_odd_replies.py::test_a_target_that_the_reply_to_a_batch_omits_has_failed",
     ),
     _tags(
         "IbmTagger._batch",
@@ -224,7 +224,7 @@ DELETES = (
         "recursive=False",
         "recursive=True",
         "what others put into a workspace is deleted with it",
-        killed_by="tests/unit/clouds_ibm/test_clouds_ibm_odd_replies.py::test_a_workspace_is_not_deleted_with_what_others_made_for_it",
+        killed_by="tests/unit/clouds_ibm/test_clouds_ibm_odd_replies.py::test_a_workspace_is_not_deleted_with_credentials_of_others",
     ),
     Mutant(
         "clouds/ibm/kinds/dhcp_server.py",

@@ -25,7 +25,7 @@ REQUESTS = (
         'attempts = READ_ATTEMPTS if method == "GET" else 1',
         "attempts = READ_ATTEMPTS",
         "a write that may have taken effect is sent again by the client",
-        killed_by="tests/unit/kube/test_kube_client.py::test_write_is_not_repeated_but_told_how_long_to_wait",
+        killed_by="tests/unit/kube/test_kube_client.py::test_a_write_is_not_retried_and_its_error_has_the_wait",
     ),
     _client(
         "KubeClient.request",

@@ -168,7 +168,7 @@ IDENTITY = (
         ' or held.get("uid") != raw["metadata"]["uid"]',
         "",
         "a copied status gives the resources of one object to another",
-        killed_by="tests/unit/reconcilers/test_reconcilers_identity.py::test_a_recreated_object_is_somebody_new",
+        killed_by="tests/unit/reconcilers/test_reconcilers_identity.py::test_a_recreated_object_gets_a_new_identity",
     ),
     _identity(
         "_recorded",

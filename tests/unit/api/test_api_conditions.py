@@ -1,4 +1,4 @@
-"""Conditions: deterministic, ordered, with times that move only when the status does."""
+"""Conditions: deterministic, ordered, with times that change only with the status."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ LATE = EARLY + timedelta(hours=1)
 VPC_READY = Observation("VPCReady", "True", "Ready")
 
 
-def test_the_time_of_a_condition_moves_only_with_its_status() -> None:
-    """docs/reference/capi-contract.md C11: `lastTransitionTime` says since when, not when it was last looked at."""
+def test_the_time_of_a_condition_changes_only_with_its_status() -> None:
+    """docs/reference/capi-contract.md C11: `lastTransitionTime` is that of the last change, not of the last pass."""
     first = merge([], [Observation("VPCReady", "False", "NotReady", "creating")], generation=1, now=EARLY)
     second = merge(first, [Observation("VPCReady", "False", "Quota", "no VPC left")], generation=2, now=LATE)
     assert second[0]["lastTransitionTime"] == first[0]["lastTransitionTime"] == "2026-01-01T12:00:00Z"
@@ -41,28 +41,28 @@ def test_the_time_of_a_condition_moves_only_with_its_status() -> None:
     assert third[0]["lastTransitionTime"] == "2026-01-01T13:00:00Z"
 
 
-def test_nothing_new_changes_nothing() -> None:
+def test_equal_conditions_change_nothing() -> None:
     """docs/reference/capi-contract.md C14: an idle pass writes no status."""
     seen = [VPC_READY, Observation("Ready", "True", "Ready")]
     before = merge([], seen, generation=1, now=EARLY)
     assert merge(before, seen, generation=1, now=LATE) == before
 
 
-def test_what_is_given_is_not_changed_in_place() -> None:
+def test_the_argument_is_not_changed_in_place() -> None:
     before = merge([], [VPC_READY], generation=1, now=EARLY)
     copy = [dict(condition) for condition in before]
     merge(before, [Observation("VPCReady", "False", "NotReady")], generation=2, now=LATE)
     assert before == copy
 
 
-def test_a_message_that_is_gone_is_gone() -> None:
-    """An old fault beside a new True would mislead; upstream's schema refuses an empty message, so it is left out."""
+def test_a_message_that_is_no_longer_given_is_removed() -> None:
+    """An old error beside a new True would mislead; upstream's schema refuses an empty message, so it is omitted."""
     before = merge([], [Observation("VPCReady", "False", "NotReady", "broken")], generation=1, now=EARLY)
     assert "message" not in merge(before, [VPC_READY], generation=1, now=LATE)[0]
 
 
 def test_a_condition_without_a_time_gets_one() -> None:
-    """An object that was restored by hand may lack it; the schema demands it."""
+    """An object that was restored by hand may lack it; the schema requires it."""
     (written,) = merge([{"type": "VPCReady", "status": "True"}], [VPC_READY], generation=1, now=EARLY)
     assert written["lastTransitionTime"] == "2026-01-01T12:00:00Z"
 
@@ -87,7 +87,7 @@ def test_ready_comes_first_and_paused_last() -> None:
     ]
 
 
-def test_a_long_message_is_cut_to_what_the_schema_takes() -> None:
+def test_a_long_message_is_cut_to_the_limit_of_the_schema() -> None:
     (written,) = merge([], [Observation("VPCReady", "False", "NotReady", "x" * 20_000)], generation=1, now=EARLY)
     assert len(written["message"]) == MESSAGE_LIMIT and written["message"].endswith("…")
 
@@ -129,21 +129,23 @@ SUMMARIES: dict[str, tuple[list[Observation], Status, str, str]] = {
 
 
 @pytest.mark.parametrize("parts, status, reason, message", SUMMARIES.values(), ids=SUMMARIES.keys())
-def test_ready_sums_up_its_parts(parts: list[Observation], status: Status, reason: str, message: str) -> None:
+def test_ready_summarises_the_other_conditions(
+    parts: list[Observation], status: Status, reason: str, message: str
+) -> None:
     """docs/reference/capi-contract.md C12: the message lists the parts that fail, in a fixed order."""
     assert summary(parts, ("A", "B")) == Observation("Ready", status, reason, message)
 
 
 def test_a_deleting_object_is_never_ready() -> None:
-    """docs/reference/capi-contract.md C9: Ready covers the whole life, deletion included."""
+    """docs/reference/capi-contract.md C9: Ready also covers the deletion."""
     assert summary([part("A", "True")], ("A",), deleting=True) == Observation(
         "Ready", "False", "Deleting", "being deleted"
     )
     assert summary([part("A", "False", "in use")], ("A",), deleting=True).message == "A: in use"
 
 
-def test_known_types_are_there_from_the_first_visit() -> None:
-    """docs/reference/capi-contract.md C11; what is there already is not made unknown."""
+def test_known_types_are_set_from_the_first_pass() -> None:
+    """docs/reference/capi-contract.md C11; existing ones do not become unknown."""
     seen = unknown([{"type": "VPCReady", "status": "True"}], ["VPCReady", "NetworkReady"])
     assert [(each.type, each.status) for each in seen] == [("NetworkReady", "Unknown")]
 
@@ -157,7 +159,7 @@ def test_find_and_without() -> None:
 
 
 def test_times_are_utc_with_seconds() -> None:
-    """Kubernetes' metav1.Time; a naive time is a fault of the caller."""
+    """Kubernetes' metav1.Time; a naive time is an error of the caller."""
     assert timestamp(EARLY.astimezone(timezone(timedelta(hours=5)))) == "2026-01-01T12:00:00Z"
     with pytest.raises(ValueError, match="without a zone"):
         timestamp(datetime(2026, 1, 1))
@@ -176,8 +178,8 @@ observations = st.lists(
 
 
 @given(st.lists(observations, max_size=4))
-def test_any_sequence_of_passes_gives_a_list_that_the_schema_takes(passes: list[list[Observation]]) -> None:
-    """One entry a type, and the last pass repeated changes nothing."""
+def test_any_sequence_of_passes_gives_a_list_that_the_schema_accepts(passes: list[list[Observation]]) -> None:
+    """One entry for each type, and repeating the last pass changes nothing."""
     held: list[dict[str, Any]] = []
     for generation, seen in enumerate(passes):
         held = merge(held, seen, generation=generation, now=EARLY + timedelta(minutes=generation))

@@ -38,7 +38,7 @@ VARIABLES = {
     "WORKER_MACHINE_COUNT": "2",
 }
 
-# What only the template for given infrastructure asks for.
+# Variables of the template for given infrastructure.
 GIVEN = {
     "IBMPOWERVS_IMAGE_NAME": "centos-9",
     "IBMPOWERVS_NETWORK_NAME": "private",
@@ -52,7 +52,7 @@ _VARIABLE = re.compile(r"\$\{(?P<name>\w+)(?::=(?P<default>[^}]*))?\}")
 
 
 def substituted(template: str, variables: dict[str, str]) -> str:
-    """What clusterctl's envsubst does: the value, else the default with its quotes, else it fails."""
+    """As clusterctl's envsubst does: the value, else the default with its quotes, else an error."""
 
     def value(match: re.Match[str]) -> str:
         name, default = match["name"], match["default"]
@@ -70,7 +70,7 @@ def powervs_clusters(path: Path) -> list[dict[str, Any]]:
 
 
 def test_the_example_is_the_upstream_template_with_its_variables_filled_in() -> None:
-    """The upstream template, variables filled in, nothing else changed. Only a header goes before."""
+    """Nothing else is changed; only a header is added."""
     template = (UPSTREAM / TEMPLATES[0]).read_text(encoding="utf-8")
     lines = (EXAMPLES / "powervs-create-infra.yaml").read_text(encoding="utf-8").splitlines(keepends=True)
     start = next(number for number, line in enumerate(lines) if not line.startswith("#"))
@@ -113,7 +113,7 @@ def test_every_kind_of_upstreams_templates_is_served_or_kept(name: str) -> None:
 
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_parsing_upstreams_manifests_loses_nothing(name: str) -> None:
-    """What is read and written again is what was there, plus the schema's defaults."""
+    """Reading and writing keeps everything, and adds the schema's defaults."""
     text = substituted((UPSTREAM / name).read_text(encoding="utf-8"), VARIABLES | GIVEN)
     (manifest,) = [each for each in documents(text) if each["kind"] == POWERVS_CLUSTER_KIND]
     expected = manifest["spec"]
@@ -122,7 +122,7 @@ def test_parsing_upstreams_manifests_loses_nothing(name: str) -> None:
     assert parse_spec(manifest).to_wire() == expected
 
 
-def test_placeholders_do_not_take_a_served_kind() -> None:
+def test_there_is_no_placeholder_for_a_served_kind() -> None:
     """Two CRDs of one name would make the second apply fail."""
     names = [f"{kind.plural}.{kind.group}" for kind in (*SERVED, *PLACEHOLDERS)]
     assert len(set(names)) == len(names)

@@ -1,4 +1,4 @@
-"""The committed CRDs are the generated ones, and what contracts ask of them is there."""
+"""The committed CRDs are the generated ones, and fulfil the contracts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DATA_MODULES = ("names", "annotations", "conditions", "patterns", "placeholders"
 
 
 def test_committed_crds_are_the_generated_ones() -> None:
-    """Else users install what the code does not mean. Remedy: `make crds`."""
+    """Otherwise users install other CRDs than the code expects. Remedy: `make crds`."""
     assert generate.stale(CRDS) == ()
 
 
@@ -31,7 +31,7 @@ def test_generated_yaml_reads_back_as_the_definition_and_has_no_anchors() -> Non
     assert text.startswith("# Generated")
 
 
-def test_check_names_what_is_stale_and_write_repairs_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_names_stale_files_and_write_repairs_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (name,) = generate.rendered()
     (tmp_path / "gone.yaml").write_text("old", encoding="utf-8")
     where = ["--directory", str(tmp_path)]
@@ -67,7 +67,7 @@ def test_printer_columns_are_those_of_the_contract() -> None:
 
 
 def test_a_field_without_a_description_is_found() -> None:
-    """`kubectl explain` is the reference that people have at hand; every field says what it means."""
+    """`kubectl explain` is the reference that users have at hand, so every field has a description."""
 
     def bare(node: dict[str, Any], path: str) -> list[str]:
         missing = [] if "description" in node or path == "metadata" else [path]
@@ -93,7 +93,7 @@ def test_a_model_that_the_api_server_would_refuse_is_not_built() -> None:
 
 
 @pytest.mark.parametrize("module", DATA_MODULES)
-def test_names_and_conditions_come_without_pydantic(module: str) -> None:
-    """`freehold --help` and the light commands must not pay for it."""
+def test_names_and_conditions_do_not_import_pydantic(module: str) -> None:
+    """`freehold --help` and the light commands must not import it."""
     code = f"import sys, freehold.api.{module}; sys.exit('pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

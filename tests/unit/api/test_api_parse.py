@@ -1,4 +1,4 @@
-"""A raw object becomes a typed spec, or one sentence per fault with the field's path."""
+"""A raw object becomes a typed spec, or one sentence per error with the field's path."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_bad_value_is_named_with_its_path_and_what_to_do(spec: dict[str, Any],
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_the_schema_refuses_it_at_apply_time_too(case: str) -> None:
-    """The sentence at apply time is worth more than a condition later; rules over several fields are CEL's."""
+    """An error at apply time is better than a condition later; rules over several fields are in CEL."""
     spec, field, _ = REFUSED[case]
     (crd,) = custom_resource_definitions()
     schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
@@ -116,27 +116,27 @@ def test_the_schema_refuses_it_at_apply_time_too(case: str) -> None:
         assert paths == {field.removesuffix(".protocol") if case == "missing" else field}
 
 
-def test_all_faults_are_told_at_once() -> None:
-    """One round of corrections, not one per fault."""
+def test_all_errors_are_reported_at_once() -> None:
+    """One round of corrections, not one per error."""
     with pytest.raises(InvalidObject) as refusal:
         parse_spec({"spec": {"zone": 1, "vpc": {"region": 2}}})
     assert [problem.field for problem in refusal.value.problems] == ["spec.zone", "spec.vpc.region"]
 
 
-def test_a_spec_that_is_no_object_is_refused() -> None:
+def test_a_spec_that_is_not_an_object_is_refused() -> None:
     with pytest.raises(InvalidObject, match="spec: must be an object, not a list"):
         parse_spec({"spec": []})
 
 
 def test_a_refusal_does_not_carry_pydantics_error() -> None:
-    """It would print pydantic's text in a log that shows causes."""
+    """A log that shows causes would print pydantic's text."""
     with pytest.raises(InvalidObject) as refusal:
         parse_spec({"spec": {"zone": 1}})
     assert refusal.value.__cause__ is None and refusal.value.__context__ is None
 
 
-def test_every_pattern_of_the_types_has_words() -> None:
-    """A pattern alone tells a person nothing."""
+def test_every_pattern_of_the_types_has_a_description() -> None:
+    """A pattern alone does not help a person."""
     sources = (Path(__file__).parents[3] / "src" / "freehold" / "api").glob("powervs*.py")
     used = {name for source in sources for name in re.findall(r"pattern=patterns\.(\w+)", source.read_text())}
     from freehold.api import patterns
@@ -157,7 +157,7 @@ def test_a_null_is_an_absent_field() -> None:
 
 
 def test_unknown_fields_are_ignored() -> None:
-    """A newer CRD may be installed than the code that reads."""
+    """The installed CRD may be newer than the code."""
     assert parse_spec({"spec": {"zone": "dal10", "future": {"a": 1}}}) == IBMPowerVSClusterSpec(zone="dal10")
 
 
@@ -169,7 +169,7 @@ def test_specs_are_immutable_and_can_be_built_by_field_name() -> None:
 
 
 def test_status_keeps_its_odd_names_on_the_wire() -> None:
-    """Upstream's spelling, ``resourceGroupID`` and ``powerVSConnection`` among it."""
+    """Upstream's spelling, for example ``resourceGroupID`` and ``powerVSConnection``."""
     wire = {
         "ready": False,
         "resourceGroupID": {"controllerCreated": False, "id": "rg"},
@@ -190,7 +190,7 @@ def test_status_keeps_its_odd_names_on_the_wire() -> None:
     assert status.vpc_subnet["a"] == ResourceReference(id="s", controller_created=True)
 
 
-def test_an_empty_status_says_not_ready_and_nothing_else() -> None:
+def test_an_empty_status_is_not_ready_and_has_no_other_field() -> None:
     assert IBMPowerVSClusterStatus().to_wire() == {"ready": False}
 
 
@@ -208,5 +208,5 @@ GATE = {
 
 @pytest.mark.parametrize("annotations, expected", GATE.values(), ids=GATE.keys())
 def test_the_gate_reads_what_upstream_reads(annotations: dict[str, str], expected: CreateInfra) -> None:
-    """Unreadable creates nothing: guessing would spend a user's money."""
+    """With an unreadable value nothing is created: a guess would spend a user's money."""
     assert create_infra(annotations) is expected

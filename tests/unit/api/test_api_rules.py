@@ -1,6 +1,6 @@
 """Rules over several fields: our CEL, our predicate and upstream's CEL agree on every small object.
 
-All objects over the interesting values of each field are tried. The CEL library is the embedded API server's.
+All combinations of the interesting values of each field are tried. The CEL library is the embedded API server's.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def theirs() -> dict[str, list[str]]:
 
 
 def test_every_rule_is_compared(ours: dict[str, list[str]], theirs: dict[str, list[str]]) -> None:
-    """A rule at a path that no case covers would be a hole in the comparison; tags are our own."""
+    """A rule at a path without a case would not be compared; tags are our own."""
     assert set(theirs) == set(CASES)
     assert set(ours) == {*CASES, "spec.tags[*]"}
 
@@ -139,7 +139,7 @@ TAGS: dict[str, list[Any]] = {
 }
 
 
-def test_tag_rules_say_the_same_in_cel_and_in_python(ours: dict[str, list[str]]) -> None:
+def test_tag_rules_agree_in_cel_and_in_python(ours: dict[str, list[str]]) -> None:
     """A tag has at most 128 characters, and a user cannot write a mark of ownership."""
     for value in objects(TAGS):
         length = len(value["key"]) + (1 + len(value["value"]) if value.get("value") else 0)

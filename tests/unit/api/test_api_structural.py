@@ -1,4 +1,4 @@
-"""What pydantic emits and what a CRD needs (docs/reference/kubernetes.md#crd-schemas), and the lint, rule by rule."""
+"""From pydantic's schema to that of a CRD (docs/reference/kubernetes.md#crd-schemas), and each rule of the lint."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Tree(BaseModel):
 
 
 class Everything(BaseModel):
-    """All that has a translation."""
+    """All types that have a translation."""
 
     leaf: Leaf | None = None
     """The one leaf."""
@@ -68,7 +68,7 @@ ROWS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("field", ROWS)
-def test_a_type_becomes_what_a_crd_can_say(field: str) -> None:
+def test_a_type_is_translated(field: str) -> None:
     assert structural(Everything)["properties"][field] == ROWS[field]
 
 
@@ -96,8 +96,8 @@ REFUSED: dict[type[BaseModel], str] = {UnionOfModels: "it", FixedTuple: "it", Fl
 
 
 @pytest.mark.parametrize("model, path", REFUSED.items(), ids=lambda value: getattr(value, "__name__", str(value)))
-def test_what_no_crd_can_say_is_refused_with_its_path(model: type[BaseModel], path: str) -> None:
-    """Never approximated: an approximation would take or refuse other objects than the type does."""
+def test_a_type_that_a_crd_cannot_express_is_refused_with_its_path(model: type[BaseModel], path: str) -> None:
+    """An approximation would accept or refuse other objects than the type does."""
     with pytest.raises(NotStructural) as refusal:
         structural(model)
     assert refusal.value.path == path
@@ -175,7 +175,7 @@ def test_the_lint_finds_what_the_api_server_would_refuse(rule: str, node: dict[s
 
 
 def test_every_rule_of_the_lint_is_tried() -> None:
-    """A rule without a fault that it finds may be blind."""
+    """A rule that finds no fault in any test may not work."""
     assert {rule for rule, _ in FAULTS.values()} == set(RULES)
 
 

@@ -1,4 +1,4 @@
-"""Ours takes every object that upstream's v1beta2 takes, prunes none of its fields and fills in the same defaults.
+"""Ours accepts every object that upstream's v1beta2 accepts, prunes none of its fields and sets the same defaults.
 
 A recursive comparison of the two schemas: every field of upstream's is there, with the same type, format,
 default, enum and pattern, no more required fields, and no bound that is narrower.
@@ -29,7 +29,7 @@ AT_LEAST = ("maximum", "maxLength", "maxItems", "maxProperties")
 
 
 def narrower(ours: Schema, theirs: Schema, path: str = "") -> Iterator[str]:
-    """Each way in which ours takes less than theirs, as a sentence with the field's path."""
+    """Each way in which ours accepts less than theirs, as a sentence with the field's path."""
     where = path or "(root)"
     for keyword in SAME:
         if ours.get(keyword) != theirs.get(keyword):
@@ -94,7 +94,7 @@ def test_fields_that_upstreams_webhook_makes_optional_are_optional(ours: dict[st
 
 
 def test_fields_beyond_upstreams_are_the_ones_we_know_of(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
-    """A field more is a promise more; each is named here."""
+    """Each additional field must be supported, so it is listed here."""
     own, upstream = schema_of(ours)["properties"], schema_of(theirs)["properties"]
     assert set(own["spec"]["properties"]) - set(upstream["spec"]["properties"]) == {"tags"}
     assert set(own["status"]["properties"]) - set(upstream["status"]["properties"]) == {
@@ -106,7 +106,7 @@ def test_fields_beyond_upstreams_are_the_ones_we_know_of(ours: dict[str, Any], t
 
 
 def test_upstreams_own_schema_passes_the_lint(theirs: dict[str, Any]) -> None:
-    """It is served by real API servers, so a finding in it would be a fault of the lint."""
+    """Real API servers serve it, so a finding in it would be an error of the lint."""
     assert lint(schema_of(theirs)) == ()
 
 
@@ -124,10 +124,10 @@ BREAKAGES = {
 
 
 @pytest.mark.parametrize("path, change, sentence", BREAKAGES.values(), ids=BREAKAGES.keys())
-def test_the_comparison_has_teeth(
+def test_the_comparison_finds_every_difference(
     theirs: dict[str, Any], path: tuple[str, ...], change: dict[str, Any], sentence: str
 ) -> None:
-    """Each way to be narrower is found, and said with the field's path."""
+    """Each way to be narrower is found, and reported with the field's path."""
     broken = copy.deepcopy(schema_of(theirs))
     node = broken
     for name in path:

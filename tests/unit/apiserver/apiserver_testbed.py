@@ -1,4 +1,4 @@
-"""What the tests of the API server share: a CRD with a bit of everything, a clock, a small HTTP client."""
+"""Shared by the tests of the API server: a CRD with many schema features, a clock, a small HTTP client."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STRATEGIC = "application/strategic-merge-patch+json"
 
 
 def widget_crd(**spec: Any) -> dict[str, Any]:
-    """A CRD with a bit of everything: defaults, rules, list types, status, columns, a second version."""
+    """A CRD with many schema features: defaults, rules, list types, status, columns, a second version."""
     schema = {
         "type": "object",
         "properties": {
@@ -78,7 +78,7 @@ def config_map(name: str, data: dict[str, str] | None = None, **metadata: Any) -
 
 
 class Clock:
-    """Domain time that moves when the test says so."""
+    """Domain time that only the test moves."""
 
     def __init__(self) -> None:
         self.time = datetime(2026, 1, 1, tzinfo=UTC)
@@ -160,7 +160,7 @@ class Api:
         return [json.loads(line) for line in answer.text.splitlines()]
 
     async def gone(self, path: str) -> None:
-        """Wait until the object is not there any more (by a watch, so nothing is polled)."""
+        """Wait until the object is gone (by a watch, without polling)."""
         collection, _, name = path.rpartition("/")
         found = await self.get(collection, fieldSelector=f"metadata.name={name}")
         if not found.json["items"]:

@@ -1,4 +1,4 @@
-"""An API server in this process, its clock in the test's hands."""
+"""An API server in this process, with a clock that the test moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Discovery, OpenAPI and Tables: what kubectl reads before and after it shows anything."""
+"""Discovery, OpenAPI and Tables, as kubectl reads them."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ async def test_what_is_not_served_is_404(api: Api, path: str) -> None:
 
 
 async def test_openapi_v2_is_an_empty_protobuf_document(api: Api) -> None:
-    """kubectl asks for it to validate ``kind: List``; field 1 is ``swagger``, field 2 ``info``."""
+    """kubectl requests it to validate ``kind: List``; field 1 is ``swagger``, field 2 ``info``."""
     answer = await api.get("/openapi/v2")
     assert answer.code == 200 and answer.text.startswith("\x0a\x032.0\x12\x19")
 
 
-async def test_openapi_carries_what_kubectl_looks_for(api: Api) -> None:
+async def test_openapi_has_the_fields_that_kubectl_needs(api: Api) -> None:
     paths = (await api.get("/openapi/v3")).json["paths"]
     url = paths["apis/test.freehold.dev/v1"]["serverRelativeURL"]
     document = (await api.get(url.partition("?")[0])).json
@@ -71,13 +71,13 @@ async def test_tables_have_the_columns_of_the_crd(api: Api, clock: Clock) -> Non
     assert '"kind":"Table"' in events.text
 
 
-async def test_tables_of_built_in_kinds_count_what_they_hold(api: Api) -> None:
+async def test_tables_of_built_in_kinds_have_counts(api: Api) -> None:
     await api.made(CONFIG_MAPS, config_map("a", {"x": "1", "y": "2"}))
     table = (await api.get(CONFIG_MAPS, accept=TABLE)).json
     assert table["rows"][0]["cells"][:2] == ["a", 2]
 
 
-async def test_metadata_alone_can_be_asked_for(api: Api) -> None:
+async def test_metadata_alone_can_be_requested(api: Api) -> None:
     await api.made(CONFIG_MAPS, config_map("a", {"x": "1"}))
     found = (await api.get(CONFIG_MAPS, accept="application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")).json
     assert found["kind"] == "PartialObjectMetadataList" and "data" not in found["items"][0]
@@ -121,5 +121,5 @@ def test_a_path_that_cannot_be_read_is_an_error() -> None:
     [(0, "0s"), (119, "119s"), (120, "2m"), (150, "2m30s"), (600, "10m"), (3 * 3600, "3h"), (4 * 3600 + 60, "4h1m"),
      (9 * 3600, "9h"), (3 * 86400, "3d"), (3 * 86400 + 3600, "3d1h"), (30 * 86400, "30d"), (3 * 365 * 86400, "3y")],
 )  # fmt: skip
-def test_ages_read_like_kubectls(seconds: int, text: str) -> None:
+def test_ages_have_the_format_of_kubectl(seconds: int, text: str) -> None:
     assert human_duration(seconds) == text

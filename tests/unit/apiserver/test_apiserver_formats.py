@@ -1,4 +1,4 @@
-"""Protobuf bodies, CEL values and patches: the pure parts, by themselves."""
+"""Pure parts: protobuf bodies, CEL values and patches."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_rules_decide(rule: str, passes: dict[str, Any], fails: dict[str, Any] |
     assert len(compiled.errors(fails or {}, None)) == 1
 
 
-def test_a_rule_speaks_through_its_message_path_and_reason() -> None:
+def test_a_rule_sets_message_path_and_reason_of_the_error() -> None:
     compiled = rules(
         "self.a > 1",
         message="fixed",
@@ -123,7 +123,7 @@ def test_a_rule_that_fails_to_run_refuses() -> None:
     assert "could not be evaluated" in error.body
 
 
-def test_elements_of_map_lists_are_compared_with_their_former_selves() -> None:
+def test_elements_of_map_lists_are_compared_with_their_old_values() -> None:
     element = {
         "type": "object",
         "properties": {"name": {"type": "string"}, "size": {"type": "integer"}},

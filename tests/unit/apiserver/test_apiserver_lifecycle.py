@@ -1,4 +1,4 @@
-"""What happens by itself, and what survives a restart."""
+"""Garbage collection, expiry and other background work, and what survives a restart."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def test_a_deleted_namespace_deletes_its_objects(api: Api) -> None:
     await api.gone(f"{NAMESPACES}/n")
 
 
-async def test_dependants_go_when_the_last_owner_has_gone(api: Api) -> None:
+async def test_dependants_are_deleted_after_the_last_owner(api: Api) -> None:
     first, second = await api.made(WIDGETS, widget("first")), await api.made(WIDGETS, widget("second"))
     owners = [owned_by(first, "Widget", "test.freehold.dev/v1", "first"),
               owned_by(second, "Widget", "test.freehold.dev/v1", "second")]  # fmt: skip
@@ -54,7 +54,7 @@ async def test_dependants_go_when_the_last_owner_has_gone(api: Api) -> None:
     await api.gone(f"{CONFIG_MAPS}/child")
 
 
-async def test_an_owner_that_never_was_is_gone_but_an_unknown_kind_may_live(api: Api) -> None:
+async def test_a_missing_owner_is_gone_but_one_of_an_unknown_kind_may_exist(api: Api) -> None:
     stranger = {"apiVersion": "other.dev/v1", "kind": "Unknown", "name": "x", "uid": "u1"}
     ghost = {"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "u2"}
     await api.made(CONFIG_MAPS, config_map("kept", ownerReferences=[stranger]))
@@ -96,7 +96,7 @@ async def test_old_events_expire(api: Api, clock: Clock) -> None:
     assert (await api.get(f"{path}/new")).code == 200
 
 
-async def test_a_posted_crd_is_served_at_once_and_takes_its_objects_with_it(api: Api) -> None:
+async def test_a_posted_crd_is_served_at_once_and_its_delete_deletes_its_objects(api: Api) -> None:
     crd = Placeholder("later.dev", "v1", "Gadget", "gadgets").crd()
     made = await api.made(CRDS, crd)
     assert {each["type"]: each["status"] for each in made["status"]["conditions"]} == {
@@ -144,8 +144,8 @@ async def test_a_rule_that_cannot_be_enforced_is_named(api: Api) -> None:
     assert "is not enforced here" in answer.headers["Warning"]
 
 
-async def test_everything_survives_a_restart_but_old_watches(tmp_path: Path, clock: Clock) -> None:
-    """kill -9 loses nothing acknowledged; so the second server opens the file beside the first."""
+async def test_everything_except_old_watches_survives_a_restart(tmp_path: Path, clock: Clock) -> None:
+    """kill -9 loses nothing acknowledged, so the second server opens the file while the first one has it open."""
     first_store = Store.open(tmp_path / "state.db")
     first = ApiServer(first_store, [widget_crd()], now=clock)
     async with aiohttp.ClientSession() as session:

@@ -13,7 +13,7 @@ def names(answer: dict[str, object]) -> list[str]:
 
 
 async def test_pages_show_and_report_the_first_pages_state(api: Api) -> None:
-    """Pages that each tell the current version lose changes (docs/reference/kubernetes.md#watching)."""
+    """If each page had the current version, changes would be lost (docs/reference/kubernetes.md#watching)."""
     for name in "abcde":
         await api.made(WIDGETS, widget(name, {"size": 1}))
     first = (await api.get(WIDGETS, limit=2)).json
@@ -44,7 +44,7 @@ async def test_a_page_whose_state_is_compacted_is_410(api: Api) -> None:
     assert (answer.code, answer.json["reason"]) == (410, "Expired")
 
 
-async def test_a_watch_from_a_compacted_version_is_told_so_in_the_stream(api: Api) -> None:
+async def test_a_watch_from_a_compacted_version_gets_an_error_event(api: Api) -> None:
     version = (await api.made(WIDGETS, widget("a")))["metadata"]["resourceVersion"]
     for size in range(1, 60):
         await api.merge(f"{WIDGETS}/a", {"spec": {"size": size if size != 13 else 99}})
@@ -53,7 +53,7 @@ async def test_a_watch_from_a_compacted_version_is_told_so_in_the_stream(api: Ap
     assert (event["object"]["code"], event["object"]["reason"]) == (410, "Expired")
 
 
-async def test_a_watch_without_a_version_begins_with_what_is_there(api: Api) -> None:
+async def test_a_watch_without_a_version_starts_with_the_existing_objects(api: Api) -> None:
     await api.made(WIDGETS, widget("a"))
     for version in ("", "0"):
         events = await api.watch(WIDGETS, resourceVersion=version, timeoutSeconds=1)
@@ -88,7 +88,7 @@ async def test_a_live_watch_sees_writes_as_they_happen(api: Api) -> None:
     assert event["object"]["metadata"]["resourceVersion"] > version, "a deletion has a version of its own"
 
 
-async def test_objects_come_and_go_as_they_match_a_watchers_selector(api: Api) -> None:
+async def test_objects_are_added_and_deleted_as_they_match_a_watchers_selector(api: Api) -> None:
     version = (await api.get(WIDGETS)).json["metadata"]["resourceVersion"]
     await api.made(WIDGETS, widget("a", {}, labels={"on": "no"}))
     await api.merge(f"{WIDGETS}/a", {"metadata": {"labels": {"on": "yes"}}})
@@ -109,7 +109,7 @@ async def test_a_watch_is_of_one_namespace_or_of_all(api: Api) -> None:
         assert names((await api.get(path)).json) == expected
 
 
-async def test_a_version_of_the_future_is_not_invented(api: Api) -> None:
+async def test_a_future_version_is_refused(api: Api) -> None:
     for query in ({}, {"watch": "true"}):
         answer = await api.get(WIDGETS, resourceVersion=10**9, **query)
         assert answer.code == 504 and answer.json["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
@@ -162,7 +162,7 @@ async def test_bad_queries_are_400(api: Api, query: dict[str, str]) -> None:
     assert (await api.get(WIDGETS, **query)).code == 400
 
 
-async def test_events_are_selected_by_what_they_are_about(api: Api) -> None:
+async def test_events_are_selected_by_their_object(api: Api) -> None:
     path = "/api/v1/namespaces/default/events"
     for name in ("a", "b"):
         about = {"kind": "Widget", "name": name, "namespace": "default", "uid": f"uid-{name}"}
@@ -184,6 +184,6 @@ async def test_every_served_version_shows_every_object(api: Api) -> None:
 
 
 async def test_answers_are_exactly_json(api: Api) -> None:
-    """Some clients read a Status only from bare ``application/json`` (docs/reference/kubernetes.md#requests)."""
+    """Some clients read a Status only with plain ``application/json`` (docs/reference/kubernetes.md#requests)."""
     for path in (WIDGETS, f"{WIDGETS}/missing", "/apis", "/no/such/path"):
         assert (await api.get(path)).headers["Content-Type"] == "application/json"

@@ -1,4 +1,4 @@
-"""Pruning, defaulting, validation and rules of custom resources, in a real API server's words."""
+"""Pruning, defaulting, validation and rules of custom resources, with the messages of a real API server."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ from apiserver_testbed import WIDGETS, Api, widget
         ({"size": 13}, "spec", "FieldValueInvalid", 'Invalid value: "object": size may not be 13'),
     ],
 )  # fmt: skip
-async def test_each_fault_is_told_with_its_path(
-    api: Api, spec: dict[str, Any], field: str, reason: str, message: str
-) -> None:
+async def test_each_error_has_its_path(api: Api, spec: dict[str, Any], field: str, reason: str, message: str) -> None:
     answer = await api.post(WIDGETS, widget("a", spec))
     assert answer.code == 422
     assert {"field": field, "reason": reason, "message": message} in answer.json["details"]["causes"]
@@ -41,13 +39,13 @@ async def test_each_fault_is_told_with_its_path(
     assert f"{field}: {message}" in answer.message
 
 
-async def test_all_faults_are_listed_at_once(api: Api) -> None:
+async def test_all_errors_are_listed_at_once(api: Api) -> None:
     answer = await api.post(WIDGETS, widget("a", {"size": "x", "colour": "blue"}))
     assert {each["field"] for each in answer.json["details"]["causes"]} >= {"spec.size", "spec.colour"}
     assert ": [" in answer.message
 
 
-async def test_transition_rules_compare_with_what_was(api: Api) -> None:
+async def test_transition_rules_compare_with_the_old_value(api: Api) -> None:
     await api.made(WIDGETS, widget("a", {"fixed": "x"}))
     assert (await api.merge(f"{WIDGETS}/a", {"spec": {"size": 2}})).code == 200
     answer = await api.merge(f"{WIDGETS}/a", {"spec": {"fixed": "y"}})
@@ -55,7 +53,7 @@ async def test_transition_rules_compare_with_what_was(api: Api) -> None:
     assert 'spec.fixed: Invalid value: "string": fixed is immutable' in answer.message
 
 
-async def test_unknown_fields_go_and_are_named_as_strictly_as_asked(api: Api) -> None:
+async def test_unknown_fields_are_pruned_and_reported_as_requested(api: Api) -> None:
     body = widget("a", {"sise": 1, "parts": [{"name": "x", "extra": 1}], "free": {"any": {"thing": 1}}})
     body["more"] = 1
     strict = await api.post(WIDGETS, body, fieldValidation="Strict")
@@ -99,7 +97,7 @@ async def test_null_means_absent_unless_nullable(api: Api) -> None:
 
 
 @pytest.mark.parametrize("port", [80, "http"])
-async def test_int_or_string_takes_both(api: Api, port: object) -> None:
+async def test_int_or_string_accepts_both(api: Api, port: object) -> None:
     assert (await api.made(WIDGETS, widget("a", {"port": port})))["spec"]["port"] == port
 
 

@@ -1,4 +1,4 @@
-"""Create, update, patch, delete: what a write may change and what it is refused for."""
+"""Create, update, patch, delete: what a write may change, and when it is refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def test_generate_name_adds_a_suffix(api: Api) -> None:
     assert first["metadata"]["name"].startswith("w-") and first["metadata"]["name"] != second["metadata"]["name"]
 
 
-async def test_creating_twice_says_already_exists(api: Api) -> None:
+async def test_creating_twice_answers_already_exists(api: Api) -> None:
     await api.made(WIDGETS, widget("a"))
     again = await api.post(WIDGETS, widget("a"))
     assert (again.code, again.json["reason"]) == (409, "AlreadyExists")
@@ -84,7 +84,7 @@ async def test_a_write_that_changes_nothing_is_not_a_write(api: Api) -> None:
 
 
 async def test_true_is_not_one(api: Api) -> None:
-    """Python thinks that True equals 1; a write that tells them apart must not be lost as a no-op."""
+    """In Python True equals 1; a write that changes one to the other must not be lost as a no-op."""
     await api.made(WIDGETS, widget("a", {"free": {"x": 1}}))
     assert (await api.merge(f"{WIDGETS}/a", {"spec": {"free": {"x": True}}})).json["spec"]["free"]["x"] is True
 
@@ -177,7 +177,7 @@ async def test_dry_run_stores_nothing(api: Api) -> None:
     assert (await api.post(WIDGETS, widget("b"), dryRun="Some")).code == 400
 
 
-async def test_delete_collection_takes_what_is_selected(api: Api) -> None:
+async def test_delete_collection_deletes_the_selected_objects(api: Api) -> None:
     for name, team in (("a", "x"), ("b", "x"), ("c", "y")):
         await api.made(WIDGETS, widget(name, {}, labels={"team": team}))
     assert (await api.delete(WIDGETS, labelSelector="team=x")).code == 200
@@ -227,7 +227,7 @@ async def test_bad_metadata_is_refused_with_its_path(api: Api, metadata: dict[st
         ('{"apiVersion":"test.freehold.dev/v1","kind":"Widget","metadata":{"namespace":"x","name":"a"}}', "namespace"),
     ],
 )
-async def test_a_body_that_is_no_widget_is_a_bad_request(api: Api, body: str, said: str) -> None:
+async def test_a_body_that_is_not_a_widget_is_a_bad_request(api: Api, body: str, said: str) -> None:
     answer = await api.post(WIDGETS, body)
     assert answer.code == 400 and said in answer.message
 

@@ -1,4 +1,4 @@
-"""Applying is all or nothing, says everything that is wrong, and can be repeated."""
+"""Applying is all or nothing, reports all errors, and can be repeated."""
 
 from pathlib import Path
 from typing import Any
@@ -30,13 +30,15 @@ async def _apply(client: KubeClient, *documents: ManifestDocument) -> list[Appli
     return await apply(client, await targets(client, documents, "default"))
 
 
-async def test_the_upstream_manifest_goes_in_unmodified_and_a_second_time_changes_nothing(client: KubeClient) -> None:
+async def test_the_upstream_manifest_is_applied_unmodified_and_a_second_time_changes_nothing(
+    client: KubeClient,
+) -> None:
     documents = read(str(EXAMPLES / "powervs-create-infra.yaml"))
     assert {each.verb for each in await _apply(client, *documents)} == {Verb.CREATED}
     assert {each.verb for each in await _apply(client, *documents)} == {Verb.UNCHANGED}
 
 
-async def test_nothing_is_half_applied_and_every_fault_is_named(client: KubeClient) -> None:
+async def test_nothing_is_partly_applied_and_every_error_is_named(client: KubeClient) -> None:
     good = _document("ConfigMap", "good", data={"a": "b"})
     bad = _cluster("bad", zone=5, colour="red")
     worse = _cluster("worse", vpcSubnets=[{"zone": 7}])
@@ -73,14 +75,14 @@ async def test_a_missing_namespace_is_made_and_an_impossible_one_is_refused_firs
         await client.get(CONFIG_MAPS, Key("default", "b"))
 
 
-async def test_namespaces_of_the_manifest_come_first(client: KubeClient) -> None:
+async def test_namespaces_of_the_manifest_are_applied_first(client: KubeClient) -> None:
     applied = await _apply(client, _document("ConfigMap", "a", namespace="late"), _document("Namespace", "late"))
     assert [(each.target.resource.kind, each.verb) for each in applied] == [
         ("Namespace", Verb.CREATED), ("ConfigMap", Verb.CREATED),
     ]  # fmt: skip
 
 
-async def test_a_field_that_leaves_the_manifest_leaves_the_object(client: KubeClient) -> None:
+async def test_a_field_removed_from_the_manifest_is_removed_from_the_object(client: KubeClient) -> None:
     await _apply(client, _document("ConfigMap", "a", data={"one": "1", "two": "2"}))
     [applied] = await _apply(client, _document("ConfigMap", "a", data={"one": "1"}))
     assert applied.verb is Verb.CONFIGURED
@@ -97,11 +99,11 @@ async def test_a_field_that_leaves_the_manifest_leaves_the_object(client: KubeCl
         ("clusters.cluster.x-k8s.io", "Cluster"),
     ],
 )
-async def test_a_kind_is_found_by_what_people_call_it(client: KubeClient, word: str, kind: str) -> None:
+async def test_a_kind_is_found_by_its_common_names(client: KubeClient, word: str, kind: str) -> None:
     assert (await Catalog(client).named(word)).kind == kind
 
 
-async def test_an_unknown_word_is_answered_with_what_there_is(client: KubeClient) -> None:
+async def test_the_error_for_an_unknown_kind_lists_the_known_ones(client: KubeClient) -> None:
     with pytest.raises(CliError, match=r"no kind 'gizmo'.*ibmpowervsclusters"):
         await Catalog(client).named("gizmo")
     assert await Catalog(client).of("v1", "Gizmo") is None
@@ -109,7 +111,7 @@ async def test_an_unknown_word_is_answered_with_what_there_is(client: KubeClient
 
 
 def test_our_kinds_are_those_that_are_served() -> None:
-    """Named twice, because the types behind them cost half a second that `freehold get` need not pay."""
+    """They are listed twice, because importing the types takes half a second, which `freehold get` need not spend."""
     assert [(each.group, each.version, each.plural, each.kind) for each in OURS] == [
         (each.group, each.version, each.plural, each.kind)
         for each in SERVED  # of api.crd, with the types

@@ -1,4 +1,4 @@
-"""What a hostile user meets: one sentence and an exit code, never a traceback."""
+"""Errors of commands: one sentence and an exit code, never a traceback."""
 
 import json
 import os
@@ -65,8 +65,8 @@ def test_misuse_is_one_sentence(arguments: list[str], code: int, sentence: str, 
     assert done.stdout == ""
 
 
-def test_interrupted_is_told_apart_from_failed(tmp_path: Path) -> None:
-    """A script must know whether somebody pressed Ctrl-C, and must not take it for done."""
+def test_interrupted_is_distinguished_from_failed(tmp_path: Path) -> None:
+    """A script must know that somebody pressed Ctrl-C, and must not treat it as success."""
     command = [sys.executable, "-m", "freehold.cli.main", "up", "-f", MINIMAL, "--simulate", "--state", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
@@ -78,11 +78,11 @@ def test_interrupted_is_told_apart_from_failed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["version"], ["--version"]])
-def test_the_version_is_told_either_way(arguments: list[str]) -> None:
+def test_the_version_is_shown_by_option_and_by_command(arguments: list[str]) -> None:
     assert _freehold(*arguments).stdout == f"freehold {version('freehold')}\n"
 
 
-def test_without_a_command_there_is_help_and_no_complaint() -> None:
+def test_without_a_command_help_is_shown_without_an_error() -> None:
     done = _freehold()
     assert done.returncode == 2
     assert done.stderr.startswith("Usage: freehold")
@@ -102,7 +102,7 @@ def test_the_shell_completes_commands_and_files() -> None:
 
 
 def test_a_namespace_that_contradicts_the_manifest_is_refused(tmp_path: Path) -> None:
-    """Whoever says `down -n test -f FILE` must not delete what the file says of another namespace."""
+    """`down -n test -f FILE` must not delete objects that the file has in another namespace."""
     for command in ("up", "down", "plan"):
         done = _freehold(command, "-f", MINIMAL, "-n", "other", "--simulate", "--state", str(tmp_path / command))
         assert done.returncode == 1
@@ -110,7 +110,7 @@ def test_a_namespace_that_contradicts_the_manifest_is_refused(tmp_path: Path) ->
         assert "IBMPowerVSCluster minimal: metadata.namespace is default" in done.stderr
 
 
-def test_state_is_its_owners_alone_also_in_a_directory_open_to_all(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_the_state_also_in_a_directory_open_to_all(tmp_path: Path) -> None:
     """Secrets are stored as they were applied."""
     tmp_path.chmod(0o755)
     assert _freehold("get", "--state", str(tmp_path)).returncode == 0
@@ -118,7 +118,7 @@ def test_state_is_its_owners_alone_also_in_a_directory_open_to_all(tmp_path: Pat
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_full_disk_is_no_defect(tmp_path: Path) -> None:
+def test_a_full_disk_is_not_reported_as_a_defect(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "freehold.cli.main", "get", "--state", str(tmp_path)]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=240, check=False)
@@ -127,8 +127,8 @@ def test_a_full_disk_is_no_defect(tmp_path: Path) -> None:
     assert "defect" not in done.stderr
 
 
-def test_an_outage_is_retried_and_asks_nothing_of_anybody(tmp_path: Path) -> None:
-    """Told to act, a person would look for a fault in the manifest, which is not known to have one."""
+def test_an_outage_is_retried_and_requires_no_action(tmp_path: Path) -> None:
+    """Otherwise a person would search for an error in the manifest, which may have none."""
     dark = {"IBMCLOUD_API_KEY": "a-key-that-nobody-sees", "HTTPS_PROXY": "http://127.0.0.1:9"}
     command = [sys.executable, "-m", "freehold.cli.main", "up", "-f", MINIMAL, "--state", str(tmp_path)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -149,15 +149,15 @@ def test_an_outage_is_retried_and_asks_nothing_of_anybody(tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_log_that_cannot_be_written_is_done_without() -> None:
-    """Logging's own complaint is a traceback on the terminal for every line that it loses."""
+def test_a_log_that_cannot_be_written_is_omitted() -> None:
+    """The logging module would print a traceback on the terminal for every lost line."""
     code = "import logging, pathlib; from freehold.cli.running import log_to; "
     code += "log_to(pathlib.Path('/dev/full')); logging.getLogger('freehold').warning('lost')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=True)
     assert "Traceback" not in done.stderr
 
 
-def test_without_credentials_nothing_begins(tmp_path: Path) -> None:
+def test_without_credentials_nothing_is_started(tmp_path: Path) -> None:
     done = _freehold("up", "-f", MINIMAL, "--state", str(tmp_path))
     assert done.returncode == 1
     assert "no credentials: set IBMCLOUD_API_KEY" in done.stderr
@@ -165,7 +165,7 @@ def test_without_credentials_nothing_begins(tmp_path: Path) -> None:
     assert not (tmp_path / "cloud.json").exists()
 
 
-def test_reading_an_empty_state_is_no_error(tmp_path: Path) -> None:
+def test_reading_an_empty_state_is_not_an_error(tmp_path: Path) -> None:
     state = ("--state", str(tmp_path))
     assert _freehold("get", *state).stdout == "no ibmpowervsclusters in namespace default\n"
     assert json.loads(_freehold("get", *state, "-o", "json").stdout)["items"] == []
@@ -173,14 +173,14 @@ def test_reading_an_empty_state_is_no_error(tmp_path: Path) -> None:
     assert [each["metadata"]["name"] for each in found["items"]] == ["default", "kube-system"]
 
 
-def test_an_unknown_name_is_answered_with_what_there_is(tmp_path: Path) -> None:
+def test_the_error_for_an_unknown_name_lists_the_existing_ones(tmp_path: Path) -> None:
     done = _freehold("tree", "x" * 200, "--state", str(tmp_path))
     assert done.returncode == 1
     assert "there is no IBMPowerVSCluster" in done.stderr
     assert "x" * 100 not in done.stderr
 
 
-def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+def test_a_port_in_use_is_named(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -194,7 +194,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["store.sqlite", "simulated-cloud.json", "cloud.json"])
-def test_a_spoilt_state_is_named_and_left_alone(tmp_path: Path, name: str) -> None:
+def test_a_damaged_state_is_named_and_left_alone(tmp_path: Path, name: str) -> None:
     (tmp_path / "cloud.json").write_text('{"cloud": "simulated"}')
     (tmp_path / name).write_text("spoilt")
     done = _freehold("up", "-f", MINIMAL, "--state", str(tmp_path))
@@ -217,8 +217,8 @@ def test_a_refused_manifest_leaves_nothing_behind(tmp_path: Path) -> None:
     assert _freehold("get", "configmaps", "--state", str(tmp_path)).stdout.startswith("no configmaps")
 
 
-def test_an_impossible_zone_is_explained_and_can_be_taken_back(tmp_path: Path) -> None:
-    """The schema cannot know zones: the condition does, within one reconcile, and `up` ends with its words."""
+def test_an_unknown_zone_is_explained_and_can_be_corrected(tmp_path: Path) -> None:
+    """The schema does not know zones: a condition reports it in one reconcile, and `up` ends with its message."""
     spoilt = Path(MINIMAL).read_text().replace("dal10", '"\\e[31mdal99"')
     state = ("--state", str(tmp_path), "--speed", "300")
     done = _freehold("up", "-f", "-", "--simulate", *state, stdin=spoilt)
@@ -236,8 +236,8 @@ def test_an_impossible_zone_is_explained_and_can_be_taken_back(tmp_path: Path) -
     assert _freehold("get", "--state", str(tmp_path)).stdout.startswith("no ibmpowervsclusters")
 
 
-def test_the_exit_code_of_a_plan_tells_whether_anything_would_change(tmp_path: Path) -> None:
-    """0 nothing to do, 2 changes, 1 anything else: for scripts, as Terraform's users know it."""
+def test_the_exit_code_of_a_plan_shows_whether_anything_would_change(tmp_path: Path) -> None:
+    """0 nothing to do, 2 changes, 1 anything else: for scripts, as in Terraform."""
     world = ("--state", str(tmp_path), "--simulate", "--speed", "2000")
     full = str(EXAMPLES / "powervs-create-infra.yaml")
     ask = ("plan", *world, "-o", "json", "--detailed-exitcode")

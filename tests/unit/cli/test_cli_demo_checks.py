@@ -1,4 +1,4 @@
-"""The demo's checks have teeth: each fails for the thing that it is there to find."""
+"""The checks of the demo work: each one fails if its fault is present."""
 
 from dataclasses import replace
 
@@ -43,7 +43,7 @@ def test_a_missing_mark_is_found() -> None:
     assert checks.owner_tags(VPC) == {OWNER}
 
 
-def test_whatever_happens_to_a_strangers_resource_is_found() -> None:
+def test_every_change_of_a_strangers_resource_is_found() -> None:
     assert checks.untouched([THEIRS, VPC], [THEIRS])
     with pytest.raises(checks.NotSo, match="is gone"):
         checks.untouched([THEIRS], [])
@@ -69,7 +69,7 @@ def test_a_wrong_order_of_deletes_is_found() -> None:
         checks.in_order(checks.IBM, _calls(*right[:-1], status=204))
 
 
-def test_the_last_table_tells_why_each_stays() -> None:
+def test_the_final_table_has_the_reason_why_each_stays() -> None:
     copied = replace(THEIRS, name="copied", id="r4", crn="crn:v1:b:p:is:r:a/1::vpc:r4", tags=frozenset({OWNER}))
     child = replace(THEIRS, kind="subnet", name="child", id="r5", parent="r3")
     told = Line("unproven", copied.crn, "", "Kept", "unmanaged", "NotOwned", f"{copied.crn} has copied marks", 0.0)

@@ -1,4 +1,4 @@
-"""A state directory of an earlier version goes on with this one (tests/fixtures/keyed_objects)."""
+"""A state directory of an earlier version works with this one (tests/fixtures/keyed_objects)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def unpacked(folder: Path) -> Path:
     return state
 
 
-def test_a_stored_cluster_is_ready_without_a_write_and_goes_whole(tmp_path: Path) -> None:
-    """Store, simulated cloud, key ring: what `freehold up` of that version left on a laptop."""
+def test_a_stored_cluster_is_ready_without_a_write_and_is_deleted_completely(tmp_path: Path) -> None:
+    """Store, simulated cloud and key ring, as `freehold up` of that version left them."""
     state = unpacked(tmp_path)
     how = ["--simulate", "--speed", "1000", "--state", str(state)]
     up = CliRunner().invoke(cli, ["up", "-f", str(ROOT / "examples" / "powervs-create-infra.yaml"), *how])

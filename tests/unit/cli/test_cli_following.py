@@ -1,4 +1,4 @@
-"""When to stop looking: Ready, gone, or nothing moves and somebody must act."""
+"""When to stop following: Ready, gone, or no progress and somebody must act."""
 
 from pathlib import Path
 from typing import Any
@@ -40,13 +40,13 @@ class Wall:
         return self.now
 
 
-def test_ready_ends_it() -> None:
+def test_ready_ends_the_wait() -> None:
     assert UntilReady()(_picture("True"), 0.0)
     assert not UntilReady()(_picture("False", MOVING), 0.0)
 
 
-def test_blocked_while_others_move_goes_on() -> None:
-    """A quota may stop the VPC while the workspace is still being made: nothing is said too early."""
+def test_the_wait_continues_while_others_make_progress() -> None:
+    """A quota may stop the VPC while the workspace is still being created: nothing is reported too early."""
     wall = Wall()
     verdict = UntilReady(wall)
     for now in (0.0, 1000.0, 2000.0):
@@ -54,8 +54,8 @@ def test_blocked_while_others_move_goes_on() -> None:
         assert not verdict(_picture("False", BLOCKED, MOVING), now)
 
 
-def test_blocked_while_the_cloud_does_not_answer_for_another_is_a_standstill() -> None:
-    """Asking again gets nothing done: only a person does, and must not be kept waiting for hours."""
+def test_a_blocked_node_ends_the_wait_although_the_cloud_does_not_answer_for_another() -> None:
+    """Only a person can resolve it, and must not be kept waiting for hours."""
     wall = Wall()
     verdict = UntilReady(wall)
     retried = {**MOVING, "reason": "Retrying"}
@@ -66,7 +66,7 @@ def test_blocked_while_the_cloud_does_not_answer_for_another_is_a_standstill() -
 
 
 def test_an_outage_is_waited_out() -> None:
-    """Nobody in front of the terminal can mend it: it is retried as long as the caller is patient."""
+    """The user cannot repair it: it is retried until the timeout of the caller."""
     wall = Wall()
     verdict = UntilReady(wall)
     for now in (0.0, 1000.0, 6000.0):
@@ -74,8 +74,8 @@ def test_an_outage_is_waited_out() -> None:
         assert not verdict(_picture("False", reason="Retrying"), now)
 
 
-def test_a_deletion_that_only_a_person_can_free_is_not_watched_for_hours() -> None:
-    """What holds a delete up may leave by itself: that gets minutes, what is blocked gets seconds."""
+def test_a_deletion_that_needs_a_person_is_not_followed_for_hours() -> None:
+    """The cause of a held delete may go away by itself: that gets minutes, a blocked one gets seconds."""
     wall = Wall()
     verdict, held = UntilGone(wall), UntilGone(wall)
     in_use = {**MOVING, "reason": "InUse", "message": "holds vm-1, which is not ours"}
@@ -91,7 +91,7 @@ def test_a_deletion_that_only_a_person_can_free_is_not_watched_for_hours() -> No
     assert said.value.more == ("K n/a: gateway g: holds vm-1, which is not ours",)
 
 
-def test_standstill_is_explained_after_a_grace() -> None:
+def test_no_progress_is_explained_after_a_grace_period() -> None:
     wall = Wall()
     verdict = UntilReady(wall)
     stuck = _picture("False", BLOCKED)
@@ -105,7 +105,7 @@ def test_standstill_is_explained_after_a_grace() -> None:
     assert said.value.more == ("K n/a: vpc v: ask IBM for more VPCs",)
 
 
-def test_what_changes_begins_the_grace_anew() -> None:
+def test_a_change_restarts_the_grace_period() -> None:
     wall = Wall()
     verdict = UntilReady(wall)
     assert not verdict(_picture("False", BLOCKED), 0.0)
@@ -114,7 +114,7 @@ def test_what_changes_begins_the_grace_anew() -> None:
     assert not verdict(_picture("False", {**BLOCKED, "message": "another"}), 101.0)
 
 
-def test_an_object_that_nobody_serves_is_not_waited_for_for_ever() -> None:
+def test_an_object_that_no_operator_serves_is_not_waited_for_for_ever() -> None:
     wall = Wall()
     verdict = UntilReady(wall, log=Path("freehold.log"))
     assert not verdict(_picture(None), 0.0)
@@ -124,7 +124,7 @@ def test_an_object_that_nobody_serves_is_not_waited_for_for_ever() -> None:
     assert said.value.more == ("the operator's log: freehold.log",), "an operator that fails leaves no word but there"
 
 
-def test_deleted_while_waiting_for_ready_is_said() -> None:
+def test_a_deletion_while_waiting_for_ready_is_reported() -> None:
     picture = _picture("False", MOVING)
     picture.take(OURS[0], Change(KEY, picture.present[OURS[0], KEY], None, Origin.WATCH))
     with pytest.raises(CliError, match="deleted meanwhile: n/a"):
@@ -133,14 +133,14 @@ def test_deleted_while_waiting_for_ready_is_said() -> None:
     assert last_views(picture)[OURS[0], KEY].lines[0].name == "g", "the last state is kept for the closing words"
 
 
-def test_others_objects_do_not_count() -> None:
+def test_other_objects_do_not_count() -> None:
     picture = _picture("True")
     picture.take(OURS[0], Change(Key("n", "b"), None, {"metadata": {"name": "b"}}, Origin.WATCH))
     assert len(picture.views) == 1
 
 
-def test_up_warns_on_standard_error_of_what_differs_from_the_spec(capsys: pytest.CaptureFixture[str]) -> None:
-    """A script that reads standard output sees Ready; a person sees the drift, too."""
+def test_up_warns_of_drift_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """A script that reads standard output gets Ready; a person sees the drift, too."""
     row = {
         "kind": "vpc",
         "name": "v",

@@ -45,7 +45,7 @@ OTHER = RingDocument.fresh(NOW)
 
 @dataclass
 class Laptop:
-    """A state directory. Every command is a process of its own in life; here it shares ours."""
+    """A state directory. In reality every command is a process of its own; here it shares ours."""
 
     state: Path
 
@@ -121,7 +121,7 @@ def test_list_counts_the_objects_of_each_key_and_names_what_is_missing(laptop: L
 
 
 def test_no_command_but_export_shows_a_key(laptop: Laptop, tmp_path: Path) -> None:
-    """A terminal's scrollback and a screenshot are no places for it."""
+    """A key must not get into a terminal's scrollback or a screenshot."""
     laptop.holds(FIRST)
     laptop.object("c1", FIRST.writing, "gonegonego")
     (tmp_path / "other").write_text(dumps(OTHER))
@@ -149,7 +149,7 @@ def test_new_rotates_and_the_old_key_stays_readable(laptop: Laptop) -> None:
     assert states(laptop.listed()) == {made.writing: ("writing", 0), FIRST.writing: ("readable", 1)}
 
 
-def test_new_makes_the_first_ring_only_where_no_object_names_a_key(laptop: Laptop) -> None:
+def test_new_makes_the_first_ring_only_if_no_object_names_a_key(laptop: Laptop) -> None:
     laptop.object("c1", journal=None)
     laptop.run("new")
     assert laptop.ring().writing
@@ -160,8 +160,8 @@ def test_new_makes_the_first_ring_only_where_no_object_names_a_key(laptop: Lapto
     assert not laptop.ring_file.exists()
 
 
-def test_an_exported_ring_that_is_added_mends_what_lacked_it(laptop: Laptop, tmp_path: Path) -> None:
-    """The clusterctl move: the whole ring is brought along; the writing key of the target stays."""
+def test_adding_an_exported_ring_repairs_objects_without_a_key(laptop: Laptop, tmp_path: Path) -> None:
+    """As in clusterctl move: the whole ring is added; the writing key of the target stays."""
     source = Laptop(tmp_path / "source")
     source.holds(OTHER)
     laptop.holds(FIRST)
@@ -173,7 +173,7 @@ def test_an_exported_ring_that_is_added_mends_what_lacked_it(laptop: Laptop, tmp
     assert "nothing to add" in laptop.run("add", "-", given=source.run("export"))
 
 
-def test_one_objects_export_mends_that_one_alone(laptop: Laptop, tmp_path: Path) -> None:
+def test_the_export_of_one_object_repairs_only_that_one(laptop: Laptop, tmp_path: Path) -> None:
     source = Laptop(tmp_path / "source")
     source.holds(OTHER)
     source.object("c1", OTHER.writing)
@@ -190,7 +190,7 @@ def test_one_objects_export_mends_that_one_alone(laptop: Laptop, tmp_path: Path)
     assert both == {("writing", ()), ("handed_on", ("default/c1",)), ("missing", ("default/c2",))}
 
 
-def test_a_backup_that_is_added_where_the_ring_is_gone_is_the_ring_again(laptop: Laptop, tmp_path: Path) -> None:
+def test_adding_a_backup_restores_a_lost_ring(laptop: Laptop, tmp_path: Path) -> None:
     laptop.holds(FIRST)
     laptop.object("c1", FIRST.writing)
     (tmp_path / "backup").write_text(laptop.run("export"))
@@ -226,8 +226,8 @@ CANARY = "Y2FuYXJ5LWNhbmFyeQ"
         "",
     ],
 )
-def test_what_holds_no_keys_is_refused_and_not_repeated(laptop: Laptop, given: str) -> None:
-    """What is given in error may be half a key."""
+def test_a_file_without_keys_is_refused_and_not_quoted(laptop: Laptop, given: str) -> None:
+    """A wrong file may contain a part of a key."""
     laptop.holds(FIRST)
     with pytest.raises(CliError) as refusal:
         laptop.run("add", "-", given=given)
@@ -236,7 +236,7 @@ def test_what_holds_no_keys_is_refused_and_not_repeated(laptop: Laptop, given: s
     assert laptop.ring() == FIRST
 
 
-def test_a_lost_key_is_given_up_only_after_the_plan_and_a_yes(laptop: Laptop) -> None:
+def test_the_loss_of_a_key_is_accepted_only_after_the_plan_and_a_yes(laptop: Laptop) -> None:
     laptop.holds(FIRST)
     laptop.object("c1", FIRST.writing, OTHER.writing)
     laptop.object("c2", FIRST.writing)
@@ -252,7 +252,7 @@ def test_a_lost_key_is_given_up_only_after_the_plan_and_a_yes(laptop: Laptop) ->
 
 
 def test_a_loss_is_accepted_for_the_records_of_that_moment_only(laptop: Laptop) -> None:
-    """Whoever may edit an object can write a record that names the lost key; and a backup may bring one back."""
+    """A user who may edit an object can write a record that names the lost key; a restored backup may have one, too."""
     laptop.holds(FIRST)
     laptop.object("c1", FIRST.writing, OTHER.writing)
     laptop.run("accept", OTHER.writing, "--yes")
@@ -281,8 +281,8 @@ def test_a_loss_is_not_accepted_for_two_objects_of_one_identity(laptop: Laptop) 
     assert laptop.ring() == FIRST
 
 
-def test_a_ring_that_is_lost_whole_has_a_way_back(laptop: Laptop) -> None:
-    """No backup: a new ring notes the loss, and proves what it can by the marks in the cloud."""
+def test_a_lost_ring_can_be_replaced(laptop: Laptop) -> None:
+    """Without a backup a new ring lists the loss, and the marks in the cloud are the proof."""
     laptop.object("c1", OTHER.writing)
     assert "there is no key ring" in laptop.run("accept", OTHER.writing)
     assert not laptop.ring_file.exists()
@@ -291,7 +291,7 @@ def test_a_ring_that_is_lost_whole_has_a_way_back(laptop: Laptop) -> None:
     assert laptop.ring().writing != OTHER.writing
 
 
-def test_a_key_that_is_found_again_is_lost_no_more(laptop: Laptop) -> None:
+def test_a_key_that_is_found_again_is_no_longer_lost(laptop: Laptop) -> None:
     laptop.holds(FIRST)
     laptop.object("c1", OTHER.writing)
     laptop.run("accept", OTHER.writing, "--yes")
@@ -302,9 +302,9 @@ def test_a_key_that_is_found_again_is_lost_no_more(laptop: Laptop) -> None:
 @pytest.mark.parametrize(
     ("digest", "said"),
     [(FIRST.writing, "nothing is lost"), ("abcdefghij", "no object misses")],
-    ids=["it is there", "nobody names it"],
+    ids=["it is present", "no object names it"],
 )
-def test_what_is_not_lost_cannot_be_given_up(laptop: Laptop, digest: str, said: str) -> None:
+def test_the_loss_of_a_present_key_cannot_be_accepted(laptop: Laptop, digest: str, said: str) -> None:
     laptop.holds(FIRST)
     laptop.object("c1", FIRST.writing)
     with pytest.raises(CliError, match=said):
@@ -313,7 +313,7 @@ def test_what_is_not_lost_cannot_be_given_up(laptop: Laptop, digest: str, said: 
 
 
 def test_a_key_in_use_is_not_removed(laptop: Laptop) -> None:
-    """Also where an object cannot be read: it may name it. Without the key nobody could prove what it made."""
+    """Also if an object cannot be read: it may name the key. Without the key its resources could not be proved."""
     both = FIRST.with_keys_of(OTHER)
     laptop.holds(both)
     with pytest.raises(CliError, match="writes"):
@@ -333,7 +333,7 @@ def test_a_key_is_not_removed_while_an_object_cannot_be_read(laptop: Laptop) -> 
     assert refusal.value.more == ("default/c1",)
 
 
-def test_a_key_that_nobody_needs_is_removed(laptop: Laptop) -> None:
+def test_an_unused_key_is_removed(laptop: Laptop) -> None:
     laptop.holds(FIRST.with_keys_of(OTHER))
     laptop.object("c1", FIRST.writing)
     laptop.run("remove", OTHER.writing)
@@ -341,7 +341,7 @@ def test_a_key_that_nobody_needs_is_removed(laptop: Laptop) -> None:
 
 
 def test_a_key_is_not_removed_while_an_operator_may_still_write_with_it(laptop: Laptop) -> None:
-    """It reads the ring once a minute, later if the server does not answer: what it makes meanwhile needs the key."""
+    """It reads the ring once a minute, later if the server does not answer: resources made meanwhile need the key."""
     rotated = FIRST.with_new_key(time.time())
     laptop.holds(rotated)
     with pytest.raises(CliError, match="run this again in"):
@@ -352,7 +352,7 @@ def test_a_key_is_not_removed_while_an_operator_may_still_write_with_it(laptop: 
     assert FIRST.writing not in laptop.ring().keys
 
 
-def test_old_records_end_to_count_only_when_no_object_needs_them(laptop: Laptop) -> None:
+def test_the_acceptance_of_old_records_ends_only_when_no_object_needs_it(laptop: Laptop) -> None:
     laptop.holds(RingDocument(FIRST.writing, FIRST.keys, unkeyed=frozenset({"uuid-old"})))
     laptop.object("old", journal=OLD)
     laptop.object("new", journal=NEWER)
@@ -378,7 +378,7 @@ def cluster() -> Iterator[str]:
     loop, started, ended = asyncio.new_event_loop(), Future[str](), asyncio.Event()
 
     async def serve() -> None:
-        store = Store.open(":memory:")  # SQLite's connection belongs to the thread that opens it
+        store = Store.open(":memory:")  # an SQLite connection belongs to the thread that opens it
         api = ApiServer(store, custom_resource_definitions())
         started.set_result(await api.start())
         await ended.wait()

@@ -1,4 +1,4 @@
-"""A manifest that cannot be read is refused with every reason, and where it stands."""
+"""A manifest that cannot be read is refused with every reason and its place."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from freehold.cli.manifests import read
 GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"
 
 BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
-"""A few lines that stand for more values than any memory holds."""
+"""A few lines that expand to more values than fit into memory."""
 
 
 def _file(tmp_path: Path, content: str | bytes) -> str:
@@ -44,20 +44,20 @@ def _file(tmp_path: Path, content: str | bytes) -> str:
         "key twice", "not a number", "code in tags", "template", "aliases of aliases", "contains itself", "large",
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said(tmp_path: Path, content: str | bytes, sentence: str, more: str) -> None:
+def test_errors_are_reported(tmp_path: Path, content: str | bytes, sentence: str, more: str) -> None:
     with pytest.raises(CliError) as refused:
         read(_file(tmp_path, content))
     assert sentence in refused.value.sentence
     assert any(more in each for each in (*refused.value.more, "" if not more else "-"))
 
 
-def test_every_document_is_told_about(tmp_path: Path) -> None:
+def test_errors_in_every_document_are_reported(tmp_path: Path) -> None:
     with pytest.raises(CliError) as refused:
         read(_file(tmp_path, "kind: A\n---\n{}\n"))
     assert len(refused.value.more) == 5  # apiVersion and name of the first, all three of the second
 
 
-def test_a_missing_file_is_a_sentence(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(CliError, match="cannot be read: No such file or directory"):
         read(str(tmp_path / "none.yaml"))
 
@@ -82,7 +82,7 @@ def test_a_list_counts_as_its_items(tmp_path: Path) -> None:
 
 
 def test_several_sources_are_one_manifest(tmp_path: Path) -> None:
-    """A directory counts as kubectl counts it: sorted, its own manifests only. The last -f does not win."""
+    """A directory is read as by kubectl: sorted, without subdirectories. All -f options count."""
     for name in ("b.yml", "a.yaml", "c.json", "notes.txt", "deep/d.yaml"):
         path = tmp_path / "dir" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -97,6 +97,6 @@ def test_several_sources_are_one_manifest(tmp_path: Path) -> None:
     assert "copy.yaml: ConfigMap b is already in" in twice.value.more[0]
 
 
-def test_a_directory_without_a_manifest_is_said(tmp_path: Path) -> None:
+def test_a_directory_without_a_manifest_is_reported(tmp_path: Path) -> None:
     with pytest.raises(CliError, match=r"holds no manifest \(\*\.yaml, \*\.yml, \*\.json\)"):
         read(str(tmp_path))

@@ -1,4 +1,4 @@
-"""Applying again changes what the manifest changed, and nothing else."""
+"""A second apply makes only the changes of the manifest."""
 
 import copy
 from typing import Any
@@ -18,12 +18,12 @@ def _applied(current: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def test_what_is_already_so_needs_no_patch() -> None:
+def test_equal_fields_need_no_patch() -> None:
     current = with_last_applied(WANTED)
     assert apply_patch(current, with_last_applied(WANTED)) == {}
 
 
-def test_what_the_last_apply_set_and_this_one_leaves_out_is_removed() -> None:
+def test_fields_of_the_last_apply_that_this_one_omits_are_removed() -> None:
     current = with_last_applied(WANTED)
     less = copy.deepcopy(WANTED)
     del less["spec"]["inner"]["b"]
@@ -33,8 +33,8 @@ def test_what_the_last_apply_set_and_this_one_leaves_out_is_removed() -> None:
     assert set(after["metadata"]["annotations"]) == {LAST_APPLIED}
 
 
-def test_what_others_have_set_stays() -> None:
-    """The operator's journal, finalizer and endpoint live in the same object."""
+def test_fields_of_others_stay() -> None:
+    """The operator's journal, finalizer and endpoint are in the same object."""
     current = with_last_applied(WANTED)
     current["metadata"]["annotations"]["freehold.dev/journal"] = "{}"
     current["metadata"]["finalizers"] = ["ours"]
@@ -58,7 +58,7 @@ def test_a_list_is_replaced_as_a_whole_and_null_removes() -> None:
     assert "zone" not in after["spec"]
 
 
-def test_an_object_that_was_never_applied_or_whose_record_is_spoilt_is_merged() -> None:
+def test_an_object_that_was_never_applied_or_whose_record_is_damaged_is_merged() -> None:
     current = copy.deepcopy(WANTED)
     current["metadata"]["annotations"] = {LAST_APPLIED: "{not json", "theirs": "1"}
     after = _applied(current, WANTED)

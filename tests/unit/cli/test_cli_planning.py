@@ -1,4 +1,4 @@
-"""A plan is read by a person: whatever the width, every resource has its reason."""
+"""The output of a plan: with any width, every resource has its reason."""
 
 import pytest
 
@@ -12,7 +12,7 @@ ROWS = (
 
 
 @pytest.mark.parametrize("room", [200, 76, 40])
-def test_reasons_stand_beside_or_below_and_fit(room: int) -> None:
+def test_reasons_are_beside_or_below_and_fit(room: int) -> None:
     lines = _table(ROWS, room)
     text = " ".join(" ".join(lines).split())
     assert max(map(len, lines)) <= room
@@ -21,5 +21,5 @@ def test_reasons_stand_beside_or_below_and_fit(room: int) -> None:
         assert row.id in text
 
 
-def test_ids_take_no_room_where_there_are_none() -> None:
+def test_without_ids_there_is_no_column_for_them() -> None:
     assert _table(ROWS[1:], 200)[0].split() == ["ACTION", "KIND", "NAME", "WHY"]

@@ -1,4 +1,4 @@
-"""Progress tells each change once, with the time that it took; nothing in it can act on a terminal."""
+"""Progress shows each change once, with the time that it took, and no control characters."""
 
 from dataclasses import replace
 from io import StringIO
@@ -27,7 +27,7 @@ def _view(state: str, since: str = STAMP, *, deleting: bool = False, **row: Any)
     return view({"kind": "K", "metadata": metadata, "status": {"resources": [line]}})
 
 
-def test_a_state_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_state_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
     with PlainDisplay() as show:
         for now in (T0, T0 + 5, T0 + 9):
             show.show([_view("Waiting", reason="Provisioning")], now)
@@ -36,7 +36,7 @@ def test_a_state_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[3:5] for line in lines] == [["Waiting", "0s"], ["Ready", "12s"]]
 
 
-def test_a_vanished_row_is_told_as_gone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_vanished_row_is_shown_as_gone(capsys: pytest.CaptureFixture[str]) -> None:
     empty = view({"kind": "K", "metadata": {"name": "a", "namespace": "n"}})
     with PlainDisplay() as show:
         show.show([_view("Ready")], T0)
@@ -45,15 +45,15 @@ def test_a_vanished_row_is_told_as_gone(capsys: pytest.CaptureFixture[str]) -> N
     assert [line.split()[3] for line in capsys.readouterr().out.splitlines()] == ["Ready", "Gone"]
 
 
-def test_what_stood_before_a_deletion_is_not_told_as_progress(capsys: pytest.CaptureFixture[str]) -> None:
+def test_states_from_before_a_deletion_are_not_shown_as_progress(capsys: pytest.CaptureFixture[str]) -> None:
     with PlainDisplay() as show:
         show.show([_view("Ready", deleting=True)], T0)
         show.show([_view("Deleting", deleting=True)], T0 + 3)
     assert [line.split()[3] for line in capsys.readouterr().out.splitlines()] == ["Deleting"]
 
 
-def test_elapsed_is_of_what_is_being_done_now() -> None:
-    """A deletion does not count the hours since the creation; what comes undone starts anew."""
+def test_the_elapsed_time_is_that_of_the_present_operation() -> None:
+    """A deletion does not count the hours since the creation; the time of a new operation starts again."""
     watch = ElapsedTimer()
 
     def elapsed(seen: View, now: float) -> float | None:
@@ -67,7 +67,7 @@ def test_elapsed_is_of_what_is_being_done_now() -> None:
     assert elapsed(_view("Gone", "2027-01-15T08:17:00Z", deleting=True), T0 + 1100) == 20
 
 
-def test_what_was_done_before_we_came_took_nobody_knows_how_long() -> None:
+def test_operations_from_before_the_start_have_no_elapsed_time() -> None:
     seen = _view("Ready")
     assert ElapsedTimer().elapsed(seen, seen.lines[0], T0 + 400) is None
 
@@ -90,7 +90,7 @@ def _signed(kind: str, ident: str, **fields: Any) -> Entry:
 
 
 def _recorded() -> dict[str, Any]:
-    """An object whose records are signed, forged, old, or another operator's."""
+    """An object whose records are signed, forged, old, or of another operator."""
     entries = {
         NodeKey("vpc", "main"): _signed("vpc", "us-south/r006-1"),
         NodeKey("vpc", "forged"): replace(_signed("vpc", "us-south/r006-1"), id="us-south/r006-2"),
@@ -103,13 +103,13 @@ def _recorded() -> dict[str, Any]:
 
 
 def test_without_the_key_ring_no_record_is_called_signed() -> None:
-    """Whoever may edit the object may have written it: only the key tells."""
+    """Anybody who may edit the object may have written it: only the key shows that."""
     proven = proofs(_recorded(), None)
     assert proven["r006-1"] == proven["r006-2"] == "own marks, read back; record not checked: no key ring here"
     assert proven["r006-3"] == "marks not read back yet; record not checked: older than the key ring"
 
 
-def test_the_tree_tells_ownership_and_what_proves_it() -> None:
+def test_the_tree_shows_ownership_and_its_proof() -> None:
     proven = proofs(_recorded(), RING)
     assert proven == {
         "r006-1": "own marks, read back; record signed",
@@ -132,7 +132,7 @@ def test_a_journal_that_cannot_be_read_proves_nothing(annotation: str | None) ->
 
 @pytest.mark.parametrize("width", [200, 76, 60, 36])
 def test_a_live_table_fits_its_terminal(width: int) -> None:
-    """A line that wraps spoils the redrawing; state and time are what one looks for, and names differ at their ends."""
+    """A wrapped line breaks the redrawing; state and time are important, and names differ at their ends."""
     rows = [
         ("", "KIND", "NAME", "STATE", "ELAPSED", "NOTE"),
         ("…", "transit-gateway-connection", "demo-transitgateway-vpc-con", "Waiting", "2m05s", "waits " * 20),
@@ -146,7 +146,7 @@ def test_a_live_table_fits_its_terminal(width: int) -> None:
         assert taken <= max(width, 40)
 
 
-def test_a_tree_says_the_same_where_it_is_narrow() -> None:
+def test_a_narrow_tree_has_the_same_content() -> None:
     seen = _view("Ready", id="r006-1", ownership="managed", message="a note")
     wide, narrow = (tree_lines(seen, {"r006-1": "own marks, read back"}, T0 + 60, room) for room in (200, 40))
     for said in ("vpc", "Ready", "1m00s", "managed", "own marks, read back", "r006-1", "a note"):
@@ -155,8 +155,8 @@ def test_a_tree_says_the_same_where_it_is_narrow() -> None:
     assert max(map(len, narrow)) <= 40
 
 
-def test_what_blocks_is_said_at_once_in_full_and_what_goes_on_meanwhile(capsys: pytest.CaptureFixture[str]) -> None:
-    """The rest may take a quarter of an hour: whoever must act should not wait for it, or guess at a cut note."""
+def test_a_blocked_node_is_reported_at_once_in_full_and_the_others_continue(capsys: pytest.CaptureFixture[str]) -> None:
+    """The rest may take a quarter of an hour: a person who must act should not wait for it, or see a cut message."""
     message = "the name is taken: " + "x" * 200
     rows = [
         {"kind": "vpc", "name": "v", "state": "Blocked", "reason": "NameTaken", "message": message},
@@ -184,7 +184,7 @@ def test_what_blocks_is_said_at_once_in_full_and_what_goes_on_meanwhile(capsys: 
 
 @pytest.mark.parametrize(("height", "shown"), [(40, "everything"), (20, "what is not done"), (6, "the objects")])
 def test_a_short_terminal_shows_every_object(height: int, shown: str) -> None:
-    """A table that is longer is cut at its end: whoever brings up six clusters would see the first two."""
+    """A longer table is cut at its end: of six clusters only the first two would be visible."""
     rows = [{"kind": "vpc", "name": f"r{n}", "state": "Ready"} for n in range(6)]
     rows.append({"kind": "gateway", "name": "late", "state": "Waiting", "reason": "Provisioning"})
     views = [

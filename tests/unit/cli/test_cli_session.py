@@ -1,4 +1,4 @@
-"""Commands that meet on one state directory share one server; when it goes, the next one takes over."""
+"""Commands on one state directory share one server; when it ends, the next command takes over."""
 
 import asyncio
 from pathlib import Path
@@ -28,7 +28,7 @@ async def test_the_second_command_uses_the_first_ones_server(state: StateDirecto
         assert (await second.client.get(CONFIG_MAPS, Key("default", "a")))["metadata"]["name"] == "a"
 
 
-async def test_when_the_server_goes_the_next_one_takes_over_and_nothing_is_lost(state: StateDirectory) -> None:
+async def test_when_the_server_ends_the_next_command_takes_over_and_nothing_is_lost(state: StateDirectory) -> None:
     first, second = Session(Access(state, READER)), Session(Access(state, READER))
     await first.open()
     await second.open()
@@ -42,14 +42,14 @@ async def test_when_the_server_goes_the_next_one_takes_over_and_nothing_is_lost(
     await second.close()
 
 
-async def test_stale_content_of_a_killed_server_is_not_believed(state: StateDirectory) -> None:
+async def test_stale_content_of_a_killed_server_is_ignored(state: StateDirectory) -> None:
     state.lock.write_text('{"url": "http://127.0.0.1:9", "pid": 1, "operator": true, "simulator": ""}')
     async with opened(Access(state, READER)) as session:
         assert session.running is not None
 
 
-async def test_whoever_needs_an_operator_waits_for_a_reader_to_finish(state: StateDirectory) -> None:
-    """A `get` holds the state for a moment, without an operator: an `up` must not take it for a live server."""
+async def test_a_command_that_needs_an_operator_waits_for_a_reader_to_finish(state: StateDirectory) -> None:
+    """A `get` holds the state for a moment, without an operator: an `up` must not use it as a server."""
     reader = Session(Access(state, READER))
     await reader.open()
     writer = Session(Access(state, ServeOptions(operator=True)))
@@ -63,16 +63,14 @@ async def test_whoever_needs_an_operator_waits_for_a_reader_to_finish(state: Sta
     await writer.close()
 
 
-async def test_a_full_disk_ends_what_it_would_keep_from_ending(
-    state: StateDirectory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The operator would try every write again for hours, and the person in front of a table that stands still."""
+async def test_a_full_disk_ends_the_command(state: StateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the operator would retry every write for hours, while the user sees no progress."""
     async with opened(Access(state, READER)) as first, opened(Access(state, READER)) as second:
         first.refuse_full_disk()
         monkeypatch.setattr(StateDirectory, "room", 1000)
         with pytest.raises(CliError, match="no room is left for the state in"):
             first.refuse_full_disk()
-        second.refuse_full_disk()  # the one that serves says so
+        second.refuse_full_disk()  # the serving one reports it
 
 
 async def test_the_kubeconfig_names_the_running_server(state: StateDirectory) -> None:
@@ -90,8 +88,8 @@ def _no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("IBMCLOUD_API_KEY", raising=False)
 
 
-async def test_an_operator_without_its_key_ring_is_told_of_at_once(state: StateDirectory, tmp_path: Path) -> None:
-    """It serves nothing, and only its log would say why: `up` would stand still until its timeout."""
+async def test_an_operator_without_its_key_ring_is_reported_at_once(state: StateDirectory, tmp_path: Path) -> None:
+    """It serves nothing, and only its log has the reason: `up` would wait until its timeout."""
     async with opened(Access(state, READER)) as first:
         assert first.running is not None
         elsewhere = StateDirectory.open(tmp_path / "other")

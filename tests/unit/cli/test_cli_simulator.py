@@ -1,4 +1,4 @@
-"""The simulator ends with whoever started it, however that one ends, and its world stays."""
+"""The simulator ends with its parent process, however that ends, and its world stays."""
 
 import asyncio
 import os

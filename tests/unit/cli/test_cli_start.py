@@ -1,4 +1,4 @@
-"""The program starts fast and says what it can do: no command pays for what it does not use."""
+"""The program starts fast and has help: no command imports what it does not use."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ HEAVY = (
 
 
 def test_the_program_imports_nothing_heavy_before_a_command_runs() -> None:
-    """`freehold --help` must stay under 200 ms: an SDK alone takes a second."""
+    """`freehold --help` must take less than 200 ms; an SDK alone takes a second."""
     code = f"import sys, freehold.cli.main; print([m for m in {HEAVY!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

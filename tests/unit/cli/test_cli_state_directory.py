@@ -1,4 +1,4 @@
-"""The state directory has one writer, whatever dies, and belongs to one cloud."""
+"""The state directory has one writer, whichever process dies, and belongs to one cloud."""
 
 import subprocess
 import sys
@@ -18,12 +18,12 @@ def test_where_the_state_is_by_default() -> None:
     assert default_path({"HOME": "/h"}) == Path("/h/.local/state/freehold")
 
 
-def test_the_directory_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_only_the_owner_can_use_the_directory(tmp_path: Path) -> None:
     state = StateDirectory.open(tmp_path / "a" / "b")
     assert state.path.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_directory_that_cannot_be_is_a_sentence(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_created_is_reported_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CliError, match=r"cannot be used: Not a directory; choose another one with --state"):
         StateDirectory.open(tmp_path / "file" / "below")
@@ -42,7 +42,7 @@ def test_a_lock_has_one_holder(tmp_path: Path) -> None:
 
 
 def test_the_lock_of_a_killed_process_is_free_whatever_its_file_says(tmp_path: Path) -> None:
-    """After kill -9 the file still names a server; only the kernel knows that nobody holds it."""
+    """After kill -9 the file still names a server; only the kernel knows that the lock is free."""
     code = (
         "import sys, pathlib; from freehold.cli.state_directory import Lock, LiveServer;"
         "lock = Lock(pathlib.Path(sys.argv[1])); assert lock.take();"
@@ -63,13 +63,13 @@ def test_the_lock_of_a_killed_process_is_free_whatever_its_file_says(tmp_path: P
     mine.release()
 
 
-def test_half_written_content_is_no_server(tmp_path: Path) -> None:
+def test_half_written_content_does_not_count_as_a_server(tmp_path: Path) -> None:
     (tmp_path / "lock").write_text('{"url": "http')
     assert Lock(tmp_path / "lock").read() is None
 
 
-def test_a_child_can_be_handed_the_lock(tmp_path: Path) -> None:
-    """The simulator holds the lock of its world until it has really ended."""
+def test_the_lock_can_be_passed_to_a_child(tmp_path: Path) -> None:
+    """The simulator holds the lock of its world until it has ended."""
     lock, other = Lock(tmp_path / "lock"), Lock(tmp_path / "lock")
     assert lock.take()
     child = subprocess.Popen(
@@ -85,7 +85,7 @@ def test_a_child_can_be_handed_the_lock(tmp_path: Path) -> None:
 
 
 def test_a_state_is_bound_to_the_cloud_of_its_first_use(tmp_path: Path) -> None:
-    """Objects of a simulated world must never be reconciled against a real account, nor the other way."""
+    """Objects of a simulated world must never be reconciled with a real account, or the reverse."""
     simulated = StateDirectory.open(tmp_path / "simulated")
     assert simulated.cloud is None
     assert simulated.choose(simulate=True) is CloudChoice.SIMULATED
@@ -99,7 +99,7 @@ def test_a_state_is_bound_to_the_cloud_of_its_first_use(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"cloud": "other"}', "{}"])
-def test_an_unreadable_binding_is_never_guessed_at(tmp_path: Path, content: str) -> None:
+def test_an_unreadable_binding_is_not_guessed(tmp_path: Path, content: str) -> None:
     state = StateDirectory.open(tmp_path)
     (tmp_path / "cloud.json").write_text(content)
     with pytest.raises(CliError, match=r"cloud\.json cannot be read"):

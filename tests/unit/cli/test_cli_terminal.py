@@ -1,4 +1,4 @@
-"""What reaches the terminal can neither act on it nor give a key away."""
+"""Output to the terminal has no control characters and no keys."""
 
 import sys
 
@@ -24,7 +24,7 @@ def test_control_characters_are_shown_not_sent(text: str, shown: str) -> None:
 
 
 def test_the_api_key_is_never_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """A vendor's error text may repeat the key that it was sent."""
+    """A vendor's error text may contain the key that it was sent."""
     monkeypatch.setenv("IBMCLOUD_API_KEY", "very-secret-key")
     terminal.say("refused: apikey=very-secret-key")
     terminal.warn("refused: apikey=very-secret-key")
@@ -46,16 +46,16 @@ def test_columns_are_aligned_and_escaped() -> None:
     assert terminal.columns([]) == []
 
 
-def test_a_cloud_resource_name_is_cut_to_what_tells_it_apart() -> None:
+def test_a_cloud_resource_name_is_cut_to_the_part_that_differs() -> None:
     crn = "crn:v1:bluemix:public:is:us-south:a/0123::vpc:r006-1"
     assert terminal.shortened(f"{crn} is there") == "vpc:r006-1 is there"
     assert terminal.shortened("crn:v1:bluemix:public:power-iaas:dal10:a/0123:guid-1::") == "guid-1"
 
 
-def test_a_complaint_breaks_between_words_on_a_terminal_and_nowhere_else(
+def test_an_error_message_is_wrapped_between_words_on_a_terminal_and_nowhere_else(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An id that a terminal cuts in two cannot be picked up with the mouse; a log keeps a sentence in one line."""
+    """An id that a terminal breaks cannot be copied with the mouse; a log keeps a sentence in one line."""
     sentence = "vpc r006-d0bd571d-c19c-483d-a2f0-23c9666c5574 exists and is not ours\x1b"
     monkeypatch.setenv("COLUMNS", "50")
     terminal.print_error(sentence, "  - ")
@@ -68,7 +68,7 @@ def test_a_complaint_breaks_between_words_on_a_terminal_and_nowhere_else(
     ]
 
 
-def test_columns_are_aligned_by_what_a_terminal_shows() -> None:
-    """A wide character takes two cells: counted as one, every column after it is out of line."""
+def test_columns_are_aligned_by_display_width() -> None:
+    """A wide character takes two cells: if it counted as one, every column after it would be shifted."""
     lines = terminal.columns([("NAME", "STATE"), ("名前", "Ready"), ("a", "Blocked")])
     assert lines == ["NAME   STATE", "名前   Ready", "a      Blocked"]

@@ -1,4 +1,4 @@
-"""What a status means to the person who waits: go on, done, or act."""
+"""What a status means to a waiting user: in progress, done, or action needed."""
 
 from typing import Any
 
@@ -26,18 +26,18 @@ IDLE = {"kind": "vpc-subnet", "name": "s", "state": "Waiting", "reason": "Waitin
 BLOCKED = {"kind": "vpc", "name": "v", "state": "Blocked", "reason": "QuotaReached", "message": "ask for more"}
 
 
-def test_an_object_that_nobody_has_looked_at_is_on_its_way() -> None:
+def test_an_object_that_was_not_reconciled_yet_is_in_progress() -> None:
     seen = view({"kind": "A", "metadata": {"name": "a", "generation": 1}})
     assert (seen.phase, seen.moving, seen.has_status, seen.blocked) == (ViewPhase.PROGRESSING, True, False, ())
 
 
-def test_ready_counts_only_for_the_generation_that_was_looked_at() -> None:
-    """Right after a second apply the old Ready still stands there."""
+def test_ready_counts_only_for_the_observed_generation() -> None:
+    """Right after a second apply the status still has the old Ready."""
     assert view(_object(_condition("Ready", "True"))).phase is ViewPhase.READY
     assert view(_object(_condition("Ready", "True"), generation=2)).phase is ViewPhase.PROGRESSING
 
 
-def test_what_waits_for_another_does_not_move_by_itself() -> None:
+def test_a_node_that_waits_for_another_makes_no_progress_by_itself() -> None:
     moving = view(_object(_condition("Ready", "False", "NotReady"), rows=[WAITING, IDLE]))
     assert (moving.phase, moving.moving) == (ViewPhase.PROGRESSING, True)
     stuck = view(_object(_condition("Ready", "False", "NotReady"), rows=[BLOCKED, IDLE]))
@@ -45,8 +45,8 @@ def test_what_waits_for_another_does_not_move_by_itself() -> None:
     assert stuck.blocked == ("vpc v: ask for more",)
 
 
-def test_drift_and_surplus_of_a_ready_object_are_told() -> None:
-    """An exit code of 0 must not hide that something is not as the spec wants."""
+def test_drift_and_surplus_of_a_ready_object_are_reported() -> None:
+    """An exit code of 0 must not hide a difference from the spec."""
     rows = [
         {
             "kind": "vpc",
@@ -65,7 +65,7 @@ def test_drift_and_surplus_of_a_ready_object_are_told() -> None:
     )
 
 
-def test_every_finding_in_a_spec_is_a_sentence_of_its_own() -> None:
+def test_every_finding_in_a_spec_is_a_separate_sentence() -> None:
     message = "spec.zone: there is no zone 'x'; choose one of a, b; spec.vpc.region: it is missing"
     seen = view(
         _object(
@@ -84,11 +84,11 @@ def test_every_finding_in_a_spec_is_a_sentence_of_its_own() -> None:
     ],
     ids=["paused", "held"],
 )
-def test_whoever_is_kept_from_working_says_so(conditions: list[dict[str, Any]], sentence: str) -> None:
+def test_an_object_on_hold_reports_it(conditions: list[dict[str, Any]], sentence: str) -> None:
     assert view(_object(*conditions)).blocked == (sentence,)
 
 
-def test_a_deleting_object_tells_what_stays() -> None:
+def test_a_deleting_object_shows_what_stays() -> None:
     rows = [
         {"kind": "vpc", "name": "given", "state": "Kept", "ownership": "unmanaged", "message": "given by id"},
         {"kind": "vpc-subnet", "name": "ours", "state": "Gone", "ownership": "managed"},
@@ -99,21 +99,21 @@ def test_a_deleting_object_tells_what_stays() -> None:
     assert [line.name for line in seen.not_ours] == ["given"]
 
 
-def test_fields_that_are_not_acted_on_are_notes() -> None:
+def test_ignored_fields_are_notes() -> None:
     message = "spec.ignition: not acted on; it concerns machines; spec.vpc.name: not used"
     seen = view(_object(_condition("FieldsServed", "False", "FieldsIgnored", message)))
     assert seen.notes == ("spec.ignition: not acted on; it concerns machines", "spec.vpc.name: not used")
 
 
 @pytest.mark.parametrize("reason", ["Retrying", "Throttled"])
-def test_an_outage_blocks_nobody(reason: str) -> None:
-    """It is asked again by itself: a person who reads "somebody must act" would look for what to change."""
+def test_an_outage_does_not_count_as_blocked(reason: str) -> None:
+    """It is retried automatically: a person who reads "somebody must act" would search for something to change."""
     seen = view(_object(_condition("Ready", "False", reason, "IBM Cloud did not answer; it is asked again")))
     assert (seen.phase, seen.blocked) == (ViewPhase.PROGRESSING, ())
     assert seen.retrying == ("IBM Cloud did not answer; it is asked again",)
 
 
-def test_what_holds_a_delete_up_is_told_apart_from_what_blocks() -> None:
+def test_a_held_delete_is_distinguished_from_a_blocked_node() -> None:
     row = {"kind": "vpc", "name": "v", "state": "Waiting", "reason": "InUse", "message": "holds vm-1"}
     seen = view(_object(_condition("Ready", "False", "Deleting"), rows=[row], deletionTimestamp="2026-01-01T00:00:00Z"))
     assert (seen.held, seen.blocked, seen.moving) == (("vpc v: holds vm-1",), (), False)

@@ -1,4 +1,4 @@
-"""A watch shows what changes, keeps nobody from serving, and outlives the server that it watches."""
+"""A watch shows changes, does not keep others from serving, and continues after its server ends."""
 
 import asyncio
 import json
@@ -26,8 +26,8 @@ def _map(name: str, value: str = "") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_only_what_looks_different_is_shown() -> None:
-    """Every new connection lists everything again, and many writes change nothing that a table shows."""
+def test_only_visible_changes_are_shown() -> None:
+    """Every new connection lists everything again, and many writes do not change the table."""
     shown: list[tuple[str, bool]] = []
     changes = Changes(lambda obj: obj["data"], lambda obj, gone: shown.append((obj["metadata"]["name"], gone)))
     changes.listed([_map("a"), _map("b")])
@@ -53,7 +53,7 @@ def test_a_growing_table_stays_aligned() -> None:
     assert rows.line(("a", "2/2")) == "a             2/2"
 
 
-async def test_changes_are_shown_until_the_server_goes(tmp_path: Path) -> None:
+async def test_changes_are_shown_until_the_server_ends(tmp_path: Path) -> None:
     state = StateDirectory.open(tmp_path)
     shown: asyncio.Queue[tuple[str, bool]] = asyncio.Queue()
     changes = Changes(lambda obj: obj["data"], lambda obj, gone: shown.put_nowait((obj["data"]["a"], gone)))
@@ -72,10 +72,10 @@ async def test_changes_are_shown_until_the_server_goes(tmp_path: Path) -> None:
         assert shown.empty(), "the server's end is no change of an object"
 
 
-async def test_a_watch_waits_for_somebody_at_work_and_keeps_nobody_out(
+async def test_a_watch_waits_for_a_server_and_does_not_hold_the_state(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Were it to serve the state itself, `freehold up` in the next window would find it taken, with nobody at work."""
+    """Otherwise `freehold up` in another window would find the state in use, without an operator."""
     state = StateDirectory.open(tmp_path)
     watcher = Session(Access(state, READER, join=True))
     joining = asyncio.create_task(watcher.open())
@@ -95,7 +95,7 @@ async def test_a_watch_waits_for_somebody_at_work_and_keeps_nobody_out(
     assert capsys.readouterr().err.count("waiting for freehold up, down or serve") == 1
 
 
-def test_a_watch_shows_what_there_is_and_ends_quietly(tmp_path: Path) -> None:
+def test_a_watch_shows_the_existing_objects_and_ends_quietly(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "freehold.cli.main", "get", "ns", "-w", "--state", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None and running.stderr is not None

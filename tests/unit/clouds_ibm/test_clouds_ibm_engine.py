@@ -1,4 +1,4 @@
-"""The engine on our drivers: marks, renames and proofs on IBM's lags, from nothing to Ready and back."""
+"""The engine with our drivers: marks, renames and proofs with IBM's lags, from nothing to Ready and back."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class _Store:
     """The annotation, in memory."""
 
     async def save(self, journal: Journal) -> None:
-        """The pass hands the journal on."""
+        """The pass passes the journal on."""
 
 
 def _graph(account: Any) -> Graph:
-    """One of most kinds, wired as the reconciler wires them."""
+    """One node of most kinds, with the edges that the reconciler makes."""
 
     def node(key: NodeKey, request: Callable[[ReadyNodes], Request], *requires: NodeKey) -> Node:
         return Node(key, f"demo-{key.kind}"[:40], request, requires=frozenset(requires))
@@ -61,8 +61,8 @@ def _graph(account: Any) -> Graph:
     )  # fmt: skip
 
 
-async def test_a_cluster_s_resources_from_nothing_to_ready_and_back(account: Any) -> None:
-    """Everything is created once, marked, named as wanted, and leaves nothing behind, on lags as IBM has them."""
+async def test_the_resources_of_a_cluster_are_created_and_deleted(account: Any) -> None:
+    """With IBM's lags everything is created once, marked and named as wanted, and nothing is left behind."""
     clock, graph = account.clock, _graph(account)
     inventory = Inventory(account.tagger, clock)
     ring = KeyRing.single(b"k" * 32, unkeyed=[OWNER.uuid])
@@ -93,7 +93,7 @@ async def test_a_cluster_s_resources_from_nothing_to_ready_and_back(account: Any
 
 
 def _standing(account: Any) -> list[Any]:
-    """What is in the account, but for what is removed and only remembered."""
+    """The resources in the account, without removed ones that it still lists."""
     kinds = ("instance", "dhcp", "network", "vpc", "subnet", "gateway", "connection", "bucket")
     records = [record for kind in kinds for record in account.cloud.world.all(kind)]
     gone_with_storage = {r["id"] for r in records if r.get("state") == "pending_reclamation"}

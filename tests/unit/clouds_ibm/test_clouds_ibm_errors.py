@@ -1,4 +1,4 @@
-"""The error table on answers that the simulator never gives: odd bodies, odd headers, and nothing said at all."""
+"""The error table with answers that the simulator never gives: odd bodies, odd headers, and empty ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from freehold.lifecycle.port import Effect
 def _said(
     status: int, body: Any, headers: Mapping[str, str] | None = None, effect: Effect = Effect.WRITE
 ) -> lifecycle.CloudError:
-    """What becomes of this answer."""
+    """The error for this answer."""
     response = requests.Response()
     response.status_code = status
     response._content = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -133,21 +133,21 @@ SEEN: dict[str, tuple[int, dict[str, Any], type[lifecycle.CloudError]]] = {
 
 
 @pytest.mark.parametrize("where", SEEN)
-def test_words_that_ibm_cloud_was_seen_to_say(where: str) -> None:
-    """Verbatim from public issues. Statuses that those do not show are the likely ones."""
+def test_error_texts_of_ibm_cloud(where: str) -> None:
+    """Verbatim from public issues. Statuses that the issues do not show are the likely ones."""
     status, body, expected = SEEN[where]
     assert type(_said(status, body)) is expected
 
 
 @pytest.mark.parametrize("status", [400, 403, 409])
 @pytest.mark.parametrize("said", ["This would put the user over quota.", "exceeds the quota of 5", "quota exceeded"])
-def test_a_quota_is_told_from_a_missing_permission(status: int, said: str) -> None:
-    """Some services answer 403: a permission that nobody lacks must not be asked for."""
+def test_a_quota_is_distinguished_from_a_missing_permission(status: int, said: str) -> None:
+    """Some services answer 403 for a quota: the message must not ask for a permission."""
     assert type(_said(status, {"errors": [{"code": "x", "message": said}]})) is lifecycle.Quota
 
 
 @pytest.mark.parametrize("status", [400, 409])
-def test_a_network_that_is_connected_still_is_waited_for(status: int) -> None:
+def test_a_network_that_is_still_connected_is_waited_for(status: int) -> None:
     """A detach takes effect late (terraform-provider-ibm#5482); nothing in the manifest is wrong."""
     said = "The requested network is already connected to an existing transit gateway."
     assert type(_said(status, {"errors": [{"code": "x", "message": said}]})) is lifecycle.InUse
@@ -159,7 +159,7 @@ def test_a_network_that_is_connected_still_is_waited_for(status: int) -> None:
     ids=["text", "object", "null", "list", "html", "empty"],
 )
 def test_bodies_of_any_shape_are_refusals(body: Any) -> None:
-    """A gateway between us and the service answers in words of its own: never a traceback."""
+    """A gateway between us and the service answers in its own format: never a traceback."""
     refused = _said(400, body)
     assert type(refused) is lifecycle.Invalid
     assert "create x" in refused.message
@@ -181,27 +181,27 @@ def test_bodies_of_any_shape_are_refusals(body: Any) -> None:
     ids=["seconds", "decimal", "superscript", "negative", "nan", "word", "date", "date-alone", "a-day"],
 )
 def test_how_long_to_wait(headers: Mapping[str, str], expected: float | None) -> None:
-    """RFC 9110 allows a date too, measured by the clock that wrote it; a day would be a stuck object."""
+    """RFC 9110 also allows a date, by the clock of the sender; an object that waits a day would be stuck."""
     throttled = _said(429, {}, headers)
     assert isinstance(throttled, lifecycle.Throttled)
     assert throttled.retry_after == expected
 
 
-def test_a_reply_that_cannot_be_read_is_no_refusal() -> None:
-    """The create may have happened: JSON cut off after the effect is a ValueError too, and not the manifest's."""
+def test_an_unreadable_reply_is_not_a_refusal() -> None:
+    """The create may have happened: truncated JSON is a ValueError, too, and not an error in the manifest."""
     for error in (json.JSONDecodeError("cut off", "{", 1), UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad")):
         assert type(_translated(error)) is lifecycle.Unknown
         assert type(_translated(error, Effect.READ)) is lifecycle.Unavailable
 
 
-def test_what_an_sdk_will_not_send_is_refused() -> None:
-    """Nothing was sent, and nothing ever will be: waiting for its effect would go on for ever."""
+def test_a_request_that_the_sdk_rejects_is_refused() -> None:
+    """Nothing was sent: waiting for its effect would never end."""
     for error in (ParamValidationError(report="Invalid bucket name"), ValueError("id must be provided")):
         assert type(_translated(error)) is lifecycle.Invalid
 
 
-def test_a_vendor_s_novel_is_cut() -> None:
-    """Messages stand in a status, which Kubernetes refuses to store above a size: the object would be stuck."""
+def test_a_long_error_of_a_vendor_is_cut() -> None:
+    """Messages get into a status, whose size Kubernetes limits: the object would be stuck."""
     assert len(_said(400, {"message": "x" * 100_000}).message) < 2000
 
 
@@ -211,28 +211,30 @@ def test_neither_key_nor_token_is_ever_shown() -> None:
     assert session.scrub("the-key and the-token of it") == "*** and *** of it"
 
 
-def test_a_certificate_that_is_not_trusted_says_what_to_do() -> None:
-    """A company's proxy signs anew: the first thing that anybody behind one sees."""
+def test_the_error_of_an_untrusted_certificate_tells_what_to_do() -> None:
+    """A company's proxy uses its own certificates: users behind one see this error first."""
     message = _translated(requests.exceptions.SSLError("CERTIFICATE_VERIFY_FAILED"), Effect.READ).message
     assert "REQUESTS_CA_BUNDLE" in message
 
 
 @pytest.mark.parametrize("status", [400, 403, 409, 500])
-def test_words_alone_do_not_make_a_resource_gone(status: int) -> None:
-    """What is "not found" may be a zone, an account or a page; taken for the resource, it would be created twice."""
+def test_text_alone_does_not_make_a_resource_gone(status: int) -> None:
+    """A zone, an account or a page may be "not found": if the resource counted as gone, it would be created twice."""
     for said in ("the zone was not found", "the resource group does not exist"):
         assert not isinstance(_said(status, {"message": said}), lifecycle.NotFound)
 
 
 @pytest.mark.parametrize(("effect", "error"), [(Effect.READ, lifecycle.Unavailable), (Effect.WRITE, lifecycle.Unknown)])
-def test_a_404_of_a_proxy_says_nothing_about_the_resource(effect: Effect, error: type[lifecycle.CloudError]) -> None:
-    """An ingress that has lost its backend answers so for everything that there is."""
+def test_a_404_of_a_proxy_does_not_mean_that_the_resource_is_gone(
+    effect: Effect, error: type[lifecycle.CloudError]
+) -> None:
+    """An ingress without its backend answers so for every resource."""
     assert type(_said(404, b"default backend - 404", effect=effect)) is error
     assert isinstance(_said(404, {"errors": [{"message": "vpc not found"}]}, effect=effect), lifecycle.NotFound)
 
 
-def test_a_secret_that_a_service_echoes_is_not_told() -> None:
-    """What it says stands in a status, which many may read."""
+def test_a_secret_in_an_error_of_a_service_is_not_shown() -> None:
+    """The message gets into a status, which many users may read."""
     response = requests.Response()
     response.status_code = 400
     response._content = json.dumps({"message": "the key s3cr3t is wrong"}).encode()

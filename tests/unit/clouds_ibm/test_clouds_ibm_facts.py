@@ -1,4 +1,4 @@
-"""What is asked before anything can be wanted: kept for an hour, but never so that what is new is refused."""
+"""Facts that are read before the graph is made: cached for an hour, but a new value is not refused."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from freehold.clouds.ibm.facts import IbmFacts, NoSuchValue
 NEW = "dal99"
 
 
-async def test_a_zone_that_is_new_is_known_at_once(account: Any) -> None:
-    """The list is kept; a person who names what IBM Cloud has opened since must not be told that it does not exist."""
+async def test_a_new_zone_is_known_at_once(account: Any) -> None:
+    """The list is cached; a user of a zone that was opened since must not be told that it does not exist."""
     facts = IbmFacts(account.client, account.clock)
     await facts.power_zone("dal10")
     with pytest.raises(NoSuchValue):
@@ -23,8 +23,8 @@ async def test_a_zone_that_is_new_is_known_at_once(account: Any) -> None:
     assert (await facts.power_zone(NEW)).zone == NEW
 
 
-async def test_a_resource_group_that_is_new_is_known_at_once(account: Any) -> None:
-    """People create the group after they have read that it is missing."""
+async def test_a_new_resource_group_is_known_at_once(account: Any) -> None:
+    """Users create the group after they have read that it is missing."""
     facts = IbmFacts(account.client, account.clock)
     with pytest.raises(NoSuchValue):
         await facts.resource_group_id("new")

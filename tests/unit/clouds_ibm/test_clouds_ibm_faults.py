@@ -1,4 +1,4 @@
-"""What goes wrong between us and IBM Cloud, and which of the lifecycle's errors it becomes."""
+"""Errors between us and IBM Cloud, and the lifecycle's errors for them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _request(account: Any, kind: str) -> dict[str, Any]:
 @pytest.mark.parametrize("effect", [Effect.REPLY_LOST, Effect.ERROR_AFTER], ids=["lost", "5xx-after"])
 @pytest.mark.parametrize("kind", CREATES)
 async def test_a_create_that_took_effect_unseen_is_found_by_its_nonce(account: Any, kind: str, effect: Effect) -> None:
-    """CAPIBM#1745: the POST failed and the server was there. Unknown, then one candidate, never a second."""
+    """CAPIBM#1745: the POST failed but the server was created. Unknown, then one candidate, and no second one."""
     request = _request(account, kind)
     account.cloud.faults.add(Fault(effect, CREATES[kind], status=502))
     with pytest.raises(errors.Unknown):
@@ -45,7 +45,7 @@ async def test_a_create_that_took_effect_unseen_is_found_by_its_nonce(account: A
 
 
 async def test_a_dhcp_server_behind_a_lost_reply_is_found_by_its_network(account: Any) -> None:
-    """Its own name is nowhere to be read; the name of the network that it brings along is."""
+    """Its own name cannot be read; the name of its network can."""
     workspace = await account.ready("workspace", account.workspace())
     account.cloud.faults.add(Fault(Effect.REPLY_LOST, "power.create_dhcp"))
     with pytest.raises(errors.Unknown):
@@ -64,8 +64,8 @@ async def test_a_load_balancer_behind_a_lost_reply_is_found_by_its_pools(account
     assert len(await account.find("load-balancer", {**request, "name": "other"}, NONCE)) == 1
 
 
-async def test_a_read_that_is_not_served_is_unavailable(account: Any) -> None:
-    """Nothing can have happened: back off and ask again."""
+async def test_a_failed_read_is_unavailable(account: Any) -> None:
+    """A read has no effect: back off and try again."""
     vpc = await account.ready("vpc", account.vpc())
     for effect in (Effect.ERROR_BEFORE, Effect.REPLY_LOST, Effect.RESET):
         account.cloud.faults.add(Fault(effect, "vpc.get_vpc", status=503))
@@ -75,7 +75,7 @@ async def test_a_read_that_is_not_served_is_unavailable(account: Any) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(17, 17.0), (None, None)])
-async def test_throttling_says_how_long(account: Any, seconds: int | None, expected: float | None) -> None:
+async def test_throttling_has_the_time_to_wait(account: Any, seconds: int | None, expected: float | None) -> None:
     account.cloud.faults.add(Fault(Effect.THROTTLE, "vpc.create_vpc", retry_after=seconds))
     with pytest.raises(errors.Throttled) as caught:
         await account.create("vpc", account.vpc())
@@ -84,7 +84,7 @@ async def test_throttling_says_how_long(account: Any, seconds: int | None, expec
 
 
 async def test_an_expired_token_is_replaced_once(account: Any) -> None:
-    """401 once: a new token and the same request; 401 again: a person must look."""
+    """401 once: a new token and the same request; 401 again: a person must act."""
     account.cloud.faults.add(Fault(Effect.EXPIRED, "vpc.create_vpc"))
     made = await account.create("vpc", account.vpc())
     assert made.state is State.PENDING
@@ -95,8 +95,8 @@ async def test_an_expired_token_is_replaced_once(account: Any) -> None:
     assert account.requests().count("vpc.get_vpc") == 2
 
 
-async def test_many_calls_that_one_token_failed_fetch_one_token(account: Any) -> None:
-    """Each of a pool's threads is told 401 for the old token, some after another has fetched the new one."""
+async def test_many_calls_with_a_refused_token_fetch_one_new_token(account: Any) -> None:
+    """Each thread of a pool gets a 401 for the old token, some after another has fetched the new one."""
     old = await account.client.account() and account.session.tokens.access_token
     account.session.tokens.forget(old)
     await account.client.account()
@@ -120,7 +120,7 @@ async def test_a_missing_permission_is_denied(account: Any) -> None:
 
 
 async def test_the_gateway_quota_is_for_a_person(make_account: Callable[..., Any]) -> None:
-    """CAPIBM#1653: fail at once and say so, do not ask for ever."""
+    """CAPIBM#1653: fail at once with a message, do not retry for ever."""
     account = make_account(quotas=Quotas(gateways_per_region=1))
     await account.create("transit-gateway", account.gateway())
     with pytest.raises(errors.Quota, match="cannot add more than 1 gateways"):
@@ -133,7 +133,7 @@ async def test_the_vpc_quota_is_for_a_person(make_account: Callable[..., Any]) -
         await account.create("vpc", account.vpc())
 
 
-async def test_a_taken_name_is_told_from_other_bad_input(account: Any) -> None:
+async def test_a_taken_name_is_distinguished_from_other_bad_input(account: Any) -> None:
     vpc = await account.ready("vpc", account.vpc())
     await account.ready("vpc", account.vpc("taken"), "fzzzzzzz")
     ref = Ref(vpc.id, vpc.target)
@@ -162,7 +162,7 @@ async def test_deletes_that_must_wait_name_what_is_in_the_way(account: Any) -> N
 
 
 async def test_a_dhcp_server_with_machines_on_its_network_is_in_use(account: Any) -> None:
-    """CAPIBM#1815: PowerVS says 400, and means that something must go first."""
+    """CAPIBM#1815: PowerVS answers 400 although something must be deleted first."""
     workspace = await account.ready("workspace", account.workspace())
     server = await account.ready("dhcp-server", account.dhcp(workspace))
     account.machine(server)
@@ -180,7 +180,7 @@ async def test_a_gateway_with_connections_is_in_use(make_account: Callable[..., 
         await account.kinds["transit-gateway"].driver.delete(Ref(gateway.id, gateway.target))
 
 
-async def test_deleting_what_is_gone_says_so(account: Any) -> None:
+async def test_deleting_a_missing_resource_is_not_found(account: Any) -> None:
     """Success, for a delete."""
     vpc = await account.ready("vpc", account.vpc())
     ref = Ref(vpc.id, vpc.target)

@@ -1,4 +1,4 @@
-"""What counts as gone: only what the cloud does not find by its own id. A refused list proves nothing."""
+"""Gone means that the cloud does not find the resource by its id. A refused list proves nothing."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ async def _gateway(account: Any) -> tuple[Any, Any]:
     return await account.ready("transit-gateway", account.gateway()), vpc
 
 
-async def test_connections_that_are_not_found_at_a_gateway_that_is_are_not_gone(account: Any) -> None:
-    """Created again, they are doubled; dropped, they stay in a gateway that may be a stranger's."""
+async def test_connections_are_not_gone_if_an_existing_gateway_answers_404_for_them(account: Any) -> None:
+    """If created again, they are duplicates; if dropped, they stay in a gateway that may be a stranger's."""
     gateway, vpc = await _gateway(account)
     request = account.connection(gateway, vpc)
     made = await account.ready("transit-gateway-connection", request)
@@ -55,7 +55,7 @@ async def test_connections_that_are_not_found_at_a_gateway_that_is_are_not_gone(
 
 
 async def test_the_connections_of_a_gateway_that_is_gone_are_gone(account: Any) -> None:
-    """Asked for by its own id; otherwise a delete that somebody else finished would never end."""
+    """The gateway is read by its id; otherwise a delete that somebody else finished would never end."""
     gateway, vpc = await _gateway(account)
     request = account.connection(gateway, vpc)
     made = await account.ready("transit-gateway-connection", request)
@@ -65,7 +65,7 @@ async def test_the_connections_of_a_gateway_that_is_gone_are_gone(account: Any) 
     assert await account.find("transit-gateway-connection", request, NONCE) == []
 
 
-async def test_who_may_not_list_connections_is_told_of_which_gateway(account: Any) -> None:
+async def test_a_missing_permission_to_list_connections_names_the_gateway(account: Any) -> None:
     gateway, vpc = await _gateway(account)
     account.cloud.faults.add(Fault(Effect.DENIED, "transit.list_transit_gateway_connections", count=None))
     with pytest.raises(errors.Denied, match="list transit gateway connections") as caught:
@@ -74,10 +74,8 @@ async def test_who_may_not_list_connections_is_told_of_which_gateway(account: An
 
 
 @pytest.mark.parametrize("with_crn", [True, False])
-async def test_a_dhcp_server_is_not_gone_where_powervs_does_not_know_its_workspace(
-    account: Any, with_crn: bool
-) -> None:
-    """Then 404 is said of everything inside, by whatever id it is asked for."""
+async def test_a_dhcp_server_is_not_gone_if_powervs_does_not_know_its_workspace(account: Any, with_crn: bool) -> None:
+    """Then every id in the workspace answers 404."""
     workspace = await account.ready("workspace", account.workspace())
     server = await account.ready("dhcp-server", account.dhcp(workspace))
     Forgetful(account.cloud)
@@ -87,7 +85,7 @@ async def test_a_dhcp_server_is_not_gone_where_powervs_does_not_know_its_workspa
         await account.find("dhcp-server", account.dhcp(workspace), NONCE)
 
 
-async def test_what_was_in_a_workspace_that_is_gone_is_gone(account: Any) -> None:
+async def test_the_contents_of_a_workspace_that_is_gone_are_gone(account: Any) -> None:
     workspace = await account.ready("workspace", account.workspace())
     server = await account.ready("dhcp-server", account.dhcp(workspace))
     account.cloud.strangers.delete(workspace.id)
@@ -96,8 +94,8 @@ async def test_what_was_in_a_workspace_that_is_gone_is_gone(account: Any) -> Non
     assert list(await account.kinds["workspace"].container.children(Ref(workspace.id, workspace.target))) == []
 
 
-async def test_a_workspace_that_never_came_up_is_empty_whatever_powervs_answers(account: Any) -> None:
-    """400 or 404: its delete, and that of the object beside it, must not hang on that."""
+async def test_a_failed_workspace_is_empty_whatever_powervs_answers(account: Any) -> None:
+    """It may answer 400 or 404: the delete of the workspace and of the object must not hang."""
     account.cloud.faults.add(Fault(Effect.FAILED, "rc.create_resource_instance"))
     workspace = await account.create("workspace", account.workspace())
     account.clock.advance(150)
@@ -108,8 +106,8 @@ async def test_a_workspace_that_never_came_up_is_empty_whatever_powervs_answers(
         assert list(await account.kinds["workspace"].container.children(Ref(workspace.id, workspace.target))) == []
 
 
-async def test_a_refused_delete_is_not_done_because_the_machines_are_not_found(account: Any) -> None:
-    """The machines are asked for only to be named; their 404 must not become the delete's."""
+async def test_a_refused_delete_stays_refused_if_the_machines_are_not_found(account: Any) -> None:
+    """The machines are read only to name them; a 404 for them must not become the result of the delete."""
     workspace = await account.ready("workspace", account.workspace())
     server = await account.ready("dhcp-server", account.dhcp(workspace))
     account.machine(server)
@@ -120,8 +118,8 @@ async def test_a_refused_delete_is_not_done_because_the_machines_are_not_found(a
 
 
 @pytest.mark.parametrize("kind", ["vpc", "security-group", "load-balancer"])
-async def test_parts_whose_list_is_not_found_are_not_gone(account: Any, kind: str) -> None:
-    """Taken for gone, the resource would be created again. It is asked for by its id before that."""
+async def test_a_404_for_the_list_of_parts_does_not_mean_gone(account: Any, kind: str) -> None:
+    """Otherwise the resource would be created again. It is read by its id before that."""
     vpc = await account.ready("vpc", account.vpc())
     subnet = await account.ready("vpc-subnet", account.subnet(vpc))
     requests = {"security-group": account.group(vpc), "load-balancer": account.balancer(subnet)}
@@ -133,8 +131,8 @@ async def test_parts_whose_list_is_not_found_are_not_gone(account: Any, kind: st
 
 
 @pytest.mark.parametrize("length", [3, 46, 47, 63])
-async def test_a_bucket_that_its_mark_names_is_there_however_long_its_name_is(account: Any, length: int) -> None:
-    """A mark has no room for a long name. Taken for gone, the mark would come off, and the bucket be forgotten."""
+async def test_a_bucket_with_a_long_name_is_found_by_its_mark(account: Any, length: int) -> None:
+    """A mark has no room for a long name. If it counted as gone, its mark would be detached and it be forgotten."""
     storage = await account.ready("cos-instance", account.cos())
     name = "b" * length
     made = await account.create("cos-bucket", account.bucket(storage, name))

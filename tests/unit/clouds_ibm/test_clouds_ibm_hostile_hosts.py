@@ -1,4 +1,4 @@
-"""A region or zone from a manifest or a journal names a host: no text of a user may send our token elsewhere."""
+"""A region or zone from a manifest or a journal is part of a host name: it must not send our token elsewhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVIL = "thief.example/#"
 
 
 class Tap(BaseAdapter):
-    """Notes which hosts are sent anything, and answers nothing."""
+    """Records the hosts to which requests are sent, and does not answer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Mounted:
         session.mount("http://", self._tap)
 
     def s3(self, client: Any) -> None:
-        """COS has sockets of its own; no client may even be built."""
+        """COS has its own sockets; no client may be built at all."""
 
 
 @pytest.fixture
@@ -59,21 +59,21 @@ def session(tap: Tap) -> IbmSession:
 
 @pytest.mark.parametrize("service", ["vpc", "power", "cos"])
 @pytest.mark.parametrize("region", [EVIL, "thief.example", "a@thief.example:443/", "us-south\n", "US", ""])
-def test_no_client_is_built_for_what_is_no_region(session: IbmSession, service: str, region: str) -> None:
+def test_no_client_is_built_for_an_invalid_region(session: IbmSession, service: str, region: str) -> None:
     """``https://{region}.iaas.cloud.ibm.com`` with ``thief.example/#`` is a URL of thief.example."""
     with pytest.raises(ValueError, match="region"):
         getattr(session, service)(region)
 
 
 def _signed_in(session: IbmSession) -> None:
-    """As after the first token: the next request carries it."""
+    """The state after the first token: the next request carries it."""
     session.tokens.access_token = "a-token"
     session.tokens._replace_at = float("inf")
     session.tokens._claims = {"account": {"bss": "0" * 32}}
 
 
 def test_an_id_in_a_forged_journal_sends_no_token_to_its_host(session: IbmSession, tap: Tap) -> None:
-    """Whoever may edit the object's annotations writes an id there; the engine asks the driver about it."""
+    """A user who may edit the annotations can write an id there, and the engine reads it."""
     _signed_in(session)
     driver = ibm_kinds(session, InlinePort())["vpc"].driver
 
@@ -97,7 +97,7 @@ def test_the_zone_of_a_manifest_sends_no_token_to_its_host(session: IbmSession, 
 
 
 def test_ordinary_regions_pass(session: IbmSession, tap: Tap) -> None:
-    """The check refuses nothing that IBM Cloud has: us-south, br-sao, dal, eu-de, ca-mon2."""
+    """The check accepts all regions of IBM Cloud: us-south, br-sao, dal, eu-de, ca-mon2."""
     for region in ("us-south", "eu-de", "jp-tok", "ca-mon2"):
         assert session.vpc(region).service_url == f"https://{region}.iaas.cloud.ibm.com/v1"
     assert session.power("dal").service_url == "https://dal.power-iaas.cloud.ibm.com"

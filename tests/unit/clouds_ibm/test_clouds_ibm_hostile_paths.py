@@ -1,4 +1,4 @@
-"""Ids from a journal become path segments: none may lead out of the place it is put in, or to a list of it."""
+"""Ids from a journal become path segments: none may resolve to another path or to a list."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ FORGED: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("kind", "forged"), FORGED.values(), ids=list(FORGED))
-async def test_a_forged_id_reaches_nothing_but_itself(account: Any, kind: str, forged: str) -> None:
-    """``DELETE .../transit_gateways/<id>/connections/..`` is resolved, on the way, to the gateway's own URL."""
+async def test_a_forged_id_reaches_no_other_resource(account: Any, kind: str, forged: str) -> None:
+    """``DELETE .../transit_gateways/<id>/connections/..`` would be resolved to the URL of the gateway."""
     workspace = await account.ready("workspace", account.workspace())
     forged = forged.replace(GUID, workspace.id) if kind == "dhcp-server" else forged
     driver, ref = account.kinds[kind].driver, Ref(forged, workspace.target if kind == "dhcp-server" else "")
@@ -45,18 +45,18 @@ def test_no_request_has_a_segment_that_a_server_resolves(path: str) -> None:
 
 
 def test_ordinary_paths_pass() -> None:
-    """Quoted CRNs and names with dots in them are no traps."""
+    """Quoted CRNs and names with dots in them are accepted."""
     session = IbmSession(Credentials("key"), Endpoints.at("http://cloud.invalid"))
     for path in ("", "/", "/v2/resource_instances/crn%3Av1%3A%3A", "/v3/tags?attached_to=..", "/b/my..bucket"):
         with pytest.raises(requests.ConnectionError):
             session.http.request("GET", f"http://cloud.invalid{path}")
 
 
-async def test_a_forged_target_misleads_nobody_else(account: Any) -> None:
-    """One driver serves all objects: where one journal says that a workspace is, is no news to the others.
+async def test_a_forged_target_does_not_affect_other_objects(account: Any) -> None:
+    """One driver serves all objects: the zone of a workspace in one journal must not count for others.
 
-    They would look for theirs in the wrong zone. Even the object with the forged journal is not told that what the
-    account has is gone.
+    They would search for theirs in the wrong zone. For the object with the forged journal no existing resource
+    counts as gone either.
     """
     workspace = await account.ready("workspace", account.workspace())
     server = await account.ready("dhcp-server", account.dhcp(workspace))

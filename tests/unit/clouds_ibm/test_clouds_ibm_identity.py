@@ -1,4 +1,4 @@
-"""Under which identity a resource was made: what tells our create from that of a stranger who knows our nonce."""
+"""The identity that created a resource: it distinguishes our create from that of a stranger who knows our nonce."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ NONCE = "fabcdefghijkl"
 
 
 @pytest.mark.parametrize("kind", ["workspace", "cos-instance"])
-async def test_an_instance_shows_who_made_it(account: Any, kind: str) -> None:
-    """The intent records the identity that the create is sent under; both must be spelled alike."""
+async def test_an_instance_shows_its_creator(account: Any, kind: str) -> None:
+    """The intent records the identity that sends the create; both must have the same form."""
     requests = {"workspace": account.workspace(), "cos-instance": account.cos()}
     made = await account.create(kind, requests[kind])
     ours = await account.client.identity()
@@ -31,8 +31,8 @@ async def test_an_instance_shows_who_made_it(account: Any, kind: str) -> None:
     assert theirs.created_by not in ("", ours)
 
 
-async def test_where_ibm_does_not_show_it_it_is_empty(account: Any) -> None:
-    """Empty is "not known", which must not differ from an identity."""
+async def test_an_unknown_creator_is_empty(account: Any) -> None:
+    """Empty means unknown, which must not count as a different identity."""
     vpc = await account.create("vpc", account.vpc())
     gateway = await account.create("transit-gateway", account.gateway())
     assert (vpc.created_by, gateway.created_by) == ("", "")
@@ -45,8 +45,8 @@ async def test_the_identity_is_known_before_anything_is_created(account: Any) ->
     assert account.requests() == ["iam.issue_token"]
 
 
-async def test_what_other_credentials_made_keeps_its_maker(account: Any) -> None:
-    """Credentials rotate: an open intent names the identity that its create was sent under, not today's."""
+async def test_a_resource_of_other_credentials_keeps_its_creator(account: Any) -> None:
+    """Credentials rotate: an open intent has the identity that sent its create, not today's."""
     workspace = await account.ready("workspace", account.workspace())
     account.cloud.settings = replace(account.settings, api_key="rotated", iam_id="iam-ServiceId-1")
     session = IbmSession(Credentials("rotated"), Endpoints.at(BASE), SimMount(account.cloud))

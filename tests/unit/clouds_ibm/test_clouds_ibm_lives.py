@@ -1,4 +1,4 @@
-"""Each kind's whole life on the simulated account: born under a nonce, found by it, renamed, deleted, gone."""
+"""Each kind in the simulated account: created with a nonce, found by it, renamed, deleted, gone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NONCE = "fabcdefg"
 
 
 async def _life(account: Any, kind: str, request: dict[str, Any], *, renames: dict[str, str] | None) -> None:
-    """Create, find, wait, rename, delete, watch it go."""
+    """Create, find, wait, rename, delete, observe until gone."""
     entry = account.kinds[kind]
     made: Observed = await account.create(kind, request)
     assert made.state in (State.PENDING, State.READY)
@@ -76,7 +76,7 @@ async def test_a_storage_instance_lives(account: Any) -> None:
 
 
 async def test_a_bucket_lives(account: Any) -> None:
-    """No nonce fits into it: it is found by its name within our instance."""
+    """Its name has no room for a nonce: it is found by its name in our instance."""
     instance = await account.ready("cos-instance", account.cos())
     request = account.bucket(instance)
     made = await account.create("cos-bucket", request)

@@ -1,4 +1,4 @@
-"""Birth names: legal wherever the wanted name is, and told from every other name."""
+"""Names with a nonce: legal wherever the wanted name is, and distinguished from every other name."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ LEGAL = re.compile("([a-z]|[a-z][-a-z0-9]*[a-z0-9])")
 
 @BOTH
 @pytest.mark.parametrize("limit", [VPC, TRANSIT, DHCP, INSTANCE])
-def test_a_birth_name_fits_and_has_its_nonce(limit: int, nonce: str) -> None:
-    """Names of every length to beyond the limit. Cut before a dash as well: no service takes a dash last."""
+def test_a_name_with_a_nonce_fits(limit: int, nonce: str) -> None:
+    """Names of every length, beyond the limit, too. A cut name must not end with a dash: no service accepts that."""
     for length in range(1, limit + 20):
         for name in ("c" * length, ("c-" * length)[: length - 1] + "c"):
             made = birth_name(name, nonce, limit)
@@ -41,29 +41,29 @@ def test_a_birth_name_fits_and_has_its_nonce(limit: int, nonce: str) -> None:
 
 
 def test_the_network_of_the_longest_dhcp_name_is_a_legal_network() -> None:
-    """PowerVS makes the network's name of the server's, and allows 128 characters of it."""
+    """PowerVS derives the name of the network from that of the server, and allows 128 characters."""
     network = network_of(birth_name("c" * 200, NONCE, DHCP))
     assert len(network) <= 128
     assert has_nonce(network, Recognised(NONCE))
 
 
-def test_no_name_at_all_is_no_birth_mark() -> None:
-    """A resource whose name is not shown yet must not pass for ours."""
+def test_a_missing_name_has_no_nonce() -> None:
+    """A resource whose name is not shown yet must not count as ours."""
     assert not has_nonce("", Recognised(NONCE))
     assert not matches("", "wanted", Recognised(NONCE))
 
 
 @BOTH
 @pytest.mark.parametrize("form", ["WS-{}", "ws_{}_x", "{}"])
-def test_a_nonce_is_known_in_capitals(form: str, nonce: str) -> None:
-    """Some services keep the case of a name, and people write it; nonces are made in small letters."""
+def test_a_nonce_is_recognised_in_capitals(form: str, nonce: str) -> None:
+    """Some services keep the case of a name that a person wrote; nonces are in lower case."""
     assert has_nonce(form.format(nonce.upper()), Recognised(nonce))
     assert has_nonce(form.format(nonce.title()), Recognised(nonce))
 
 
 @BOTH
 @pytest.mark.parametrize("last", [*range(1, 62)])
-def test_a_nested_birth_name_fits_whatever_the_length_of_its_last_word(last: int, nonce: str) -> None:
+def test_a_nested_name_with_a_nonce_fits_whatever_the_length_of_its_last_part(last: int, nonce: str) -> None:
     for head in (1, 10, 62 - last):
         name = ("c" * max(head, 1) + "-" + "d" * last)[:VPC]
         made = nested(name, nonce, VPC)
@@ -73,14 +73,14 @@ def test_a_nested_birth_name_fits_whatever_the_length_of_its_last_word(last: int
         assert is_nested(made, name, VPC)
 
 
-def test_long_names_that_differ_at_the_end_are_born_apart() -> None:
+def test_long_names_that_differ_at_the_end_stay_different() -> None:
     assert birth_name("c" * 62 + "a", NONCE, VPC) != birth_name("c" * 62 + "b", NONCE, VPC)
 
 
 @BOTH
 @pytest.mark.parametrize("name", ["lb-pool-6443", "pool", "c" * 50 + "-pool-6443", "c" * 58 + "-6443"])
-def test_a_nested_nonce_leaves_the_port_last(name: str, nonce: str) -> None:
-    """Upstream's machine controller reads it there; and the pool is known again, though its name was cut."""
+def test_the_port_stays_last_in_a_nested_name_with_a_nonce(name: str, nonce: str) -> None:
+    """Upstream's machine controller reads it there; and the pool is recognised although its name was cut."""
     made = nested(name, nonce, VPC)
     assert LEGAL.fullmatch(made)
     assert len(made) <= VPC
@@ -103,5 +103,5 @@ def test_a_nested_nonce_leaves_the_port_last(name: str, nonce: str) -> None:
     ],
 )
 def test_words_that_look_like_a_nonce_make_no_other_pool_ours(text: str, name: str) -> None:
-    """Frontend, firewall, friendly: a listener bound to that pool would send its traffic elsewhere."""
+    """Examples are frontend, firewall, friendly: a listener with that pool would send its traffic elsewhere."""
     assert not is_nested(text, name, VPC)

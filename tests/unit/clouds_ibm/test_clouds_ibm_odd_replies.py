@@ -1,4 +1,4 @@
-"""Replies with 200 that are no answers, lists that do not end, and fields that IBM Cloud may leave out."""
+"""Replies with 200 that are not answers, lists that do not end, and fields that IBM Cloud may omit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAGE = "<html>Please sign in to this network</html>"
 
 
 class Distorted:
-    """A cloud of which one operation's replies are replaced, or changed field by field, on their way to us."""
+    """A cloud in which the replies to one operation are replaced, or changed field by field."""
 
     def __init__(self, cloud: Any, method: str, path: str, answer: Response | Mapping[str, Any]) -> None:
         self._cloud, self._method, self._path, self._answer = cloud, method, path, answer
@@ -46,8 +46,8 @@ class Distorted:
     [Response(200, PAGE.encode(), {"Content-Type": "text/html"}), Response(200, b"", JSON), Response(200, b"7", JSON)],
     ids=["page", "empty", "number"],
 )
-async def test_a_200_that_is_no_answer_is_no_answer(account: Any, answer: Response) -> None:
-    """A hotel's gateway says 200 to everything: a read is asked again, a write may have happened."""
+async def test_a_200_without_an_answer_is_a_failed_call(account: Any, answer: Response) -> None:
+    """A captive portal answers 200 to everything: a read is repeated, a write may have happened."""
     vpc = await account.ready("vpc", account.vpc())
     Distorted(account.cloud, "GET", vpc.attributes["id"], answer)
     Distorted(account.cloud, "POST", "/vpcs", answer)
@@ -57,8 +57,8 @@ async def test_a_200_that_is_no_answer_is_no_answer(account: Any, answer: Respon
         await account.create("vpc", account.vpc("second"), "fzzzzzzz")
 
 
-async def test_a_delete_that_is_sent_elsewhere_is_not_done(account: Any) -> None:
-    """Followed, a DELETE becomes a GET, whose 200 would say that it was done."""
+async def test_a_redirected_delete_does_not_count_as_done(account: Any) -> None:
+    """A client that follows the redirect turns the DELETE into a GET, whose 200 would count as success."""
     vpc = await account.ready("vpc", account.vpc())
     elsewhere = {"Location": f"http://ibm.sim/vpc/us-south/v1/vpcs/{vpc.attributes['id']}?version=1&generation=2"}
     Distorted(account.cloud, "DELETE", vpc.attributes["id"], Response(302, b"", elsewhere))
@@ -69,15 +69,15 @@ async def test_a_delete_that_is_sent_elsewhere_is_not_done(account: Any) -> None
 
 
 async def test_a_list_whose_next_page_is_itself_ends(account: Any) -> None:
-    """One wrong token would keep a thread busy for ever."""
+    """Otherwise one wrong page token would keep a thread busy for ever."""
     await account.ready("vpc", account.vpc())
     Distorted(account.cloud, "GET", "/vpcs", {"next": {"href": "https://x/v1/vpcs?start=1"}})
     with pytest.raises(Unavailable, match="does not end"):
         await account.find("vpc", account.vpc())
 
 
-async def test_a_reply_without_its_list_is_no_empty_list(account: Any) -> None:
-    """What a list does not show counts as gone, and is created again: a gateway's 200 must not look like one."""
+async def test_a_reply_without_a_list_does_not_count_as_an_empty_list(account: Any) -> None:
+    """Resources missing in a list may be created again: the 200 of a gateway must not count as an empty list."""
     vpc = await account.ready("vpc", account.vpc())
     gateway = await account.ready("transit-gateway", account.gateway())
     connection = await account.ready("transit-gateway-connection", account.connection(gateway, vpc))
@@ -108,7 +108,7 @@ async def test_a_reply_without_its_list_is_no_empty_list(account: Any) -> None:
         await account.tagger.marked("0a1b2c3d-1111-4222-8333-444455556666")
 
 
-async def test_an_empty_list_that_is_null_is_an_empty_list(account: Any) -> None:
+async def test_a_null_list_is_an_empty_list(account: Any) -> None:
     """Services written in Go print a list of nothing as null."""
     workspace = await account.ready("workspace", account.workspace())
     Distorted(account.cloud, "GET", "networks", Response(200, b'{"networks":null}', JSON))
@@ -126,7 +126,7 @@ async def test_buckets_whose_next_page_is_itself_end(account: Any) -> None:
 
 
 async def test_a_dhcp_server_without_its_network_is_renamed_later(account: Any) -> None:
-    """The network may show after the server; there is nothing to rename yet, and nothing is wrong."""
+    """The network may show after the server; until then there is nothing to rename, which is not an error."""
     workspace = await account.ready("workspace", account.workspace())
     server = await account.ready("dhcp-server", account.dhcp(workspace))
     Distorted(account.cloud, "GET", server.id.rpartition("/")[2], {"network": None})
@@ -147,7 +147,7 @@ async def test_a_dhcp_server_without_its_network_is_renamed_later(account: Any) 
     ],
 )
 def test_times_are_read_in_every_form(text: str | None, expected: float | None) -> None:
-    """Without a zone it is UTC; a time that cannot be read is no reason to fail a reconcile."""
+    """A time without a zone is UTC; an unreadable time must not fail a reconcile."""
     assert epoch(text) == expected
 
 
@@ -163,13 +163,13 @@ def elsewhere(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.usefixtures("elsewhere")
 def test_a_time_without_a_zone_is_utc_whatever_the_machine_s_zone_is() -> None:
-    """Read as local, what is new looks older than its create, and is taken for another's: ``up`` runs on laptops."""
+    """As local time, a new resource would look older than its create, and count as a stranger's."""
     assert datetime.fromisoformat("1970-01-02T00:00:00").timestamp() != 86400.0, "the machine's zone has changed"
     assert epoch("1970-01-02T00:00:00") == 86400.0
 
 
 async def test_a_zone_that_cannot_be_used_is_not_offered(account: Any) -> None:
-    """A subnet in it is refused, and its region has others. One that is impaired still takes subnets."""
+    """A subnet in it is refused, and its region has others. An impaired zone still accepts subnets."""
     words = {
         "us-south-1": "available",
         "us-south-2": "impaired",
@@ -182,15 +182,15 @@ async def test_a_zone_that_cannot_be_used_is_not_offered(account: Any) -> None:
 
 
 async def test_a_gateway_without_a_crn_is_seen_and_marked_later(account: Any) -> None:
-    """The SDK's model requires neither its CRN nor its group; one that is missing must not stop the look."""
+    """The SDK's model requires neither CRN nor group; a missing one must not fail the read."""
     made = await account.ready("transit-gateway", account.gateway())
     Distorted(account.cloud, "GET", made.id, {"crn": None, "resource_group": None})
     seen = await account.look("transit-gateway", made)
     assert seen is not None and (seen.id, seen.target) == (made.id, "")
 
 
-async def test_a_namesake_whose_vpc_cannot_be_told_is_not_in_ours(account: Any) -> None:
-    """Of two unknown places it is not known that they are one: it must neither be used nor bar the name."""
+async def test_a_namesake_in_an_unknown_vpc_does_not_count_as_in_ours(account: Any) -> None:
+    """Two unknown VPCs need not be the same: the namesake must neither be used nor block the name."""
     here, there = [await account.ready("vpc", account.vpc(name), f"faaaaa{name}") for name in ("aa", "bb")]
     near = await account.ready("vpc-subnet", account.subnet(here))
     far = await account.ready("vpc-subnet", account.subnet(there))
@@ -202,8 +202,8 @@ async def test_a_namesake_whose_vpc_cannot_be_told_is_not_in_ours(account: Any) 
     assert await account.find("load-balancer", account.balancer(near)) == []
 
 
-async def test_a_group_whose_rules_others_remove_too_is_not_gone(account: Any) -> None:
-    """NotFound of a rule would read as NotFound of the group: "the cloud no longer knows it"."""
+async def test_a_group_whose_rules_others_also_remove_is_not_gone(account: Any) -> None:
+    """NotFound for a rule must not become NotFound for the group."""
     vpc = await account.ready("vpc", account.vpc())
     groups = [await account.ready("security-group", account.group(vpc, name), f"faaaaa{name}") for name in ("aa", "bb")]
     for group, other in (groups, groups[::-1]):
@@ -216,8 +216,8 @@ async def test_a_group_whose_rules_others_remove_too_is_not_gone(account: Any) -
         await account.kinds["security-group"].driver.delete(Ref(groups[0].id, groups[0].target))
 
 
-async def test_a_workspace_that_powervs_does_not_know_says_so(account: Any) -> None:
-    """What is in it cannot be told, so it is not deleted; "gone" would be wrong, it stands and is billed."""
+async def test_a_workspace_that_powervs_does_not_know_is_reported(account: Any) -> None:
+    """Its contents are unknown, so it is not deleted; it is not gone either, and still billed."""
     workspace = await account.ready("workspace", account.workspace())
     unknown = Response(404, b'{"description":"cloud instance does not exist","error":"not found"}', JSON)
     for path in ("services/dhcp", "networks", "pvm-instances"):
@@ -228,7 +228,7 @@ async def test_a_workspace_that_powervs_does_not_know_says_so(account: Any) -> N
 
 @pytest.mark.parametrize("status", [403, 404])
 async def test_the_buckets_of_a_deleted_instance_are_gone(account: Any, status: int) -> None:
-    """S3 refuses to list them, and a refusal would hold the cluster's delete up until a person comes."""
+    """S3 refuses to list them; as an error this would hold the delete until a person acts."""
     storage = await account.ready("cos-instance", account.cos())
     bucket = await account.create("cos-bucket", account.bucket(storage))
     refused = Response(status, b"<Error><Code>AccessDenied</Code></Error>", {"Content-Type": "application/xml"})
@@ -240,8 +240,8 @@ async def test_the_buckets_of_a_deleted_instance_are_gone(account: Any, status: 
     assert await account.find("cos-bucket", account.bucket(storage)) == []
 
 
-async def test_a_target_that_the_reply_to_a_batch_leaves_out_has_failed(make_account: Any) -> None:
-    """Silence is no success: a mark that is taken for attached is never looked for, and the resource is an orphan."""
+async def test_a_target_that_the_reply_to_a_batch_omits_has_failed(make_account: Any) -> None:
+    """Otherwise a missing mark would count as attached, and the resource become an orphan."""
     account = make_account(lags=Lags.none())
     nets = [await account.ready("vpc", account.vpc(f"net{n}")) for n in range(2)]
     told = {"results": [{"resource_id": nets[0].target, "is_error": False}]}
@@ -251,8 +251,8 @@ async def test_a_target_that_the_reply_to_a_batch_leaves_out_has_failed(make_acc
     assert isinstance(failed[nets[1].target], Unavailable)
 
 
-async def test_a_workspace_is_not_deleted_with_what_others_made_for_it(account: Any) -> None:
-    """Recursive takes the credentials along that somebody has made; without it IBM Cloud refuses."""
+async def test_a_workspace_is_not_deleted_with_credentials_of_others(account: Any) -> None:
+    """A recursive delete would delete credentials that others created; without it IBM Cloud refuses."""
     workspace = await account.ready("workspace", account.workspace())
     account.session.resource_controller().create_resource_key("theirs", workspace.id)
     with pytest.raises(InUse):
@@ -260,15 +260,15 @@ async def test_a_workspace_is_not_deleted_with_what_others_made_for_it(account: 
     assert await account.look("workspace", workspace) is not None
 
 
-async def test_a_server_is_created_although_what_follows_its_create_fails(account: Any) -> None:
-    """Its id is known: told as a failed create, it would be created a second time."""
+async def test_a_server_counts_as_created_although_the_next_read_fails(account: Any) -> None:
+    """Its id is known: as a failed create it would be created a second time."""
     workspace = await account.ready("workspace", account.workspace())
     account.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "power.get_network", count=None, status=503))
     made = await account.create("dhcp-server", account.dhcp(workspace))
     assert made.id.startswith(f"{workspace.id}/dhcp/")
 
 
-async def test_a_gateway_that_is_deleted_and_still_shown_is_gone(account: Any) -> None:
+async def test_a_deleted_gateway_that_is_still_listed_is_gone(account: Any) -> None:
     """terraform-provider-ibm#1783: waiting for it would hold the delete."""
     gateway = await account.ready("transit-gateway", account.gateway())
     Distorted(account.cloud, "GET", gateway.id, {"status": "deleted"})

@@ -1,4 +1,4 @@
-"""Reads: few, complete, and never taken for proof of absence too early."""
+"""Reads: few, complete, and not taken as proof of absence too early."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ async def test_subnets_of_one_vpc_are_observed_by_one_list(account: Any) -> None
     assert {one.state for one in seen.values()} == {State.READY}
 
 
-async def test_a_list_that_lags_is_not_believed(make_account: Callable[..., Any]) -> None:
-    """What a list does not show is asked for itself before it counts as absent."""
+async def test_a_lagging_list_is_not_proof_of_absence(make_account: Callable[..., Any]) -> None:
+    """A resource missing in a list is read by its id before it counts as absent."""
     account = make_account(lags=Lags(lists=60.0))
     vpc = await account.ready("vpc", account.vpc())
     made = [await account.create("vpc-subnet", account.subnet(vpc, f"s{n}", f"us-south-{n}")) for n in (1, 2)]
@@ -62,8 +62,8 @@ async def test_buckets_are_read_to_the_last_page(make_account: Callable[..., Any
     assert sorted(child.name for child in children) == ["aaa", "bbb", "ccc"]
 
 
-async def test_every_request_passes_the_port_once(account: Any) -> None:
-    """Limits, audit and the crash harness see what the port sees, and nothing else."""
+async def test_every_request_goes_through_the_port_once(account: Any) -> None:
+    """Limits, audit and the crash harness see only the calls of the port."""
     workspace = await account.ready("workspace", account.workspace())
     await account.ready("dhcp-server", account.dhcp(workspace))
     await account.find("workspace", account.workspace(), NONCE)
@@ -104,8 +104,8 @@ async def test_a_network_without_a_crn_is_carried_by_its_workspace(make_account:
     assert await account.look("dhcp-server", seen) is None
 
 
-async def test_names_are_looked_for_in_order(account: Any) -> None:
-    """Upstream #2159: a plain network of the name comes before the one that a DHCP server would bring."""
+async def test_names_are_searched_in_order(account: Any) -> None:
+    """Upstream #2159: a plain network with the name comes before the one that a DHCP server would create."""
     workspace = await account.ready("workspace", account.workspace())
     server = await account.ready("dhcp-server", account.dhcp(workspace))
     await account.kinds["dhcp-server"].driver.update(
@@ -118,8 +118,8 @@ async def test_names_are_looked_for_in_order(account: Any) -> None:
     assert found[0].attributes["id"] == ""
 
 
-async def test_what_is_given_by_id_needs_no_zone(account: Any) -> None:
-    """A spec may name a network or a DHCP server by id alone: the workspace is asked where it is."""
+async def test_a_resource_given_by_id_needs_no_zone(account: Any) -> None:
+    """A spec may give only the id of a network or a DHCP server: the zone is that of the workspace."""
     workspace = await account.ready("workspace", account.workspace())
     server = await account.ready("dhcp-server", account.dhcp(workspace))
     driver = account.kinds["dhcp-server"].driver
@@ -143,7 +143,7 @@ async def test_children_are_named_as_their_own_drivers_name_them(account: Any) -
 
 
 async def test_a_failed_workspace_has_nothing_in_it(account: Any) -> None:
-    """PowerVS does not answer for it, and its delete must not hang on that."""
+    """PowerVS does not answer for it, and its delete must not hang because of that."""
     account.cloud.faults.add(Fault(Spoil.FAILED, "rc.create_resource_instance"))
     made = await account.create("workspace", account.workspace())
     account.clock.advance(150)
@@ -168,15 +168,15 @@ async def test_rules_are_parts_that_compare_by_what_they_do(account: Any) -> Non
         assert await parts.parts(ref) == before
 
 
-def test_all_ports_is_no_ports() -> None:
-    """IBM Cloud fills in 1-65535 where a rule names no ports."""
+def test_all_ports_are_the_same_as_no_ports() -> None:
+    """IBM Cloud shows 1-65535 if a rule names no ports."""
     plain = {"direction": "inbound", "protocol": "tcp", "remote": {"cidr_block": "0.0.0.0/0"}}
     assert natural_key({**plain, "port_min": 1, "port_max": 65535}) == natural_key(plain)
     assert natural_key({**plain, "local": {"cidr_block": "10.0.0.0/8"}}) != natural_key(plain)
 
 
 async def test_a_listener_comes_with_its_pool_in_two_passes(account: Any) -> None:
-    """The pool puts the balancer into update_pending; the listener follows after that, without a second pool."""
+    """The new pool puts the load balancer into update_pending; the listener follows, without a second pool."""
 
     vpc = await account.ready("vpc", account.vpc())
     subnet = await account.ready("vpc-subnet", account.subnet(vpc))
@@ -194,8 +194,8 @@ async def test_a_listener_comes_with_its_pool_in_two_passes(account: Any) -> Non
     assert seen is not None and seen.nonce_fields == {"lb", f"lb-pool-{NONCE}-6443", "extra"}
 
 
-async def test_a_namesake_in_another_vpc_is_not_ours_to_use(account: Any) -> None:
-    """Load balancer names are unique in a VPC, the list is the region's (docs/reference/ibm-cloud.md#vpc)."""
+async def test_a_namesake_in_another_vpc_is_not_used(account: Any) -> None:
+    """Load balancer names are unique in a VPC, the list is regional (docs/reference/ibm-cloud.md#vpc)."""
     here, there = [await account.ready("vpc", account.vpc(name), f"faaaaa{name}") for name in ("aa", "bb")]
     near = await account.ready("vpc-subnet", account.subnet(here))
     far = await account.ready("vpc-subnet", account.subnet(there))
@@ -207,7 +207,7 @@ async def test_a_namesake_in_another_vpc_is_not_ours_to_use(account: Any) -> Non
 
 
 async def test_a_network_is_connected_to_a_gateway_once_whatever_the_name(account: Any) -> None:
-    """So a stranger's connection of the same VPC is found, and not created beside."""
+    """So a stranger's connection of the same VPC is found, and no second one is created."""
     vpc = await account.ready("vpc", account.vpc())
     gateway = await account.ready("transit-gateway", account.gateway())
     theirs = {**account.connection(gateway, vpc), "name": "theirs"}
@@ -216,8 +216,8 @@ async def test_a_network_is_connected_to_a_gateway_once_whatever_the_name(accoun
     assert [one.id for one in found] == [made.id]
 
 
-async def test_targets_tell_ids(account: Any) -> None:
-    """When the journal is lost, marks on CRNs are all that is left."""
+async def test_ids_are_read_from_tag_targets(account: Any) -> None:
+    """When the journal is lost, only the marks on CRNs are left."""
     vpc = await account.ready("vpc", account.vpc())
     subnet = await account.ready("vpc-subnet", account.subnet(vpc))
     gateway = await account.ready("transit-gateway", account.gateway())
@@ -234,7 +234,7 @@ async def test_targets_tell_ids(account: Any) -> None:
     assert connection.identify(gateway.target, "c1") == f"{gateway.id}/c1"
 
 
-async def test_facts_are_asked_once_and_wrong_values_are_answered_with_the_right_ones(account: Any) -> None:
+async def test_facts_are_read_once_and_errors_list_the_right_values(account: Any) -> None:
     facts = IbmFacts(account.client, account.clock)
     assert await facts.resource_group_id("ibm-hypershift-dev") == "2" * 32
     assert (await facts.power_zone("dal10")).edge_router
@@ -268,8 +268,8 @@ async def test_a_connection_of_ours_is_found_by_its_nonce_and_no_other_by_its_na
     assert [one.id for one in await account.find("transit-gateway-connection", wanted, NONCE)] == [ours.id]
 
 
-async def test_a_network_goes_with_the_server_that_manages_it(account: Any) -> None:
-    """IBM Cloud refuses to delete it by itself."""
+async def test_a_network_is_deleted_with_its_dhcp_server(account: Any) -> None:
+    """IBM Cloud refuses to delete it alone."""
     workspace = await account.ready("workspace", account.workspace())
     server = await account.ready("dhcp-server", account.dhcp(workspace))
     network = f"{workspace.id}/network/{server.attributes['network_id']}"
@@ -283,8 +283,8 @@ async def test_a_gateway_of_the_name_in_another_region_is_not_the_wanted_one(acc
     assert await account.find("transit-gateway", account.gateway()) == []
 
 
-async def test_a_bucket_of_the_name_in_another_region_is_another_bucket(account: Any) -> None:
-    """Names are global: ours was deleted, and somebody made one of its name."""
+async def test_a_bucket_with_the_name_in_another_region_is_another_bucket(account: Any) -> None:
+    """Names are global: ours was deleted, and somebody created one with its name."""
     storage = await account.ready("cos-instance", account.cos())
     made = await account.create("cos-bucket", account.bucket(storage))
     elsewhere = made.id.replace("us-south.", "eu-de.")
@@ -292,10 +292,10 @@ async def test_a_bucket_of_the_name_in_another_region_is_another_bucket(account:
     assert list(seen) == [made.id]
 
 
-async def test_two_groups_that_name_each_other_can_be_deleted_and_keep_their_other_rules_till_then(
+async def test_two_groups_that_name_each_other_can_be_deleted_and_keep_their_other_rules_until_then(
     account: Any,
 ) -> None:
-    """Neither can go first; and a delete that is refused must not close the port that clients use."""
+    """Neither can be deleted first; and a refused delete must not remove the rule that clients need."""
     driver = account.kinds["security-group"].driver
     vpc = await account.ready("vpc", account.vpc())
     groups = [await account.create("security-group", account.group(vpc, name), f"f{name * 7}") for name in ("a", "b")]

@@ -1,4 +1,4 @@
-"""One session under all SDKs: it sends each request once, and replaces its token before that expires."""
+"""One session for all SDKs: it sends each request once, and renews its token before that expires."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.account import BASE
 
 
 class _Silent(TCPServer):
-    """Takes each request, and closes the connection without a reply."""
+    """Reads each request, and closes the connection without a reply."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -43,8 +43,8 @@ def silent() -> Iterator[_Silent]:
         thread.join()
 
 
-def test_what_was_sent_is_not_sent_again_below_the_engine(silent: _Silent) -> None:
-    """Its effect is not known; only the engine looks before it asks again, and only it counts what it asks."""
+def test_the_session_sends_no_request_again(silent: _Silent) -> None:
+    """The effect is unknown; only the engine reads before it sends again, and counts its requests."""
     url = f"http://127.0.0.1:{silent.server_address[1]}"
     session = IbmSession(Credentials("key"), Endpoints.at(url))
     methods = ["POST", "PATCH", "PUT", "DELETE", "GET"]
@@ -55,8 +55,8 @@ def test_what_was_sent_is_not_sent_again_below_the_engine(silent: _Silent) -> No
     assert silent.taken == methods
 
 
-def test_a_token_is_replaced_before_it_expires(account: Any) -> None:
-    """One that ends on its way is refused, and a request of many parts would run into that at every hour."""
+def test_a_token_is_renewed_before_it_expires(account: Any) -> None:
+    """A token that expires on the way is refused, and this would happen every hour."""
     wall = [time.time()]
     key, timeout = account.settings.api_key, (3.0, 10.0)
     tokens = SessionTokenManager(key, f"{BASE}/iam", account.session.http, timeout, wall=lambda: wall[0])

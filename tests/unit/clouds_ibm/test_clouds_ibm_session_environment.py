@@ -1,4 +1,4 @@
-"""What the SDKs' HTTP session takes from the environment: it reads it once a host, and must still obey it."""
+"""The environment of the SDKs' HTTP session: it is read once for each host, and must still be respected."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_proxy_of_the_environment_is_used(proxy: str, http: requests.Session) 
     assert [http.post(f"{TARGET}/{n}").status_code for n in range(2)] == [203, 203]
 
 
-def test_a_host_that_the_environment_excepts_goes_direct(
+def test_a_host_that_the_environment_excludes_is_reached_directly(
     proxy: str, http: requests.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_PROXY", "cloud.invalid")
@@ -65,10 +65,10 @@ def test_a_host_that_the_environment_excepts_goes_direct(
 def test_a_simulated_cloud_on_this_machine_is_reached_behind_a_company_s_proxy(
     proxy: str, http: requests.Session, monkeypatch: pytest.MonkeyPatch, host: str
 ) -> None:
-    """HTTP_PROXY without NO_PROXY is common on laptops; curl users add 127.0.0.1 to it, Go programs need not."""
+    """HTTP_PROXY without NO_PROXY is common on laptops, and 127.0.0.1 must not be reached through a proxy."""
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     here = proxy.replace("127.0.0.1", host)
-    assert http.post(here).status_code == 500, "answered by the server itself, as no proxy would be asked"
+    assert http.post(here).status_code == 500, "answered by the server itself, without a proxy"
     session = IbmSession(Credentials("key"), Endpoints.at(here))
     assert session.cos("us-south").meta.config.proxies == {}
     session.close()
@@ -84,8 +84,8 @@ def test_a_netrc_entry_does_not_replace_the_token(
     assert answer.headers["X-Authorization"] == "Bearer ours"
 
 
-def test_every_client_gives_up_in_time() -> None:
-    """The SDKs wait a minute a read; PowerVS, whose own client waits minutes, is given longer."""
+def test_every_client_has_a_timeout() -> None:
+    """The SDKs wait a minute for each read; PowerVS, whose own client waits minutes, has more time."""
     session = IbmSession(Credentials("key"), Endpoints.at(TARGET))
     short = [session.vpc("us-south"), session.transit(), session.resource_controller(), session.tagging()]
     assert {one.http_config["timeout"] for one in short} == {(3.0, 10.0)}

@@ -1,4 +1,4 @@
-"""Every state that an official SDK knows has been thought of: none is taken for "still to come" by oversight."""
+"""Every state of the official SDKs is in a table: none counts as "being created" by oversight."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_every_state_of_the_sdk_is_in_a_table(which: str) -> None:
 
 @pytest.mark.parametrize("state", sorted(set(resource_controller.STATES) - {"pending_removal"}))
 async def test_an_instance_in_any_state_is_found(account: Any, state: str) -> None:
-    """The default list shows two states; one that is overlooked in another is created a second time."""
+    """The default list shows two states; an instance in another state would be created a second time."""
     made = await account.create("workspace", account.workspace())
     account.cloud.strangers.change(made.id, state=state)
     assert [one.id for one in await account.find("workspace", account.workspace("x"), NONCE)] == [made.id]
@@ -44,8 +44,8 @@ async def test_an_instance_in_any_state_is_found(account: Any, state: str) -> No
 
 
 @pytest.mark.parametrize("kind", ["vpc", "vpc-subnet", "load-balancer"])
-async def test_what_vpc_is_deleting_is_deleting(account: Any, kind: str) -> None:
-    """Taken for "still to come", it is waited for as if it were to be ready, or chosen for use by its name."""
+async def test_deleting_states_of_vpc_resources_are_deleting(account: Any, kind: str) -> None:
+    """Otherwise it would be waited for until ready, or used by its name."""
     vpc = await account.ready("vpc", account.vpc())
     request, seen = account.vpc(), vpc
     if kind != "vpc":

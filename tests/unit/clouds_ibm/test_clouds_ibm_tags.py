@@ -1,4 +1,4 @@
-"""Tags: spelling within IBM's limits, reading from the index and from the resource, changing without replacing."""
+"""Tags: their form within IBM's limits, reads from the index and from the resource, changes without replacing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CODEC = IbmCodec()
 
 
 def test_marks_are_read_back_as_written() -> None:
-    """What is written must be what is proved later."""
+    """A later proof needs exactly the written mark."""
     key = NodeKey("vpc-subnet", "us-south-1")
     connection = "0e1f2a3b-0000-4000-8000-00000000000a"
     tags = CODEC.owner(OWNER) | {
@@ -45,7 +45,7 @@ def test_marks_are_read_back_as_written() -> None:
     ids=["long", "colon", "illegal"],
 )
 def test_every_mark_is_a_legal_tag(namespace: str, name: str, logical: str) -> None:
-    """IBM silently drops, or refuses, what does not fit (terraform-provider-ibm#2364)."""
+    """IBM silently drops, or refuses, a tag that does not fit (terraform-provider-ibm#2364)."""
     owner = Owner(UUID, "IBMPowerVSCluster", namespace, name)
     marks = CODEC.owner(owner) | {
         CODEC.node(NodeKey("transit-gateway-connection", logical), "abcd2345"),
@@ -56,7 +56,7 @@ def test_every_mark_is_a_legal_tag(namespace: str, name: str, logical: str) -> N
 
 
 def test_long_names_that_differ_at_the_end_stay_apart() -> None:
-    """Cut names carry a hash of the whole: two clusters must never share an owner mark."""
+    """Cut names have a hash of the whole name: two clusters must never share an owner mark."""
     one = CODEC.owner(Owner(UUID, "k", "ns", "c" * 200 + "1"))
     two = CODEC.owner(Owner(UUID, "k", "ns", "c" * 200 + "2"))
     assert one != two
@@ -89,7 +89,7 @@ SEALS = {"dhcp-server": True, "transit-gateway-connection": False, "cos-bucket":
 
 @pytest.mark.parametrize("kind", CARRIED_IDS)
 def test_a_carrier_s_mark_is_read_back_with_its_seal(kind: str) -> None:
-    """With one, it is a proof; without, the name of what it carries has to tell whose it is."""
+    """With a seal it is a proof; without, the name of the carried resource must show whose it is."""
     ident, last = CARRIED_IDS[kind], CARRIED_IDS[kind].rpartition("/")[2]
     plain, sealed = CODEC.carried(OWNER, kind, ident), CODEC.carried(OWNER, kind, ident, "abcd2345")
     assert CODEC.read({plain}).carried == {CarriedMark(kind, UUID, last)}
@@ -99,7 +99,7 @@ def test_a_carrier_s_mark_is_read_back_with_its_seal(kind: str) -> None:
 
 
 def test_a_carrier_s_mark_of_a_kind_that_this_version_does_not_know_is_read() -> None:
-    """A newer version wrote it: whoever reads nothing there lets the object go, and leaves the resource behind."""
+    """A newer version wrote it: if it were ignored, the object would be released and the resource left behind."""
     assert CODEC.read({CODEC.carried(OWNER, "public-gateway", UUID)}).carried == {
         CarriedMark("public-gateway", UUID, UUID)
     }
@@ -108,7 +108,7 @@ def test_a_carrier_s_mark_of_a_kind_that_this_version_does_not_know_is_read() ->
 @pytest.mark.parametrize("length", range(3, 64))
 @pytest.mark.parametrize("region", ["us-south", "eu-gb", "ca-mon"])
 def test_a_bucket_s_mark_is_legal_and_read_back_at_every_length(region: str, length: int) -> None:
-    """The seal goes first when the whole is too long, then the end of the name, but never silently."""
+    """If the mark is too long, first the seal is omitted, then the name is cut and gets a hash."""
     name = ("b-3." * 16)[: length - 1] + "b"
     ident, room = f"{region}.{name}", LONGEST - len(f"powervs.cluster.x-k8s.io.cos-bucket:{UUID}.")
     for seal in ("", "abcd2345"):
@@ -136,8 +136,8 @@ def test_a_carrier_s_mark_without_an_id_is_none(value: str) -> None:
 
 
 @pytest.mark.parametrize("hostile", ['x" OR tags:"*', "x OR tags:*", "*", "x) OR (crn:*", "\\"])
-async def test_what_a_journal_names_is_no_query(make_account: Callable[..., Any], hostile: str) -> None:
-    """Whoever edits an annotation writes the target there: it must not show, or break, anybody else's search."""
+async def test_a_target_from_a_journal_cannot_change_the_query(make_account: Callable[..., Any], hostile: str) -> None:
+    """A user who edits an annotation can write the target: it must not affect the search of others."""
     account = make_account(lags=Lags.none())
     vpc = await account.ready("vpc", account.vpc())
     await account.tagger.attach([TagChange(vpc.target, CODEC.owner(OWNER))])
@@ -146,7 +146,7 @@ async def test_what_a_journal_names_is_no_query(make_account: Callable[..., Any]
 
 
 async def test_one_query_finds_the_owner_s_targets_and_the_carriers(make_account: Callable[..., Any]) -> None:
-    """A proof read costs one call, whatever it looks for."""
+    """The read for a proof costs one call."""
     account = make_account(lags=Lags.none())
     vpc = await account.ready("vpc", account.vpc())
     gateway = await account.ready("transit-gateway", account.gateway())
@@ -162,7 +162,7 @@ async def test_one_query_finds_the_owner_s_targets_and_the_carriers(make_account
 
 
 async def test_everything_is_read_through_all_pages(make_account: Callable[..., Any]) -> None:
-    """A client that reads the first page only would take other clusters' resources for unmarked."""
+    """A client that reads only the first page would treat resources of other clusters as unmarked."""
     account = make_account(lags=Lags.none(), page_size=1)
     vpcs = [await account.ready("vpc", account.vpc(f"net{n}")) for n in range(3)]
     changes = [TagChange(one.target, CODEC.owner(OWNER) | {f"n:{n}"}) for n, one in enumerate(vpcs)]
@@ -172,7 +172,7 @@ async def test_everything_is_read_through_all_pages(make_account: Callable[..., 
 
 
 async def test_attach_batches_equal_sets_and_adds_only(make_account: Callable[..., Any]) -> None:
-    """Never `replace`: other people's tags stay."""
+    """Never `replace`: tags of others stay."""
     account = make_account(lags=Lags.none())
     vpcs = [await account.ready("vpc", account.vpc(f"net{n}")) for n in range(3)]
     await account.tagger.attach([TagChange(vpcs[0].target, frozenset({"team:blue"}))])
@@ -185,7 +185,7 @@ async def test_attach_batches_equal_sets_and_adds_only(make_account: Callable[..
 
 
 async def test_a_200_with_an_error_inside_is_a_failure_of_that_target(make_account: Callable[..., Any]) -> None:
-    """terraform-provider-ibm#5635: the status code says nothing about single targets."""
+    """terraform-provider-ibm#5635: the status code does not show the result of single targets."""
     account = make_account(lags=Lags.none())
     vpcs = [await account.ready("vpc", account.vpc(f"net{n}")) for n in range(2)]
     account.cloud.faults.add(Fault(Effect.PARTIAL, "tagging.attach_tag"))
@@ -204,7 +204,7 @@ async def test_a_call_that_fails_fails_for_all_its_targets(make_account: Callabl
     assert getattr(failed[vpc.target], "retry_after", None) == 7
 
 
-async def test_what_is_gone_needs_no_detach_and_gets_no_tag(make_account: Callable[..., Any]) -> None:
+async def test_a_resource_that_is_gone_needs_no_detach_and_gets_no_tag(make_account: Callable[..., Any]) -> None:
     account = make_account(lags=Lags.none())
     nowhere = "crn:v1:bluemix:public:is:us-south:a/x::vpc:r006-gone"
     change = [TagChange(nowhere, frozenset({"a:b"}))]
@@ -214,14 +214,14 @@ async def test_what_is_gone_needs_no_detach_and_gets_no_tag(make_account: Callab
 
 
 async def test_a_fresh_resource_that_the_index_does_not_know_waits(make_account: Callable[..., Any]) -> None:
-    """terraform-provider-ibm#3874: 'not authorized' right after a create passes by itself."""
+    """terraform-provider-ibm#3874: 'not authorized' right after a create is temporary."""
     account = make_account(assumptions=Assumptions(attach_needs_index=True))
     vpc = await account.create("vpc", account.vpc())
     failed = await account.tagger.attach([TagChange(vpc.target, CODEC.owner(OWNER))])
     assert isinstance(failed[vpc.target], NotReady)
 
 
-async def test_an_illegal_tag_is_the_manifest_s_fault(make_account: Callable[..., Any]) -> None:
+async def test_an_illegal_tag_is_an_error_in_the_manifest(make_account: Callable[..., Any]) -> None:
     account = make_account(lags=Lags.none())
     vpc = await account.ready("vpc", account.vpc())
     failed = await account.tagger.attach([TagChange(vpc.target, frozenset({"a/b"}))])
@@ -246,7 +246,7 @@ async def test_an_illegal_tag_is_the_manifest_s_fault(make_account: Callable[...
 async def test_only_a_missing_resource_needs_no_detach(
     make_account: Callable[..., Any], said: str, expected: type[CloudError]
 ) -> None:
-    """NotFound of a detach means that no mark is left; any other "not found" says nothing about the mark."""
+    """NotFound for a detach means that no mark is left; any other "not found" shows nothing about the mark."""
     account = make_account(lags=Lags.none())
     vpc = await account.ready("vpc", account.vpc())
     answer = {"resource_id": vpc.target, "is_error": True, "message": said.format(target=vpc.target)}
@@ -270,8 +270,8 @@ def _answer(cloud: Any, path: str, body: dict[str, Any]) -> None:
     cloud.handle = answering
 
 
-async def test_a_batch_that_is_not_found_tells_nothing_about_its_targets(make_account: Callable[..., Any]) -> None:
-    """404 for the call, or for one of many: taken for all, marks would stay on what is not ours."""
+async def test_a_404_for_a_batch_shows_nothing_about_its_targets(make_account: Callable[..., Any]) -> None:
+    """A 404 for the call, or for one target, must not count for all: marks would stay on strangers' resources."""
     account = make_account(lags=Lags.none())
     vpcs = [await account.ready("vpc", account.vpc(f"net{n}")) for n in range(2)]
     for verb in ("attach", "detach"):
@@ -281,8 +281,8 @@ async def test_a_batch_that_is_not_found_tells_nothing_about_its_targets(make_ac
         assert {target: type(error) for target, error in failed.items()} == {one.target: NotReady for one in vpcs}
 
 
-async def test_tags_that_are_not_found_are_not_none(make_account: Callable[..., Any]) -> None:
-    """Taken for "no tags", a stranger's marks would not be seen, nor ours that must come off."""
+async def test_a_404_for_tags_does_not_mean_no_tags(make_account: Callable[..., Any]) -> None:
+    """Otherwise a stranger's marks would be missed, and ours that must be detached."""
     account = make_account(lags=Lags.none())
     vpc = await account.ready("vpc", account.vpc())
     account.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "tagging.list_tags", status=404, message="not found"))
@@ -290,8 +290,8 @@ async def test_tags_that_are_not_found_are_not_none(make_account: Callable[..., 
         await account.tagger.tags_of(vpc.target)
 
 
-async def test_tags_are_read_on_where_no_total_is_told(make_account: Callable[..., Any]) -> None:
-    """Without the total, a first page would pass for all of them."""
+async def test_all_pages_of_tags_are_read_without_a_total(make_account: Callable[..., Any]) -> None:
+    """Without the total, the first page would count as all of them."""
     account = make_account(lags=Lags.none(), page_size=1)
     vpc = await account.ready("vpc", account.vpc())
     await account.tagger.attach([TagChange(vpc.target, frozenset({"a:b", "c:d", "e:f"}))])
@@ -308,7 +308,7 @@ async def test_tags_are_read_on_where_no_total_is_told(make_account: Callable[..
     assert await account.tagger.tags_of(vpc.target) == {"a:b", "c:d", "e:f"}
 
 
-async def test_who_may_not_tag_is_told_what_and_where(make_account: Callable[..., Any]) -> None:
+async def test_a_missing_permission_to_tag_is_reported_with_action_and_place(make_account: Callable[..., Any]) -> None:
     account = make_account(lags=Lags.none())
     vpc = await account.ready("vpc", account.vpc())
     account.cloud.faults.add(Fault(Effect.DENIED, "tagging.*", count=None))
@@ -320,10 +320,10 @@ async def test_who_may_not_tag_is_told_what_and_where(make_account: Callable[...
     assert "detach tag" in failed[vpc.target].message and vpc.target in failed[vpc.target].message
 
 
-async def test_more_targets_than_a_batch_holds_are_all_tagged(
+async def test_more_targets_than_fit_into_a_batch_are_all_tagged(
     make_account: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """IBM Cloud takes a hundred at a time; what is left out would never be proven ours."""
+    """IBM Cloud accepts a hundred at a time; an omitted resource could never be proven ours."""
     account = make_account(lags=Lags.none())
     monkeypatch.setattr(type(account.tagger), "BATCH", 2)
     vpcs = [await account.ready("vpc", account.vpc(f"net{n}")) for n in range(5)]
@@ -331,7 +331,7 @@ async def test_more_targets_than_a_batch_holds_are_all_tagged(
     assert [await account.tagger.tags_of(one.target) for one in vpcs] == [{"a:b"}] * 5
 
 
-def test_tags_of_others_are_no_marks() -> None:
-    """Whatever word they end in."""
+def test_tags_of_others_are_not_marks() -> None:
+    """Whatever their last part is."""
     marks = CODEC.read({f"{'x' * len(PREFIX)}owner:them", "owner:them", f"{PREFIX}owner", f"{PREFIX}owner:"})
     assert not (marks.owners or marks.uuids or marks.nodes or marks.carried)

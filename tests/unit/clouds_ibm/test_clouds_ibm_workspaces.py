@@ -1,4 +1,4 @@
-"""PowerVS workspaces: which one is the wanted one, which one a request goes to, and what stands in it."""
+"""PowerVS workspaces: which one is wanted, to which one a request goes, and what is inside it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ async def _two_servers(account: Any) -> list[tuple[Observed, Observed]]:
     return made
 
 
-async def test_a_network_that_others_put_into_a_workspace_stands_in_it(account: Any) -> None:
-    """The delete of a workspace destroys it; what is not listed here is not asked about before that."""
+async def test_a_network_that_others_created_in_a_workspace_is_listed_in_it(account: Any) -> None:
+    """The delete of a workspace destroys it; only listed contents are checked before that."""
     workspace = await account.ready("workspace", account.workspace())
     server = await account.ready("dhcp-server", account.dhcp(workspace))
     net = account.cloud.strangers.make("network", region="dal", workspace=workspace.id, name="theirs")
@@ -31,8 +31,8 @@ async def test_a_network_that_others_put_into_a_workspace_stands_in_it(account: 
     assert [(one.id, one.name, one.state) for one in inside] == [(server.id, server.name, State.READY), theirs]
 
 
-async def test_the_network_that_another_server_leaves_is_not_what_ours_left(account: Any) -> None:
-    """A workspace has one DHCP server after another. Taken for ours, it holds our delete up."""
+async def test_the_network_of_another_server_does_not_count_as_left_behind_by_ours(account: Any) -> None:
+    """A workspace may have one DHCP server after another. Otherwise the network would hold our delete."""
     workspace = await account.ready("workspace", account.workspace())
     ours = await account.ready("dhcp-server", account.dhcp(workspace))
     for ident in (ours.attributes["id"], ours.attributes["network_id"]):
@@ -45,14 +45,14 @@ async def test_the_network_that_another_server_leaves_is_not_what_ours_left(acco
 
 
 async def test_a_forged_target_does_not_empty_a_workspace(account: Any) -> None:
-    """A journal may be restored or edited. What is listed of another workspace says nothing of this one."""
+    """A journal may be restored or edited. The list of another workspace shows nothing about this one."""
     [(workspace, server), (other, _)] = await _two_servers(account)
     inside = await account.kinds["workspace"].container.children(Ref(workspace.id, other.target))
     assert [one.id for one in inside] == [server.id]
 
 
-async def test_a_forged_target_leads_no_request_into_another_workspace(account: Any) -> None:
-    """A DHCP server that is asked for in the wrong workspace is not found there, and would count as gone."""
+async def test_a_forged_target_does_not_redirect_requests_to_another_workspace(account: Any) -> None:
+    """A DHCP server is not found in the wrong workspace, and would count as gone."""
     [(_, server), (other, stays)] = await _two_servers(account)
     before = len(account.cloud.calls)
     seen = await account.kinds["dhcp-server"].driver.observe([Ref(server.id, stays.target)])
@@ -73,7 +73,7 @@ async def test_a_namesake_in_another_zone_is_not_the_wanted_workspace(account: A
 
 
 async def test_a_namesake_in_another_resource_group_is_not_the_wanted_workspace(account: Any) -> None:
-    """The final check lists every group: what it finds by name must be in the group that is asked for."""
+    """The final check lists every group: a resource found by name must be in the requested group."""
     account.cloud.strangers.make("workspace", zone="dal10", name="ws", group=OTHER_GROUP)
     want = account.want("workspace", account.workspace())
     assert await account.by_nonce("workspace", [], NONCE, want) == []
@@ -81,8 +81,8 @@ async def test_a_namesake_in_another_resource_group_is_not_the_wanted_workspace(
     assert [one.id for one in await account.by_nonce("workspace", [], NONCE, want)] == [near["id"]]
 
 
-async def test_a_workspace_whose_birth_name_somebody_wrote_in_capitals_is_found(account: Any) -> None:
-    """Instance names keep their case; one that is overlooked is created a second time."""
+async def test_a_workspace_whose_nonce_is_in_capitals_is_found(account: Any) -> None:
+    """Instance names keep their case; a workspace that is not recognised would be created a second time."""
     made = await account.create("workspace", account.workspace())
     account.cloud.strangers.rename(made.id, made.name.upper())
     assert [one.id for one in await account.find("workspace", account.workspace(), NONCE)] == [made.id]

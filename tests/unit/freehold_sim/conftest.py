@@ -1,4 +1,4 @@
-"""The real SDKs on a simulated account; every answer they get is held against the SDK's own models."""
+"""The real SDKs with a simulated account; every answer is compared with the SDK's own models."""
 
 import json
 from collections.abc import Callable
@@ -127,7 +127,7 @@ def _nothing_lost(sent: Any, kept: Any, where: str) -> None:
 
 
 class CheckedCloud:
-    """A simulated account whose every good answer is read by the SDK's model on its way out."""
+    """A simulated account; the SDK's model reads each successful answer."""
 
     def __init__(self, cloud: SimulatedIBM) -> None:
         self.cloud = cloud

@@ -1,4 +1,4 @@
-"""Every operation, asked by the real SDK: the account fixture reads each answer with the SDK's own model."""
+"""Every operation, called by the real SDK: the account fixture reads each answer with the SDK's own model."""
 
 import base64
 import json
@@ -271,8 +271,8 @@ def test_every_operation_with_a_model_was_seen_by_this_file() -> None:
     assert not {name for name in modelled if f".{name}(" not in text}
 
 
-def test_an_instance_shows_the_identity_of_the_token_that_it_was_made_with(account: Any) -> None:
-    """Also of one whose create takes effect late: the token came with the request."""
+def test_an_instance_shows_the_identity_of_the_token_that_created_it(account: Any) -> None:
+    """Also if the create takes effect late: the identity is that of the request."""
     token = account.fetch_token().json()["access_token"].split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
     assert claims["iam_id"] == account.cloud.settings.iam_id

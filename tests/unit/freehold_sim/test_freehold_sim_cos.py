@@ -1,4 +1,4 @@
-"""Object storage, asked by the real ibm_boto3."""
+"""Object storage, called by the real ibm_boto3."""
 
 from typing import Any
 
@@ -66,7 +66,7 @@ def test_names_are_global_and_another_instance_is_forbidden(account: Any) -> Non
     assert code(make, first, "theirs") == "BucketAlreadyExists"
 
 
-def test_deleting_the_instance_takes_its_buckets_after_reclamation(account: Any) -> None:
+def test_deleting_the_instance_deletes_its_buckets_after_reclamation(account: Any) -> None:
     cos = account.a_cos()
     client = s3(account, cos)
     make(client)
@@ -77,7 +77,7 @@ def test_deleting_the_instance_takes_its_buckets_after_reclamation(account: Any)
     assert left == [("instance", "removed")]
 
 
-def test_only_an_instance_that_stands_lists_its_buckets(account: Any) -> None:
+def test_only_an_existing_instance_lists_its_buckets(account: Any) -> None:
     """Without the header 400 (ibm-cos-sdk-python#38), for another's or a deleted instance 403: never an empty list."""
     cos = account.a_cos()
     headers = {"Authorization": f"Bearer {account.token}"}
@@ -92,7 +92,7 @@ def test_only_an_instance_that_stands_lists_its_buckets(account: Any) -> None:
     assert status(**{"ibm-service-instance-id": cos["guid"]}) == 403
 
 
-def test_a_deleted_key_opens_nothing(account: Any) -> None:
+def test_a_deleted_key_is_refused(account: Any) -> None:
     cos = account.a_cos()
     client = s3(account, cos)
     for key in account.rc.list_resource_keys().get_result()["resources"]:

@@ -1,4 +1,4 @@
-"""Faults: each effect, on the calls it names and no other, in the body shape of its service."""
+"""Faults: each effect, only on the calls that it names, with the error format of its service."""
 
 from collections.abc import Callable
 from typing import Any
@@ -50,7 +50,7 @@ def test_retry_after_is_sent_when_asked(account: Any) -> None:
 
 
 def test_error_after_the_effect(account: Any) -> None:
-    """CAPIBM#1745: the create fails, and the resource is there."""
+    """CAPIBM#1745: the create fails, and the resource exists."""
     assert isinstance(failure(account, Fault(Effect.ERROR_AFTER, "vpc.create_vpc", status=504)), ApiException)
     assert names(account) == ["net", "next"]
 
@@ -155,7 +155,7 @@ def test_nth_count_and_contains(account: Any) -> None:
         ("/tagging/v3/tags", "errors"),
     ],
 )
-def test_faults_speak_the_language_of_the_service(account: Any, path: str, key: str) -> None:
+def test_faults_have_the_error_format_of_the_service(account: Any, path: str, key: str) -> None:
     account.cloud.faults.add(Fault(Effect.THROTTLE, "*"))
     headers = {"Authorization": f"Bearer {account.token}"}
     answer = account.session.get(f"http://ibm.sim{path}", headers=headers)
@@ -173,7 +173,7 @@ def test_the_log_of_calls(account: Any) -> None:
     assert seen == [(1, "vpc.create_vpc", 201, True), (2, "vpc.get_vpc", 200, False), (3, "vpc.list_vpcs", 0, False)]
 
 
-def test_rate_limits_throttle_and_say_how_long_to_wait(make_account: Callable[..., Any]) -> None:
+def test_rate_limits_throttle_and_answer_how_long_to_wait(make_account: Callable[..., Any]) -> None:
     account = make_account(rate_limits={"tagging.list_*": (2, 10.0)})
     crn = account.a_vpc()["crn"]
 

@@ -1,4 +1,4 @@
-"""Where IBM's reads lie, the simulation lies: lags, ghosts, hidden states, small pages."""
+"""The simulation reproduces IBM's unreliable reads: lags, deleted resources, hidden states, small pages."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +26,7 @@ def attached(account: Any, crn: str) -> list[str]:
 # -- search and tags ------------------------------------------------------------------------------------------
 
 
-def test_search_misses_the_new_and_keeps_the_deleted(make_account: Callable[..., Any]) -> None:
+def test_search_misses_new_resources_and_shows_deleted_ones(make_account: Callable[..., Any]) -> None:
     account = make_account(lags=Lags(new=20, ghost=30))
     crn = account.a_vpc()["crn"]
     assert found(account) == []
@@ -39,7 +39,7 @@ def test_search_misses_the_new_and_keeps_the_deleted(make_account: Callable[...,
     assert found(account) == []
 
 
-def test_search_sees_tags_late_both_on_and_off(make_account: Callable[..., Any]) -> None:
+def test_search_shows_attached_and_detached_tags_late(make_account: Callable[..., Any]) -> None:
     account = make_account(lags=Lags(new=0, ghost=0, tags=20))
     crn = account.a_vpc()["crn"]
     account.tagging.attach_tag(resources=[{"resource_id": crn}], tag_names=["owner:a"])
@@ -52,7 +52,7 @@ def test_search_sees_tags_late_both_on_and_off(make_account: Callable[..., Any])
     assert found(account, 'tags:"owner:a"') == []
 
 
-def test_attached_to_lags_by_its_own_measure(make_account: Callable[..., Any]) -> None:
+def test_attached_to_has_its_own_lag(make_account: Callable[..., Any]) -> None:
     account = make_account(lags=Lags(attached_to=7))
     crn = account.a_vpc()["crn"]
     account.tagging.attach_tag(resources=[{"resource_id": crn}], tag_names=["owner:a"])
@@ -80,7 +80,7 @@ def test_one_search_goes_to_one_replica(make_account: Callable[..., Any]) -> Non
     assert seen == [[[]], []], "15 s old: the near replica shows it without its tags, the far one not at all"
 
 
-def test_lists_may_miss_the_new(make_account: Callable[..., Any]) -> None:
+def test_lists_may_miss_new_resources(make_account: Callable[..., Any]) -> None:
     account = make_account(lags=Lags(lists=3))
     made = account.vpc.create_vpc(name="net").get_result()
     assert account.vpc.list_vpcs().get_result()["vpcs"] == []
@@ -119,7 +119,7 @@ def test_tags_are_compared_without_case_and_kept_as_first_written(make_account: 
     assert attached(account, crn) == ["Owner:A"]
 
 
-def test_update_swaps_values_of_one_key_and_replace_takes_all(make_account: Callable[..., Any]) -> None:
+def test_update_changes_values_of_one_key_and_replace_removes_all(make_account: Callable[..., Any]) -> None:
     account = make_account(lags=Lags.none())
     crn = account.a_vpc()["crn"]
     on = [{"resource_id": crn}]
@@ -131,7 +131,7 @@ def test_update_swaps_values_of_one_key_and_replace_takes_all(make_account: Call
 
 
 def test_every_list_lags(make_account: Callable[..., Any]) -> None:
-    """One that did not would hide the client that believes it."""
+    """A list without lag would hide a client that relies on it."""
     account = make_account(lags=Lags(lists=60.0))
     cos, workspace = account.a_cos(), account.a_workspace()
     account.clock.advance(60)
@@ -203,7 +203,7 @@ def test_search_hides_what_is_in_reclamation_unless_asked(make_account: Callable
     assert found(account, query, is_reclaimed="any") == [cos["crn"]]
 
 
-def test_tags_of_the_create_call_come_when_the_instance_is_ready(make_account: Callable[..., Any]) -> None:
+def test_tags_of_the_create_call_are_attached_when_the_instance_is_ready(make_account: Callable[..., Any]) -> None:
     account = make_account(lags=Lags(new=0, tags=20, attached_to=0))
     made = account.rc.create_resource_instance("ws", "dal10", GROUP, POWER_PLAN, tags=["owner:a"]).get_result()
     account.clock.advance(149)
@@ -219,7 +219,7 @@ def test_tags_of_the_create_call_come_when_the_instance_is_ready(make_account: C
 
 
 def test_pages_of_one(make_account: Callable[..., Any]) -> None:
-    """Every pager must go on to the end, whatever it asked for."""
+    """Every pager must read to the end, whatever page size it requested."""
     account = make_account(page_size=1, lags=Lags.none())
     names = ["a", "b", "c"]
     for name in names:
@@ -239,7 +239,7 @@ def test_pages_of_one(make_account: Callable[..., Any]) -> None:
     assert [item["name"] for item in seen] == names
 
 
-def test_an_instance_page_token_carries_its_filters(make_account: Callable[..., Any]) -> None:
+def test_an_instance_page_token_contains_its_filters(make_account: Callable[..., Any]) -> None:
     """Resource Controller ignores the other parameters when `start` is given."""
     account = make_account(page_size=1)
     for name in ("same", "other", "same"):

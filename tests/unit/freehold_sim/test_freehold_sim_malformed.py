@@ -1,4 +1,4 @@
-"""A malformed request is refused by its service; it never crashes the world, and never leaves half a resource."""
+"""The service refuses a malformed request: the simulation never crashes, and never leaves a partial resource."""
 
 import json
 import random
@@ -26,7 +26,7 @@ FIELDS = (
 
 @pytest.fixture(scope="module")
 def populated() -> tuple[SimulatedIBM, dict[str, list[str]], dict[str, Any], str]:
-    """Return a world with one of each, ids for path variables, a good body to spoil, and the workspace's CRN."""
+    """Return a world with one of each, ids for path variables, a good body to damage, and the workspace's CRN."""
     cloud = SimulatedIBM(VirtualClock())
     make = cloud.strangers.make
     vpc = make("vpc", region="us-south", name="v")

@@ -1,4 +1,4 @@
-"""PowerVS: as in docs/reference/ibm-cloud.md#powervs, for there is no SDK model to hold them against."""
+"""PowerVS: as in docs/reference/ibm-cloud.md#powervs, since there is no SDK model to compare with."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ def _path(workspace: dict[str, Any], rest: str = "") -> str:
     return f"/pcloud/v1/cloud-instances/{workspace['guid']}{rest}"
 
 
-def test_datacenters_need_no_token_and_say_whether_there_is_an_edge_router(account: Any) -> None:
+def test_datacenters_need_no_token_and_show_whether_there_is_an_edge_router(account: Any) -> None:
     def ask(zone: str) -> Any:
         return account.session.get(f"http://ibm.sim/power/dal/v1/datacenters/{zone}")
 
@@ -68,7 +68,7 @@ def test_dhcp_server_and_its_network_through_their_states(account: Any) -> None:
     assert account.power("GET", networks, crn=crn).json()["networks"] == []
 
 
-def test_a_dhcp_server_is_a_service_instance_too(account: Any) -> None:
+def test_a_dhcp_server_is_also_a_service_instance(account: Any) -> None:
     workspace = account.a_workspace()
     server = account.a_dhcp(workspace)
     seen = account.power("GET", _path(workspace, f"/pvm-instances/{server['id']}"), crn=workspace["crn"])
@@ -126,7 +126,7 @@ def test_networks_and_ports(account: Any) -> None:
     assert account.power("GET", network, crn=crn).status_code == 404
 
 
-def test_workspace_delete_takes_everything_inside_with_it(account: Any) -> None:
+def test_workspace_delete_deletes_everything_inside(account: Any) -> None:
     workspace = account.a_workspace()
     account.a_dhcp(workspace)
     account.rc.delete_resource_instance(workspace["guid"])

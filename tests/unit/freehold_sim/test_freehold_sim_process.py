@@ -1,4 +1,4 @@
-"""The simulated cloud as a process: it serves the SDKs over HTTP and survives SIGKILL with its world."""
+"""The simulated cloud as a process: it serves the SDKs over HTTP, and its world survives SIGKILL."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from ibm_platform_services import ResourceControllerV2
 
 
 class Process:
-    """One `python -m freehold_sim`; it tells its address in its first line of output."""
+    """One `python -m freehold_sim`; it prints its address in its first line of output."""
 
     def __init__(self, state: Path, *arguments: str) -> None:
         command = [sys.executable, "-m", "freehold_sim", "--state", str(state), "--speed", "30", *arguments]
@@ -107,7 +107,7 @@ def test_faults_and_counts_over_http(processes: Any) -> None:
 
 
 def test_object_storage_over_http(processes: Any) -> None:
-    """A HEAD has a length and no body; on a real socket that goes wrong easily."""
+    """A HEAD has a length and no body, which is easily wrong on a real socket."""
     process = processes()
     plan, group = "1e4e33e4-cfa6-4f12-9016-be594a6d5f87", "11111111111111111111111111111111"
     auth = IAMAuthenticator("simulated-api-key", url=f"{process.url}/iam")
@@ -154,7 +154,7 @@ def test_a_broken_state_file_is_one_sentence(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_it_ends_with_the_process_that_holds_its_input(tmp_path: Path) -> None:
+def test_it_ends_when_its_input_is_closed(tmp_path: Path) -> None:
     """However the parent dies, the kernel closes the pipe: no simulator is left behind."""
     command = [sys.executable, "-m", "freehold_sim", "--state", str(tmp_path / "world.json"), "--until-stdin-closes"]
     child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -170,7 +170,7 @@ def test_it_ends_with_the_process_that_holds_its_input(tmp_path: Path) -> None:
 
 
 def test_ready_file_is_written_when_connections_are_taken(tmp_path: Path) -> None:
-    """The parent of `make demo` waits for this file."""
+    """The parent process in `make demo` waits for this file."""
     ready = tmp_path / "ready.json"
     command = [sys.executable, "-m", "freehold_sim", "--ready-file", str(ready)]
     child = subprocess.Popen(command)

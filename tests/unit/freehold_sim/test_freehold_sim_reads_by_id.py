@@ -1,4 +1,4 @@
-"""Reads of one resource by its id may be behind: a new one is not found, an old one is shown as it was."""
+"""Reads of one resource by its id may lag: a new one is not found, an old one is shown as it was."""
 
 from collections.abc import Callable
 from typing import Any
@@ -56,7 +56,7 @@ def account(make_account: Callable[..., Any]) -> Any:
 
 
 @KINDS
-def test_a_new_one_is_not_found_until_the_lag_is_over(account: Any, kind: Kind) -> None:
+def test_a_new_resource_is_not_found_until_the_lag_is_over(account: Any, kind: Kind) -> None:
     _, read = kind(account)
     account.clock.advance(LAG - 1)
     with pytest.raises((ApiException, LookupError)):
@@ -66,7 +66,7 @@ def test_a_new_one_is_not_found_until_the_lag_is_over(account: Any, kind: Kind) 
 
 
 @KINDS
-def test_a_changed_one_is_shown_as_it_was(account: Any, kind: Kind) -> None:
+def test_a_changed_resource_is_shown_as_it_was(account: Any, kind: Kind) -> None:
     ident, read = kind(account)
     account.clock.advance(LAG)
     before = read()["name"]
@@ -78,7 +78,7 @@ def test_a_changed_one_is_shown_as_it_was(account: Any, kind: Kind) -> None:
 
 
 @KINDS
-def test_a_deleted_one_is_still_there(account: Any, kind: Kind) -> None:
+def test_a_deleted_resource_is_still_shown(account: Any, kind: Kind) -> None:
     ident, read = kind(account)
     account.clock.advance(LAG)
     account.cloud.strangers.delete(ident)
@@ -93,8 +93,10 @@ def test_a_deleted_one_is_still_there(account: Any, kind: Kind) -> None:
             read()
 
 
-def test_what_happens_by_itself_is_seen_late_too_and_no_later_than_the_lag(make_account: Callable[..., Any]) -> None:
-    """Nobody asked between the end of provisioning and the read: the lag counts from the moment it happened."""
+def test_a_state_change_by_itself_is_also_shown_late_but_not_later_than_the_lag(
+    make_account: Callable[..., Any],
+) -> None:
+    """There was no read between the end of provisioning and this read: the lag counts from the change."""
     account = make_account(lags=Lags(by_id=LAG), delays=Delays(create_gateway=100.0))
     _, read = _gateway(account)
     account.clock.advance(100 + LAG - 1)
@@ -104,7 +106,7 @@ def test_what_happens_by_itself_is_seen_late_too_and_no_later_than_the_lag(make_
 
 
 def test_replicas_differ(make_account: Callable[..., Any]) -> None:
-    """Every second read is twice as far behind, as all lagging reads are that are not monotonic."""
+    """Every second read lags twice as far, like all lagging reads that are not monotonic."""
     account = make_account(lags=Lags(by_id=LAG, non_monotonic=True), delays=AT_ONCE)
     ident, read = _vpc(account)
     account.clock.advance(2 * LAG)
@@ -115,7 +117,7 @@ def test_replicas_differ(make_account: Callable[..., Any]) -> None:
     assert {read()["name"] for _ in range(2)} == {"second"}
 
 
-def test_writes_lists_and_strangers_see_the_truth(account: Any) -> None:
+def test_writes_lists_and_strangers_see_the_present_state(account: Any) -> None:
     """Only the read lags: an update finds what a read does not find yet."""
     ident, read = _vpc(account)
     assert account.vpc.update_vpc(ident, {"name": "second"}).get_result()["name"] == "second"
@@ -125,7 +127,7 @@ def test_writes_lists_and_strangers_see_the_truth(account: Any) -> None:
 
 
 def test_a_snapshot_keeps_the_past(account: Any) -> None:
-    """Else a restored world would lag differently from the one that was saved."""
+    """Otherwise a restored world would lag differently from the saved one."""
     ident, read = _vpc(account)
     account.clock.advance(LAG)
     account.cloud.strangers.rename(ident, "second")
@@ -136,8 +138,8 @@ def test_a_snapshot_keeps_the_past(account: Any) -> None:
     assert read()["name"] == "second"
 
 
-def test_no_past_is_kept_where_nothing_lags(make_account: Callable[..., Any]) -> None:
-    """It costs time and room."""
+def test_no_history_is_kept_if_nothing_lags(make_account: Callable[..., Any]) -> None:
+    """It costs time and memory."""
     account = make_account()
     account.a_vpc()
     assert Settings().lags.by_id == 0

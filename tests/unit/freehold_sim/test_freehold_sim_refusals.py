@@ -1,4 +1,4 @@
-"""What IBM refuses, the simulation refuses, with the same status and words."""
+"""The simulation refuses what IBM refuses, with the same status and message."""
 
 import re
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def test_wrong_api_key(account: Any) -> None:
     ["/vpc/us-south/v1/vpcs", "/transit/v1/transit_gateways", "/resource-controller/v2/resource_instances",
      "/tagging/v3/tags", "/power/dal/v1/workspaces", "/cos/us-south/bucket"],
 )  # fmt: skip
-def test_every_service_wants_a_token(account: Any, path: str, header: str | None) -> None:
+def test_every_service_requires_a_token(account: Any, path: str, header: str | None) -> None:
     headers = {"Authorization": header} if header else {}
     assert account.session.get(f"http://ibm.sim{path}", headers=headers).status_code == 401
 
@@ -98,7 +98,7 @@ def test_unknown_region_and_zone(account: Any) -> None:
     assert refusal(account.vpc.list_vpcs)[0] == 404
 
 
-def test_missing_resources_are_404_in_the_words_clients_match(account: Any) -> None:
+def test_missing_resources_are_404_with_the_text_that_clients_match(account: Any) -> None:
     vpc = account.vpc
     assert refusal(lambda: vpc.get_vpc("none")) == (404, "VPC not found")
     assert refusal(lambda: vpc.get_subnet("none")) == (404, "Subnet not found")
@@ -142,7 +142,7 @@ def test_security_groups_in_use_are_not_deleted(account: Any) -> None:
 
 @pytest.mark.parametrize("refused", [True, False])
 def test_identical_rules(make_account: Callable[..., Any], refused: bool) -> None:
-    """Unproved either way, so both ways exist."""
+    """IBM's behaviour is not verified, so both ways exist."""
     account = make_account(assumptions=Assumptions(duplicate_rules_refused=refused))
     group = account.a_vpc()["default_security_group"]["id"]
     rule = {"direction": "inbound", "protocol": "tcp", "port_min": 1, "port_max": 2}
@@ -168,7 +168,7 @@ def test_bad_rules(account: Any, rule: dict[str, Any]) -> None:
     assert refusal(lambda: account.vpc.create_security_group_rule(group, rule))[0] == 400
 
 
-def test_a_balancer_that_is_not_active_takes_no_change(account: Any) -> None:
+def test_a_balancer_that_is_not_active_refuses_changes(account: Any) -> None:
     subnet = account.a_subnet(account.a_vpc())
     lb = account.a_balancer(subnet)["id"]
     account.vpc.update_load_balancer(lb, {"name": "x"})
@@ -317,7 +317,7 @@ def test_a_locked_instance_is_not_deleted(account: Any) -> None:
     assert account.rc.delete_resource_instance(workspace["guid"]).get_status_code() == 202
 
 
-def test_keys_stand_in_the_way_unless_recursive(account: Any) -> None:
+def test_keys_prevent_a_delete_unless_recursive(account: Any) -> None:
     cos = account.a_cos()
     account.rc.create_resource_key("k", cos["guid"])
     assert refusal(lambda: account.rc.delete_resource_instance(cos["guid"]))[0] == 400
@@ -344,7 +344,7 @@ def test_an_instance_in_reclamation_is_not_deleted_again(make_account: Callable[
 @pytest.mark.parametrize("as_400", [True, False])
 @pytest.mark.parametrize("name", ["a/b", "a,b", "a" * 129, "ä"])
 def test_illegal_tags(make_account: Callable[..., Any], name: str, as_400: bool) -> None:
-    """Whether IBM says so with 400 or inside a 200 is unproved, so both ways exist; it is never attached."""
+    """Whether IBM answers 400 or an error inside a 200 is not verified, so both ways exist; it is never attached."""
     account = make_account(assumptions=Assumptions(illegal_tag_is_400=as_400))
     crn = account.a_vpc()["crn"]
 
@@ -358,7 +358,7 @@ def test_illegal_tags(make_account: Callable[..., Any], name: str, as_400: bool)
     assert account.cloud.world.tags_at(crn, account.clock.now()) == {}
 
 
-def test_tags_on_what_does_not_exist(account: Any) -> None:
+def test_tags_on_a_missing_resource(account: Any) -> None:
     done = account.tagging.attach_tag(resources=[{"resource_id": "crn:v1:none"}], tag_names=["a"]).get_result()
     assert done["results"][0]["is_error"] is True
 

@@ -1,4 +1,4 @@
-"""A search that asks for a tag looks only at what can bear it: it must find what a look at everything would."""
+"""A search for a tag reads only an index of resources by tag: it must find the same as a search of everything."""
 
 from collections.abc import Callable
 from typing import Any
@@ -46,7 +46,7 @@ def test_a_resource_is_found_by_its_crn_or_its_tag(tagged: Any) -> None:
 
 
 def test_a_restored_world_is_searched_by_its_own_tags(tagged: Any) -> None:
-    """A kill -9 of the simulator, or a crash test's snapshot, puts other data under the same world."""
+    """A kill -9 of the simulator, or a crash test's snapshot, restores other data into the same world."""
     before = tagged.cloud.snapshot()
     crn = tagged.cloud.world.all("vpc", name="four")[0]["crn"]
     tagged.cloud.strangers.attach(crn, "owner:a")

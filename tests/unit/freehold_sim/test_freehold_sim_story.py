@@ -1,4 +1,4 @@
-"""One cluster's worth of resources from nothing to nothing, in the order that IBM's refusals dictate."""
+"""The resources of one cluster are created and deleted, in the order that IBM's refusals require."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def cluster(account: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_one_search_by_uuid_finds_all_that_can_carry_a_tag(account: Any, cluster: dict[str, Any]) -> None:
+def test_one_search_by_uuid_finds_all_taggable_resources(account: Any, cluster: dict[str, Any]) -> None:
     found = account.search.search(query=f'tags:"{OWNER}"', limit=100).get_result()["items"]
     assert {item["crn"] for item in found} == set(cluster["crns"])
 

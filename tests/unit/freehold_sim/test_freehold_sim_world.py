@@ -12,7 +12,7 @@ from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.cloud import SimulatedIBM
 
 
-def test_restore_takes_everything_back(account: Any) -> None:
+def test_restore_restores_everything(account: Any) -> None:
     account.a_vpc("before")
     account.cloud.faults.add(Fault(Effect.DENIED, "vpc.create_subnet"))
     taken, before = account.cloud.snapshot(), account.cloud.strangers.resources()
@@ -34,7 +34,7 @@ def test_a_snapshot_can_be_restored_more_than_once(account: Any) -> None:
     assert made[0] == made[1], "the same history gives the same ids"
 
 
-def test_what_is_under_way_survives_a_file(account: Any, tmp_path: Any) -> None:
+def test_changes_under_way_survive_in_a_file(account: Any, tmp_path: Any) -> None:
     made = account.vpc.create_vpc(name="net").get_result()
     account.cloud.strangers.attach(made["crn"], "a:b")
     path = tmp_path / "world.json"
@@ -100,7 +100,7 @@ def test_strangers_make_every_usual_kind_at_once_in_its_final_state(account: Any
     assert (parents["s"], parents["c"], parents["v"]) == (vpc["id"], gateway["id"], workspace["id"])
 
 
-def test_strangers_stand_in_the_way(account: Any) -> None:
+def test_strangers_can_prevent_deletes(account: Any) -> None:
     vpc = account.a_vpc()
     subnet = account.a_subnet(vpc)
     account.cloud.strangers.occupy(
@@ -110,7 +110,7 @@ def test_strangers_stand_in_the_way(account: Any) -> None:
         account.cloud.strangers.send("DELETE", f"/vpc/us-south/v1/subnets/{subnet['id']}")
 
 
-def test_strangers_take_away_whatever_refers_to_it(account: Any) -> None:
+def test_strangers_delete_a_resource_with_everything_that_refers_to_it(account: Any) -> None:
     vpc, gateway = account.a_vpc(), account.a_gateway()
     account.a_subnet(vpc)
     connect = account.transit.create_transit_gateway_connection

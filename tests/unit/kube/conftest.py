@@ -1,4 +1,4 @@
-"""A scripted API server, for answers that a well-behaved one never gives, and the embedded one for the rest."""
+"""A scripted API server, for answers that a correct one never gives, and the embedded one for the rest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from freehold.kube import Connection, KubeClient
 
 @dataclass
 class Scripted:
-    """Answers with ``handler``; ``requests`` are what was asked, in order. ``naps`` are the waits the client wanted."""
+    """Answers with ``handler``; ``requests`` has the requests in order, ``naps`` the waits that the client wanted."""
 
     handler: Callable[[web.Request], Awaitable[web.StreamResponse]] | None = None
     requests: list[web.Request] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Scripted:
         self.naps.append(seconds)
 
     def answers(self, *responses: web.Response) -> None:
-        """Give these answers in turn; the last one again and again."""
+        """Give these answers in turn, then repeat the last one."""
         left = list(responses)
 
         async def handler(_: web.Request) -> web.StreamResponse:
@@ -96,7 +96,7 @@ async def embedded() -> AsyncIterator[KubeClient]:
 
 @pytest.fixture
 def within() -> Callable[[Awaitable[Any]], Awaitable[Any]]:
-    """Real sockets are waited for with a time-out."""
+    """Wait with a time-out, for real sockets."""
 
     async def wait(awaitable: Awaitable[Any]) -> Any:
         async with asyncio.timeout(120):

@@ -1,4 +1,4 @@
-"""Credentials that renew themselves, tried with real plugins and real files."""
+"""Credentials that renew themselves, tested with real plugins and real files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ V1, V1BETA1 = auth.EXEC_VERSIONS
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> Callable[..., auth.ExecPlugin]:
-    """A plugin that counts its runs in ``runs`` and prints what ``answer`` holds, or fails."""
+    """A plugin that counts its runs in ``runs`` and prints the content of ``answer``, or fails."""
 
     def make(version: str = V1, **options: object) -> auth.ExecPlugin:
         script = tmp_path / "plugin"
@@ -51,7 +51,7 @@ def runs(folder: Path) -> list[dict[str, object]]:
 async def test_sixteen_first_uses_run_the_plugin_once(
     version: str, plugin: Callable[..., auth.ExecPlugin], tmp_path: Path
 ) -> None:
-    """Another client ran it 16 times: 16 browser windows."""
+    """Another client ran it 16 times and opened 16 browser windows."""
     answer(tmp_path, version, token="t-COUNT")
     source = auth.from_plugin(plugin(version))
     found = await asyncio.gather(*(source.get() for _ in range(16)))
@@ -101,7 +101,9 @@ async def test_broken_plugin_keeps_the_old_credential(
     assert "the sso session has ended" in caplog.text and "s3cret" not in caplog.text
 
 
-async def test_broken_from_the_start_says_why(plugin: Callable[..., auth.ExecPlugin], tmp_path: Path) -> None:
+async def test_a_plugin_that_never_worked_is_reported_with_the_reason(
+    plugin: Callable[..., auth.ExecPlugin], tmp_path: Path
+) -> None:
     (tmp_path / "broken").touch()
     with pytest.raises(Unauthorized, match="the sso session has ended"):
         await auth.from_plugin(plugin()).get()
@@ -114,7 +116,7 @@ async def test_missing_plugin_gives_the_hint() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "secret-garbage", '{"status": null}', "[]", '{"kind": "ExecCredential"}'])
-async def test_what_a_plugin_prints_is_never_shown(
+async def test_the_output_of_a_plugin_is_never_shown(
     text: str, plugin: Callable[..., auth.ExecPlugin], tmp_path: Path
 ) -> None:
     (tmp_path / "answer").write_text(text)
@@ -170,8 +172,8 @@ async def test_token_file_in_rotation_keeps_the_old_token(how: str, tmp_path: Pa
     assert (await source.get()).authorization == "Bearer two"
 
 
-async def test_a_plugin_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every request waits for it."""
+async def test_a_plugin_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every request would wait for it."""
     monkeypatch.setattr(auth, "PLUGIN_SECONDS", 0.1)
     hanging = auth.ExecPlugin(sys.executable, ("-c", "import time; time.sleep(3600)"), {}, V1)
     async with asyncio.timeout(5):

@@ -1,4 +1,4 @@
-"""Requests: what is retried, what never is, and what an error says."""
+"""Requests: which are retried, which never are, and the errors."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_status_is_read_whatever_its_content_type(content_type: str, scrip
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>Bad Gateway</html>", b"[]", b"\xff\xfe"], ids=repr)
-async def test_proxy_that_answers_in_its_own_words(body: bytes, scripted: Any, client: KubeClient) -> None:
+async def test_an_error_page_of_a_proxy(body: bytes, scripted: Any, client: KubeClient) -> None:
     scripted.answers(web.Response(status=502, body=body))
     with pytest.raises(errors.Unavailable, match="HTTP 502"):
         await client.create(CONFIG_MAPS, config_map("a"))
@@ -68,7 +68,7 @@ async def test_success_that_is_not_json_is_unavailable(scripted: Any, client: Ku
 
 
 class Rotating:
-    """Hands out a new token after each refusal."""
+    """Provides a new token after each refusal."""
 
     def __init__(self) -> None:
         self.number = 1
@@ -84,7 +84,7 @@ class Rotating:
 
 
 @pytest.mark.parametrize("method", ["get", "write"])
-async def test_401_renews_and_tries_once_more(method: str, scripted: Any, status: Any) -> None:
+async def test_a_401_renews_the_token_and_retries_once(method: str, scripted: Any, status: Any) -> None:
     scripted.answers(status(401), OK)
     async with KubeClient(Connection(scripted.url, Rotating())) as client:
         if method == "get":
@@ -94,7 +94,7 @@ async def test_401_renews_and_tries_once_more(method: str, scripted: Any, status
     assert [each.headers["Authorization"] for each in scripted.requests] == ["Bearer t1", "Bearer t2"]
 
 
-async def test_401_twice_is_said_and_shows_no_token(scripted: Any, status: Any) -> None:
+async def test_a_second_401_is_reported_without_the_token(scripted: Any, status: Any) -> None:
     scripted.answers(status(401))
     async with KubeClient(Connection(scripted.url, Rotating())) as client:
         with pytest.raises(errors.Unauthorized) as caught:
@@ -104,7 +104,7 @@ async def test_401_twice_is_said_and_shows_no_token(scripted: Any, status: Any) 
     assert "t2" not in repr(Credential("Bearer t2"))
 
 
-async def test_403_is_never_tried_again(scripted: Any, client: KubeClient, status: Any) -> None:
+async def test_a_403_is_not_retried(scripted: Any, client: KubeClient, status: Any) -> None:
     scripted.answers(status(403, "Forbidden"))
     with pytest.raises(errors.Forbidden):
         await client.get(CONFIG_MAPS, A)
@@ -112,13 +112,15 @@ async def test_403_is_never_tried_again(scripted: Any, client: KubeClient, statu
 
 
 @pytest.mark.parametrize("code", [429, 503])
-async def test_read_waits_as_long_as_it_is_asked_to(code: int, scripted: Any, client: KubeClient, status: Any) -> None:
+async def test_a_read_respects_the_requested_wait(code: int, scripted: Any, client: KubeClient, status: Any) -> None:
     scripted.answers(status(code, headers={"Retry-After": "3"}), status(code, headers={"Retry-After": "2"}), OK)
     assert await client.get(CONFIG_MAPS, A)
     assert [int(nap) for nap in scripted.naps] == [3, 2]
 
 
-async def test_write_is_not_repeated_but_told_how_long_to_wait(scripted: Any, client: KubeClient, status: Any) -> None:
+async def test_a_write_is_not_retried_and_its_error_has_the_wait(
+    scripted: Any, client: KubeClient, status: Any
+) -> None:
     """The caller's queue waits; a reconcile does not sleep."""
     scripted.answers(status(429, headers={"Retry-After": "7"}))
     with pytest.raises(errors.Throttled) as caught:
@@ -137,7 +139,7 @@ async def test_read_gives_up_in_the_end_and_on_long_waits(scripted: Any, client:
     assert len(scripted.requests) == 5
 
 
-async def test_nobody_there_names_the_server() -> None:
+async def test_the_error_of_an_unreachable_server_names_it() -> None:
     async with KubeClient(Connection("http://127.0.0.1:1")) as client:
         with pytest.raises(errors.Unavailable, match=r"http://127\.0\.0\.1:1 cannot be reached: Connection refused$"):
             await client.get(CONFIG_MAPS, A)
@@ -157,13 +159,13 @@ async def test_server_that_never_answers_is_timed_out(scripted: Any) -> None:
 async def test_environment_proxy_is_not_consulted_per_request(
     scripted: Any, client: KubeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """trust_env costs two thread hops a request; config resolves the proxy once."""
+    """trust_env costs two thread switches per request; config resolves the proxy once."""
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     scripted.answers(OK)
     assert await client.get(CONFIG_MAPS, A)
 
 
-async def test_objects_live_and_die_on_a_real_server(embedded: KubeClient) -> None:
+async def test_objects_are_created_and_deleted_on_a_real_server(embedded: KubeClient) -> None:
     created = await embedded.create(CONFIG_MAPS, config_map("a"))
     with pytest.raises(errors.AlreadyExists):
         await embedded.create(CONFIG_MAPS, config_map("a"))
@@ -217,10 +219,10 @@ async def test_list_whose_pages_expire_is_fetched_whole(scripted: Any, client: K
 
 @pytest.mark.parametrize("code", [301, 302, 307, 308])
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
-async def test_a_redirect_is_no_answer_and_is_not_followed(
+async def test_a_redirect_is_an_error_and_not_followed(
     method: str, code: int, scripted: Any, client: KubeClient
 ) -> None:
-    """Our token would go where it leads, and a DELETE would become a GET whose 200 says that it was done."""
+    """Our token would be sent to its target, and a DELETE would become a GET, whose 200 would count as success."""
     elsewhere = web.Response(status=code, headers={"Location": f"{scripted.url}/elsewhere"})
     scripted.answers(elsewhere, OK)
     with pytest.raises(errors.KubeError):
@@ -229,18 +231,18 @@ async def test_a_redirect_is_no_answer_and_is_not_followed(
 
 
 @pytest.mark.parametrize("body", ["[]", '"fine"', "null", "3"])
-async def test_success_that_is_no_object_is_unavailable(body: str, scripted: Any, client: KubeClient) -> None:
-    """An answer of something else than an API server; whether a write took effect is not known."""
+async def test_a_success_that_is_not_an_object_is_unavailable(body: str, scripted: Any, client: KubeClient) -> None:
+    """The answer is not from an API server; whether a write took effect is unknown."""
     scripted.answers(web.Response(text=body, content_type="application/json"))
     with pytest.raises(errors.Unavailable, match="not a JSON object"):
         await client.patch(CONFIG_MAPS, A, {})
 
 
 async def test_cookies_are_not_kept(scripted: Any) -> None:
-    """A load balancer's cookie would bind all requests of ours to one API server, whether it lives or not."""
+    """A load balancer's cookie would bind all our requests to one API server, even if that one is down."""
     sticky = web.Response(text='{"metadata": {"name": "a"}}', headers={"Set-Cookie": "server=1; Path=/"})
     scripted.answers(sticky)
-    named = Connection(scripted.url.replace("127.0.0.1", "localhost"))  # cookies of bare addresses nobody keeps
+    named = Connection(scripted.url.replace("127.0.0.1", "localhost"))  # clients do not keep cookies of bare addresses
     async with KubeClient(named) as client:
         await client.get(CONFIG_MAPS, A)
         await client.get(CONFIG_MAPS, A)

@@ -1,4 +1,4 @@
-"""Kubeconfig files as people have them."""
+"""Kubeconfig files as they are in use."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ EXEC = {"apiVersion": auth.EXEC_VERSIONS[0], "command": "bin/login"}
     ],
     ids=["auth-provider", "v1alpha1", "interactive", "no command", "not base64"],
 )
-def test_what_is_refused_is_said_without_secrets(user: dict[str, Any], said: str, tmp_path: Path) -> None:
+def test_errors_contain_no_secrets(user: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=said) as caught:
         config.from_files([one(tmp_path / "config", user=user)])
     assert "s3cret" not in str(caught.value)
@@ -140,7 +140,7 @@ def test_broken_files_are_named(text: str, said: str, tmp_path: Path) -> None:
     assert str(path) in str(caught.value)
 
 
-def test_no_kubeconfig_at_all_says_what_to_do(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_kubeconfig_tells_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="set KUBECONFIG"):
         config.load({"HOME": str(tmp_path)})
 
@@ -166,7 +166,7 @@ def test_a_server_is_checked_unless_the_kubeconfig_says_otherwise(tmp_path: Path
 
 
 def test_the_pods_own_namespace_is_known_only_in_a_pod_that_uses_its_own_cluster(tmp_path: Path) -> None:
-    """The operator's Secret is in its namespace; of another cluster's kubeconfig this one says nothing."""
+    """The operator's Secret is in that namespace; it means nothing for a kubeconfig of another cluster."""
     (tmp_path / "token").write_text("t")
     (tmp_path / "namespace").write_text("operators\n")
     pod = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}

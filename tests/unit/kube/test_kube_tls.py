@@ -1,4 +1,4 @@
-"""TLS as kubeconfigs ask for it, against a real TLS server."""
+"""TLS settings of kubeconfigs, with a real TLS server."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class TlsServer:
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncIterator[TlsServer]:
-    """Wants a client certificate, and calls itself ``inner.example`` although it is reached by address."""
+    """Requires a client certificate, and has the name ``inner.example`` although it is reached by address."""
     authority = Authority()
     cert, key = authority.issue("inner.example")
     (tmp_path / "server.pem").write_bytes(cert + key)
@@ -102,20 +102,20 @@ async def test_server_name_and_client_certificate(server: TlsServer) -> None:
     assert await ask(Connection(server.url, tls=settings)) == ["me"]
 
 
-async def test_certificate_of_a_plugin_is_shown(server: TlsServer) -> None:
+async def test_the_certificate_of_a_plugin_is_sent(server: TlsServer) -> None:
     settings = TlsSettings(ca_data=server.authority.pem, server_name="inner.example")
     credentials = Static(Credential(certificate=server.authority.issue("from-plugin")))
     assert await ask(Connection(server.url, credentials, settings)) == ["from-plugin"]
 
 
 @pytest.mark.parametrize("trusting", [False, True], ids=["no CA", "name does not match"])
-async def test_server_that_is_not_proven_is_refused(trusting: bool, server: TlsServer) -> None:
+async def test_a_server_with_an_unverified_certificate_is_refused(trusting: bool, server: TlsServer) -> None:
     settings = TlsSettings(ca_data=server.authority.pem if trusting else None)
     with pytest.raises(errors.Unavailable, match=r"cannot be reached.*certificate"):
         await ask(Connection(server.url, tls=settings))
 
 
-async def test_insecure_is_possible_when_asked_for(server: TlsServer) -> None:
+async def test_insecure_is_possible_on_request(server: TlsServer) -> None:
     assert await ask(Connection(server.url, tls=TlsSettings(insecure=True))) == []
 
 
@@ -148,7 +148,7 @@ def test_unusable_files_are_named(settings: TlsSettings, said: str) -> None:
 
 
 def test_a_private_key_is_on_disk_only_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ssl module takes a path only."""
+    """The ssl module accepts only a path."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(errors.ConfigError, match="client certificate"):
         TlsContext(TlsSettings(cert_data=b"CERT", key_data=b"KEY")).get(None)

@@ -1,4 +1,4 @@
-"""List + watch under every fault that made some other client lose events, loop hot or hang."""
+"""List and watch with the faults that made other clients lose events, loop without pause or hang."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def take(changes: AsyncIterator[Seen], count: int) -> list[Seen]:
 
 
 def told(seen: list[Seen]) -> list[str]:
-    """Short words: +name, ~name, -name, and = for synced."""
+    """Short forms: +name, ~name, -name, and = for synced."""
     words = []
     for each in seen:
         if isinstance(each, Synced):
@@ -119,7 +119,7 @@ async def test_bookmark_moves_resume_point(scripted: Any, client: KubeClient) ->
 
 
 @pytest.mark.parametrize("how", ["http status", "error event", "restored backup"])
-async def test_expired_version_relists_and_tells_what_has_gone(
+async def test_an_expired_version_causes_a_list_that_reports_deleted_objects(
     how: str, scripted: Any, client: KubeClient, status: Callable[..., web.Response]
 ) -> None:
     too_large = {"causes": [{"reason": "ResourceVersionTooLarge"}]}
@@ -140,7 +140,7 @@ async def test_endless_410_does_not_loop_hot(
 ) -> None:
     api = Api([listed(5) for _ in range(6)], [status(410, "Gone") for _ in range(6)])
     await follow(scripted, client, api, 3)
-    # Each list succeeds, so each failure is a first one; but none goes without its wait.
+    # Each list succeeds, so each failure is a first one; but each has its wait.
     assert all(nap >= 0.4 for nap in scripted.naps) and len(scripted.naps) >= 2
 
 
@@ -165,7 +165,7 @@ async def test_error_event_other_than_410_resumes(scripted: Any, client: KubeCli
     assert api.watched_from == ["5", "5"]
 
 
-async def test_silent_stream_is_given_up(scripted: Any, client: KubeClient) -> None:
+async def test_a_silent_stream_is_closed(scripted: Any, client: KubeClient) -> None:
     """A half-open connection hung another client for ever."""
     api = Api([listed(5)], [[None], [line("ADDED", thing("c", 7)), None]])
     words, _ = await follow(scripted, client, api, 2, watch_seconds=(1, 1), idle_margin=-0.9)
@@ -181,10 +181,10 @@ async def test_line_longer_than_any_buffer(scripted: Any, client: KubeClient) ->
     assert len(reflector.objects[Key("d", "big")]["data"]["x"]) == 1_500_000
 
 
-async def test_made_anew_in_the_gap_is_two_objects(
+async def test_an_object_deleted_and_created_in_the_gap_is_two_objects(
     scripted: Any, client: KubeClient, status: Callable[..., web.Response]
 ) -> None:
-    """Same name, another uid: what was known of the first must not be believed of the second."""
+    """Same name, another uid: state of the first must not count for the second."""
     api = Api([listed(5, thing("a", 3)), listed(20, thing("a", 19, uid="second"))], [status(410), [None]])
     words, _ = await follow(scripted, client, api, 5)
     assert words == ["+a", "=", "-a", "+a", "="]
@@ -218,7 +218,7 @@ async def test_watch_starts_at_first_page_when_pages_disagree(scripted: Any, cli
     await changes.aclose()
 
 
-async def test_pages_that_expire_come_in_one_piece(
+async def test_a_list_whose_pages_expire_is_read_in_one_piece(
     scripted: Any, client: KubeClient, status: Callable[..., web.Response]
 ) -> None:
     api = Api([listed(5, thing("a", 3), token="next"), status(410, "Expired"), listed(9, thing("a", 3))], [[None]])
@@ -258,7 +258,7 @@ async def test_refused_or_broken_is_failing_never_absent(
     assert State.ABSENT not in states and states[-1] is State.SYNCED
 
 
-async def test_server_that_is_down_is_waited_for(
+async def test_a_server_that_is_down_is_waited_for(
     scripted: Any, client: KubeClient, within: Callable[[Awaitable[Any]], Awaitable[Any]]
 ) -> None:
     scripted.handler = Api([listed(5)], [[None]])
@@ -279,7 +279,7 @@ async def test_server_that_is_down_is_waited_for(
 
 
 async def test_changes_of_the_real_server(embedded: KubeClient) -> None:
-    """The embedded server's own list, watch, patch and delete, as the reflector tells them."""
+    """List, watch, patch and delete of the embedded server, as the reflector reports them."""
 
     def config_map(name: str) -> Json:
         return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
@@ -298,8 +298,8 @@ async def test_changes_of_the_real_server(embedded: KubeClient) -> None:
     await changes.aclose()
 
 
-async def test_a_server_that_is_down_is_asked_less_and_less_often(client: KubeClient) -> None:
-    """Up to half a minute; and as soon as it says, where it says."""
+async def test_a_server_that_is_down_is_called_less_and_less_often(client: KubeClient) -> None:
+    """The interval grows to half a minute; a wait that the server asks for is respected."""
     reflector = Reflector(client, CONFIG_MAPS)
     waits = [reflector._delay_after(Unavailable("no connection")) for _ in range(12)]
     assert waits[0] < 1.0
@@ -307,8 +307,8 @@ async def test_a_server_that_is_down_is_asked_less_and_less_often(client: KubeCl
     assert reflector._delay_after(Throttled("slow down", retry_after=90.0)) == 90.0
 
 
-async def test_events_that_come_in_pieces_are_whole() -> None:
-    """A chunk may end anywhere: within an event, after one, between two."""
+async def test_events_in_several_chunks_are_joined() -> None:
+    """A chunk may end anywhere: inside an event or after one."""
 
     class Content:
         async def iter_any(self) -> AsyncIterator[bytes]:

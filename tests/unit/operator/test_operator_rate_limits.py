@@ -15,7 +15,7 @@ from freehold.operator.limits import SLOWEST, Limits
 from freehold.operator.ports import PATIENCE, STALE_WRITE, PacedPort
 from freehold_sim.ibm.settings import Settings
 from harness.powervs import Harness
-from harness.resources import standing
+from harness.resources import existing
 
 PROOFS = ("search.search", "tagging.list_tags")
 """Operations that read marks."""
@@ -80,7 +80,7 @@ def test_a_delete_ends_although_a_pass_needs_more_reads_than_the_limit_allows() 
         # After a restart or a copied tag, the reads of an earlier pass prove nothing.
         assert not deletes or any(operation in PROOFS for operation in sent[: deletes[0]]), sent
         harness.clock.advance(max(result.seconds, 0.01) if isinstance(result, RequeueAfter) else 60.0)
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 @pytest.mark.parametrize("retry_after", [7.0, None])

@@ -18,7 +18,7 @@ from freehold.reconcilers.gate import ClusterContext, Mode, UnreadableCluster
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.cloud import SimulatedIBM
 from harness.powervs import Harness, MemoryDocument, example
-from harness.resources import infrastructure, made_by_us, marks, only, photograph, standing
+from harness.resources import existing, infrastructure, made_by_us, marks, only, snapshot
 
 JOURNAL = names.JOURNAL_ANNOTATION
 BELONGS = {"apiVersion": f"{names.CLUSTER_API_GROUP}/v1beta2", "kind": "Cluster", "name": "c1", "uid": "u"}
@@ -110,7 +110,7 @@ def test_an_edit_takes_effect_at_once() -> None:
     harness.settle()
     harness.object.patch({"spec": {"vpc": {"name": "other-vpc"}}})
     harness.pass_once()
-    assert [row["name"] for row in standing(harness, "vpc")] == ["other-vpc"]
+    assert [row["name"] for row in existing(harness, "vpc")] == ["other-vpc"]
 
 
 def test_our_own_write_of_the_endpoint_does_not_count_as_an_edit() -> None:
@@ -128,11 +128,11 @@ def test_without_the_annotation_no_owned_resource_is_changed() -> None:
     harness = Harness()
     harness.up()
     harness.settle()
-    world = photograph(harness)
+    world = snapshot(harness)
     harness.object.patch({"metadata": {"annotations": {names.CREATE_INFRA_ANNOTATION: None}}})
     harness.object.patch({"spec": {"vpc": {"name": "other-vpc"}}})
     harness.for_a_while(700.0)
-    assert photograph(harness) == world
+    assert snapshot(harness) == world
     assert harness.condition(names.SPEC_VALID)["reason"] == names.REASON_CREATE_INFRA_NOT_REQUESTED
 
 
@@ -147,7 +147,7 @@ def test_with_a_key_of_another_account_nothing_is_done() -> None:
         assert harness.pass_once() == RequeueAfter(SLOW_SECONDS)
         assert harness.condition(names.READY)["reason"] == ACCOUNT_CHANGED
         harness.clock.advance(SLOW_SECONDS)
-    assert standing(harness) == []
+    assert existing(harness) == []
 
 
 def test_the_finalizer_waits_until_the_places_to_search_are_known() -> None:

@@ -1,4 +1,4 @@
-"""What may be done with an object: the numbered rules of docs/reference/capi-contract.md, a row each."""
+"""What may be done with an object: the numbered rules of docs/reference/capi-contract.md, one row each."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[Decision]]] = {
         ClusterContext(REQUIRED, owner=cluster()),
         Proceed,
     ),
-    "C15 a Cluster of another group is no owner": (
+    "C15 a Cluster of another group is not an owner": (
         obj(owner="example.com/v1"),
         ClusterContext(REQUIRED, owner=cluster()),
         Hold,
@@ -97,7 +97,7 @@ ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[Decision]]] = {
         ClusterContext(AUTO, Presence.PRESENT),
         Proceed,
     ),
-    "C18 opted out in words": (
+    "C18 opted out explicitly": (
         obj(annotations={names.STANDALONE_ANNOTATION: "false"}),
         ClusterContext(AUTO, Presence.PRESENT),
         Hold,
@@ -105,7 +105,7 @@ ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[Decision]]] = {
     "C19 owner unreadable: unknown is not absent": (obj(owner=V2), ClusterContext(AUTO, owner=FORBIDDEN), Hold),
     "C19 referrers unreadable": (obj(), ClusterContext(AUTO, referrer=FORBIDDEN), Hold),
     "C19 CRDs unreadable": (obj(), ClusterContext(AUTO, Presence.UNKNOWN), Hold),
-    "C19 CRDs unreadable: not even what was served alone goes on, a Cluster may own it by now": (
+    "C19 CRDs unreadable: hold even an object that was served alone, a Cluster may own it by now": (
         obj(annotations={names.JOURNAL_ANNOTATION: "{}", names.STANDALONE_ANNOTATION: "true"}),
         ClusterContext(AUTO, Presence.UNKNOWN),
         Hold,
@@ -115,7 +115,7 @@ ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[Decision]]] = {
         ClusterContext(AUTO, owner=FORBIDDEN),
         Hold,
     ),
-    "C20 served alone before Cluster API came: goes on": (
+    "C20 served alone before Cluster API was installed: still served": (
         obj(annotations={names.JOURNAL_ANNOTATION: "{}"}),
         ClusterContext(AUTO, Presence.PRESENT),
         Proceed,
@@ -125,8 +125,8 @@ ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[Decision]]] = {
         ClusterContext(REQUIRED),
         Hold,
     ),
-    "off: the label waits for nobody": (obj(labels=LABEL), ClusterContext(OFF), Proceed),
-    "off: an owner that is not there does not matter": (obj(owner=V2), ClusterContext(OFF), Proceed),
+    "off: the label has no effect": (obj(labels=LABEL), ClusterContext(OFF), Proceed),
+    "off: a missing owner has no effect": (obj(owner=V2), ClusterContext(OFF), Proceed),
     "C23 paused by annotation, empty value": (obj(annotations=PAUSED), ClusterContext(OFF), Paused),
     "C23 paused by annotation without any Cluster (CAPO's bug)": (
         obj(annotations=PAUSED),
@@ -166,17 +166,17 @@ ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[Decision]]] = {
         ClusterContext(REQUIRED),
         Skip,
     ),
-    "C22 machines stand on it: they go first": (
+    "C22 machines use it: they are deleted first": (
         obj(owner=V2, deleting=True),
         ClusterContext(AUTO, owner=cluster(), machines=("m1",)),
         WaitForMachines,
     ),
-    "C22 standalone only we can wait for them": (
+    "C22 standalone: only we can wait for them": (
         obj(deleting=True),
         ClusterContext(OFF, machines=("m1", "m2")),
         WaitForMachines,
     ),
-    "C22 machines that cannot be read may be there": (
+    "C22 machines that cannot be read may exist": (
         obj(deleting=True),
         ClusterContext(OFF, machines=UnreadableMachines("403")),
         WaitForMachines,
@@ -186,7 +186,7 @@ ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[Decision]]] = {
         ClusterContext(OFF, machines=("m1",)),
         Paused,
     ),
-    "C22 a move waits for no machine": (
+    "C22 a move does not wait for machines": (
         obj(deleting=True, annotations=MOVED),
         ClusterContext(OFF, machines=("m1",)),
         ReleaseForMove,
@@ -209,7 +209,7 @@ ROWS: dict[str, tuple[dict[str, Any], ClusterContext, type[Decision]]] = {
         ClusterContext(AUTO, owner=FORBIDDEN),
         ReleaseForMove,
     ),
-    "C29 the annotation alone moves nothing": (obj(annotations=MOVED), ClusterContext(OFF), Proceed),
+    "C29 the annotation alone is not a move": (obj(annotations=MOVED), ClusterContext(OFF), Proceed),
 }
 
 
@@ -219,14 +219,14 @@ def test_decision(raw: dict[str, Any], around: ClusterContext, expected: type[De
 
 
 def test_the_port_is_the_clusters() -> None:
-    """The API server listens where the Cluster says; 6443 otherwise."""
+    """The port of the API server is that of the Cluster; 6443 by default."""
     around = ClusterContext(AUTO, owner=cluster(port=8443))
     assert decide(obj(owner=V2), around, POWERVS_CLUSTER) == Proceed("c1", 8443, standalone=False)
     assert decide(obj(), ClusterContext(OFF), POWERVS_CLUSTER) == Proceed("c1", 6443, standalone=True)
 
 
 def test_the_standalone_object_uses_the_port_of_the_manifests_cluster() -> None:
-    """In the embedded API the Cluster is a placeholder that nobody reconciles, but its port is meant."""
+    """In the embedded API the Cluster is a placeholder that is not reconciled, but its port counts."""
     around = ClusterContext(OFF, referrer=cluster(port=8443))
     assert decide(obj(), around, POWERVS_CLUSTER) == Proceed("c1", 8443, standalone=True)
 
@@ -259,7 +259,7 @@ def test_a_cluster_refers_in_either_shape(reference: dict[str, str]) -> None:
 
 
 def test_its_machines_are_labelled_with_the_owners_name() -> None:
-    """A label is anybody's; the owner decides, then the label, then its own name."""
+    """The owner decides, then the label, then its own name."""
     assert cluster_name(obj(), INFRASTRUCTURE) == "c1"
     assert cluster_name(obj(labels={names.CLUSTER_NAME_LABEL: "labelled"}), INFRASTRUCTURE) == "labelled"
     owned = obj(owner=V2, labels={names.CLUSTER_NAME_LABEL: "labelled"})
@@ -280,13 +280,13 @@ OWNED_BY_MACHINE = obj(owner=V2, kind="Machine")
 
 LINKS: dict[str, tuple[dict[str, Any], ServedName, ClusterContext, type[Decision]]] = {
     "C37 a Machine owns it": (OWNED_BY_MACHINE, MACHINE, ClusterContext(AUTO, owner=cluster()), Proceed),
-    "C37 a Cluster is no owner of a machine": (
+    "C37 a Cluster is not an owner of a machine": (
         obj(owner=V2),
         MACHINE,
         ClusterContext(AUTO, Presence.PRESENT, owner=cluster()),
         Hold,
     ),
-    "C37 its Machine, or that one's Cluster, is gone": (OWNED_BY_MACHINE, MACHINE, ClusterContext(AUTO), Hold),
+    "C37 its Machine, or the Cluster of that, is gone": (OWNED_BY_MACHINE, MACHINE, ClusterContext(AUTO), Hold),
     "C23 the Cluster of its Machine pauses": (
         OWNED_BY_MACHINE,
         MACHINE,
@@ -317,7 +317,7 @@ LINKS: dict[str, tuple[dict[str, Any], ServedName, ClusterContext, type[Decision
         ClusterContext(AUTO, referrer=cluster()),
         Hold,
     ),
-    "no link: neither mode nor Cluster matters": (
+    "no link: neither mode nor Cluster has an effect": (
         obj(owner=V2, labels=LABEL),
         NONE,
         ClusterContext(REQUIRED, Presence.UNKNOWN),
@@ -336,7 +336,7 @@ def test_decision_by_link(
 
 
 def test_what_is_missing_is_named() -> None:
-    """The Machine may be there, and its Cluster not."""
+    """The Machine may exist without its Cluster."""
     decision = decide(OWNED_BY_MACHINE, ClusterContext(AUTO, owner=NoCluster("Cluster 'prod'")), MACHINE)
     assert isinstance(decision, Hold)
     assert "names Machine 'c1', and Cluster 'prod' does not exist" in decision.message

@@ -1,4 +1,4 @@
-"""The identity is minted once, never guessed, never shared (docs/reference/capi-contract.md C32 to C35)."""
+"""The identity is created once, never guessed, never shared (docs/reference/capi-contract.md C32 to C35)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def obj(
 
 
 def test_a_new_object_gets_its_first_uid_and_the_finalizer_in_one_patch() -> None:
-    """Nothing may exist in the cloud that a crash between two patches could orphan."""
+    """A crash between two patches must not be able to orphan a resource."""
     result = identify(obj(held=False), FINALIZER, RING)
     assert isinstance(result, Minted)
     assert result.journal.owner == Owner("uid", "IBMPowerVSCluster", "ns", "c1")
@@ -66,13 +66,13 @@ def test_a_new_object_gets_its_first_uid_and_the_finalizer_in_one_patch() -> Non
 
 
 def test_a_restored_object_keeps_its_first_uid() -> None:
-    """docs/reference/capi-contract.md C32: after restore or move metadata.uid is new; it is no gate."""
+    """docs/reference/capi-contract.md C32: after restore or move metadata.uid is new; it is not compared."""
     result = identify(obj(journal=journals.dumps(JOURNAL), uid="second-uid"), FINALIZER, RING)
     assert result == Identified(JOURNAL)
 
 
-def test_a_stripped_finalizer_is_put_back_with_the_journal_kept() -> None:
-    """docs/reference/capi-contract.md C27: the finalizer is there first, also after someone took it off."""
+def test_a_removed_finalizer_is_added_again_and_the_journal_kept() -> None:
+    """docs/reference/capi-contract.md C27: the finalizer is added first, also after someone removed it."""
     text = journals.dumps(JOURNAL)
     result = identify(obj(journal=text, held=False), FINALIZER, RING)
     assert isinstance(result, Identified)
@@ -91,7 +91,7 @@ OWN_STATUS = {"identity": dict(in_status(obj(), Journal(OWNER)))}
 
 # Numbers: docs/reference/capi-contract.md.
 READ_ONLY = {
-    "C35 deleting without identity: never minted, never guessed": (obj(deleting=True), IdentityProblem.LOST),
+    "C35 deleting without identity: never created, never guessed": (obj(deleting=True), IdentityProblem.LOST),
     "C35 not even from status, when deleting": (obj(deleting=True, status=OWN_STATUS), IdentityProblem.LOST),
     "finalizer without identity: lost": (obj(), IdentityProblem.LOST),
     "lost, and the status was copied from another object": (obj(uid="other", status=OWN_STATUS), IdentityProblem.LOST),
@@ -104,7 +104,10 @@ READ_ONLY = {
     "no JSON": (obj(journal="{"), IdentityProblem.CORRUPT),
     "empty": (obj(journal=""), IdentityProblem.CORRUPT),
     "another format": (obj(journal='{"v":99}'), IdentityProblem.CORRUPT),
-    "a corrupt journal of a new object is no reason to mint": (obj(journal="{", held=False), IdentityProblem.CORRUPT),
+    "a corrupt journal of a new object leads to no new identity": (
+        obj(journal="{", held=False),
+        IdentityProblem.CORRUPT,
+    ),
 }
 
 
@@ -118,14 +121,14 @@ def test_read_only(raw: dict[str, Any], reason: IdentityProblem) -> None:
 
 @pytest.mark.parametrize("held", [True, False], ids=["finalizer there", "finalizer gone too"])
 def test_a_lost_annotation_is_restored_from_the_objects_own_status(held: bool) -> None:
-    """Status names this object's UID, so it was not copied; minting anew would orphan everything."""
+    """Status has the UID of this object, so it was not copied; a new identity would orphan everything."""
     result = identify(obj(held=held, status=OWN_STATUS), FINALIZER, RING)
     assert isinstance(result, Restored)
     assert result.journal == Journal(OWNER)
     assert result.patch["metadata"]["finalizers"] == ["other", FINALIZER]
 
 
-def test_a_recreated_object_is_somebody_new() -> None:
+def test_a_recreated_object_gets_a_new_identity() -> None:
     """Deleted with the finalizer stripped, created again: a new identity (docs/reference/capi-contract.md C33)."""
     result = identify(obj(held=False, uid="new", status=OWN_STATUS), FINALIZER, RING)
     assert isinstance(result, Minted)
@@ -149,7 +152,7 @@ ENTRY_KEYED = Journal(OWNER, {NodeKey("vpc", "main"): Entry(Phase.OWNED, id="v",
     ids=["identity", "one entry", "being deleted", "finalizer stripped", "only status knows"],
 )
 def test_an_object_whose_key_is_missing_gets_no_patch(raw: dict[str, Any]) -> None:
-    """It may be a copy that another operator serves: not even the finalizer is put back."""
+    """It may be a copy that another operator serves: not even the finalizer is added again."""
     result = identify(raw, FINALIZER, RING)
     assert result == KeyMissing((OTHER,))
     assert OTHER in result.message
@@ -157,7 +160,7 @@ def test_an_object_whose_key_is_missing_gets_no_patch(raw: dict[str, Any]) -> No
     assert f"freehold keys accept {OTHER}" in result.message
 
 
-def test_a_key_counts_once_it_is_in_the_ring_handed_on_or_accepted_as_lost() -> None:
+def test_a_key_counts_if_it_is_in_the_ring_or_derived_or_accepted_as_lost() -> None:
     raw = obj(journal=journals.dumps(KEYED))
     whole = KeyRing(RING.writing, {**RING.keys, OTHER: b"o" * 32})
     handed_on = KeyRing(RING.writing, RING.keys, {(OTHER, OWNER.uuid): derive(b"o" * 32, OWNER.uuid)})
@@ -168,8 +171,8 @@ def test_a_key_counts_once_it_is_in_the_ring_handed_on_or_accepted_as_lost() -> 
     assert isinstance(identify(raw, FINALIZER, of_another_object), KeyMissing)
 
 
-def test_status_gives_the_key_back_with_the_identity() -> None:
-    """Else a lost annotation would make an object of the ring one from before it, which anybody can forge."""
+def test_the_key_is_restored_from_status_with_the_identity() -> None:
+    """Otherwise a lost annotation would make it an object from before the ring, which anybody can forge."""
     keyed = Journal(OWNER, key=RING.writing)
     result = identify(obj(status={"identity": dict(in_status(obj(), keyed))}), FINALIZER, RING)
     assert isinstance(result, Restored)
@@ -177,8 +180,8 @@ def test_status_gives_the_key_back_with_the_identity() -> None:
     assert journals.loads(result.patch["metadata"]["annotations"][names.JOURNAL_ANNOTATION]).key == RING.writing
 
 
-def test_what_is_from_before_the_ring_is_not_served_where_the_ring_requires_keyed_records() -> None:
-    """Its nonces and seals count no more, so everything of it would seem to be nobody's: a second set, or orphans."""
+def test_an_object_from_before_the_ring_is_not_served_if_the_ring_requires_keyed_records() -> None:
+    """Its nonces and seals no longer count, so its resources would be created a second time, or orphaned."""
     found = identify(obj(journal=journals.dumps(JOURNAL)), FINALIZER, replace(RING, unkeyed=frozenset({"another"})))
     assert isinstance(found, KeyMissing)
     assert "freehold keys require --undo" in found.message

@@ -1,4 +1,4 @@
-"""Questions to the cloud: what the manifest leaves out is not asked, and a failure is no answer."""
+"""Reads of facts: nothing is read for omitted fields, and a failure is not an answer."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ async def test_three_questions() -> None:
     assert facts == Facts(Answer("rg-id"), zone, Answer(("us-south-1",)), api_port=8443)
 
 
-async def test_what_is_left_out_is_not_asked() -> None:
-    """The missing field is a problem of its own; an empty name would be asked of the cloud for nothing."""
+async def test_nothing_is_read_for_omitted_fields() -> None:
+    """The missing field is an error of its own; a read with an empty name would be useless."""
     facts = await ask(Cloud(), parse_spec({"spec": {"zone": "dal10"}}), 6443)
     assert (facts.resource_group, facts.vpc_zones) == (NOT_ASKED, NOT_ASKED)
 
 
-async def test_a_failure_is_no_answer() -> None:
-    """Unknown is not absent; when to ask again follows from the error."""
+async def test_a_failure_is_not_an_answer() -> None:
+    """Unknown is not absent; the error decides when to try again."""
     facts = await ask(Refusing(), WHOLE, 6443)
     assert isinstance(facts.resource_group, NoAnswer)
     assert facts.resource_group.reason is Reason.DENIED

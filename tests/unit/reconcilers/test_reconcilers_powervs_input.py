@@ -218,15 +218,15 @@ def test_the_annotation_must_be_a_boolean() -> None:
     ]
 
 
-def test_all_problems_are_said_at_once() -> None:
-    """Nobody wants to find them one by one."""
+def test_all_problems_are_reported_at_once() -> None:
+    """A user should not find them one by one."""
     result = wanted("c1", CREATE, parse_spec({"spec": {}}), Facts())
     assert isinstance(result, Refused)
     assert [p.field for p in result.problems] == ["spec.resourceGroup.name", "spec.zone", "spec.vpc.region"]
 
 
-def test_a_wrong_api_key_is_no_fault_of_the_manifest() -> None:
-    """The cloud could not be asked, so the manifest is neither right nor wrong; nothing is created."""
+def test_a_wrong_api_key_is_not_an_error_in_the_manifest() -> None:
+    """The cloud could not be read, so the manifest is neither right nor wrong; nothing is created."""
     denied = NoAnswer(Reason.DENIED, "the API key was refused; give a valid one", 300.0)
     asked = Facts(resource_group=denied, zone=denied, vpc_zones=denied)
     result = wanted("c1", CREATE, parse_spec({"spec": LEAST}), asked)
@@ -242,8 +242,8 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES.keys())
-def test_a_cluster_name_that_the_cloud_refuses_is_mapped_and_said(name: str) -> None:
-    """Legal in Kubernetes, so not refused: mapped, and a note says so."""
+def test_a_cluster_name_that_the_cloud_refuses_is_mapped_and_reported(name: str) -> None:
+    """It is legal in Kubernetes, so it is not refused but mapped, with a note."""
     result = wanted(name, CREATE, parse_spec({"spec": LEAST}), FACTS)
     assert isinstance(result, Wanted)
     (note,) = result.notes
@@ -297,22 +297,22 @@ IGNORED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("more", "field"), IGNORED.values(), ids=IGNORED.keys())
-def test_a_field_that_is_not_acted_on_is_named(more: dict[str, Any], field: str) -> None:
-    """Silence would be a lie (upstream #2537)."""
+def test_an_ignored_field_is_named(more: dict[str, Any], field: str) -> None:
+    """A silently ignored field would mislead (upstream #2537)."""
     result = wanted("c1", CREATE, parse_spec({"spec": {**LEAST, **more}}), FACTS)
     assert isinstance(result, Wanted)
     assert [note.field for note in result.notes if not note.served] == [field]
 
 
-def test_the_deprecated_field_is_used_and_said() -> None:
-    """It is acted on, so it is no ignored field; but the next API version has it no more."""
+def test_the_deprecated_field_is_used_and_reported() -> None:
+    """It is used, so it is not an ignored field; but the next API version does not have it."""
     result = wanted("c1", CREATE, parse_spec({"spec": {**LEAST, "serviceInstanceID": "ws"}}), FACTS)
     assert isinstance(result, Wanted)
     assert [(note.field, note.served) for note in result.notes] == [("spec.serviceInstanceID", True)]
 
 
 def test_without_the_annotation_the_fields_of_the_infrastructure_are_named() -> None:
-    """Somebody who forgot the annotation must be told why nothing is created."""
+    """A user who forgot the annotation must be told why nothing is created."""
     spec = {**LEAST, "serviceInstanceID": "ws", "network": {"id": "n"}, "loadBalancers": [{"name": "a"}]}
     result = wanted("c1", {}, parse_spec({"spec": spec}), FACTS)
     assert isinstance(result, Wanted)

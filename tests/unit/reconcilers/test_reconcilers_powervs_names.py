@@ -28,7 +28,7 @@ cases = st.tuples(st.sampled_from(sorted(RULES)), st.sampled_from(SUFFIXES)).fil
 
 @given(clusters, cases)
 def test_always_legal(cluster: str, case: tuple[str, str]) -> None:
-    """A default name that the cloud refuses would wedge every cluster of that name."""
+    """A default name that the cloud refuses would block every cluster of that name."""
     rule, suffix = RULES[case[0]], case[1]
     name = default_name(cluster, suffix, rule)
     assert rule.legal(name), rule.validation_error(name)
@@ -38,7 +38,7 @@ def test_always_legal(cluster: str, case: tuple[str, str]) -> None:
 
 @given(clusters, clusters, cases)
 def test_never_shared(one: str, other: str, case: tuple[str, str]) -> None:
-    """Two clusters whose names are cut or mapped alike must not reach for each other's resources."""
+    """Two clusters whose names are cut or mapped alike must not use each other's resources."""
     if one != other:
         rule, suffix = RULES[case[0]], case[1]
         assert default_name(one, suffix, rule) != default_name(other, suffix, rule)
@@ -47,7 +47,7 @@ def test_never_shared(one: str, other: str, case: tuple[str, str]) -> None:
 NEAR = {
     "cut at the same place": ("a" * 80 + "x", "a" * 80 + "y"),
     "a dot and a dash": ("a.b", "a-b"),
-    "with and without the letter that is put in front": ("1a", "c-1a"),
+    "with and without the letter that is added in front": ("1a", "c-1a"),
     "cut and already short": ("a" * 54, "a" * 80),
 }
 
@@ -57,7 +57,7 @@ def test_close_names_stay_apart(one: str, other: str) -> None:
     assert DefaultNames(one).vpc != DefaultNames(other).vpc
 
 
-def test_the_seeds_names() -> None:
+def test_the_default_names_of_upstream() -> None:
     """docs/reference/requirements.md I12, I14, I16 to I20 and docs/reference/ibm-cloud.md#capibm spell them so."""
     seed = DefaultNames("c1")
     assert [
@@ -89,7 +89,7 @@ def test_the_seeds_names() -> None:
     ]
 
 
-def test_only_what_must_be_changed_is() -> None:
+def test_only_illegal_characters_are_replaced() -> None:
     """A dot is legal in a workspace's name and refused in a VPC's."""
     seed = DefaultNames("my.cluster")
     assert seed.workspace == "my.cluster-serviceInstance"

@@ -1,4 +1,4 @@
-"""From outcomes to status, conditions and endpoint: deterministic, sticky where the contract says so."""
+"""From outcomes to status, conditions and endpoint: deterministic, and sticky where the contract requires it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ WHOLE = PassReport(plan(), journal(), ready())
 
 
 def test_a_complete_cluster() -> None:
-    """Every field that upstream has is there; controllerCreated follows the journal."""
+    """Every field of upstream is set; controllerCreated follows the journal."""
     folded = build_status(obj(), WHOLE, NOW)
     assert folded.spec == {"controlPlaneEndpoint": {"host": "lb.example.net", "port": 6443}}
     status = {k: v for k, v in folded.status.items() if k not in ("conditions", "resources")}
@@ -117,7 +117,7 @@ def test_a_complete_cluster() -> None:
 
 
 def test_the_status_is_valid_for_the_schema() -> None:
-    """What we write, the API server must take, and give back unchanged."""
+    """The API server must accept our status and return it unchanged."""
     folded = build_status(obj(), WHOLE, NOW)
     model = parse(IBMPowerVSClusterStatus, folded.status, at="status")
     written = model.model_dump(by_alias=True, exclude_unset=True, mode="json")
@@ -140,7 +140,7 @@ def test_status_is_rebuilt_when_it_was_lost() -> None:
 
 
 def test_controller_created_follows_the_journal_at_each_pass() -> None:
-    """docs/reference/requirements.md T1: a flag that is set once. Ours is derived, so it cannot be wrong for ever."""
+    """docs/reference/requirements.md T1: upstream sets the flag once. Ours is derived, so it cannot stay wrong."""
     wrong = {"vpc": {"id": "v", "controllerCreated": False}}
     assert build_status(obj(wrong), WHOLE, NOW).status["vpc"] == {"id": "v", "controllerCreated": True}
     given = PassReport(plan(), journal(vpc=Phase.GIVEN), ready(vpc=Ready(seen("vpc/main"), Category.UNMANAGED)))
@@ -164,7 +164,7 @@ PARTS: dict[str, tuple[str, Outcome, str, tuple[str, str, str]]] = {
         "VPCReady",
         ("False", "NameTaken", "vpc c1-vpc: c1-vpc exists and is not ours: choose another name"),
     ),
-    "ready, but a person should know": (
+    "ready, with a difference that a person should know": (
         "vpc",
         DRIFTED,
         "VPCReady",
@@ -175,22 +175,22 @@ PARTS: dict[str, tuple[str, Outcome, str, tuple[str, str, str]]] = {
 
 @pytest.mark.parametrize(("kind", "outcome", "type_", "expected"), PARTS.values(), ids=PARTS.keys())
 def test_a_part(kind: str, outcome: Outcome, type_: str, expected: tuple[str, str, str]) -> None:
-    """Reason and text are the outcome's, so that a person reads what is in the way."""
+    """Reason and text are those of the outcome, so that a person can read the cause."""
     folded = build_status(obj(), PassReport(plan(), journal(), ready(**{kind: outcome})), NOW)
     found = condition(folded, type_)
     assert (found["status"], found["reason"], found.get("message", "")) == expected
     assert condition(folded, "Ready")["status"] == expected[0]
 
 
-def test_a_part_that_was_found_by_name_says_so() -> None:
-    """Condition ReusedByName, because such a resource stays when the cluster goes."""
+def test_a_resource_that_is_used_by_name_has_a_condition() -> None:
+    """Condition ReusedByName, because such a resource stays when the cluster is deleted."""
     folded = build_status(obj(), PassReport(plan(), journal(vpc=Phase.REUSED), ready()), NOW)
     found = condition(folded, "VPCReady")
     assert (found["status"], found["reason"]) == ("True", names.REASON_REUSED_BY_NAME)
 
 
-def test_what_was_not_looked_at_is_unknown() -> None:
-    """No outcome is no statement."""
+def test_a_resource_that_was_not_read_is_unknown() -> None:
+    """Without an outcome there is no statement."""
     outcomes = {k: o for k, o in ready().items() if k.kind != "vpc"}
     folded = build_status(obj(), PassReport(plan(), journal(), outcomes), NOW)
     assert condition(folded, "VPCReady")["status"] == "Unknown"
@@ -247,7 +247,7 @@ def test_the_first_public_load_balancer_is_the_endpoint() -> None:
 
 
 def test_a_refused_manifest_keeps_what_was_known() -> None:
-    """A typo in the spec of a live cluster must not wipe its status."""
+    """A typo in the spec of a live cluster must not clear its status."""
     first = build_status(obj(), WHOLE, NOW)
     folded = build_status(obj(first.status), PassReport(plan(zone=None), journal()), LATER)
     assert condition(folded, "SpecValid")["reason"] == "InvalidSpec"
@@ -257,7 +257,7 @@ def test_a_refused_manifest_keeps_what_was_known() -> None:
     assert folded.status["ready"] is True
 
 
-def test_a_question_without_an_answer_is_said() -> None:
+def test_a_failed_read_of_a_fact_is_reported() -> None:
     """A wrong API key shows in a condition within one reconcile."""
     denied = NoAnswer(Reason.DENIED, "the API key was refused", 300.0)
     result = plan(Facts(denied, denied, denied))
@@ -287,8 +287,8 @@ def test_paused_writes_one_condition() -> None:
     assert condition(build_status(obj(folded.status), WHOLE, LATER), "Paused")["status"] == "False"
 
 
-def test_held_says_why() -> None:
-    """The gate's and the identity's reasons reach the user as they are."""
+def test_an_object_on_hold_reports_the_reason() -> None:
+    """The reasons of gate and identity are shown to the user unchanged."""
     folded = held(obj(), "WaitingForOwnerCluster", "no Cluster owns it", NOW)
     found = condition(folded, "Ready")
     assert (found["status"], found["reason"], found["message"]) == (
@@ -299,8 +299,8 @@ def test_held_says_why() -> None:
     assert folded.status["ready"] is False
 
 
-def test_the_table_follows_the_graph_and_names_what_is_surplus() -> None:
-    """tree and the live progress show every resource, wanted or only ours."""
+def test_the_table_follows_the_graph_and_names_surplus() -> None:
+    """tree and the live progress show every resource, wanted or only owned."""
     surplus = {NodeKey("vpc-subnet", "old:us-south-1"): Surplus(None, "is ours and no longer wanted")}
     held_ = journal().put(NodeKey("vpc-subnet", "old:us-south-1"), Entry(Phase.OWNED, id="us-south/old"))
     folded = build_status(obj(), PassReport(plan(), held_, {**ready(vpc=WAITING), **surplus}), NOW)
@@ -318,8 +318,8 @@ def test_the_table_follows_the_graph_and_names_what_is_surplus() -> None:
     ]
 
 
-def test_since_moves_with_the_state_alone() -> None:
-    """How long something has been waiting is the first question of whoever is on call."""
+def test_since_changes_only_with_the_state() -> None:
+    """It shows a person on call how long something has been waiting."""
     first = build_status(obj(), PassReport(plan(), journal(), ready(vpc=WAITING)), NOW)
     other = Waiting(Reason.MARKING, 5.0, "its mark is not readable yet")
     second = build_status(obj(first.status), PassReport(plan(), journal(), ready(vpc=other)), LATER)
@@ -330,7 +330,7 @@ def test_since_moves_with_the_state_alone() -> None:
 
 
 def test_two_rows_of_one_name_keep_their_own_since() -> None:
-    """What nothing wants any more may be named as its successor is; else each pass would write the status anew."""
+    """A surplus resource may have the name of its successor; otherwise each pass would write a new status."""
     vpc, old = NodeKey("vpc", "main"), NodeKey("vpc", "main~v-old")
     held_ = journal().put(old, Entry(Phase.OWNED, id="us-south/v-old"))
     surplus = Surplus(Observed("us-south/v-old", "c1-vpc", State.READY), "is ours and no longer wanted")
@@ -341,8 +341,8 @@ def test_two_rows_of_one_name_keep_their_own_since() -> None:
     assert again.status["resources"] == first.status["resources"]
 
 
-def test_the_table_of_a_deletion_tells_the_whole_story() -> None:
-    """What is gone stays in the table, and what is not owned stays with its reason."""
+def test_the_table_of_a_deletion_has_all_resources() -> None:
+    """Deleted resources stay in the table, and those that are not owned stay with the reason."""
     first = build_status(obj(), WHOLE, NOW)
     kept = journal(vpc=Phase.GIVEN)
     left = Journal(OWNER, {k: e for k, e in kept.entries.items() if k.kind in ("vpc", "workspace")})
@@ -366,7 +366,7 @@ def test_the_table_of_a_deletion_tells_the_whole_story() -> None:
     parts = {
         part: condition(folded, part)["status"] for part in ("ServiceInstanceReady", "VPCReady", "LoadBalancerReady")
     }
-    # What goes is not ready any more; what is kept stays as it was.
+    # A resource that is being deleted is not ready any more; a kept one stays as it was.
     assert parts == {"ServiceInstanceReady": "False", "VPCReady": "True", "LoadBalancerReady": "False"}
     ready_ = condition(folded, "Ready")
     assert (ready_["status"], ready_["reason"]) == ("False", "Deleting")
@@ -378,15 +378,15 @@ def test_the_table_of_a_deletion_tells_the_whole_story() -> None:
 
 
 def test_a_blocked_deletion_names_who_must_act() -> None:
-    """A delete that is stuck must say so in one look."""
+    """The cause of a stuck delete must be easy to see."""
     outcomes: dict[NodeKey, Outcome] = {NodeKey("vpc", "main"): Blocked(Reason.IN_USE, "subnet x is inside; remove it")}
     folded = build_status(obj(), PassReport(None, journal(), outcomes, deleting=True), NOW)
     found = condition(folded, "Deleting")
     assert (found["reason"], found["message"]) == ("InUse", "vpc/main: subnet x is inside; remove it")
 
 
-def test_the_existing_way_is_ready_with_the_users_endpoint() -> None:
-    """Without the annotation nothing gives an endpoint, so the user must (docs/reference/capi-contract.md C6)."""
+def test_without_the_annotation_it_is_ready_with_the_users_endpoint() -> None:
+    """Without the annotation only the user provides an endpoint (docs/reference/capi-contract.md C6)."""
     spec = {"serviceInstanceID": "guid", "network": {"id": "n"}}
     result = wanted("c1", {}, parse_spec({"spec": {**SPEC, **spec}}), Facts())
     outcomes: dict[NodeKey, Outcome] = {
@@ -401,8 +401,8 @@ def test_the_existing_way_is_ready_with_the_users_endpoint() -> None:
     assert build_status(obj(controlPlaneEndpoint={"host": "vip", "port": 6443}), report, NOW).status["ready"] is True
 
 
-def test_conditions_of_parts_that_are_not_wanted_any_more_go() -> None:
-    """A condition that nobody updates is a lie in the making."""
+def test_conditions_of_resources_that_are_no_longer_wanted_are_removed() -> None:
+    """A condition that is not updated any more would become wrong."""
     first = build_status(obj(), PassReport(plan(cosInstance={"name": "cos"}), journal(), ready()), NOW)
     assert condition(first, "COSInstanceCreated")["status"] == "Unknown"
     second = build_status(obj(first.status), WHOLE, LATER)
@@ -417,8 +417,8 @@ def test_every_reason_is_legal(reason: Reason) -> None:
         assert re.fullmatch(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", found["reason"])
 
 
-def test_what_a_person_must_act_on_is_said_first() -> None:
-    """The condition has one reason: behind one that only waits it would be overlooked."""
+def test_a_problem_that_needs_a_person_is_reported_first() -> None:
+    """The condition has one reason: a reason for waiting would hide the problem."""
     outcomes = {
         **ready(),
         NodeKey("transit-gateway", "main"): Waiting(Reason.PROVISIONING, 5.0, "its state is pending"),
@@ -429,7 +429,7 @@ def test_what_a_person_must_act_on_is_said_first() -> None:
     assert "limit is reached" in found["message"] and "pending" in found["message"]
 
 
-def test_while_paused_no_generation_counts_as_looked_at() -> None:
+def test_while_paused_no_generation_counts_as_observed() -> None:
     """Nothing of the newest spec has been acted on."""
     before = build_status(obj(), WHOLE, NOW).status
     raw = obj(before)
@@ -437,8 +437,8 @@ def test_while_paused_no_generation_counts_as_looked_at() -> None:
     assert paused(raw, "paused", LATER).status["observedGeneration"] == 3
 
 
-def test_what_is_kept_stays_kept_in_the_last_table() -> None:
-    """When the last pass has no word of it any more, it is still there."""
+def test_a_kept_resource_stays_kept_in_the_final_table() -> None:
+    """It still exists, although the last pass has no outcome for it."""
     kept = {"kind": "vpc", "name": "theirs", "id": "v", "state": "Kept", "ownership": "unmanaged", "message": "given"}
     goes = {"kind": "load-balancer", "name": "lb", "id": "lb", "state": "Deleting", "ownership": "managed"}
     folded = build_status(obj({"resources": [kept, goes]}), PassReport(plan(), journal(), {}, deleting=True), NOW)

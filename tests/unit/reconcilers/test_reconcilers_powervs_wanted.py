@@ -1,4 +1,4 @@
-"""From the manifest to wanted resources: every resource by id, by name, omitted."""
+"""From the manifest to wanted nodes: each resource by id, by name, or omitted."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ KNOWN = {
 
 
 def test_everything_omitted() -> None:
-    """The least manifest names nothing, and all names are the defaults (docs/reference/requirements.md I11 to I20)."""
+    """The smallest manifest names nothing, and all names are defaults (docs/reference/requirements.md I11 to I20)."""
     wish = plan()
     assert {str(key): node.name for key, node in wish.graph.nodes.items()} == {
         "workspace/main": "c1-serviceInstance",
@@ -144,7 +144,7 @@ def test_requests_when_everything_is_omitted() -> None:
 
 
 def test_the_first_wave_is_gateway_workspace_and_vpc() -> None:
-    """These three start at once; connections go as soon as both ends exist."""
+    """These three start at once; connections follow as soon as both ends exist."""
     graph = plan().graph
     first = {node.key.kind for node in graph.wave([]) if not node.requires}
     assert first == {"workspace", "vpc", "transit-gateway"}
@@ -169,7 +169,7 @@ BY_ID = {
 
 @pytest.mark.parametrize(("spec", "key", "ident"), BY_ID.values(), ids=BY_ID.keys())
 def test_given_by_id(spec: dict[str, Any], key: str, ident: str) -> None:
-    """What the spec gives by id is used as it is: the engine gets its id, and no request to create it."""
+    """A resource given by id is used as it is: the engine gets its id, and no create request."""
     given = node(plan(spec), key).given
     assert given is not None
     assert given(KNOWN) == ident
@@ -288,7 +288,7 @@ def test_an_unnamed_subnet_keeps_its_index() -> None:
 
 
 def test_a_zone_that_is_down_keeps_its_subnet() -> None:
-    """Omitted subnets follow the zones that the cloud lists, but one that exists stays wanted."""
+    """Omitted subnets follow the zones that the cloud lists, but an existing one stays wanted."""
     journal = remembered("vpc-subnet/us-south-3")
     facts = Facts(FACTS.resource_group, FACTS.zone, Answer(ZONES[:2]))
     assert [zone for _, zone in subnets(plan(journal=journal, facts=facts))] == list(ZONES)
@@ -396,7 +396,7 @@ def test_rules_of_a_security_group() -> None:
 
 
 def test_groups_that_name_each_other_do_not_wait_for_each_other() -> None:
-    """Cycles break at parts: the rule comes when the other group is known."""
+    """Parts break the cycle: the rule is added when the other group is known."""
 
     def group(name: str, other: str) -> dict[str, Any]:
         remote = {"remoteType": "sg", "securityGroupName": other}
@@ -413,24 +413,24 @@ def test_groups_that_name_each_other_do_not_wait_for_each_other() -> None:
     assert {part.natural_key for part in node(wish, "security-group/a").parts(known)} == {"inbound tcp any sg-b"}
 
 
-def test_a_connection_that_is_there_is_used_when_the_spec_names_both_ends() -> None:
-    """A network joins a gateway once: between resources that the user named, theirs is used and kept."""
+def test_an_existing_connection_is_used_when_the_spec_names_both_ends() -> None:
+    """A network can join a gateway only once: an existing connection between named resources is used and kept."""
     wish = plan({"transitGateway": {"name": "shared"}, "vpc": {"id": "v", "region": "us-south"}})
     assert node(wish, "transit-gateway-connection/vpc").naming is Naming.EXPLICIT
     assert node(wish, "transit-gateway-connection/powervs").naming is Naming.DEFAULT
 
 
-def test_user_tags_are_handed_on() -> None:
+def test_user_tags_are_in_the_graph() -> None:
     """docs/reference/requirements.md T16, T17: user tags go to every resource, the given ones too."""
     spec = {"tags": [{"key": "team", "value": "power"}, {"key": "bare"}]}
     assert plan(spec).user_tags == (("team", "power"), ("bare", ""))
 
 
-# --- what the cloud could not be asked -----------------------------------------------------------
+# --- facts that could not be read ----------------------------------------------------------------
 
 
-def test_nothing_is_decided_on_an_unanswered_question() -> None:
-    """Unknown is not absent: nothing is created until zone, region and group have been asked."""
+def test_nothing_is_decided_without_the_facts() -> None:
+    """Unknown is not absent: nothing is created until zone, region and group have been read."""
     facts = Facts(Answer("rg-id"), NoAnswer(Reason.DENIED, "the API key is not valid", 300.0), Answer(ZONES))
     result = wanted("c1", CREATE, parse_spec({"spec": LEAST}), facts)
     assert isinstance(result, Undecided)
@@ -445,7 +445,7 @@ OFF = {"powervs.cluster.x-k8s.io/create-infra": "false"}
 
 @pytest.mark.parametrize("annotations", [{}, OFF], ids=["absent", "false"])
 def test_without_the_annotation_nothing_is_created(annotations: dict[str, str]) -> None:
-    """docs/reference/requirements.md I5, the existing way: workspace and network are given, nothing else is wanted."""
+    """docs/reference/requirements.md I5: workspace and network are given, nothing else is wanted."""
     result = wanted("c1", annotations, parse_spec({"spec": EXISTING}), Facts())
     assert isinstance(result, Wanted)
     assert result.mode is Mode.EXISTING
@@ -455,8 +455,8 @@ def test_without_the_annotation_nothing_is_created(annotations: dict[str, str]) 
     }
 
 
-def test_existing_resources_are_looked_up_by_name() -> None:
-    """By name: first the workspace, then in it the network; what is found is given from then on."""
+def test_existing_resources_are_searched_by_name() -> None:
+    """First the workspace, then the network in it; both count as given from then on."""
     spec = parse_spec({"spec": {"serviceInstance": {"name": "ws"}, "network": {"name": "foo"}, "zone": "dal10"}})
     workspace = NodeKey("workspace", "main")
     network = NodeKey("dhcp-server", "main")
@@ -479,7 +479,7 @@ def test_existing_resources_are_looked_up_by_name() -> None:
 
 
 def test_the_upstream_template_without_the_annotation() -> None:
-    """It gives a workspace by id, a network by name, and no zone: the workspace is asked for it."""
+    """It gives a workspace by id, a network by name, and no zone: the zone is that of the workspace."""
     spec = parse_spec({"spec": {"serviceInstanceID": "guid", "network": {"name": "foo"}}})
     workspace = NodeKey("workspace", "main")
     assert lookups(spec, Facts()) == (ById(workspace, "guid"),)
@@ -495,8 +495,8 @@ def test_the_upstream_template_without_the_annotation() -> None:
     assert set(asked.missing) == {"spec.serviceInstanceID"}
 
 
-def test_an_existing_resource_that_is_not_there_is_said() -> None:
-    """Nothing may be created without the annotation, so somebody else must."""
+def test_a_missing_given_resource_is_reported() -> None:
+    """Nothing may be created without the annotation, so somebody else must create it."""
     spec = parse_spec({"spec": {"serviceInstance": {"name": "ws"}, "network": {"name": "foo"}}})
     result = wanted("c1", {}, spec, Facts(existing={NodeKey("workspace", "main"): NoSuch()}))
     assert isinstance(result, Refused)
@@ -504,7 +504,7 @@ def test_an_existing_resource_that_is_not_there_is_said() -> None:
 
 
 def test_annotation_removed_from_a_live_cluster() -> None:
-    """Nothing more is created: only what the journal holds, and what that stands on, stays wanted."""
+    """Nothing more is created: only recorded resources and their requirements stay wanted."""
     journal = remembered("workspace/main", "vpc/main", "vpc-subnet/us-south-1")
     result = wanted("c1", {}, parse_spec({"spec": LEAST}), FACTS, journal)
     assert isinstance(result, Wanted)
@@ -513,7 +513,7 @@ def test_annotation_removed_from_a_live_cluster() -> None:
 
 
 def test_a_subnet_whose_zone_is_edited_stays_the_same_node() -> None:
-    """The engine then compares zones and reports the drift, instead of making a second subnet of that name."""
+    """The engine then reports the drift of the zone, and does not create a second subnet with that name."""
     journal = remembered("vpc-subnet/a:us-south-1")
     wish = plan({"vpcSubnets": [{"name": "a", "zone": "us-south-3"}]}, journal=journal)
     assert node(wish, "vpc-subnet/a:us-south-1").request(KNOWN)["zone"] == "us-south-3"
@@ -524,7 +524,7 @@ EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.yaml"))
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_the_examples_are_wanted_without_a_problem(path: Path) -> None:
-    """The upstream manifest goes through unmodified, and so does whatever else we tell people to apply."""
+    """The upstream manifest and our other examples have no problem."""
     found = [d for d in yaml.safe_load_all(path.read_text()) if d and d["kind"] == "IBMPowerVSCluster"]
     assert found
     for raw in found:
@@ -537,8 +537,8 @@ def test_the_examples_are_wanted_without_a_problem(path: Path) -> None:
         assert isinstance(result, Wanted), result
 
 
-def test_a_gateway_that_routes_more_widely_than_it_must_stays_so() -> None:
-    """Where the spec leaves routing open: others may route through it."""
+def test_a_gateway_that_routes_globally_without_need_stays_so() -> None:
+    """If the spec does not set routing, others may route through it."""
     gateway = node(plan(), "transit-gateway/main")
     wide = {**KNOWN, gateway.key: seen(id="tg-id", crn="crn-tg", **{"global": True})}
     assert gateway.request(wide)["global"] is True
@@ -550,20 +550,20 @@ def test_a_gateway_that_routes_more_widely_than_it_must_stays_so() -> None:
 
 @pytest.mark.parametrize(("region", "wide", "fits"), [("syd", False, False), ("syd", True, True), ("dal", False, True)])
 def test_a_gateway_of_others_must_route_globally_between_distant_regions(region: str, wide: bool, fits: bool) -> None:
-    """It is never changed, so a person must enable it or name another one; else nothing would pass it, silently."""
+    """It is never changed, so a person must enable it or name another one; otherwise no traffic would pass."""
     facts = Facts(Answer("rg-id"), Answer(PowerZone(region, edge_router=True)), Answer(ZONES))
     gateway = node(plan({"transitGateway": {"id": "tg-id"}}, facts=facts), "transit-gateway/main")
     said = gateway.unfit(Observed("tg-id", "theirs", State.READY, attributes={"global": wide}))
     assert ("theirs (tg-id) routes locally" in said) is not fits
 
 
-def test_a_network_that_is_given_by_its_id_is_not_looked_for_by_name() -> None:
+def test_a_network_that_is_given_by_its_id_is_not_searched_by_name() -> None:
     spec = {"serviceInstance": {"id": "guid"}, "zone": "dal10", "network": {"id": "net", "name": "other"}}
     assert lookups(parse_spec({"spec": spec}), Facts()) == ()
 
 
 def test_all_ports_are_written_as_none() -> None:
-    """IBM Cloud shows the rule without them; written out, it would seem to be missing at each pass."""
+    """IBM Cloud shows the rule without ports; with ports it would seem to be missing in each pass."""
     source = {
         "protocol": "tcp",
         "portRange": {"minimumPort": 1, "maximumPort": 65535},
@@ -575,8 +575,8 @@ def test_all_ports_are_written_as_none() -> None:
     assert "port_min" not in part.request
 
 
-def test_what_clients_reach_the_api_server_by_stays_when_the_port_changes() -> None:
-    """The endpoint may still lead to the old port; other listeners go with the wish for them."""
+def test_listener_and_rule_of_the_endpoint_stay_when_the_port_changes() -> None:
+    """The endpoint may still have the old port; other listeners are removed when the spec drops them."""
     wish = plan({"loadBalancers": [{"name": "lb", "public": True, "additionalListeners": [{"port": 22623}]}]})
     listeners = {part.natural_key: part.retain for part in node(wish, "load-balancer/lb").parts(KNOWN)}
     assert listeners == {"6443": True, "22623": False}

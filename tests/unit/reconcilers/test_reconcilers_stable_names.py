@@ -1,4 +1,4 @@
-"""List entries keep what they were given, whatever happens to the list."""
+"""List entries keep their logical names, however the list changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ mixed = st.lists(
 
 
 @given(mixed)
-def test_every_entry_has_a_slot_of_its_own(entries: list[ListEntry]) -> None:
+def test_every_entry_has_its_own_logical_name(entries: list[ListEntry]) -> None:
     """Two entries with one logical name would be one resource."""
     slots = assign(entries, ZONES, ())
     assert len({slot.label for slot in slots}) == len(entries)
@@ -33,8 +33,8 @@ def test_every_entry_has_a_slot_of_its_own(entries: list[ListEntry]) -> None:
 
 
 @given(mixed)
-def test_what_was_assigned_stays(entries: list[ListEntry]) -> None:
-    """The journal holds the logical names: the next pass must want the same resources, no other."""
+def test_assigned_names_stay(entries: list[ListEntry]) -> None:
+    """The journal has the logical names: the next pass must want the same resources."""
     slots = {slot.logical for slot in assign(entries, ZONES, ())}
     assert {slot.logical for slot in assign(entries, ZONES, slots)} == slots
 
@@ -52,22 +52,22 @@ def test_removing_an_entry_moves_no_other(entries: list[ListEntry], data: st.Dat
 
 @given(named, st.data())
 def test_the_order_of_the_list_does_not_matter(entries: list[ListEntry], data: st.DataObject) -> None:
-    """A manifest that a tool has sorted again is the same manifest."""
+    """A manifest that a tool has sorted is the same manifest."""
     shuffled = data.draw(st.permutations(entries))
     slots = {slot.logical for slot in assign(entries, ZONES, ())}
     assert {slot.logical for slot in assign(shuffled, ZONES, ())} == slots
 
 
 @given(st.lists(_names, unique=True, max_size=9))
-def test_entries_without_a_wish_are_spread(labels: list[str]) -> None:
-    """Zones exist so that not everything is in one of them."""
+def test_entries_without_a_zone_are_spread(labels: list[str]) -> None:
+    """Not everything should be in one zone."""
     slots = assign([ListEntry(label) for label in labels], ZONES, ())
     counts = Counter(slot.placement for slot in slots)
     assert max((counts[zone] for zone in ZONES), default=0) - min((counts[zone] for zone in ZONES), default=0) <= 1
 
 
 def test_a_new_entry_takes_the_emptiest_zone() -> None:
-    """What exists is counted, so growing a list keeps it spread."""
+    """Existing subnets are counted, so a growing list stays spread."""
     slots = assign([ListEntry("a"), ListEntry("b"), ListEntry("new")], ZONES, ["a:z1", "b:z2"])
     assert slots[2] == StableName("new", "z3")
 
@@ -78,13 +78,13 @@ def test_an_index_that_was_used_is_not_used_again() -> None:
     assert [slot.logical for slot in slots] == ["1:z2", "2:z2"]
 
 
-def test_an_entry_without_a_name_takes_over_no_named_one() -> None:
-    """The named subnet is another resource, surplus now; its name in the cloud is its own."""
+def test_an_entry_without_a_name_does_not_get_a_named_subnet() -> None:
+    """The named subnet is another resource, and surplus now; its name in the cloud is different."""
     (slot,) = assign([ListEntry()], ZONES, ["alpha:z1"])
     assert slot.label == "0"
 
 
-def test_an_entry_of_another_zone_does_not_take_the_index_of_a_subnet_that_is_left_over() -> None:
+def test_an_entry_of_another_zone_does_not_get_the_index_of_a_surplus_subnet() -> None:
     """The old subnet in zone 1 still exists under this logical name."""
     (slot,) = assign([ListEntry("", "z2")], ZONES, ["0:z1"])
     assert slot.logical == "1:z2"
