@@ -29,7 +29,7 @@ def test_kill_9_of_up_during_a_create_loses_nothing(tmp_path: Path) -> None:
         told, _ = again.communicate(timeout=300)
     assert again.returncode == 0, told
     assert "IBMPowerVSCluster default/minimal is Ready: 10 resources" in told
-    world = json.loads((tmp_path / "simulated-cloud.json").read_text())["data"]
+    world = json.loads((tmp_path / "simulated-cloud.json").read_text())["clouds"]["ibm"]["data"]
     ours = [record for kind in world["resources"].values() for record in kind.values() if record["by"] == "api"]
     made = Counter(record["kind"] for record in ours)
     expected = {"instance": 1, "dhcp": 1, "vpc": 1, "subnet": 3, "load-balancer": 1, "gateway": 1, "connection": 2}
