@@ -50,7 +50,7 @@ def _every_write_is_in_the_audit_log(home: Path) -> None:
     lines = [json.loads(line) for line in (home / "state" / "audit.jsonl").read_text().splitlines()]
     sent = Counter(line["call"] for line in lines if line["outcome"] == "sent")
     ended = Counter(line["call"] for line in lines if line["outcome"] != "sent")
-    calls = json.loads((home / "cloud" / "simulated-cloud.json").read_text())["calls"]
+    calls = json.loads((home / "cloud" / "simulated-cloud.json").read_text())["clouds"]["ibm"]["calls"]
     asked = Counter(operation for _, _, operation, _, _, _, mutating, actor in calls if mutating and actor == "api")
     assert asked <= sent
     assert sent - asked <= sent - ended
