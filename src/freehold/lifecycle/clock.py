@@ -38,9 +38,9 @@ class SystemClock:
 class ManualClock:
     """Stands still until it is moved."""
 
-    def __init__(self, start: float = 1_700_000_000.0) -> None:
+    def __init__(self, start: float = 1_700_000_000.0, monotonic: float = 0.0) -> None:
         self._now = start
-        self._monotonic = 0.0
+        self._monotonic = monotonic
 
     def now(self) -> float:
         return self._now

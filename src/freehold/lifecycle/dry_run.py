@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.errors import CloudError, NotFound, NotReady, Retryable
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.inventory import Inventory, TagChange, Tagger, TagsByTarget
@@ -71,28 +71,11 @@ class Write:
     after: Any = None
 
 
-class RunningClock:
-    """The clock of a dry run: the real one, plus the waits that are taken as over."""
-
-    def __init__(self, inner: Clock) -> None:
-        self._now, self._monotonic = inner.now(), inner.monotonic()
-
-    def now(self) -> float:
-        return self._now
-
-    def monotonic(self) -> float:
-        return self._monotonic
-
-    def advance(self, seconds: float) -> None:
-        self._now += seconds
-        self._monotonic += seconds
-
-
 @dataclass
 class Overlay:
     """What the passes of one dry run would have written, and what they have read."""
 
-    clock: RunningClock
+    clock: ManualClock
     identity: str = ""
     tag_api: str = ""
     writes: list[Write] = field(default_factory=list)

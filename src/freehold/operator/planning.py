@@ -14,8 +14,8 @@ from freehold.api.served import ServedName, served_of
 from freehold.kube.merge_patch import patched
 from freehold.kube.resources import Json, key_of
 from freehold.lifecycle import journal as journals
-from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.dry_run import Overlay, RunningClock, dry_run_deps
+from freehold.lifecycle.clock import Clock, ManualClock
+from freehold.lifecycle.dry_run import Overlay, dry_run_deps
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
@@ -98,7 +98,7 @@ class _DryRun:
         cluster: gate.ClusterContext,
     ) -> None:
         served = binding.adapter.served
-        self._clock = RunningClock(clock)
+        self._clock = ManualClock(clock.now(), clock.monotonic())  # the waits of the plan are taken as over
         self._overlay = Overlay(self._clock)
         self._object = copied
         self._before = _journal(self._object.raw)

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from freehold.lifecycle import journal as journals
-from freehold.lifecycle.dry_run import Overlay, RunningClock, dry_run_deps
+from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.dry_run import Overlay, dry_run_deps
 from freehold.lifecycle.engine import ensure
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import PassResult
@@ -28,7 +29,7 @@ class _Unsaved:
 
 
 def _dry_pass(life: Life, graph: Graph) -> PassResult:
-    overlay = Overlay(RunningClock(life.world.clock))
+    overlay = Overlay(ManualClock(life.world.clock.now(), life.world.clock.monotonic()))
     deps = dry_run_deps(life.world.deps(ReadOnlyPort(life.port)), overlay)
     return step(ensure(deps, graph, life.journal, _Unsaved(), life.state.dry_run_copy()))
 
