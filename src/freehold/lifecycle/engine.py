@@ -31,6 +31,7 @@ from dataclasses import replace
 
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.deletion_order import add_edges
+from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps, PassResult
 from freehold.lifecycle.journal import Entry, Journal, Phase, Store
@@ -158,7 +159,11 @@ async def _is_idle(ctx: PassContext) -> bool:
         return False
     if not {key for key, outcome in state.at_rest.items() if isinstance(outcome, Ready)} >= entries.keys():
         return False
-    snapshot = await deps.inventory.shared(deps.intervals.shallow)
+    try:
+        snapshot = await deps.inventory.shared(deps.intervals.shallow)
+    except CloudError:  # only a hint is missing, and nothing follows from it: the next pass asks again
+        ctx.outcomes.update(state.at_rest)
+        return True
     for key, entry in entries.items():
         observed = state.node(key).observed
         if entry.phase is Phase.OWNED and ctx.kind(key).markable and not entry.carried:

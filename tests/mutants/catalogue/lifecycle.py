@@ -317,6 +317,12 @@ SYNCING = (
         "if (left := _unsettled(ctx)) > 1e9:",
         "a container is deleted while a forgotten create may still take effect in it",
     ),
+    _engine(
+        "_is_idle",
+        "except CloudError:  # only",
+        "except ZeroDivisionError:  # only",
+        "an index that does not answer makes every object at rest not ready",
+    ),
     _order(
         "with_edges",
         "| set(entry.requires or ())",

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from freehold.lifecycle import errors
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.dry_run import Overlay, dry_run_deps
@@ -20,6 +21,7 @@ from lab import faults
 from lab.families import Case, run
 from lab.faults import Script
 from lab.life import Life
+from lab.outage import outage
 from lab.world import TRAITS, MemoryWorld, node, standard
 
 
@@ -267,3 +269,16 @@ def test_an_object_is_not_ready_again_before_the_new_user_tags_are_attached(pass
     cloud, tags = world.cloud, life.user_tags
     taggable = [thing for thing in world.living() if TRAITS[thing.kind].taggable]
     assert [thing.role for thing in taggable if not tags <= cloud.get(thing.id).tagged(cloud.now())] == []
+
+
+def test_an_index_that_does_not_answer_leaves_an_object_at_rest_ready() -> None:
+    """The index only gives a hint: without it nothing is known to be wrong. The deep pass reads the resources."""
+    world = MemoryWorld()
+    life = Life(world)
+    life.create()
+    with outage(life, "search_all", errors.Unavailable("503")):
+        world.clock.advance(120.0)
+        done = life.once()
+    assert done is not None
+    assert all(isinstance(outcome, Ready) for outcome in done.outcomes.values())
+    assert done.after <= 120.0
