@@ -84,8 +84,6 @@ class Snapshot:
             return NotImplemented
         return (self.tags, self.writes) == (other.tags, other.writes)
 
-    __hash__ = None  # type: ignore[assignment]  # compared, never kept in a set
-
     def user_tags(self, record: Row) -> frozenset[str]:
         return frozenset(tag for tag in self.tags[record["id"]] if not tag.startswith(MARK))
 

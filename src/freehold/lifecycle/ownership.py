@@ -99,7 +99,7 @@ class Codec(Protocol):
         """The mark that names kind and logical name, sealed."""
         ...
 
-    def carried(self, owner: Owner, kind: str, id: str, seal: str = "") -> str:  # noqa: A002 - the field's word
+    def carried(self, owner: Owner, kind: str, ident: str, seal: str = "") -> str:
         """The mark on a carrier; the seal is left out where there is no room for it."""
         ...
 

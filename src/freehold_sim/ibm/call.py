@@ -110,14 +110,14 @@ Handler = Callable[[Call], Reply]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One operation: `pattern` has literal segments and `{variables}`; `open` routes need no token."""
+    """One operation: `pattern` has literal segments and `{variables}`."""
 
     method: str
     pattern: str
     operation: str
     handler: Handler
     writes: bool
-    open: bool = False
+    without_token: bool = False
 
     @property
     def by_id(self) -> bool:
@@ -126,8 +126,8 @@ class Route:
         return lagging and self.method == "GET" and self.pattern.endswith("}")
 
 
-def reads(method: str, pattern: str, operation: str, handler: Handler, *, open: bool = False) -> Route:  # noqa: A002 (the usual term for an endpoint without auth)
-    return Route(method, pattern, operation, handler, False, open)
+def reads(method: str, pattern: str, operation: str, handler: Handler, *, without_token: bool = False) -> Route:
+    return Route(method, pattern, operation, handler, False, without_token)
 
 
 def writes(method: str, pattern: str, operation: str, handler: Handler) -> Route:

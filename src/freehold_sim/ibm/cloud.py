@@ -193,7 +193,7 @@ class SimulatedIBM:
         self, route: Route, params: dict[str, str], request: Request, fault: Fault | None, now: float, actor: str
     ) -> Response:
         wall = self._wall.now()
-        if not route.open and actor == "api" and (why := self._unauthenticated(route, request, wall)):
+        if not route.without_token and actor == "api" and (why := self._unauthenticated(route, request, wall)):
             return _encode_refusal(errors.of_service(route.operation.partition(".")[0], 401, "not_authenticated", why))
         call = Call(self.world, self.settings, request, route.operation, params, now, wall, fault, actor)
         if route.by_id and actor == "api" and (lag := call.lag(self.settings.lags.by_id)):

@@ -100,4 +100,4 @@ def token(call: Call) -> Reply:
     return Reply(200, body)
 
 
-ROUTES = (reads("POST", "/iam/identity/token", "iam.issue_token", token, open=True),)
+ROUTES = (reads("POST", "/iam/identity/token", "iam.issue_token", token, without_token=True),)

@@ -127,8 +127,8 @@ def get_cloud_instance(call: Call) -> Reply:
 
 _POWER = "/power/{region}"
 ROUTES = (
-    reads("GET", _POWER + "/v1/datacenters", "power.list_datacenters", list_datacenters, open=True),
-    reads("GET", _POWER + "/v1/datacenters/{zone}", "power.get_datacenter", get_datacenter, open=True),
+    reads("GET", _POWER + "/v1/datacenters", "power.list_datacenters", list_datacenters, without_token=True),
+    reads("GET", _POWER + "/v1/datacenters/{zone}", "power.get_datacenter", get_datacenter, without_token=True),
     reads("GET", _POWER + "/v1/workspaces", "power.list_workspaces", list_workspaces),
     reads("GET", _POWER + "/v1/workspaces/{workspace}", "power.get_workspace", get_workspace),
     reads("GET", _POWER + "/pcloud/v1/cloud-instances/{workspace}", "power.get_cloud_instance", get_cloud_instance),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from freehold.lifecycle import errors
@@ -31,7 +32,8 @@ class MemoryDriver:
         if not self.carrier:
             return seen
         carrier = str(resource.attributes[self.carrier])
-        return _replaced(seen, id=f"{carrier}/{resource.id}", target=f"crn:{self.carrier}:{carrier}")
+        target = f"crn:{self.carrier}:{carrier}"
+        return replace(seen, id=f"{carrier}/{resource.id}", target=target, carried=True)
 
     async def create(self, request: Request, birth: Birth) -> Observed:
         name = str(request["name"])
@@ -148,19 +150,6 @@ def _has_uuid(tags: Collection[str], uuid: str) -> bool:
 
 def _holds(texts: Collection[str], nonces: Container[str]) -> bool:
     return any(word in nonces for text in texts for word in text.replace(":", "-").split("-"))
-
-
-def _replaced(seen: Observed, *, id: str, target: str) -> Observed:  # noqa: A002 - the field's word
-    return Observed(
-        id=id,
-        name=seen.name,
-        state=seen.state,
-        target=target,
-        carried=True,
-        nonce_fields=seen.nonce_fields,
-        created_at=seen.created_at,
-        attributes=seen.attributes,
-    )
 
 
 class MemoryTagger:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from freehold.lifecycle import errors
@@ -78,6 +79,11 @@ class Script:
     spells: Sequence[Spell] = ()
 
 
+Answer = Callable[[Call], Awaitable[Any]]
+Interceptor = Callable[[Answer, Call], Awaitable[Any]]
+"""Stands between the engine and the cloud: answers a call itself, or through what it is given; the last one first."""
+
+
 @dataclass
 class FaultPort(InlinePort):
     """Counts over the whole run, also across restarts of the process."""
@@ -91,8 +97,15 @@ class FaultPort(InlinePort):
     struck: int = 0  # faults and acts of the script that have happened
     interfere: Callable[[], object] = lambda: None  # makes the stored object newer than what was read
     begun: dict[Spell, float] = field(default_factory=dict)  # when each spell began
+    interceptors: list[Interceptor] = field(default_factory=list)
 
     async def send(self, call: Call) -> Any:
+        answer = self._scripted
+        for interceptor in self.interceptors:
+            answer = partial(interceptor, answer)
+        return await answer(call)
+
+    async def _scripted(self, call: Call) -> Any:
         number = len(self.calls)
         self.calls.append(call)
         act = self.script.acts.get(number)

@@ -1,30 +1,43 @@
-"""One operation fails for as long as the test says: a service that is down, or a missing permission."""
+"""Interfere with single operations: an outage, a missing permission, something that happens between two calls."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from freehold.lifecycle.port import Call
+from lab.faults import Answer
 from lab.life import Life
 
 
 @contextmanager
 def outage(life: Life, operation: str, error: Exception, times: int | None = None) -> Iterator[None]:
     """Within it ``operation`` raises ``error``: always, or the first ``times`` times."""
-    port, answered = life.port, life.port.send
     left = times
 
-    async def send(call: Call) -> Any:
+    async def fail(answer: Answer, call: Call) -> Any:
         nonlocal left
         if call.operation == operation and left != 0:
             left = None if left is None else left - 1
             raise error
-        return await answered(call)
+        return await answer(call)
 
-    port.send = send  # type: ignore[method-assign]  # the port
+    life.port.interceptors.append(fail)
     try:
         yield
     finally:
-        port.send = answered  # type: ignore[method-assign]  # the port
+        life.port.interceptors.remove(fail)
+
+
+def once_after(life: Life, operation: str, act: Callable[[], object]) -> None:
+    """Call ``act`` once, right after the cloud has answered ``operation``."""
+
+    async def watch(answer: Answer, call: Call) -> Any:
+        reply = await answer(call)
+        if call.operation == operation:
+            life.port.interceptors.remove(watch)
+            act()
+        return reply
+
+    life.port.interceptors.append(watch)

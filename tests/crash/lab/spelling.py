@@ -18,8 +18,8 @@ class PlainCodec:
     def node(self, key: NodeKey, seal: str) -> str:
         return f"node:{key}:{seal}"
 
-    def carried(self, owner: Owner, kind: str, id: str, seal: str = "") -> str:  # noqa: A002 - the protocol's word
-        return f"carried:{kind}:{owner.uuid}:{id.rpartition('/')[2]}"  # as on IBM Cloud, no room for a seal
+    def carried(self, owner: Owner, kind: str, ident: str, seal: str = "") -> str:
+        return f"carried:{kind}:{owner.uuid}:{ident.rpartition('/')[2]}"  # as on IBM Cloud, no room for a seal
 
     def read(self, tags: Collection[str]) -> Marks:
         return _read(frozenset(tags))

@@ -40,7 +40,8 @@ class Ticking:
 
 def _forget(life: Life, kind: str) -> None:
     """Restore the journal from a backup from before its record, and strip its marks."""
-    life.world.strip(kind)  # type: ignore[attr-defined]  # of the in-memory world
+    assert isinstance(life.world, MemoryWorld)
+    life.world.strip(kind)
     kept = life.journal
     for key in kept.entries:
         kept = kept.drop(key) if key.kind == kind else kept

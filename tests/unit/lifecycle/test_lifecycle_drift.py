@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.kinds import NodeKey, Part
 from freehold.lifecycle.outcomes import Category, Ready
 from freehold.lifecycle.phases import drift
-from freehold.lifecycle.port import Call, step
+from freehold.lifecycle.port import step
 from lab.cloud import Resource
 from lab.faults import Crash
 from lab.life import Handle, Life
+from lab.outage import once_after
 from lab.world import MemoryWorld, node
 
 NET = NodeKey("net", "main")
@@ -39,16 +39,11 @@ def _walled(*parts: Part) -> tuple[MemoryWorld, Life, Resource]:
 
 def _dies_after(life: Life, operation: str) -> None:
     """The process is killed once the cloud has answered ``operation``."""
-    answered = life.port.send
 
-    async def send(call: Call) -> Any:
-        reply = await answered(call)
-        if call.operation == operation:
-            life.port.send = answered  # type: ignore[method-assign]  # the port
-            raise Crash(operation)
-        return reply
+    def die() -> None:
+        raise Crash(operation)
 
-    life.port.send = send  # type: ignore[method-assign]  # the port
+    once_after(life, operation, die)
 
 
 def test_a_part_that_the_spec_drops_is_removed_unless_it_is_retained() -> None:

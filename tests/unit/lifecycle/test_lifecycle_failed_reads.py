@@ -12,6 +12,7 @@ from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.port import Call
+from lab.faults import Answer
 from lab.life import Life
 from lab.outage import outage
 from lab.world import SETTLE, MemoryWorld, node
@@ -69,16 +70,15 @@ def test_a_refused_read_does_not_reuse_the_last_good_one() -> None:
 
 def _hide(life: Life, id_: str) -> None:
     """The credentials lose the right to see it: lists omit it, and a read by id is refused."""
-    answered = life.port.send
 
-    async def send(call: Call) -> Any:
+    async def hide(answer: Answer, call: Call) -> Any:
         if call.operation == "list_hub" and call.subject == id_:
             raise errors.Denied(f"no permission to read {id_}")
-        reply = await answered(call)
+        reply = await answer(call)
         lists = call.operation in ("list_hub", "find_hub")
         return [(seen, at) for seen, at in reply if seen.id != id_] if lists else reply
 
-    life.port.send = send  # type: ignore[method-assign]  # the port
+    life.port.interceptors.append(hide)
 
 
 def test_a_resource_missing_in_a_list_is_read_by_id_before_it_counts_as_gone() -> None:

@@ -163,8 +163,8 @@ def test_a_mark_that_was_attached_after_its_detach_is_removed_from_a_given_carri
 class _SealingCodec(PlainCodec):
     """The codec of a cloud whose tags have room for the seal of a carrier's mark."""
 
-    def carried(self, owner: Owner, kind: str, id: str, seal: str = "") -> str:  # noqa: A002 - the protocol's word
-        return super().carried(owner, kind, id) + (f":{seal}" if seal else "")
+    def carried(self, owner: Owner, kind: str, ident: str, seal: str = "") -> str:
+        return super().carried(owner, kind, ident) + (f":{seal}" if seal else "")
 
 
 class _SealingWorld(MemoryWorld):

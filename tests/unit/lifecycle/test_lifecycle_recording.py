@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from freehold.lifecycle import errors
@@ -15,31 +12,17 @@ from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.journal import Entry, Phase, StaleObject
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason
-from freehold.lifecycle.port import Call, step
+from freehold.lifecycle.port import step
 from lab import faults
 from lab.catalogue_clocks import Wall
 from lab.drivers import MemoryTagger
 from lab.faults import Script
 from lab.life import Life
-from lab.outage import outage
+from lab.outage import once_after, outage
 from lab.world import MemoryWorld, node
 
 NET, RECORD, WEB = NodeKey("net", "main"), NodeKey("record", "www"), NodeKey("balancer", "web")
 NODES = [node("net/main"), node("record/www", "net/main"), node("balancer/web", "net/main")]
-
-
-def _after(life: Life, operation: str, act: Callable[[], object]) -> None:
-    """Call ``act`` once, right after ``operation``."""
-    answered = life.port.send
-
-    async def send(call: Call) -> Any:
-        reply = await answered(call)
-        if call.operation == operation:
-            life.port.send = answered  # type: ignore[method-assign]  # the port
-            act()
-        return reply
-
-    life.port.send = send  # type: ignore[method-assign]  # the port
 
 
 def _record_by_hand(life: Life, key: NodeKey, entry: Entry) -> None:
@@ -51,7 +34,7 @@ def test_a_resource_created_while_the_object_changed_is_recorded() -> None:
     """This process has the reply. A resource of this kind has no witness but its name, so a later read shows less."""
     world = MemoryWorld(nodes=NODES)
     life = Life(world)
-    _after(life, "create_record", life.stored.touch)
+    once_after(life, "create_record", life.stored.touch)
     assert all(isinstance(outcome, Ready) for outcome in life.create().values())
     assert len(world.living()) == len(NODES)
 
@@ -60,7 +43,7 @@ def test_an_api_server_outage_after_a_create_loses_nothing() -> None:
     world = MemoryWorld(nodes=NODES)
     life = Life(world)
     down = outage(life, "save_journal", errors.Unavailable("no API server"))
-    _after(life, "create_record", down.__enter__)
+    once_after(life, "create_record", down.__enter__)
     while RECORD.kind not in {thing.kind for thing in world.living()}:
         life.once()
         world.clock.advance(max(life.last.after, 0.001) if life.last else 1.0)

@@ -8,8 +8,9 @@ import pytest
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.kinds import NodeKey, Registry
+from freehold.lifecycle.kinds import NodeKey, Observed, Registry
 from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason
+from lab.cloud import Resource
 from lab.life import Life
 from lab.outage import outage
 from lab.world import MemoryWorld, node
@@ -105,7 +106,7 @@ def test_a_resource_that_two_owners_claim_waits_for_a_person(claim: str) -> None
     assert len(world.living()) == 1 and not world.tampered()
 
 
-def test_a_resource_that_another_identity_created_does_not_resolve_our_intent() -> None:
+def test_a_resource_that_another_identity_created_does_not_resolve_our_intent(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stranger who knew the nonce created it: it is neither taken nor ignored."""
     world, life = _recorded()
     (site,) = world.living()
@@ -115,10 +116,10 @@ def test_a_resource_that_another_identity_created_does_not_resolve_our_intent() 
     life.restart()
     shown = world.cloud.show
 
-    def by_a_stranger(*args: object, **more: object) -> object:
-        return replace(shown(*args, **more), created_by="iam-of-a-stranger")  # type: ignore[arg-type]  # as it was
+    def by_a_stranger(resource: Resource, at: float) -> Observed:
+        return replace(shown(resource, at), created_by="iam-of-a-stranger")
 
-    world.cloud.show = by_a_stranger  # type: ignore[method-assign,assignment]  # the cloud reports the creator
+    monkeypatch.setattr(world.cloud, "show", by_a_stranger)
     outcome = life.create()["site/home"]
     assert isinstance(outcome, Blocked) and outcome.reason is Reason.AMBIGUOUS
     assert site.id in outcome.message and "iam-of-a-stranger" in outcome.message

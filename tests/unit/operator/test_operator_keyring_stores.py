@@ -88,7 +88,7 @@ async def test_the_second_writer_is_refused(place: RingStore) -> None:
 
 async def test_two_operators_that_start_at_once_get_one_ring(place: RingStore) -> None:
     async def nothing() -> list[Need]:
-        await asyncio.sleep(0)  # both read that there is none before either writes
+        await asyncio.sleep(0)  # no wait: the other task runs, so that both have read before either writes
         return []
 
     rings = await asyncio.gather(*(opened_ring(place, nothing, NOW) for _ in range(2)))

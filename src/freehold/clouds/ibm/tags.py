@@ -38,9 +38,9 @@ def _fit(text: str, room: int) -> str:
     return f"{legal[: room - 9]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def named_in_mark(kind: str, id: str) -> str:  # noqa: A002 - the field's word
+def named_in_mark(kind: str, ident: str) -> str:
     """How a carrier's mark names what it carries: by the last part of its id, cut where that is long (of a bucket)."""
-    return _fit(id.rpartition("/")[2], LONGEST - len(f"{PREFIX}{kind}:.") - _UUID)
+    return _fit(ident.rpartition("/")[2], LONGEST - len(f"{PREFIX}{kind}:.") - _UUID)
 
 
 class IbmCodec:
@@ -55,9 +55,9 @@ class IbmCodec:
         before, after = f"{PREFIX}node:{key.kind}.", f".{seal}"
         return before + _fit(key.logical, LONGEST - len(before) - len(after)) + after
 
-    def carried(self, owner: Owner, kind: str, id: str, seal: str = "") -> str:  # noqa: A002 - the field's word
+    def carried(self, owner: Owner, kind: str, ident: str, seal: str = "") -> str:
         """``<kind>:<uuid>.<id>_<seal>``, without the seal where the whole would be too long (of a connection)."""
-        mark = f"{PREFIX}{kind}:{owner.uuid}." + named_in_mark(kind, id)
+        mark = f"{PREFIX}{kind}:{owner.uuid}." + named_in_mark(kind, ident)
         sealed = f"{mark}_{seal}"
         return sealed if seal and len(sealed) <= LONGEST else mark
 
