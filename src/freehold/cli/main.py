@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import click
 
+from freehold.cli import options
 from freehold.cli.errors import FAILED, INTERRUPTED, MISUSED, CliError
 from freehold.cli.terminal import escaped, print_error, warn
 
@@ -30,94 +31,6 @@ Errors in detail: set FREEHOLD_DEBUG=1.
 _STALL_EPILOG = """What blocks is said at once, and the rest goes on meanwhile; with nothing left but what needs a
 person the command ends, exit code 1. What the cloud gives no answer to is asked again until --timeout."""
 
-_EMPTY = "it is empty (an unset variable?)"
-
-
-def _filled(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    """An empty text is a mistake, never a default: `--kubeconfig "$UNSET"` must not go to the laptop's own state."""
-    if "" in (value if isinstance(value, tuple) else (value,)):
-        source = context.get_parameter_source(parameter.name or "")
-        if source is not click.core.ParameterSource.DEFAULT:
-            raise click.BadParameter(_EMPTY)
-    return value
-
-
-class _Place(click.Path):
-    """A path that is not empty (which would be the working directory)."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "":
-            self.fail(_EMPTY, param, ctx)
-        return super().convert(value, param, ctx)
-
-
-def _filename(what: str, *, required: bool = False) -> Callable[[F], F]:
-    return click.option(
-        "-f",
-        "--filename",
-        multiple=True,
-        required=required,
-        type=click.Path(),
-        metavar="FILE",
-        callback=_filled,
-        help=f"{what}: a file, a directory of *.yaml, *.yml and *.json, or - for standard input; may be repeated.",
-    )
-
-
-def _name(function: F, *, required: bool = False) -> F:
-    return click.argument("name", required=required, callback=_filled)(function)
-
-
-def _state(function: F) -> F:
-    return click.option(
-        "--state",
-        type=_Place(path_type=Path),
-        help="State directory [default: $FREEHOLD_STATE or the XDG state directory].",
-    )(function)
-
-
-def _kubeconfig(function: F) -> F:
-    return click.option(
-        "--kubeconfig",
-        default="",
-        type=click.Path(),
-        metavar="FILE",
-        callback=_filled,
-        help="Use this cluster, and the operator in it, instead of the embedded API.",
-    )(function)
-
-
-def _output(function: F) -> F:
-    return click.option(
-        "-o",
-        "--output",
-        type=click.Choice(["table", "json", "yaml"]),
-        default="table",
-        show_default=True,
-        help="Format.",
-    )(function)
-
-
-def _namespace(function: F) -> F:
-    return click.option(
-        "-n", "--namespace", default="", callback=_filled, help="Namespace [default: the context's, else default]."
-    )(function)
-
-
-def _simulate(function: F) -> F:
-    function = click.option(
-        "--speed", type=click.FloatRange(min=0.1, max=10_000), default=30.0, show_default=True,
-        help="Simulated seconds in a real one.",
-    )(function)  # fmt: skip
-    return click.option("--simulate", is_flag=True, help="Use the simulated IBM Cloud; needs no account.")(function)
-
-
-def _timeout(function: F) -> F:
-    return click.option(
-        "--timeout", type=click.FloatRange(min=1), default=7200.0, show_default=True, metavar="SECONDS",
-        help="Give up watching after this long; the work goes on with the next command.",
-    )(function)  # fmt: skip
-
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
 @click.version_option(package_name="freehold", message="%(prog)s %(version)s")
@@ -126,12 +39,12 @@ def cli() -> None:
 
 
 @cli.command(short_help="Apply a manifest and wait until it is Ready.", epilog=_STALL_EPILOG)
-@_filename("Manifest to apply", required=True)
-@_simulate
-@_namespace
-@_state
-@_kubeconfig
-@_timeout
+@options.filename("Manifest to apply", required=True)
+@options.simulate
+@options.namespace
+@options.state
+@options.kubeconfig
+@options.timeout
 def up(**given: Any) -> None:
     """Apply a manifest and wait until everything is Ready, or explain what blocks."""
     from freehold.cli import up as command
@@ -140,13 +53,13 @@ def up(**given: Any) -> None:
 
 
 @cli.command(short_help="Delete, and wait until all that is owned is gone.", epilog=_STALL_EPILOG)
-@_name
-@_filename("Manifest whose objects to delete")
-@_simulate
-@_namespace
-@_state
-@_kubeconfig
-@_timeout
+@options.name
+@options.filename("Manifest whose objects to delete")
+@options.simulate
+@options.namespace
+@options.state
+@options.kubeconfig
+@options.timeout
 def down(**given: Any) -> None:
     """Delete an object, or a manifest's, and wait until all that it owns is gone."""
     from freehold.cli import down as command
@@ -155,14 +68,14 @@ def down(**given: Any) -> None:
 
 
 @cli.command(short_help="Show objects: the clusters, or any kind.")
-@click.argument("kind", required=False, callback=_filled)
-@_name
+@click.argument("kind", required=False, callback=options.filled)
+@options.name
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of every namespace.")
 @click.option("-w", "--watch", is_flag=True, help="Go on showing changes, until Ctrl-C.")
-@_output
-@_namespace
-@_state
-@_kubeconfig
+@options.output
+@options.namespace
+@options.state
+@options.kubeconfig
 def get(**given: Any) -> None:
     """Show objects: the clusters, or any KIND, or one by NAME."""
     from freehold.cli import reading
@@ -171,11 +84,11 @@ def get(**given: Any) -> None:
 
 
 @cli.command(short_help="Show an object's cloud resources.")
-@partial(_name, required=True)
-@_output
-@_namespace
-@_state
-@_kubeconfig
+@partial(options.name, required=True)
+@options.output
+@options.namespace
+@options.state
+@options.kubeconfig
 def tree(**given: Any) -> None:
     """Show an object's cloud resources: state, ownership and its proof, id, what blocks."""
     from freehold.cli import reading
@@ -184,15 +97,17 @@ def tree(**given: Any) -> None:
 
 
 @cli.command(short_help="Say what a manifest, or a deletion, would do; write nothing.")
-@_filename("Manifest to plan")
-@click.option("--down", default="", metavar="NAME", callback=_filled, help="Plan the deletion of this object instead.")
+@options.filename("Manifest to plan")
+@click.option(
+    "--down", default="", metavar="NAME", callback=options.filled, help="Plan the deletion of this object instead."
+)
 @click.option(
     "--detailed-exitcode", is_flag=True, help="Exit code 0: nothing to do; 2: changes; 1: anything else, misuse too."
 )
-@_simulate
-@_output
-@_namespace
-@_state
+@options.simulate
+@options.output
+@options.namespace
+@options.state
 def plan(**given: Any) -> None:
     """Say what a manifest would create, change, reuse, delete or refuse, and why. Writes nothing."""
     from freehold.cli import planning
@@ -201,7 +116,7 @@ def plan(**given: Any) -> None:
 
 
 @cli.command(short_help="Run the embedded Kubernetes API and the operator.")
-@_simulate
+@options.simulate
 @click.option("--simulator", default="", metavar="URL", help="Use a simulated cloud that runs already.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="Port of the API on 127.0.0.1 [default: a free one]."
@@ -210,7 +125,7 @@ def plan(**given: Any) -> None:
     "--deep-every", type=click.FloatRange(min=1), metavar="SECONDS", help="Pause between deep passes (domain time)."
 )
 @click.option("--until-stdin-closes", is_flag=True, hidden=True)
-@_state
+@options.state
 def serve(**given: Any) -> None:
     """Run the embedded Kubernetes API and the operator until told to stop."""
     from freehold.cli import serving
@@ -221,7 +136,7 @@ def serve(**given: Any) -> None:
 def _ring(function: F) -> F:
     """Whose key ring: the state directory's, or that of the operator in a cluster."""
     function = click.option(
-        "-n", "--namespace", default="", callback=_filled,
+        "-n", "--namespace", default="", callback=options.filled,
         help="With --kubeconfig: the operator's namespace, where its Secret is [default: freehold-system].",
     )(function)  # fmt: skip
     function = click.option(
@@ -229,10 +144,10 @@ def _ring(function: F) -> F:
         default="",
         type=click.Path(),
         metavar="FILE",
-        callback=_filled,
+        callback=options.filled,
         help="The key ring of the operator in this cluster, instead of the state directory's.",
     )(function)
-    return _state(function)
+    return options.state(function)
 
 
 def _yes(name: str, words: str) -> Callable[[F], F]:
@@ -249,7 +164,7 @@ def keys() -> None:
 
 
 @keys.command(name="list", short_help="Show the keys, and how many objects need each.")
-@_output
+@options.output
 @_ring
 def keys_list(output: str, **where: Any) -> None:
     """Show the keys by their digests, how many objects name each, and which keys are missing."""
@@ -268,7 +183,7 @@ def keys_new(**where: Any) -> None:
 
 
 @keys.command(name="add", short_help="Bring keys of another ring, a backup or an export.")
-@click.argument("filename", metavar="FILE", type=click.Path(), callback=_filled)
+@click.argument("filename", metavar="FILE", type=click.Path(), callback=options.filled)
 @_ring
 def keys_add(filename: str, **where: Any) -> None:
     """Bring the keys of FILE (- for standard input): an export, or a Secret as kubectl prints it.
@@ -281,7 +196,7 @@ def keys_add(filename: str, **where: Any) -> None:
 
 
 @keys.command(name="export", short_help="Print the ring, or what one object needs of it.")
-@click.argument("name", metavar="[[NAMESPACE/]NAME]", required=False, callback=_filled)
+@click.argument("name", metavar="[[NAMESPACE/]NAME]", required=False, callback=options.filled)
 @_ring
 def keys_export(name: str | None, **where: Any) -> None:
     """Print the key ring: a backup. With an object's NAME only that object's keys, to hand it on by itself."""
@@ -291,7 +206,7 @@ def keys_export(name: str | None, **where: Any) -> None:
 
 
 @keys.command(name="accept", short_help="Accept that a key is lost for ever.")
-@click.argument("digest", metavar="KEY", callback=_filled)
+@click.argument("digest", metavar="KEY", callback=options.filled)
 @_yes("--yes", "Do it, instead of showing what would happen.")
 @_ring
 def keys_accept(digest: str, yes: bool, **where: Any) -> None:
@@ -305,7 +220,7 @@ def keys_accept(digest: str, yes: bool, **where: Any) -> None:
 
 
 @keys.command(name="remove", short_help="Remove a key that no object needs.")
-@click.argument("digest", metavar="KEY", callback=_filled)
+@click.argument("digest", metavar="KEY", callback=options.filled)
 @_ring
 def keys_remove(digest: str, **where: Any) -> None:
     """Remove KEY, which must not be the writing one and which no object may name."""
@@ -331,7 +246,7 @@ def keys_require(undo: bool, force: bool, **where: Any) -> None:
     default="",
     type=click.Path(),
     metavar="FILE",
-    callback=_filled,
+    callback=options.filled,
     help="[default: KUBECONFIG, the pod's own, ~/.kube/config]",
 )
 @click.option(
@@ -341,16 +256,18 @@ def keys_require(undo: bool, force: bool, **where: Any) -> None:
     show_default=True,
     help="Whether an object waits for the Cluster that owns it: where Cluster API is installed, always, never.",
 )
-@click.option("-n", "--namespace", default="", callback=_filled, help="Serve this namespace only [default: all].")
+@click.option(
+    "-n", "--namespace", default="", callback=options.filled, help="Serve this namespace only [default: all]."
+)
 @click.option(
     "--keys-namespace",
     default="",
-    callback=_filled,
+    callback=options.filled,
     help="Where the key ring is, Secret freehold-keys [default: the pod's own namespace, else freehold-system].",
 )
 @click.option("--simulator", default="", metavar="URL", help="A simulated IBM Cloud instead of the real one.")
 @click.option("--workers", type=click.IntRange(1, 64), default=8, show_default=True, help="Objects at a time.")
-@click.option("--audit", type=_Place(path_type=Path), help="Append every mutating call to this file.")
+@click.option("--audit", type=options.NonEmptyPath(path_type=Path), help="Append every mutating call to this file.")
 def operator_(**given: Any) -> None:
     """Run the operator alone, with the cluster of a kubeconfig, until told to stop. Apply deploy/crds first."""
     from freehold.cli import operating
@@ -369,7 +286,9 @@ def operator_(**given: Any) -> None:
     show_default=True,
     help="Simulated seconds in a real one.",
 )
-@click.option("--keep", type=_Place(path_type=Path), help="Keep the state in this directory, to look at afterwards.")
+@click.option(
+    "--keep", type=options.NonEmptyPath(path_type=Path), help="Keep the state in this directory, to look at afterwards."
+)
 def demo(**given: Any) -> None:
     """Tell the main job as a story on the simulated IBM Cloud, checking every step."""
     from freehold.cli.demo import story

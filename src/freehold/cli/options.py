@@ -1,0 +1,99 @@
+"""Options and arguments that several commands share. Only click and the standard library here (see ``main``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_EMPTY = "it is empty (an unset variable?)"
+
+
+def filled(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """An empty text is a mistake, never a default: `--kubeconfig "$UNSET"` must not go to the laptop's own state."""
+    if "" in (value if isinstance(value, tuple) else (value,)):
+        source = context.get_parameter_source(parameter.name or "")
+        if source is not click.core.ParameterSource.DEFAULT:
+            raise click.BadParameter(_EMPTY)
+    return value
+
+
+class NonEmptyPath(click.Path):
+    """A path that is not empty (which would be the working directory)."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail(_EMPTY, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def filename(what: str, *, required: bool = False) -> Callable[[F], F]:
+    return click.option(
+        "-f",
+        "--filename",
+        multiple=True,
+        required=required,
+        type=click.Path(),
+        metavar="FILE",
+        callback=filled,
+        help=f"{what}: a file, a directory of *.yaml, *.yml and *.json, or - for standard input; may be repeated.",
+    )
+
+
+def name(function: F, *, required: bool = False) -> F:
+    return click.argument("name", required=required, callback=filled)(function)
+
+
+def state(function: F) -> F:
+    return click.option(
+        "--state",
+        type=NonEmptyPath(path_type=Path),
+        help="State directory [default: $FREEHOLD_STATE or the XDG state directory].",
+    )(function)
+
+
+def kubeconfig(function: F) -> F:
+    return click.option(
+        "--kubeconfig",
+        default="",
+        type=click.Path(),
+        metavar="FILE",
+        callback=filled,
+        help="Use this cluster, and the operator in it, instead of the embedded API.",
+    )(function)
+
+
+def output(function: F) -> F:
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice(["table", "json", "yaml"]),
+        default="table",
+        show_default=True,
+        help="Format.",
+    )(function)
+
+
+def namespace(function: F) -> F:
+    return click.option(
+        "-n", "--namespace", default="", callback=filled, help="Namespace [default: the context's, else default]."
+    )(function)
+
+
+def simulate(function: F) -> F:
+    function = click.option(
+        "--speed", type=click.FloatRange(min=0.1, max=10_000), default=30.0, show_default=True,
+        help="Simulated seconds in a real one.",
+    )(function)  # fmt: skip
+    return click.option("--simulate", is_flag=True, help="Use the simulated IBM Cloud; needs no account.")(function)
+
+
+def timeout(function: F) -> F:
+    return click.option(
+        "--timeout", type=click.FloatRange(min=1), default=7200.0, show_default=True, metavar="SECONDS",
+        help="Give up watching after this long; the work goes on with the next command.",
+    )(function)  # fmt: skip
