@@ -16,7 +16,7 @@ from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, NonceSet, Observed, 
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.ownership import CarriedMark, Evidence, Owner, Strength
 from freehold.lifecycle.port import Call, Effect
-from freehold.lifecycle.state import NodeState, ObjectState, earliest
+from freehold.lifecycle.state import NodeState, ObjectState
 
 SPARE_ATTEMPTS = 3
 """A journal rolled back by a restore may have forgotten this many attempts: their nonces are still known."""
@@ -315,19 +315,12 @@ class PassContext:
         return known and self.kind(key).driver.identify(target, id_.rpartition("/")[2]) == id_
 
     def delete_is_fresh(self, key: NodeKey) -> bool:
-        """Whether its delete was requested so lately that a read may not show it yet."""
-        sent = self.node(key).delete_sent
-        return sent is not None and self.now - sent < self.kind(key).delete_time
+        """Whether its delete was requested so lately that it may go on, although a read does not show it.
 
-    def poll(self, key: NodeKey, observed: Observed) -> float:
-        """First read near the expected end, then after delays that grow with the time waited."""
-        expected = self.kind(key).delete_time if observed.state is State.DELETING else self.kind(key).create_time
-        node = self.node(key)
-        node.pending_since = earliest(node.pending_since, self.now)
-        elapsed = self.now - node.pending_since
-        if elapsed < expected:
-            return expected - elapsed + min(1.0, expected * 0.02)
-        return max(3.0, min(60.0, elapsed * 0.08))
+        For twice the published time, as many a cloud is slower than that.
+        """
+        sent = self.node(key).delete_sent
+        return sent is not None and self.now - sent < 2 * self.kind(key).delete_time
 
     def remember(self, key: NodeKey, observed: Observed) -> None:
         """Keep what was seen, and follow the target, which some kinds learn late."""

@@ -43,10 +43,11 @@ def next_delete_wave(keys: Collection[NodeKey], entries: Entries, registry: Regi
 
 def needed(keys: Collection[NodeKey], entries: Entries, registry: Registry) -> set[NodeKey]:
     """Those of ``keys`` that another one of them depends on, directly or not."""
-    return {other for key in keys for other in _requirements(key, keys, entries, registry) if other != key}
+    return {other for key in keys for other in requirements(key, keys, entries, registry) if other != key}
 
 
-def _requirements(key: NodeKey, keys: Collection[NodeKey], entries: Entries, registry: Registry) -> set[NodeKey]:
+def requirements(key: NodeKey, keys: Collection[NodeKey], entries: Entries, registry: Registry) -> set[NodeKey]:
+    """Those of ``keys`` that ``key`` depends on, directly or not."""
     found: set[NodeKey] = set()
     todo = [key]
     while todo:

@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.durations import Durations
 from freehold.lifecycle.errors import CloudError, NotFound, NotReady, Retryable
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.inventory import Inventory, TagChange, Tagger, TagsByTarget
@@ -373,6 +374,7 @@ def dry_run_deps(deps: EngineDeps, overlay: Overlay) -> EngineDeps:
         inventory=Inventory(tagger, overlay.clock),
         port=DryRunPort(deps.port),
         clock=overlay.clock,
+        durations=Durations(overlay.clock),
     )
 
 

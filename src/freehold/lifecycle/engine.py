@@ -97,9 +97,19 @@ async def ensure(
     ctx.journal = add_edges(ctx.journal, graph)
     await ctx.save()
     prune.report_surplus(ctx)
-    if ctx.deep:
-        state.deep_at = ctx.now + deps.intervals.deep * ctx.jitter
+    _plan_deep_look(ctx)
     return ctx.finish()
+
+
+def _plan_deep_look(ctx: PassContext) -> None:
+    """While something is being created the others were looked at lately: they wait twice as long for the next look."""
+    state, interval = ctx.state, ctx.deps.intervals.deep * ctx.jitter
+    waits = (o.reason for o in ctx.outcomes.values() if isinstance(o, Waiting))
+    under_way = not {Reason.CREATING, Reason.PROVISIONING}.isdisjoint(waits)
+    if ctx.deep:
+        state.deep_at = ctx.now + (2 * interval if under_way else interval)
+    elif not under_way:
+        state.deep_at = min(state.deep_at, ctx.now + interval)
 
 
 def _may_start(ctx: PassContext) -> bool:

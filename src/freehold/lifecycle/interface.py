@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.durations import Durations
 from freehold.lifecycle.inventory import Inventory, Tagger
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
@@ -43,6 +44,7 @@ class EngineDeps:
     port: Port
     clock: Clock
     ring: KeyRing
+    durations: Durations
     intervals: Intervals = field(default_factory=Intervals)
     identity: str = ""
     """The cloud identity of the credentials, as the cloud shows it on what they create; empty where it does not."""

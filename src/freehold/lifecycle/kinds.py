@@ -69,7 +69,8 @@ class Observed:
     itself, or its carrier when ``carried``; empty while unknown. ``nonce_fields`` are the texts in which a
     birth mark may be (own name, pool names). ``created_at`` is epoch seconds of the cloud's clock.
     ``created_by`` is the cloud identity that made it, empty where the cloud does not show that.
-    ``tags`` are those that came with the same read, None where the read does not show tags.
+    ``tags`` are those that came with the same read, None where the read does not show tags. ``region``: durations are
+    learned apart by it; empty where the kind has none.
     """
 
     id: str
@@ -82,6 +83,7 @@ class Observed:
     created_by: str = ""
     tags: frozenset[str] | None = None
     vendor_state: str = ""  # the vendor's own word for the state
+    region: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import inf
 
+from freehold.lifecycle.durations import Verb
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import Blocked, Ready, Surplus, Waiting
@@ -22,6 +23,15 @@ class Attached:
 
     at: float
     tags: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Started:
+    """A create or delete that this process sent: when the cloud took it, and when a look last showed it under way."""
+
+    verb: Verb
+    at: float
+    pending_at: float
 
 
 class Existence(Enum):
@@ -47,7 +57,9 @@ class NodeState:
 
     ``look_at`` and ``retry_at``: nothing is asked, or tried, before then. ``held`` is the outcome until then.
     ``unproven``: on record, and neither signed by us nor proven by marks when last read; nothing that is ours waits
-    for it. ``renewal_refused``: it took no new seal when that was last tried.
+    for it. ``renewal_refused``: it took no new seal when that was last tried. ``started`` is what is timed now;
+    ``took`` and ``before`` are the seconds that it took, and those of the longest chain of creates or deletes before
+    it, since the object was last at rest.
     """
 
     last_seen: Observed | None = None
@@ -64,6 +76,9 @@ class NodeState:
     marks_doubted: bool = False
     unproven: bool = False
     renewal_refused: bool = False
+    started: Started | None = None
+    took: float = 0.0
+    before: float = 0.0
 
     @property
     def observed(self) -> Observed:
@@ -154,6 +169,11 @@ class ObjectState:
     def check_parts_again(self) -> None:
         for node in self.nodes.values():
             node.parts_checked = False
+
+    def forget_times(self) -> None:
+        """The object is at rest: how long things took says nothing about its next change."""
+        for node in self.nodes.values():
+            node.took = node.before = 0.0
 
     def forget(self, key: NodeKey) -> None:
         """The resource is gone: what was remembered of it must not affect its successor."""

@@ -14,6 +14,7 @@ from freehold.clouds.ibm.registry import ibm_kinds
 from freehold.clouds.ibm.session import Credentials, Endpoints, IbmSession, Mount
 from freehold.clouds.ibm.tags import IbmCodec, IbmTagger
 from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.durations import Durations
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.interface import EngineDeps, Intervals
 from freehold.lifecycle.inventory import Inventory
@@ -63,6 +64,7 @@ class IbmAccount:
         facts = IbmFacts(ApiClient(self._session, self.port), clock)
         registry = ibm_kinds(self._session, self.port)
         self._inventory = Inventory(IbmTagger(ApiClient(self._session, self.port), registry.carried), clock)
+        self._durations = Durations(clock)
         self._facts_reader = IbmFactsReader(facts, registry)
 
     def _require_pool(self) -> ThreadPoolExecutor:
@@ -91,7 +93,7 @@ class IbmAccount:
 
     def read_only_deps(self, ring: KeyRing) -> EngineDeps:
         """Tools that send no write, the drivers' neither: for plans, and for objects that must not change."""
-        return self._behind(ReadOnlyPort(self.port), ring)
+        return replace(self._behind(ReadOnlyPort(self.port), ring), durations=Durations(self._clock))
 
     def _behind(self, port: Port, ring: KeyRing) -> EngineDeps:
         registry = ibm_kinds(self._session, port)
@@ -103,6 +105,7 @@ class IbmAccount:
             port=port,
             clock=self._clock,
             intervals=self._intervals,
+            durations=self._durations,
             ring=ring,
             identity=self._session.iam_id,
             legacy_secret=self._legacy_secret,

@@ -9,6 +9,7 @@ from typing import Any
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.clock import Clock, ManualClock
+from freehold.lifecycle.durations import Durations
 from freehold.lifecycle.graph import Graph, Naming, Node, ReadyNodes
 from freehold.lifecycle.interface import EngineDeps, Intervals
 from freehold.lifecycle.inventory import Inventory
@@ -190,7 +191,8 @@ class MemoryWorld:
         intervals = Intervals(tag_lag=max(5.0, self.read_lags.tag_lag), shallow=60.0, deep=600.0, fence=FENCE)
         registry = Registry(kinds(self.cloud, port, self.actor))
         inventory = Inventory(tagger, self.wall)
-        return EngineDeps(registry, PlainCodec(), tagger, inventory, port, self.wall, self.ring, intervals)
+        durations = Durations(self.wall)
+        return EngineDeps(registry, PlainCodec(), tagger, inventory, port, self.wall, self.ring, durations, intervals)
 
     def graph(self) -> Graph:
         nodes = list(self.nodes)

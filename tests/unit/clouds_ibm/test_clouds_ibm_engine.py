@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from freehold.clouds.ibm.tags import IbmCodec
+from freehold.lifecycle.durations import Durations
 from freehold.lifecycle.engine import ensure, release
 from freehold.lifecycle.graph import Graph, Node, ReadyNodes
 from freehold.lifecycle.interface import EngineDeps
@@ -66,7 +67,9 @@ async def test_the_resources_of_a_cluster_are_created_and_deleted(account: Any) 
     clock, graph = account.clock, _graph(account)
     inventory = Inventory(account.tagger, clock)
     ring = KeyRing.single(b"k" * 32, unkeyed=[OWNER.uuid])
-    deps = EngineDeps(account.kinds, IbmCodec(), account.tagger, inventory, account.port, clock, ring=ring)
+    deps = EngineDeps(
+        account.kinds, IbmCodec(), account.tagger, inventory, account.port, clock, ring=ring, durations=Durations(clock)
+    )
     state = ObjectState(first_seen=clock.monotonic(), minted=True)
     journal, start, notes = Journal(OWNER), clock.now(), []
     while clock.now() - start < HOUR:

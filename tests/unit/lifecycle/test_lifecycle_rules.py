@@ -5,16 +5,14 @@ from __future__ import annotations
 import pytest
 
 from freehold.lifecycle import errors
-from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.deletion_order import add_edges, next_delete_wave
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Entry, Journal, Phase, dumps, loads
-from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Observed, Registry, State, Tagging, Witness
+from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Registry, Tagging, Witness
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.port import InlinePort
-from freehold.lifecycle.state import ObjectState
 from lab.faults import FaultPort
-from lab.life import OWNER, Life
+from lab.life import OWNER
 from lab.world import MemoryWorld, kinds, node
 
 
@@ -122,23 +120,6 @@ def test_a_registry_refuses_two_of_a_name_and_unknown_names() -> None:
 )
 def test_the_five_workflows_are_tuples_of_witnesses(kind: str, witnesses: tuple[Witness, ...]) -> None:
     assert _registry()[kind].witnesses == witnesses
-
-
-def test_the_first_read_is_near_the_expected_end_and_then_intervals_grow() -> None:
-    """Cloud calls are budgeted: at a fixed interval, an operation of five minutes would cost twenty reads."""
-    world = MemoryWorld()
-    life = Life(world)
-    ctx = PassContext(life.deps, Graph([]), Journal(OWNER), None, ObjectState(0.0))  # type: ignore[arg-type]  # nothing is saved
-    key, seen = NodeKey("balancer", "web"), Observed("b", "b", State.PENDING)
-    looks, total = [], 0.0
-    while total < 180:
-        after = ctx.poll(key, seen)
-        looks.append(after)
-        world.clock.advance(after)
-        total += after
-    assert 60 <= looks[0] <= 63
-    assert all(3 <= step <= 30 for step in looks[1:])
-    assert looks[-1] >= looks[1]
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,12 @@ def parse(text: str) -> Crn | None:
     return Crn(service=parts[4], location=parts[5], instance=parts[7], type=parts[8], id=parts[9])
 
 
+def location(text: str) -> str:
+    """The location that a CRN names; empty for any other text."""
+    parsed = parse(text)
+    return parsed.location if parsed else ""
+
+
 def power_region(zone: str) -> str:
     """The PowerVS region of a zone: ``dal10`` is in ``dal``, ``eu-de-1`` in ``eu-de``.
 

@@ -10,7 +10,7 @@ from freehold.lifecycle.kinds import Observed, State
 _STATES = {"ACTIVE": State.READY, "ERROR": State.FAILED}
 
 
-def server_seen(guid: str, body: Json, target: str, carried: bool) -> Observed:
+def server_seen(guid: str, body: Json, workspace: str, target: str, carried: bool) -> Observed:
     network = body.get("network") or {}
     name = network.get("name", "")
     return Observed(
@@ -21,6 +21,7 @@ def server_seen(guid: str, body: Json, target: str, carried: bool) -> Observed:
         carried=carried,
         nonce_fields=frozenset({name}),
         vendor_state=body["status"],
+        region=crn.location(workspace),
         attributes={"id": body["id"], "workspace": guid, "network_id": network.get("id", ""), "network": name},
     )
 
@@ -34,6 +35,7 @@ def network_seen(guid: str, body: Json, workspace: str, state: State = State.REA
         target=own or workspace,
         carried=not own,
         nonce_fields=frozenset({body["name"]}),
+        region=crn.location(workspace),
         attributes={"id": "", "workspace": guid, "network_id": body["networkID"], "network": body["name"]},
     )
 
@@ -49,14 +51,14 @@ class MarkedNetworks:
         network = (server.get("network") or {}).get("id", "")
         known = crn.parse(target)
         if known and network and known.id == network:
-            return server_seen(guid, server, target, False)
+            return server_seen(guid, server, workspace, target, False)
         if target == workspace:
-            return server_seen(guid, server, workspace, True)
+            return server_seen(guid, server, workspace, workspace, True)
         body = await self._power.network(workspace, network) if network else None
         if body is None:
-            return server_seen(guid, server, "", False)
+            return server_seen(guid, server, workspace, "", False)
         own = body.get("crn") or ""
-        return server_seen(guid, server, own or workspace, not own)
+        return server_seen(guid, server, workspace, own or workspace, not own)
 
     async def left_behind(self, workspace: str, target: str) -> Json | None:
         """The network of a server that is gone, while it is still there (openshift/installer#9458).

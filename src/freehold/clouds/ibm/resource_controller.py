@@ -72,6 +72,7 @@ def observed(body: Json) -> Observed:
         created_at=epoch(body.get("created_at")),
         created_by=str(body.get("created_by") or ""),
         vendor_state=str(body["state"]),
+        region=str(body.get("region_id") or ""),
         attributes={
             "id": body["guid"],
             "crn": body["crn"],

@@ -88,6 +88,7 @@ def observed(
         nonce_fields=frozenset({body["name"], *nonce_fields}),
         created_at=epoch(body.get("created_at")),
         vendor_state=word,
+        region=region,
         attributes={"id": body["id"], "crn": body["crn"], "name": body["name"], **group_of(body), **attributes},
     )
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from freehold.lifecycle import polling
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.deletion_order import with_edges
+from freehold.lifecycle.durations import Verb
 from freehold.lifecycle.errors import CloudError, TokenReused, Unknown
 from freehold.lifecycle.graph import Naming, Node
 from freehold.lifecycle.journal import Entry, Phase, let_go, unmanaged
@@ -266,6 +268,7 @@ def _created(ctx: PassContext, key: NodeKey, result: Observed | Exception) -> No
     entry = ctx.journal.entries[key]
     if isinstance(result, Observed):
         ctx.state.made[key, entry.attempt] = result
+        polling.started(ctx, key, Verb.CREATE)
         observe.record_owned(ctx, key, result, entry)
         ctx.node(key).look_at = max(ctx.node(key).look_at, ctx.now)
         if ctx.kind(key).born_with_parts:

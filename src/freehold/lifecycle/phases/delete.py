@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from freehold.lifecycle import polling
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.deletion_order import next_delete_wave
+from freehold.lifecycle.durations import Verb
 from freehold.lifecycle.errors import CloudError, InUse, NotFound
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase, let_go
@@ -65,12 +67,11 @@ async def observe_present(ctx: PassContext, keys: Collection[NodeKey]) -> frozen
         else:
             ctx.remember(key, seen)
             if seen.state is State.DELETING:
-                ctx.requeue(
-                    key, Waiting(Reason.DELETING, ctx.poll(key, seen), f"is {seen.vendor_state or 'deleting'}", seen)
-                )
+                after = polling.next_look(ctx, key, Verb.DELETE)
+                ctx.requeue(key, Waiting(Reason.DELETING, after, f"is {seen.vendor_state or 'deleting'}", seen))
             elif ctx.delete_is_fresh(key):
-                again = max(5.0, ctx.kind(key).delete_time / 4)
-                ctx.requeue(key, Waiting(Reason.DELETING, again, "delete was requested", seen))
+                after = polling.next_look(ctx, key, Verb.DELETE)
+                ctx.requeue(key, Waiting(Reason.DELETING, after, "delete was requested", seen))
             else:
                 present.add(key)
     return frozenset(present)
@@ -98,6 +99,7 @@ async def _conclude_gone(ctx: PassContext, key: NodeKey) -> None:
         if error is not None and not isinstance(error, NotFound):
             ctx.requeue(key, _waiting(error))
             return
+    polling.finished(ctx, key, Verb.DELETE)
     ctx.state.forget(key)
     ctx.absent.add(entry.id)
     ctx.state.gone |= {entry.id} if entry.carried else {entry.id, entry.target}
@@ -234,7 +236,9 @@ async def request(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[No
             ctx.node(key).last_seen = seen
             ctx.node(key).pending_since = None
             ctx.node(key).delete_sent = ctx.now
-            ctx.requeue(key, Waiting(Reason.DELETING, ctx.poll(key, seen), "delete was requested", seen))
+            polling.started(ctx, key, Verb.DELETE)
+            after = polling.next_look(ctx, key, Verb.DELETE)
+            ctx.requeue(key, Waiting(Reason.DELETING, after, "delete was requested", seen))
         elif isinstance(result, Waiting):
             held |= {key} if result.reason is Reason.IN_USE else set()
             ctx.requeue(key, result)

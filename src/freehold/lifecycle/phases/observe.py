@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
+from freehold.lifecycle import polling
 from freehold.lifecycle.context import CLOCK_SKEW, PassContext
 from freehold.lifecycle.deletion_order import with_edges
+from freehold.lifecycle.durations import Verb
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Entry, Phase, let_go, vacated
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Want
@@ -82,22 +84,22 @@ def assess(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
             ctx.node(key).look_now()
             ctx.outcomes[key] = Blocked(Reason.UNFIT, validation_error, ctx.deps.intervals.slow, observed)
         case State.READY if ctx.delete_is_fresh(key):
-            after = max(5.0, ctx.kind(key).delete_time / 4)
-            _later(
-                ctx,
-                key,
-                Waiting(Reason.DELETING, after, "delete requested; the cloud still reports it as available", observed),
-            )
+            after = polling.next_look(ctx, key, Verb.DELETE)
+            message = "delete requested; the cloud still reports it as available"
+            _later(ctx, key, Waiting(Reason.DELETING, after, message, observed))
         case State.READY:
+            polling.finished(ctx, key, Verb.CREATE)
             ctx.node(key).delete_sent = None
             ctx.node(key).held = None
             ctx.ready_nodes[key] = observed
             ctx.outcomes[key] = Ready(observed, ctx.category(key))
             ctx.node(key).look_at = inf
         case State.PENDING:
-            _later(ctx, key, Waiting(Reason.PROVISIONING, ctx.poll(key, observed), f"its state is {shown}", observed))
+            after = polling.next_look(ctx, key, Verb.CREATE)
+            _later(ctx, key, Waiting(Reason.PROVISIONING, after, f"its state is {shown}", observed))
         case State.DELETING:
-            _later(ctx, key, Waiting(Reason.DELETING, ctx.poll(key, observed), f"its state is {shown}", observed))
+            after = polling.next_look(ctx, key, Verb.DELETE)
+            _later(ctx, key, Waiting(Reason.DELETING, after, f"its state is {shown}", observed))
         case State.FAILED:
             ctx.outcomes[key] = Blocked(
                 Reason.FAILED,
@@ -140,6 +142,7 @@ def _absent(ctx: PassContext, key: NodeKey) -> None:
         if ctx.node(key).delete_sent is None:
             ctx.notes.append(f"{key}: {entry.id} is gone, deleted by someone else")
         fails = entry.fails + 1 if entry.phase is Phase.RECORDED else 0
+        polling.finished(ctx, key, Verb.DELETE)
         ctx.state.forget(key)
         ctx.journal = ctx.journal.put(key, ctx.without_resource(key, vacated(entry, fails=fails)))
 

@@ -54,3 +54,5 @@ def report_surplus(ctx: PassContext) -> None:
     unfinished = any(isinstance(outcome, Waiting | Blocked) for outcome in ctx.outcomes.values())
     at_rest = {key: o for key, o in ctx.outcomes.items() if isinstance(o, Ready | Surplus)}
     ctx.state.at_rest = {} if unfinished else at_rest
+    if ctx.state.at_rest:
+        ctx.state.forget_times()

@@ -49,7 +49,8 @@ class DhcpServerDriver:
         try:
             return await self._marks.server(guid, workspace, made, "")
         except CloudError:
-            return server_seen(guid, made, "", False)  # it exists; a later read finds its network, which has the mark
+            # It exists; a later read finds its network, which has the mark.
+            return server_seen(guid, made, workspace, "", False)
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
         found: dict[str, Observed] = {}
@@ -157,7 +158,7 @@ class DhcpServerDriver:
             body = networks.pop((server.get("network") or {}).get("id", ""), None)
             own = (body or {}).get("crn") or ""
             target = own or (workspace if body else "")
-            here.append(server_seen(guid, server, target, bool(body) and not own))
+            here.append(server_seen(guid, server, workspace, target, bool(body) and not own))
         for body in networks.values():
             state = State.DELETING if body.get("dhcpManaged") else State.READY
             here.append(network_seen(guid, body, workspace, state))

@@ -49,6 +49,7 @@ def _observed(body: Json) -> Observed:
         nonce_fields=frozenset({body["name"]}),
         created_at=epoch(body.get("created_at")),
         vendor_state=body["status"],
+        region=body["location"],
         attributes=attributes,
     )
 

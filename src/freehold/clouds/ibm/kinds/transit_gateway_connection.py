@@ -54,6 +54,7 @@ def _observed(gateway: str, gateway_crn: str, body: Json) -> Observed:
         nonce_fields=frozenset({body.get("name", "")}),
         created_at=epoch(body.get("created_at")),
         vendor_state=body["status"],
+        region=crn.location(gateway_crn),
         attributes=attributes,
     )
 

@@ -1,0 +1,114 @@
+"""When the next look is due: seldom enough to be cheap, early enough for the object as a whole to be fast."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from math import isclose
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.dry_run import Overlay, dry_run_deps
+from freehold.lifecycle.durations import Span, Verb, estimate
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.schedule import LATE_UNKNOWN, LONGEST, SHORTEST, UNBEGUN, NextLook, Task, next_look
+from lab.life import Life
+from lab.world import MemoryWorld, node
+
+NET, VM, DISK = (NodeKey(kind, "main") for kind in ("net", "vm", "disk"))
+
+
+def _looks(duration: float, published: float, samples: Iterable[Span] = ()) -> list[float]:
+    """The times of all looks at a resource that is alone, until one shows that it is there."""
+    known, at = list(samples), [0.0]
+    while at[-1] < duration:
+        at.append(at[-1] + next_look(NET, {NET: Task(estimate(published, known), spent=at[-1])}).wait)
+    return at[1:]
+
+
+@pytest.mark.parametrize("factor", (0.3, 0.5, 0.77, 1.0, 1.5, 2.0, 3.0, 10.0))
+@pytest.mark.parametrize("published", (10.0, 300.0))
+def test_a_duration_that_is_not_known_costs_few_looks_and_little_time(published: float, factor: float) -> None:
+    looks = _looks(published * factor, published)
+    late = LATE_UNKNOWN * max(factor, UNBEGUN) * published
+    assert looks[-1] <= published * factor + 1.5 * late + 2 * SHORTEST
+    assert len(looks) <= 30
+
+
+def test_the_published_time_itself_is_looked_at() -> None:
+    assert _looks(300.0, 300.0)[-1] <= 301.0
+
+
+@given(st.floats(10.0, 290.0), st.floats(0.3, 3.0))
+def test_from_the_third_on_one_or_two_looks_find_it_within_a_twentieth(published: float, factor: float) -> None:
+    duration, samples = published * factor, list[Span]()
+    for _ in range(2):
+        looks = [0.0, *_looks(duration, published, samples)]
+        samples.append(Span(looks[-2], looks[-1]))
+    looks = _looks(duration, published, samples)
+    assert len(looks) <= 2
+    assert looks[-1] <= duration * 1.05 + SHORTEST
+
+
+def test_what_has_time_to_spare_beside_the_longest_chain_is_looked_at_once() -> None:
+    exact = estimate(100.0, [Span(99, 100)])
+    wide = estimate(100.0, [Span(40, 90)])
+    slow = estimate(500.0, [Span(499, 500)])
+    alone = next_look(NET, {NET: Task(wide)})
+    beside = next_look(NET, {NET: Task(wide), VM: Task(slow)})
+    assert alone.wait < beside.wait
+    assert beside.wait >= 90
+    before = {NET: Task(wide, then=frozenset({VM})), VM: Task(slow), DISK: Task(exact)}
+    assert isclose(next_look(NET, before).late, 0.04 * (40 + 499)), "what waits for it leaves it nothing to spare"
+
+
+_spans = st.tuples(st.floats(0.0, 1e5), st.floats(0.0, 1e5)).map(lambda ends: Span(min(ends), max(ends)))
+_tasks = st.builds(
+    Task,
+    estimate=st.builds(estimate, st.floats(0.0, 1e4), st.lists(_spans, max_size=5)),
+    before=st.floats(0.0, 1e6),
+    spent=st.floats(0.0, 1e6),
+    done=st.booleans(),
+    then=st.frozensets(st.sampled_from((NET, VM, DISK))),
+)
+
+
+@given(st.fixed_dictionaries({NET: _tasks, VM: _tasks, DISK: _tasks}))
+def test_the_wait_is_bounded_whatever_was_learned_and_whatever_the_edges(tasks: Mapping[NodeKey, Task]) -> None:
+    """Users can edit recorded edges into a cycle."""
+    look = next_look(NET, tasks)
+    assert isinstance(look, NextLook)
+    assert SHORTEST <= look.wait <= LONGEST
+
+
+def test_the_log_tells_at_debug_level_what_each_look_is_planned_for(caplog: pytest.LogCaptureFixture) -> None:
+    world = MemoryWorld()
+    with caplog.at_level(logging.DEBUG, logger="freehold.lifecycle.polling"):
+        Life(world).create()
+    told = [record.getMessage() for record in caplog.records]
+    assert any("balancer/web: next look in " in line and "published" in line for line in told), told
+
+
+def test_a_duration_is_learned_only_from_a_create_whose_beginning_this_process_saw() -> None:
+    """After a restart the beginning is not known: what would be learned is too short."""
+    world = MemoryWorld(nodes=[node("hub/core")])
+    life = Life(world)
+    life.once()
+    assert life.deps.durations.estimate("hub", Verb.CREATE, 20.0).samples == 0
+    life.restart()
+    life.create()
+    assert life.deps.durations.estimate("hub", Verb.CREATE, 20.0).samples == 0
+    other = Life(MemoryWorld(nodes=[node("hub/core")]))
+    other.create()
+    learned = other.deps.durations.estimate("hub", Verb.CREATE, 20.0)
+    assert learned.samples == 1
+    assert learned.span.low < 20.0 <= learned.span.high
+
+
+def test_a_plan_learns_nothing() -> None:
+    """It runs on a clock of its own."""
+    life = Life(MemoryWorld())
+    assert dry_run_deps(life.deps, Overlay(ManualClock())).durations is not life.deps.durations
