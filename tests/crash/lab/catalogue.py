@@ -241,7 +241,7 @@ def rolled_back_in_flight(on: Ground) -> Iterator[Case]:
 
 def rolled_back_far(on: Ground) -> Iterator[Case]:
     """The journal is restored to many writes ago, and the object deleted at once."""
-    numbers = range(on.begun // 2, on.begun - 10, 5)
+    numbers = range(on.begun // 3, on.begun - 10)
     yield from crashes(on.world, on_crash=_restored_far_and_deleted, calls=numbers)
 
 

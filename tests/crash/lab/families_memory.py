@@ -109,16 +109,16 @@ FAMILIES: Families = {
 PAIRS = partial(catalogue.pairs, MEMORY)
 
 NAMED: Mapping[str, Named] = {
-    "journal rolled back one write": Named(1, 24),
+    "journal rolled back one write": Named(2, 24),
     "journal rolled back, object deleted": Named(2, 26),
     "journal rolled back, create in flight": Named(2, 16),
-    "journal rolled back far": Named(14, 14),
+    "journal rolled back far": Named(38, 114),
     "an outage when a restored process comes back": Named(2, 22),
     "journal restored while the process lives": Named(6, 94),
     "journal restored while the process lives, object deleted": Named(6, 94),
     "journal restored while the process lives, then a crash": Named(6, 60),
     "journal rolled back, a read fails": Named(2, 204),
-    "journal restored under a wrong clock": Named(2, 48),
+    "journal restored under a wrong clock": Named(3, 48),
     "journal rolled back, carrier given": Named(1, 24),
     "journal rolled back and deleted, carrier given": Named(1, 26),
     "journal rolled back, create in flight, carrier given": Named(1, 16),

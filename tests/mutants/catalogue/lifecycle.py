@@ -294,7 +294,7 @@ SYNCING = (
         "a forged cycle in the journal holds the delete for ever",
     ),
     _order(
-        "_requirements",
+        "requirements",
         "if entry is not None and entry.requires is not None:",
         "if True:",
         "resources recovered from marks are deleted in any order",
