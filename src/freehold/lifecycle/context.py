@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,7 @@ from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps, PassResult
 from freehold.lifecycle.journal import Entry, Journal, Phase, Store
 from freehold.lifecycle.keys import ObjectKeys
-from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, NonceSet, Observed, State, Tagging
+from freehold.lifecycle.kinds import Dedupe, Kind, Listed, NodeKey, NonceSet, Observed, State, Tagging
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.ownership import CarriedMark, Evidence, Owner, Strength
 from freehold.lifecycle.port import Call, Effect
@@ -49,6 +48,10 @@ class PassContext:
     absent: set[str] = field(default_factory=set)
     """The ids of what this pass has seen gone."""
     deep: bool = False
+    shared: bool = False
+    """Whether this look may take what nobody is to change from lists that other objects share."""
+    from_lists: dict[NodeKey, Listed] = field(default_factory=dict)
+    """What this pass has taken from them, and has not read itself."""
     saved: Journal | None = None
     stored_at: float = float("-inf")
     """When a write of the object last succeeded in this pass."""
@@ -68,9 +71,10 @@ class PassContext:
         return self.deps.clock.monotonic()
 
     @property
-    def jitter(self) -> float:
-        """Per-object jitter, 0.9 to 1.1, so that objects do not poll in lockstep."""
-        return 0.9 + 0.2 * int.from_bytes(hashlib.sha256(self.owner.uuid.encode()).digest()[:4]) / 2**32
+    def next_round(self) -> float:
+        """When the next deep looks are due: of all objects at once, so that one reading of a list serves them all."""
+        interval = self.deps.intervals.deep
+        return (self.now // interval + 1) * interval
 
     def node(self, key: NodeKey) -> NodeState:
         return self.state.node(key)

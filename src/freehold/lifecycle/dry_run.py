@@ -375,6 +375,7 @@ def dry_run_deps(deps: EngineDeps, overlay: Overlay) -> EngineDeps:
         port=DryRunPort(deps.port),
         clock=overlay.clock,
         durations=Durations(overlay.clock),
+        lists=None,
     )
 
 

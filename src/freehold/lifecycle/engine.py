@@ -71,6 +71,7 @@ async def ensure(
     ctx.deep = ctx.now >= state.deep_at
     if ctx.deep:
         state.check_parts_again()
+        ctx.shared = deps.lists is not None and _is_complete(ctx)
     ctx.journal = replace(ctx.journal, tags=ctx.journal.tags | user_tags)
     left_to_prune = [key for key in prune.prunable(ctx) if ctx.node(key).delete_sent is not None]
     await observe.recorded(ctx, [*graph.nodes, *(key for key in prune.surplus(ctx) if key not in left_to_prune)])
@@ -93,7 +94,7 @@ async def ensure(
     await mark.detach_dropped(ctx)
     mark.ready_only_if_marked(ctx, list(graph.nodes))
     await renewal.renew(ctx)
-    await prune.prune(ctx, marked)
+    await prune.prune(ctx, {} if ctx.shared else marked)
     ctx.journal = add_edges(ctx.journal, graph)
     await ctx.save()
     prune.report_surplus(ctx)
@@ -103,13 +104,13 @@ async def ensure(
 
 def _plan_deep_look(ctx: PassContext) -> None:
     """While something is being created the others were looked at lately: they wait twice as long for the next look."""
-    state, interval = ctx.state, ctx.deps.intervals.deep * ctx.jitter
+    state = ctx.state
     waits = (o.reason for o in ctx.outcomes.values() if isinstance(o, Waiting))
     under_way = not {Reason.CREATING, Reason.PROVISIONING}.isdisjoint(waits)
-    if ctx.deep:
-        state.deep_at = ctx.now + (2 * interval if under_way else interval)
-    elif not under_way:
-        state.deep_at = min(state.deep_at, ctx.now + interval)
+    if ctx.deep and under_way:
+        state.deep_at = ctx.next_round + ctx.deps.intervals.deep
+    elif ctx.deep or not under_way:
+        state.deep_at = min(state.deep_at, ctx.next_round) if not ctx.deep else ctx.next_round
 
 
 def _may_start(ctx: PassContext) -> bool:
@@ -183,6 +184,14 @@ async def _is_idle(ctx: PassContext) -> bool:
                 return False
     ctx.outcomes.update(state.at_rest)
     return True
+
+
+def _is_complete(ctx: PassContext) -> bool:
+    """Whether all that is wanted is on record and its marks have been read: nothing is to be proven now."""
+    entries = ctx.journal.entries
+    if any(_unfinished(ctx, key, entry) for key, entry in entries.items()):
+        return False
+    return all(key in entries and entries[key].id for key in ctx.graph.nodes)
 
 
 def _unfinished(ctx: PassContext, key: NodeKey, entry: Entry) -> bool:

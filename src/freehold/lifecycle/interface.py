@@ -14,6 +14,7 @@ from freehold.lifecycle.kinds import NodeKey, Registry
 from freehold.lifecycle.outcomes import Outcome
 from freehold.lifecycle.ownership import Codec
 from freehold.lifecycle.port import Port
+from freehold.lifecycle.shared_lists import SharedLists
 
 
 @dataclass(frozen=True)
@@ -21,14 +22,17 @@ class Intervals:
     """Delays in seconds of domain time.
 
     ``tag_lag``: when a fresh mark is usually readable (IBM: about 20 s, docs/reference/ibm-cloud.md#global-tagging).
-    ``shallow``/``deep``: how old the shared inventory, and the last look at states and parts, may get.
+    ``deep``: between two looks at states, parts and marks of an object at rest, and ``shallow``: how old the shared
+    index may be for a pass between them. ``shared``: how old shared lists, and the index, may be for such a look.
+    Drift is seen after ``deep`` and ``shared`` at the latest.
     ``fence``: how long after a write of the object a create or attach that it allows may still be sent; well below
     every settle time, so that a process which lost its object to another one comes too late (ADR 15).
     """
 
     tag_lag: float = 25.0
-    shallow: float = 60.0
-    deep: float = 600.0
+    shallow: float = 550.0
+    deep: float = 550.0
+    shared: float = 45.0
     slow: float = 300.0
     fence: float = 30.0
 
@@ -46,6 +50,8 @@ class EngineDeps:
     ring: KeyRing
     durations: Durations
     intervals: Intervals = field(default_factory=Intervals)
+    lists: SharedLists | None = None
+    """None where every look is to ask for each resource itself, as in a plan."""
     identity: str = ""
     """The cloud identity of the credentials, as the cloud shows it on what they create; empty where it does not."""
     legacy_secret: bytes = field(default=b"", repr=False)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.ownership import Codec
 
 TagsByTarget = Mapping[str, frozenset[str]]
 
@@ -38,7 +39,7 @@ class Tagger(Protocol):
         ...
 
     async def everything(self) -> TagsByTarget:
-        """From the index: every target with any owner's uuid mark, in few large pages."""
+        """From the index: every target with a mark of any owner, carriers included, in few large pages."""
         ...
 
     async def tags_of(self, target: str) -> frozenset[str]:
@@ -58,6 +59,16 @@ class Snapshot:
 
     targets: TagsByTarget
     taken: float
+    _by_uuid: dict[str, dict[str, frozenset[str]]] = field(default_factory=dict, compare=False)
+
+    def of(self, uuid: str, codec: Codec) -> TagsByTarget:
+        """The targets with a mark of this owner, carriers with one for it included."""
+        if not self._by_uuid:
+            for target, tags in self.targets.items():
+                marks = codec.read(tags)
+                for owner in {uuid.casefold() for uuid in (*marks.uuids, *(mark.uuid for mark in marks.carried))}:
+                    self._by_uuid.setdefault(owner, {})[target] = tags
+        return self._by_uuid.get(uuid.casefold(), {})
 
 
 class Inventory:

@@ -204,6 +204,29 @@ class PartsDriver(Protocol):
     async def remove_part(self, ref: Ref, part: Part) -> None: ...
 
 
+@dataclass(frozen=True)
+class Listed:
+    """A resource as a list shows it. ``parts`` are None where the list does not show them."""
+
+    observed: Observed
+    parts: frozenset[Part] | None = None
+
+
+class Listing(Protocol):
+    """Of kinds of which one list shows the resources of many objects. ``page`` is how many it shows in one call."""
+
+    @property
+    def page(self) -> int: ...
+
+    def list_of(self, ref: Ref) -> str:
+        """Names the list that shows a resource: a region, or nothing where the account has one list. No I/O."""
+        ...
+
+    async def listed(self, name: str) -> Sequence[Listed]:
+        """All pages of a list. Raises CloudError."""
+        ...
+
+
 class ContainerDriver(Protocol):
     """Of kinds whose delete would destroy what others may have put inside."""
 
@@ -249,6 +272,7 @@ class Kind:
     calls_a_part: int = 1
     parts: PartsDriver | None = None
     container: ContainerDriver | None = None
+    listing: Listing | None = None
 
     @property
     def markable(self) -> bool:

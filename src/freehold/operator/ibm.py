@@ -22,6 +22,7 @@ from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Observed, Ref, Registry
 from freehold.lifecycle.outcomes import of_error
 from freehold.lifecycle.port import FencedPort, Port, ReadOnlyPort
+from freehold.lifecycle.shared_lists import SharedLists
 from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.limits import Limits
 from freehold.operator.ports import ObjectPort, PacedPort, ThreadPort
@@ -65,6 +66,7 @@ class IbmAccount:
         registry = ibm_kinds(self._session, self.port)
         self._inventory = Inventory(IbmTagger(ApiClient(self._session, self.port), registry.carried), clock)
         self._durations = Durations(clock)
+        self._lists = SharedLists(registry, clock)
         self._facts_reader = IbmFactsReader(facts, registry)
 
     def _require_pool(self) -> ThreadPoolExecutor:
@@ -93,7 +95,7 @@ class IbmAccount:
 
     def read_only_deps(self, ring: KeyRing) -> EngineDeps:
         """Tools that send no write, the drivers' neither: for plans, and for objects that must not change."""
-        return replace(self._behind(ReadOnlyPort(self.port), ring), durations=Durations(self._clock))
+        return replace(self._behind(ReadOnlyPort(self.port), ring), durations=Durations(self._clock), lists=None)
 
     def _behind(self, port: Port, ring: KeyRing) -> EngineDeps:
         registry = ibm_kinds(self._session, port)
@@ -106,6 +108,7 @@ class IbmAccount:
             clock=self._clock,
             intervals=self._intervals,
             durations=self._durations,
+            lists=self._lists,
             ring=ring,
             identity=self._session.iam_id,
             legacy_secret=self._legacy_secret,

@@ -168,6 +168,10 @@ class Instances:
         parsed = crn.parse(target)
         return parsed.instance if parsed and parsed.service == self._offering.service and not parsed.type else ""
 
+    async def running(self) -> list[Json]:
+        """What is active or being provisioned, of all groups: one list."""
+        return await self._list("", None)
+
     async def _every(self, group: str) -> list[Json]:
         """In every state, a list a state; of all groups where ``group`` is empty."""
         listed = [body for state in _LISTS for body in await self._list(group, state)]

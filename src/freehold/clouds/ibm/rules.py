@@ -42,6 +42,12 @@ def part_of(body: Json) -> Part:
     return Part(KIND, natural_key(body), body, body["id"])
 
 
+def parts_of(group: Json) -> frozenset[Part] | None:
+    """The rules of a group as a list shows it; None where it shows none of them."""
+    shown = group.get("rules")
+    return None if shown is None else frozenset(part_of(rule) for rule in shown)
+
+
 class Rules:
     """The rules of security groups."""
 

@@ -138,7 +138,8 @@ class IbmTagger:
         return await self._search(" OR ".join(terms), f"marks of {uuid}")
 
     async def everything(self) -> TagsByTarget:
-        return await self._search(f"tags:{PREFIX}cluster-uuid\\:*", "marks of every cluster")
+        terms = [f"tags:{PREFIX}{word}\\:*" for word in ("cluster-uuid", *self._carried)]
+        return await self._search(" OR ".join(terms), "marks of every cluster")
 
     async def tags_of(self, target: str) -> frozenset[str]:
         """All pages of what is attached to ``target``; this list pages by offset.

@@ -34,6 +34,16 @@ class Connections:
             message = f"the connections of transit gateway {gateway} are not found, but the gateway is"
             raise NotReady(f"{message}. They are asked for again; open a case with IBM if this stays") from missing
 
+    async def of_account(self) -> list[Json]:
+        """The connections of all gateways, each with its gateway's id and CRN. All pages."""
+        return await self._client.pages(
+            "transit",
+            "list_connections",
+            lambda start: self._sdk().list_connections(limit=PAGE, start=start),
+            "connections",
+            "in the account",
+        )
+
     async def get(self, gateway: str, ident: str) -> Json | None:
         body: Json | None = await self._client.get_or_none(
             "transit",

@@ -10,7 +10,7 @@ from freehold.clouds.ibm import crn
 from freehold.clouds.ibm.calls import PAGE, ApiClient, Json
 from freehold.clouds.ibm.names import has_nonce, matches
 from freehold.clouds.ibm.times import epoch
-from freehold.lifecycle.kinds import NodeKey, NonceSet, Observed, Place, Ref, State, Want
+from freehold.lifecycle.kinds import Listed, NodeKey, NonceSet, Observed, Place, Ref, State, Want
 
 HOME = "us-south"
 """A region that is always there, to be asked for the list of all regions."""
@@ -239,3 +239,19 @@ class Collection:
 
     def _sdk(self, region: str, method: str) -> Any:
         return getattr(self._client.session.vpc(region), method)
+
+
+class Listing:
+    """One list a region of one kind of VPC resource (lifecycle.kinds.Listing). ``show`` makes a row of a body."""
+
+    page = PAGE
+
+    def __init__(self, collection: Collection, show: Callable[[str, Json], Listed]) -> None:
+        self._collection = collection
+        self._show = show
+
+    def list_of(self, ref: Ref) -> str:
+        return split(ref.id)[0]
+
+    async def listed(self, name: str) -> Sequence[Listed]:
+        return [self._show(name, body) for body in await self._collection.every(name)]

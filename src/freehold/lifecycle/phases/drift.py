@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import NodeKey, Observed, Ref, Request
+from freehold.lifecycle.kinds import Kind, NodeKey, Observed, Part, PartsDriver, Ref, Request
 from freehold.lifecycle.outcomes import Ready, Reason, of_error
+from freehold.lifecycle.phases import observe
 
 
 async def to_spec(ctx: PassContext) -> None:
@@ -46,7 +48,9 @@ async def _sync(ctx: PassContext, key: NodeKey) -> None:
     kind, node, entry = ctx.kind(key), ctx.graph.nodes[key], ctx.journal.entries[key]
     observed, wanted = ctx.node(key).observed, node.request(ctx.ready_nodes)
     ref = Ref(entry.id, entry.target)
-    changes = {a: wanted[a] for a in sorted(kind.mutable) if a in wanted and observed.attributes.get(a) != wanted[a]}
+    if key in ctx.from_lists and (_changes(kind, observed, wanted) or _drift(ctx, key, observed, wanted)):
+        observed = ctx.ready_nodes[key] = await observe.itself(ctx, key)
+    changes = _changes(kind, observed, wanted)
     if changes:
         await kind.driver.update(ref, changes)
         observed = replace(
@@ -59,6 +63,11 @@ async def _sync(ctx: PassContext, key: NodeKey) -> None:
     reason = Reason.DRIFTED if differences else None
     note = f"{', '.join(differences)}: {_MEND}" if differences else ""
     ctx.outcomes[key] = Ready(ctx.node(key).observed, ctx.category(key), reason, note)
+
+
+def _changes(kind: Kind, observed: Observed, wanted: Request) -> dict[str, Any]:
+    """The mutable attributes that differ, and what the spec says."""
+    return {a: wanted[a] for a in sorted(kind.mutable) if a in wanted and observed.attributes.get(a) != wanted[a]}
 
 
 _MEND = "it is not changed in place; change it in the cloud, or delete the resource to have it created anew"
@@ -84,14 +93,37 @@ def claimed_parts(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
     return tuple(sorted(str(part) for part in wanted if part.kind not in kind.exclusive_parts and not part.retain))
 
 
+async def _parts(ctx: PassContext, key: NodeKey, driver: PartsDriver, wanted: frozenset[Part]) -> frozenset[Part]:
+    """Its parts: from a shared list where that shows nothing to be changed, else from the resource itself."""
+    listed = ctx.from_lists[key].parts if key in ctx.from_lists else None
+    if listed is None or not wanted <= listed:
+        differs = True
+    else:
+        differs = bool(_surplus_parts(ctx, key, listed, wanted) or _other_behavior(listed, wanted))
+    entry = ctx.journal.entries[key]
+    return await driver.parts(Ref(entry.id, entry.target)) if differs or listed is None else listed
+
+
+def _surplus_parts(ctx: PassContext, key: NodeKey, have: frozenset[Part], wanted: frozenset[Part]) -> set[Part]:
+    """What is inside, is not wanted, and is ours to remove."""
+    exclusive, claimed = ctx.kind(key).exclusive_parts, ctx.journal.entries[key].parts
+    return {part for part in have - wanted if part.kind in exclusive or str(part) in claimed}
+
+
+def _other_behavior(have: frozenset[Part], wanted: frozenset[Part]) -> list[str]:
+    seen, says = ({str(part): part.behavior for part in parts if part.behavior} for parts in (have, wanted))
+    pairs = {part: (seen[part], says[part]) for part in seen.keys() & says.keys()}
+    return [f"{part} is {is_!r}, the spec says {wish!r}" for part, (is_, wish) in sorted(pairs.items()) if is_ != wish]
+
+
 async def _sync_parts(ctx: PassContext, key: NodeKey, ref: Ref) -> list[str]:
     """Add and remove parts; returns those whose behavior differs from the wanted one."""
     kind, entry = ctx.kind(key), ctx.journal.entries[key]
     wanted = ctx.graph.nodes[key].parts(ctx.ready_nodes)
     if kind.parts is None or ctx.node(key).parts_checked or not (wanted or kind.exclusive_parts or entry.parts):
         return []
-    have = await kind.parts.parts(ref)
-    extra = {part for part in have - wanted if part.kind in kind.exclusive_parts or str(part) in entry.parts}
+    have = await _parts(ctx, key, kind.parts, wanted)
+    extra = _surplus_parts(ctx, key, have, wanted)
     for part in sorted(wanted - have, key=str):
         await kind.parts.add_part(ref, part)
     for part in sorted(extra, key=str):
@@ -103,11 +135,7 @@ async def _sync_parts(ctx: PassContext, key: NodeKey, ref: Ref) -> list[str]:
     ctx.node(key).last_seen = replace(observed, attributes={**observed.attributes, "parts": ids})
     if entry.parts != claimed_parts(ctx, key):
         ctx.journal = ctx.journal.put(key, replace(ctx.journal.entries[key], parts=claimed_parts(ctx, key)))
-    seen, says = ({str(part): part.behavior for part in parts if part.behavior} for parts in (have, wanted))
-    pairs = {part: (seen[part], says[part]) for part in seen.keys() & says.keys()}
-    differ = [
-        f"{part} is {is_!r}, the spec says {wish!r}" for part, (is_, wish) in sorted(pairs.items()) if is_ != wish
-    ]
+    differ = _other_behavior(have, wanted)
     if not differ:
         ctx.node(key).parts_checked = True
     return differ

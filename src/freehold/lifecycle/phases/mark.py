@@ -33,7 +33,7 @@ async def verify(ctx: PassContext, keys: Collection[NodeKey]) -> TagsByTarget:
     if not due:
         return {}
     try:
-        marked = await read(ctx)
+        marked = await (_shared(ctx) if ctx.shared else read(ctx))
     except CloudError as error:
         ctx.outcomes.update(dict.fromkeys(due, of_error(error)))
         for key in due:
@@ -52,6 +52,12 @@ async def verify(ctx: PassContext, keys: Collection[NodeKey]) -> TagsByTarget:
                 continue
         _judge_marks(ctx, key, observed, tags)
     return marked
+
+
+async def _shared(ctx: PassContext) -> TagsByTarget:
+    """What the index showed lately for all objects. It only confirms: where a mark is missing the resource is asked."""
+    snapshot = await ctx.deps.inventory.shared(ctx.deps.intervals.shared)
+    return snapshot.of(ctx.owner.uuid, ctx.deps.codec)
 
 
 async def read(ctx: PassContext) -> TagsByTarget:

@@ -10,7 +10,7 @@ from freehold.lifecycle import polling
 from freehold.lifecycle.context import CLOCK_SKEW, PassContext
 from freehold.lifecycle.deletion_order import with_edges
 from freehold.lifecycle.durations import Verb
-from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.errors import CloudError, NotReady
 from freehold.lifecycle.journal import Entry, Phase, let_go, vacated
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Want
 from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason, Waiting, of_error
@@ -29,7 +29,11 @@ async def recorded(ctx: PassContext, keys: Iterable[NodeKey]) -> None:
                 ctx.outcomes[key] = ctx.pending_outcome(key)
             elif ctx.node(key).last_seen is not None:
                 assess(ctx, key, ctx.node(key).observed)
-    for key, seen in (await by_key(ctx, due)).items():
+    confirmed = await _confirmed_by_lists(ctx, due) if ctx.shared else {}
+    for key, known in confirmed.items():
+        ctx.remember(key, known)
+        assess(ctx, key, known)
+    for key, seen in (await by_key(ctx, [key for key in due if key not in confirmed])).items():
         ctx.node(key).look_now()  # this read decides when the next one is due
         if isinstance(seen, CloudError):
             ctx.outcomes[key] = of_error(seen)
@@ -38,6 +42,46 @@ async def recorded(ctx: PassContext, keys: Iterable[NodeKey]) -> None:
         else:
             ctx.remember(key, seen)
             assess(ctx, key, seen)
+
+
+async def _confirmed_by_lists(ctx: PassContext, keys: Sequence[NodeKey]) -> Mapping[NodeKey, Observed]:
+    """What lists that other objects share show as it was, or, if this process has not seen it yet, as ready."""
+    found: dict[NodeKey, Observed] = {}
+    lists = ctx.deps.lists
+    assert lists is not None
+    for kind in sorted({key.kind for key in keys if key in ctx.graph.nodes}):
+        wanted = {key: _ref(ctx, key) for key in keys if key.kind == kind and key in ctx.graph.nodes}
+        shown = await lists.show(kind, list(wanted.values()), ctx.owner.uuid, ctx.deps.intervals.shared)
+        for key, ref in wanted.items():
+            row = shown.get(ref.id)
+            if row is not None and _is_unchanged(ctx.node(key).last_seen, row.observed):
+                ctx.from_lists[key] = row
+                found[key] = ctx.node(key).last_seen or row.observed
+    return found
+
+
+def _ref(ctx: PassContext, key: NodeKey) -> Ref:
+    entry = ctx.journal.entries[key]
+    return Ref(entry.id, entry.target)
+
+
+def _is_unchanged(known: Observed | None, row: Observed) -> bool:
+    if row.state is not State.READY or known is None:
+        return row.state is State.READY
+    attributes = {name: known.attributes.get(name) for name in row.attributes}
+    return replace(known, attributes=attributes) == replace(row, attributes=dict(row.attributes))
+
+
+async def itself(ctx: PassContext, key: NodeKey) -> Observed:
+    """Read what a shared list showed, before anything follows from it. Raises CloudError."""
+    ctx.from_lists.pop(key, None)
+    seen = (await by_key(ctx, [key]))[key]
+    if isinstance(seen, CloudError):
+        raise seen
+    if seen is None or seen.state is not State.READY:
+        raise NotReady(f"a list shows {ctx.journal.entries[key].id} as ready, and its own read does not")
+    ctx.remember(key, seen)
+    return seen
 
 
 async def in_kind(ctx: PassContext, kind: str, keys: Sequence[NodeKey]) -> Mapping[str, Observed]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from freehold.clouds.ibm import buckets
-from freehold.clouds.ibm.calls import ApiClient
+from freehold.clouds.ibm.calls import PAGE, ApiClient
 from freehold.clouds.ibm.resource_controller import COS, Instances, by_id, observed
 from freehold.clouds.ibm.times import SETTLE
 from freehold.lifecycle.kinds import (
     Birth,
     Dedupe,
     Kind,
+    Listed,
     NodeKey,
     NonceSet,
     Observed,
@@ -59,6 +60,15 @@ class CosInstanceDriver:
         """With its keys; the buckets have been looked at before."""
         await self._instances.delete(ref.id, recursive=True)
 
+    page = PAGE
+
+    def list_of(self, ref: Ref) -> str:
+        """The account has one list."""
+        return ""
+
+    async def listed(self, name: str) -> Sequence[Listed]:
+        return [Listed(observed(body)) for body in await self._instances.running()]
+
     async def children(self, ref: Ref) -> Sequence[Observed]:
         inside = await self._buckets.of_instance(ref.id)
         return [Observed(buckets.join(ref.id, region, name), name, State.READY) for name, region in inside.items()]
@@ -77,5 +87,6 @@ def kind(client: ApiClient) -> Kind:
         create_time=10.0,
         delete_time=5.0,
         settle=SETTLE,
+        listing=driver,
         container=driver,
     )

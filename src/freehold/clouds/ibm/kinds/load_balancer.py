@@ -18,6 +18,7 @@ from freehold.lifecycle.kinds import (
     Birth,
     Dedupe,
     Kind,
+    Listed,
     NodeKey,
     NonceSet,
     Observed,
@@ -39,6 +40,11 @@ def _observed(region: str, body: Json) -> Observed:
     if groups := body.get("security_groups"):
         attributes["security_groups"] = sorted(group["id"] for group in groups)
     return vpc.observed(region, body, body["provisioning_status"], attributes, _pools(body))
+
+
+def _listed(region: str, body: Json) -> Listed:
+    """The list names its listeners by id only."""
+    return Listed(_observed(region, body))
 
 
 def _pools(body: Json) -> list[str]:
@@ -163,4 +169,5 @@ def kind(client: ApiClient) -> Kind:
         delete_time=120.0,
         settle=SETTLE,
         parts=driver,
+        listing=vpc.Listing(vpc.Collection(client, "load_balancer", "load_balancers"), _listed),
     )

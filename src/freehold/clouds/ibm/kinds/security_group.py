@@ -14,6 +14,7 @@ from freehold.lifecycle.kinds import (
     Birth,
     Dedupe,
     Kind,
+    Listed,
     NodeKey,
     NonceSet,
     Observed,
@@ -29,6 +30,10 @@ from freehold.lifecycle.kinds import (
 def _observed(region: str, body: Json) -> Observed:
     """A group has no status: it is there at once, and gone at once."""
     return vpc.observed(region, body, "available", {"vpc": body["vpc"]["id"]})
+
+
+def _listed(region: str, body: Json) -> Listed:
+    return Listed(_observed(region, body), rules.parts_of(body))
 
 
 class SecurityGroupDriver:
@@ -108,4 +113,5 @@ def kind(client: ApiClient) -> Kind:
         delete_time=2.0,
         settle=SETTLE,
         parts=driver,
+        listing=vpc.Listing(vpc.Collection(client, "security_group", "security_groups"), _listed),
     )

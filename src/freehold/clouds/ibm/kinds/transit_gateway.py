@@ -14,6 +14,7 @@ from freehold.lifecycle.kinds import (
     Birth,
     Dedupe,
     Kind,
+    Listed,
     NodeKey,
     NonceSet,
     Observed,
@@ -126,6 +127,15 @@ class TransitGatewayDriver:
             names = sorted(f"connection {body.get('name', '')} ({body['id']})" for body in there)
             raise refused.held_by(", ".join(names)) from refused
 
+    page = PAGE
+
+    def list_of(self, ref: Ref) -> str:
+        """The account has one list."""
+        return ""
+
+    async def listed(self, name: str) -> Sequence[Listed]:
+        return [Listed(_observed(body)) for body in await self._every()]
+
     async def _every(self) -> list[Json]:
         bodies = await self._client.pages(
             "transit",
@@ -148,14 +158,16 @@ def _fits(body: Json, want: Want) -> bool:
 
 
 def kind(client: ApiClient) -> Kind:
+    driver = TransitGatewayDriver(client)
     return Kind(
         name="transit-gateway",
         api="transit",
         tagging=Tagging.AFTER,
         dedupe=Dedupe.NONCE,
-        driver=TransitGatewayDriver(client),
+        driver=driver,
         mutable=frozenset({"name", "global"}),
         create_time=120.0,
         delete_time=60.0,
         settle=SETTLE,
+        listing=driver,
     )

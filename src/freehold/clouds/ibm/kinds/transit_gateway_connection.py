@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from freehold.clouds.ibm import crn
-from freehold.clouds.ibm.calls import ApiClient, Json
+from freehold.clouds.ibm.calls import PAGE, ApiClient, Json
 from freehold.clouds.ibm.names import TRANSIT, birth_name, has_nonce
 from freehold.clouds.ibm.times import SETTLE, epoch
 from freehold.clouds.ibm.transit_connections import Connections
@@ -18,6 +18,7 @@ from freehold.lifecycle.kinds import (
     Birth,
     Dedupe,
     Kind,
+    Listed,
     NodeKey,
     NonceSet,
     Observed,
@@ -121,6 +122,21 @@ class ConnectionDriver:
                     found.append(_observed(gateway, target, body))
         return found
 
+    page = PAGE
+
+    def list_of(self, ref: Ref) -> str:
+        """The account has one list."""
+        return ""
+
+    async def listed(self, name: str) -> Sequence[Listed]:
+        bodies = await self._connections.of_account()
+        gateways = [body.get("transit_gateway") or {} for body in bodies]
+        return [
+            Listed(_observed(gateway["id"], gateway["crn"], body))
+            for gateway, body in zip(gateways, bodies, strict=True)
+            if gateway.get("id") and gateway.get("crn")
+        ]
+
     async def _there(self, gateway: str) -> list[Json]:
         """The connections of a gateway, none where the gateway is gone."""
         try:
@@ -153,15 +169,17 @@ def _fits(body: Json, want: Want) -> bool:
 
 
 def kind(client: ApiClient) -> Kind:
+    driver = ConnectionDriver(client)
     return Kind(
         name="transit-gateway-connection",
         api="transit",
         tagging=Tagging.NEVER,
         dedupe=Dedupe.NONCE,
-        driver=ConnectionDriver(client),
+        driver=driver,
         requires=("transit-gateway", "vpc", "workspace"),
         carrier="transit-gateway",
         create_time=120.0,
         delete_time=60.0,
         settle=SETTLE,
+        listing=driver,
     )

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from freehold.clouds.ibm import vpc
-from freehold.clouds.ibm.calls import ApiClient, Json, rows
+from freehold.clouds.ibm.calls import PAGE, ApiClient, Json, rows
 from freehold.clouds.ibm.names import VPC, birth_name, matches
-from freehold.clouds.ibm.rules import Rules, part_of
+from freehold.clouds.ibm.rules import Rules, part_of, parts_of
 from freehold.clouds.ibm.times import SETTLE
 from freehold.lifecycle.kinds import (
     Birth,
     Dedupe,
     Kind,
+    Listed,
     NodeKey,
     NonceSet,
     Observed,
@@ -118,6 +119,17 @@ class VpcDriver:
         region, _ = vpc.split(ref.id)
         await self._rules.remove(region, await self._default_group(ref), part)
 
+    page = PAGE
+
+    def list_of(self, ref: Ref) -> str:
+        return vpc.split(ref.id)[0]
+
+    async def listed(self, name: str) -> Sequence[Listed]:
+        """The VPCs of a region; the rules of their default groups are in the list of its security groups."""
+        bodies = await self._vpcs.every(name)
+        rules = {body["id"]: parts_of(body) for body in await self._groups.every(name)}
+        return [Listed(self._seen(name, body), rules.get(body["default_security_group"]["id"])) for body in bodies]
+
     def _seen(self, region: str, body: Json) -> Observed:
         self._default_groups[body["id"]] = body["default_security_group"]["id"]
         return _observed(region, body)
@@ -145,4 +157,5 @@ def kind(client: ApiClient) -> Kind:
         settle=SETTLE,
         parts=driver,
         container=driver,
+        listing=driver,
     )

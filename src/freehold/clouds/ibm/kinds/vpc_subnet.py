@@ -12,6 +12,7 @@ from freehold.lifecycle.kinds import (
     Birth,
     Dedupe,
     Kind,
+    Listed,
     NodeKey,
     NonceSet,
     Observed,
@@ -26,6 +27,10 @@ from freehold.lifecycle.kinds import (
 def _observed(region: str, body: Json) -> Observed:
     attributes = {"zone": body["zone"]["name"], "vpc": body["vpc"]["id"], "cidr": body["ipv4_cidr_block"]}
     return vpc.observed(region, body, body["status"], attributes)
+
+
+def _listed(region: str, body: Json) -> Listed:
+    return Listed(_observed(region, body))
 
 
 class VpcSubnetDriver:
@@ -80,4 +85,5 @@ def kind(client: ApiClient) -> Kind:
         create_time=10.0,
         delete_time=10.0,
         settle=SETTLE,
+        listing=vpc.Listing(vpc.Collection(client, "subnet", "subnets"), _listed),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from freehold.clouds.ibm.calls import ApiClient, Json
+from freehold.clouds.ibm.calls import PAGE, ApiClient, Json
 from freehold.clouds.ibm.resource_controller import POWER, Instances, by_id, observed
 from freehold.clouds.ibm.times import SETTLE
 from freehold.clouds.ibm.workspace_contents import Contents
@@ -17,6 +17,7 @@ from freehold.lifecycle.kinds import (
     Birth,
     Dedupe,
     Kind,
+    Listed,
     NodeKey,
     NonceSet,
     Observed,
@@ -62,6 +63,15 @@ class WorkspaceDriver:
     async def delete(self, ref: Ref) -> None:
         await self._instances.delete(ref.id, recursive=False)
 
+    page = PAGE
+
+    def list_of(self, ref: Ref) -> str:
+        """The account has one list."""
+        return ""
+
+    async def listed(self, name: str) -> Sequence[Listed]:
+        return [Listed(_observed(body)) for body in await self._instances.running()]
+
     async def children(self, ref: Ref) -> Sequence[Observed]:
         try:
             return await self._contents.children(ref)
@@ -82,5 +92,6 @@ def kind(client: ApiClient) -> Kind:
         create_time=150.0,
         delete_time=90.0,
         settle=SETTLE,
+        listing=driver,
         container=driver,
     )

@@ -1,0 +1,82 @@
+"""Native lists that many objects share: one page shows the resources of a hundred clusters.
+
+A list may be behind, step back or miss a page. It only confirms that something is as it was: what it does not show like
+that is asked for by its id. No proof is read from it, and nothing is changed because of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil, inf
+
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.kinds import Listed, Listing, Ref, Registry
+
+WINDOW = 1200.0
+"""Seconds for which an object that asked counts as one that shares a list: two rounds of looks."""
+
+
+@dataclass
+class _List:
+    """One list: its last reading, and who asked for it."""
+
+    rows: Mapping[str, Listed] = field(default_factory=dict)
+    taken: float = -inf
+    pages: int = 1
+    asked: dict[str, float] = field(default_factory=dict)
+    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def sharers(self, now: float) -> int:
+        return sum(at >= now - WINDOW for at in self.asked.values())
+
+
+class SharedLists:
+    """The lists of one account. ``registry`` is the account's own: what its drivers read is nobody's pass."""
+
+    def __init__(self, registry: Registry, clock: Clock) -> None:
+        self._registry = registry
+        self._clock = clock
+        self._lists: dict[tuple[str, str], _List] = {}
+
+    async def show(self, kind: str, refs: Sequence[Ref], asker: str, max_age: float) -> Mapping[str, Listed]:
+        """What lists at most ``max_age`` seconds old show of ``refs``; nothing where a list does not pay.
+
+        It pays for two objects and more, and not for fewer objects than it has pages.
+        """
+        listing = self._registry[kind].listing
+        if listing is None:
+            return {}
+        found: dict[str, Listed] = {}
+        for name in sorted({listing.list_of(ref) for ref in refs}):
+            rows = await self._rows(listing, kind, name, asker, max_age)
+            found |= {ref.id: rows[ref.id] for ref in refs if ref.id in rows and listing.list_of(ref) == name}
+        return found
+
+    async def _rows(self, listing: Listing, kind: str, name: str, asker: str, max_age: float) -> Mapping[str, Listed]:
+        now = self._clock.monotonic()
+        shared = self._lists.setdefault((kind, name), _List())
+        shared.asked[asker] = now
+        if now - shared.taken <= max_age:
+            return shared.rows
+        if shared.sharers(now) < max(2, shared.pages):
+            shared.rows = {}
+            return {}
+        async with shared.reading:
+            if self._clock.monotonic() - shared.taken > max_age:
+                await self._read(listing, name, shared)
+        return shared.rows
+
+    async def _read(self, listing: Listing, name: str, shared: _List) -> None:
+        """One that cannot be read shows nothing: each resource is asked for by its id, and that error is reported."""
+        taken = self._clock.monotonic()
+        shared.asked = {asker: at for asker, at in shared.asked.items() if at >= taken - WINDOW}
+        try:
+            rows = await listing.listed(name)
+        except CloudError:
+            rows = ()
+        else:
+            shared.pages = max(1, ceil(len(rows) / listing.page))
+        shared.rows, shared.taken = {row.observed.id: row for row in rows}, taken
