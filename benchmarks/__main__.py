@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 def main(prefixes: list[str]) -> int:
     # The harness (the reconcile on a simulated cloud in virtual time) is the tests' own.
     sys.path.insert(0, str(HERE.parent / "tests"))
-    from benchmarks import cli, operator, powervs, renewal, rows
+    from benchmarks import cli, fair, looks, operator, powervs, real_time, renewal, rows
 
     measured = [
         row
@@ -20,6 +20,9 @@ def main(prefixes: list[str]) -> int:
             ("renewal", renewal.measure),
             ("operator", operator.measure),
             ("cli", cli.measure),
+            ("looks", looks.measure),
+            ("fair", fair.measure),
+            ("real_time", real_time.measure),
         )
         if not prefixes or name in prefixes
         for row in measure()

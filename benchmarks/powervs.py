@@ -1,20 +1,44 @@
-"""Cloud calls and simulated time of PowerVS clusters, on the simulator's published delays."""
+"""Cloud calls and simulated time of PowerVS clusters, an operator's first and its third, at five profiles of delays.
+
+The published delays are only one profile. A cloud may be faster or slower, and each of its services by another factor:
+the skewed profile has one of 0.3 to 3 for each delay, drawn once.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 
 from benchmarks.rows import Row
-from freehold.lifecycle.port import step
-from freehold.operator.controller import RequeueAfter
-from freehold.operator.limits import Limits
 from freehold_sim.ibm.settings import Delays, Quotas, Settings
-from harness.powervs import Harness, MemoryDocument, StoredObject, example
+from harness.powervs import Harness, StoredObject, example
 
 TARGET = "target of this project"
-MANY = 1000
-CAPIBM = "CAPIBM, counted in its code (docs/reference/ibm-cloud.md#capibm)"
+CAPIBM = "CAPIBM unmodified on our API server and simulator (docs/reference/ibm-cloud.md#capibm)"
+POLICIES = frozenset({"cos_reclamation"})
+"""Fields of the delays that are no time that something takes."""
+SKEW = 7
+"""The seed of the skewed profile."""
+CLUSTERS = 3
+
+
+def skewed(seed: int) -> Delays:
+    """Each delay by a factor of its own, 0.3 to 3."""
+    factors = random.Random(seed)
+    plain = Delays()
+    times = {f.name: getattr(plain, f.name) for f in fields(plain) if f.name not in POLICIES}
+    return replace(plain, **{name: time * 10 ** factors.uniform(-0.523, 0.477) for name, time in times.items()})
+
+
+PROFILES: Mapping[str, Delays] = {
+    **{f"×{factor:g}": Delays().scaled(factor) for factor in (0.5, 0.77, 1.0, 2.0)},
+    "skewed": skewed(SKEW),
+}
+PEER_CREATE: Mapping[str, str] = {"×1": "262 to 405"}
+PEER_CREATE_TIME: Mapping[str, str] = {"×0.77": "1.04", "×1": "1.005"}
+PEER_DELETE: Mapping[str, str] = {"×1": "84"}
+PEER_DELETE_TIME: Mapping[str, str] = {"×1": "1.50"}
 
 
 def critical_create(delays: Delays) -> float:
@@ -35,113 +59,72 @@ def critical_delete(delays: Delays) -> float:
     )
 
 
+@dataclass(frozen=True)
+class Life:
+    """What the create and the delete of one cluster cost; times as multiples of the longest chain of delays."""
+
+    create_calls: int
+    create_time: float
+    delete_calls: int
+    delete_time: float
+
+
+def lives(delays: Delays, count: int = CLUSTERS) -> list[Life]:
+    """One cluster after the other, by one operator process."""
+    harness = _harness(delays)
+    found = []
+    for index in range(count):
+        harness.object = named(harness.clock.now, index)
+        before = len(harness.calls())
+        created = harness.up() / critical_create(delays)
+        up = len(harness.calls())
+        harness.clock.advance(300.0)  # so that nothing of the create settles any more
+        deleted = harness.down() / critical_delete(delays)
+        found.append(Life(up - before, round(created, 3), len(harness.calls()) - up, round(deleted, 3)))
+    return found
+
+
 def measure() -> Iterator[Row]:
-    yield from _life()
-    yield from _scaled()
-    yield _hundred()
+    for profile, delays in PROFILES.items():
+        first, *_, third = lives(delays)
+        yield from _rows(f"powervs.{profile}.first", first, Life(90, 1.30, 70, 1.30), profile)
+        yield from _rows(f"powervs.{profile}.third", third, Life(70, 1.10, 50, 1.10), "")
+    yield from _writes()
+
+
+def _rows(name: str, life: Life, most: Life, peer: str) -> Iterator[Row]:
+    chain = "× critical path"
+    yield Row(f"{name}.create.calls", life.create_calls, "calls", most.create_calls, PEER_CREATE.get(peer, ""), CAPIBM)
+    peer_time = PEER_CREATE_TIME.get(peer, "")
+    yield Row(f"{name}.create.time", life.create_time, chain, most.create_time, peer_time, CAPIBM)
+    yield Row(f"{name}.delete.calls", life.delete_calls, "calls", most.delete_calls, PEER_DELETE.get(peer, ""), CAPIBM)
+    peer_time = PEER_DELETE_TIME.get(peer, "")
+    yield Row(f"{name}.delete.time", life.delete_time, chain, most.delete_time, peer_time, CAPIBM)
+
+
+def _writes() -> Iterator[Row]:
+    """Of the calls, those that change something, and those for a token."""
+    harness = _harness(Delays())
+    harness.up()
+    tokens = [call for call in harness.calls() if call.operation.startswith("iam.")]
+    yield Row("powervs.create.mutating", len(harness.calls(mutating=True)), "calls", None, "11, untagged", CAPIBM)
+    yield Row("powervs.create.tokens", len(tokens), "calls", 1, "41 to 67", CAPIBM)
 
 
 def _harness(delays: Delays) -> Harness:
-    return Harness(example(vpcSubnets=None), Settings(delays=delays))
+    room = Quotas(gateways_per_region=100, gateways=100, vpcs_per_region=100)
+    return Harness(example(vpcSubnets=None), Settings(delays=delays, quotas=room))
 
 
-def _life() -> Iterator[Row]:
-    delays = Delays()
-    harness = _harness(delays)
-    seconds = harness.up()
-    created = harness.calls()
-    tokens = [call for call in created if call.operation.startswith("iam.")]
-    yield Row("powervs.create.calls", len(created), "calls", 65, "~190 + ~30 tokens", CAPIBM)
-    yield Row("powervs.create.mutating", len(harness.calls(mutating=True)), "calls", None, "11, untagged", CAPIBM)
-    yield Row("powervs.create.tokens", len(tokens), "calls", 1, "~30", CAPIBM)
-    ratio = seconds / critical_create(delays)
-    yield Row("powervs.create.time", round(ratio, 3), "× critical path", 1.10, "+3 min of waits", CAPIBM)
-    yield from _idle(harness)
-    before = len(harness.calls())
-    seconds = harness.down()
-    yield Row("powervs.delete.calls", len(harness.calls()) - before, "calls", 45, "", TARGET)
-    ratio = seconds / critical_delete(delays)
-    yield Row("powervs.delete.time", round(ratio, 3), "× critical path", 1.10, "+5.5 min of waits", CAPIBM)
-
-
-def _idle(harness: Harness) -> Iterator[Row]:
-    """Passes of a cluster in which nothing happens: shallow ones, then one whose deep look is due."""
-    harness.settle(4)
-    counts = []
-    busiest = 0
-    writes = len(harness.calls(mutating=True))
-    for _ in range(40):
-        before = len(harness.calls())
-        result = harness.pass_once()
-        asked = harness.calls()[before:]
-        counts.append(len(asked))
-        busiest = max(busiest, *Counter(call.operation.partition(".")[0] for call in asked).values(), 0)
-        harness.clock.advance(result.seconds if isinstance(result, RequeueAfter) else 60.0)
-    yield Row("powervs.idle.shallow", sorted(counts)[len(counts) // 2], "calls a pass", 2, "14 + 2 tokens", CAPIBM)
-    yield Row("powervs.idle.deep", max(counts), "calls a pass", 12, "14 + 2 tokens", CAPIBM)
-    rate = Limits().bucket("vpc").rate
-    unit = f"s until {MANY} clusters are looked at after a restart"
-    how = f"{TARGET}; the busiest API's {busiest} calls of a deep pass, at our {rate:g} a second"
-    yield Row("powervs.restart.time", busiest * MANY / rate, unit, source=how)
-    yield Row("powervs.idle.writes", len(harness.calls(mutating=True)) - writes, "calls", 0, "0", CAPIBM)
-
-
-def _scaled() -> Iterator[Row]:
-    """Delays that are not the expected ones: told, no target."""
-    for factor in (0.5, 2.0):
-        delays = Delays().scaled(factor)
-        harness = _harness(delays)
-        seconds = harness.up()
-        created = len(harness.calls())
-        yield Row(f"powervs.create.calls.delays×{factor:g}", created, "calls", None, "", TARGET)
-        ratio = round(seconds / critical_create(delays), 3)
-        yield Row(f"powervs.create.time.delays×{factor:g}", ratio, "× critical path", None, "", TARGET)
-        seconds = harness.down()
-        yield Row(f"powervs.delete.calls.delays×{factor:g}", len(harness.calls()) - created, "calls", None, "", TARGET)
-        ratio = round(seconds / critical_delete(delays), 3)
-        yield Row(f"powervs.delete.time.delays×{factor:g}", ratio, "× critical path", None, "", TARGET)
-
-
-def _hundred() -> Row:
-    """One operator, a hundred clusters, all idle: the shared inventory pays for everybody."""
-    count = 100
-    room = Quotas(gateways_per_region=count, gateways=count, vpcs_per_region=count)
-    harness = Harness(example(vpcSubnets=None), Settings(delays=Delays().scaled(0.01), quotas=room))
-    objects = [_named(harness, index) for index in range(count)]
-    due = dict.fromkeys(range(count), 0.0)
-
-    def turn(until: float) -> int:
-        """Every pass that is due by then; how many there were."""
-        passes = 0
-        while (now := min(due.values())) <= until:
-            harness.clock.advance(max(0.0, now - harness.clock.monotonic()))
-            for index in [i for i, at in due.items() if at <= now]:
-                result = step(harness.process.reconcile(MemoryDocument(objects[index]), harness.around))
-                wait = result.seconds if isinstance(result, RequeueAfter) else 60.0
-                due[index] = harness.clock.monotonic() + max(wait, 0.1)
-                passes += 1
-        return passes
-
-    turn(1340.0)
-    ready = [o for o in objects if (o.raw.get("status") or {}).get("ready")]
-    if len(ready) != count:
-        raise AssertionError(f"{len(ready)} of {count} clusters became ready")
-    before, begun = len(harness.calls()), harness.clock.monotonic()
-    # Deep looks are 540 to 660 s apart: the second was before 1320 s, the third is not before 1620 s.
-    passes = turn(begun + 270.0)
-    calls = (len(harness.calls()) - before) / passes
-    return Row("powervs.idle.shallow.of_100", round(calls, 3), "calls a cluster's pass", 0.5, "14 + 2 tokens", CAPIBM)
-
-
-def _named(harness: Harness, index: int) -> StoredObject:
+def named(now: Callable[[], float], index: int) -> StoredObject:
+    """The example cluster under a name and UID of its own."""
     manifest = example(vpcSubnets=None)
     name = f"cluster-{index:03d}"
     old = manifest["metadata"]["name"]
-    text = {"name": name}
-    manifest["metadata"] |= text
+    manifest["metadata"] |= {"name": name}
     for part in ("serviceInstance", "vpc", "transitGateway"):
         manifest["spec"][part]["name"] = manifest["spec"][part]["name"].replace(old, name)
     manifest["spec"]["loadBalancers"] = [{"name": f"{name}-loadbalancer"}]
-    stored = StoredObject(manifest, harness.clock.now)
+    stored = StoredObject(manifest, now)
     stored.raw["metadata"]["uid"] = f"00000000-0000-4000-8000-{index:012d}"
     return stored

@@ -2,6 +2,7 @@
 
 api STORE                    the embedded API server on a SQLite file; says its URL
 cloud WORLD SPEED            the simulated IBM Cloud on a prepared world (JSON); says its URL
+new_cloud PROFILE            the simulated IBM Cloud, empty, with settings (JSON); says its URL
 operator API CLOUD SPEED KEYS
                              the operator, its key ring in KEYS; answers each line of input with its use and its queue
 controller API COUNT         a Controller that gives COUNT widgets a finalizer and a status; says its use when done
@@ -43,6 +44,17 @@ async def cloud(world: str, speed: str) -> None:
     simulated = server.clouds["ibm"]
     simulated.resume({**simulated.state(), **json.loads(prepared)}, ())
     stop = asyncio.Event()
+    serving = asyncio.create_task(server.serve(lambda port: say(f"http://127.0.0.1:{port}"), stop))
+    await _end_of_input()
+    stop.set()
+    await serving
+
+
+async def new_cloud(profile: str) -> None:
+    from freehold_sim.server import Options, Server
+
+    stop = asyncio.Event()
+    server = Server(Options(settings={"ibm": json.loads(profile)}))
     serving = asyncio.create_task(server.serve(lambda port: say(f"http://127.0.0.1:{port}"), stop))
     await _end_of_input()
     stop.set()
@@ -138,7 +150,7 @@ async def _end_of_input() -> None:
 
 
 PROGRAMS: dict[str, Callable[..., object]] = {
-    program.__name__: program for program in (api, cloud, operator, controller, bare)
+    program.__name__: program for program in (api, cloud, new_cloud, operator, controller, bare)
 }
 
 if __name__ == "__main__":

@@ -359,6 +359,7 @@ class PassContext:
             creating=tuple(self.creating),
             released=released,
             notes=tuple(self.notes),
+            at_rest=bool(self.state.at_rest) and not self.state.releasing,
         )
 
     def requeue(self, key: NodeKey, outcome: Waiting) -> None:

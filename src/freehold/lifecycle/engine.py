@@ -66,6 +66,7 @@ async def ensure(
     the shared index cannot be read: the next pass starts from what is on record.
     """
     ctx = PassContext(deps, graph, journal, store, state, user_tags)
+    deps.in_hand.look = _is_complete(ctx)
     if not _may_start(ctx) or await _is_idle(ctx):
         return ctx.finish()
     ctx.deep = ctx.now >= state.deep_at
@@ -107,10 +108,10 @@ def _plan_deep_look(ctx: PassContext) -> None:
     state = ctx.state
     waits = (o.reason for o in ctx.outcomes.values() if isinstance(o, Waiting))
     under_way = not {Reason.CREATING, Reason.PROVISIONING}.isdisjoint(waits)
-    if ctx.deep and under_way:
-        state.deep_at = ctx.next_round + ctx.deps.intervals.deep
-    elif ctx.deep or not under_way:
-        state.deep_at = min(state.deep_at, ctx.next_round) if not ctx.deep else ctx.next_round
+    if ctx.deep:
+        state.deep_at = ctx.next_round + (ctx.deps.intervals.deep if under_way else 0.0)
+    elif not under_way:
+        state.deep_at = min(state.deep_at, ctx.next_round)
 
 
 def _may_start(ctx: PassContext) -> bool:
@@ -219,6 +220,7 @@ async def release(deps: EngineDeps, graph: Graph, journal: Journal, store: Store
     :func:`ensure` does.
     """
     ctx = PassContext(deps, graph, journal, store, state)
+    deps.in_hand.look = False
     if not _may_start(ctx):
         return ctx.finish()
     if not state.releasing:

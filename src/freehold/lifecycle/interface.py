@@ -13,7 +13,7 @@ from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import NodeKey, Registry
 from freehold.lifecycle.outcomes import Outcome
 from freehold.lifecycle.ownership import Codec
-from freehold.lifecycle.port import Port
+from freehold.lifecycle.port import PassInHand, Port
 from freehold.lifecycle.shared_lists import SharedLists
 
 
@@ -30,9 +30,9 @@ class Intervals:
     """
 
     tag_lag: float = 25.0
-    shallow: float = 550.0
-    deep: float = 550.0
-    shared: float = 45.0
+    shallow: float = 540.0
+    deep: float = 540.0
+    shared: float = 60.0
     slow: float = 300.0
     fence: float = 30.0
 
@@ -50,6 +50,7 @@ class EngineDeps:
     ring: KeyRing
     durations: Durations
     intervals: Intervals = field(default_factory=Intervals)
+    in_hand: PassInHand = field(default_factory=PassInHand)
     lists: SharedLists | None = None
     """None where every look is to ask for each resource itself, as in a plan."""
     identity: str = ""
@@ -64,6 +65,7 @@ class PassResult:
 
     ``after``: seconds of domain time until another look is worth it. ``creating``: what this pass
     created, or would have created behind a port that stops at writes. ``released``: nothing of ours is left.
+    ``at_rest``: nothing is under way, so the next pass is only a look.
     """
 
     journal: Journal
@@ -72,3 +74,4 @@ class PassResult:
     creating: tuple[NodeKey, ...] = ()
     released: bool = False
     notes: tuple[str, ...] = ()
+    at_rest: bool = False

@@ -37,7 +37,8 @@ class Call:
     ``subject`` is the resource it concerns, fit for a person; ``detail`` is what the audit log keeps
     of the request (never a secret). ``run`` sends it: blocking, or returning an awaitable. ``fenced``: it creates
     or marks something, which nobody may do who has lost the object meanwhile (:class:`FencedPort`);
-    ``not_after`` is the monotonic domain time after which it must not be sent any more.
+    ``not_after`` is the monotonic domain time after which it must not be sent any more. ``sender`` is the object that
+    it is sent for, where calls take turns; ``look``: it is of a look at what is at rest, and others go first.
     """
 
     api: str
@@ -48,6 +49,28 @@ class Call:
     detail: Mapping[str, Any] = field(default_factory=dict)
     fenced: bool = False
     not_after: float = math.inf
+    sender: str = ""
+    look: bool = False
+
+
+@dataclass
+class PassInHand:
+    """What the ports of one object may know of its pass. ``look``: the object was at rest when it began."""
+
+    look: bool = False
+
+
+class LookPort:
+    """Sends everything as part of a look: under lists that many objects share."""
+
+    def __init__(self, inner: Port) -> None:
+        self._inner = inner
+
+    async def send(self, call: Call) -> Any:
+        return await self._inner.send(replace(call, look=True))
+
+    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+        return await self._inner.all(work)
 
 
 def too_late(call: Call) -> Unavailable:

@@ -22,8 +22,8 @@ LATEST = 300.0
 LATE_LEARNED, LATE_UNKNOWN = 0.04, 0.14
 """How late a look may be, as a share of what the object needs as a whole: when the duration is learned, and before."""
 
-UNBEGUN = 0.75
-"""What has not begun and is not learned counts as this share of its published time."""
+LIKELY = 0.85
+"""What is not learned counts as this share of its published time, until it takes longer."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,8 @@ class Task:
         """What it takes at least, as far as can be told."""
         if self.done:
             return self.spent
-        if self.spent == 0.0 and self.estimate.samples == 0:
-            return UNBEGUN * self.estimate.published
-        return max(self.spent, self.estimate.span.low)
+        low = self.estimate.span.low if self.estimate.samples else LIKELY * self.estimate.published
+        return max(self.spent, low)
 
     @property
     def most(self) -> float:
@@ -81,7 +80,7 @@ def next_look(key: NodeKey, tasks: Mapping[NodeKey, Task]) -> NextLook:
 def _aligned(at: float, task: Task, late: float) -> float:
     """The published time where it is near: it is the likeliest of all."""
     published = task.estimate.published + min(1.0, 0.02 * task.estimate.published)
-    return published if task.spent + SHORTEST <= published <= at + late / 2 else at
+    return published if task.spent + SHORTEST <= published <= at + late / 4 else at
 
 
 def _allowed_lateness(key: NodeKey, tasks: Mapping[NodeKey, Task]) -> float:

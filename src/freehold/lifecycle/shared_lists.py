@@ -34,17 +34,21 @@ class _List:
 
 
 class SharedLists:
-    """The lists of one account. ``registry`` is the account's own: what its drivers read is nobody's pass."""
+    """The lists of one account. ``registry`` is the account's own: what its drivers read is nobody's pass.
 
-    def __init__(self, registry: Registry, clock: Clock) -> None:
+    ``sharers``: for how many objects a list pays.
+    """
+
+    def __init__(self, registry: Registry, clock: Clock, sharers: int = 2) -> None:
         self._registry = registry
         self._clock = clock
+        self._sharers = sharers
         self._lists: dict[tuple[str, str], _List] = {}
 
     async def show(self, kind: str, refs: Sequence[Ref], asker: str, max_age: float) -> Mapping[str, Listed]:
         """What lists at most ``max_age`` seconds old show of ``refs``; nothing where a list does not pay.
 
-        It pays for two objects and more, and not for fewer objects than it has pages.
+        It does not pay for fewer objects than it has pages.
         """
         listing = self._registry[kind].listing
         if listing is None:
@@ -61,7 +65,7 @@ class SharedLists:
         shared.asked[asker] = now
         if now - shared.taken <= max_age:
             return shared.rows
-        if shared.sharers(now) < max(2, shared.pages):
+        if shared.sharers(now) < max(self._sharers, shared.pages):
             shared.rows = {}
             return {}
         async with shared.reading:

@@ -36,9 +36,13 @@ class Done:
 
 @dataclass(frozen=True)
 class RequeueAfter:
-    """Look again after ``seconds`` of domain time, sooner if something changes."""
+    """Look again after ``seconds`` of domain time, sooner if something changes.
+
+    ``at_rest``: nothing is under way, so others go first then.
+    """
 
     seconds: float
+    at_rest: bool = False
 
 
 Result = Done | RequeueAfter
@@ -99,7 +103,7 @@ class Controller:
         label_selector: str = "",
     ) -> None:
         self.resource = resource
-        self.queue: WorkQueue[Key] = WorkQueue(time, backoff)
+        self.queue: WorkQueue[Key] = WorkQueue(time, backoff, backlog_workers=max(1, workers // 2))
         self._reconcile = reconcile
         self._workers = workers
         self._wake = wake
@@ -272,7 +276,7 @@ class Controller:
         self.queue.forget(key)
         self._said.pop(key, None)
         if isinstance(result, RequeueAfter):
-            self.queue.add_after(key, result.seconds)
+            self.queue.add_after(key, result.seconds, Priority.BACKLOG if result.at_rest else Priority.LIVE)
 
     def _failed(self, key: Key, problem: Exception) -> None:
         """Back off; say each distinct problem once, a defect of ours with its traceback."""

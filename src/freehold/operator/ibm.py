@@ -21,7 +21,7 @@ from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Observed, Ref, Registry
 from freehold.lifecycle.outcomes import of_error
-from freehold.lifecycle.port import FencedPort, Port, ReadOnlyPort
+from freehold.lifecycle.port import FencedPort, LookPort, PassInHand, Port, ReadOnlyPort
 from freehold.lifecycle.shared_lists import SharedLists
 from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.limits import Limits
@@ -64,9 +64,10 @@ class IbmAccount:
         self._deps: dict[str, EngineDeps] = {}
         facts = IbmFacts(ApiClient(self._session, self.port), clock)
         registry = ibm_kinds(self._session, self.port)
-        self._inventory = Inventory(IbmTagger(ApiClient(self._session, self.port), registry.carried), clock)
+        looking = LookPort(self.port)
+        self._inventory = Inventory(IbmTagger(ApiClient(self._session, looking), registry.carried), clock)
         self._durations = Durations(clock)
-        self._lists = SharedLists(registry, clock)
+        self._lists = SharedLists(ibm_kinds(self._session, looking), clock)
         self._facts_reader = IbmFactsReader(facts, registry)
 
     def _require_pool(self) -> ThreadPoolExecutor:
@@ -87,8 +88,10 @@ class IbmAccount:
     def deps(self, subject: str, ring: KeyRing) -> EngineDeps:
         """The engine's tools for one object; what it changes is audited under ``subject``."""
         if subject not in self._deps:  # drivers remember what saves calls, such as where a subnet lives
-            audited = ObjectPort(self.port, subject, self._audit)
-            self._deps[subject] = self._behind(FencedPort(audited, self._clock, self._intervals.fence), ring)
+            in_hand = PassInHand()
+            audited = ObjectPort(self.port, subject, self._audit, in_hand)
+            fenced = FencedPort(audited, self._clock, self._intervals.fence)
+            self._deps[subject] = replace(self._behind(fenced, ring), in_hand=in_hand)
         if self._deps[subject].ring != ring:
             self._deps[subject] = replace(self._deps[subject], ring=ring)
         return self._deps[subject]

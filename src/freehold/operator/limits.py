@@ -3,18 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 SLOWEST = 0.1
 """Calls a second below which a bucket is never throttled: somebody has to find out when it is over."""
+
+LOOK_SHARE = 10
+"""While others wait, one token in so many is for looks at what is at rest, so that these go on."""
 
 SHORTEST_PAUSE = 0.001
 """Of a wait that rounding leaves: a sleep must move the clock."""
 
 
+@dataclass(eq=False)
+class _Turn:
+    """One call that waits for a token. ``number``: the order in which they came."""
+
+    sender: str
+    write: bool
+    look: bool
+    number: int
+    called: asyncio.Future[None] | None = None
+
+    def call(self) -> None:
+        if self.called is not None and not self.called.done():
+            self.called.set_result(None)
+
+
 class Bucket:
-    """Tokens refill at ``rate`` a second up to ``burst``; wall time, because vendors count in wall time."""
+    """Tokens refill at ``rate`` a second up to ``burst``; wall time, because vendors count in wall time.
+
+    Those who wait take turns by sender, so that nobody's many calls keep another one's few waiting. A sender's writes
+    go before its reads, and together: what they were decided on grows old. Looks at what is at rest go last.
+    """
 
     def __init__(
         self,
@@ -27,18 +51,56 @@ class Bucket:
         self._tokens, self._seen = float(burst), now()
         self._closed_until = float("-inf")
         self._now, self._pause = now, pause
-        self._turn = asyncio.Lock()
+        self._waiting: list[_Turn] = []
+        self._numbers = itertools.count(1)
+        self._served: dict[str, int] = {}
+        self._last: _Turn | None = None
+        self._since_look = 0
 
     @property
     def rate(self) -> float:
         return self._rate
 
-    async def take(self) -> None:
-        """Wait for a token; first come, first served."""
-        async with self._turn:
-            while (left := self.wait()) > 0.0:
+    async def take(self, sender: str = "", *, write: bool = False, look: bool = False) -> None:
+        """Wait for a token."""
+        turn = _Turn(sender, write, look and not write, next(self._numbers))
+        self._waiting.append(turn)
+        try:
+            await self._wait_for(turn)
+        finally:
+            self._waiting.remove(turn)
+            if self._waiting:
+                self._next().call()
+
+    async def _wait_for(self, turn: _Turn) -> None:
+        while True:
+            if self._next() is not turn:
+                turn.called = asyncio.get_running_loop().create_future()
+                await turn.called
+            elif (left := self.wait()) > 0.0:
                 await self._pause(max(left, SHORTEST_PAUSE))
-            self._tokens = max(0.0, self._tokens - 1.0)
+            else:
+                self._spend(turn)
+                return
+
+    def _spend(self, turn: _Turn) -> None:
+        self._tokens = max(0.0, self._tokens - 1.0)
+        self._served[turn.sender] = next(self._numbers)
+        self._last = turn
+        self._since_look = 0 if turn.look else self._since_look + 1
+
+    def _next(self) -> _Turn:
+        """Whose turn it is: a look's only where nothing else waits, or after :data:`LOOK_SHARE` others."""
+        looks = [turn for turn in self._waiting if turn.look]
+        urgent = [turn for turn in self._waiting if not turn.look]
+        if looks and (not urgent or self._since_look >= LOOK_SHARE - 1):
+            return looks[0]
+        return min(urgent, key=self._rank)
+
+    def _rank(self, turn: _Turn) -> tuple[bool, int, bool, int]:
+        last = self._last
+        goes_on = last is not None and turn.write and last.write and last.sender == turn.sender
+        return not goes_on, self._served.get(turn.sender, 0), not turn.write, turn.number
 
     def wait(self) -> float:
         """Seconds until the next token, if nobody is before us."""

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import Throttled
-from freehold.lifecycle.port import Call, Effect, Port, too_late
+from freehold.lifecycle.port import Call, Effect, PassInHand, Port, too_late
 from freehold.operator.audit import Audit
 from freehold.operator.limits import Limits
 
@@ -68,7 +68,7 @@ class PacedPort:
         last = decided + (STALE_WRITE if call.effect is Effect.WRITE else PATIENCE)
         bucket = self._limits.bucket(call.api)
         while True:
-            await bucket.take()
+            await bucket.take(call.sender, write=call.effect is Effect.WRITE, look=call.look)
             try:
                 reply = await self._inner.send(timely)
             except Throttled as refused:
@@ -90,14 +90,16 @@ class PacedPort:
 
 
 class ObjectPort:
-    """One object's port: what it changes is audited under its name."""
+    """One object's port: what it changes is audited under its name, and it says which pass a read is of."""
 
-    def __init__(self, inner: Port, subject: str, audit: Audit) -> None:
+    def __init__(self, inner: Port, subject: str, audit: Audit, in_hand: PassInHand | None = None) -> None:
         self._inner = inner
         self._subject = subject
         self._audit = audit
+        self._in_hand = in_hand or PassInHand()
 
     async def send(self, call: Call) -> Any:
+        call = replace(call, sender=self._subject, look=self._in_hand.look)
         if call.effect is not Effect.WRITE:
             return await self._inner.send(call)
         self._audit.sent(self._subject, call)

@@ -224,7 +224,7 @@ class Reconciler:
         report = PassReport(plan, done.journal, done.outcomes)
         await self._write(document, adapter.status(document.raw, report, self._now()))
         known.generation = int(document.raw["metadata"].get("generation", 0))  # the endpoint is ours: no news
-        return RequeueAfter(done.after), done.notes
+        return RequeueAfter(done.after, done.at_rest), done.notes
 
     async def _release(self, current: _ObjectPass) -> tuple[Result, tuple[str, ...]]:
         """Delete from what is owned; today's spec only helps to look for strays, and may be invalid by now."""

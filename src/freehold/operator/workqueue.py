@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import random
+import sys
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ class Priority(IntEnum):
     BACKLOG = 1
 
 
+_NEVER = (float("inf"), Priority.BACKLOG)
+
+
 @dataclass(frozen=True)
 class Backoff:
     """Seconds of domain time before the n-th attempt: ``first`` * 2^n, at most ``cap``, spread by ``jitter``."""
@@ -48,16 +52,22 @@ class WorkQueue(Generic[K]):
     """A queue of keys for any number of workers in one event loop."""
 
     def __init__(
-        self, time: DomainTime, backoff: Backoff | None = None, spread: Callable[[], float] = random.random
+        self,
+        time: DomainTime,
+        backoff: Backoff | None = None,
+        spread: Callable[[], float] = random.random,
+        backlog_workers: int = sys.maxsize,
     ) -> None:
+        """``backlog_workers``: how many keys of the backlog may be in hand at once, so that live ones find a worker."""
+        self._backlog_workers = backlog_workers
         self._time = time
         self._backoff = backoff or Backoff()
         self._spread = spread
         self._ready: dict[Priority, OrderedDict[K, None]] = {each: OrderedDict() for each in Priority}
         self._again: dict[K, Priority] = {}
-        self._active: set[K] = set()
+        self._active: dict[K, Priority] = {}
         self._failures: dict[K, int] = {}
-        self._due: dict[K, float] = {}
+        self._due: dict[K, tuple[float, Priority]] = {}
         self._wakes: list[tuple[float, int, K]] = []
         self._order = 0
         self._alarm: asyncio.Task[None] | None = None
@@ -85,19 +95,19 @@ class WorkQueue(Generic[K]):
         self._ready[priority][key] = None
         self._notify_getter()
 
-    def add_after(self, key: K, seconds: float) -> None:
+    def add_after(self, key: K, seconds: float, priority: Priority = Priority.LIVE) -> None:
         """Hand ``key`` out after ``seconds`` of domain time; an earlier wake, pending or later asked for, wins."""
         if self._closed:
             return
         if seconds <= 0:
-            self.add(key)
+            self.add(key, priority)
             return
         if key in self._again or any(key in ready for ready in self._ready.values()):
             return
         due = self._time.monotonic() + seconds
-        if due >= self._due.get(key, float("inf")):
+        if key in self._due and due >= self._due[key][0]:
             return
-        self._due[key] = due
+        self._due[key] = due, priority
         self._order += 1
         heapq.heappush(self._wakes, (due, self._order, key))
         self._set_alarm()
@@ -119,9 +129,9 @@ class WorkQueue(Generic[K]):
     async def get(self) -> K | None:
         """The next key, which is then this worker's until ``done``. None once the queue is closed."""
         while not self._closed:
-            key = self._take()
-            if key is not None:
-                self._active.add(key)
+            taken = self._take()
+            if taken is not None:
+                key, self._active[key] = taken[0], taken[1]
                 self._idle.clear()
                 return key
             getter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -138,7 +148,8 @@ class WorkQueue(Generic[K]):
 
     def done(self, key: K) -> None:
         """The worker is finished with ``key``; if it was added meanwhile, it becomes ready again."""
-        self._active.discard(key)
+        if self._active.pop(key, None) is Priority.BACKLOG:
+            self._notify_getter()  # who could not take from the backlog may now
         priority = self._again.pop(key, None)
         if priority is not None:
             self.add(key, priority)
@@ -179,14 +190,16 @@ class WorkQueue(Generic[K]):
 
     # --- within --------------------------------------------------------------------------------
 
-    def _take(self) -> K | None:
+    def _take(self) -> tuple[K, Priority] | None:
         live, backlog = self._ready[Priority.LIVE], self._ready[Priority.BACKLOG]
-        if live and not (backlog and self._live_in_a_row >= LIVE_BEFORE_BACKLOG):
+        busy = sum(priority is Priority.BACKLOG for priority in self._active.values())
+        may_backlog = bool(backlog) and busy < self._backlog_workers
+        if live and not (may_backlog and self._live_in_a_row >= LIVE_BEFORE_BACKLOG):
             self._live_in_a_row += 1
-            return live.popitem(last=False)[0]
-        if backlog:
+            return live.popitem(last=False)[0], Priority.LIVE
+        if may_backlog:
             self._live_in_a_row = 0
-            return backlog.popitem(last=False)[0]
+            return backlog.popitem(last=False)[0], Priority.BACKLOG
         return None
 
     def _notify_getter(self) -> None:
@@ -197,7 +210,7 @@ class WorkQueue(Generic[K]):
                 return
 
     def _set_alarm(self) -> None:
-        while self._wakes and self._due.get(self._wakes[0][2]) != self._wakes[0][0]:
+        while self._wakes and self._due.get(self._wakes[0][2], _NEVER)[0] != self._wakes[0][0]:
             heapq.heappop(self._wakes)  # superseded
         if not self._wakes or self._wakes[0][0] >= self._alarm_at:
             return
@@ -212,6 +225,7 @@ class WorkQueue(Generic[K]):
         now = self._time.monotonic()
         while self._wakes and self._wakes[0][0] <= now:
             at, _, key = heapq.heappop(self._wakes)
-            if self._due.get(key) == at:
-                self.add(key)
+            wanted_at, priority = self._due.get(key, _NEVER)
+            if wanted_at == at:
+                self.add(key, priority)
         self._set_alarm()

@@ -9,7 +9,7 @@ from typing import Any
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.inventory import TagChange
-from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Part, Place, Ref, Request, Want
+from freehold.lifecycle.kinds import Birth, Listed, NodeKey, Observed, Part, Place, Ref, Request, Want
 from freehold.lifecycle.port import Call, Effect, Port
 from lab.cloud import US, Cloud, Resource
 
@@ -22,6 +22,7 @@ class MemoryDriver:
     ) -> None:
         self.cloud, self.port, self.kind, self.nonce, self.carrier = cloud, port, kind, nonce, carrier
         self.actor = actor
+        self.lists_read = 0
 
     async def _send(self, operation: str, effect: Effect, run: Callable[[], Any], subject: str) -> Any:
         call = Call("memory", f"{operation}_{self.kind}", effect, run, subject, fenced=operation == "create")
@@ -120,11 +121,26 @@ class MemoryDriver:
         id_ = ref.id.rpartition("/")[2]
         await self._send("delete", Effect.WRITE, lambda: self.cloud.delete(id_, self.actor), id_)
 
+    # -- shared lists ---------------------------------------------------------------------------------
+
+    page = 100
+
+    def list_of(self, ref: Ref) -> str:
+        return ""
+
+    async def listed(self, name: str) -> Sequence[Listed]:
+        """A restless one leaves out every second row each second time, as if a page were missing."""
+        listing = await self._send("list_all", Effect.READ, lambda: self.cloud.listing(self.kind), self.kind)
+        self.lists_read += 1
+        if self.cloud.read_lags.restless and self.lists_read % 2:
+            listing = listing[::2]
+        return [Listed(self._show(resource, at), _parts(resource)) for resource, at in listing]
+
     # -- parts and children -------------------------------------------------------------------------
 
     async def parts(self, ref: Ref) -> frozenset[Part]:
-        held = await self._send("parts", Effect.READ, lambda: dict(self.cloud.get(ref.id).parts), ref.id)
-        return frozenset(Part(kind, natural, id=f"{kind}-{natural}") for kind, natural in held)
+        parts: frozenset[Part] = await self._send("parts", Effect.READ, lambda: _parts(self.cloud.get(ref.id)), ref.id)
+        return parts
 
     async def add_part(self, ref: Ref, part: Part) -> None:
         add = functools.partial(self.cloud.add_part, ref.id, part.kind, part.natural_key, self.actor)
@@ -141,6 +157,10 @@ class MemoryDriver:
 
         reply: list[Observed] = await self._send("children", Effect.READ, run, ref.id)
         return reply
+
+
+def _parts(resource: Resource) -> frozenset[Part]:
+    return frozenset(Part(kind, natural, id=f"{kind}-{natural}") for kind, natural in resource.parts)
 
 
 def _has_uuid(tags: Collection[str], uuid: str) -> bool:
@@ -169,7 +189,9 @@ class MemoryTagger:
 
     async def everything(self) -> Mapping[str, frozenset[str]]:
         index = await self._send("search_all", Effect.READ, self.cloud.index, "all")
-        return {target: tags for target, tags in index.items() if any(tag.startswith("uuid:") for tag in tags)}
+        return {
+            target: tags for target, tags in index.items() if any(t.startswith(("uuid:", "carried:")) for t in tags)
+        }
 
     async def tags_of(self, target: str) -> frozenset[str]:
         tags: frozenset[str] = await self._send("tags_of", Effect.READ, lambda: self.cloud.tags_of(target), target)

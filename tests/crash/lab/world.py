@@ -17,6 +17,7 @@ from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Part, Registry, Request, Tagging
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import Call, Effect, FencedPort, Port
+from freehold.lifecycle.shared_lists import SharedLists
 from freehold.operator.ports import ObjectPort
 from lab.audit import CloudRequest, Recorder
 from lab.cloud import OPERATORS, US, Cloud, ReadLags, Resource, Traits
@@ -89,6 +90,7 @@ def kinds(cloud: Cloud, port: Port, actor: str = US) -> tuple[Kind, ...]:
             token_life=traits.token_life,
             parts=driver if parts else None,
             container=driver if contains else None,
+            listing=driver,
         )
 
     never, after = Tagging.NEVER, Tagging.AFTER
@@ -191,8 +193,18 @@ class MemoryWorld:
         intervals = Intervals(tag_lag=max(5.0, self.read_lags.tag_lag), shallow=60.0, deep=600.0, fence=FENCE)
         registry = Registry(kinds(self.cloud, port, self.actor))
         inventory = Inventory(tagger, self.wall)
-        durations = Durations(self.wall)
-        return EngineDeps(registry, PlainCodec(), tagger, inventory, port, self.wall, self.ring, durations, intervals)
+        return EngineDeps(
+            registry,
+            PlainCodec(),
+            tagger,
+            inventory,
+            port,
+            self.wall,
+            self.ring,
+            Durations(self.wall),
+            intervals,
+            lists=SharedLists(registry, self.wall, sharers=1),
+        )
 
     def graph(self) -> Graph:
         nodes = list(self.nodes)

@@ -26,6 +26,10 @@ _delete = partial(Mutant, "lifecycle/phases/delete.py")
 _recovery = partial(Mutant, "lifecycle/phases/recovery.py")
 _final_check = partial(Mutant, "lifecycle/phases/final_check.py")
 _renewal = partial(Mutant, "lifecycle/phases/renewal.py")
+_lists = partial(Mutant, "lifecycle/shared_lists.py")
+_durations = partial(Mutant, "lifecycle/durations.py")
+_polling = partial(Mutant, "lifecycle/polling.py")
+_schedule = partial(Mutant, "lifecycle/schedule.py")
 
 INTENTS = (
     _intents(
@@ -258,13 +262,13 @@ SYNCING = (
         "a retained part is removed when nothing wants it any more",
     ),
     _drift(
-        "_sync_parts",
-        "part.kind in kind.exclusive_parts or str(part) in entry.parts",
-        "True",
+        "_surplus_parts",
+        "if part.kind in exclusive or str(part) in claimed",
+        "",
         "parts that others added are removed",
     ),
     _drift(
-        "_sync",
+        "_changes",
         "for a in sorted(kind.mutable) if a in wanted",
         "for a in sorted(wanted)",
         "an immutable attribute is changed",
@@ -1080,4 +1084,110 @@ LEAVING = (
     ),
 )
 
-MUTANTS = (*INTENTS, *CANDIDATES, *SYNCING, *PROOF, *PASSES, *LEAVING)
+LOOKS = (
+    _engine(
+        "ensure",
+        "ctx.shared = deps.lists is not None and _is_complete(ctx)",
+        "ctx.shared = deps.lists is not None",
+        "marks that were attached a moment ago are taken from a shared index, and unfinished work from shared lists",
+    ),
+    _engine(
+        "ensure",
+        "await prune.prune(ctx, {} if ctx.shared else marked)",
+        "await prune.prune(ctx, marked)",
+        "surplus is deleted by marks that were read for others, some time ago",
+    ),
+    _observe(
+        "_is_unchanged",
+        "return row.state is State.READY",
+        "return True",
+        "a list that shows a resource being deleted confirms that it is ready",
+    ),
+    _observe(
+        "_is_unchanged",
+        "if row.state is not State.READY or known is None:",
+        "if known is None:",
+        "a list that shows a resource being deleted confirms that it is as it was",
+    ),
+    _observe(
+        "_is_unchanged",
+        "return same and all(known.attributes.get(name) == value for name, value in row.attributes.items())",
+        "return True",
+        "a list that shows a change confirms that nothing changed: drift is never seen",
+    ),
+    _observe(
+        "itself",
+        "if seen is None or seen.state is not State.READY:",
+        "if seen is None:",
+        "what is being deleted is changed because a list shows it as ready",
+    ),
+    _drift(
+        "_sync",
+        "if key in ctx.from_lists and (_changes(kind, observed, wanted) or _drift(ctx, key, observed, wanted)):",
+        "if False:",
+        "a resource is changed because a list, which may be behind our own change, shows a difference",
+    ),
+    _drift(
+        "_parts",
+        "if listed is not None and not _differ(ctx, key, listed, wanted):",
+        "if listed is not None:",
+        "parts are added or removed because of a list",
+    ),
+    _mark(
+        "_shared",
+        "return snapshot.of(ctx.owner.uuid, ctx.deps.codec)",
+        "return snapshot.targets",
+        "the marks of other owners are taken for ours to follow",
+        equivalent="each reader looks for this owner's uuid again: the narrowing only saves time",
+    ),
+    _lists(
+        "SharedLists._rows",
+        "if now - shared.taken <= max_age:",
+        "if shared.rows:",
+        "a list is never read again: drift is never seen",
+    ),
+    _lists(
+        "SharedLists._read",
+        "except CloudError:\n            rows = ()",
+        "except ValueError:\n            rows = ()",
+        "a list that may not be read keeps an object from being looked at",
+    ),
+    _lists(
+        "_List.sharers",
+        "at >= now - WINDOW",
+        "True",
+        "one object reads lists of thousands, because others did once",
+    ),
+    _durations(
+        "estimate",
+        "newest_first = [*reversed(samples), *([prior] if len(samples) < FEW else ())]",
+        "newest_first = [*reversed(samples)]",
+        "the first sample is believed, however absurd",
+    ),
+    _durations(
+        "Durations.estimate",
+        "if seen[0] >= since",
+        "",
+        "a duration is believed for ever",
+    ),
+    _polling(
+        "started",
+        "if known is None or known.verb is not verb:",
+        "if True:",
+        "a delete that is sent once more seems to take no time",
+    ),
+    _polling(
+        "finished",
+        "if begun is None or begun.verb is not verb:",
+        "if begun is None:",
+        "how long a create took counts for the delete",
+    ),
+    _schedule(
+        "next_look",
+        "return NextLook(min(max(at - task.spent, SHORTEST), LONGEST), late)",
+        "return NextLook(max(at - task.spent, SHORTEST), late)",
+        "a duration of hours keeps a resource from being looked at for hours",
+    ),
+)
+
+MUTANTS = (*INTENTS, *CANDIDATES, *SYNCING, *PROOF, *PASSES, *LEAVING, *LOOKS)

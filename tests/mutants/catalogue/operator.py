@@ -228,7 +228,7 @@ RECONCILE = (
 ACCOUNT = (
     _account(
         "IbmAccount.deps",
-        "audited = ObjectPort(self.port, subject, self._audit)",
+        "audited = ObjectPort(self.port, subject, self._audit, in_hand)",
         "audited: Port = self.port",
         "changes of the cloud are not audited",
     ),
@@ -345,7 +345,7 @@ PORTS = (
     ),
     _ports(
         "PacedPort.send",
-        "await bucket.take()",
+        "await bucket.take(call.sender, write=call.effect is Effect.WRITE, look=call.look)",
         "pass",
         "the rate has no limit",
     ),
@@ -688,8 +688,8 @@ KEY_RING = (
     ),
     _account(
         "IbmAccount.deps",
-        "self._behind(FencedPort(audited, self._clock, self._intervals.fence), ring)",
-        "self._behind(audited, ring)",
+        "fenced = FencedPort(audited, self._clock, self._intervals.fence)",
+        "fenced = audited",
         "a create is sent long after the write that allowed it",
     ),
     _app(
@@ -836,7 +836,7 @@ QUEUE = (
     ),
     _queue(
         "WorkQueue.add_after",
-        'if due >= self._due.get(key, float("inf")):',
+        "if key in self._due and due >= self._due[key][0]:",
         "if False:",
         "a later wake replaces an earlier one",
     ),
@@ -860,7 +860,7 @@ QUEUE = (
     ),
     _queue(
         "WorkQueue._take",
-        " and not (backlog and self._live_in_a_row >= LIVE_BEFORE_BACKLOG)",
+        " and not (may_backlog and self._live_in_a_row >= LIVE_BEFORE_BACKLOG)",
         "",
         "live changes starve the backlog",
     ),
@@ -878,7 +878,7 @@ QUEUE = (
     ),
     _queue(
         "WorkQueue._ring",
-        "if self._due.get(key) == at:",
+        "if wanted_at == at:",
         "if True:",
         "a superseded wake hands the object out once more",
     ),

@@ -14,7 +14,7 @@ from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.dry_run import Overlay, dry_run_deps
 from freehold.lifecycle.durations import Span, Verb, estimate
 from freehold.lifecycle.kinds import NodeKey
-from freehold.lifecycle.schedule import LATE_UNKNOWN, LONGEST, SHORTEST, UNBEGUN, NextLook, Task, next_look
+from freehold.lifecycle.schedule import LATE_UNKNOWN, LONGEST, SHORTEST, LIKELY, NextLook, Task, next_look
 from lab.life import Life
 from lab.world import MemoryWorld, node
 
@@ -33,7 +33,7 @@ def _looks(duration: float, published: float, samples: Iterable[Span] = ()) -> l
 @pytest.mark.parametrize("published", (10.0, 300.0))
 def test_a_duration_that_is_not_known_costs_few_looks_and_little_time(published: float, factor: float) -> None:
     looks = _looks(published * factor, published)
-    late = LATE_UNKNOWN * max(factor, UNBEGUN) * published
+    late = LATE_UNKNOWN * max(factor, LIKELY) * published
     assert looks[-1] <= published * factor + 1.5 * late + 2 * SHORTEST
     assert len(looks) <= 30
 

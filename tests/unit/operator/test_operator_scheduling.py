@@ -55,11 +55,11 @@ async def test_a_wait_that_the_cloud_asks_for_is_respected() -> None:
     found = controller(VirtualTime())
     found._failed(A, Throttled("slow down", retry_after=30.0))
     found.queue.add_after(A, 29.0)
-    assert found.queue._due[A] == pytest.approx(29.0)
+    assert found.queue._due[A][0] == pytest.approx(29.0)
     other = controller(VirtualTime())
     other._failed(A, Throttled("slow down", retry_after=30.0))
     other.queue.add_after(A, 31.0)
-    assert other.queue._due[A] == pytest.approx(30.0)
+    assert other.queue._due[A][0] == pytest.approx(30.0)
 
 
 async def test_an_object_that_was_deleted_during_its_pass_is_not_tried_again() -> None:

@@ -96,12 +96,15 @@ def claimed_parts(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
 async def _parts(ctx: PassContext, key: NodeKey, driver: PartsDriver, wanted: frozenset[Part]) -> frozenset[Part]:
     """Its parts: from a shared list where that shows nothing to be changed, else from the resource itself."""
     listed = ctx.from_lists[key].parts if key in ctx.from_lists else None
-    if listed is None or not wanted <= listed:
-        differs = True
-    else:
-        differs = bool(_surplus_parts(ctx, key, listed, wanted) or _other_behavior(listed, wanted))
+    if listed is not None and not _differ(ctx, key, listed, wanted):
+        return listed
     entry = ctx.journal.entries[key]
-    return await driver.parts(Ref(entry.id, entry.target)) if differs or listed is None else listed
+    return await driver.parts(Ref(entry.id, entry.target))
+
+
+def _differ(ctx: PassContext, key: NodeKey, have: frozenset[Part], wanted: frozenset[Part]) -> bool:
+    surplus = _surplus_parts(ctx, key, have, wanted)
+    return not wanted <= have or bool(surplus) or bool(_other_behavior(have, wanted))
 
 
 def _surplus_parts(ctx: PassContext, key: NodeKey, have: frozenset[Part], wanted: frozenset[Part]) -> set[Part]:

@@ -68,8 +68,8 @@ def _ref(ctx: PassContext, key: NodeKey) -> Ref:
 def _is_unchanged(known: Observed | None, row: Observed) -> bool:
     if row.state is not State.READY or known is None:
         return row.state is State.READY
-    attributes = {name: known.attributes.get(name) for name in row.attributes}
-    return replace(known, attributes=attributes) == replace(row, attributes=dict(row.attributes))
+    same = (known.id, known.name, known.target, known.carried) == (row.id, row.name, row.target, row.carried)
+    return same and all(known.attributes.get(name) == value for name, value in row.attributes.items())
 
 
 async def itself(ctx: PassContext, key: NodeKey) -> Observed:
