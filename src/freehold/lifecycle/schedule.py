@@ -22,7 +22,7 @@ LATEST = 300.0
 LATE_LEARNED, LATE_UNKNOWN = 0.04, 0.14
 """How late a look may be, as a share of what the object needs as a whole: when the duration is learned, and before."""
 
-LIKELY = 0.85
+LIKELY = 0.7
 """What is not learned counts as this share of its published time, until it takes longer."""
 
 

@@ -14,7 +14,7 @@ from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.dry_run import Overlay, dry_run_deps
 from freehold.lifecycle.durations import Span, Verb, estimate
 from freehold.lifecycle.kinds import NodeKey
-from freehold.lifecycle.schedule import LATE_UNKNOWN, LONGEST, SHORTEST, LIKELY, NextLook, Task, next_look
+from freehold.lifecycle.schedule import LATE_UNKNOWN, LIKELY, LONGEST, SHORTEST, NextLook, Task, next_look
 from lab.life import Life
 from lab.world import MemoryWorld, node
 
