@@ -188,9 +188,14 @@ async def _is_idle(ctx: PassContext) -> bool:
 
 
 def _is_complete(ctx: PassContext) -> bool:
-    """Whether all that is wanted is on record and its marks have been read: nothing is to be proven now."""
+    """Whether all that is wanted is on record and its marks have been read: nothing is to be proven now.
+
+    Nor are seals to be renewed, which are read back before the old ones go.
+    """
     entries = ctx.journal.entries
     if any(_unfinished(ctx, key, entry) for key, entry in entries.items()):
+        return False
+    if any(entry.key != ctx.keys.writing for entry in ctx.journal.ours.values()):
         return False
     return all(key in entries and entries[key].id for key in ctx.graph.nodes)
 

@@ -50,7 +50,7 @@ class SharedLists:
 
         It does not pay for fewer objects than it has pages.
         """
-        listing = self._registry[kind].listing
+        listing = self._registry[kind].listing if kind in self._registry else None
         if listing is None:
             return {}
         found: dict[str, Listed] = {}

@@ -60,7 +60,8 @@ def test_a_refused_read_does_not_reuse_the_last_good_one() -> None:
     world = MemoryWorld(nodes=[node("hub/core"), node("site/home")])
     life = Life(world)
     life.create()
-    with outage(life, "list_hub", errors.Denied("no permission to read hubs")):
+    refused = errors.Denied("no permission to read hubs")
+    with outage(life, "list_hub", refused), outage(life, "list_all_hub", refused):
         _look_deeply(life)
         for _ in range(3):
             outcome = _next(life, HUB)
@@ -75,7 +76,7 @@ def _hide(life: Life, id_: str) -> None:
         if call.operation == "list_hub" and call.subject == id_:
             raise errors.Denied(f"no permission to read {id_}")
         reply = await answer(call)
-        lists = call.operation in ("list_hub", "find_hub")
+        lists = call.operation in ("list_hub", "list_all_hub", "find_hub")
         return [(seen, at) for seen, at in reply if seen.id != id_] if lists else reply
 
     life.port.interceptors.append(hide)
@@ -236,7 +237,7 @@ def test_while_the_index_is_down_this_is_reported_and_no_tags_are_read_one_by_on
     life = Life(world)
     life.create()
     begun = len(life.port.calls)
-    with outage(life, "search", errors.Unavailable("503 of the index")):
+    with outage(life, "search_all", errors.Unavailable("503 of the index")):
         _look_deeply(life)
         assert life.last is not None
         outcome = life.last.outcomes[HUB]

@@ -1,0 +1,158 @@
+"""Who gets the next call where there are few: objects take turns, writes go before reads, looks last."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from freehold.lifecycle.port import Call, Effect, InlinePort, LookPort, PassInHand
+from freehold.operator.audit import NoAudit
+from freehold.operator.limits import LOOK_SHARE, Bucket
+from freehold.operator.ports import ObjectPort
+from freehold.operator.workqueue import Priority, WorkQueue
+from harness.virtual_time import VirtualTime
+
+
+class Counter:
+    """A bucket of one token a second, and the order in which its tokens were taken."""
+
+    def __init__(self) -> None:
+        self.time = VirtualTime()
+        self.bucket = Bucket(1.0, 1, self.time.monotonic, self.time.sleep)
+        self.served: list[str] = []
+        self.tasks: list[asyncio.Task[None]] = []
+
+    def wait(self, name: str, sender: str, *, write: bool = False, look: bool = False) -> asyncio.Task[None]:
+        async def take() -> None:
+            await self.bucket.take(sender, write=write, look=look)
+            self.served.append(name)
+
+        self.tasks.append(asyncio.create_task(take()))
+        return self.tasks[-1]
+
+    async def run(self) -> list[str]:
+        """Until nobody waits."""
+        for _ in range(1000):
+            for _ in range(20):
+                await asyncio.sleep(0)
+            if all(task.done() for task in self.tasks):
+                return self.served
+            self.time.advance(self.time.until_next() or 0.5)
+        raise AssertionError(f"somebody waits for ever: {self.served}")
+
+
+async def test_an_object_with_many_calls_does_not_keep_another_one_waiting() -> None:
+    counter = Counter()
+    for number in range(5):
+        counter.wait(f"many-{number}", "many")
+    counter.wait("few", "few")
+    assert (await counter.run()).index("few") <= 1
+
+
+async def test_the_writes_of_an_object_go_first_and_together() -> None:
+    """What they were decided on grows old: after half a minute they are decided anew."""
+    counter = Counter()
+    counter.wait("other", "b")
+    await asyncio.sleep(0)
+    for name, write in (("read", False), ("write-1", True), ("write-2", True)):
+        counter.wait(name, "a", write=write)
+    counter.wait("another", "c")
+    served = await counter.run()
+    assert served.index("write-2") == served.index("write-1") + 1
+    assert served.index("read") > served.index("write-2")
+
+
+async def test_looks_at_what_is_at_rest_go_last_and_still_go_on() -> None:
+    counter = Counter()
+    counter.wait("urgent", "object")
+    await asyncio.sleep(0)
+    counter.wait("look-1", "idle", look=True)
+    counter.wait("look-2", "idle", look=True)
+    for number in range(2 * LOOK_SHARE):
+        counter.wait(f"urgent-{number}", f"object-{number}")
+    served = await counter.run()
+    assert LOOK_SHARE - 2 <= served.index("look-1") <= LOOK_SHARE
+    assert served.index("look-2") <= 2 * LOOK_SHARE
+
+
+@pytest.mark.parametrize("which", (0, 1, 2))
+async def test_one_who_is_cancelled_keeps_nobody_waiting(which: int) -> None:
+    counter = Counter()
+    waiting = [counter.wait(f"call-{number}", f"object-{number}") for number in range(4)]
+    for _ in range(5):
+        await asyncio.sleep(0)
+    waiting[which + 1].cancel()
+    served = await counter.run()
+    assert len(served) == 3
+
+
+def _seen(port: InlinePort, sent: list[Call]) -> InlinePort:
+    class Recording(InlinePort):
+        async def send(self, call: Call) -> object:
+            sent.append(call)
+            return None
+
+    return Recording()
+
+
+async def test_a_call_says_which_object_it_is_for_and_whether_it_only_looks() -> None:
+    sent: list[Call] = []
+    in_hand = PassInHand(look=True)
+    port = ObjectPort(_seen(InlinePort(), sent), "IBMPowerVSCluster default/c1", NoAudit(), in_hand)
+    await port.send(Call("vpc", "get_vpc", Effect.READ, lambda: None))
+    in_hand.look = False
+    await port.send(Call("vpc", "get_vpc", Effect.READ, lambda: None))
+    await LookPort(_seen(InlinePort(), sent)).send(Call("vpc", "list_vpcs", Effect.READ, lambda: None))
+    assert [(call.sender, call.look) for call in sent] == [
+        ("IBMPowerVSCluster default/c1", True),
+        ("IBMPowerVSCluster default/c1", False),
+        ("", True),
+    ]
+
+
+async def _taken(queue: WorkQueue[str], count: int) -> Sequence[str | None]:
+    tasks = [asyncio.create_task(queue.get()) for _ in range(count)]
+    for _ in range(10):
+        await asyncio.sleep(0)
+    return [task.result() for task in tasks if task.done()]
+
+
+async def test_looks_leave_workers_for_what_changes() -> None:
+    """A look that waits for its calls would otherwise keep every worker."""
+    queue: WorkQueue[str] = WorkQueue(VirtualTime(), backlog_workers=2)
+    for name in ("look-1", "look-2", "look-3"):
+        queue.add(name, Priority.BACKLOG)
+    assert await _taken(queue, 3) == ["look-1", "look-2"]
+    queue.add("changed")
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert "changed" in queue.active
+
+
+async def test_a_look_that_ends_lets_the_next_one_begin() -> None:
+    queue: WorkQueue[str] = WorkQueue(VirtualTime(), backlog_workers=1)
+    queue.add("look-1", Priority.BACKLOG)
+    queue.add("look-2", Priority.BACKLOG)
+    waiting = [asyncio.create_task(queue.get()) for _ in range(2)]
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert queue.active == {"look-1"}
+    queue.done("look-1")
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert queue.active == {"look-2"}
+    assert all(task.done() for task in waiting)
+
+
+async def test_a_look_that_is_planned_is_of_the_backlog_when_its_time_comes() -> None:
+    time = VirtualTime()
+    queue: WorkQueue[str] = WorkQueue(time)
+    queue.add_after("look", 5.0, Priority.BACKLOG)
+    await asyncio.sleep(0)
+    time.advance(6.0)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    queue.add("changed")
+    assert await _taken(queue, 2) == ["changed", "look"]
