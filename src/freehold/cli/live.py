@@ -151,7 +151,9 @@ def _settings(
     from freehold.lifecycle.interface import Intervals
     from freehold.operator.app import Settings  # with the vendor's SDKs: only where they are needed
 
-    intervals = Intervals() if options.deep_every is None else Intervals(deep=options.deep_every)
+    intervals, deep = Intervals(), options.deep_every
+    if deep is not None:  # shared readings in the same proportion
+        intervals = Intervals(deep=deep, shallow=deep, shared=deep * intervals.shared / intervals.deep)
     return Settings(
         kube=Connection(server.url),
         api_key=api_key,

@@ -25,7 +25,7 @@ DEBUG_VARIABLE = "FREEHOLD_DEBUG"
 
 _EPILOG = """\b
 Exit codes: 0 done; 1 not done, and why; 2 wrong usage; 130 interrupted.
-Errors in detail: set FREEHOLD_DEBUG=1.
+Errors in detail, and in the log each look and what it is planned for: set FREEHOLD_DEBUG=1.
 """
 
 _STALL_EPILOG = """What blocks is said at once, and the rest goes on meanwhile; with nothing left but what needs a

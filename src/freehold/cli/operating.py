@@ -11,6 +11,7 @@ from freehold.api.served import SERVED
 from freehold.cli.errors import CliError
 from freehold.cli.live import api_key_of
 from freehold.cli.running import run as run_to_end
+from freehold.cli.running import tell_looks
 from freehold.cli.simulator import API_KEY, clock_of
 from freehold.cli.terminal import say
 
@@ -21,6 +22,7 @@ def run(
 ) -> None:  # fmt: skip
     """The command. Raises CliError; returns when it was told to stop (SIGTERM, Ctrl-C)."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    tell_looks()
     try:
         run_to_end(_operate(kubeconfig, cluster_api, namespace, keys_namespace, simulator, workers, audit))
     except KeyboardInterrupt:

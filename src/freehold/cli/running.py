@@ -76,3 +76,10 @@ def log_to(path: Path) -> None:
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", handlers=handlers, force=True
     )
     root.setLevel(logging.INFO)
+    tell_looks()
+
+
+def tell_looks() -> None:
+    """With FREEHOLD_DEBUG our own log, not that of the vendors' SDKs, has each look and what it is planned for."""
+    if os.environ.get("FREEHOLD_DEBUG"):
+        logging.getLogger("freehold").setLevel(logging.DEBUG)

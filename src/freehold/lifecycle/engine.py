@@ -27,6 +27,7 @@ that does what can be done now and returns when to come back. A pass never waits
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 
 from freehold.lifecycle.context import PassContext
@@ -50,6 +51,8 @@ from freehold.lifecycle.phases import (
     renewal,
 )
 from freehold.lifecycle.state import ObjectState
+
+_LOG = logging.getLogger(__name__)
 
 
 async def ensure(
@@ -112,6 +115,10 @@ def _plan_deep_look(ctx: PassContext) -> None:
         state.deep_at = ctx.next_round + (ctx.deps.intervals.deep if under_way else 0.0)
     elif not under_way:
         state.deep_at = min(state.deep_at, ctx.next_round)
+    if ctx.deep and _LOG.isEnabledFor(logging.DEBUG):
+        seconds, how = state.deep_at - ctx.now, "by shared lists" if ctx.shared else "each by itself"
+        who = f"{ctx.owner.namespace}/{ctx.owner.name}"
+        _LOG.debug("%s: looked at everything, %s; next in %.0f s, in the round of all objects", who, how, seconds)
 
 
 def _may_start(ctx: PassContext) -> bool:
