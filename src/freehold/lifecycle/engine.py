@@ -84,6 +84,8 @@ async def ensure(
     marked = await mark.verify(ctx, list(ctx.journal.ours))
     if _must_read_marks_first(ctx):
         marked = await mark.read(ctx)
+    if ctx.shared and recovery.is_anything_unrecorded(ctx, marked):
+        marked = await mark.read(ctx)  # it goes on record by marks that this pass has read
     await recovery.by_marks(ctx, marked)
     create.drop_stale_refs(ctx)
     wave = await create.select(ctx)
@@ -197,12 +199,12 @@ async def _is_idle(ctx: PassContext) -> bool:
 def _is_complete(ctx: PassContext) -> bool:
     """Whether all that is wanted is on record and its marks have been read: nothing is to be proven now.
 
-    Nor are seals to be renewed, which are read back before the old ones go.
+    Nor are seals to be renewed, which are read back before the old ones go, or records to be signed anew.
     """
     entries = ctx.journal.entries
     if any(_unfinished(ctx, key, entry) for key, entry in entries.items()):
         return False
-    if any(entry.key != ctx.keys.writing for entry in ctx.journal.ours.values()):
+    if any(entry.key != ctx.keys.writing or not ctx.is_signed(key) for key, entry in ctx.journal.ours.items()):
         return False
     return all(key in entries and entries[key].id for key in ctx.graph.nodes)
 

@@ -1116,6 +1116,36 @@ LOOKS = (
         "a list that shows a change confirms that nothing changed: drift is never seen",
     ),
     _observe(
+        "_may_be_confirmed",
+        "seen = node.existence in (Existence.UNKNOWN, Existence.PRESENT)",
+        "seen = True",
+        "a list that is behind makes a resource that was not found seem to be there",
+    ),
+    _observe(
+        "_may_be_confirmed",
+        "return seen and (node.last_seen is None or node.last_seen.state is State.READY)",
+        "return seen",
+        "a failed resource that a list shows as ready stays failed",
+    ),
+    _engine(
+        "_is_complete",
+        "if any(entry.key != ctx.keys.writing or not ctx.is_signed(key) for key, entry in ctx.journal.ours.items()):",
+        "if any(entry.key != ctx.keys.writing for key, entry in ctx.journal.ours.items()):",
+        "a record that somebody edited is signed by marks that were read for others",
+    ),
+    _engine(
+        "_is_complete",
+        "if any(entry.key != ctx.keys.writing or not ctx.is_signed(key) for key, entry in ctx.journal.ours.items()):",
+        "if any(not ctx.is_signed(key) for key, entry in ctx.journal.ours.items()):",
+        "an old seal goes although the new one was read back for others only",
+    ),
+    _engine(
+        "ensure",
+        "if ctx.shared and recovery.is_anything_unrecorded(ctx, marked):",
+        "if False:",
+        "something goes on record by marks that were read for others",
+    ),
+    _observe(
         "itself",
         "if seen is None or seen.state is not State.READY:",
         "if seen is None:",

@@ -157,6 +157,18 @@ def test_a_log_that_cannot_be_written_is_omitted() -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("debug", (False, True))
+def test_the_log_has_each_look_only_where_that_is_asked_for(debug: bool, tmp_path: Path) -> None:
+    """And never those of the vendors' SDKs, which would bury them."""
+    code = f"import logging, pathlib; from freehold.cli.running import log_to; log_to(pathlib.Path({str(tmp_path / 'log')!r}));"
+    code += "logging.getLogger('freehold.lifecycle.polling').debug('next look'); logging.getLogger('urllib3').debug('noise')"
+    environment = {**os.environ, "FREEHOLD_DEBUG": "1" if debug else ""}
+    subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=240, check=True, env=environment)
+    log = (tmp_path / "log").read_text()
+    assert ("next look" in log) is debug
+    assert "noise" not in log
+
+
 def test_without_credentials_nothing_is_started(tmp_path: Path) -> None:
     done = _freehold("up", "-f", MINIMAL, "--state", str(tmp_path))
     assert done.returncode == 1

@@ -10,7 +10,8 @@ import pytest
 from freehold.lifecycle import errors
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.kinds import Listed, Observed, Ref, Registry, State
+from freehold.lifecycle.kinds import Listed, NodeKey, Observed, Ref, Registry, State
+from freehold.lifecycle.outcomes import Ready
 from freehold.lifecycle.port import InlinePort, step
 from freehold.lifecycle.shared_lists import WINDOW, SharedLists
 from lab.cloud import Cloud, ReadLags
@@ -18,7 +19,8 @@ from lab.life import Life
 from lab.world import TRAITS, MemoryWorld, kinds, node
 
 REF = Ref("net-1")
-AGE = 45.0
+AGE = 60.0
+HUB = NodeKey("hub", "core")
 
 
 class Counted:
@@ -197,6 +199,45 @@ def test_a_part_that_a_list_does_not_show_is_asked_for_before_it_is_added() -> N
     del wall.parts[next(iter(wall.parts))]
     operations = _look(life)
     assert operations.index("parts_wall") < operations.index("add_part_wall")
+
+
+def test_what_its_own_read_did_not_find_is_not_confirmed_by_a_list() -> None:
+    """A list may show it for a while: its absence would be forgotten, and counted from the start."""
+    world, life = _idle("hub/core")
+    world.strike("hub")
+    _look(life)
+    assert life.state.node(HUB).absent_since is not None
+    world.cloud.read_lags = ReadLags(list_lag=3600.0)
+    _look(life)
+    assert life.state.node(HUB).absent_since is not None
+
+
+def test_a_failed_resource_is_asked_for_itself() -> None:
+    """A person repairs it: a list alone could also be behind its failure."""
+    _, life = _idle("hub/core")
+    seen = life.state.node(HUB).observed
+    life.state.node(HUB).last_seen = replace(seen, state=State.FAILED)
+    assert "list_hub" in _look(life)
+    assert isinstance(life.last and life.last.outcomes[HUB], Ready)
+
+
+def test_a_record_that_is_not_signed_is_judged_by_marks_that_the_pass_reads() -> None:
+    """Somebody edited the object: what the index showed for all objects some time ago is no proof."""
+    _, life = _idle("hub/core")
+    entry = life.journal.entries[HUB]
+    life.rewrite(replace(life.journal, entries={HUB: replace(entry, signature="forged")}))
+    operations = _look(life)
+    assert "search" in operations
+    assert "search_all" not in operations
+
+
+def test_what_a_shared_index_shows_unrecorded_goes_on_record_by_marks_that_the_pass_reads() -> None:
+    world, life = _idle("hub/core", "site/home")
+    life.rewrite(replace(life.journal, entries={HUB: life.journal.entries[HUB]}))
+    world.nodes = [node("hub/core")]
+    operations = _look(life)
+    assert operations.index("search") < operations.index("save_journal")
+    assert any(key.kind == "site" for key in life.journal.entries)
 
 
 def test_a_pass_that_proves_something_asks_no_shared_list() -> None:

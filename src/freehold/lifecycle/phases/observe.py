@@ -14,7 +14,7 @@ from freehold.lifecycle.errors import CloudError, NotReady
 from freehold.lifecycle.journal import Entry, Phase, let_go, vacated
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Want
 from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason, Waiting, of_error
-from freehold.lifecycle.state import earliest
+from freehold.lifecycle.state import Existence, NodeState, earliest
 
 
 async def recorded(ctx: PassContext, keys: Iterable[NodeKey]) -> None:
@@ -49,8 +49,9 @@ async def _confirmed_by_lists(ctx: PassContext, keys: Sequence[NodeKey]) -> Mapp
     found: dict[NodeKey, Observed] = {}
     lists = ctx.deps.lists
     assert lists is not None
-    for kind in sorted({key.kind for key in keys if key in ctx.graph.nodes}):
-        wanted = {key: _ref(ctx, key) for key in keys if key.kind == kind and key in ctx.graph.nodes}
+    open_to_lists = [key for key in keys if key in ctx.graph.nodes and _may_be_confirmed(ctx.node(key))]
+    for kind in sorted({key.kind for key in open_to_lists}):
+        wanted = {key: _ref(ctx, key) for key in open_to_lists if key.kind == kind}
         shown = await lists.show(kind, list(wanted.values()), ctx.owner.uuid, ctx.deps.intervals.shared)
         for key, ref in wanted.items():
             row = shown.get(ref.id)
@@ -58,6 +59,12 @@ async def _confirmed_by_lists(ctx: PassContext, keys: Sequence[NodeKey]) -> Mapp
                 ctx.from_lists[key] = row
                 found[key] = ctx.node(key).last_seen or row.observed
     return found
+
+
+def _may_be_confirmed(node: NodeState) -> bool:
+    """Not what its own last read showed otherwise: a list may be behind that."""
+    seen = node.existence in (Existence.UNKNOWN, Existence.PRESENT)
+    return seen and (node.last_seen is None or node.last_seen.state is State.READY)
 
 
 def _ref(ctx: PassContext, key: NodeKey) -> Ref:

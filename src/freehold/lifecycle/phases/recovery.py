@@ -30,6 +30,11 @@ class _Unrecorded:
     carried: bool
 
 
+def is_anything_unrecorded(ctx: PassContext, tags_by_target: TagsByTarget) -> bool:
+    """Whether :func:`by_marks` would find something."""
+    return bool(_nodes(ctx, tags_by_target) or _carried(ctx, tags_by_target))
+
+
 async def by_marks(ctx: PassContext, tags_by_target: TagsByTarget, *, last: bool = False) -> None:
     """Take into the journal what has our sealed marks, still exists, and is not in it.
 
