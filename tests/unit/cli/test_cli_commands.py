@@ -160,10 +160,12 @@ def test_a_log_that_cannot_be_written_is_omitted() -> None:
 @pytest.mark.parametrize("debug", (False, True))
 def test_the_log_has_each_look_only_where_that_is_asked_for(debug: bool, tmp_path: Path) -> None:
     """And never those of the vendors' SDKs, which would bury them."""
-    code = f"import logging, pathlib; from freehold.cli.running import log_to; log_to(pathlib.Path({str(tmp_path / 'log')!r}));"
-    code += "logging.getLogger('freehold.lifecycle.polling').debug('next look'); logging.getLogger('urllib3').debug('noise')"
+    code = "import logging, pathlib, sys; from freehold.cli.running import log_to; log_to(pathlib.Path(sys.argv[1])); "
+    code += "logging.getLogger('freehold.lifecycle.polling').debug('next look'); "
+    code += "logging.getLogger('urllib3').debug('noise')"
+    path = str(tmp_path / "log")
     environment = {**os.environ, "FREEHOLD_DEBUG": "1" if debug else ""}
-    subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=240, check=True, env=environment)
+    subprocess.run([sys.executable, "-c", code, path], capture_output=True, timeout=240, check=True, env=environment)
     log = (tmp_path / "log").read_text()
     assert ("next look" in log) is debug
     assert "noise" not in log
