@@ -11,7 +11,7 @@ from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps, PassResult
 from freehold.lifecycle.journal import Entry, Journal, Phase, Store
 from freehold.lifecycle.keys import ObjectKeys
-from freehold.lifecycle.kinds import Dedupe, Kind, Listed, NodeKey, NonceSet, Observed, State, Tagging
+from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, NonceSet, Observed, State, Tagging
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.ownership import CarriedMark, Evidence, Owner, Strength
 from freehold.lifecycle.port import Call, Effect
@@ -48,10 +48,6 @@ class PassContext:
     absent: set[str] = field(default_factory=set)
     """The ids of what this pass has seen gone."""
     deep: bool = False
-    shared: bool = False
-    """Whether this look may take what nobody is to change from lists that other objects share."""
-    from_lists: dict[NodeKey, Listed] = field(default_factory=dict)
-    """What this pass has taken from them, and has not read itself."""
     saved: Journal | None = None
     stored_at: float = float("-inf")
     """When a write of the object last succeeded in this pass."""

@@ -5,6 +5,7 @@ that does what can be done now and returns when to come back. A pass never waits
 
 :func:`ensure`, which may be cut off between any two calls (``*``: calls to the cloud)::
 
+    confirm*   at rest, when a look is due: lists that all objects share show that nothing changed, and that is all
     observe*   read what is recorded
     intents*   resolve creates that were interrupted
     mark*      read marks back: a record whose mark is read is OWNED
@@ -29,16 +30,18 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from math import inf
 
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.deletion_order import add_edges
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps, PassResult
-from freehold.lifecycle.journal import Entry, Journal, Phase, Store
+from freehold.lifecycle.journal import Journal, Phase, Store
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting
 from freehold.lifecycle.phases import (
+    confirm,
     create,
     delete,
     drift,
@@ -69,13 +72,18 @@ async def ensure(
     the shared index cannot be read: the next pass starts from what is on record.
     """
     ctx = PassContext(deps, graph, journal, store, state, user_tags)
-    deps.in_hand.look = _is_complete(ctx)
-    if not _may_start(ctx) or await _is_idle(ctx):
+    if not _may_start(ctx):
         return ctx.finish()
+    deps.in_hand.look = _is_planned_look(ctx)
+    if await _is_idle(ctx):
+        return ctx.finish()
+    if deps.in_hand.look and await confirm.by_lists(ctx):
+        _plan_deep_look(ctx, "by shared lists")
+        return ctx.finish()
+    deps.in_hand.look = False
     ctx.deep = ctx.now >= state.deep_at
     if ctx.deep:
         state.check_parts_again()
-        ctx.shared = deps.lists is not None and _is_complete(ctx)
     ctx.journal = replace(ctx.journal, tags=ctx.journal.tags | user_tags)
     left_to_prune = [key for key in prune.prunable(ctx) if ctx.node(key).delete_sent is not None]
     await observe.recorded(ctx, [*graph.nodes, *(key for key in prune.surplus(ctx) if key not in left_to_prune)])
@@ -84,8 +92,6 @@ async def ensure(
     marked = await mark.verify(ctx, list(ctx.journal.ours))
     if _must_read_marks_first(ctx):
         marked = await mark.read(ctx)
-    if ctx.shared and recovery.is_anything_unrecorded(ctx, marked):
-        marked = await mark.read(ctx)  # it goes on record by marks that this pass has read
     await recovery.by_marks(ctx, marked)
     create.drop_stale_refs(ctx)
     wave = await create.select(ctx)
@@ -100,15 +106,18 @@ async def ensure(
     await mark.detach_dropped(ctx)
     mark.ready_only_if_marked(ctx, list(graph.nodes))
     await renewal.renew(ctx)
-    await prune.prune(ctx, {} if ctx.shared else marked)
+    await prune.prune(ctx, marked)
     ctx.journal = add_edges(ctx.journal, graph)
     await ctx.save()
     prune.report_surplus(ctx)
-    _plan_deep_look(ctx)
+    if ctx.deep:
+        state.own_look_due = False
+    state.looked_at = ctx.now
+    _plan_deep_look(ctx, "each resource itself")
     return ctx.finish()
 
 
-def _plan_deep_look(ctx: PassContext) -> None:
+def _plan_deep_look(ctx: PassContext, how: str) -> None:
     """While something is being created the others were looked at lately: they wait twice as long for the next look."""
     state = ctx.state
     waits = (o.reason for o in ctx.outcomes.values() if isinstance(o, Waiting))
@@ -118,9 +127,16 @@ def _plan_deep_look(ctx: PassContext) -> None:
     elif not under_way:
         state.deep_at = min(state.deep_at, ctx.next_round)
     if ctx.deep and _LOG.isEnabledFor(logging.DEBUG):
-        seconds, how = state.deep_at - ctx.now, "by shared lists" if ctx.shared else "each by itself"
-        who = f"{ctx.owner.namespace}/{ctx.owner.name}"
+        who, seconds = f"{ctx.owner.namespace}/{ctx.owner.name}", state.deep_at - ctx.now
         _LOG.debug("%s: looked at everything, %s; next in %.0f s, in the round of all objects", who, how, seconds)
+
+
+def _is_planned_look(ctx: PassContext) -> bool:
+    """Whether this is the look of an object at rest whose time has come, or the first one of this process."""
+    state = ctx.state
+    if ctx.now < state.deep_at or state.own_look_due or state.releasing:
+        return False
+    return bool(state.at_rest) or state.looked_at == -inf
 
 
 def _may_start(ctx: PassContext) -> bool:
@@ -176,7 +192,7 @@ async def _is_idle(ctx: PassContext) -> bool:
     if ctx.journal.tags != ctx.user_tags:
         return False
     entries = {key: ctx.journal.entries[key] for key in ctx.graph.nodes}
-    if any(_unfinished(ctx, key, entry) for key, entry in ctx.journal.entries.items()):
+    if any(confirm.is_unfinished(ctx, key, entry) for key, entry in ctx.journal.entries.items()):
         return False
     if not {key for key, outcome in state.at_rest.items() if isinstance(outcome, Ready)} >= entries.keys():
         return False
@@ -194,26 +210,6 @@ async def _is_idle(ctx: PassContext) -> bool:
                 return False
     ctx.outcomes.update(state.at_rest)
     return True
-
-
-def _is_complete(ctx: PassContext) -> bool:
-    """Whether all that is wanted is on record and its marks have been read: nothing is to be proven now.
-
-    Nor are seals to be renewed, which are read back before the old ones go, or records to be signed anew.
-    """
-    entries = ctx.journal.entries
-    if any(_unfinished(ctx, key, entry) for key, entry in entries.items()):
-        return False
-    if any(entry.key != ctx.keys.writing or not ctx.is_signed(key) for key, entry in ctx.journal.ours.items()):
-        return False
-    return all(key in entries and entries[key].id for key in ctx.graph.nodes)
-
-
-def _unfinished(ctx: PassContext, key: NodeKey, entry: Entry) -> bool:
-    """What was pruned leaves only the number of its attempt behind: that is no work."""
-    if entry.phase is Phase.VACANT:
-        return key in ctx.graph.nodes or bool(entry.earlier)
-    return entry.phase in (Phase.INTENDED, Phase.RECORDED)
 
 
 def _explain_requirements(ctx: PassContext) -> None:

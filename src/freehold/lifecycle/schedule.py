@@ -10,20 +10,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 
-from freehold.lifecycle.durations import Estimate
+from freehold.lifecycle.durations import SLOWEST, Estimate
 from freehold.lifecycle.kinds import NodeKey
 
-SHORTEST, LONGEST = 2.0, 900.0
-"""Seconds between two looks at one resource."""
-
-LATEST = 300.0
-"""Seconds by which a look is late at most."""
+SHORTEST, LATEST = 2.0, 300.0
+"""Seconds between two looks at one resource at least, and by which a look is late at most."""
 
 LATE_LEARNED, LATE_UNKNOWN = 0.04, 0.14
 """How late a look may be, as a share of what the object needs as a whole: when the duration is learned, and before."""
 
+NARROW = 4.0
+"""A span whose end is at most so many times its beginning counts as learned."""
+
 LIKELY = 0.7
-"""What is not learned counts as this share of its published time, until it takes longer."""
+"""What may be anything counts as this share of its published time."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Task:
         """What it takes at least, as far as can be told."""
         if self.done:
             return self.spent
-        low = self.estimate.span.low if self.estimate.samples else LIKELY * self.estimate.published
-        return max(self.spent, low)
+        low, high = self.estimate.span
+        return max(self.spent, min(max(low, LIKELY * self.estimate.published), high))
 
     @property
     def most(self) -> float:
@@ -74,7 +74,8 @@ def next_look(key: NodeKey, tasks: Mapping[NodeKey, Task]) -> NextLook:
     at = begin + (high + margin - begin) / ceil((high + margin - begin) / late)
     if task.estimate.samples == 0:
         at = _aligned(at, task, late)
-    return NextLook(min(max(at - task.spent, SHORTEST), LONGEST), late)
+    longest = max(LATEST, SLOWEST * task.estimate.published)  # whatever was learned
+    return NextLook(min(max(at - task.spent, SHORTEST), longest), late)
 
 
 def _aligned(at: float, task: Task, late: float) -> float:
@@ -88,7 +89,8 @@ def _allowed_lateness(key: NodeKey, tasks: Mapping[NodeKey, Task]) -> float:
     least = {other: one.before + one.least + _rest(other, tasks, most=False) for other, one in tasks.items()}
     whole = max(least.values())
     chain = task.before + task.least + _rest(key, tasks, most=True)
-    share = LATE_LEARNED if task.estimate.samples else LATE_UNKNOWN
+    low, high = task.estimate.span
+    share = LATE_LEARNED if high <= NARROW * low else LATE_UNKNOWN
     return share * whole + max(0.0, whole - chain)
 
 

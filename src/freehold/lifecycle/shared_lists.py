@@ -7,6 +7,7 @@ that is asked for by its id. No proof is read from it, and nothing is changed be
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, inf
@@ -14,6 +15,8 @@ from math import ceil, inf
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.kinds import Listed, Listing, Ref, Registry
+
+_LOG = logging.getLogger(__name__)
 
 WINDOW = 1200.0
 """Seconds for which an object that asked counts as one that shares a list: two rounds of looks."""
@@ -27,7 +30,15 @@ class _List:
     taken: float = -inf
     pages: int = 1
     asked: dict[str, float] = field(default_factory=dict)
+    swept: float = 0.0
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def asks(self, asker: str, now: float) -> None:
+        """Those that have not asked for long are dropped from time to time."""
+        self.asked[asker] = now
+        if now - self.swept > WINDOW:
+            self.asked = {each: at for each, at in self.asked.items() if at >= now - WINDOW}
+            self.swept, self.pages = now, 1  # the account may have shrunk
 
     def sharers(self, now: float) -> int:
         return sum(at >= now - WINDOW for at in self.asked.values())
@@ -62,7 +73,7 @@ class SharedLists:
     async def _rows(self, listing: Listing, kind: str, name: str, asker: str, max_age: float) -> Mapping[str, Listed]:
         now = self._clock.monotonic()
         shared = self._lists.setdefault((kind, name), _List())
-        shared.asked[asker] = now
+        shared.asks(asker, now)
         if now - shared.taken <= max_age:
             return shared.rows
         if shared.sharers(now) < max(self._sharers, shared.pages):
@@ -74,13 +85,17 @@ class SharedLists:
         return shared.rows
 
     async def _read(self, listing: Listing, name: str, shared: _List) -> None:
-        """One that cannot be read shows nothing: each resource is asked for by its id, and that error is reported."""
-        taken = self._clock.monotonic()
-        shared.asked = {asker: at for asker, at in shared.asked.items() if at >= taken - WINDOW}
+        """One that cannot be read shows nothing: each resource is asked for by its id, and that error is reported.
+
+        A list has resources of others too: one of a form that nobody knew must not keep ours from being looked at.
+        """
+        taken, rows = self._clock.monotonic(), tuple[Listed, ...]()
         try:
-            rows = await listing.listed(name)
+            rows = tuple(await listing.listed(name))
         except CloudError:
-            rows = ()
+            shared.pages = 1
+        except (KeyError, TypeError, ValueError) as defect:
+            _LOG.warning("a list of the account cannot be read, and is not used: %s: %s", type(defect).__name__, defect)
         else:
             shared.pages = max(1, ceil(len(rows) / listing.page))
         shared.rows, shared.taken = {row.observed.id: row for row in rows}, taken

@@ -119,7 +119,8 @@ class ObjectState:
     last read it, or wrote it with success; ``tried``: that of its last write, whose reply may be lost.
     ``emptied``: carriers of others that our marks were taken off, by target: what nothing marks may still be in them.
     ``marks_read_at``: when the index was last asked for all marks of this object. ``at_rest``: the outcomes of the
-    last pass, if it left nothing to do. ``copied``: messages about copied marks, by target.
+    last pass, if it left nothing to do. ``copied``: messages about copied marks, by target. ``own_look_due``: something
+    changed, so the next look reads each resource itself; ``looked_at``: when the last such look ended.
     """
 
     first_seen: float
@@ -138,6 +139,8 @@ class ObjectState:
     tried: Journal | None = None
     marks_read_at: float = -inf
     deep_at: float = -inf
+    own_look_due: bool = False
+    looked_at: float = -inf
 
     def node(self, key: NodeKey) -> NodeState:
         """What is remembered of ``key``; an empty state where nothing is."""
@@ -152,7 +155,7 @@ class ObjectState:
 
         What creates answered is kept: it may be on no record now.
         """
-        fresh = ObjectState(first_seen=now, made=self.made, releasing=self.releasing)
+        fresh = ObjectState(first_seen=now, made=self.made, releasing=self.releasing, own_look_due=True)
         self.__dict__.update(fresh.__dict__)
 
     def dry_run_copy(self) -> ObjectState:
@@ -162,6 +165,7 @@ class ObjectState:
     def invalidate(self) -> None:
         """Something changed or a hint came: look at everything in the next pass."""
         self.deep_at = -inf
+        self.own_look_due = True
         self.check_parts_again()
         for node in self.nodes.values():
             node.look_at = node.retry_at = -inf

@@ -71,6 +71,8 @@ class Bucket:
             self._waiting.remove(turn)
             if self._waiting:
                 self._next().call()
+            else:
+                self._served.clear()  # nobody has a turn to be compared with
 
     async def _wait_for(self, turn: _Turn) -> None:
         while True:

@@ -74,7 +74,7 @@ class _Served:
 
     state: ObjectState
     cloud: CloudAccount
-    generation: int = -1
+    generation: int
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,8 @@ class Reconciler:
     def _remember(self, raw: Json, cloud: CloudAccount, *, minted: bool) -> _Served:
         uid = raw["metadata"]["uid"]
         if uid not in self._known or self._known[uid].cloud is not cloud:  # what was seen elsewhere tells nothing here
-            self._known[uid] = _Served(ObjectState(first_seen=self._clock.monotonic(), minted=minted), cloud)
+            state = ObjectState(first_seen=self._clock.monotonic(), minted=minted)
+            self._known[uid] = _Served(state, cloud, int(raw["metadata"].get("generation", 0)))
         known = self._known[uid]
         generation = int(raw["metadata"].get("generation", 0))
         if generation != known.generation:

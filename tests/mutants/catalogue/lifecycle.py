@@ -26,6 +26,7 @@ _delete = partial(Mutant, "lifecycle/phases/delete.py")
 _recovery = partial(Mutant, "lifecycle/phases/recovery.py")
 _final_check = partial(Mutant, "lifecycle/phases/final_check.py")
 _renewal = partial(Mutant, "lifecycle/phases/renewal.py")
+_confirm = partial(Mutant, "lifecycle/phases/confirm.py")
 _lists = partial(Mutant, "lifecycle/shared_lists.py")
 _durations = partial(Mutant, "lifecycle/durations.py")
 _polling = partial(Mutant, "lifecycle/polling.py")
@@ -1086,89 +1087,131 @@ LEAVING = (
 
 LOOKS = (
     _engine(
-        "ensure",
-        "ctx.shared = deps.lists is not None and _is_complete(ctx)",
-        "ctx.shared = deps.lists is not None",
-        "marks that were attached a moment ago are taken from a shared index, and unfinished work from shared lists",
+        "_is_planned_look",
+        "if ctx.now < state.deep_at or state.own_look_due or state.releasing:",
+        "if ctx.now < state.deep_at or state.releasing:",
+        "an edited spec is settled by lists from before the edit",
     ),
     _engine(
-        "ensure",
-        "await prune.prune(ctx, {} if ctx.shared else marked)",
-        "await prune.prune(ctx, marked)",
-        "surplus is deleted by marks that were read for others, some time ago",
-    ),
-    _observe(
-        "_is_unchanged",
-        "return row.state is State.READY",
+        "_is_planned_look",
+        "return bool(state.at_rest) or state.looked_at == -inf",
         "return True",
-        "a list that shows a resource being deleted confirms that it is ready",
+        "what is not at rest is settled by lists",
     ),
-    _observe(
-        "_is_unchanged",
-        "if row.state is not State.READY or known is None:",
-        "if known is None:",
-        "a list that shows a resource being deleted confirms that it is as it was",
+    _state(
+        "ObjectState.reset",
+        ", own_look_due=True)",
+        ")",
+        "after a restore lists that were read before it confirm what is on record",
     ),
-    _observe(
+    _confirm(
+        "by_lists",
+        "ctx.ready_nodes.clear()",
+        "pass",
+        "a pass goes on with what a list showed",
+    ),
+    _confirm(
+        "_is_settled",
+        "journal.tags != ctx.user_tags or ",
+        "",
+        "a tag that the spec asks for no more is never taken off",
+    ),
+    _confirm(
+        "_is_settled",
+        "add_edges(journal, graph) != journal",
+        "False",
+        "an edge that the spec has added is not recorded: what is needed may be deleted first",
+    ),
+    _confirm(
+        "_is_settled",
+        "if any(is_unfinished(ctx, key, entry) for key, entry in journal.entries.items()):",
+        "if False:",
+        "a mark that was attached a moment ago counts as read back because the index of all objects shows it",
+    ),
+    _confirm(
+        "_is_settled",
+        "entry.key != ctx.keys.writing or not ctx.is_signed(key)",
+        "entry.key != ctx.keys.writing",
+        "a record that somebody edited is confirmed",
+    ),
+    _confirm(
+        "_is_settled",
+        "entry.key != ctx.keys.writing or not ctx.is_signed(key)",
+        "not ctx.is_signed(key)",
+        "seals of an older key are never renewed",
+    ),
+    _confirm(
+        "_is_settled",
+        "if not journal.ours.keys() <= graph.nodes.keys():",
+        "if False:",
+        "surplus is never looked at again",
+    ),
+    _confirm(
+        "_rows",
+        "return None",
+        "continue",
+        "a resource that is gone from every list stays Ready",
+    ),
+    _confirm(
+        "_fit",
+        "seen.state is not State.READY or ",
+        "",
+        "a list that shows a resource being deleted confirms it",
+    ),
+    _confirm(
+        "_fit",
+        "if node.existence not in (Existence.UNKNOWN, Existence.PRESENT) or not _is_unchanged(node.last_seen, seen):",
+        "if not _is_unchanged(node.last_seen, seen):",
+        "a list that is behind confirms what was not found",
+        equivalent="an object with a resource that was not found is not at rest, so no list is asked: a second lock",
+    ),
+    _confirm(
         "_is_unchanged",
         "return same and all(known.attributes.get(name) == value for name, value in row.attributes.items())",
         "return True",
-        "a list that shows a change confirms that nothing changed: drift is never seen",
+        "what changed is confirmed",
     ),
-    _observe(
-        "_may_be_confirmed",
-        "seen = node.existence in (Existence.UNKNOWN, Existence.PRESENT)",
-        "seen = True",
-        "a list that is behind makes a resource that was not found seem to be there",
-    ),
-    _observe(
-        "_may_be_confirmed",
-        "return seen and (node.last_seen is None or node.last_seen.state is State.READY)",
-        "return seen",
-        "a failed resource that a list shows as ready stays failed",
-    ),
-    _engine(
-        "_is_complete",
-        "if any(entry.key != ctx.keys.writing or not ctx.is_signed(key) for key, entry in ctx.journal.ours.items()):",
-        "if any(entry.key != ctx.keys.writing for key, entry in ctx.journal.ours.items()):",
-        "a record that somebody edited is signed by marks that were read for others",
-    ),
-    _engine(
-        "_is_complete",
-        "if any(entry.key != ctx.keys.writing or not ctx.is_signed(key) for key, entry in ctx.journal.ours.items()):",
-        "if any(not ctx.is_signed(key) for key, entry in ctx.journal.ours.items()):",
-        "an old seal goes although the new one was read back for others only",
-    ),
-    _engine(
-        "ensure",
-        "if ctx.shared and recovery.is_anything_unrecorded(ctx, marked):",
+    _confirm(
+        "_fit",
+        "if not entry.phase.ours and ctx.graph.nodes[key].unfit(seen):",
         "if False:",
-        "something goes on record by marks that were read for others",
+        "a given resource that does not fit is confirmed after a restart",
     ),
-    _observe(
-        "itself",
-        "if seen is None or seen.state is not State.READY:",
-        "if seen is None:",
-        "what is being deleted is changed because a list shows it as ready",
+    _confirm(
+        "_marks_are_complete",
+        "if not mark.is_complete(ctx, key, seen, tags):",
+        "if False:",
+        "stripped marks are never seen",
+    ),
+    _confirm(
+        "_marks_are_complete",
+        "if not ctx.deps.codec.fold(old).isdisjoint(ctx.deps.codec.fold(tags)):",
+        "if False:",
+        "a seal of an older key that could not be detached stays for ever",
+    ),
+    _confirm(
+        "_marks_are_complete",
+        "not recovery.is_anything_unrecorded(ctx, marked) and ",
+        "",
+        "what is ours and was forgotten by a restore is not found while the object is at rest",
+    ),
+    _confirm(
+        "_shown",
+        "age = min(ctx.deps.intervals.shared, ctx.now - ctx.state.looked_at)",
+        "age = ctx.deps.intervals.shared",
+        "a list from before our own change confirms the state before it",
+    ),
+    _confirm(
+        "_is_confirmed",
+        "if not all(drift.is_as_wanted(ctx, key, rows[key].observed, parts[key]) for key in rows if _is_ours(ctx, key)):",
+        "if False:",
+        "drift that happened while the operator was down is never mended",
     ),
     _drift(
-        "_sync",
-        "if key in ctx.from_lists and (_changes(kind, observed, wanted) or _drift(ctx, key, observed, wanted)):",
-        "if False:",
-        "a resource is changed because a list, which may be behind our own change, shows a difference",
-    ),
-    _drift(
-        "_parts",
-        "if listed is not None and not _differ(ctx, key, listed, wanted):",
-        "if listed is not None:",
-        "parts are added or removed because of a list",
-    ),
-    _mark(
-        "_shared",
-        "return snapshot.of(ctx.owner.uuid, ctx.deps.codec)",
-        "return snapshot.targets",
-        "the marks of other owners are taken for ours to follow",
-        equivalent="each reader looks for this owner's uuid again: the narrowing only saves time",
+        "is_as_wanted",
+        "return inside <= parts and ",
+        "return ",
+        "a missing rule is confirmed",
     ),
     _lists(
         "SharedLists._rows",
@@ -1178,8 +1221,8 @@ LOOKS = (
     ),
     _lists(
         "SharedLists._read",
-        "except CloudError:\n            rows = ()",
-        "except ValueError:\n            rows = ()",
+        "except CloudError:",
+        "except ImportError:",
         "a list that may not be read keeps an object from being looked at",
     ),
     _lists(
@@ -1212,9 +1255,15 @@ LOOKS = (
         "if begun is None:",
         "how long a create took counts for the delete",
     ),
+    _lists(
+        "SharedLists._read",
+        "except (KeyError, TypeError, ValueError) as defect:",
+        "except ImportError as defect:",
+        "one odd row of a stranger keeps every object from being looked at",
+    ),
     _schedule(
         "next_look",
-        "return NextLook(min(max(at - task.spent, SHORTEST), LONGEST), late)",
+        "return NextLook(min(max(at - task.spent, SHORTEST), longest), late)",
         "return NextLook(max(at - task.spent, SHORTEST), late)",
         "a duration of hours keeps a resource from being looked at for hours",
     ),

@@ -237,7 +237,8 @@ def test_while_the_index_is_down_this_is_reported_and_no_tags_are_read_one_by_on
     life = Life(world)
     life.create()
     begun = len(life.port.calls)
-    with outage(life, "search_all", errors.Unavailable("503 of the index")):
+    down = errors.Unavailable("503 of the index")
+    with outage(life, "search", down), outage(life, "search_all", down):
         _look_deeply(life)
         assert life.last is not None
         outcome = life.last.outcomes[HUB]

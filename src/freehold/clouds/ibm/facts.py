@@ -37,7 +37,7 @@ class IbmFacts:
     Lists of all zones and regions are asked of one region that is always there.
     """
 
-    def __init__(self, client: ApiClient, clock: Clock, *, home: str = vpc.HOME, max_age: float = 6 * 3600.0) -> None:
+    def __init__(self, client: ApiClient, clock: Clock, *, home: str = vpc.HOME, max_age: float = 3 * 3600.0) -> None:
         self._client = client
         self._clock = clock
         self._home = home

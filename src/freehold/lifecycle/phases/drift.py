@@ -8,9 +8,8 @@ from typing import Any
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import Kind, NodeKey, Observed, Part, PartsDriver, Ref, Request
+from freehold.lifecycle.kinds import Kind, NodeKey, Observed, Part, Ref, Request
 from freehold.lifecycle.outcomes import Ready, Reason, of_error
-from freehold.lifecycle.phases import observe
 
 
 async def to_spec(ctx: PassContext) -> None:
@@ -48,8 +47,6 @@ async def _sync(ctx: PassContext, key: NodeKey) -> None:
     kind, node, entry = ctx.kind(key), ctx.graph.nodes[key], ctx.journal.entries[key]
     observed, wanted = ctx.node(key).observed, node.request(ctx.ready_nodes)
     ref = Ref(entry.id, entry.target)
-    if key in ctx.from_lists and (_changes(kind, observed, wanted) or _drift(ctx, key, observed, wanted)):
-        observed = ctx.ready_nodes[key] = await observe.itself(ctx, key)
     changes = _changes(kind, observed, wanted)
     if changes:
         await kind.driver.update(ref, changes)
@@ -68,6 +65,26 @@ async def _sync(ctx: PassContext, key: NodeKey) -> None:
 def _changes(kind: Kind, observed: Observed, wanted: Request) -> dict[str, Any]:
     """The mutable attributes that differ, and what the spec says."""
     return {a: wanted[a] for a in sorted(kind.mutable) if a in wanted and observed.attributes.get(a) != wanted[a]}
+
+
+def is_as_wanted(ctx: PassContext, key: NodeKey, observed: Observed, parts: frozenset[Part] | None) -> bool:
+    """Whether nothing of it is to be changed or reported; ``parts`` are None where none are looked at."""
+    kind, node, entry = ctx.kind(key), ctx.graph.nodes[key], ctx.journal.entries[key]
+    wanted = node.request(ctx.ready_nodes)
+    if _changes(kind, observed, wanted) or _drift(ctx, key, observed, wanted):
+        return False
+    if entry.parts != claimed_parts(ctx, key):
+        return False
+    if parts is None:
+        return True
+    inside = node.parts(ctx.ready_nodes)
+    return inside <= parts and not _surplus_parts(ctx, key, parts, inside) and not _other_behavior(parts, inside)
+
+
+def looks_at_parts(ctx: PassContext, key: NodeKey) -> bool:
+    kind, entry = ctx.kind(key), ctx.journal.entries[key]
+    wanted = ctx.graph.nodes[key].parts(ctx.ready_nodes)
+    return kind.parts is not None and bool(wanted or kind.exclusive_parts or entry.parts)
 
 
 _MEND = "it is not changed in place; change it in the cloud, or delete the resource to have it created anew"
@@ -93,20 +110,6 @@ def claimed_parts(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
     return tuple(sorted(str(part) for part in wanted if part.kind not in kind.exclusive_parts and not part.retain))
 
 
-async def _parts(ctx: PassContext, key: NodeKey, driver: PartsDriver, wanted: frozenset[Part]) -> frozenset[Part]:
-    """Its parts: from a shared list where that shows nothing to be changed, else from the resource itself."""
-    listed = ctx.from_lists[key].parts if key in ctx.from_lists else None
-    if listed is not None and not _differ(ctx, key, listed, wanted):
-        return listed
-    entry = ctx.journal.entries[key]
-    return await driver.parts(Ref(entry.id, entry.target))
-
-
-def _differ(ctx: PassContext, key: NodeKey, have: frozenset[Part], wanted: frozenset[Part]) -> bool:
-    surplus = _surplus_parts(ctx, key, have, wanted)
-    return not wanted <= have or bool(surplus) or bool(_other_behavior(have, wanted))
-
-
 def _surplus_parts(ctx: PassContext, key: NodeKey, have: frozenset[Part], wanted: frozenset[Part]) -> set[Part]:
     """What is inside, is not wanted, and is ours to remove."""
     exclusive, claimed = ctx.kind(key).exclusive_parts, ctx.journal.entries[key].parts
@@ -123,9 +126,9 @@ async def _sync_parts(ctx: PassContext, key: NodeKey, ref: Ref) -> list[str]:
     """Add and remove parts; returns those whose behavior differs from the wanted one."""
     kind, entry = ctx.kind(key), ctx.journal.entries[key]
     wanted = ctx.graph.nodes[key].parts(ctx.ready_nodes)
-    if kind.parts is None or ctx.node(key).parts_checked or not (wanted or kind.exclusive_parts or entry.parts):
+    if kind.parts is None or ctx.node(key).parts_checked or not looks_at_parts(ctx, key):
         return []
-    have = await _parts(ctx, key, kind.parts, wanted)
+    have = await kind.parts.parts(ref)
     extra = _surplus_parts(ctx, key, have, wanted)
     for part in sorted(wanted - have, key=str):
         await kind.parts.add_part(ref, part)

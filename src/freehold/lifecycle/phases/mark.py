@@ -33,7 +33,7 @@ async def verify(ctx: PassContext, keys: Collection[NodeKey]) -> TagsByTarget:
     if not due:
         return {}
     try:
-        marked = await (_shared(ctx) if ctx.shared else read(ctx))
+        marked = await read(ctx)
     except CloudError as error:
         ctx.outcomes.update(dict.fromkeys(due, of_error(error)))
         for key in due:
@@ -43,7 +43,7 @@ async def verify(ctx: PassContext, keys: Collection[NodeKey]) -> TagsByTarget:
         entry = ctx.journal.entries[key]
         observed = ctx.node(key).observed
         tags = observed.tags if observed.tags is not None else _indexed(ctx, key, marked)
-        if not _complete(ctx, key, observed, tags):
+        if not is_complete(ctx, key, observed, tags):
             try:
                 tags = await ctx.deps.tagger.tags_of(entry.target)
             except CloudError as error:
@@ -52,12 +52,6 @@ async def verify(ctx: PassContext, keys: Collection[NodeKey]) -> TagsByTarget:
                 continue
         _judge_marks(ctx, key, observed, tags)
     return marked
-
-
-async def _shared(ctx: PassContext) -> TagsByTarget:
-    """What the index showed lately for all objects. It only confirms: where a mark is missing the resource is asked."""
-    snapshot = await ctx.deps.inventory.shared(ctx.deps.intervals.shared)
-    return snapshot.of(ctx.owner.uuid, ctx.deps.codec)
 
 
 async def read(ctx: PassContext) -> TagsByTarget:
@@ -106,7 +100,8 @@ def _may_be_readable(ctx: PassContext, node: NodeState) -> bool:
     return ctx.now - node.attached.at >= ctx.deps.intervals.tag_lag - 0.001
 
 
-def _complete(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
+def is_complete(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
+    """Whether ``tags`` prove that it is ours, and are all that we want on it."""
     proven = ctx.evidence(key, observed, tags).strength is Strength.PROVEN
     return proven and not _missing(ctx, key, observed, tags)
 
@@ -120,7 +115,7 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
     entry = ctx.journal.entries[key]
     evidence = ctx.evidence(key, observed, tags)
     ctx.node(key).marks_doubted = True
-    if _complete(ctx, key, observed, tags):
+    if is_complete(ctx, key, observed, tags):
         ctx.node(key).marks_doubted = False
         _close(ctx, key, entry)
         ctx.verified[key] = frozenset(tags)

@@ -10,11 +10,11 @@ from freehold.lifecycle import polling
 from freehold.lifecycle.context import CLOCK_SKEW, PassContext
 from freehold.lifecycle.deletion_order import with_edges
 from freehold.lifecycle.durations import Verb
-from freehold.lifecycle.errors import CloudError, NotReady
+from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Entry, Phase, let_go, vacated
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Want
 from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason, Waiting, of_error
-from freehold.lifecycle.state import Existence, NodeState, earliest
+from freehold.lifecycle.state import earliest
 
 
 async def recorded(ctx: PassContext, keys: Iterable[NodeKey]) -> None:
@@ -29,11 +29,7 @@ async def recorded(ctx: PassContext, keys: Iterable[NodeKey]) -> None:
                 ctx.outcomes[key] = ctx.pending_outcome(key)
             elif ctx.node(key).last_seen is not None:
                 assess(ctx, key, ctx.node(key).observed)
-    confirmed = await _confirmed_by_lists(ctx, due) if ctx.shared else {}
-    for key, known in confirmed.items():
-        ctx.remember(key, known)
-        assess(ctx, key, known)
-    for key, seen in (await by_key(ctx, [key for key in due if key not in confirmed])).items():
+    for key, seen in (await by_key(ctx, due)).items():
         ctx.node(key).look_now()  # this read decides when the next one is due
         if isinstance(seen, CloudError):
             ctx.outcomes[key] = of_error(seen)
@@ -42,53 +38,6 @@ async def recorded(ctx: PassContext, keys: Iterable[NodeKey]) -> None:
         else:
             ctx.remember(key, seen)
             assess(ctx, key, seen)
-
-
-async def _confirmed_by_lists(ctx: PassContext, keys: Sequence[NodeKey]) -> Mapping[NodeKey, Observed]:
-    """What lists that other objects share show as it was, or, if this process has not seen it yet, as ready."""
-    found: dict[NodeKey, Observed] = {}
-    lists = ctx.deps.lists
-    assert lists is not None
-    open_to_lists = [key for key in keys if key in ctx.graph.nodes and _may_be_confirmed(ctx.node(key))]
-    for kind in sorted({key.kind for key in open_to_lists}):
-        wanted = {key: _ref(ctx, key) for key in open_to_lists if key.kind == kind}
-        shown = await lists.show(kind, list(wanted.values()), ctx.owner.uuid, ctx.deps.intervals.shared)
-        for key, ref in wanted.items():
-            row = shown.get(ref.id)
-            if row is not None and _is_unchanged(ctx.node(key).last_seen, row.observed):
-                ctx.from_lists[key] = row
-                found[key] = ctx.node(key).last_seen or row.observed
-    return found
-
-
-def _may_be_confirmed(node: NodeState) -> bool:
-    """Not what its own last read showed otherwise: a list may be behind that."""
-    seen = node.existence in (Existence.UNKNOWN, Existence.PRESENT)
-    return seen and (node.last_seen is None or node.last_seen.state is State.READY)
-
-
-def _ref(ctx: PassContext, key: NodeKey) -> Ref:
-    entry = ctx.journal.entries[key]
-    return Ref(entry.id, entry.target)
-
-
-def _is_unchanged(known: Observed | None, row: Observed) -> bool:
-    if row.state is not State.READY or known is None:
-        return row.state is State.READY
-    same = (known.id, known.name, known.target, known.carried) == (row.id, row.name, row.target, row.carried)
-    return same and all(known.attributes.get(name) == value for name, value in row.attributes.items())
-
-
-async def itself(ctx: PassContext, key: NodeKey) -> Observed:
-    """Read what a shared list showed, before anything follows from it. Raises CloudError."""
-    ctx.from_lists.pop(key, None)
-    seen = (await by_key(ctx, [key]))[key]
-    if isinstance(seen, CloudError):
-        raise seen
-    if seen is None or seen.state is not State.READY:
-        raise NotReady(f"a list shows {ctx.journal.entries[key].id} as ready, and its own read does not")
-    ctx.remember(key, seen)
-    return seen
 
 
 async def in_kind(ctx: PassContext, kind: str, keys: Sequence[NodeKey]) -> Mapping[str, Observed]:

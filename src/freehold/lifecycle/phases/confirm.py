@@ -1,0 +1,158 @@
+"""Confirm: a look at an object at rest by lists that all objects share. It changes nothing and proves nothing.
+
+Either everything is shown as it is wanted, and the pass ends; or something is not, for whatever reason, and the pass
+goes on as if no list had been read: each resource is asked itself, and marks are read for this object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import inf
+
+from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.deletion_order import add_edges
+from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.kinds import Listed, NodeKey, Observed, Part, Ref, State
+from freehold.lifecycle.outcomes import Ready
+from freehold.lifecycle.phases import drift, mark, observe, recovery
+from freehold.lifecycle.state import Existence
+
+
+def is_unfinished(ctx: PassContext, key: NodeKey, entry: Entry) -> bool:
+    """What was pruned leaves only the number of its attempt behind: that is no work."""
+    if entry.phase is Phase.VACANT:
+        return key in ctx.graph.nodes or bool(entry.earlier)
+    return entry.phase in (Phase.INTENDED, Phase.RECORDED)
+
+
+async def by_lists(ctx: PassContext) -> bool:
+    """Whether all is confirmed; the outcomes are set then. If not, nothing of what was read is used."""
+    if await _is_confirmed(ctx):
+        return True
+    ctx.ready_nodes.clear()
+    ctx.outcomes.clear()
+    return False
+
+
+async def _is_confirmed(ctx: PassContext) -> bool:
+    if not _is_settled(ctx):
+        return False
+    try:
+        rows = await _rows(ctx)
+        if rows is None or not _fit(ctx, rows) or not await _marks_are_complete(ctx, rows):
+            return False
+        parts = {key: await _parts(ctx, key, row) for key, row in rows.items()}
+    except CloudError:  # the pass goes on, meets it again and tells of it
+        return False
+    if not all(drift.is_as_wanted(ctx, key, rows[key].observed, parts[key]) for key in rows if _is_ours(ctx, key)):
+        return False
+    ctx.deep = True
+    for key, row in rows.items():
+        _remember(ctx, key, row.observed, parts[key])
+    ctx.outcomes.update(ctx.state.at_rest or {key: Ready(ctx.node(key).observed, ctx.category(key)) for key in rows})
+    ctx.state.at_rest = {key: o for key, o in ctx.outcomes.items() if isinstance(o, Ready)}
+    return True
+
+
+def _is_settled(ctx: PassContext) -> bool:
+    """Whether the record itself leaves nothing to do: all on it, signed with today's key, and nothing more on it."""
+    journal, graph = ctx.journal, ctx.graph
+    if ctx.deps.lists is None or journal.tags != ctx.user_tags or add_edges(journal, graph) != journal:
+        return False
+    if any(is_unfinished(ctx, key, entry) for key, entry in journal.entries.items()):
+        return False
+    if any(entry.key != ctx.keys.writing or not ctx.is_signed(key) for key, entry in journal.ours.items()):
+        return False
+    if not journal.ours.keys() <= graph.nodes.keys():
+        return False
+    return all(key in journal.entries and journal.entries[key].id for key in graph.nodes)
+
+
+def _is_ours(ctx: PassContext, key: NodeKey) -> bool:
+    return ctx.journal.entries[key].phase is Phase.OWNED
+
+
+async def _rows(ctx: PassContext) -> Mapping[NodeKey, Listed] | None:
+    """A row for each resource, read itself where its kind has no list; None when one is missing."""
+    found: dict[NodeKey, Listed] = {}
+    for kind in sorted({key.kind for key in ctx.graph.nodes}):
+        keys = [key for key in ctx.graph.nodes if key.kind == kind]
+        shown = await _shown(ctx, kind, keys)
+        for key in keys:
+            row = shown.get(ctx.journal.entries[key].id)
+            if row is None:
+                return None
+            found[key] = row
+    return found
+
+
+async def _shown(ctx: PassContext, kind: str, keys: Sequence[NodeKey]) -> Mapping[str, Listed]:
+    if ctx.deps.registry[kind].listing is None:
+        return {ident: Listed(seen) for ident, seen in (await observe.in_kind(ctx, kind, keys)).items()}
+    assert ctx.deps.lists is not None
+    refs = [Ref(ctx.journal.entries[key].id, ctx.journal.entries[key].target) for key in keys]
+    age = min(ctx.deps.intervals.shared, ctx.now - ctx.state.looked_at)  # nothing from before the last own look
+    return await ctx.deps.lists.show(kind, refs, ctx.owner.uuid, age)
+
+
+def _fit(ctx: PassContext, rows: Mapping[NodeKey, Listed]) -> bool:
+    """Whether each is ready, on record just so, and as its own read last showed it."""
+    for key, row in rows.items():
+        seen, entry, node = row.observed, ctx.journal.entries[key], ctx.node(key)
+        if seen.state is not State.READY or (seen.target, seen.carried) != (entry.target, entry.carried):
+            return False
+        if node.existence not in (Existence.UNKNOWN, Existence.PRESENT) or not _is_unchanged(node.last_seen, seen):
+            return False
+        if not entry.phase.ours and ctx.graph.nodes[key].unfit(seen):
+            return False
+    ctx.ready_nodes.update({key: row.observed for key, row in rows.items()})
+    return True
+
+
+def _is_unchanged(known: Observed | None, row: Observed) -> bool:
+    if known is None:
+        return True
+    same = (known.id, known.name, known.state) == (row.id, row.name, row.state)
+    return same and all(known.attributes.get(name) == value for name, value in row.attributes.items())
+
+
+async def _marks_are_complete(ctx: PassContext, rows: Mapping[NodeKey, Listed]) -> bool:
+    """Whether the index shows all that we want attached, no other seal of ours, and nothing that is not on record."""
+    age = min(ctx.deps.intervals.shared, ctx.now - ctx.state.looked_at)
+    marked = (await ctx.deps.inventory.shared(age)).of(ctx.owner.uuid, ctx.deps.codec)
+    for key, row in rows.items():
+        if not _is_ours(ctx, key) or not ctx.kind(key).markable:
+            continue
+        seen = row.observed
+        tags = seen.tags if seen.tags is not None else marked.get(seen.target, frozenset())
+        if not mark.is_complete(ctx, key, seen, tags):
+            return False
+        old = ctx.seals(key, seen) - {ctx.seal_mark(key, seen)}
+        if not ctx.deps.codec.fold(old).isdisjoint(ctx.deps.codec.fold(tags)):
+            return False  # a seal of an older key is left to be detached
+    told = dict(ctx.state.copied)
+    return not recovery.is_anything_unrecorded(ctx, marked) and not ctx.outcomes and ctx.state.copied == told
+
+
+async def _parts(ctx: PassContext, key: NodeKey, row: Listed) -> frozenset[Part] | None:
+    """What is inside, read itself where the list does not show it; None where nothing is looked at."""
+    driver = ctx.kind(key).parts
+    if driver is None or not _is_ours(ctx, key) or not drift.looks_at_parts(ctx, key):
+        return None
+    if row.parts is not None:
+        return row.parts
+    entry = ctx.journal.entries[key]
+    return await driver.parts(Ref(entry.id, entry.target))
+
+
+def _remember(ctx: PassContext, key: NodeKey, seen: Observed, parts: frozenset[Part] | None) -> None:
+    """After a restart there is nothing to compare the next list with: this is it."""
+    node = ctx.node(key)
+    if node.last_seen is None:
+        wanted = ctx.graph.nodes[key].parts(ctx.ready_nodes)
+        ids = {"parts": sorted(part.id for part in parts if part in wanted)} if parts is not None else {}
+        node.last_seen = replace(seen, attributes={**seen.attributes, **ids})
+    node.look_at = inf
+    node.parts_checked = True
