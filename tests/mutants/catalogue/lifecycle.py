@@ -1203,8 +1203,8 @@ LOOKS = (
     ),
     _confirm(
         "_is_confirmed",
-        "if not all(drift.is_as_wanted(ctx, key, rows[key].observed, parts[key]) for key in rows if _is_ours(ctx, key)):",
-        "if False:",
+        "if not all(drift.is_as_wanted(ctx, key, rows[key].observed, parts[key])",
+        "if False and not all(drift.is_as_wanted(ctx, key, rows[key].observed, parts[key])",
         "drift that happened while the operator was down is never mended",
     ),
     _drift(
