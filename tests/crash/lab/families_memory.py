@@ -109,7 +109,7 @@ FAMILIES: Families = {
 PAIRS = partial(catalogue.pairs, MEMORY)
 
 NAMED: Mapping[str, Named] = {
-    "journal rolled back one write": Named(2, 24),
+    "journal rolled back one write": Named(3, 24),
     "journal rolled back, object deleted": Named(2, 26),
     "journal rolled back, create in flight": Named(2, 16),
     "journal rolled back far": Named(38, 114),
