@@ -1147,9 +1147,9 @@ LOOKS = (
         "surplus is never looked at again",
     ),
     _confirm(
-        "_rows",
-        "return None",
-        "continue",
+        "_shown",
+        "return rows if len(rows) == len(found) else None",
+        "return rows",
         "a resource that is gone from every list stays Ready",
     ),
     _confirm(
@@ -1196,7 +1196,7 @@ LOOKS = (
         "what is ours and was forgotten by a restore is not found while the object is at rest",
     ),
     _confirm(
-        "_shown",
+        "_in_list",
         "age = min(ctx.deps.intervals.shared, ctx.now - ctx.state.looked_at)",
         "age = ctx.deps.intervals.shared",
         "a list from before our own change confirms the state before it",

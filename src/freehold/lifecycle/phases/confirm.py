@@ -75,22 +75,34 @@ def _is_ours(ctx: PassContext, key: NodeKey) -> bool:
 
 
 async def _rows(ctx: PassContext) -> Mapping[NodeKey, Listed] | None:
-    """A row for each resource, read itself where its kind has no list; None when one is missing."""
-    found: dict[NodeKey, Listed] = {}
+    """A row for each resource; None when one is missing.
+
+    Lists first, so that no read of a resource was in vain; all of them, because each counts who asks.
+    """
+    rows = await _shown(ctx, listed=True)
+    if rows is None:
+        return None
+    others = await _shown(ctx, listed=False)
+    return None if others is None else {**rows, **others}
+
+
+async def _shown(ctx: PassContext, *, listed: bool) -> Mapping[NodeKey, Listed] | None:
+    """Of the kinds that have lists, or of those that are read themselves."""
+    found: dict[NodeKey, Listed | None] = {}
     for kind in sorted({key.kind for key in ctx.graph.nodes}):
-        keys = [key for key in ctx.graph.nodes if key.kind == kind]
-        shown = await _shown(ctx, kind, keys)
-        for key in keys:
-            row = shown.get(ctx.journal.entries[key].id)
-            if row is None:
-                return None
-            found[key] = row
-    return found
+        if (ctx.deps.registry[kind].listing is not None) is listed:
+            keys = [key for key in ctx.graph.nodes if key.kind == kind]
+            shown = await (_in_list(ctx, kind, keys) if listed else _themselves(ctx, kind, keys))
+            found |= {key: shown.get(ctx.journal.entries[key].id) for key in keys}
+    rows = {key: row for key, row in found.items() if row is not None}
+    return rows if len(rows) == len(found) else None
 
 
-async def _shown(ctx: PassContext, kind: str, keys: Sequence[NodeKey]) -> Mapping[str, Listed]:
-    if ctx.deps.registry[kind].listing is None:
-        return {ident: Listed(seen) for ident, seen in (await observe.in_kind(ctx, kind, keys)).items()}
+async def _themselves(ctx: PassContext, kind: str, keys: Sequence[NodeKey]) -> Mapping[str, Listed]:
+    return {ident: Listed(seen) for ident, seen in (await observe.in_kind(ctx, kind, keys)).items()}
+
+
+async def _in_list(ctx: PassContext, kind: str, keys: Sequence[NodeKey]) -> Mapping[str, Listed]:
     assert ctx.deps.lists is not None
     refs = [Ref(ctx.journal.entries[key].id, ctx.journal.entries[key].target) for key in keys]
     age = min(ctx.deps.intervals.shared, ctx.now - ctx.state.looked_at)  # nothing from before the last own look
@@ -151,8 +163,10 @@ def _remember(ctx: PassContext, key: NodeKey, seen: Observed, parts: frozenset[P
     """After a restart there is nothing to compare the next list with: this is it."""
     node = ctx.node(key)
     if node.last_seen is None:
-        wanted = ctx.graph.nodes[key].parts(ctx.ready_nodes)
-        ids = {"parts": sorted(part.id for part in parts if part in wanted)} if parts is not None else {}
-        node.last_seen = replace(seen, attributes={**seen.attributes, **ids})
+        node.last_seen = seen  # the list's own row, as long as it can be: a thousand objects would double it
+        if parts is not None:
+            wanted = ctx.graph.nodes[key].parts(ctx.ready_nodes)
+            ids = sorted(part.id for part in parts if part in wanted)
+            node.last_seen = replace(seen, attributes={**seen.attributes, "parts": ids})
     node.look_at = inf
     node.parts_checked = True
