@@ -252,3 +252,35 @@ def test_a_pass_that_proves_something_asks_no_shared_list() -> None:
 
 def _ours(life: Life) -> Sequence[Entry]:
     return list(life.journal.ours.values())
+
+
+# --- what a look by lists must not confirm ---------------------------------------------------------
+
+
+def test_stripped_marks_are_seen_by_a_look_and_attached_again() -> None:
+    world, life = _idle("hub/core")
+    hub = world.cloud.living()[0]
+    world.strip("hub")
+    for _ in range(3):
+        _look(life)
+        world.clock.advance(AGE + 1)
+    assert hub.tagged(world.cloud.now())
+
+
+def test_a_claim_of_another_owner_is_not_overlooked_when_drift_is_mended() -> None:
+    """The index of all objects was read before the claim: marks are read again before anything is changed."""
+    world, life = _idle("hub/core")
+    _look(life)
+    hub = world.cloud.living()[0]
+    world.claim_owner("hub")
+    _renamed(world, hub.id)
+    operations = _look(life)
+    assert "rename_hub" not in operations
+    assert "search" in operations
+
+
+def test_a_missing_rule_is_not_confirmed() -> None:
+    world, life = _idle()
+    wall = next(resource for resource in world.cloud.living() if resource.kind == "wall")
+    wall.parts.clear()
+    assert "add_part_wall" in _look(life)
