@@ -268,12 +268,13 @@ def test_stripped_marks_are_seen_by_a_look_and_attached_again() -> None:
 
 
 def test_a_claim_of_another_owner_is_not_overlooked_when_drift_is_mended() -> None:
-    """The index of all objects was read before the claim: marks are read again before anything is changed."""
+    """Marks are read again, for this object, before anything is changed."""
     world, life = _idle("hub/core")
     _look(life)
     hub = world.cloud.living()[0]
     world.claim_owner("hub")
     _renamed(world, hub.id)
+    world.clock.advance(AGE + 1)
     operations = _look(life)
     assert "rename_hub" not in operations
     assert "search" in operations
