@@ -22,7 +22,7 @@ from freehold.operator.app import Settings as OperatorSettings
 from freehold.operator.controller import RequeueAfter
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.limits import Limits
-from freehold.operator.ports import PacedPort
+from freehold.operator.ports import PacedPort, together
 from freehold.operator.reconciler import Reconciler
 from freehold.operator.workqueue import Priority, WorkQueue
 from freehold.reconcilers.gate import ClusterContext, Mode
@@ -51,17 +51,18 @@ class LoopPort:
         return call.run()
 
     async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await asyncio.gather(*work, return_exceptions=True)  # type: ignore[return-value]  # no cancellation here
+        return await together(work)
 
 
 @dataclass
 class Waits:
-    """How long an object that has something to do got no call through: above the rate limits."""
+    """How long an object that has something to do got no call through, for want of a worker or of a token."""
 
     inner: PacedPort
     loop: asyncio.AbstractEventLoop
     waiting: Counter[str] = field(default_factory=Counter)
     since: dict[str, float] = field(default_factory=dict)
+    due: dict[str, float] = field(default_factory=dict)
     longest: float = 0.0
     sent: Counter[tuple[str, bool]] = field(default_factory=Counter)
 
@@ -69,7 +70,8 @@ class Waits:
         if call.effect is Effect.STORE:
             return await self.inner.send(call)
         sender = call.sender
-        self.begins(sender)
+        if not self.waiting[sender]:
+            self.since[sender] = self.due.pop(sender, self.loop.time())
         self.waiting[sender] += 1
         try:
             return await self.inner.send(call)
@@ -80,10 +82,9 @@ class Waits:
                 self.longest = max(self.longest, self.loop.time() - self.since[sender])
             self.since[sender] = self.loop.time()
 
-    def begins(self, sender: str) -> None:
-        """It is due, or has a call to send."""
-        if not self.waiting[sender]:
-            self.since[sender] = self.loop.time()
+    def wants(self, sender: str, since: float) -> None:
+        """Its pass begins, and was due then."""
+        self.due[sender] = since
 
     async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
         return await self.inner.all(work)
@@ -93,21 +94,18 @@ class Operator:
     """Queue, workers and reconciler on one simulated account."""
 
     def __init__(self, loop: VirtualLoop) -> None:
-        self.loop, time = loop, LoopTime(loop)
-        prepared = herd.idle(IDLE + DELETED)
+        self.loop, self.time = loop, LoopTime(loop)
+        time, prepared = self.time, herd.idle(IDLE + DELETED)
         room = Quotas(gateways_per_region=1000, gateways=1000, vpcs_per_region=1000)
         self.cloud = SimulatedIBM(time, Settings(delays=Delays(), quotas=room))
         self.cloud.world.data = {**self.cloud.world.data, **prepared.world}
-        paced = PacedPort(LoopPort(), Limits(RATE, 2, loop.time, asyncio.sleep), time, loop.time)  # type: ignore[arg-type]
+        paced = PacedPort(LoopPort(), Limits(RATE, 2, loop.time, asyncio.sleep), time, loop.time)
         self.port = Waits(paced, loop)
         account = IbmAccount(self.cloud.settings.api_key, BASE, time, mount=SimMount(self.cloud), port=self.port)
         accounts = OneAccount(Binding(account, PowerVSClusterAdapter(account.facts_reader())))
         self.reconciler = Reconciler(POWERVS_CLUSTER, accounts, HeldRing(prepared.ring), time, Events())
-        self.objects: list[StoredObject] = []
-        for raw in prepared.objects:
-            stored = StoredObject(raw, time.now)
-            stored.raw = {**stored.raw, "metadata": {**stored.raw["metadata"], "uid": raw["metadata"]["uid"]}}
-            self.objects.append(stored)
+        self.objects: list[StoredObject] = [herd.stored(raw, time.now) for raw in prepared.objects]
+        self.due: dict[int, float] = {}
         workers = OperatorSettings.workers
         self.queue: WorkQueue[int] = WorkQueue(time, backlog_workers=workers // 2)
         self.workers = [asyncio.ensure_future(self._work()) for _ in range(workers)]
@@ -117,21 +115,28 @@ class Operator:
         around = ClusterContext(Mode.OFF)
         while (index := await self.queue.get()) is not None:
             stored = self.objects[index]
+            self.port.wants(_subject(stored), self.due.pop(index, self.loop.time()))
             result = await self.reconciler.reconcile(MemoryDocument(stored), around)
             if isinstance(result, RequeueAfter):
                 priority = Priority.BACKLOG if result.at_rest else Priority.LIVE
                 self.queue.add_after(index, result.seconds, priority)
+                self.due[index] = self.loop.time() + result.seconds
             ready = (stored.raw.get("status") or {}).get("ready") and "deletionTimestamp" not in stored.raw["metadata"]
             if stored.gone or ready:
                 self.ended.setdefault(index, self.loop.time())
             self.queue.done(index)
 
 
+def _subject(stored: StoredObject) -> str:
+    """As the operator names it in its calls."""
+    return f"{stored.raw['kind']} {stored.raw['metadata']['namespace']}/{stored.raw['metadata']['name']}"
+
+
 async def _run(loop: VirtualLoop) -> tuple[Operator, dict[str, float]]:
     operator = Operator(loop)
     for index in range(IDLE + DELETED):
         operator.queue.add(index, Priority.BACKLOG)
-    await asyncio.sleep(1500.0)  # all have been looked at
+    await asyncio.sleep(700.0)  # all have been looked at
     operator.ended.clear()
     operator.port.longest = 0.0
     operator.port.sent.clear()
@@ -142,7 +147,7 @@ async def _run(loop: VirtualLoop) -> tuple[Operator, dict[str, float]]:
         operator.queue.add(index)
     made = range(len(operator.objects), len(operator.objects) + MADE)
     for index in made:
-        operator.objects.append(named(operator, index))  # type: ignore[arg-type]  # it has a clock
+        operator.objects.append(named(operator.time.now, index))
         operator.queue.add(index)
     while not all(index in operator.ended for index in (*deleted, *made)):
         if loop.time() - begun > LONGEST:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
 from freehold_sim.ibm.settings import Settings
-from harness.powervs import Harness, example
+from harness.powervs import Harness, StoredObject, example
 
 _UUID = re.compile(r"\b[0-9a-f]{8}(?=-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b)")
 _SERIALS = 1000
@@ -32,6 +32,13 @@ class Herd:
     objects: list[Json]
     world: dict[str, Any]
     ring: KeyRing
+
+
+def stored(raw: Json, now: Callable[[], float]) -> StoredObject:
+    """An object of a herd as the harness stores it, with the UID that its marks are made for."""
+    obj = StoredObject(raw, now)
+    obj.raw["metadata"]["uid"] = raw["metadata"]["uid"]
+    return obj
 
 
 def idle(count: int) -> Herd:

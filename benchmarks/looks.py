@@ -17,7 +17,7 @@ from freehold.lifecycle.port import step
 from freehold.operator.controller import RequeueAfter
 from freehold.operator.limits import Limits
 from freehold_sim.ibm.settings import Settings
-from harness.powervs import Harness, MemoryDocument, StoredObject, example
+from harness.powervs import Harness, MemoryDocument, example
 
 TARGET = "target of this project"
 CAPIBM = "CAPIBM unmodified on our API server and simulator (docs/reference/ibm-cloud.md#capibm)"
@@ -41,13 +41,8 @@ class Fleet:
         self.harness.rings.ring = prepared.ring
         self.harness.clock.advance(7200.0)  # the index shows all that was marked before
         self.harness.start_process()
-        self.objects = [self._stored(raw) for raw in prepared.objects]
+        self.objects = [herd.stored(raw, self.harness.clock.now) for raw in prepared.objects]
         self.rate = Limits().bucket("vpc").rate
-
-    def _stored(self, raw: dict[str, object]) -> StoredObject:
-        stored = StoredObject(raw, self.harness.clock.now)
-        stored.raw = {**stored.raw, "metadata": {**stored.raw["metadata"], "uid": raw["metadata"]["uid"]}}  # type: ignore[index]  # an object of the API
-        return stored
 
     def look_at_all(self) -> tuple[float, list[str]]:
         """The first pass of each: the seconds that it took, and the calls."""

@@ -9,6 +9,12 @@ import itertools
 from freehold.lifecycle.clock import ManualClock
 
 
+async def run_ready_tasks(turns: int = 20) -> None:
+    """Let the other tasks of the loop run until each of them waits. No time passes, virtual or real."""
+    for _ in range(turns):
+        await asyncio.sleep(0)  # not a wait: it yields to the loop once
+
+
 class VirtualTime:
     """Moves only by ``advance``, which wakes every sleeper whose time has come."""
 

@@ -14,7 +14,7 @@
     ├── Throttled           429: rejected without effect; slow down
     └── Unavailable         5xx or no response; a write may have taken effect
 
-An error body is decoded as a ``Status``, whatever Content-Type the reply names. It may be missing:
+An error body is decoded as a ``Status``, for any Content-Type of the reply. It may be missing:
 intermediate proxies send their own error bodies (docs/reference/kubernetes.md#requests).
 """
 

@@ -315,10 +315,7 @@ class PassContext:
         return known and self.kind(key).driver.identify(target, id_.rpartition("/")[2]) == id_
 
     def delete_is_fresh(self, key: NodeKey) -> bool:
-        """Whether its delete was requested so lately that it may go on, although a read does not show it.
-
-        For twice the published time, as many a cloud is slower than that.
-        """
+        """Whether its delete may still be under way although a read does not show it: for twice the published time."""
         sent = self.node(key).delete_sent
         return sent is not None and self.now - sent < 2 * self.kind(key).delete_time
 

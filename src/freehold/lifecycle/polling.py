@@ -47,7 +47,7 @@ def finished(ctx: PassContext, key: NodeKey, verb: Verb) -> None:
     node.started = None
     if begun is None or begun.verb is not verb:
         return
-    if begun.pending_at < ctx.now or begun.at < ctx.now:
+    if begun.at < ctx.now:
         span = Span(begun.pending_at - begun.at, ctx.now - begun.at)
         ctx.deps.durations.add(DurationKey(key.kind, _region(node.last_seen), verb), span)
     node.took = ctx.now - begun.at
@@ -72,12 +72,8 @@ def _estimate(ctx: PassContext, key: NodeKey, verb: Verb) -> Estimate:
 def _tasks(ctx: PassContext) -> Mapping[NodeKey, Task]:
     """All that is to be created, or deleted, of this object."""
     verb = _verb(ctx)
-    keys = [key for key in (ctx.journal.ours if ctx.state.releasing else ctx.graph.nodes) if _is_known(ctx, key)]
-    return {key: _task(ctx, key, verb) for key in keys}
-
-
-def _is_known(ctx: PassContext, key: NodeKey) -> bool:
-    return key.kind in ctx.deps.registry
+    keys = ctx.journal.ours if ctx.state.releasing else ctx.graph.nodes
+    return {key: _task(ctx, key, verb) for key in keys if key.kind in ctx.deps.registry}
 
 
 def _task(ctx: PassContext, key: NodeKey, verb: Verb) -> Task:

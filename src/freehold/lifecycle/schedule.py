@@ -23,7 +23,7 @@ NARROW = 4.0
 """A span whose end is at most so many times its beginning counts as learned."""
 
 LIKELY = 0.7
-"""What may be anything counts as this share of its published time."""
+"""A duration that is not narrowed down counts as at least this share of its published time."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def next_look(key: NodeKey, tasks: Mapping[NodeKey, Task]) -> NextLook:
     at = begin + (high + margin - begin) / ceil((high + margin - begin) / late)
     if task.estimate.samples == 0:
         at = _aligned(at, task, late)
-    longest = max(LATEST, SLOWEST * task.estimate.published)  # whatever was learned
+    longest = max(LATEST, SLOWEST * task.estimate.published)  # so that an absurd duration delays no look for long
     return NextLook(min(max(at - task.spent, SHORTEST), longest), late)
 
 

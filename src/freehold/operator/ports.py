@@ -40,11 +40,17 @@ class ThreadPort:
         return await asyncio.get_running_loop().run_in_executor(self._pool, call.run)
 
     async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        results = await asyncio.gather(*work, return_exceptions=True)
-        for result in results:
-            if isinstance(result, BaseException) and not isinstance(result, Exception):
-                raise result
-        return results  # type: ignore[return-value]  # what is left is a result or an Exception
+        return await together(work)
+
+
+async def together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+    """Run coroutines at once on the loop; a failure is a result, the end of the process is not."""
+    results: list[T | Exception] = []
+    for result in await asyncio.gather(*work, return_exceptions=True):
+        if isinstance(result, BaseException) and not isinstance(result, Exception):
+            raise result
+        results.append(result)
+    return results
 
 
 class PacedPort:

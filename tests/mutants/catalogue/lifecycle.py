@@ -1159,13 +1159,6 @@ LOOKS = (
         "a list that shows a resource being deleted confirms it",
     ),
     _confirm(
-        "_fit",
-        "if node.existence not in (Existence.UNKNOWN, Existence.PRESENT) or not _is_unchanged(node.last_seen, seen):",
-        "if not _is_unchanged(node.last_seen, seen):",
-        "a list that is behind confirms what was not found",
-        equivalent="an object with a resource that was not found is not at rest, so no list is asked: a second lock",
-    ),
-    _confirm(
         "_is_unchanged",
         "return same and all(known.attributes.get(name) == value for name, value in row.attributes.items())",
         "return True",
@@ -1196,9 +1189,9 @@ LOOKS = (
         "what is ours and was forgotten by a restore is not found while the object is at rest",
     ),
     _confirm(
-        "_in_list",
-        "age = min(ctx.deps.intervals.shared, ctx.now - ctx.state.looked_at)",
-        "age = ctx.deps.intervals.shared",
+        "_oldest",
+        "return min(ctx.deps.intervals.shared, ctx.now - ctx.state.looked_at)",
+        "return ctx.deps.intervals.shared",
         "a list from before our own change confirms the state before it",
     ),
     _confirm(

@@ -302,7 +302,7 @@ ACCOUNT = (
 
 PORTS = (
     _ports(
-        "ThreadPort.all",
+        "together",
         "if isinstance(result, BaseException) and not isinstance(result, Exception):",
         "if False:",
         "a cancellation of one of several tasks counts as a result",

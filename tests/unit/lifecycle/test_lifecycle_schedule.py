@@ -77,7 +77,7 @@ _tasks = st.builds(
 
 
 @given(st.fixed_dictionaries({NET: _tasks, VM: _tasks, DISK: _tasks}))
-def test_the_wait_is_bounded_whatever_was_learned_and_whatever_the_edges(tasks: Mapping[NodeKey, Task]) -> None:
+def test_the_wait_is_bounded_for_any_durations_and_any_edges(tasks: Mapping[NodeKey, Task]) -> None:
     """Users can edit recorded edges into a cycle."""
     look = next_look(NET, tasks)
     assert isinstance(look, NextLook)

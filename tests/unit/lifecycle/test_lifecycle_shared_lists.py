@@ -63,6 +63,14 @@ def test_one_object_does_not_pay_for_a_list_and_the_second_does() -> None:
     assert listing.read == 1
 
 
+def _shared(listing: Counted, clock: ManualClock) -> SharedLists:
+    """Two objects have asked, so the list was read once."""
+    lists = _lists(listing, clock)
+    _show(lists, "a")
+    _show(lists, "b")
+    return lists
+
+
 def test_a_list_of_more_pages_than_objects_is_not_read_again() -> None:
     listing, clock = Counted(*(f"net-{n}" for n in range(1000))), ManualClock()
     lists = _lists(listing, clock)
@@ -76,9 +84,7 @@ def test_a_list_of_more_pages_than_objects_is_not_read_again() -> None:
 def test_a_list_is_read_again_when_it_is_too_old() -> None:
     """Drift is seen after the interval of looks and the age of a list at the latest."""
     listing, clock = Counted("net-1"), ManualClock()
-    lists = _lists(listing, clock)
-    _show(lists, "a")
-    _show(lists, "b")
+    lists = _shared(listing, clock)
     clock.advance(AGE - 1)
     _show(lists, "a")
     assert listing.read == 1
@@ -89,9 +95,7 @@ def test_a_list_is_read_again_when_it_is_too_old() -> None:
 
 def test_an_object_that_no_longer_asks_pays_for_nothing() -> None:
     listing, clock = Counted("net-1"), ManualClock()
-    lists = _lists(listing, clock)
-    _show(lists, "a")
-    _show(lists, "b")
+    lists = _shared(listing, clock)
     clock.advance(WINDOW + 1)
     assert not _show(lists, "a")
     assert listing.read == 1

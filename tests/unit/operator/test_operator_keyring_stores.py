@@ -39,6 +39,7 @@ from freehold.operator.keyring_file import FileRing
 from freehold.operator.keyring_keeper import RENEWED_SECONDS, RingKeeper
 from freehold.operator.keyring_secret import SecretRing
 from freehold.operator.keyring_use import Need, first_ring, need_of, opened_ring
+from harness.virtual_time import run_ready_tasks
 
 NOW = 1_800_000_000.0
 NAMESPACE = "freehold-system"
@@ -88,7 +89,7 @@ async def test_the_second_writer_is_refused(place: RingStore) -> None:
 
 async def test_two_operators_that_start_at_once_get_one_ring(place: RingStore) -> None:
     async def nothing() -> list[Need]:
-        await asyncio.sleep(0)  # no wait: the other task runs, so that both have read before either writes
+        await run_ready_tasks(1)  # both have read before either writes
         return []
 
     rings = await asyncio.gather(*(opened_ring(place, nothing, NOW) for _ in range(2)))

@@ -12,7 +12,7 @@ from freehold.operator.audit import NoAudit
 from freehold.operator.limits import LOOK_SHARE, Bucket
 from freehold.operator.ports import ObjectPort
 from freehold.operator.workqueue import Priority, WorkQueue
-from harness.virtual_time import VirtualTime
+from harness.virtual_time import VirtualTime, run_ready_tasks
 
 
 class Counter:
@@ -35,8 +35,7 @@ class Counter:
     async def run(self) -> list[str]:
         """Until nobody waits."""
         for _ in range(1000):
-            for _ in range(20):
-                await asyncio.sleep(0)
+            await run_ready_tasks()
             if all(task.done() for task in self.tasks):
                 return self.served
             self.time.advance(self.time.until_next() or 0.5)
@@ -55,7 +54,7 @@ async def test_the_writes_of_an_object_go_first_and_together() -> None:
     """What they were decided on grows old: after half a minute they are decided anew."""
     counter = Counter()
     counter.wait("other", "b")
-    await asyncio.sleep(0)
+    await run_ready_tasks()
     for name, write in (("read", False), ("write-1", True), ("write-2", True)):
         counter.wait(name, "a", write=write)
     counter.wait("another", "c")
@@ -67,7 +66,7 @@ async def test_the_writes_of_an_object_go_first_and_together() -> None:
 async def test_looks_at_what_is_at_rest_go_last_and_still_go_on() -> None:
     counter = Counter()
     counter.wait("urgent", "object")
-    await asyncio.sleep(0)
+    await run_ready_tasks()
     counter.wait("look-1", "idle", look=True)
     counter.wait("look-2", "idle", look=True)
     for number in range(2 * LOOK_SHARE):
@@ -81,8 +80,7 @@ async def test_looks_at_what_is_at_rest_go_last_and_still_go_on() -> None:
 async def test_one_who_is_cancelled_keeps_nobody_waiting(which: int) -> None:
     counter = Counter()
     waiting = [counter.wait(f"call-{number}", f"object-{number}") for number in range(4)]
-    for _ in range(5):
-        await asyncio.sleep(0)
+    await run_ready_tasks()
     waiting[which + 1].cancel()
     served = await counter.run()
     assert len(served) == 3
@@ -114,8 +112,7 @@ async def test_a_call_says_which_object_it_is_for_and_whether_it_only_looks() ->
 
 async def _taken(queue: WorkQueue[str], count: int) -> Sequence[str | None]:
     tasks = [asyncio.create_task(queue.get()) for _ in range(count)]
-    for _ in range(10):
-        await asyncio.sleep(0)
+    await run_ready_tasks()
     return [task.result() for task in tasks if task.done()]
 
 
@@ -126,8 +123,7 @@ async def test_looks_leave_workers_for_what_changes() -> None:
         queue.add(name, Priority.BACKLOG)
     assert await _taken(queue, 3) == ["look-1", "look-2"]
     queue.add("changed")
-    for _ in range(5):
-        await asyncio.sleep(0)
+    await run_ready_tasks()
     assert "changed" in queue.active
 
 
@@ -136,12 +132,10 @@ async def test_a_look_that_ends_lets_the_next_one_begin() -> None:
     queue.add("look-1", Priority.BACKLOG)
     queue.add("look-2", Priority.BACKLOG)
     waiting = [asyncio.create_task(queue.get()) for _ in range(2)]
-    for _ in range(10):
-        await asyncio.sleep(0)
+    await run_ready_tasks()
     assert queue.active == {"look-1"}
     queue.done("look-1")
-    for _ in range(10):
-        await asyncio.sleep(0)
+    await run_ready_tasks()
     assert queue.active == {"look-2"}
     assert all(task.done() for task in waiting)
 
@@ -150,9 +144,8 @@ async def test_a_look_that_is_planned_is_of_the_backlog_when_its_time_comes() ->
     time = VirtualTime()
     queue: WorkQueue[str] = WorkQueue(time)
     queue.add_after("look", 5.0, Priority.BACKLOG)
-    await asyncio.sleep(0)
+    await run_ready_tasks()
     time.advance(6.0)
-    for _ in range(5):
-        await asyncio.sleep(0)
+    await run_ready_tasks()
     queue.add("changed")
     assert await _taken(queue, 2) == ["changed", "look"]

@@ -1,7 +1,7 @@
 """Confirm: a look at an object at rest by lists that all objects share. It changes nothing and proves nothing.
 
-Either everything is shown as it is wanted, and the pass ends; or something is not, for whatever reason, and the pass
-goes on as if no list had been read: each resource is asked itself, and marks are read for this object.
+If everything is shown as wanted, the pass ends. Otherwise it continues as if no list had been read: it reads each
+resource by itself, and the marks of this object.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.kinds import Listed, NodeKey, Observed, Part, Ref, State
 from freehold.lifecycle.outcomes import Ready
 from freehold.lifecycle.phases import drift, mark, observe, recovery
-from freehold.lifecycle.state import Existence
 
 
 def is_unfinished(ctx: PassContext, key: NodeKey, entry: Entry) -> bool:
@@ -105,17 +104,21 @@ async def _themselves(ctx: PassContext, kind: str, keys: Sequence[NodeKey]) -> M
 async def _in_list(ctx: PassContext, kind: str, keys: Sequence[NodeKey]) -> Mapping[str, Listed]:
     assert ctx.deps.lists is not None
     refs = [Ref(ctx.journal.entries[key].id, ctx.journal.entries[key].target) for key in keys]
-    age = min(ctx.deps.intervals.shared, ctx.now - ctx.state.looked_at)  # nothing from before the last own look
-    return await ctx.deps.lists.show(kind, refs, ctx.owner.uuid, age)
+    return await ctx.deps.lists.show(kind, refs, ctx.owner.uuid, _oldest(ctx))
+
+
+def _oldest(ctx: PassContext) -> float:
+    """How old a shared reading may be, in seconds: it must be younger than the last pass that read for itself."""
+    return min(ctx.deps.intervals.shared, ctx.now - ctx.state.looked_at)
 
 
 def _fit(ctx: PassContext, rows: Mapping[NodeKey, Listed]) -> bool:
     """Whether each is ready, on record just so, and as its own read last showed it."""
     for key, row in rows.items():
-        seen, entry, node = row.observed, ctx.journal.entries[key], ctx.node(key)
+        seen, entry = row.observed, ctx.journal.entries[key]
         if seen.state is not State.READY or (seen.target, seen.carried) != (entry.target, entry.carried):
             return False
-        if node.existence not in (Existence.UNKNOWN, Existence.PRESENT) or not _is_unchanged(node.last_seen, seen):
+        if not _is_unchanged(ctx.node(key).last_seen, seen):
             return False
         if not entry.phase.ours and ctx.graph.nodes[key].unfit(seen):
             return False
@@ -132,8 +135,7 @@ def _is_unchanged(known: Observed | None, row: Observed) -> bool:
 
 async def _marks_are_complete(ctx: PassContext, rows: Mapping[NodeKey, Listed]) -> bool:
     """Whether the index shows all that we want attached, no other seal of ours, and nothing that is not on record."""
-    age = min(ctx.deps.intervals.shared, ctx.now - ctx.state.looked_at)
-    marked = (await ctx.deps.inventory.shared(age)).of(ctx.owner.uuid, ctx.deps.codec)
+    marked = (await ctx.deps.inventory.shared(_oldest(ctx))).of(ctx.owner.uuid, ctx.deps.codec)
     for key, row in rows.items():
         if not _is_ours(ctx, key) or not ctx.kind(key).markable:
             continue

@@ -31,7 +31,7 @@ class _Unrecorded:
 
 
 def is_anything_unrecorded(ctx: PassContext, tags_by_target: TagsByTarget) -> bool:
-    """Whether :func:`by_marks` would find something."""
+    """Whether :func:`by_marks` would find something. Copies and unknown kinds are noted as there."""
     return bool(_nodes(ctx, tags_by_target) or _carried(ctx, tags_by_target))
 
 
