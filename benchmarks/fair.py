@@ -107,7 +107,7 @@ class Operator:
         self.objects: list[StoredObject] = [herd.stored(raw, time.now) for raw in prepared.objects]
         self.due: dict[int, float] = {}
         workers = OperatorSettings.workers
-        self.queue: WorkQueue[int] = WorkQueue(time, backlog_workers=workers // 2)
+        self.queue: WorkQueue[int] = WorkQueue(time, backlog_workers=workers // 4)
         self.workers = [asyncio.ensure_future(self._work()) for _ in range(workers)]
         self.ended: dict[int, float] = {}
 

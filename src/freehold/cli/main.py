@@ -266,7 +266,7 @@ def keys_require(undo: bool, force: bool, **where: Any) -> None:
     help="Where the key ring is, Secret freehold-keys [default: the pod's own namespace, else freehold-system].",
 )
 @click.option("--simulator", default="", metavar="URL", help="A simulated IBM Cloud instead of the real one.")
-@click.option("--workers", type=click.IntRange(1, 256), default=64, show_default=True, help="Objects at a time.")
+@click.option("--workers", type=click.IntRange(1, 256), default=80, show_default=True, help="Objects at a time.")
 @click.option("--audit", type=options.NonEmptyPath(path_type=Path), help="Append every mutating call to this file.")
 def operator_(**given: Any) -> None:
     """Run the operator alone, with the cluster of a kubeconfig, until told to stop. Apply deploy/crds first."""

@@ -65,7 +65,7 @@ class Settings:
     ibm_url: str | None = None
     cluster_api: str = "auto"
     namespace: str | None = None
-    workers: int = 64
+    workers: int = 80
     clock: SystemClock = field(default_factory=SystemClock)
     audit: Path | None = None
     intervals: Intervals = field(default_factory=Intervals)

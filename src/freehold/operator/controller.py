@@ -103,7 +103,7 @@ class Controller:
         label_selector: str = "",
     ) -> None:
         self.resource = resource
-        self.queue: WorkQueue[Key] = WorkQueue(time, backoff, backlog_workers=max(1, workers // 2))
+        self.queue: WorkQueue[Key] = WorkQueue(time, backoff, backlog_workers=max(1, workers // 4))
         self._reconcile = reconcile
         self._workers = workers
         self._wake = wake

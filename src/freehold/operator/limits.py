@@ -14,17 +14,26 @@ SLOWEST = 0.1
 LOOK_SHARE = 10
 """While others wait, one token in so many is for looks at what is at rest, so that these go on."""
 
+READ_SHARE = 2
+"""While writes wait, one token in so many is for a read: nobody's many writes keep the others from going on, and 60
+objects that wait at two calls a second are each served within a minute."""
+
 SHORTEST_PAUSE = 0.001
 """Of a wait that rounding leaves: a sleep must move the clock."""
 
 
+class Expired(Exception):
+    """The turn of a call came after its time; no token was spent."""
+
+
 @dataclass(eq=False)
 class _Turn:
-    """One call that waits for a token. ``number``: the order in which they came."""
+    """One call that waits for a token. ``number``: the order in which they came; ``until``: its time is over then."""
 
     sender: str
     write: bool
     look: bool
+    until: float
     number: int
     called: asyncio.Future[None] | None = None
 
@@ -36,8 +45,9 @@ class _Turn:
 class Bucket:
     """Tokens refill at ``rate`` a second up to ``burst``; wall time, because vendors count in wall time.
 
-    Those who wait take turns by sender, so that nobody's many calls keep another one's few waiting. A sender's writes
-    go before its reads, and together: what they were decided on grows old. Looks at what is at rest go last.
+    Those who wait take turns by sender, so that nobody's many calls keep another one's few waiting. Writes go before
+    reads, and one sender's writes one after the other: what they were decided on grows old, and a write that comes too
+    late costs all the reads before it again. Looks at what is at rest go last.
     """
 
     def __init__(
@@ -56,14 +66,17 @@ class Bucket:
         self._served: dict[str, int] = {}
         self._last: _Turn | None = None
         self._since_look = 0
+        self._writes_in_a_row = 0
 
     @property
     def rate(self) -> float:
         return self._rate
 
-    async def take(self, sender: str = "", *, write: bool = False, look: bool = False) -> None:
-        """Wait for a token."""
-        turn = _Turn(sender, write, look and not write, next(self._numbers))
+    async def take(
+        self, sender: str = "", *, write: bool = False, look: bool = False, until: float = float("inf")
+    ) -> None:
+        """Wait for a token. Raises Expired when the turn comes after ``until``."""
+        turn = _Turn(sender, write, look and not write, until, next(self._numbers))
         self._waiting.append(turn)
         try:
             await self._wait_for(turn)
@@ -79,6 +92,8 @@ class Bucket:
             if self._next() is not turn:
                 turn.called = asyncio.get_running_loop().create_future()
                 await turn.called
+            elif self._now() > turn.until:
+                raise Expired
             elif (left := self.wait()) > 0.0:
                 await self._pause(max(left, SHORTEST_PAUSE))
             else:
@@ -90,6 +105,7 @@ class Bucket:
         self._served[turn.sender] = next(self._numbers)
         self._last = turn
         self._since_look = 0 if turn.look else self._since_look + 1
+        self._writes_in_a_row = self._writes_in_a_row + 1 if turn.write else 0
 
     def _next(self) -> _Turn:
         """Whose turn it is: a look's only where nothing else waits, or after :data:`LOOK_SHARE` others."""
@@ -97,12 +113,15 @@ class Bucket:
         urgent = [turn for turn in self._waiting if not turn.look]
         if looks and (not urgent or self._since_look >= LOOK_SHARE - 1):
             return looks[0]
+        reads = [turn for turn in urgent if not turn.write]
+        if reads and self._writes_in_a_row >= READ_SHARE - 1:
+            urgent = reads
         return min(urgent, key=self._rank)
 
-    def _rank(self, turn: _Turn) -> tuple[bool, int, bool, int]:
+    def _rank(self, turn: _Turn) -> tuple[bool, bool, int, int]:
         last = self._last
         goes_on = last is not None and turn.write and last.write and last.sender == turn.sender
-        return not goes_on, self._served.get(turn.sender, 0), not turn.write, turn.number
+        return not turn.write, not goes_on, self._served.get(turn.sender, 0), turn.number
 
     def wait(self) -> float:
         """Seconds until the next token, if nobody is before us."""

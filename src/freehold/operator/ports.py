@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
+from math import inf
 from typing import Any, TypeVar
 
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import Throttled
 from freehold.lifecycle.port import Call, Effect, PassInHand, Port, too_late
 from freehold.operator.audit import Audit
-from freehold.operator.limits import Limits
+from freehold.operator.limits import Expired, Limits
 
 T = TypeVar("T")
 
@@ -71,12 +72,16 @@ class PacedPort:
             return await self._inner.send(call)
         decided = self._now()
         timely = replace(call, run=lambda: self._run(call, decided))
-        last = decided + (STALE_WRITE if call.effect is Effect.WRITE else PATIENCE)
+        write = call.effect is Effect.WRITE
+        last = decided + (STALE_WRITE if write else PATIENCE)
+        until = last if write else inf
         bucket = self._limits.bucket(call.api)
         while True:
-            await bucket.take(call.sender, write=call.effect is Effect.WRITE, look=call.look)
             try:
+                await bucket.take(call.sender, write=write, look=call.look, until=until)
                 reply = await self._inner.send(timely)
+            except Expired as expired:
+                raise too_late(call) from expired
             except Throttled as refused:
                 bucket.throttled(refused.retry_after)
                 if self._now() + bucket.wait() > last:

@@ -374,6 +374,24 @@ PORTS = (
         "the audit log lacks the result of a cancelled change",
     ),
     _limits(
+        "Bucket._rank",
+        "not turn.write, not goes_on",
+        "not goes_on",
+        "a write waits behind the reads of all objects, comes too late each time, and its object never goes on",
+    ),
+    _limits(
+        "Bucket._next",
+        "if reads and self._writes_in_a_row >= READ_SHARE - 1:",
+        "if False:",
+        "one object's many writes keep all others from reading",
+    ),
+    _limits(
+        "Bucket._wait_for",
+        "elif self._now() > turn.until:",
+        "elif False:",
+        "writes whose time is over spend the tokens of those whose time is not",
+    ),
+    _limits(
         "Bucket.throttled",
         "self._rate = max(SLOWEST, self._rate / 2)",
         "pass",

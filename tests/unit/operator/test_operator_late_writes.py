@@ -8,7 +8,7 @@ import pytest
 
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.errors import Unavailable
-from freehold.lifecycle.port import Call, Effect
+from freehold.lifecycle.port import Call, Effect, InlinePort
 from freehold.operator.limits import Limits
 from freehold.operator.ports import STALE_WRITE, PacedPort, ThreadPort
 
@@ -22,11 +22,11 @@ from freehold.operator.ports import STALE_WRITE, PacedPort, ThreadPort
     ],
 )
 async def test_a_write_that_waited_too_long_is_not_sent(effect: Effect, waited: float, sent: bool) -> None:
-    """The call waits ``waited`` seconds in the queue."""
+    """The call waits ``waited`` seconds after its turn came, for a thread."""
     times = iter([100.0, 100.0 + waited])
     world: list[str] = []
     with ThreadPoolExecutor(1) as pool:
-        port = PacedPort(ThreadPort(pool), Limits(), ManualClock(), lambda: next(times))
+        port = PacedPort(ThreadPort(pool), Limits(now=lambda: 100.0), ManualClock(), lambda: next(times))
         call = Call("vpc", "create_vpc", effect, lambda: world.append("made"), "vpc one")
         if sent:
             await port.send(call)
@@ -34,3 +34,9 @@ async def test_a_write_that_waited_too_long_is_not_sent(effect: Effect, waited: 
             with pytest.raises(Unavailable, match="not sent"):
                 await port.send(call)
     assert world == (["made"] if sent else [])
+
+
+async def test_a_write_whose_turn_comes_too_late_is_not_sent() -> None:
+    port = PacedPort(InlinePort(), Limits(now=lambda: 101.0 + STALE_WRITE), ManualClock(), lambda: 100.0)
+    with pytest.raises(Unavailable, match="create vpc .vpc one. waited too long .* not sent"):
+        await port.send(Call("vpc", "create_vpc", Effect.WRITE, lambda: pytest.fail("sent"), "vpc one"))

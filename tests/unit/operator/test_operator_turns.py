@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from math import inf
 
 import pytest
 
 from freehold.lifecycle.port import Call, Effect, InlinePort, LookPort, PassInHand
 from freehold.operator.audit import NoAudit
-from freehold.operator.limits import LOOK_SHARE, Bucket
+from freehold.operator.limits import LOOK_SHARE, READ_SHARE, Bucket, Expired
 from freehold.operator.ports import ObjectPort
 from freehold.operator.workqueue import Priority, WorkQueue
 from harness.virtual_time import VirtualTime, run_ready_tasks
@@ -24,10 +25,16 @@ class Counter:
         self.served: list[str] = []
         self.tasks: list[asyncio.Task[None]] = []
 
-    def wait(self, name: str, sender: str, *, write: bool = False, look: bool = False) -> asyncio.Task[None]:
+    def wait(
+        self, name: str, sender: str, *, write: bool = False, look: bool = False, until: float = inf
+    ) -> asyncio.Task[None]:
         async def take() -> None:
-            await self.bucket.take(sender, write=write, look=look)
-            self.served.append(name)
+            try:
+                await self.bucket.take(sender, write=write, look=look, until=until)
+            except Expired:
+                self.served.append(f"{name} expired at {self.time.monotonic():g}")
+            else:
+                self.served.append(f"{name}")
 
         self.tasks.append(asyncio.create_task(take()))
         return self.tasks[-1]
@@ -50,17 +57,47 @@ async def test_an_object_with_many_calls_does_not_keep_another_one_waiting() -> 
     assert (await counter.run()).index("few") <= 2
 
 
-async def test_the_writes_of_an_object_go_first_and_together() -> None:
+async def test_the_writes_of_an_object_go_one_after_the_other() -> None:
     """What they were decided on grows old: after half a minute they are decided anew."""
     counter = Counter()
-    counter.wait("other", "b")
+    counter.wait("first", "other")
     await run_ready_tasks()
-    for name, write in (("read", False), ("write-1", True), ("write-2", True)):
-        counter.wait(name, "a", write=write)
-    counter.wait("another", "c")
+    for name, sender in (("a-1", "a"), ("b-1", "b"), ("a-2", "a"), ("b-2", "b")):
+        counter.wait(name, sender, write=True)
+    assert await counter.run() == ["first", "a-1", "a-2", "b-1", "b-2"]
+
+
+async def test_a_write_goes_before_the_reads_of_other_objects() -> None:
+    """Behind the reads of a hundred objects it would come too late each time, and its object would never go on."""
+    counter = Counter()
+    for number in range(100):
+        counter.wait(f"read-{number}", f"object-{number}")
+    await run_ready_tasks()
+    counter.wait("write", "object-0", write=True)
+    assert (await counter.run()).index("write") <= 1
+
+
+async def test_many_writes_of_one_object_keep_no_other_object_from_reading() -> None:
+    counter = Counter()
+    counter.wait("first", "other")
+    await run_ready_tasks()
+    for number in range(50):
+        counter.wait(f"write-{number}", "many", write=True)
+    for number in range(3):
+        counter.wait(f"read-{number}", f"object-{number}")
+    assert (await counter.run()).index("read-2") <= 3 * READ_SHARE
+
+
+async def test_a_write_whose_time_is_over_spends_no_token() -> None:
+    counter = Counter()
+    counter.wait("first", "a")
+    await run_ready_tasks()
+    for number in range(5):
+        counter.wait(f"late-{number}", "b", write=True, until=0.5)
+    counter.wait("last", "c")
     served = await counter.run()
-    assert served.index("write-2") == served.index("write-1") + 1
-    assert served.index("read") > served.index("write-2")
+    assert counter.time.monotonic() < 3.0, served
+    assert sum("expired" in each for each in served) == 5
 
 
 async def test_looks_at_what_is_at_rest_go_last_and_still_go_on() -> None:
