@@ -98,4 +98,10 @@ class SharedLists:
             _LOG.warning("a list of the account cannot be read, and is not used: %s: %s", type(defect).__name__, defect)
         else:
             shared.pages = max(1, ceil(len(rows) / listing.page))
-        shared.rows, shared.taken = {row.observed.id: row for row in rows}, taken
+        before = shared.rows
+        shared.rows, shared.taken = {row.observed.id: _same(before.get(row.observed.id), row) for row in rows}, taken
+
+
+def _same(before: Listed | None, row: Listed) -> Listed:
+    """The row of before where nothing has changed: objects at rest remember it, and one of the two is enough."""
+    return before if before == row else row

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -76,16 +76,22 @@ class ApiClient:
 
         Raises ListNotFound, never NotFound.
         """
-        found: list[Json] = []
+        every = self.each_page(api, operation, fetch, items, subject, **detail)
+        return [row async for page in every for row in page]
+
+    async def each_page(
+        self, api: str, operation: str, fetch: Callable[[str | None], Any], items: str, subject: str, **detail: Any
+    ) -> AsyncIterator[list[Json]]:
+        """The same, page by page: the rows of an account need not all be in memory at once."""
         seen: set[str | None] = set()
         start: str | None = None
         while start not in seen:
             seen.add(start)
             body = await self.read_list(api, operation, _fetching(fetch, start), subject, **detail)
-            found += rows(body, items, operation, subject)
+            yield rows(body, items, operation, subject)
             start = following(body)
             if start is None:
-                return found
+                return
         raise errors.endless(operation, subject)
 
     async def account(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from freehold.clouds.ibm import crn
@@ -135,17 +135,22 @@ class Collection:
 
     async def every(self, region: str, vpc: str = "") -> list[Json]:
         """All of a region, or of one VPC where the list can be narrowed to it."""
+        return [body async for body in self.each(region, vpc)]
+
+    async def each(self, region: str, vpc: str = "") -> AsyncIterator[Json]:
+        """The same, one after the other."""
         narrow = {"vpc_id": vpc} if vpc else {}
-        bodies = await self._client.pages(
+        pages = self._client.each_page(
             "vpc",
             f"list_{self._many}",
             lambda start: self._sdk(region, f"list_{self._many}")(limit=PAGE, start=start, **narrow),
             self._many,
             f"in {vpc or region}",
         )
-        for body in bodies:
-            self._remember(body)
-        return bodies
+        async for page in pages:
+            for body in page:
+                self._remember(body)
+                yield body
 
     async def present(self, refs: Sequence[Ref]) -> list[tuple[str, Json]]:
         """Those of ``refs`` that are there, with their region.
@@ -254,4 +259,4 @@ class Listing:
         return split(ref.id)[0]
 
     async def listed(self, name: str) -> Sequence[Listed]:
-        return [self._show(name, body) for body in await self._collection.every(name)]
+        return [self._show(name, body) async for body in self._collection.each(name)]

@@ -126,9 +126,11 @@ class VpcDriver:
 
     async def listed(self, name: str) -> Sequence[Listed]:
         """The VPCs of a region; the rules of their default groups are in the list of its security groups."""
-        bodies = await self._vpcs.every(name)
-        rules = {body["id"]: parts_of(body) for body in await self._groups.every(name)}
-        return [Listed(self._seen(name, body), rules.get(body["default_security_group"]["id"])) for body in bodies]
+        rules = {body["id"]: parts_of(body) async for body in self._groups.each(name)}
+        return [
+            Listed(self._seen(name, body), rules.get(body["default_security_group"]["id"]))
+            async for body in self._vpcs.each(name)
+        ]
 
     def _seen(self, region: str, body: Json) -> Observed:
         self._default_groups[body["id"]] = body["default_security_group"]["id"]
