@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from freehold.lifecycle import polling
 from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.durations import SAMPLE_LIFE, DurationKey, Durations, Span, Verb, estimate
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.state import Started
+from lab.life import Handle, Life
+from lab.world import MemoryWorld, node
 
+NET = NodeKey("net", "main")
 PUBLISHED = 100.0
 HOURS = Span(20_000.0, 36_000.0)
 
@@ -59,3 +68,29 @@ def test_durations_are_kept_apart_by_kind_region_and_verb_and_forgotten_after_a_
     assert known.estimate("vm", Verb.CREATE, PUBLISHED, "dal10").samples == 0
     clock.advance(SAMPLE_LIFE + 1)
     assert known.estimate("net", Verb.CREATE, PUBLISHED, "dal10").samples == 0
+
+
+def _released_net() -> PassContext:
+    """In a pass of its delete."""
+    life = Life(MemoryWorld(nodes=[node("net/main")]))
+    life.create()
+    life.state.releasing = True
+    return PassContext(life.deps, life.graph, life.journal, Handle(life.stored), life.state)
+
+
+def test_a_delete_that_is_sent_once_more_is_timed_from_the_first_request() -> None:
+    ctx = _released_net()
+    polling.started(ctx, NET, Verb.DELETE)
+    begun = ctx.node(NET).started
+    ctx.node(NET).started = begun and replace(begun, at=begun.at - 50.0)
+    polling.started(ctx, NET, Verb.DELETE)
+    polling.finished(ctx, NET, Verb.DELETE)
+    assert ctx.node(NET).took == 50.0
+
+
+def test_how_long_a_create_takes_does_not_count_for_the_delete_that_ends_it() -> None:
+    ctx = _released_net()
+    ctx.node(NET).started = Started(Verb.CREATE, ctx.now - 50.0, ctx.now - 50.0)
+    polling.finished(ctx, NET, Verb.DELETE)
+    assert ctx.node(NET).took == 0.0
+    assert ctx.deps.durations.estimate("net", Verb.DELETE, PUBLISHED).samples == 0

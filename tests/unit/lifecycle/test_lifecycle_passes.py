@@ -17,6 +17,7 @@ from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.kinds import NodeKey, Part
 from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason, Waiting
 from freehold.lifecycle.port import Effect, ReadOnlyPort, step
+from freehold.lifecycle.state import Existence
 from lab import faults
 from lab.families import Case, run
 from lab.faults import Script
@@ -282,3 +283,47 @@ def test_an_index_that_does_not_answer_leaves_an_object_at_rest_ready() -> None:
     assert done is not None
     assert all(isinstance(outcome, Ready) for outcome in done.outcomes.values())
     assert done.after <= 120.0
+
+
+def test_an_edit_that_adds_a_requirement_is_recorded_for_the_delete() -> None:
+    """The delete goes by what is on record: the spec may be gone by then."""
+    world = MemoryWorld(nodes=[node("net/main"), node("net/second"), node("disk/data", "net/main")])
+    life = Life(world)
+    life.create()
+    world.nodes = [node("net/main"), node("net/second"), node("disk/data", "net/main", "net/second")]
+    life.touch()
+    life.settle()
+    assert set(life.journal.entries[NodeKey("disk", "data")].requires or ()) == {"net/main", "net/second"}
+
+
+def test_what_is_wanted_again_after_its_delete_is_a_new_resource_to_this_process() -> None:
+    """What was remembered of the old one says that its delete is under way."""
+    world = MemoryWorld(nodes=[node("net/main"), node("disk/data", "net/main")])
+    life = Life(world)
+    life.create()
+    wanted, world.nodes = world.nodes, world.nodes[:1]
+    life.touch()
+    life.settle()
+    assert world.ours("disk") is None
+    world.nodes = wanted
+    life.touch()
+    life.once()
+    assert world.ours("disk") is not None
+    assert life.state.node(NodeKey("disk", "data")).existence is Existence.PRESENT
+
+
+def test_marks_are_read_once_more_after_the_settle_time_and_not_in_each_pass() -> None:
+    """A process that did not mint the identity reads them before it creates; while something is blocked, no more."""
+    world = MemoryWorld(nodes=[node("net/main"), node("net/second")])
+    world.namesake("net")
+    life = Life(world)
+    for _ in range(3):
+        life.once()
+        world.clock.advance(10.0)
+    life.restart()
+    begun = len(life.port.calls)
+    for _ in range(40):
+        life.once()
+        world.clock.advance(60.0)
+    searches = [call.operation for call in life.port.calls[begun:]].count("search")
+    assert searches <= 12, searches

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Listed, NodeKey, Observed, Ref, Registry, State
-from freehold.lifecycle.outcomes import Ready
+from freehold.lifecycle.outcomes import Blocked, Ready
+from freehold.lifecycle.phases import confirm
 from freehold.lifecycle.port import InlinePort, step
 from freehold.lifecycle.shared_lists import WINDOW, SharedLists
-from lab.cloud import Cloud, ReadLags
-from lab.life import Life
-from lab.world import TRAITS, MemoryWorld, kinds, node
+from lab.cloud import Cloud, ReadLags, Resource
+from lab.life import Handle, Life
+from lab.spelling import PlainCodec
+from lab.world import RING, TRAITS, MemoryWorld, kinds, node
 
 REF = Ref("net-1")
 AGE = 60.0
 HUB = NodeKey("hub", "core")
+NEW = KeyRing.single(b"the laboratory's second key, 32 bytes")
+BOTH = KeyRing(NEW.writing, {**RING.keys, **NEW.keys})
 
 
 class Counted:
@@ -289,3 +296,161 @@ def test_a_missing_rule_is_not_confirmed() -> None:
     wall = next(resource for resource in world.cloud.living() if resource.kind == "wall")
     wall.parts.clear()
     assert "add_part_wall" in _look(life)
+
+
+def test_what_lists_showed_is_not_used_by_the_pass_that_goes_on() -> None:
+    world, life = _idle("hub/core", "site/home")
+    world.strip("site")  # not confirmed, after the lists were read
+    life.restart()
+    ctx = PassContext(life.deps, life.graph, life.journal, Handle(life.stored), life.state, life.user_tags)
+    assert not step(confirm.by_lists(ctx))
+    assert (ctx.ready_nodes, ctx.outcomes) == ({}, {})
+
+
+def test_a_reading_from_before_the_last_own_pass_confirms_nothing() -> None:
+    """It is younger than a shared reading may be, and older than what this process did since."""
+    world, life = _idle("hub/core", "site/home")
+    _look(life)  # reads the lists
+    world.clock.advance(10.0)
+    life.invalidate()
+    life.once()
+    world.clock.advance(10.0)
+    assert [operation for operation in _look(life) if operation.startswith("list_all_")]
+
+
+def test_one_who_asks_alone_does_not_read_lists_because_others_did_once() -> None:
+    listing, clock = Counted("net-1"), ManualClock()
+    lists = _shared(listing, clock)
+    for seconds, asker in ((WINDOW + 1, "b"), (10, "b"), (WINDOW - 5, "a"), (AGE + 1, "a")):
+        clock.advance(seconds)
+        shown = _show(lists, asker)
+    assert not shown
+
+
+def test_a_row_of_a_form_that_nobody_knew_hides_a_list_and_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    class Odd(Counted):
+        async def listed(self, name: str) -> Sequence[Listed]:
+            raise KeyError("crn")
+
+    lists = _lists(Odd("net-1"), ManualClock())
+    assert not _show(lists, "a")
+    assert not _show(lists, "b")
+    assert "cannot be read, and is not used: KeyError" in caplog.text
+
+
+def _failed(world: MemoryWorld, *, is_failed: bool) -> None:
+    """The one resource, as the cloud shows it from now on."""
+    world.cloud.log[:] = [replace(thing, failed=is_failed) for thing in world.cloud.log]
+
+
+Alter = Callable[[MemoryWorld, Life], None]
+
+
+def _on_record(**changes: Any) -> Alter:
+    return lambda _, life: life.rewrite(life.journal.put(HUB, replace(life.journal.entries[HUB], **changes)))
+
+
+def _newer_key(world: MemoryWorld, _: Life) -> None:
+    world.ring = BOTH
+
+
+def _seal_that_was_not_taken_off(world: MemoryWorld, life: Life) -> None:
+    world.ring = BOTH
+    life.restart()
+    for _ in range(8):
+        life.invalidate()
+        life.once()
+        world.clock.advance(60.0)
+    assert life.journal.keys == {NEW.writing}
+    target = life.journal.entries[HUB].target
+    old = PlainCodec().node(HUB, life.keys.seal(RING.writing, HUB, target))
+    world.cloud.attach(target, frozenset({old}), by="freehold")
+    world.clock.advance(60.0)
+
+
+def _no_tags_wanted(_: MemoryWorld, life: Life) -> None:
+    life.user_tags = frozenset()
+
+
+def _not_wanted(world: MemoryWorld, _: Life) -> None:
+    world.nodes = [each for each in world.nodes if each.key.kind != "site"]
+
+
+def _forgotten(world: MemoryWorld, life: Life) -> None:
+    life.rewrite(replace(life.journal, entries={k: e for k, e in life.journal.entries.items() if k.kind != "site"}))
+    world.nodes = [each for each in world.nodes if each.key.kind != "site"]
+
+
+def _wall(world: MemoryWorld) -> Resource:
+    return next(resource for resource in world.cloud.living() if resource.kind == "wall")
+
+
+NOT_CONFIRMED: dict[str, Alter] = {
+    "its mark was not read back": _on_record(phase=Phase.RECORDED),
+    "somebody edited its record": _on_record(signature="forged"),
+    "its record is signed with an older key": _newer_key,
+    "a seal of an older key is on it": _seal_that_was_not_taken_off,
+    "a user's tag is not wanted any more": _no_tags_wanted,
+    "another resource is not wanted any more": _not_wanted,
+    "a resource of ours is on no record": _forgotten,
+    "a rule is missing": lambda world, _: _wall(world).parts.clear(),
+    "it has failed": lambda world, _: _failed(world, is_failed=True),
+}
+
+
+def _walled() -> tuple[MemoryWorld, Life]:
+    nodes = [each for each in MemoryWorld().nodes if each.key.kind in ("hub", "site", "net", "wall")]
+    world = MemoryWorld(nodes=nodes)
+    life = Life(world)
+    life.create()
+    return world, life
+
+
+@pytest.mark.parametrize("alter", NOT_CONFIRMED.values(), ids=NOT_CONFIRMED)
+def test_a_new_process_reads_itself_what_lists_must_not_confirm(alter: Alter) -> None:
+    world, life = _walled()
+    alter(world, life)
+    life.restart()
+    assert "list_hub" in _look(life)
+
+
+def test_a_new_process_confirms_by_lists_what_nobody_touched() -> None:
+    """Otherwise the test before this one says nothing."""
+    _, life = _walled()
+    life.restart()
+    assert "list_hub" not in _look(life)
+
+
+def test_a_given_resource_that_does_not_fit_any_more_is_told_of_by_a_new_process() -> None:
+    world = MemoryWorld(nodes=[node("hub/core"), node("site/home")], given_hub=True)
+    life = Life(world)
+    life.create()
+    world.nodes = [replace(each, unfit=lambda _: "too small") if each.key == HUB else each for each in world.nodes]
+    life.restart()
+    _look(life)
+    assert isinstance(life.last and life.last.outcomes[HUB], Blocked)
+
+
+def test_after_a_restore_the_first_look_reads_everything_itself() -> None:
+    """Lists and index may be from before it."""
+    _, life = _idle("hub/core", "site/home")
+    older = life.journal
+    life.rewrite(replace(older, account="another"))
+    operations = _look(life)
+    assert "list_hub" in operations
+
+
+def test_what_is_not_at_rest_is_read_itself() -> None:
+    """Its last pass left something to do or to tell, which a list of everything as it was does not settle."""
+    _, life = _idle("hub/core")
+    life.state.at_rest = {}
+    assert "list_hub" in _look(life)
+
+
+def test_an_edge_that_an_edit_added_is_recorded_by_the_next_look_of_the_process() -> None:
+    """The spec may be gone by the time of the delete: what is on record says what must be deleted first."""
+    world, life = _idle("net/main", "net/second", "disk/data")
+    world.nodes = [node("net/main"), node("net/second"), node("disk/data", "net/main", "net/second")]
+    life.restart()
+    life.create()
+    assert set(life.journal.entries[NodeKey("disk", "data")].requires or ()) == {"net/main", "net/second"}
