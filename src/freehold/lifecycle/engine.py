@@ -93,6 +93,9 @@ async def ensure(
     if _must_read_marks_first(ctx):
         marked = await mark.read(ctx)
     await recovery.by_marks(ctx, marked)
+    if _may_be_wanted_by_another_name(ctx, journal):
+        await ctx.save()
+        return ctx.finish()
     create.drop_stale_refs(ctx)
     wave = await create.select(ctx)
     ctx.creating = [node.key for node in wave]
@@ -115,6 +118,14 @@ async def ensure(
     state.looked_at = ctx.now
     _plan_deep_look(ctx, "each resource itself")
     return ctx.finish()
+
+
+def _may_be_wanted_by_another_name(ctx: PassContext, before: Journal) -> bool:
+    """Whether the marks showed what no node stands for: what is wanted depends on the record, so the next pass decides.
+
+    A create now could make a second one of what the spec means.
+    """
+    return any(key not in before.entries and key not in ctx.graph.nodes for key in ctx.journal.ours)
 
 
 def _plan_deep_look(ctx: PassContext, how: str) -> None:

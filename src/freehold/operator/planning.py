@@ -135,8 +135,7 @@ class _DryRun:
     async def _run(self) -> bool:
         """Pass after pass; whether they came to rest."""
         longest = max(kind.settle for kind in self._deps.registry.values())
-        deep_pass = 1.2 * self._deps.intervals.deep  # only a deep pass reads the marks of everything
-        horizon = 2 * (longest + deep_pass)
+        horizon = 2 * longest + 3 * self._deps.intervals.deep
         changed_at, still = self._clock.monotonic(), 0
         for _ in range(MOST_PASSES):
             before, self._adapter.report_of_pass = self._state(), None
@@ -149,11 +148,11 @@ class _DryRun:
             else:
                 still += 1
             waits = self._waits()
-            elapsed, resting = self._clock.monotonic() - changed_at, waits is not None and still and waits <= _LASTING
-            if (waits is None and still) or (resting and elapsed > deep_pass) or elapsed > horizon:
+            at_rest = still and (waits is None or waits <= _LASTING)
+            if at_rest or self._clock.monotonic() - changed_at > horizon:
                 return True
             assert isinstance(result, RequeueAfter)
-            self._clock.advance(deep_pass + 1.0 if resting else max(result.seconds, 1.0))
+            self._clock.advance(max(result.seconds, 1.0))
         return False
 
     def _state(self) -> tuple[int, str]:

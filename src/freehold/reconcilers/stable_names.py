@@ -1,22 +1,23 @@
-"""Stable logical names for the entries of a list (ADR 8).
+"""Stable logical names for the entries of a list (ADR 8, ADR 20).
 
-The logical name is the assignment: ``<label>:<trait>``, where the label is the user's name or, without one,
-the index that the entry had first, and the trait is what was chosen for it and must not change (its zone).
-Since the journal, and the mark in the cloud, hold logical names, nothing else has to be persisted: an entry
-is matched with its earlier logical name, and removing the first entry neither renames nor moves the others.
+An entry is the same resource however it is spelled: with its default name written out or left out, at another place in
+the list, with the zone that was chosen for it or without. The logical name is the record of what was chosen,
+``<label>:<placement>``: the label is the user's name or, without one, the index that the entry had first; the placement
+(a zone) must not change. The journal, and the mark in the cloud, hold logical names, so nothing else has to be
+persisted: each entry is matched with the resource that it had earlier.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class ListEntry:
-    """One entry of the list: the user's name and the user's choice of trait, empty when left out."""
+    """One entry of the list: the user's name and the user's choice of placement, empty when left out."""
 
     name: str = ""
     placement: str = ""
@@ -24,67 +25,84 @@ class ListEntry:
 
 @dataclass(frozen=True)
 class StableName:
-    """What an entry was given."""
+    """What an entry was given.
 
-    label: str
-    placement: str
-
-    @property
-    def logical(self) -> str:
-        return f"{self.label}:{self.placement}"
-
-    @classmethod
-    def parse(cls, logical: str) -> StableName:
-        label, _, placement = logical.partition(":")
-        return cls(label, placement)
-
-
-def assign(entries: Sequence[ListEntry], placements: Sequence[str], earlier: Collection[str]) -> tuple[StableName, ...]:
-    """One slot per entry, in the order of the entries.
-
-    ``placements`` are those to choose from; ``earlier`` the logical names that the journal holds. An entry with
-    an earlier slot keeps it, whatever the spec says of its trait today: it is still the same resource.
+    ``name`` is what the resource is called, ``chosen`` whether a person called it so. ``ours``: a create of it was
+    sent; an entry that has lost its name is then still this resource.
     """
-    old = {slot.label: slot for slot in sorted(map(StableName.parse, earlier), key=_order)}
-    chosen: dict[int, StableName] = {}
+
+    logical: str
+    label: str
+    name: str
+    placement: str
+    chosen: bool = False
+    ours: bool = False
+
+
+Fresh = Callable[[str, str, bool], StableName]
+"""Spells a new one: label, placement, and whether the label is a name that a person chose."""
+
+
+def assign(
+    entries: Sequence[ListEntry], placements: Sequence[str], earlier: Collection[StableName], fresh: Fresh
+) -> tuple[StableName, ...]:
+    """One for each entry, in the order of the entries.
+
+    ``placements`` are those to choose from; ``earlier`` is what the journal holds. An entry that had a resource keeps
+    it, whatever the spec says of its placement today.
+    """
+    left = sorted(earlier, key=_order)
+    assigned: dict[int, StableName] = {}
+
+    def take(index: int, found: StableName | None) -> None:
+        if found is not None:
+            assigned[index] = found
+            left.remove(found)
+
     for index, entry in enumerate(entries):
-        if entry.name in old:
-            chosen[index] = old.pop(entry.name)
+        if entry.name:
+            take(index, next((one for one in left if one.name == entry.name), None))
     unnamed = [index for index, entry in enumerate(entries) if not entry.name]
-    # Those whose trait the user gave choose first among the old ones: only one of them can be meant.
+    # Those whose placement the user gave choose first: only one of them can be meant.
     for index in sorted(unnamed, key=lambda i: (not entries[i].placement, i)):
-        match = next(
-            (s for s in old.values() if s.label.isdecimal() and entries[index].placement in ("", s.placement)), None
-        )
-        if match:
-            chosen[index] = old.pop(match.label)
-    return _fresh(entries, placements, chosen, old.values())
+        take(index, next((one for one in left if _may_be(entries[index], one)), None))
+    return _with_new(entries, placements, assigned, left, fresh)
 
 
-def _fresh(
+def _may_be(entry: ListEntry, earlier: StableName) -> bool:
+    """Whether an entry without a name may mean it. A name that a person chose may have been taken out of the spec."""
+    return entry.placement in ("", earlier.placement) and (earlier.ours or not earlier.chosen)
+
+
+def _with_new(
     entries: Sequence[ListEntry],
     placements: Sequence[str],
-    chosen: dict[int, StableName],
+    assigned: dict[int, StableName],
     leftover: Collection[StableName],
+    fresh: Fresh,
 ) -> tuple[StableName, ...]:
-    """Slots for the entries that never had one: the least used trait, in an order that the names decide."""
-    taken = {slot.label for slot in (*chosen.values(), *leftover)}
+    """New ones get the least used placement, in an order that their labels decide."""
+    taken = {one.label for one in (*assigned.values(), *leftover)}
+    labels: dict[int, str] = {}
     for index, entry in enumerate(entries):
-        if index not in chosen:
-            label = entry.name or next(n for i in range(index, index + len(taken) + 1) if (n := str(i)) not in taken)
-            taken.add(label)
-            chosen[index] = StableName(label, entry.placement)
-    used = Counter(slot.placement for slot in chosen.values() if slot.placement)
-    for index, slot in sorted(chosen.items(), key=lambda item: _digest(item[1].label)):
-        if not slot.placement and placements:
-            placement = min(placements, key=lambda t: (used[t], placements.index(t)))
+        if index not in assigned:
+            numbers = map(str, range(index, index + len(taken) + 1))
+            labels[index] = entry.name or next(number for number in numbers if number not in taken)
+            taken.add(labels[index])
+    used = Counter(one.placement for one in assigned.values())
+    used.update(entries[index].placement for index in labels)
+    for index, label in sorted(labels.items(), key=lambda item: _digest(item[1])):
+        placement = entries[index].placement
+        if not placement and placements:
+            placement = min(placements, key=lambda each: (used[each], placements.index(each)))
             used[placement] += 1
-            chosen[index] = replace(slot, placement=placement)
-    return tuple(chosen[index] for index in range(len(entries)))
+        assigned[index] = fresh(label, placement, bool(entries[index].name))
+    return tuple(assigned[index] for index in range(len(entries)))
 
 
-def _order(slot: StableName) -> tuple[bool, int, str]:
-    return (not slot.label.isdecimal(), int(slot.label) if slot.label.isdecimal() else 0, slot.logical)
+def _order(one: StableName) -> tuple[bool, bool, int, str]:
+    """Those without a chosen name first, by index."""
+    return one.chosen, not one.label.isdecimal(), int(one.label) if one.label.isdecimal() else 0, one.logical
 
 
 def _digest(label: str) -> str:

@@ -98,9 +98,9 @@ ANSWERS = (
         "a revoked token is used until it expires",
     ),
     _calls(
-        "ApiClient.pages",
+        "ApiClient.each_page",
         "raise errors.endless(operation, subject)",
-        "return found",
+        "return",
         "a list whose pages repeat counts as complete",
     ),
     _calls(

@@ -1087,6 +1087,18 @@ LEAVING = (
 
 LOOKS = (
     _engine(
+        "ensure",
+        "if _may_be_wanted_by_another_name(ctx, journal):",
+        "if False:",
+        "the pass that finds a resource of ours creates a second one of what the spec means by another name",
+    ),
+    _drift(
+        "looks_at_parts",
+        " and not node.given",
+        "",
+        "the rules of our own security group are removed when the spec gives it by its id",
+    ),
+    _engine(
         "_is_planned_look",
         "if ctx.now < state.deep_at or state.own_look_due or state.releasing:",
         "if ctx.now < state.deep_at or state.releasing:",

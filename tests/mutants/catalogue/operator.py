@@ -292,12 +292,6 @@ ACCOUNT = (
         'binding.cloud.deps("", ring)',
         "a plan writes to the cloud",
     ),
-    _planning(
-        "_DryRun._run",
-        "elapsed > deep_pass",
-        "True",
-        "a plan ends before the pass that reads the marks of everything",
-    ),
 )
 
 PORTS = (
@@ -345,7 +339,7 @@ PORTS = (
     ),
     _ports(
         "PacedPort.send",
-        "await bucket.take(call.sender, write=call.effect is Effect.WRITE, look=call.look)",
+        "await bucket.take(call.sender, write=write, look=call.look, until=until)",
         "pass",
         "the rate has no limit",
     ),

@@ -14,6 +14,7 @@ _input = partial(Mutant, "reconcilers/powervs/input.py")
 _names = partial(Mutant, "reconcilers/powervs/names.py")
 _groups = partial(Mutant, "reconcilers/powervs/groups.py")
 _subnets = partial(Mutant, "reconcilers/powervs/subnets.py")
+_recorded = partial(Mutant, "reconcilers/powervs/recorded.py")
 _balancers = partial(Mutant, "reconcilers/powervs/balancers.py")
 _conditions = partial(Mutant, "reconcilers/powervs/conditions.py")
 _status = partial(Mutant, "reconcilers/powervs/status.py")
@@ -238,26 +239,20 @@ KEYS = (
 WANTED = (
     _slots(
         "assign",
-        "        if entry.name in old:\n",
+        "        if entry.name:\n",
         "        if False:\n",
         "a named subnet moves to another zone when one before it is removed",
     ),
     _slots(
-        "assign",
-        's.label.isdecimal() and entries[index].placement in ("", s.placement)',
-        "s.label.isdecimal()",
+        "_may_be",
+        'entry.placement in ("", earlier.placement) and ',
+        "",
         "an entry gets the subnet of another zone",
     ),
     _slots(
-        "assign",
-        "s.label.isdecimal() and ",
-        "",
-        "an unnamed entry gets a subnet that had a name",
-    ),
-    _slots(
-        "_fresh",
-        "taken = {slot.label for slot in (*chosen.values(), *leftover)}",
-        "taken = {slot.label for slot in chosen.values()}",
+        "_with_new",
+        "taken = {one.label for one in (*assigned.values(), *leftover)}",
+        "taken = {one.label for one in assigned.values()}",
         "a new entry gets the logical name of a subnet that still exists",
     ),
     _facts(
@@ -328,8 +323,8 @@ WANTED = (
     ),
     _wanted(
         "_Build.nodes",
-        "yield from subnet_nodes(self.spec.vpc_subnets, subnets, self.names, self.region, self.group)",
-        'yield from subnet_nodes(self.spec.vpc_subnets, subnets, self.names, self.region, "")',
+        "yield from subnet_nodes(self.spec.vpc_subnets, self._subnets(), self.region, self.group)",
+        'yield from subnet_nodes(self.spec.vpc_subnets, self._subnets(), self.region, "")',
         "subnets go to the account's default resource group",
     ),
     _wanted(
@@ -423,16 +418,52 @@ WANTED = (
         "a rule for all ports is added again in each pass",
     ),
     _subnets(
-        "subnet_keys",
+        "subnet_names",
         "(*zones, *sorted(held))",
         "zones",
         "a zone that the cloud does not list for a moment makes its subnet surplus",
     ),
     _subnets(
         "subnet_nodes",
-        "slot.placement or slot.label",
-        "slot.label",
+        "(spec and spec.zone) or one.placement",
+        "(spec and spec.zone) or one.label",
         "an unnamed subnet is requested in a zone named 0",
+    ),
+    _subnets(
+        "subnet_names",
+        " if not is_nonce(key.logical)",
+        "",
+        "a stray that was recorded by its birth mark is wanted as the subnet of a zone of that name",
+    ),
+    _slots(
+        "_may_be",
+        "(earlier.ours or not earlier.chosen)",
+        "not earlier.chosen",
+        "a name that is taken out of the spec makes a second resource",
+    ),
+    _slots(
+        "_may_be",
+        "(earlier.ours or not earlier.chosen)",
+        "True",
+        "an entry without a name means what a stranger made and the spec does not name any more",
+    ),
+    _slots(
+        "assign",
+        "if one.name == entry.name",
+        "if one.label == entry.name",
+        "a default name that is written out makes a second resource",
+    ),
+    _recorded(
+        "own_by_id",
+        "entry.phase.ours and ",
+        "",
+        "what was given by its id is taken for our own",
+    ),
+    _wanted(
+        "_created",
+        "if twice := tuple(_named_twice(nodes)):",
+        "if twice := ():",
+        "a resource that is wanted by id and by name stops the pass with a defect",
     ),
     _balancers(
         "_parts",

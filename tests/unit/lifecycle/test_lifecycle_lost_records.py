@@ -161,3 +161,22 @@ def test_a_copy_made_after_ours_was_found_is_left_alone(restarted: bool, wanted:
     assert world.tampered() == []
     assert [thing.id for thing in world.living() if thing.ours] == []
     assert theirs.id in [thing.id for thing in world.living()]
+
+
+def test_the_pass_that_finds_what_no_node_stands_for_creates_nothing() -> None:
+    """What is wanted depends on the record: the next pass may want just that, under the name that it has."""
+    world = MemoryWorld(nodes=[node("site/home")])
+    life = Life(world)
+    life.create()
+    life.rewrite(replace(life.journal, entries={}))
+    world.nodes = [node("site/house")]
+    life.restart()
+    world.clock.advance(3600.0)  # no create of an earlier process can be under way
+    for _ in range(5):
+        begun = len(life.port.calls)
+        life.once()
+        if NodeKey("site", "home") in life.journal.entries:
+            break
+        world.clock.advance(100.0)
+    assert "create_site" not in [call.operation for call in life.port.calls[begun:]]
+    assert NodeKey("site", "house") not in life.journal.entries

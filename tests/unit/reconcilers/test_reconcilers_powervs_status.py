@@ -237,7 +237,7 @@ def test_the_first_public_load_balancer_is_the_endpoint() -> None:
     result = plan(loadBalancers=lbs)
     assert isinstance(result, Wanted)
     outcomes = {
-        NodeKey("load-balancer", name): Ready(
+        NodeKey("load-balancer", f"{name}:{'private' if name == 'inner' else 'public'}"): Ready(
             Observed(f"us-south/{name}", name, State.READY, attributes={"hostname": f"{name}.net"}), Category.MANAGED
         )
         for name in ("inner", "outer", "third")

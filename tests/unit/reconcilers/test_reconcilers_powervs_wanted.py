@@ -182,7 +182,7 @@ BY_NAME = {
     "vpc": ({"vpc": {"name": "x", "region": "us-south"}}, "vpc/main", "x"),
     "subnet": ({"vpcSubnets": [{"name": "x"}]}, "vpc-subnet/x:us-south-1", "x"),
     "security group": ({"vpcSecurityGroups": [{"name": "x"}]}, "security-group/x", "x"),
-    "load balancer": ({"loadBalancers": [{"name": "x"}]}, "load-balancer/x", "x"),
+    "load balancer": ({"loadBalancers": [{"name": "x"}]}, "load-balancer/x:public", "x"),
     "transit gateway": ({"transitGateway": {"name": "x"}}, "transit-gateway/main", "x"),
     "object storage": ({"cosInstance": {"name": "xxx"}}, "cos-instance/main", "xxx"),
     "bucket": ({"cosInstance": {"bucketName": "xxx"}}, "cos-bucket/main", "xxx"),
@@ -305,8 +305,8 @@ def test_load_balancers_with_listeners_groups_and_subnets() -> None:
         ],
     }
     wish = plan(spec)
-    assert wish.endpoint == NodeKey("load-balancer", "outer")
-    inner, outer = node(wish, "load-balancer/inner"), node(wish, "load-balancer/outer")
+    assert wish.endpoint == NodeKey("load-balancer", "outer:public")
+    inner, outer = node(wish, "load-balancer/inner:private"), node(wish, "load-balancer/outer:public")
     s1, s2 = (key for key in wish.graph.nodes if key.kind == "vpc-subnet")
     vpc = NodeKey("vpc", "main")
     assert inner.requires == {vpc, s2, NodeKey("security-group", "g1")}
@@ -578,7 +578,7 @@ def test_all_ports_are_written_as_none() -> None:
 def test_listener_and_rule_of_the_endpoint_stay_when_the_port_changes() -> None:
     """The endpoint may still have the old port; other listeners are removed when the spec drops them."""
     wish = plan({"loadBalancers": [{"name": "lb", "public": True, "additionalListeners": [{"port": 22623}]}]})
-    listeners = {part.natural_key: part.retain for part in node(wish, "load-balancer/lb").parts(KNOWN)}
+    listeners = {part.natural_key: part.retain for part in node(wish, "load-balancer/lb:public").parts(KNOWN)}
     assert listeners == {"6443": True, "22623": False}
     (rule,) = node(wish, "vpc/main").parts(KNOWN)
     assert rule.retain

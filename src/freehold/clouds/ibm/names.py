@@ -25,8 +25,8 @@ TRANSIT = 60
 INSTANCE = 180
 DHCP = 100
 _HASH = 6
-_NONCE = re.compile("f(?:[a-z2-7]{12}|[a-z2-7]{7})")
-_NONCE_LENGTHS = (13, 8)
+NONCE = re.compile("f(?:[a-z2-7]{12}|[a-z2-7]{7})")
+NONCE_LENGTHS = (13, 8)
 
 
 def birth_name(name: str, nonce: str, limit: int) -> str:
@@ -52,14 +52,14 @@ def nested(name: str, nonce: str, limit: int) -> str:
 
 def is_nested(text: str, name: str, limit: int) -> bool:
     """Whether :func:`nested` made ``text`` of ``name``, with some nonce of either length."""
-    return any(_is_nested(text, name, limit, length) for length in _NONCE_LENGTHS)
+    return any(_is_nested(text, name, limit, length) for length in NONCE_LENGTHS)
 
 
 def _is_nested(text: str, name: str, limit: int, length: int) -> bool:
     blank = " " * length
     before, _, after = nested(name, blank, limit).partition(blank)
     nonce = text.removeprefix(before).removesuffix(after)
-    return len(nonce) == length and text == before + nonce + after and bool(_NONCE.fullmatch(nonce))
+    return len(nonce) == length and text == before + nonce + after and bool(NONCE.fullmatch(nonce))
 
 
 def has_nonce(text: str, nonces: NonceSet) -> bool:

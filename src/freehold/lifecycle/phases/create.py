@@ -164,6 +164,9 @@ async def _claimed(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed
 async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
     """A resource with the wanted name and no nonce of ours: a name proves nothing."""
     key, codec = node.key, ctx.deps.codec
+    if own := next((k for k, e in ctx.journal.ours.items() if (k.kind, e.id) == (key.kind, candidate.id)), None):
+        ctx.block(key, _own_under_another_key(own, candidate))
+        return
     try:
         tags = candidate.tags if candidate.tags is not None else await ctx.deps.tagger.tags_of(candidate.target)
     except CloudError as error:
@@ -199,6 +202,16 @@ async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
                 candidate,
             ),
         )
+
+
+def _own_under_another_key(own: NodeKey, seen: Observed) -> Waiting | Blocked:
+    """Of what :func:`_released_before` did not take back."""
+    what = f"{seen.name} ({seen.id}) is this object's own, on record as {own}"
+    if seen.state is State.FAILED:
+        return Blocked(
+            Reason.FAILED, f"{what}, and has failed: delete it in the cloud to have it created anew", observed=seen
+        )
+    return Waiting(Reason.SETTLING, 30.0, f"{what}; it is used again when its marks have been read", seen)
 
 
 def _may_create(ctx: PassContext, node: Node) -> bool:

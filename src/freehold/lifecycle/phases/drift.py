@@ -82,9 +82,10 @@ def is_as_wanted(ctx: PassContext, key: NodeKey, observed: Observed, parts: froz
 
 
 def looks_at_parts(ctx: PassContext, key: NodeKey) -> bool:
-    kind, entry = ctx.kind(key), ctx.journal.entries[key]
-    wanted = ctx.graph.nodes[key].parts(ctx.ready_nodes)
-    return kind.parts is not None and bool(wanted or kind.exclusive_parts or entry.parts)
+    """Not of our own resource that the spec gives by its id: it does not say what is to be in it."""
+    kind, entry, node = ctx.kind(key), ctx.journal.entries[key], ctx.graph.nodes[key]
+    wanted = node.parts(ctx.ready_nodes)
+    return kind.parts is not None and not node.given and bool(wanted or kind.exclusive_parts or entry.parts)
 
 
 _MEND = "it is not changed in place; change it in the cloud, or delete the resource to have it created anew"
@@ -105,8 +106,10 @@ def _drift(ctx: PassContext, key: NodeKey, observed: Observed, wanted: Request) 
 
 def claimed_parts(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
     """The parts that leave with the wish for them, although others may have put some beside them."""
-    kind = ctx.kind(key)
-    wanted = ctx.graph.nodes[key].parts(ctx.ready_nodes) if kind.parts else ()
+    kind, node, entry = ctx.kind(key), ctx.graph.nodes[key], ctx.journal.get(key)
+    if node.given:
+        return entry.parts if entry else ()
+    wanted = node.parts(ctx.ready_nodes) if kind.parts else ()
     return tuple(sorted(str(part) for part in wanted if part.kind not in kind.exclusive_parts and not part.retain))
 
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from freehold.api.powervs_vpc import AdditionalListenerSpec, VPCLoadBalancerSpec, VPCResource
 from freehold.lifecycle.graph import Naming, Node, ReadyNodes
+from freehold.lifecycle.journal import Entry
 from freehold.lifecycle.kinds import NodeKey, Part, Request
 from freehold.reconcilers.powervs.keys import BALANCER_KIND, VPC, constant, no_request
 from freehold.reconcilers.powervs.names import VPC as VPC_NAMES
 from freehold.reconcilers.powervs.names import DefaultNames, default_name
-from freehold.reconcilers.stable_names import ListEntry, assign
+from freehold.reconcilers.powervs.recorded import is_nonce, listed, own_by_id
+from freehold.reconcilers.stable_names import ListEntry, StableName, assign
 
-_PLACEMENTS = ("public", "private")
+_PUBLIC = "public"
+_PLACEMENTS = (_PUBLIC, "private")
+_OMITTED = "0"
 
 
 @dataclass(frozen=True)
@@ -36,36 +40,71 @@ def balancers(
     specs: Sequence[VPCLoadBalancerSpec],
     names: DefaultNames,
     port: int,
-    earlier: Collection[str],
+    record: Mapping[NodeKey, Entry],
     subnets: Mapping[str, NodeKey],
     all_subnets: Sequence[NodeKey],
     groups: Mapping[str, NodeKey],
 ) -> tuple[Balancer, ...]:
-    """In the order of the spec; one public one when the list is omitted.
-
-    A named one is logically its name; an unnamed one is ``<index>:public`` or ``<index>:private``, so that
-    removing the first does not turn the second into it. ``earlier`` are the journal's logical names.
-    """
-    entries = [ListEntry("", _PLACEMENTS[not spec.public]) for spec in specs if not (spec.name or spec.id)]
-    names_chosen = iter(assign(entries, _PLACEMENTS, [name for name in earlier if ":" in name]))
+    """In the order of the spec; one public one when the list is omitted. ``record`` are the journal's entries."""
     found = []
-    for spec in specs or (VPCLoadBalancerSpec(),):
-        label = spec.name or spec.id
-        slot = None if label or not specs else next(names_chosen)
-        name = label or names.load_balancer(slot.label if slot else "")
+    for spec, one in zip(specs or (VPCLoadBalancerSpec(),), _names(specs, names, record), strict=True):
         found.append(
             Balancer(
-                NodeKey(BALANCER_KIND, label or (slot.logical if slot else "0")),
-                name,
-                Naming.EXPLICIT if label else Naming.DEFAULT,
+                NodeKey(BALANCER_KIND, one.logical),
+                one.name,
+                Naming.EXPLICIT if spec.name or spec.id else Naming.DEFAULT,
                 spec.public,
                 spec.id or "",
-                _listeners(name, port, spec.additional_listeners),
+                _listeners(one.name, port, spec.additional_listeners),
                 _resolved(spec.subnets, subnets) or tuple(all_subnets),
                 _resolved(spec.security_groups, groups),
             )
         )
     return tuple(found)
+
+
+def _names(
+    specs: Sequence[VPCLoadBalancerSpec], names: DefaultNames, record: Mapping[NodeKey, Entry]
+) -> tuple[StableName, ...]:
+    """What each is called for life: ``<name or index>:public`` or ``:private``, ``0`` where the list is omitted."""
+    recorded = list(listed(BALANCER_KIND, record))
+    earlier = [_recorded(key.logical, names, entry, alone=len(recorded) == 1) for key, entry in recorded]
+    if not specs:
+        return assign([ListEntry("", _PUBLIC)], (), earlier, lambda *_: _recorded(_OMITTED, names))
+    given = [own_by_id(BALANCER_KIND, spec.id, record) if spec.id else None for spec in specs]
+    entries = [ListEntry(spec.name or "", _PLACEMENTS[not spec.public]) for spec in specs if not spec.id]
+    rest = [one for one in earlier if NodeKey(BALANCER_KIND, one.logical) not in given]
+    assigned = iter(assign(entries, _PLACEMENTS, rest, partial(_spelled, names)))
+    return tuple(
+        _given(spec, own, names, record) if spec.id else next(assigned) for spec, own in zip(specs, given, strict=True)
+    )
+
+
+def _given(
+    spec: VPCLoadBalancerSpec, own: NodeKey | None, names: DefaultNames, record: Mapping[NodeKey, Entry]
+) -> StableName:
+    if own:
+        return _recorded(own.logical, names, record[own])
+    label = spec.name or spec.id or ""
+    return StableName(label, label, label, "")
+
+
+def _recorded(logical: str, names: DefaultNames, entry: Entry | None = None, *, alone: bool = False) -> StableName:
+    """``alone``: it is the only one, so it is public, as one must be. A name alone, as earlier versions wrote it, does
+    not say which; nor does a birth mark, under which what was found by it is recorded."""
+    ours = entry is not None and entry.phase.ours
+    if logical == _OMITTED:
+        return StableName(_OMITTED, "", names.load_balancer(), _PUBLIC, ours=ours)
+    label, colon, placement = logical.partition(":")
+    if not colon:
+        known = alone and ours and not is_nonce(logical)
+        return StableName(logical, label, label, _PUBLIC if known else "", chosen=True, ours=known)
+    return _spelled(names, label, placement, not label.isdecimal(), ours=ours)
+
+
+def _spelled(names: DefaultNames, label: str, placement: str, chosen: bool, *, ours: bool = False) -> StableName:
+    name = label if chosen else names.load_balancer(label)
+    return StableName(f"{label}:{placement}", label, name, placement, chosen, ours)
 
 
 def _resolved(references: Sequence[VPCResource], keys: Mapping[str, NodeKey]) -> tuple[NodeKey | str, ...]:

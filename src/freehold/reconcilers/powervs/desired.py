@@ -7,7 +7,7 @@ with a problem, or on a fact that could not be asked, so that nothing is created
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from freehold.api.names import CREATE_INFRA_ANNOTATION
 from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.graph import Graph, Naming, Node, ReadyNodes, no_parts
-from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.journal import Entry, Journal
 from freehold.lifecycle.kinds import NodeKey, Observed, Part, Request
 from freehold.reconcilers.adapter import Desired, Mode, Refused, Undecided, Wanted
 from freehold.reconcilers.answers import Answer, NoAnswer
@@ -28,7 +28,8 @@ from freehold.reconcilers.powervs.facts import Facts, PowerZone, needs_global_ro
 from freehold.reconcilers.powervs.groups import api_server_rule, group_keys, group_nodes
 from freehold.reconcilers.powervs.names import DefaultNames, connection_name
 from freehold.reconcilers.powervs.network import network_node, workspace_node
-from freehold.reconcilers.powervs.subnets import subnet_keys, subnet_nodes
+from freehold.reconcilers.powervs.subnets import subnet_names, subnet_nodes
+from freehold.reconcilers.stable_names import StableName
 
 
 @dataclass(frozen=True)
@@ -111,12 +112,28 @@ def _created(
     if not (isinstance(group, Answer) and isinstance(zone, Answer) and isinstance(zones, Answer)):
         asked = {"spec.resourceGroup.name": group, "spec.zone": zone, "spec.vpc.region": zones}
         return Undecided({field: a for field, a in asked.items() if isinstance(a, NoAnswer)}, notes)
-    earlier = journal.entries if journal else {}
-    build = _Build(name, spec, group.value, zone.value, zones.value, facts.api_port, tuple(earlier))
+    record = journal.entries if journal else {}
+    notes = (*notes, *powervs_warnings.own_by_id(spec, record))
+    build = _Build(name, spec, group.value, zone.value, zones.value, facts.api_port, record)
     lbs = build.balancers()
     endpoint = next(balancer.key for balancer in lbs if balancer.public)
-    graph = Graph(build.nodes(lbs))
+    nodes = tuple(build.nodes(lbs))
+    if twice := tuple(_named_twice(nodes)):
+        return Refused(twice, notes)
+    graph = Graph(nodes)
     return PowerVSWanted(Mode.CREATE, graph, _tags(spec), notes, facts.api_port, endpoint, group.value)
+
+
+def _named_twice(nodes: Sequence[Node]) -> Iterator[Problem]:
+    """A resource of this object's that is given by its id, and wanted by its name too."""
+    seen: dict[NodeKey, Node] = {}
+    for node in nodes:
+        other = seen.setdefault(node.key, node)
+        if other is not node:
+            field = node.field or other.field
+            yield Problem(
+                field, f"it is this object's own {node.key.kind} {other.name}, which is in the list by its name"
+            )
 
 
 def _tags(spec: IBMPowerVSClusterSpec) -> tuple[tuple[str, str], ...]:
@@ -133,7 +150,7 @@ class _Build:
     zone: PowerZone
     zones: tuple[str, ...]
     port: int
-    earlier: tuple[NodeKey, ...]
+    record: Mapping[NodeKey, Entry]
 
     @property
     def names(self) -> DefaultNames:
@@ -143,33 +160,30 @@ class _Build:
     def region(self) -> str:
         return (self.spec.vpc and self.spec.vpc.region) or ""
 
-    def _earlier(self, kind: str) -> tuple[str, ...]:
-        return tuple(key.logical for key in self.earlier if key.kind == kind)
+    def _subnets(self) -> tuple[StableName, ...]:
+        return subnet_names(self.spec.vpc_subnets, self.zones, self.names, self.record)
+
+    def _subnet_keys(self) -> tuple[Sequence[NodeKey], Mapping[str, NodeKey]]:
+        """All, and those that the spec gives a name, by that."""
+        found = [NodeKey(keys.SUBNET_KIND, one.logical) for one in self._subnets()]
+        return found, {s.name: key for s, key in zip(self.spec.vpc_subnets, found, strict=False) if s.name}
+
+    def _group_keys(self) -> Mapping[str, NodeKey]:
+        return group_keys(self.spec.vpc_security_groups, self.record)
 
     def balancers(self) -> tuple[Balancer, ...]:
-        subnets = self._subnet_keys()
-        named = {spec.name: key for spec, key in zip(self.spec.vpc_subnets, subnets, strict=False) if spec.name}
-        return balancers(
-            self.spec.load_balancers,
-            self.names,
-            self.port,
-            self._earlier(keys.BALANCER_KIND),
-            named,
-            subnets,
-            group_keys(self.spec.vpc_security_groups),
-        )
-
-    def _subnet_keys(self) -> tuple[NodeKey, ...]:
-        return subnet_keys(self.spec.vpc_subnets, self.zones, self._earlier(keys.SUBNET_KIND))
+        subnets, named = self._subnet_keys()
+        specs = self.spec.load_balancers
+        return balancers(specs, self.names, self.port, self.record, named, subnets, self._group_keys())
 
     def nodes(self, lbs: tuple[Balancer, ...]) -> Iterator[Node]:
         yield workspace_node(self.spec, self.names, self.group)
-        yield network_node(self.spec, self.names)
+        yield network_node(self.spec, self.names, self.record)
         yield self._vpc()
-        subnets = self._subnet_keys()
-        yield from subnet_nodes(self.spec.vpc_subnets, subnets, self.names, self.region, self.group)
-        named = {spec.name: key for spec, key in zip(self.spec.vpc_subnets, subnets, strict=False) if spec.name}
-        yield from group_nodes(self.spec.vpc_security_groups, self.region, self.group, named)
+        yield from subnet_nodes(self.spec.vpc_subnets, self._subnets(), self.region, self.group)
+        _, named = self._subnet_keys()
+        groups = self.spec.vpc_security_groups
+        yield from group_nodes(groups, self._group_keys(), self.region, self.group, named)
         yield from balancer_nodes(lbs, self.region, self.group)
         yield from self._gateway()
         yield from self._object_storage()

@@ -17,8 +17,10 @@ from freehold.api.powervs_vpc import (
     VPCSecurityGroupRuleRemote,
 )
 from freehold.lifecycle.graph import Naming, Node, ReadyNodes
+from freehold.lifecycle.journal import Entry
 from freehold.lifecycle.kinds import NodeKey, Part, Request
 from freehold.reconcilers.powervs.keys import GROUP_KIND, VPC, constant, no_request
+from freehold.reconcilers.powervs.recorded import own_by_id
 
 ANYWHERE = "0.0.0.0/0"
 _RENAMED = {"all": "icmp_tcp_udp"}
@@ -53,16 +55,24 @@ def api_server_rule(port: int) -> Part:
     return rule_part(rule, retain=True)
 
 
-def group_keys(groups: Sequence[VPCSecurityGroup]) -> dict[str, NodeKey]:
-    """The node of each group, by its name, or by its id when it has no name."""
-    return {label: NodeKey(GROUP_KIND, label) for group in groups if (label := group.name or group.id)}
+def group_keys(groups: Sequence[VPCSecurityGroup], record: Mapping[NodeKey, Entry]) -> dict[str, NodeKey]:
+    """The node of each group, by its name, or by its id when it has no name. ``record`` are the journal's entries."""
+    return {label: _key(group, label, record) for group in groups if (label := group.name or group.id)}
+
+
+def _key(group: VPCSecurityGroup, label: str, record: Mapping[NodeKey, Entry]) -> NodeKey:
+    own = own_by_id(GROUP_KIND, group.id, record) if group.id else None
+    return own or NodeKey(GROUP_KIND, label)
 
 
 def group_nodes(
-    groups: Sequence[VPCSecurityGroup], region: str, resource_group: str, subnets: Mapping[str, NodeKey]
+    groups: Sequence[VPCSecurityGroup],
+    keys: Mapping[str, NodeKey],
+    region: str,
+    resource_group: str,
+    subnets: Mapping[str, NodeKey],
 ) -> Iterator[Node]:
-    """``subnets`` are the nodes of the subnets that rules may name."""
-    keys = group_keys(groups)
+    """``keys`` are those of :func:`group_keys`, ``subnets`` the nodes of the subnets that rules may name."""
     needs = {name: _named(group, keys) - {key} for group, (name, key) in zip(groups, keys.items(), strict=True)}
     for index, (group, (name, key)) in enumerate(zip(groups, keys.items(), strict=True)):
         if group.id:

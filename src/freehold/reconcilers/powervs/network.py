@@ -8,9 +8,11 @@ from typing import Any
 
 from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.graph import Naming, Node, ReadyNodes
-from freehold.lifecycle.kinds import Request
+from freehold.lifecycle.journal import Entry
+from freehold.lifecycle.kinds import NodeKey, Request
 from freehold.reconcilers.powervs.keys import NETWORK, WORKSPACE, constant, no_request
 from freehold.reconcilers.powervs.names import DefaultNames, dhcp_of, network_of
+from freehold.reconcilers.powervs.recorded import own_by_id
 
 
 def workspace_id(spec: IBMPowerVSClusterSpec) -> str:
@@ -34,13 +36,17 @@ def _plain(request: Request, known: ReadyNodes) -> Request:
     return request
 
 
-def network_node(spec: IBMPowerVSClusterSpec, names: DefaultNames) -> Node:
-    """``network.name: foo`` means a network ``foo``, else ``DHCPSERVERfoo_Private``, else DHCP server ``foo``."""
+def network_node(spec: IBMPowerVSClusterSpec, names: DefaultNames, record: Mapping[NodeKey, Entry]) -> Node:
+    """``network.name: foo`` means a network ``foo``, else ``DHCPSERVERfoo_Private``, else DHCP server ``foo``.
+
+    ``record`` are the journal's entries: the network of our own DHCP server is that server.
+    """
     requires = frozenset({WORKSPACE})
     dhcp = spec.dhcp_server
     for kind, given in (("network", spec.network and spec.network.id), ("dhcp", dhcp and dhcp.id)):
         if given:
-            locate = partial(_inside, f"{kind}/{given}")
+            own = own_by_id(NETWORK.kind, given, record)
+            locate = partial(constant, record[own].id) if own else partial(_inside, f"{kind}/{given}")
             field = "spec.network.id" if kind == "network" else "spec.dhcpServer.id"
             return Node(NETWORK, given, no_request, Naming.EXPLICIT, requires, given=locate, field=field)
     explicit = (spec.network and spec.network.name) or (dhcp and dhcp.name)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from freehold.api.powervs import IBMPowerVSClusterSpec, IBMPowerVSResourceReference
+from freehold.lifecycle.journal import Entry
+from freehold.lifecycle.kinds import NodeKey
 from freehold.reconcilers.findings import SpecWarning
+from freehold.reconcilers.powervs import keys, recorded
 from freehold.reconcilers.powervs.names import mapped
 
 SpecWarnings = Iterator[SpecWarning]
@@ -18,6 +21,26 @@ def warnings_of(cluster: str, spec: IBMPowerVSClusterSpec, *, creating: bool) ->
         return (*found, *_without_annotation(spec))
     parts = (_name(cluster), _network(spec), _vpc(spec), _load_balancers(spec), _machines(spec))
     return (*found, *(note for part in parts for note in part))
+
+
+def own_by_id(spec: IBMPowerVSClusterSpec, record: Mapping[NodeKey, Entry]) -> SpecWarnings:
+    """Ids in the spec that are of this object's own resources: nothing changes. ``record``: the journal's entries."""
+    gateway, vpc, dhcp = spec.transit_gateway, spec.vpc, spec.dhcp_server
+    ids = [
+        ("spec.serviceInstance.id", keys.WORKSPACE.kind, spec.service_instance and spec.service_instance.id),
+        ("spec.serviceInstanceID", keys.WORKSPACE.kind, spec.service_instance_id),
+        ("spec.network.id", keys.NETWORK.kind, spec.network and spec.network.id),
+        ("spec.dhcpServer.id", keys.NETWORK.kind, dhcp and dhcp.id),
+        ("spec.vpc.id", keys.VPC.kind, vpc and vpc.id),
+        *((f"spec.vpcSubnets[{i}].id", keys.SUBNET_KIND, one.id) for i, one in enumerate(spec.vpc_subnets)),
+        *((f"spec.vpcSecurityGroups[{i}].id", keys.GROUP_KIND, g.id) for i, g in enumerate(spec.vpc_security_groups)),
+        *((f"spec.loadBalancers[{i}].id", keys.BALANCER_KIND, one.id) for i, one in enumerate(spec.load_balancers)),
+        ("spec.transitGateway.id", keys.GATEWAY.kind, gateway and gateway.id),
+    ]
+    for field, kind, ident in ids:
+        if ident and recorded.own_by_id(kind, ident, record):
+            message = f"this object's own {kind}: nothing changes, and it still goes with the object"
+            yield SpecWarning(field, message, served=True)
 
 
 def _name(cluster: str) -> SpecWarnings:

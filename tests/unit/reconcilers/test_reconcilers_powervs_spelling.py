@@ -1,0 +1,167 @@
+"""A resource follows its identity: however the spec spells it, the same resource is wanted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from freehold.api.parse import parse_spec
+from freehold.lifecycle.journal import Entry, Journal, Phase
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.ownership import Owner
+from freehold.reconcilers.adapter import Refused, Wanted
+from freehold.reconcilers.answers import Answer
+from freehold.reconcilers.powervs.desired import wanted
+from freehold.reconcilers.powervs.facts import Facts, PowerZone
+
+CREATE = {"powervs.cluster.x-k8s.io/create-infra": "true"}
+ZONES = ("us-south-1", "us-south-2", "us-south-3")
+FACTS = Facts(Answer("rg-id"), Answer(PowerZone("dal", edge_router=True)), Answer(ZONES))
+LEAST: dict[str, Any] = {"resourceGroup": {"name": "rg"}, "zone": "dal10", "vpc": {"region": "us-south"}}
+OWNER = Owner("u1", "IBMPowerVSCluster", "ns", "c1")
+
+BALANCER = "loadBalancers"
+SUBNETS = "vpcSubnets"
+GROUPS = "vpcSecurityGroups"
+DEFAULT_SUBNETS = [{"name": f"c1-vpcsubnet-{zone}", "zone": zone} for zone in ZONES]
+
+
+def _wanted(spec: dict[str, Any], journal: Journal | None = None) -> Wanted | Refused:
+    found = wanted("c1", CREATE, parse_spec({"spec": {**LEAST, **spec}}), FACTS, journal)
+    assert isinstance(found, Wanted | Refused)
+    return found
+
+
+def _names(spec: dict[str, Any], journal: Journal | None = None) -> dict[str, str]:
+    found = _wanted(spec, journal)
+    assert isinstance(found, Wanted), found
+    return {str(key): node.name for key, node in found.graph.nodes.items()}
+
+
+def _made(spec: dict[str, Any], phase: Phase = Phase.OWNED) -> Journal:
+    """The journal once all of ``spec`` is there."""
+    return _journal(*_names(spec), phase=phase)
+
+
+def _journal(*keys: str, phase: Phase = Phase.OWNED) -> Journal:
+    found = map(NodeKey.parse, keys)
+    return Journal(OWNER, {key: Entry(phase, id=f"us-south/id-{key.logical.replace(':', '-')}") for key in found})
+
+
+SAME = {
+    "the default load balancer by its name": ({}, {BALANCER: [{"name": "c1-loadbalancer", "public": True}]}),
+    "the default load balancer as an entry without a name": ({}, {BALANCER: [{"public": True}]}),
+    "a listener more on the default load balancer": ({}, {BALANCER: [{"additionalListeners": [{"port": 22623}]}]}),
+    "the default subnets by their names": ({}, {SUBNETS: DEFAULT_SUBNETS}),
+    "the default subnets by their names, without zones": (
+        {},
+        {SUBNETS: [{"name": s["name"]} for s in DEFAULT_SUBNETS]},
+    ),
+    "the default subnets by their zones": ({}, {SUBNETS: [{"zone": zone} for zone in ZONES]}),
+    "the default subnets in another order": ({SUBNETS: DEFAULT_SUBNETS}, {SUBNETS: DEFAULT_SUBNETS[::-1]}),
+    "a name that is taken out": ({SUBNETS: [{"name": "a", "zone": ZONES[1]}]}, {SUBNETS: [{"zone": ZONES[1]}]}),
+    "names that are taken out": (
+        {SUBNETS: [{"name": "a"}, {"name": "b"}, {"name": "c"}], BALANCER: [{"name": "lb"}]},
+        {SUBNETS: [{}, {}, {}], BALANCER: [{}]},
+    ),
+    "lists that are taken out": (
+        {
+            SUBNETS: [{"name": name, "zone": zone} for name, zone in zip("abc", ZONES, strict=True)],
+            BALANCER: [{"name": "lb"}],
+        },
+        {},
+    ),
+    "names of a public and a private load balancer that are taken out": (
+        {BALANCER: [{"name": "in", "public": False}, {"name": "out"}]},
+        {BALANCER: [{"public": True}, {"public": False}]},
+    ),
+    "default names of entries": (
+        {SUBNETS: [{}, {}], BALANCER: [{}, {"public": False}]},
+        {
+            SUBNETS: [{"name": "c1-vpcsubnet-0"}, {"name": "c1-vpcsubnet-1"}],
+            BALANCER: [{"name": "c1-loadbalancer-0"}, {"name": "c1-loadbalancer-1", "public": False}],
+        },
+    ),
+    "the chosen zone that is written out": (
+        {SUBNETS: [{"name": "a"}]},
+        {SUBNETS: [{"name": "a", "zone": "us-south-1"}]},
+    ),
+    "the names of vpc, workspace and gateway": (
+        {},
+        {
+            "vpc": {"region": "us-south", "name": "c1-vpc"},
+            "serviceInstance": {"name": "c1-serviceInstance"},
+            "transitGateway": {"name": "c1-transitgateway"},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), SAME.values(), ids=SAME.keys())
+@pytest.mark.parametrize("phase", [Phase.INTENDED, Phase.OWNED], ids=lambda phase: phase.name.lower())
+def test_another_spelling_wants_the_same_resources(before: dict[str, Any], after: dict[str, Any], phase: Phase) -> None:
+    assert _names(after, _made(before, phase)) == _names(before)
+
+
+BACK = {name: pair for name, pair in SAME.items() if "taken out" not in name}
+"""A name that is put in and is not the default one asks for another resource."""
+
+
+@pytest.mark.parametrize(("before", "after"), BACK.values(), ids=BACK.keys())
+def test_and_back_again(before: dict[str, Any], after: dict[str, Any]) -> None:
+    assert _names(before, _made(after)) == _names(after)
+
+
+def test_what_an_earlier_version_made_keeps_its_logical_name() -> None:
+    """A named load balancer was its name alone, which does not say whether it is public."""
+    spec = {BALANCER: [{"name": "out"}, {"name": "in", "public": False}]}
+    earlier = _journal("load-balancer/out", "load-balancer/in")
+    assert {"load-balancer/out", "load-balancer/in"} <= _names(spec, earlier).keys()
+
+
+def test_the_only_load_balancer_that_an_earlier_version_made_is_the_public_one() -> None:
+    assert _names({}, _journal("load-balancer/out"))["load-balancer/out"] == "out"
+
+
+@pytest.mark.parametrize("logical", ["fabcdefg", "fabcdefghijkl"])
+def test_what_is_recorded_by_its_birth_mark_stands_for_no_entry(logical: str) -> None:
+    keys = _names({}, _journal(f"load-balancer/{logical}", f"vpc-subnet/{logical}"))
+    assert keys == _names({})
+
+
+OWN = {
+    "subnet": ({SUBNETS: [{"name": "a", "zone": "us-south-2"}]}, {SUBNETS: [{"id": "id-a-us-south-2"}]}),
+    "load balancer": ({BALANCER: [{"name": "out"}]}, {BALANCER: [{"id": "id-out-public"}]}),
+    "security group": ({GROUPS: [{"name": "web"}]}, {GROUPS: [{"id": "id-web"}]}),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), OWN.values(), ids=OWN.keys())
+def test_an_own_resource_that_is_given_by_its_id_stays_the_own_one(
+    before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    assert _names(after, _made(before)).keys() == _names(before).keys()
+
+
+@pytest.mark.parametrize(("before", "after"), OWN.values(), ids=OWN.keys())
+def test_a_person_is_told_that_a_given_id_is_of_an_own_resource(before: dict[str, Any], after: dict[str, Any]) -> None:
+    found = _wanted(after, _made(before))
+    assert any("goes with the object" in str(note) for note in found.notes), found.notes
+
+
+@pytest.mark.parametrize(("before", "after"), OWN.values(), ids=OWN.keys())
+def test_a_resource_that_is_wanted_by_id_and_by_name_is_a_problem(
+    before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    both = {field: [*before[field], *after[field]] for field in before}
+    found = _wanted(both, _made(before))
+    assert isinstance(found, Refused)
+    assert "by its name" in str(found.problems[0])
+
+
+def test_a_new_name_is_a_new_resource() -> None:
+    """A load balancer cannot be renamed, and a namesake may be somebody else's, which the spec means to use."""
+    after = _names({BALANCER: [{"name": "other"}]}, _made({}))
+    assert "load-balancer/0" not in after
+    assert after["load-balancer/other:public"] == "other"
