@@ -129,7 +129,7 @@ def test_a_public_and_a_private_load_balancer() -> None:
     harness.up()
 
     balancers = {row["name"]: record(harness, row["id"]) for row in existing(harness, "load-balancer")}
-    assert set(balancers) == {"inside", "outside", "freehold-demo-loadbalancer-0"}
+    assert set(balancers) == {"inside", "outside", "freehold-demo-loadbalancer-2"}
     assert harness.object.raw["spec"]["controlPlaneEndpoint"]["host"] == balancers["outside"]["hostname"]
     assert balancers["inside"]["public"] is False
     harness.down()

@@ -81,7 +81,7 @@ def _with_new(
     leftover: Collection[StableName],
     fresh: Fresh,
 ) -> tuple[StableName, ...]:
-    """New ones get the least used placement, in an order that their labels decide."""
+    """New ones get the least used placement, in an order that their names decide."""
     taken = {one.label for one in (*assigned.values(), *leftover)}
     labels: dict[int, str] = {}
     for index, entry in enumerate(entries):
@@ -91,7 +91,8 @@ def _with_new(
             taken.add(labels[index])
     used = Counter(one.placement for one in assigned.values())
     used.update(entries[index].placement for index in labels)
-    for index, label in sorted(labels.items(), key=lambda item: _digest(item[1])):
+    names = {index: fresh(label, "", bool(entries[index].name)).name for index, label in labels.items()}
+    for index, label in sorted(labels.items(), key=lambda item: _digest(names[item[0]])):
         placement = entries[index].placement
         if not placement and placements:
             placement = min(placements, key=lambda each: (used[each], placements.index(each)))
@@ -105,5 +106,5 @@ def _order(one: StableName) -> tuple[bool, bool, int, str]:
     return one.chosen, not one.label.isdecimal(), int(one.label) if one.label.isdecimal() else 0, one.logical
 
 
-def _digest(label: str) -> str:
-    return hashlib.sha256(label.encode()).hexdigest()
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()

@@ -164,9 +164,6 @@ async def _claimed(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed
 async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
     """A resource with the wanted name and no nonce of ours: a name proves nothing."""
     key, codec = node.key, ctx.deps.codec
-    if own := next((k for k, e in ctx.journal.ours.items() if (k.kind, e.id) == (key.kind, candidate.id)), None):
-        ctx.block(key, _own_under_another_key(own, candidate))
-        return
     try:
         tags = candidate.tags if candidate.tags is not None else await ctx.deps.tagger.tags_of(candidate.target)
     except CloudError as error:
@@ -176,6 +173,9 @@ async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
     marks = codec.read(tags)
     if strength is Strength.PROVEN:
         observe.record_owned(ctx, key, candidate, ctx.journal.get(key))
+        return
+    if own := next((k for k, e in ctx.journal.ours.items() if (k.kind, e.id) == (key.kind, candidate.id)), None):
+        ctx.block(key, _own_under_another_key(own, candidate))
         return
     taken = False if candidate.carried else strength in (Strength.OTHERS, Strength.DISPUTED, Strength.COPIED)
     if taken:
