@@ -119,7 +119,8 @@ class ResourceSummary(ApiModel):
     id: str | None = None
     """Its id in the cloud, once known."""
     state: str | None = None
-    """Its state: ``Ready``, ``Waiting``, ``Blocked``, ``Surplus``, ``Deleting``."""
+    """Its state: ``Ready``, ``Waiting``, ``Blocked``, ``Surplus``, ``Deleting``; after a delete ``Gone``, ``Kept``,
+    ``NotCreated``, or ``Unknown``: not on record, so nobody looked whether it exists."""
     ownership: Ownership | None = None
     """``managed``: created by Freehold, deleted with the object. ``shared``: the same, but also used by the cluster's
     cloud provider. ``unmanaged``: an existing resource, never changed or deleted. ``unknown``: not yet decided."""

@@ -14,7 +14,7 @@ from freehold.cli.progress import display
 from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Access, Session, opened
-from freehold.cli.terminal import say
+from freehold.cli.terminal import say, warn
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Key
 
@@ -93,7 +93,12 @@ async def _gone(session: Session, target: Target) -> bool:
 
 
 def _conclude(picture: ViewSnapshot) -> None:
+    """What was deleted and what was not. Never that something is gone which nobody looked for."""
     for view in last_views(picture).values():
-        say(f"{view.title} is gone, and everything that it owned")
+        say(f"{view.title} is gone, {'and everything that it owned' if view.owned else 'and it owned nothing'}")
         for line in view.not_ours:
             say(f"  kept: {line.kind} {line.name} {line.id}: {line.note}")
+        if view.not_looked_for:
+            warn(f"on no record of {view.title}, and not looked for; freehold orphans shows what has its marks:")
+        for line in view.not_looked_for:
+            warn(f"  {line.kind} {line.name} {line.id}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from freehold.cli.errors import CliError
-from freehold.cli.progress import Display, attention
+from freehold.cli.progress import DONE, Display, attention
 from freehold.cli.session import Session
 from freehold.cli.view import View, view
 from freehold.kube.resources import Json, Key, Resource
@@ -95,7 +95,7 @@ def _left(picture: ViewSnapshot) -> list[str]:
         f"{each.title}: {line.kind} {line.name}: {line.state}: {line.note}"
         for each in picture.views
         for line in each.lines
-        if line.state not in ("Ready", "Gone", "Kept")
+        if line.state not in ("Ready", *DONE)
     ] + [f"{each.title}: {text}" for each in picture.views for text in attention(each)]
 
 

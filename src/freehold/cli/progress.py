@@ -15,15 +15,19 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
 
-_MARKS = {"Ready": "✓", "Gone": "✓", "Blocked": "✗", "Surplus": "!", "Kept": "–"}
+_MARKS = {"Ready": "✓", "Gone": "✓", "Blocked": "✗", "Surplus": "!", "Kept": "–", "Unknown": "?", "NotCreated": "–"}
 _STYLES = {
     "Ready": "green",
     "Gone": "dim",
     "Blocked": "bold red",
     "Surplus": "yellow",
     "Kept": "cyan",
+    "Unknown": "yellow",
+    "NotCreated": "dim",
     "Deleting": "magenta",
 }
+DONE = ("Gone", "Kept", "NotCreated", "Unknown")
+"""The states in which a delete leaves a resource."""
 _COLUMNS = ("", "KIND", "NAME", "STATE", "ELAPSED", "NOTE")
 _GIVING_WAY = (("NOTE", 0), ("NAME", 28), ("KIND", 8), ("NAME", 12), ("KIND", 0))
 """On a narrow terminal: which column is cut, and how narrow it may become, in this order."""
@@ -49,7 +53,7 @@ class ElapsedTimer:
         if deleting and key not in self._going:
             self._going.add(key)
             began, ended = now, None
-        if line.state not in ("Gone" if deleting else "Ready", "Kept"):
+        if line.state not in (DONE if deleting else ("Ready", "Kept")):
             if ended is not None:  # it had been done, and has come undone
                 began = line.since or now
             ended = None
@@ -107,8 +111,10 @@ class PlainDisplay:
                     self._said[key] = word
                     self._row(line.kind, _cut(line.name, _NAME_WIDTH).ljust(names), line.state, elapsed, line.note)
             for key in [key for key in self._said if key[0] == view.title and key[1:] not in present]:
-                del self._said[key]
-                self._row(key[1], _cut(key[2], _NAME_WIDTH), "Gone", "", "")
+                if (
+                    self._said.pop(key)[0] == "Deleting"
+                ):  # of others nobody knows: the spec may just not want them any more
+                    self._row(key[1], _cut(key[2], _NAME_WIDTH), "Gone", "", "")
             state = (view.blocked, view.held, bool(view.retrying))
             if self._last_state.get(view.title, ((), (), False)) != state:
                 self._last_state[view.title] = state
@@ -161,7 +167,7 @@ class LiveDisplay:
 
         cells = [[(line, self._cells(view, line, now)) for line in view.lines] for view in views]
         parts: list[RenderableType] = []
-        for done in ((), ("Ready", "Gone", "Kept"), tuple({line.state for view in views for line in view.lines})):
+        for done in ((), ("Ready", *DONE), tuple({line.state for view in views for line in view.lines})):
             chosen = ([row for row in rows if row[0].state not in done] for rows in cells)
             parts = [each for view, rows in zip(views, chosen, strict=True) for each in _object(view, rows, width)]
             if sum(getattr(each, "row_count", 1) for each in parts) <= height:

@@ -111,6 +111,16 @@ class View:
             if line.state == "Kept" or (line.id and line.ownership in ("unmanaged", "unknown"))
         )
 
+    @property
+    def not_looked_for(self) -> tuple[Line, ...]:
+        """Resources that status called ours, and that a delete had on no record."""
+        return tuple(line for line in self.lines if line.state == "Unknown" and line.ownership == "managed")
+
+    @property
+    def owned(self) -> bool:
+        """Whether a delete removed anything."""
+        return any(line.state == "Gone" for line in self.lines)
+
 
 def view(obj: Json) -> View:
     """What the object says of itself; a status of an older generation counts as none."""

@@ -36,13 +36,22 @@ def test_a_state_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[3:5] for line in lines] == [["Waiting", "0s"], ["Ready", "12s"]]
 
 
-def test_a_vanished_row_is_shown_as_gone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_row_that_vanishes_while_it_is_deleted_is_shown_as_gone(capsys: pytest.CaptureFixture[str]) -> None:
     empty = view({"kind": "K", "metadata": {"name": "a", "namespace": "n"}})
     with PlainDisplay() as show:
-        show.show([_view("Ready")], T0)
+        show.show([_view("Deleting")], T0)
         show.show([empty], T0 + 1)
         show.show([empty], T0 + 2)
-    assert [line.split()[3] for line in capsys.readouterr().out.splitlines()] == ["Ready", "Gone"]
+    assert [line.split()[3] for line in capsys.readouterr().out.splitlines()] == ["Deleting", "Gone"]
+
+
+def test_a_row_that_vanishes_for_another_reason_is_not_called_gone(capsys: pytest.CaptureFixture[str]) -> None:
+    """The spec may not want it any more; nobody saw it go."""
+    empty = view({"kind": "K", "metadata": {"name": "a", "namespace": "n"}})
+    with PlainDisplay() as show:
+        show.show([_view("Blocked", reason="NameTaken")], T0)
+        show.show([empty], T0 + 1)
+    assert "Gone" not in capsys.readouterr().out
 
 
 def test_states_from_before_a_deletion_are_not_shown_as_progress(capsys: pytest.CaptureFixture[str]) -> None:

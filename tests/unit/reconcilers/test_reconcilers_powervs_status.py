@@ -344,6 +344,8 @@ def test_two_rows_of_one_name_keep_their_own_since() -> None:
 def test_the_table_of_a_deletion_has_all_resources() -> None:
     """Deleted resources stay in the table, and those that are not owned stay with the reason."""
     first = build_status(obj(), WHOLE, NOW)
+    for row in first.status["resources"]:
+        row["state"] = "Deleting"
     kept = journal(vpc=Phase.GIVEN)
     left = Journal(OWNER, {k: e for k, e in kept.entries.items() if k.kind in ("vpc", "workspace")})
     outcomes: dict[NodeKey, Outcome] = {
@@ -444,3 +446,19 @@ def test_a_kept_resource_stays_kept_in_the_final_table() -> None:
     folded = build_status(obj({"resources": [kept, goes]}), PassReport(plan(), journal(), {}, deleting=True), NOW)
     states = {row["name"]: row["state"] for row in folded.status["resources"]}
     assert states == {"theirs": "Kept", "lb": "Gone"}
+
+
+@pytest.mark.parametrize(
+    ("row", "state"),
+    [
+        ({"id": "lb", "state": "Deleting", "ownership": "managed"}, "Gone"),
+        ({"id": "lb", "state": "Ready", "ownership": "managed"}, "Unknown"),  # its record was lost with the store
+        ({"id": "lb", "state": "Blocked", "reason": "NameTaken", "ownership": "unknown"}, "Unknown"),
+        ({"state": "Waiting", "ownership": "unknown"}, "NotCreated"),
+    ],
+    ids=["deleted by us", "ours, and on no record", "somebody else's", "never made"],
+)
+def test_gone_is_only_what_this_delete_saw_go(row: dict[str, Any], state: str) -> None:
+    before = {"resources": [{"kind": "load-balancer", "name": "lb", **row}]}
+    folded = build_status(obj(before), PassReport(None, Journal(OWNER), {}, deleting=True), NOW)
+    assert [found["state"] for found in folded.status["resources"]] == [state]

@@ -98,7 +98,7 @@ def fields_served(notes: Sequence[SpecWarning]) -> Observation:
 def parts_deleting(table: Sequence[Mapping[str, Any]]) -> Iterator[Observation]:
     """The parts while the object is being deleted: what goes is not ready any more, what is kept stays as it was."""
     for part, members in PARTS.items():
-        going = [row for row in table if row["kind"] in members and row.get("state") != "Kept"]
+        going = [row for row in table if row["kind"] in members and row.get("state") not in ("Kept", "Unknown")]
         if going:
             lines = "; ".join(f"{row['kind']} {row['name']}: {row.get('state', '').lower()}" for row in going)
             yield Observation(part, "False", names.REASON_DELETING, lines)

@@ -49,8 +49,8 @@ def rows(
 ) -> list[Row]:
     """The table: wanted nodes in the order of the graph, then what else is ours.
 
-    While deleting, a row without an outcome is of something that is gone; it stays, so that the last table
-    tells the whole story. ``now`` is the wire form; ``since`` moves only with ``state``.
+    While deleting, a row without an outcome stays, so that the last table tells the whole story: :func:`_left_alone`.
+    ``now`` is the wire form; ``since`` moves only with ``state``.
     """
     nodes = graph.nodes if graph else {}
     keys = [*(key for key in nodes if not deleting or key in outcomes)]
@@ -59,7 +59,7 @@ def rows(
     if deleting:
         named = {(row["kind"], row["name"]) for row in found}
         rest = (row for row in before if (row.get("kind"), row.get("name")) not in named)
-        found = _in_old_order(before, [*found, *map(_gone, rest)])
+        found = _in_old_order(before, [*found, *map(_left_alone, rest)])
     return [_since(row, _held(row, before), now) for row in found]
 
 
@@ -121,10 +121,27 @@ def _row_state(outcome: Outcome | None) -> tuple[str, str, str]:
     return "Waiting", Reason.REQUIREMENT.value, ""
 
 
-def _gone(row: Mapping[str, Any]) -> Row:
-    if row.get("state") == "Kept":
+_AT_REST = frozenset({"Kept", "Gone", "Unknown", "NotCreated"})
+_SEEN_IN_A_DELETE = frozenset({"Waiting", "Deleting", "Blocked"})
+
+
+def _left_alone(row: Mapping[str, Any]) -> Row:
+    """The row of what the delete has no outcome for.
+
+    Gone is only what was ours and this delete saw before: it leaves the journal when a read of its id shows no more of
+    it. What the delete never had on record may exist, and nobody looked.
+    """
+    if row.get("state") in _AT_REST:
         return dict(row)
-    return {name: row[name] for name in ("kind", "name", "id", "ownership") if name in row} | {"state": "Gone"}
+    found = {name: row[name] for name in ("kind", "name", "id", "ownership") if name in row}
+    if not row.get("id"):
+        return found | {"state": "NotCreated"}
+    if row.get("ownership") == "managed" and row.get("state") in _SEEN_IN_A_DELETE:
+        return found | {"state": "Gone"}
+    why = "it is on no record of this object, so nobody looked for it. freehold orphans shows what has its marks"
+    if row.get("ownership") != "managed":
+        why = f"left alone: {row.get('message') or 'nothing shows that this object made it'}"
+    return found | {"state": "Unknown", "message": why}
 
 
 def _in_old_order(before: Sequence[Mapping[str, Any]], found: Sequence[Row]) -> list[Row]:
