@@ -23,7 +23,7 @@ from freehold.apiserver.store import Store
 from freehold.cli.errors import CliError
 from freehold.cli.simulator import API_KEY, SPEED, clock_of, simulated_cloud
 from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory, write_whole
-from freehold.cli.terminal import API_KEY_VARIABLE
+from freehold.cli.terminal import API_KEY_VARIABLE, warn
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.lifecycle.clock import SystemClock
@@ -106,7 +106,19 @@ def api_key_of(env: Mapping[str, str], simulated: str = "--simulate") -> str:
     return key
 
 
+_LOST = "freehold orphans shows what is in the cloud and has no object here"
+
+
 def _open(state: StateDirectory) -> Store:
+    """Raises CliError for what is no store of ours. A store that is lost must not be taken for a new one."""
+    used = state.audit.exists() and state.audit.stat().st_size > 0
+    if used and state.store.exists() and state.store.stat().st_size == 0:
+        raise CliError(
+            f"the store {state.store} is empty, and the cloud was changed from here: restore it from a backup; "
+            f"or remove it, to begin anew: {_LOST}"
+        )
+    if used and not state.store.exists():
+        warn(f"the store {state.store} is gone, and the cloud was changed from here; a new one begins. {_LOST}")
     try:
         return Store.open(state.store)
     except (sqlite3.Error, ValueError, KeyError) as problem:

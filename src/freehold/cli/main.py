@@ -115,6 +115,18 @@ def plan(**given: Any) -> None:
     sys.exit(planning.run(**given))
 
 
+@cli.command(short_help="List what carries our marks and has no object here.")
+@options.simulate
+@options.output
+@options.state
+@options.kubeconfig
+def orphans(**given: Any) -> None:
+    """List what carries our marks in the account and has no object in this API server, by owner. Changes nothing."""
+    from freehold.cli import orphans as command
+
+    command.run(**given)
+
+
 @cli.command(short_help="Run the embedded Kubernetes API and the operator.")
 @options.simulate
 @click.option("--simulator", default="", metavar="URL", help="Use a simulated cloud that runs already.")

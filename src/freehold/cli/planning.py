@@ -96,7 +96,7 @@ async def _asked(session: Session, target: Access, objects: Sequence[Json], stac
     from freehold.operator.planning import plan
     from freehold.reconcilers.gate import Mode
 
-    url, key = await _cloud(session, target, stack)
+    url, key = await cloud_of(session, target, stack)
     clock = await clock_of(url) if url else session.clock
     settings = Settings(
         kube=session.client.connection, api_key=key, ibm_url=url or None, cluster_api="off", clock=clock
@@ -122,8 +122,11 @@ async def _ring(target: Access) -> KeyRing:
     return (found.document or RingDocument.fresh(time.time())).ring()
 
 
-async def _cloud(session: Session, target: Access, stack: AsyncExitStack) -> tuple[str, str]:
-    """The URL of a simulated cloud (empty for the real one) and the key. A plan binds the state to neither."""
+async def cloud_of(session: Session, target: Access, stack: AsyncExitStack) -> tuple[str, str]:
+    """The URL of a simulated cloud (empty for the real one) and the key, for a command that only reads.
+
+    It binds the state to neither.
+    """
     if session.simulator:
         return session.simulator, API_KEY
     state = target.state

@@ -124,7 +124,7 @@ class PlainDisplay:
     @staticmethod
     def _row(kind: str, name: str, state: str, elapsed: str, note: str) -> None:
         mark = _MARKS.get(state, "…")
-        text = f"  {mark} {kind:<26} {name:<36} {state:<9} {elapsed:>7}"
+        text = f"  {mark} {kind:<26} {name:<36} {state:<10} {elapsed:>7}"
         say(f"{text}   {_cut(note, _NOTE_WIDTH)}" if note else text.rstrip())
 
 
@@ -250,7 +250,7 @@ def _middle_cut(text: str, width: int) -> str:
 
 def _untouched(view: View, line: Line) -> bool:
     """Unchanged since the deletion was requested."""
-    return view.phase is ViewPhase.DELETING and line.state == "Ready"
+    return view.outdated or (view.phase is ViewPhase.DELETING and line.state == "Ready")
 
 
 def tree_lines(view: View, proofs: Mapping[str, str], now: float, room: int = sys.maxsize) -> list[str]:

@@ -71,7 +71,8 @@ class View:
     """One object of ours. ``blocked`` are sentences: what, and who must act; empty while nobody must.
 
     ``held`` are sentences too: what keeps a delete waiting, and may need somebody or not.
-    ``retrying`` are what the cloud gave no answer to, and is asked again.
+    ``retrying`` are what the cloud gave no answer to, and is asked again. ``outdated``: it is being deleted, and says
+    nothing of that yet.
     """
 
     kind: str
@@ -86,6 +87,7 @@ class View:
     notes: tuple[str, ...]
     moving: bool
     has_status: bool
+    outdated: bool = False
 
     @property
     def title(self) -> str:
@@ -128,8 +130,9 @@ def view(obj: Json) -> View:
     conditions = status.get("conditions") or []
     lines = tuple(map(_line, status.get("resources") or ()))
     deleting = "deletionTimestamp" in metadata
-    blocked = tuple(_blocked(conditions, lines))
     current = _current(metadata, conditions)
+    outdated = deleting and not current  # the request of a delete is a generation of its own
+    blocked = () if outdated else tuple(_blocked(conditions, lines))
     return View(
         kind=str(obj.get("kind", "")),
         namespace=str(metadata.get("namespace") or ""),
@@ -139,9 +142,10 @@ def view(obj: Json) -> View:
         endpoint=_endpoint(obj),
         blocked=blocked,
         held=tuple(_sentence(line) for line in lines if line.state == "Waiting" and line.reason == _HELD),
-        retrying=tuple(_retrying(conditions, lines)),
+        retrying=() if outdated else tuple(_retrying(conditions, lines)),
+        outdated=outdated,
         notes=tuple(_notes(conditions)),
-        moving=not current or any(line.moving for line in lines) or (not lines and not blocked),
+        moving=not current or outdated or any(line.moving for line in lines) or (not lines and not blocked),
         has_status=bool(conditions),
     )
 

@@ -24,7 +24,19 @@ def _view(state: str, since: str = STAMP, *, deleting: bool = False, **row: Any)
     if deleting:
         metadata["deletionTimestamp"] = STAMP
     line = {"kind": "vpc", "name": "v", "state": state, "since": since, **row}
-    return view({"kind": "K", "metadata": metadata, "status": {"resources": [line]}})
+    seen = {"type": "Ready", "status": "False", "reason": "NotReady", "observedGeneration": 1}
+    return view({"kind": "K", "metadata": metadata, "status": {"resources": [line], "conditions": [seen]}})
+
+
+def test_what_blocked_before_a_delete_is_not_shown_as_if_it_held_the_delete(capsys: pytest.CaptureFixture[str]) -> None:
+    """The operator has not looked at the object since: a person would act in vain."""
+    row = {"kind": "vpc", "name": "v", "state": "Blocked", "reason": "NameTaken", "message": "choose another name"}
+    old = {"type": "Ready", "status": "False", "reason": "NameTaken", "observedGeneration": 1}
+    metadata = {"name": "a", "namespace": "n", "generation": 2, "deletionTimestamp": STAMP}
+    seen = view({"kind": "K", "metadata": metadata, "status": {"resources": [row], "conditions": [old]}})
+    with PlainDisplay() as show:
+        show.show([seen], T0)
+    assert not capsys.readouterr().out
 
 
 def test_a_state_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ from freehold.lifecycle.graph import Naming, Node
 from freehold.lifecycle.journal import Entry, Phase, let_go, unmanaged
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Tagging, Want
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
-from freehold.lifecycle.ownership import Strength
+from freehold.lifecycle.ownership import Marks, Strength
 from freehold.lifecycle.phases import drift, intents, observe, recovery
 from freehold.lifecycle.state import Existence, MarkState
 
@@ -179,8 +179,7 @@ async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
         return
     taken = False if candidate.carried else strength in (Strength.OTHERS, Strength.DISPUTED, Strength.COPIED)
     if taken:
-        owners = ", ".join(sorted(marks.owners)) or "another owner"
-        message = f"{node.name} ({candidate.id}) belongs to {owners}: choose another name, or remove that resource"
+        message = f"{node.name} ({candidate.id}) {_whose(ctx, marks)}"
         ctx.block(key, Blocked(Reason.NAME_TAKEN, message, ctx.deps.intervals.slow, candidate))
         return
     young = ctx.kind(key).settle - (ctx.deps.clock.now() - candidate.created_at) if candidate.created_at else 0.0
@@ -202,6 +201,19 @@ async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
                 candidate,
             ),
         )
+
+
+def _whose(ctx: PassContext, marks: Marks) -> str:
+    """Another owner's, or that of an earlier object of our name: its store was lost, or it lives somewhere else."""
+    own = {name.casefold() for name in ctx.deps.codec.read(ctx.deps.codec.owner(ctx.owner)).owners}
+    owners = ", ".join(sorted(marks.owners)) or "another owner"
+    others = {uuid for uuid in marks.uuids if uuid.casefold() != ctx.owner.uuid.casefold()}
+    if others and marks.owners and {name.casefold() for name in marks.owners} <= own:
+        return (
+            f"has the marks of an earlier {owners} with uuid {', '.join(sorted(others))}: that object was lost, or is "
+            "in another API server. freehold orphans lists all that it made"
+        )
+    return f"belongs to {owners}: choose another name, or remove that resource"
 
 
 def _own_under_another_key(own: NodeKey, seen: Observed) -> Waiting | Blocked:

@@ -58,7 +58,12 @@ def rows(
     found = [_row(key, before, graph, journal, outcomes.get(key)) for key in keys]
     if deleting:
         named = {(row["kind"], row["name"]) for row in found}
-        rest = (row for row in before if (row.get("kind"), row.get("name")) not in named)
+        kept = {(row["kind"], vendor_id(row["name"])) for row in found if row["state"] == "Kept"}  # named by its id
+        rest = (
+            row
+            for row in before
+            if (row.get("kind"), row.get("name")) not in named and (row.get("kind"), row.get("id")) not in kept
+        )
         found = _in_old_order(before, [*found, *map(_left_alone, rest)])
     return [_since(row, _held(row, before), now) for row in found]
 

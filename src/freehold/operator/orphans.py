@@ -1,0 +1,106 @@
+"""What carries our marks in an account and has no object in this API server: listed by owner, never touched.
+
+Another management cluster or a laptop may serve the owner, so nothing follows from being listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.interface import EngineDeps
+from freehold.lifecycle.inventory import TagsByTarget
+from freehold.lifecycle.kinds import NodeKey, Ref, Registry
+from freehold.lifecycle.ownership import Codec
+
+
+@dataclass(frozen=True)
+class Marked:
+    """One resource. ``created_at`` is epoch seconds, None where it is not known; ``unread``: why it cannot be read.
+
+    ``target`` is what the mark is on: the resource itself, or its carrier.
+    """
+
+    key: NodeKey
+    id: str
+    target: str
+    name: str = ""
+    created_at: float | None = None
+    unread: str = ""
+
+
+@dataclass(frozen=True)
+class MarkedOwner:
+    """All that carries the marks of one uuid. ``names`` are the owners that its marks name: ``namespace.name``."""
+
+    uuid: str
+    names: tuple[str, ...]
+    resources: tuple[Marked, ...]
+
+    @property
+    def since(self) -> float | None:
+        """When the oldest of its resources was created."""
+        return min((one.created_at for one in self.resources if one.created_at is not None), default=None)
+
+
+async def orphans(deps: EngineDeps, present: Collection[str]) -> tuple[MarkedOwner, ...]:
+    """Owners whose uuid is not among ``present``, with what exists of theirs; by uuid. Raises CloudError.
+
+    The index may be behind: each resource is read itself, and one that is gone is left out.
+    """
+    here = {uuid.casefold() for uuid in present}
+    targets = await deps.tagger.everything()
+    found: dict[str, list[Marked]] = {}
+    for uuid, one in _marked(targets, deps.codec, deps.registry):
+        if uuid not in here:
+            found.setdefault(uuid, []).append(one)
+    existing = await _existing(deps, [one for ones in found.values() for one in ones])
+    owners = (
+        _owner(uuid, targets, deps.codec, [existing[o] for o in ones if o in existing]) for uuid, ones in found.items()
+    )
+    return tuple(sorted((owner for owner in owners if owner.resources), key=lambda owner: owner.uuid))
+
+
+def _marked(targets: TagsByTarget, codec: Codec, registry: Registry) -> Iterator[tuple[str, Marked]]:
+    for target, tags in sorted(targets.items()):
+        marks = codec.read(tags)
+        for uuid in sorted({uuid.casefold() for uuid in marks.uuids}):
+            keys = sorted(mark.key for mark in marks.nodes) or [NodeKey("unknown", "")]
+            kind = registry.get(keys[0].kind)
+            yield uuid, Marked(keys[0], kind.driver.identify(target) if kind else "", target)
+        for mark in sorted(marks.carried, key=lambda mark: (mark.kind, mark.id)):
+            kind = registry.get(mark.kind)
+            ident = kind.driver.identify(target, mark.id) if kind else ""
+            yield mark.uuid.casefold(), Marked(NodeKey(mark.kind, mark.id), ident, target)
+
+
+async def _existing(deps: EngineDeps, marked: Iterable[Marked]) -> Mapping[Marked, Marked]:
+    """As they were read now, a call a kind where the driver can. What cannot be read may exist, and is kept."""
+    found: dict[Marked, Marked] = {}
+    by_kind: dict[str, list[Marked]] = {}
+    for one in marked:
+        if one.id:
+            by_kind.setdefault(one.key.kind, []).append(one)
+        else:
+            found[one] = replace(one, unread="this version does not know its kind")
+    for kind, ones in sorted(by_kind.items()):
+        try:
+            seen = await deps.registry[kind].driver.observe([Ref(one.id, one.target) for one in ones])
+        except CloudError as error:
+            found |= {one: replace(one, unread=error.message) for one in ones}
+            continue
+        for one in ones:
+            if (now := seen.get(one.id)) is not None:
+                found[one] = replace(one, name=now.name, created_at=now.created_at)
+    return found
+
+
+def _owner(uuid: str, targets: TagsByTarget, codec: Codec, resources: Iterable[Marked]) -> MarkedOwner:
+    """A carrier may be somebody else's: only what has the uuid itself names its owner."""
+    names: set[str] = set()
+    for tags in targets.values():
+        marks = codec.read(tags)
+        if uuid in {each.casefold() for each in marks.uuids}:
+            names |= marks.owners
+    return MarkedOwner(uuid, tuple(sorted(names)), tuple(sorted(resources, key=lambda one: (one.key, one.target))))
