@@ -140,7 +140,7 @@ def everything_by_id(theirs: Theirs) -> dict[str, Any]:
     return {
         "serviceInstance": {"id": theirs.workspace["id"]},
         "network": {"id": theirs.network["id"]},
-        "vpc": {"id": theirs.vpc["id"], "region": REGION},
+        "vpc": {"id": theirs.vpc["id"], "name": None, "region": REGION},
         "vpcSubnets": [{"id": theirs.subnet["id"]}],
         "loadBalancers": [{"id": theirs.balancer["id"]}],
         "transitGateway": {"id": theirs.gateway["id"]},

@@ -159,11 +159,11 @@ def test_the_api_servers_port_comes_from_the_cluster() -> None:
 
 @pytest.mark.parametrize("endpoint", [{"host": "api.example.com", "port": 443}, {"host": "api.example.com"}])
 def test_a_users_endpoint_is_never_overwritten(endpoint: dict[str, object]) -> None:
-    """The user may have put a name of their own in front of the load balancer."""
+    """The user may have put a name of their own in front of the load balancer. A port that is left out is set."""
     harness = Harness(example(controlPlaneEndpoint=endpoint))
     harness.up()
     harness.settle(3)
-    assert harness.object.raw["spec"]["controlPlaneEndpoint"] == endpoint
+    assert harness.object.raw["spec"]["controlPlaneEndpoint"] == {"port": 6443, **endpoint}
 
 
 def test_user_tags_are_on_everything_that_was_created() -> None:

@@ -71,7 +71,7 @@ def test_replacing_our_vpc_by_a_given_one_keeps_ours_as_surplus() -> None:
     harness.up()
     theirs = infrastructure(harness)
     before = snapshot(harness, {theirs.vpc["id"]})
-    harness.object.patch({"spec": {"vpc": {"id": theirs.vpc["id"]}}})
+    harness.object.patch({"spec": {"vpc": {"id": theirs.vpc["id"], "name": None}}})
     harness.for_a_while(1500.0)
 
     assert harness.status()["vpc"] == {"id": theirs.vpc["id"], "controllerCreated": False}

@@ -19,14 +19,14 @@ from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.interface import EngineDeps, Intervals
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import Observed, Ref, Registry
+from freehold.lifecycle.kinds import Observed, Ref, Registry, State
 from freehold.lifecycle.outcomes import of_error
 from freehold.lifecycle.port import FencedPort, LookPort, PassInHand, Port, ReadOnlyPort
 from freehold.lifecycle.shared_lists import SharedLists
 from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.limits import Limits
 from freehold.operator.ports import ObjectPort, PacedPort, ThreadPort
-from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
+from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch, Several
 from freehold.reconcilers.powervs.existing import ById, IdLookup
 from freehold.reconcilers.powervs.facts import PowerZone
 
@@ -160,7 +160,7 @@ class IbmFactsReader:
         except NoSuchValue as error:
             return NoSuch(error.known)
 
-    async def look_up(self, lookup: IdLookup) -> Answer[Observed] | NoSuch | NoAnswer:
+    async def look_up(self, lookup: IdLookup) -> Answer[Observed] | NoSuch | Several | NoAnswer:
         """A resource that must be there already, by id or by name."""
         driver = self._kinds[lookup.key.kind].driver
         try:
@@ -171,4 +171,7 @@ class IbmFactsReader:
         except CloudError as error:
             outcome = of_error(error)
             return NoAnswer(outcome.reason, outcome.message, outcome.after)
-        return Answer(found[0]) if found else NoSuch()
+        there = [one for one in found if one.state is not State.DELETING]
+        if len(there) > 1:
+            return Several(tuple(sorted(one.id.rpartition("/")[2] for one in there)))
+        return Answer(there[0]) if there else NoSuch()

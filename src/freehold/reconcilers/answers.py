@@ -25,6 +25,13 @@ class NoSuch:
 
 
 @dataclass(frozen=True)
+class Several:
+    """More than one has the name: a person must say which is meant."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class NoAnswer:
     """The cloud could not be asked; ``after`` is seconds of domain time until it is worth asking again."""
 

@@ -92,6 +92,21 @@ BAD: dict[str, tuple[dict[str, Any], Facts, str]] = {
         FACTS,
         "spec.vpcSecurityGroups[1].name: 'a' is used by spec.vpcSecurityGroups[0].name too; rename one",
     ),
+    "a VPC by id and by name": (
+        {"vpc": {"id": "r006-1", "name": "a", "region": "us-south"}},
+        FACTS,
+        "spec.vpc: id 'r006-1' and name 'a' are both set; give one of them",
+    ),
+    "two workspaces by id": (
+        {"serviceInstanceID": "one", "serviceInstance": {"id": "two"}},
+        FACTS,
+        "spec.serviceInstanceID: 'one' is not spec.serviceInstance.id 'two'; remove one of them",
+    ),
+    "a workspace by id, and one by name": (
+        {"serviceInstanceID": "one", "serviceInstance": {"name": "two"}},
+        FACTS,
+        "spec.serviceInstanceID: spec.serviceInstance.name 'two' is set too; remove one of them",
+    ),
     "no public load balancer": (
         {"loadBalancers": [{"name": "a", "public": False}]},
         FACTS,

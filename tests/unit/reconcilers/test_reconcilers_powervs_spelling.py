@@ -24,6 +24,11 @@ OWNER = Owner("u1", "IBMPowerVSCluster", "ns", "c1")
 BALANCER = "loadBalancers"
 SUBNETS = "vpcSubnets"
 GROUPS = "vpcSecurityGroups"
+RULE = {
+    "action": "allow",
+    "direction": "inbound",
+    "source": {"protocol": "all", "remotes": [{"remoteType": "any"}]},
+}
 DEFAULT_SUBNETS = [{"name": f"c1-vpcsubnet-{zone}", "zone": zone} for zone in ZONES]
 
 
@@ -165,3 +170,27 @@ def test_a_new_name_is_a_new_resource() -> None:
     after = _names({BALANCER: [{"name": "other"}]}, _made({}))
     assert "load-balancer/0" not in after
     assert after["load-balancer/other:public"] == "other"
+
+
+IN_THEIRS = {
+    "rules of a group": (
+        {GROUPS: [{"name": "web", "rules": [RULE]}]},
+        "security-group/web",
+        "vpcSecurityGroups[0].rules",
+    ),
+    "listeners of a load balancer": (
+        {BALANCER: [{"name": "out", "additionalListeners": [{"port": 80}]}]},
+        "load-balancer/out:public",
+        "loadBalancers[0].additionalListeners",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "key", "field"), IN_THEIRS.values(), ids=IN_THEIRS.keys())
+@pytest.mark.parametrize("phase", [Phase.REUSED, Phase.OWNED], ids=lambda phase: phase.name.lower())
+def test_a_person_is_told_what_is_not_added_to_a_resource_that_was_there(
+    spec: dict[str, Any], key: str, field: str, phase: Phase
+) -> None:
+    """By its name as by its id: Ready would say that its rules and listeners are as in the spec."""
+    notes = [note.field for note in _wanted(spec, _journal(key, phase=phase)).notes]
+    assert (f"spec.{field}" in notes) == (phase is Phase.REUSED)

@@ -120,6 +120,7 @@ def _created(
     nodes = tuple(build.nodes(lbs))
     if twice := tuple(_named_twice(nodes)):
         return Refused(twice, notes)
+    notes = (*notes, *powervs_warnings.used_by_name(nodes, spec, record))
     graph = Graph(nodes)
     return PowerVSWanted(Mode.CREATE, graph, _tags(spec), notes, facts.api_port, endpoint, group.value)
 

@@ -9,7 +9,7 @@ from freehold.api.annotations import CreateInfra, create_infra
 from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.kinds import NodeKey, Observed
-from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
+from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch, Several
 from freehold.reconcilers.powervs import existing, facts
 from freehold.reconcilers.powervs.existing import IdLookup
 
@@ -17,7 +17,7 @@ from freehold.reconcilers.powervs.existing import IdLookup
 class FactsReader(facts.FactsReader, Protocol):
     """What a manifest depends on, and what must be there already."""
 
-    async def look_up(self, lookup: IdLookup) -> Answer[Observed] | NoSuch | NoAnswer: ...
+    async def look_up(self, lookup: IdLookup) -> Answer[Observed] | NoSuch | Several | NoAnswer: ...
 
 
 async def discover(
@@ -34,7 +34,7 @@ async def discover(
     frozen = journal is not None and bool(journal.ours)
     if frozen or create_infra(annotations) is not CreateInfra.NOT_REQUESTED:
         return await facts.ask(reader, spec, port)
-    found: dict[NodeKey, Answer[Observed] | NoSuch | NoAnswer] = {}
+    found: dict[NodeKey, Answer[Observed] | NoSuch | Several | NoAnswer] = {}
     while lookups := existing.lookups(spec, facts.Facts(api_port=port, existing=found)):
         for lookup in lookups:
             found[lookup.key] = await reader.look_up(lookup)

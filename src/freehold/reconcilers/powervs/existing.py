@@ -15,8 +15,9 @@ from freehold.api import names as api_names
 from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.graph import Naming, Node
 from freehold.lifecycle.kinds import NodeKey, Observed, Want
-from freehold.reconcilers.answers import NOT_ASKED, Answer, NoAnswer, NoSuch
+from freehold.reconcilers.answers import NOT_ASKED, Answer, NoAnswer, NoSuch, Several
 from freehold.reconcilers.findings import Problem
+from freehold.reconcilers.powervs import input as powervs_input
 from freehold.reconcilers.powervs.facts import Facts
 from freehold.reconcilers.powervs.keys import NETWORK, WORKSPACE, constant, no_request
 from freehold.reconcilers.powervs.names import dhcp_of, network_of
@@ -70,13 +71,18 @@ def _workspace(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[str, str]:
 def check(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Problem, ...]:
     """What must be changed, or made, by a person."""
     hint = f"or set annotation {api_names.CREATE_INFRA_ANNOTATION}: 'true' to have it created"
-    problems = []
+    problems = [*powervs_input.one_workspace(spec)]
     if not workspace_id(spec) and not (spec.service_instance and spec.service_instance.name):
         problems.append(
             Problem("spec.serviceInstance", f"it is missing; give the id or the name of a workspace, {hint}")
         )
     if not (spec.network and (spec.network.id or spec.network.name)):
         problems.append(Problem("spec.network", f"it is missing; give the id or the name of a network, {hint}"))
+    for key, answer in facts.existing.items():
+        if isinstance(answer, Several):
+            where = _field(spec, key)
+            message = f"{len(answer.ids)} resources have this name ({', '.join(answer.ids)}); give the id instead"
+            problems.append(Problem(where, message))
     if isinstance(facts.existing.get(WORKSPACE), NoSuch):
         name = workspace_id(spec) or (spec.service_instance and spec.service_instance.name)
         problems.append(

@@ -14,7 +14,7 @@ from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import of_error
-from freehold.reconcilers.answers import NOT_ASKED, Answer, NoAnswer, NoSuch
+from freehold.reconcilers.answers import NOT_ASKED, Answer, NoAnswer, NoSuch, Several
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class Facts:
     zone: Answer[PowerZone] | NoSuch | NoAnswer = NOT_ASKED
     vpc_zones: Answer[tuple[str, ...]] | NoSuch | NoAnswer = NOT_ASKED
     api_port: int = 6443
-    existing: Mapping[NodeKey, Answer[Observed] | NoSuch | NoAnswer] = field(default_factory=dict)
+    existing: Mapping[NodeKey, Answer[Observed] | NoSuch | Several | NoAnswer] = field(default_factory=dict)
 
 
 class FactsReader(Protocol):

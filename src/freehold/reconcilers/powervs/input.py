@@ -1,6 +1,6 @@
 """What is wrong with a manifest, one sentence each: what, where, what to do.
 
-What must be given: docs/reference/requirements.md I6, I13, I22, I24.
+What must be given: docs/reference/requirements.md I6, I13, I22; what not together: I24.
 
 Only what depends on the create-infra annotation, or what a schema cannot say, or what would otherwise be
 refused by the cloud halfway; the schema has refused the rest at apply time.
@@ -38,8 +38,28 @@ def creation(annotations: Mapping[str, str]) -> bool | Problem:
 
 def check(spec: IBMPowerVSClusterSpec, facts: Facts) -> tuple[Problem, ...]:
     """Everything that must be changed before the infrastructure can be created, in the order of the spec."""
-    parts = (_place, _names, _network, _subnets, _groups, _gateway, _load_balancers, _object_storage)
+    parts = (_id_or_name, _place, _names, _network, _subnets, _groups, _gateway, _load_balancers, _object_storage)
     return tuple(problem for part in parts for problem in part(spec, facts))
+
+
+def _id_or_name(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
+    """docs/reference/requirements.md I24: one of the two, or nobody can tell which resource is meant."""
+    yield from one_workspace(spec)
+    if spec.vpc and spec.vpc.id and spec.vpc.name:
+        yield Problem("spec.vpc", f"id {spec.vpc.id!r} and name {spec.vpc.name!r} are both set; give one of them")
+
+
+def one_workspace(spec: IBMPowerVSClusterSpec) -> Checks:
+    """The deprecated field beside its successor: the same id, or a person must say which one is meant."""
+    old, new = spec.service_instance_id, spec.service_instance
+    if old and new and (new.id or new.name) and (new.id or old) != old:
+        yield Problem(
+            "spec.serviceInstanceID", f"{old!r} is not spec.serviceInstance.id {new.id!r}; remove one of them"
+        )
+    elif old and new and new.name and not new.id:
+        yield Problem(
+            "spec.serviceInstanceID", f"spec.serviceInstance.name {new.name!r} is set too; remove one of them"
+        )
 
 
 def _place(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:

@@ -115,12 +115,14 @@ def _host(raw: Mapping[str, Any]) -> str:
 def _endpoint(
     raw: Mapping[str, Any], plan: PowerVSWanted, outcomes: Mapping[NodeKey, Outcome]
 ) -> Mapping[str, Any] | None:
-    """The first public load balancer's hostname, once it exists; a host that is set already is never changed."""
+    """The first public load balancer's hostname, once it exists; a host that is set already only gets its port."""
+    given = ((raw.get("spec") or {}).get("controlPlaneEndpoint") or {}).get("port")
+    if host := _host(raw):
+        return None if given else {"host": host, "port": plan.port}
     outcome = outcomes.get(plan.endpoint) if plan.endpoint else None
     hostname = outcome.observed.attributes.get("hostname") if isinstance(outcome, Ready) else None
-    if _host(raw) or not hostname:
+    if not hostname:
         return None
-    given = ((raw.get("spec") or {}).get("controlPlaneEndpoint") or {}).get("port")
     return {"host": hostname, "port": given or plan.port}
 
 

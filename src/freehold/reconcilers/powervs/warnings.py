@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from freehold.api.powervs import IBMPowerVSClusterSpec, IBMPowerVSResourceReference
-from freehold.lifecycle.journal import Entry
+from freehold.lifecycle.graph import Node
+from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.kinds import NodeKey
 from freehold.reconcilers.findings import SpecWarning
 from freehold.reconcilers.powervs import keys, recorded
@@ -43,6 +44,23 @@ def own_by_id(spec: IBMPowerVSClusterSpec, record: Mapping[NodeKey, Entry]) -> S
             yield SpecWarning(field, message, served=True)
 
 
+def used_by_name(nodes: Iterable[Node], spec: IBMPowerVSClusterSpec, record: Mapping[NodeKey, Entry]) -> SpecWarnings:
+    """What the spec wants in resources that were there already under their names: these are never changed."""
+    theirs = {(node.key.kind, node.name) for node in nodes if _is_reused(record.get(node.key))}
+    for index, group in enumerate(spec.vpc_security_groups):
+        if group.rules and not group.id and (keys.GROUP_KIND, group.name) in theirs:
+            message = f"not acted on; {group.name} was there already, and is never changed: add its rules there"
+            yield SpecWarning(f"spec.vpcSecurityGroups[{index}].rules", message)
+    for index, balancer in enumerate(spec.load_balancers):
+        if balancer.additional_listeners and not balancer.id and (keys.BALANCER_KIND, balancer.name) in theirs:
+            message = f"not acted on; {balancer.name} was there already, and is never changed: add its listeners there"
+            yield SpecWarning(f"spec.loadBalancers[{index}].additionalListeners", message)
+
+
+def _is_reused(entry: Entry | None) -> bool:
+    return entry is not None and entry.phase is Phase.REUSED
+
+
 def _name(cluster: str) -> SpecWarnings:
     if mapped(cluster):
         yield SpecWarning(
@@ -55,12 +73,9 @@ def _name(cluster: str) -> SpecWarnings:
 
 def _workspace(spec: IBMPowerVSClusterSpec) -> SpecWarnings:
     if spec.service_instance_id:
-        if spec.service_instance and spec.service_instance.id:
-            yield SpecWarning("spec.serviceInstanceID", "not used, because spec.serviceInstance.id is set")
-        else:
-            yield SpecWarning(
-                "spec.serviceInstanceID", "used, but deprecated; write it as spec.serviceInstance.id", served=True
-            )
+        yield SpecWarning(
+            "spec.serviceInstanceID", "used, but deprecated; write it as spec.serviceInstance.id", served=True
+        )
 
 
 def _references(spec: IBMPowerVSClusterSpec) -> SpecWarnings:
@@ -108,8 +123,6 @@ def _network(spec: IBMPowerVSClusterSpec) -> SpecWarnings:
 
 
 def _vpc(spec: IBMPowerVSClusterSpec) -> SpecWarnings:
-    if spec.vpc and spec.vpc.id and spec.vpc.name:
-        yield SpecWarning("spec.vpc.name", "not used, because the id is set")
     for index, subnet in enumerate(spec.vpc_subnets):
         if subnet.cidr:
             field = f"spec.vpcSubnets[{index}].cidr"
