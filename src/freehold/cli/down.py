@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from freehold.api.names import PAUSED_ANNOTATION
 from freehold.cli import manifests
 from freehold.cli.applying import Target, targets
 from freehold.cli.errors import MISUSED, CliError
@@ -16,7 +17,7 @@ from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Access, Session, opened
 from freehold.cli.terminal import say, warn
 from freehold.kube.errors import NotFound
-from freehold.kube.resources import Key
+from freehold.kube.resources import Key, Resource
 
 
 def run(
@@ -68,6 +69,7 @@ async def _delete(session: Session, wanted: Iterable[Followed]) -> list[Followed
     present = []
     for resource, key in wanted:
         try:
+            await _unpause_recovered(session, resource, key)
             await session.client.delete(resource, key)
         except NotFound:
             say(f"{resource.kind} {key}: not there")
@@ -75,6 +77,15 @@ async def _delete(session: Session, wanted: Iterable[Followed]) -> list[Followed
         say(f"{resource.kind} {key}: deletion requested")
         present.append((resource, key))
     return present
+
+
+async def _unpause_recovered(session: Session, resource: Resource, key: Key) -> None:
+    """``freehold recover`` made it paused until a person decides; this is the decision."""
+    from freehold.operator.recovery import PAUSE
+
+    annotations = (await session.client.get(resource, key))["metadata"].get("annotations") or {}
+    if annotations.get(PAUSED_ANNOTATION) == PAUSE:
+        await session.client.patch(resource, key, {"metadata": {"annotations": {PAUSED_ANNOTATION: None}}})
 
 
 async def _delete_others(session: Session, others: Sequence[Target]) -> None:

@@ -127,6 +127,25 @@ def orphans(**given: Any) -> None:
     command.run(**given)
 
 
+@cli.command(short_help="Rebuild an object that was lost from its marks in the cloud.")
+@click.argument("name", required=False, callback=options.filled)
+@click.option("--uuid", default="", callback=options.filled, help="The object's uuid, as freehold orphans lists it.")
+@click.option("--key-lost", is_flag=True, help="What this key ring cannot prove is this object's too; seal it anew.")
+@click.option("--yes", is_flag=True, help="Do it, instead of showing what would happen.")
+@options.simulate
+@options.namespace
+@options.state
+@options.kubeconfig
+def recover(**given: Any) -> None:
+    """Rebuild an object whose store was lost from its marks in the cloud: a plan, with --yes the object, paused.
+
+    Nothing is written to the cloud until its manifest is applied, or it is deleted.
+    """
+    from freehold.cli import recover as command
+
+    command.run(**given)
+
+
 @cli.command(short_help="Run the embedded Kubernetes API and the operator.")
 @options.simulate
 @click.option("--simulator", default="", metavar="URL", help="Use a simulated cloud that runs already.")

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from freehold.operator.orphans import Marked, MarkedOwner
 
 _NOBODY_KNOWS = (
-    "Another management cluster or laptop may serve these owners: nothing may be deleted because it is listed here."
+    "Another management cluster or laptop may serve these owners: nothing may be deleted because it is listed here. Of "
+    "one that was lost: freehold recover --uuid U, then up -f its manifest, or down."
 )
 
 
@@ -48,7 +49,7 @@ async def _found(target: Access) -> tuple[Sequence[MarkedOwner], float]:
     from freehold.operator.orphans import orphans
 
     async with opened(target) as session, AsyncExitStack() as stack:
-        present = await _uuids(session)
+        present = await present_uuids(session)
         url, key = ("", api_key_of(os.environ)) if target.kubeconfig else await cloud_of(session, target, stack)
         account = stack.enter_context(IbmAccount(key, url or None, session.clock))
         try:
@@ -58,7 +59,7 @@ async def _found(target: Access) -> tuple[Sequence[MarkedOwner], float]:
             raise CliError(error.message) from error
 
 
-async def _uuids(session: Session) -> set[str]:
+async def present_uuids(session: Session) -> set[str]:
     """Of every object that this server has. Raises CliError for one whose identity cannot be read."""
     from freehold.lifecycle.journal import CorruptJournal
     from freehold.reconcilers.identity import recorded

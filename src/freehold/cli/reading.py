@@ -162,7 +162,7 @@ def tree(name: str, output: str, namespace: str, state: Path | None, kubeconfig:
     async def read() -> None:
         async with opened(target) as session:
             obj = await one(session, OURS[0], Key(namespace or session.namespace, name))
-            seen, proven = view(obj), proofs(obj, await _ring(target, session))
+            seen, proven = view(obj), proofs(obj, await key_ring(target, session))
             if output != "table":
                 emit(output, document(seen, proven))
                 return
@@ -176,7 +176,7 @@ def tree(name: str, output: str, namespace: str, state: Path | None, kubeconfig:
     run_to_end(read())
 
 
-async def _ring(target: Access, session: Session) -> KeyRing | None:
+async def key_ring(target: Access, session: Session) -> KeyRing | None:
     """The operator's key ring; None where there is none that this user may read."""
     from freehold.operator.keyring import RingError
     from freehold.operator.keyring_file import FileRing

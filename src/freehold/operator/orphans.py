@@ -11,23 +11,32 @@ from dataclasses import dataclass, replace
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.inventory import TagsByTarget
-from freehold.lifecycle.kinds import NodeKey, Ref, Registry
+from freehold.lifecycle.kinds import NodeKey, Observed, Ref, Registry
 from freehold.lifecycle.ownership import Codec
 
 
 @dataclass(frozen=True)
 class Marked:
-    """One resource. ``created_at`` is epoch seconds, None where it is not known; ``unread``: why it cannot be read.
+    """One resource. ``target`` is what the mark is on: the resource itself, or its carrier, with all its ``tags``.
 
-    ``target`` is what the mark is on: the resource itself, or its carrier.
+    ``seen`` is how it was read now, None where it could not be: ``unread`` says why.
     """
 
     key: NodeKey
     id: str
     target: str
-    name: str = ""
-    created_at: float | None = None
+    tags: frozenset[str]
+    seen: Observed | None = None
     unread: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.seen.name if self.seen else ""
+
+    @property
+    def created_at(self) -> float | None:
+        """In epoch seconds of the cloud's clock, None where it is not known."""
+        return self.seen.created_at if self.seen else None
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,8 @@ async def orphans(deps: EngineDeps, present: Collection[str]) -> tuple[MarkedOwn
             found.setdefault(uuid, []).append(one)
     existing = await _existing(deps, [one for ones in found.values() for one in ones])
     owners = (
-        _owner(uuid, targets, deps.codec, [existing[o] for o in ones if o in existing]) for uuid, ones in found.items()
+        _owner(uuid, targets, deps.codec, [existing[p] for one in ones if (p := (one.key, one.target)) in existing])
+        for uuid, ones in found.items()
     )
     return tuple(sorted((owner for owner in owners if owner.resources), key=lambda owner: owner.uuid))
 
@@ -68,31 +78,34 @@ def _marked(targets: TagsByTarget, codec: Codec, registry: Registry) -> Iterator
         for uuid in sorted({uuid.casefold() for uuid in marks.uuids}):
             keys = sorted(mark.key for mark in marks.nodes) or [NodeKey("unknown", "")]
             kind = registry.get(keys[0].kind)
-            yield uuid, Marked(keys[0], kind.driver.identify(target) if kind else "", target)
+            yield uuid, Marked(keys[0], kind.driver.identify(target) if kind else "", target, tags)
         for mark in sorted(marks.carried, key=lambda mark: (mark.kind, mark.id)):
             kind = registry.get(mark.kind)
             ident = kind.driver.identify(target, mark.id) if kind else ""
-            yield mark.uuid.casefold(), Marked(NodeKey(mark.kind, mark.id), ident, target)
+            yield mark.uuid.casefold(), Marked(NodeKey(mark.kind, mark.id), ident, target, tags)
 
 
-async def _existing(deps: EngineDeps, marked: Iterable[Marked]) -> Mapping[Marked, Marked]:
+_Place = tuple[NodeKey, str]
+
+
+async def _existing(deps: EngineDeps, marked: Iterable[Marked]) -> Mapping[_Place, Marked]:
     """As they were read now, a call a kind where the driver can. What cannot be read may exist, and is kept."""
-    found: dict[Marked, Marked] = {}
+    found: dict[_Place, Marked] = {}
     by_kind: dict[str, list[Marked]] = {}
     for one in marked:
         if one.id:
             by_kind.setdefault(one.key.kind, []).append(one)
         else:
-            found[one] = replace(one, unread="this version does not know its kind")
+            found[one.key, one.target] = replace(one, unread="this version does not know its kind")
     for kind, ones in sorted(by_kind.items()):
         try:
             seen = await deps.registry[kind].driver.observe([Ref(one.id, one.target) for one in ones])
         except CloudError as error:
-            found |= {one: replace(one, unread=error.message) for one in ones}
+            found |= {(one.key, one.target): replace(one, unread=error.message) for one in ones}
             continue
         for one in ones:
             if (now := seen.get(one.id)) is not None:
-                found[one] = replace(one, name=now.name, created_at=now.created_at)
+                found[one.key, one.target] = replace(one, seen=now)
     return found
 
 

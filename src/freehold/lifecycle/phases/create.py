@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from freehold.lifecycle import polling
 from freehold.lifecycle.context import PassContext
@@ -175,11 +176,14 @@ async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
         observe.record_owned(ctx, key, candidate, ctx.journal.get(key))
         return
     if own := next((k for k, e in ctx.journal.ours.items() if (k.kind, e.id) == (key.kind, candidate.id)), None):
-        ctx.block(key, _own_under_another_key(own, candidate))
+        if candidate.carried and own not in ctx.graph.nodes and ctx.is_signed(own):
+            observe.record_owned(ctx, key, candidate, ctx.journal.get(key))  # a carrier's mark names no node
+        else:
+            ctx.block(key, _own_under_another_key(own, candidate))
         return
     taken = False if candidate.carried else strength in (Strength.OTHERS, Strength.DISPUTED, Strength.COPIED)
     if taken:
-        message = f"{node.name} ({candidate.id}) {_whose(ctx, marks)}"
+        message = f"{node.name} ({candidate.id}) {_whose(ctx, marks, candidate)}"
         ctx.block(key, Blocked(Reason.NAME_TAKEN, message, ctx.deps.intervals.slow, candidate))
         return
     young = ctx.kind(key).settle - (ctx.deps.clock.now() - candidate.created_at) if candidate.created_at else 0.0
@@ -203,15 +207,17 @@ async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
         )
 
 
-def _whose(ctx: PassContext, marks: Marks) -> str:
+def _whose(ctx: PassContext, marks: Marks, seen: Observed) -> str:
     """Another owner's, or that of an earlier object of our name: its store was lost, or it lives somewhere else."""
     own = {name.casefold() for name in ctx.deps.codec.read(ctx.deps.codec.owner(ctx.owner)).owners}
     owners = ", ".join(sorted(marks.owners)) or "another owner"
     others = {uuid for uuid in marks.uuids if uuid.casefold() != ctx.owner.uuid.casefold()}
     if others and marks.owners and {name.casefold() for name in marks.owners} <= own:
+        since = f", made {datetime.fromtimestamp(seen.created_at, UTC):%Y-%m-%d %H:%M} UTC" if seen.created_at else ""
+        uuid = sorted(others)[0]
         return (
-            f"has the marks of an earlier {owners} with uuid {', '.join(sorted(others))}: that object was lost, or is "
-            "in another API server. freehold orphans lists all that it made"
+            f"has the marks of an earlier {owners} with uuid {uuid}{since}: that object was lost, or is in another API "
+            f"server. freehold orphans lists all that it made; if it was lost: freehold recover --uuid {uuid}"
         )
     return f"belongs to {owners}: choose another name, or remove that resource"
 

@@ -1,0 +1,131 @@
+"""``freehold recover``: an object whose store was lost, rebuilt from its marks in the cloud. A plan first."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from freehold.cli.errors import MISUSED, CliError
+from freehold.cli.kinds import OURS
+from freehold.cli.live import api_key_of
+from freehold.cli.orphans import present_uuids
+from freehold.cli.planning import cloud_of
+from freehold.cli.reading import key_ring
+from freehold.cli.running import access
+from freehold.cli.running import run as run_to_end
+from freehold.cli.session import Access, Session, opened
+from freehold.cli.terminal import columns, say
+from freehold.kube.errors import AlreadyExists, NotFound
+from freehold.kube.resources import NAMESPACES, Key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from freehold.operator.orphans import MarkedOwner
+    from freehold.operator.recovery import Judged, Recovery
+
+
+def run(
+    name: str | None, uuid: str, key_lost: bool, yes: bool, simulate: bool, speed: float, namespace: str,
+    state: Path | None, kubeconfig: str,
+) -> None:  # fmt: skip
+    """The command. Raises CliError."""
+    if (name is None) == (not uuid):
+        raise CliError("say what to recover: freehold recover NAME, or freehold recover --uuid U", code=MISUSED)
+    target = access(state, kubeconfig=kubeconfig, operator=False, simulate=simulate, speed=speed)
+    run_to_end(_recover(target, name or "", uuid, namespace, key_lost=key_lost, yes=yes))
+
+
+async def _recover(target: Access, name: str, uuid: str, namespace: str, *, key_lost: bool, yes: bool) -> None:
+    from freehold.api.served import POWERVS_CLUSTER
+    from freehold.lifecycle.errors import CloudError
+    from freehold.operator.ibm import IbmAccount
+    from freehold.operator.orphans import orphans
+    from freehold.operator.recovery import NoOwner, judged, owner_of, rebuilt
+
+    async with opened(target) as session, AsyncExitStack() as stack:
+        ring = await key_ring(target, session)
+        if ring is None:
+            raise CliError("there is no key ring that this command can read: freehold keys add FILE, or keys new")
+        present = await present_uuids(session)
+        url, key = ("", api_key_of(os.environ)) if target.kubeconfig else await cloud_of(session, target, stack)
+        account = stack.enter_context(IbmAccount(key, url or None, session.clock))
+        deps = account.read_only_deps(ring)
+        try:
+            found = _chosen(await orphans(deps, present), name, uuid, namespace or session.namespace)
+            owner = owner_of(found, POWERVS_CLUSTER)
+            number = await account.account()
+        except CloudError as error:
+            raise CliError(error.message) from error
+        except NoOwner as problem:
+            raise CliError(str(problem)) from problem
+        await _refuse_namesake(session, Key(owner.namespace, owner.name))
+        recovery = judged(found, owner, deps)
+        _print(recovery)
+        if recovery.unproven and not key_lost:
+            raise CliError(
+                f"{len(recovery.unproven)} of them have marks that this key ring did not make. If that key is known: "
+                f"freehold keys add FILE. If it is lost for ever and they are all {owner.namespace}/{owner.name}'s: "
+                f"freehold recover --uuid {owner.uuid} --key-lost"
+            )
+        if not yes:
+            lost = " --key-lost" if key_lost and recovery.unproven else ""
+            say(f"nothing was done. To make the object, paused: freehold recover --uuid {owner.uuid}{lost} --yes")
+            return
+        await _create(session, rebuilt(recovery, POWERVS_CLUSTER, number, deps, seal_anew=key_lost))
+        say(f"{owner.kind} {owner.namespace}/{owner.name} is there again, paused: nothing is written to the cloud")
+        say(f"apply its manifest (freehold up -f FILE), or delete what it owns (freehold down {owner.name})")
+
+
+def _chosen(found: Sequence[MarkedOwner], name: str, uuid: str, namespace: str) -> MarkedOwner:
+    """Raises CliError unless it is just one."""
+    wanted = f"{namespace}.{name}".casefold()
+    fit = [one for one in found if one.uuid == uuid.casefold() or (name and wanted in map(str.casefold, one.names))]
+    if len(fit) == 1:
+        return fit[0]
+    what = f"uuid {uuid}" if uuid else f"{namespace}/{name}"
+    if not fit:
+        raise CliError(f"nothing in the account has the marks of {what} and no object here; see freehold orphans")
+    lines = [f"{one.uuid}: {len(one.resources)} resources" for one in fit]
+    raise CliError(f"several lost objects were called {what}; choose one: freehold recover --uuid U", lines)
+
+
+async def _refuse_namesake(session: Session, key: Key) -> None:
+    try:
+        await session.client.get(OURS[0], key)
+    except NotFound:
+        return
+    raise CliError(
+        f"there is an {OURS[0].kind} {key} already, with another uuid: what both would own must not be mixed. Delete "
+        f"it first, if it owns nothing: freehold down {key.name}"
+    )
+
+
+async def _create(session: Session, obj: dict[str, object]) -> None:
+    metadata = obj["metadata"]
+    assert isinstance(metadata, dict)
+    home = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": metadata["namespace"]}}
+    with contextlib.suppress(AlreadyExists):
+        await session.client.create(NAMESPACES, home)
+    await session.client.create(OURS[0], obj)
+
+
+def _print(recovery: Recovery) -> None:
+    owner = recovery.owner
+    say(f"{owner.kind} {owner.namespace}/{owner.name} (uuid {owner.uuid}):")
+    rows = [("", "KIND", "NAME", "ID", "PROOF"), *map(_row, recovery.resources)]
+    for line in columns(rows, "  "):
+        say(line)
+    say(
+        "Another management cluster or laptop may still serve it: two operators would work against each other. Be sure "
+        "that it is gone there."
+    )
+
+
+def _row(one: Judged) -> tuple[str, ...]:
+    what = "left out" if one.left_out else "recover"
+    marked = one.marked
+    return what, marked.key.kind, marked.name or marked.key.logical, marked.id.rpartition("/")[2], one.source

@@ -1,0 +1,142 @@
+"""An object that was lost is rebuilt from its marks: applied again, the cluster is as if nothing had been lost."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from freehold.api import names
+from freehold.api.served import POWERVS_CLUSTER
+from freehold.kube.merge_patch import merge_patch
+from freehold.lifecycle.keys import KeyRing
+from freehold.lifecycle.port import step
+from freehold.operator.orphans import orphans
+from freehold.operator.recovery import PAUSE, NoOwner, Recovery, judged, owner_of, rebuilt
+from harness.powervs import UID, Harness, StoredObject, example
+from harness.resources import existing
+from harness.traits import traits
+
+ANOTHER = KeyRing.single(b"another operator's key, 32 bytes.")
+
+
+def _recovery(harness: Harness, ring: KeyRing | None = None) -> Recovery | None:
+    """What the plan of a recovery shows; None where nothing carries a mark."""
+    deps = harness.account.read_only_deps(ring or harness.rings.ring)
+    found = step(orphans(deps, ()))
+    return judged(found[0], owner_of(found[0], POWERVS_CLUSTER), deps) if found else None
+
+
+def _recover(harness: Harness, *, ring: KeyRing | None = None, seal_anew: bool = False) -> bool:
+    """The store is lost, and the object is rebuilt, paused. False where nothing can be."""
+    harness.start_process()
+    if ring is not None:
+        harness.rings.ring = ring
+    recovery = _recovery(harness)
+    if recovery is None:
+        return False
+    deps = harness.account.read_only_deps(harness.rings.ring)
+    account = step(harness.account.account())
+    obj = rebuilt(recovery, POWERVS_CLUSTER, account, deps, seal_anew=seal_anew)
+    harness.object = StoredObject(obj, harness.clock.now)
+    harness.object.raw["metadata"]["uid"] = "5c1d7f0a-0000-4000-8000-000000000001"
+    return True
+
+
+def _apply(harness: Harness, manifest: dict[str, Any]) -> None:
+    """As ``freehold up -f``: what the last apply set and the manifest leaves out is removed."""
+    annotations = {**manifest["metadata"]["annotations"], names.PAUSED_ANNOTATION: None}
+    spec = merge_patch(harness.object.raw["spec"], manifest["spec"], last=harness.object.raw["spec"])
+    harness.object.patch({"metadata": {"annotations": annotations}, "spec": spec})
+
+
+@pytest.mark.parametrize("passes", [*range(2, 16), 40])
+def test_a_lost_object_is_recovered_at_any_moment_of_its_creation(passes: int) -> None:
+    """No resource is made twice, and in the end everything can be deleted."""
+    undisturbed, harness = Harness(), Harness()
+    undisturbed.up()
+    manifest = copy.deepcopy(harness.object.raw)
+    harness.settle(passes)
+    harness.clock.advance(60.0)
+    if not _recover(harness):
+        assert passes < 4, "a mark is readable after a few passes"
+        return
+    written = len(harness.calls(mutating=True))
+    harness.for_a_while(1200.0)
+    assert len(harness.calls(mutating=True)) == written, "nothing is written to the cloud while it is paused"
+    _apply(harness, manifest)
+    harness.up()
+    assert traits(harness) == traits(undisturbed)
+    harness.down()
+    assert existing(harness) == []
+
+
+@pytest.fixture(name="lost")
+def _lost() -> Harness:
+    harness = Harness()
+    harness.up()
+    harness.settle()
+    return harness
+
+
+def test_the_recovered_object_has_the_identity_and_as_much_of_the_spec_as_ids_tell(lost: Harness) -> None:
+    assert _recover(lost)
+    assert lost.object.raw["metadata"]["annotations"][names.PAUSED_ANNOTATION] == PAUSE
+    assert UID in lost.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION]
+    spec = example()["spec"]
+    assert lost.object.raw["spec"] == {"zone": spec["zone"], "vpc": {"region": spec["vpc"]["region"]}}
+
+
+def test_a_recovered_object_can_be_deleted_without_its_manifest(lost: Harness) -> None:
+    assert _recover(lost)
+    lost.object.patch({"metadata": {"annotations": {names.PAUSED_ANNOTATION: None}}})
+    lost.down()
+    assert existing(lost) == []
+
+
+def test_without_the_key_nothing_is_proven_and_a_person_decides(lost: Harness) -> None:
+    recovery = _recovery(lost, ANOTHER)
+    assert recovery is not None
+    assert len(recovery.unproven) == len(recovery.resources)
+
+
+def test_with_a_lost_key_nothing_is_made_twice_once_a_person_has_decided(lost: Harness) -> None:
+    """A connection's mark names no node, and its nonce is of the lost key: it is known by its record and its name."""
+    before = {row["id"] for row in existing(lost)}
+    manifest = copy.deepcopy(lost.object.history[0])
+    assert _recover(lost, ring=ANOTHER, seal_anew=True)
+    _apply(lost, manifest)
+    lost.up()
+    lost.settle(6)
+    assert {row["id"] for row in existing(lost)} == before
+    assert "no longer wants" not in str(lost.status()["resources"])
+    lost.down()
+    assert existing(lost) == []
+
+
+@pytest.mark.parametrize("decided", [True, False], ids=["a person decided", "nobody decided"])
+def test_what_a_person_says_is_ours_is_sealed_anew_and_deleted_with_the_object(lost: Harness, decided: bool) -> None:
+    """Without that, marks that the key ring did not make may be copies, and what they are on stays."""
+    assert _recover(lost, ring=ANOTHER, seal_anew=decided)
+    lost.object.patch({"metadata": {"annotations": {names.PAUSED_ANNOTATION: None}}})
+    lost.down()
+    left = {row["kind"] for row in existing(lost)}
+    assert (not left) is decided, left
+
+
+def test_what_has_another_owners_mark_too_is_left_out(lost: Harness) -> None:
+    vpc = existing(lost, "vpc")[0]
+    lost.cloud.strangers.attach(
+        vpc["crn"], "powervs.cluster.x-k8s.io.cluster-uuid:9b2d7f0a-0000-4000-8000-00000000beef"
+    )
+    lost.clock.advance(300.0)
+    recovery = _recovery(lost)
+    assert recovery is None or [one.marked.key.kind for one in recovery.resources if one.left_out] == ["vpc"]
+
+
+def test_marks_that_name_two_owners_name_none(lost: Harness) -> None:
+    lost.cloud.strangers.attach(existing(lost, "vpc")[0]["crn"], "powervs.cluster.x-k8s.io.owner:prod.another")
+    lost.clock.advance(300.0)
+    with pytest.raises(NoOwner, match=r"prod\.another"):
+        _recovery(lost)
