@@ -21,6 +21,8 @@ _ring = partial(Mutant, "operator/keyring.py")
 _ring_file = partial(Mutant, "operator/keyring_file.py")
 _ring_secret = partial(Mutant, "operator/keyring_secret.py")
 _ring_use = partial(Mutant, "operator/keyring_use.py")
+_orphans = partial(Mutant, "operator/orphans.py")
+_recovery = partial(Mutant, "operator/recovery.py")
 _keeper = partial(Mutant, "operator/keyring_keeper.py")
 
 WRITES_TO_THE_OBJECT = (
@@ -896,7 +898,53 @@ QUEUE = (
     ),
 )
 
+THE_WAY_BACK = (
+    _orphans(
+        "orphans",
+        "if uuid not in here:",
+        "if True:",
+        "what has an object here is listed as lost, and can be recovered beside it",
+    ),
+    _orphans(
+        "_existing",
+        "if (now := seen.get(one.id)) is not None:",
+        "if (now := seen.get(one.id)) or True:",
+        "what is gone is listed because an index still shows it",
+    ),
+    _recovery(
+        "rebuilt",
+        '"annotations": annotations, "finalizers": [served.finalizer]}',
+        '"annotations": annotations}',
+        "a recovered object that is deleted while it is paused goes at once, and leaves all that it owns",
+    ),
+    _recovery(
+        "rebuilt",
+        '"annotations": {names.PAUSED_ANNOTATION: PAUSE},',
+        '"annotations": {},',
+        "a recovered object is served before a person has decided",
+    ),
+    _recovery(
+        "rebuilt",
+        " if seal_anew else {}",
+        "",
+        "marks that nothing proves count without a person's word",
+    ),
+    _recovery(
+        "Judged.left_out",
+        "(Strength.DISPUTED, Strength.OTHERS)",
+        "()",
+        "what another owner's mark is on is put on record with a lost key",
+    ),
+    _recovery(
+        "owner_of",
+        "if len(found.names) != 1:",
+        "if not found.names:",
+        "of two owners in the marks the first one gets all resources",
+    ),
+)
+
 MUTANTS = (
+    *THE_WAY_BACK,
     *WRITES_TO_THE_OBJECT,
     *RECONCILE,
     *ACCOUNT,

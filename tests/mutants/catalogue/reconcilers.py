@@ -500,7 +500,7 @@ STATUS = (
     ),
     _conditions(
         "parts_deleting",
-        ' and row.get("state") != "Kept"',
+        ' and row.get("state") not in ("Kept", "Unknown")',
         "",
         "a kept resource is reported as being deleted",
     ),
@@ -531,8 +531,8 @@ STATUS = (
     ),
     _status(
         "_endpoint",
-        "if _host(raw) or not hostname:",
-        "if not hostname:",
+        "if host := _host(raw):",
+        'if host := "":',
         "an endpoint that the user set is overwritten",
     ),
     _status(
@@ -572,10 +572,22 @@ STATUS = (
         "an existing resource is reported as managed",
     ),
     _table(
-        "_gone",
-        'if row.get("state") == "Kept":',
+        "_left_alone",
+        'if row.get("state") in _AT_REST:',
         "if False:",
         "a kept resource is reported as gone",
+    ),
+    _table(
+        "_left_alone",
+        ' and row.get("state") in _SEEN_IN_A_DELETE',
+        "",
+        "a resource that is on no record, and that nobody looked for, is reported as gone",
+    ),
+    _table(
+        "_left_alone",
+        'row.get("ownership") == "managed" and ',
+        "",
+        "what belongs to somebody else is reported as gone",
     ),
     _table(
         "_since",
