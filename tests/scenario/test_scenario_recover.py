@@ -12,10 +12,11 @@ from freehold.api.served import POWERVS_CLUSTER
 from freehold.kube.merge_patch import merge_patch
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import step
-from freehold.operator.orphans import orphans
+from freehold.operator.orphans import MarkedOwner, orphans
 from freehold.operator.recovery import PAUSE, NoOwner, Recovery, judged, owner_of, rebuilt
+from freehold_sim.faults import Effect, Fault
 from harness.powervs import UID, Harness, StoredObject, example
-from harness.resources import existing
+from harness.resources import REGION, existing
 from harness.traits import traits
 
 ANOTHER = KeyRing.single(b"another operator's key, 32 bytes.")
@@ -125,14 +126,65 @@ def test_what_a_person_says_is_ours_is_sealed_anew_and_deleted_with_the_object(l
     assert (not left) is decided, left
 
 
+OWNER_TAG = "powervs.cluster.x-k8s.io.owner:default.freehold-demo"
+UUID_TAG = f"powervs.cluster.x-k8s.io.cluster-uuid:{UID}"
+
+
+def _victim(harness: Harness, *tags: str) -> dict[str, Any]:
+    """A stranger's VPC, with marks that somebody put on it who may only tag."""
+    vpc = dict(harness.cloud.strangers.make("vpc", region=REGION, name="victim"))
+    harness.cloud.strangers.attach(vpc["crn"], *tags)
+    harness.clock.advance(300.0)
+    return vpc
+
+
+def test_forged_marks_are_left_out_and_ask_for_no_flag_while_the_key_is_there(lost: Harness) -> None:
+    """Otherwise whoever may tag makes a person say that the key is lost, and his victim goes with the cluster."""
+    victim = _victim(lost, OWNER_TAG, UUID_TAG, "powervs.cluster.x-k8s.io.node:vpc.victim.aaaaaaaa")
+    recovery = _recovery(lost)
+    assert recovery is not None
+    assert not recovery.unproven and len(recovery.proven) == len(recovery.resources) - 1
+    assert _recover(lost, seal_anew=True)
+    assert victim["id"] not in str(lost.object.raw)
+
+
+def test_two_resources_with_one_mark_are_both_named_when_the_key_is_lost(lost: Harness) -> None:
+    """One is a copy, and nothing tells which: the last one must not win."""
+    own = existing(lost, "vpc")[0]
+    _victim(lost, *own["tags"])
+    recovery = _recovery(lost, ANOTHER)
+    assert recovery is not None
+    assert {one.marked.key.kind for one in recovery.claimed_twice} == {"vpc"}
+    assert len(recovery.claimed_twice) == 2
+
+
+def test_what_could_not_be_read_is_not_called_unproven(lost: Harness) -> None:
+    lost.start_process()
+    lost.cloud.faults.add(Fault(Effect.DENIED, "vpc.get_load_balancer", count=9))
+    recovery = _recovery(lost)
+    assert recovery is not None
+    assert [one.marked.key.kind for one in recovery.unread] == ["load-balancer"]
+    assert not recovery.unproven
+
+
+def test_text_of_a_tag_that_is_no_uuid_is_no_owner(lost: Harness) -> None:
+    """It would become part of a command that a person is told to run."""
+    _victim(lost, "powervs.cluster.x-k8s.io.cluster-uuid:1111 --key-lost --yes")
+    deps = lost.account.read_only_deps(ANOTHER)
+    assert {owner.uuid for owner in step(orphans(deps, ()))} == {UID}
+
+
 def test_what_has_another_owners_mark_too_is_left_out(lost: Harness) -> None:
     vpc = existing(lost, "vpc")[0]
     lost.cloud.strangers.attach(
         vpc["crn"], "powervs.cluster.x-k8s.io.cluster-uuid:9b2d7f0a-0000-4000-8000-00000000beef"
     )
     lost.clock.advance(300.0)
-    recovery = _recovery(lost)
-    assert recovery is None or [one.marked.key.kind for one in recovery.resources if one.left_out] == ["vpc"]
+    deps = lost.account.read_only_deps(lost.rings.ring)
+    found = next(owner for owner in step(orphans(deps, ())) if owner.uuid == UID)
+    recovery = judged(found, owner_of(found, POWERVS_CLUSTER), deps)
+    out = [one.marked.key.kind for one in recovery.resources if not recovery.is_recovered(one, key_lost=True)]
+    assert out == ["vpc"]
 
 
 def test_marks_that_name_two_owners_name_none(lost: Harness) -> None:
@@ -140,3 +192,9 @@ def test_marks_that_name_two_owners_name_none(lost: Harness) -> None:
     lost.clock.advance(300.0)
     with pytest.raises(NoOwner, match=r"prod\.another"):
         _recovery(lost)
+
+
+@pytest.mark.parametrize("name", ["kube-system.Bad_Name--.x", "a." + "b" * 97, "nodot"])
+def test_a_name_that_no_object_can_have_is_refused(name: str) -> None:
+    with pytest.raises(NoOwner):
+        owner_of(MarkedOwner(UID, (name,), ()), POWERVS_CLUSTER)

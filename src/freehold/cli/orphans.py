@@ -16,7 +16,7 @@ from freehold.cli.reading import emit
 from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Access, Session, opened
-from freehold.cli.terminal import columns, duration, say
+from freehold.cli.terminal import columns, duration, say, warn
 
 if TYPE_CHECKING:
     from freehold.operator.orphans import Marked, MarkedOwner
@@ -60,19 +60,26 @@ async def _found(target: Access) -> tuple[Sequence[MarkedOwner], float]:
 
 
 async def present_uuids(session: Session) -> set[str]:
-    """Of every object that this server has. Raises CliError for one whose identity cannot be read."""
+    """Of every object that this server has.
+
+    A journal that names another object was copied, or written by somebody who may edit objects: it hides nothing.
+    """
     from freehold.lifecycle.journal import CorruptJournal
     from freehold.reconcilers.identity import recorded
 
     found: set[str] = set()
     for resource in OURS:
         for raw in (await session.client.list(resource)).items:
+            metadata = raw["metadata"]
+            own = str(metadata.get("namespace", "")), str(metadata["name"])
+            found.add(str(metadata["uid"]))
             try:
-                journal = recorded(raw)
+                journal = recorded({"kind": resource.kind, **raw})
             except CorruptJournal as error:
-                name = f"{raw['metadata'].get('namespace', '')}/{raw['metadata']['name']}"
-                raise CliError(f"which resources {resource.kind} {name} owns cannot be told: {error}") from error
-            found |= {str(raw["metadata"]["uid"]), *((journal.owner.uuid,) if journal else ())}
+                warn(f"what {resource.kind} {own[0]}/{own[1]} owns cannot be told, and may be listed: {error}")
+                continue
+            if journal and (journal.owner.namespace, journal.owner.name) == own:
+                found.add(journal.owner.uuid)
     return found
 
 

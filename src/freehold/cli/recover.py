@@ -64,7 +64,14 @@ async def _recover(target: Access, name: str, uuid: str, namespace: str, *, key_
             raise CliError(str(problem)) from problem
         await _refuse_namesake(session, Key(owner.namespace, owner.name))
         recovery = judged(found, owner, deps)
-        _print(recovery)
+        _print(recovery, key_lost=key_lost)
+        if recovery.unread:
+            raise CliError("not all could be read, so nothing is decided; run the same command again")
+        if recovery.claimed_twice:
+            lines = [f"{one.marked.key}: {one.marked.target}" for one in recovery.claimed_twice]
+            raise CliError(
+                "several have the mark of one resource, and without the key nothing tells which is ours", lines
+            )
         if recovery.unproven and not key_lost:
             raise CliError(
                 f"{len(recovery.unproven)} of them have marks that this key ring did not make. If that key is known: "
@@ -77,7 +84,7 @@ async def _recover(target: Access, name: str, uuid: str, namespace: str, *, key_
             return
         await _create(session, rebuilt(recovery, POWERVS_CLUSTER, number, deps, seal_anew=key_lost))
         say(f"{owner.kind} {owner.namespace}/{owner.name} is there again, paused: nothing is written to the cloud")
-        say(f"apply its manifest (freehold up -f FILE), or delete what it owns (freehold down {owner.name})")
+        say(f"apply its manifest: freehold up -f FILE; or delete all: freehold down {owner.name} -n {owner.namespace}")
 
 
 def _chosen(found: Sequence[MarkedOwner], name: str, uuid: str, namespace: str) -> MarkedOwner:
@@ -100,7 +107,7 @@ async def _refuse_namesake(session: Session, key: Key) -> None:
         return
     raise CliError(
         f"there is an {OURS[0].kind} {key} already, with another uuid: what both would own must not be mixed. Delete "
-        f"it first, if it owns nothing: freehold down {key.name}"
+        f"it first, if it owns nothing: freehold down {key.name} -n {key.namespace}"
     )
 
 
@@ -113,10 +120,11 @@ async def _create(session: Session, obj: dict[str, object]) -> None:
     await session.client.create(OURS[0], obj)
 
 
-def _print(recovery: Recovery) -> None:
+def _print(recovery: Recovery, *, key_lost: bool) -> None:
     owner = recovery.owner
     say(f"{owner.kind} {owner.namespace}/{owner.name} (uuid {owner.uuid}):")
-    rows = [("", "KIND", "NAME", "ID", "PROOF"), *map(_row, recovery.resources)]
+    heads = ("", "KIND", "NAME", "ID", "PROOF")
+    rows = [heads, *(_row(one, is_in=recovery.is_recovered(one, key_lost=key_lost)) for one in recovery.resources)]
     for line in columns(rows, "  "):
         say(line)
     say(
@@ -125,7 +133,13 @@ def _print(recovery: Recovery) -> None:
     )
 
 
-def _row(one: Judged) -> tuple[str, ...]:
-    what = "left out" if one.left_out else "recover"
+def _row(one: Judged, *, is_in: bool) -> tuple[str, ...]:
+    what = "recover" if is_in else "left out"
     marked = one.marked
-    return what, marked.key.kind, marked.name or marked.key.logical, marked.id.rpartition("/")[2], one.source
+    return (
+        what,
+        marked.key.kind,
+        marked.name or marked.key.logical,
+        marked.id.rpartition("/")[2] or marked.target,
+        one.source,
+    )

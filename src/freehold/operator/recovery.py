@@ -7,6 +7,8 @@ lost record (lifecycle.phases.recovery); here they are only judged, for the pers
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,6 +31,15 @@ PAUSE = "freehold recover"
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
+_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
+_SUBDOMAIN = re.compile(r"[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?")
+"""Names of Kubernetes (https://kubernetes.io/docs/concepts/overview/working-with-objects/names/): the text of a
+stranger's tag must not become a name, or part of a command."""
+
+LONGEST_OWNER = 97
+"""Characters that a mark has for namespace and name; a longer one is cut, and ends in a hash."""
+
+
 class NoOwner(Exception):
     """The marks do not tell whose they are; the message is for a person."""
 
@@ -41,11 +52,6 @@ class Judged:
     strength: Strength
     source: str
 
-    @property
-    def left_out(self) -> bool:
-        """Whether another owner's mark is on it, too: a person decides."""
-        return self.strength in (Strength.DISPUTED, Strength.OTHERS)
-
 
 @dataclass(frozen=True)
 class Recovery:
@@ -55,9 +61,32 @@ class Recovery:
     resources: tuple[Judged, ...]
 
     @property
+    def proven(self) -> tuple[Judged, ...]:
+        return tuple(one for one in self.resources if one.strength is Strength.PROVEN)
+
+    @property
+    def unread(self) -> tuple[Judged, ...]:
+        """What could not be read: nothing is decided until it has been."""
+        return tuple(one for one in self.resources if one.marked.seen is None)
+
+    @property
     def unproven(self) -> tuple[Judged, ...]:
-        """What carries marks that this key ring did not make: its key is lost, or somebody copied them."""
-        return tuple(one for one in self.resources if one.strength is not Strength.PROVEN and not one.left_out)
+        """What carries marks that this key ring did not make, where it made none: its key may be lost.
+
+        Where some are proven the key is there, and the others are copies: they are left out.
+        """
+        if self.proven:
+            return ()
+        return tuple(one for one in self.resources if one.strength is Strength.COPIED)
+
+    @property
+    def claimed_twice(self) -> tuple[Judged, ...]:
+        """Unproven resources with the mark of one node: one of them is a copy, and nothing tells which."""
+        counts = Counter(one.marked.key for one in self.unproven)
+        return tuple(one for one in self.unproven if counts[one.marked.key] > 1)
+
+    def is_recovered(self, one: Judged, *, key_lost: bool) -> bool:
+        return one in self.proven or (key_lost and one in self.unproven)
 
 
 def owner_of(found: MarkedOwner, served: ServedName) -> Owner:
@@ -67,9 +96,11 @@ def owner_of(found: MarkedOwner, served: ServedName) -> Owner:
         raise NoOwner(
             f"the marks with uuid {found.uuid} name {named} as their owner: which object it was cannot be told"
         )
-    namespace, dot, name = found.names[0].partition(".")
-    if not (dot and namespace and name):
+    namespace, _, name = found.names[0].partition(".")
+    if not (_LABEL.fullmatch(namespace) and _SUBDOMAIN.fullmatch(name)):
         raise NoOwner(f"the owner {found.names[0]!r} of uuid {found.uuid} is no namespace with a name")
+    if len(found.names[0]) >= LONGEST_OWNER:
+        raise NoOwner(f"the owner {found.names[0]} of uuid {found.uuid} may be cut: which object it was cannot be told")
     return Owner(found.uuid, served.kind, namespace, name)
 
 
@@ -113,7 +144,7 @@ def rebuilt(recovery: Recovery, served: ServedName, account: str, deps: EngineDe
         },
         "spec": skeleton([one.marked for one in recovery.resources]),
     }
-    entries = {_key(one): _entry(one, owner, deps) for one in recovery.unproven if one.marked.seen} if seal_anew else {}
+    entries = {_key(one): _entry(one, owner, deps) for one in recovery.unproven} if seal_anew else {}
     journal = Journal(owner, entries, account=account, key=deps.ring.writing)
     annotations = {
         **plain["metadata"]["annotations"],

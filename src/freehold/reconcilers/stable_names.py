@@ -61,12 +61,18 @@ def assign(
 
     for index, entry in enumerate(entries):
         if entry.name:
-            take(index, next((one for one in left if one.name == entry.name), None))
+            named = [one for one in left if one.name == entry.name]
+            take(index, min(named, key=lambda one: _fitness(entry, one), default=None))
     unnamed = [index for index, entry in enumerate(entries) if not entry.name]
     # Those whose placement the user gave choose first: only one of them can be meant.
     for index in sorted(unnamed, key=lambda i: (not entries[i].placement, i)):
         take(index, next((one for one in left if _may_be(entries[index], one)), None))
     return _with_new(entries, placements, assigned, left, fresh)
+
+
+def _fitness(entry: ListEntry, one: StableName) -> tuple[bool, bool, bool]:
+    """Of several records of one name the one that exists, then that of the entry's placement, then a chosen name."""
+    return not one.ours, entry.placement not in ("", one.placement), not one.chosen
 
 
 def _may_be(entry: ListEntry, earlier: StableName) -> bool:
@@ -81,13 +87,21 @@ def _with_new(
     leftover: Collection[StableName],
     fresh: Fresh,
 ) -> tuple[StableName, ...]:
-    """New ones get the least used placement, in an order that their names decide."""
-    taken = {one.label for one in (*assigned.values(), *leftover)}
+    """New ones get the least used placement, in an order that their names decide.
+
+    A default name is one that no other entry has, and nothing on record. Its number is the entry's index, or higher
+    than all that were given: in the next pass entries get theirs by number.
+    """
+    known = (*assigned.values(), *leftover)
+    taken = {one.label for one in known}
+    used_names = {one.name for one in known} | {entry.name for entry in entries}
     labels: dict[int, str] = {}
     for index, entry in enumerate(entries):
         if index not in assigned:
-            numbers = map(str, range(index, index + len(taken) + 1))
-            labels[index] = entry.name or next(number for number in numbers if number not in taken)
+            least = max((index, *(int(label) + 1 for label in taken if label.isdecimal())))
+            numbers = [str(least + more) for more in range(len(used_names) + 1)]
+            free = (number for number in numbers if fresh(number, "", False).name not in used_names)
+            labels[index] = entry.name or next(free, numbers[0])
             taken.add(labels[index])
     used = Counter(one.placement for one in assigned.values())
     used.update(entries[index].placement for index in labels)
@@ -102,8 +116,8 @@ def _with_new(
 
 
 def _order(one: StableName) -> tuple[bool, bool, int, str]:
-    """Those without a chosen name first, by index."""
-    return one.chosen, not one.label.isdecimal(), int(one.label) if one.label.isdecimal() else 0, one.logical
+    """Those without a chosen name first: those of an omitted list, which were there before any index, then by index."""
+    return one.chosen, one.label.isdecimal(), int(one.label) if one.label.isdecimal() else 0, one.logical
 
 
 def _digest(name: str) -> str:

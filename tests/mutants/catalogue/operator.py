@@ -930,10 +930,22 @@ THE_WAY_BACK = (
         "marks that nothing proves count without a person's word",
     ),
     _recovery(
-        "Judged.left_out",
-        "(Strength.DISPUTED, Strength.OTHERS)",
-        "()",
+        "Recovery.unproven",
+        "        if self.proven:\n            return ()\n",
+        "",
+        "whoever may tag makes a person say that the key is lost, and his victim goes with the cluster",
+    ),
+    _recovery(
+        "Recovery.unproven",
+        "one.strength is Strength.COPIED",
+        "one.strength is not Strength.PROVEN",
         "what another owner's mark is on is put on record with a lost key",
+    ),
+    _recovery(
+        "Recovery.claimed_twice",
+        "counts[one.marked.key] > 1",
+        "False",
+        "of two resources with one mark the last one wins, and the other is orphaned",
     ),
     _recovery(
         "owner_of",

@@ -251,7 +251,7 @@ WANTED = (
     ),
     _slots(
         "_with_new",
-        "taken = {one.label for one in (*assigned.values(), *leftover)}",
+        "taken = {one.label for one in known}",
         "taken = {one.label for one in assigned.values()}",
         "a new entry gets the logical name of a subnet that still exists",
     ),

@@ -194,3 +194,49 @@ def test_a_person_is_told_what_is_not_added_to_a_resource_that_was_there(
     """By its name as by its id: Ready would say that its rules and listeners are as in the spec."""
     notes = [note.field for note in _wanted(spec, _journal(key, phase=phase)).notes]
     assert (f"spec.{field}" in notes) == (phase is Phase.REUSED)
+
+
+GROWN = {
+    "load balancers": ({}, {BALANCER: [{}, {"additionalListeners": [{"port": 22623}]}]}),
+    "subnets": ({}, {SUBNETS: [*({"zone": zone} for zone in ZONES), {"zone": ZONES[0]}]}),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), GROWN.values(), ids=GROWN.keys())
+def test_an_entry_more_changes_no_roles_in_the_passes_that_follow(
+    before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    """Otherwise its listener goes to the load balancer that was there, and the endpoint to the new one."""
+    first = _wanted(after, _made(before))
+    both = _journal(*_names(before), *_names(after, _made(before)))
+    again = _wanted(after, both)
+    assert isinstance(first, Wanted) and isinstance(again, Wanted)
+    assert list(again.graph.nodes) == list(first.graph.nodes)
+    assert _names(before, both) | _names(before) == _names(before, both), "and back: the first ones are meant"
+
+
+def test_a_chosen_name_that_is_another_entrys_default_name_stays_its_own() -> None:
+    spec = {BALANCER: [{"name": "c1-loadbalancer-1"}, {"public": False}]}
+    names = _names(spec)
+    assert len({name for key, name in names.items() if key.startswith("load-balancer/")}) == 2
+    assert _names(spec, _made(spec)) == names
+
+
+def test_a_rule_may_name_an_own_group_that_is_given_by_its_id() -> None:
+    remote = {"remoteType": "sg", "securityGroupName": "frontend"}
+    rule = {"action": "allow", "direction": "inbound", "source": {"protocol": "all", "remotes": [remote]}}
+    groups = [{"id": "id-web", "name": "frontend"}, {"name": "app", "rules": [rule]}]
+    assert "security-group/web" in _names({GROUPS: groups}, _journal("security-group/web"))
+
+
+def test_an_own_private_load_balancer_that_is_given_by_its_id_is_not_the_endpoint() -> None:
+    """The entry says nothing of it, and the default is public."""
+    before = {BALANCER: [{"name": "in", "public": False}, {"name": "out"}]}
+    found = _wanted({BALANCER: [{"id": "id-in-private"}, {"name": "out"}]}, _made(before))
+    assert isinstance(found, Wanted)
+    assert found.endpoint == NodeKey("load-balancer", "out:public")
+
+
+def test_the_only_bare_name_is_the_public_one_beside_others() -> None:
+    spec = {BALANCER: [{}, {"name": "in", "public": False}]}
+    assert _names(spec, _journal("load-balancer/out", "load-balancer/in:private"))["load-balancer/out"] == "out"

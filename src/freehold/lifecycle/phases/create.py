@@ -6,6 +6,7 @@ creates: the exact requests before it, the ids after it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -179,7 +180,7 @@ async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
         if candidate.carried and own not in ctx.graph.nodes and ctx.is_signed(own):
             observe.record_owned(ctx, key, candidate, ctx.journal.get(key))  # a carrier's mark names no node
         else:
-            ctx.block(key, _own_under_another_key(own, candidate))
+            ctx.block(key, _own_under_another_key(ctx, own, candidate))
         return
     taken = False if candidate.carried else strength in (Strength.OTHERS, Strength.DISPUTED, Strength.COPIED)
     if taken:
@@ -207,11 +208,15 @@ async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
         )
 
 
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+"""Of a uuid: the text of a stranger's tag must not become part of a command."""
+
+
 def _whose(ctx: PassContext, marks: Marks, seen: Observed) -> str:
     """Another owner's, or that of an earlier object of our name: its store was lost, or it lives somewhere else."""
     own = {name.casefold() for name in ctx.deps.codec.read(ctx.deps.codec.owner(ctx.owner)).owners}
     owners = ", ".join(sorted(marks.owners)) or "another owner"
-    others = {uuid for uuid in marks.uuids if uuid.casefold() != ctx.owner.uuid.casefold()}
+    others = {uuid for uuid in marks.uuids if _UUID.fullmatch(uuid) and uuid.casefold() != ctx.owner.uuid.casefold()}
     if others and marks.owners and {name.casefold() for name in marks.owners} <= own:
         since = f", made {datetime.fromtimestamp(seen.created_at, UTC):%Y-%m-%d %H:%M} UTC" if seen.created_at else ""
         uuid = sorted(others)[0]
@@ -222,9 +227,13 @@ def _whose(ctx: PassContext, marks: Marks, seen: Observed) -> str:
     return f"belongs to {owners}: choose another name, or remove that resource"
 
 
-def _own_under_another_key(own: NodeKey, seen: Observed) -> Waiting | Blocked:
+def _own_under_another_key(ctx: PassContext, own: NodeKey, seen: Observed) -> Waiting | Blocked:
     """Of what :func:`_released_before` did not take back."""
     what = f"{seen.name} ({seen.id}) is this object's own, on record as {own}"
+    if own in ctx.graph.nodes:
+        return Blocked(
+            Reason.AMBIGUOUS, f"{what}, which the spec wants too: give one of the two another name", 300.0, seen
+        )
     if seen.state is State.FAILED:
         return Blocked(
             Reason.FAILED, f"{what}, and has failed: delete it in the cloud to have it created anew", observed=seen

@@ -17,8 +17,7 @@ from freehold.reconcilers.powervs.names import DefaultNames, default_name
 from freehold.reconcilers.powervs.recorded import is_nonce, listed, own_by_id
 from freehold.reconcilers.stable_names import ListEntry, StableName, assign
 
-_PUBLIC = "public"
-_PLACEMENTS = (_PUBLIC, "private")
+_PUBLIC, _PRIVATE = _PLACEMENTS = ("public", "private")
 _OMITTED = "0"
 
 
@@ -53,7 +52,7 @@ def balancers(
                 NodeKey(BALANCER_KIND, one.logical),
                 one.name,
                 Naming.EXPLICIT if spec.name or spec.id else Naming.DEFAULT,
-                spec.public,
+                one.placement != _PRIVATE if spec.id and one.placement else spec.public,
                 spec.id or "",
                 _listeners(one.name, port, spec.additional_listeners),
                 _resolved(spec.subnets, subnets) or tuple(all_subnets),
@@ -68,7 +67,8 @@ def _names(
 ) -> tuple[StableName, ...]:
     """What each is called for life: ``<name or index>:public`` or ``:private``, ``0`` where the list is omitted."""
     recorded = list(listed(BALANCER_KIND, record))
-    earlier = [_recorded(key.logical, names, entry, alone=len(recorded) == 1) for key, entry in recorded]
+    bare = [key.logical for key, entry in recorded if entry.phase.ours and _is_bare(key.logical)]
+    earlier = [_recorded(key.logical, names, entry, alone=len(bare) == 1) for key, entry in recorded]
     if not specs:
         return assign([ListEntry("", _PUBLIC)], (), earlier, lambda *_: _recorded(_OMITTED, names))
     given = [own_by_id(BALANCER_KIND, spec.id, record) if spec.id else None for spec in specs]
@@ -78,6 +78,11 @@ def _names(
     return tuple(
         _given(spec, own, names, record) if spec.id else next(assigned) for spec, own in zip(specs, given, strict=True)
     )
+
+
+def _is_bare(logical: str) -> bool:
+    """Whether it is a name alone, as earlier versions wrote it."""
+    return logical != _OMITTED and ":" not in logical and not is_nonce(logical)
 
 
 def _given(
@@ -97,7 +102,7 @@ def _recorded(logical: str, names: DefaultNames, entry: Entry | None = None, *, 
         return StableName(_OMITTED, "", names.load_balancer(), _PUBLIC, ours=ours)
     label, colon, placement = logical.partition(":")
     if not colon:
-        known = alone and ours and not is_nonce(logical)
+        known = alone and ours and _is_bare(logical)
         return StableName(logical, label, label, _PUBLIC if known else "", chosen=True, ours=known)
     return _spelled(names, label, placement, not label.isdecimal(), ours=ours)
 

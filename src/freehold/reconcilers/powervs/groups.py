@@ -73,14 +73,14 @@ def group_nodes(
     subnets: Mapping[str, NodeKey],
 ) -> Iterator[Node]:
     """``keys`` are those of :func:`group_keys`, ``subnets`` the nodes of the subnets that rules may name."""
-    needs = {name: _named(group, keys) - {key} for group, (name, key) in zip(groups, keys.items(), strict=True)}
+    needs = {key: _named(group, keys) - {key} for group, key in zip(groups, keys.values(), strict=True)}
     for index, (group, (name, key)) in enumerate(zip(groups, keys.items(), strict=True)):
         if group.id:
             given = partial(constant, f"{region}/{group.id}")
             field = f"spec.vpcSecurityGroups[{index}].id"
             yield Node(key, name, no_request, Naming.EXPLICIT, given=given, field=field)
             continue
-        after = {other for other in needs[name] if key not in _closure(other, needs)}
+        after = {other for other in needs[key] if key not in _closure(other, needs)}
         yield Node(
             key,
             name,
@@ -116,12 +116,12 @@ def _subnets(group: VPCSecurityGroup, subnets: Mapping[str, NodeKey]) -> set[Nod
     return {subnets[name] for remote in _remotes(group) if (name := remote.cidr_subnet_name) in subnets and name}
 
 
-def _closure(key: NodeKey, needs: Mapping[str, set[NodeKey]]) -> set[NodeKey]:
+def _closure(key: NodeKey, needs: Mapping[NodeKey, set[NodeKey]]) -> set[NodeKey]:
     """All groups that ``key`` names, and that those name: two that name each other must not wait for each other."""
     found: set[NodeKey] = set()
     todo = [key]
     while todo:
-        for other in needs[todo.pop().logical] - found:
+        for other in needs[todo.pop()] - found:
             found.add(other)
             todo.append(other)
     return found
