@@ -13,7 +13,7 @@ from freehold.kube.merge_patch import merge_patch
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import step
 from freehold.operator.orphans import MarkedOwner, orphans
-from freehold.operator.recovery import PAUSE, NoOwner, Recovery, judged, owner_of, rebuilt
+from freehold.operator.recovery import NoOwner, Recovery, rebuilt, recovery_of
 from freehold_sim.faults import Effect, Fault
 from harness.powervs import UID, Harness, StoredObject, example
 from harness.resources import REGION, existing
@@ -26,7 +26,7 @@ def _recovery(harness: Harness, ring: KeyRing | None = None) -> Recovery | None:
     """What the plan of a recovery shows; None where nothing carries a mark."""
     deps = harness.account.read_only_deps(ring or harness.rings.ring)
     found = step(orphans(deps, ()))
-    return judged(found[0], owner_of(found[0], POWERVS_CLUSTER), deps) if found else None
+    return recovery_of(found[0], POWERVS_CLUSTER, deps) if found else None
 
 
 def _recover(harness: Harness, *, ring: KeyRing | None = None, seal_anew: bool = False) -> bool:
@@ -83,7 +83,7 @@ def _lost() -> Harness:
 
 def test_the_recovered_object_has_the_identity_and_as_much_of_the_spec_as_ids_tell(lost: Harness) -> None:
     assert _recover(lost)
-    assert lost.object.raw["metadata"]["annotations"][names.PAUSED_ANNOTATION] == PAUSE
+    assert lost.object.raw["metadata"]["annotations"][names.PAUSED_ANNOTATION] == names.RECOVERED
     assert UID in lost.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION]
     spec = example()["spec"]
     assert lost.object.raw["spec"] == {"zone": spec["zone"], "vpc": {"region": spec["vpc"]["region"]}}
@@ -182,19 +182,31 @@ def test_what_has_another_owners_mark_too_is_left_out(lost: Harness) -> None:
     lost.clock.advance(300.0)
     deps = lost.account.read_only_deps(lost.rings.ring)
     found = next(owner for owner in step(orphans(deps, ())) if owner.uuid == UID)
-    recovery = judged(found, owner_of(found, POWERVS_CLUSTER), deps)
+    recovery = recovery_of(found, POWERVS_CLUSTER, deps)
     out = [one.marked.key.kind for one in recovery.resources if not recovery.is_recovered(one, key_lost=True)]
     assert out == ["vpc"]
 
 
-def test_marks_that_name_two_owners_name_none(lost: Harness) -> None:
+def test_of_two_owners_in_the_marks_the_seals_tell_which(lost: Harness) -> None:
+    """Whoever may tag could otherwise block the recovery. Without the key nothing tells."""
     lost.cloud.strangers.attach(existing(lost, "vpc")[0]["crn"], "powervs.cluster.x-k8s.io.owner:prod.another")
     lost.clock.advance(300.0)
+    recovery = _recovery(lost)
+    assert recovery is not None and recovery.owner.name == "freehold-demo"
     with pytest.raises(NoOwner, match=r"prod\.another"):
-        _recovery(lost)
+        _recovery(lost, ANOTHER)
 
 
 @pytest.mark.parametrize("name", ["kube-system.Bad_Name--.x", "a." + "b" * 97, "nodot"])
-def test_a_name_that_no_object_can_have_is_refused(name: str) -> None:
+def test_a_name_that_no_object_can_have_is_refused(lost: Harness, name: str) -> None:
     with pytest.raises(NoOwner):
-        owner_of(MarkedOwner(UID, (name,), ()), POWERVS_CLUSTER)
+        recovery_of(MarkedOwner(UID, (name,), ()), POWERVS_CLUSTER, lost.account.read_only_deps(ANOTHER))
+
+
+def test_a_recovered_object_says_what_it_waits_for(lost: Harness) -> None:
+    """Also when somebody deletes it with kubectl: nothing would tell why it stays."""
+    assert _recover(lost)
+    lost.object.delete()
+    lost.pass_once()
+    assert "freehold up -f FILE" in lost.condition("Paused")["message"]
+    assert not lost.object.gone

@@ -33,6 +33,8 @@ Source: docs/reference/capi-contract.md C18.
 """
 
 PAUSED_ANNOTATION: Final = "cluster.x-k8s.io/paused"
+RECOVERED: Final = "freehold recover"
+"""Its value on an object that was rebuilt: the next apply of a manifest takes it off, and so does ``freehold down``."""
 """Any value, even an empty one, pauses reconciliation (docs/reference/capi-contract.md C23)."""
 
 MANAGED_BY_ANNOTATION: Final = "cluster.x-k8s.io/managed-by"

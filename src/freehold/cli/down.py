@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from freehold.api.names import PAUSED_ANNOTATION
+from freehold.api.names import PAUSED_ANNOTATION, RECOVERED
 from freehold.cli import manifests
 from freehold.cli.applying import Target, targets
 from freehold.cli.errors import MISUSED, CliError
@@ -81,10 +81,8 @@ async def _delete(session: Session, wanted: Iterable[Followed]) -> list[Followed
 
 async def _unpause_recovered(session: Session, resource: Resource, key: Key) -> None:
     """``freehold recover`` made it paused until a person decides; this is the decision."""
-    from freehold.operator.recovery import PAUSE
-
     annotations = (await session.client.get(resource, key))["metadata"].get("annotations") or {}
-    if annotations.get(PAUSED_ANNOTATION) == PAUSE:
+    if annotations.get(PAUSED_ANNOTATION) == RECOVERED:
         await session.client.patch(resource, key, {"metadata": {"annotations": {PAUSED_ANNOTATION: None}}})
 
 

@@ -44,7 +44,7 @@ async def _recover(target: Access, name: str, uuid: str, namespace: str, *, key_
     from freehold.lifecycle.errors import CloudError
     from freehold.operator.ibm import IbmAccount
     from freehold.operator.orphans import orphans
-    from freehold.operator.recovery import NoOwner, judged, owner_of, rebuilt
+    from freehold.operator.recovery import NoOwner, rebuilt, recovery_of
 
     async with opened(target) as session, AsyncExitStack() as stack:
         ring = await key_ring(target, session)
@@ -56,14 +56,14 @@ async def _recover(target: Access, name: str, uuid: str, namespace: str, *, key_
         deps = account.read_only_deps(ring)
         try:
             found = _chosen(await orphans(deps, present), name, uuid, namespace or session.namespace)
-            owner = owner_of(found, POWERVS_CLUSTER)
+            recovery = recovery_of(found, POWERVS_CLUSTER, deps)
             number = await account.account()
         except CloudError as error:
             raise CliError(error.message) from error
         except NoOwner as problem:
             raise CliError(str(problem)) from problem
+        owner = recovery.owner
         await _refuse_namesake(session, Key(owner.namespace, owner.name))
-        recovery = judged(found, owner, deps)
         _print(recovery, key_lost=key_lost)
         if recovery.unread:
             raise CliError("not all could be read, so nothing is decided; run the same command again")

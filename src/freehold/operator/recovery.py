@@ -26,8 +26,6 @@ from freehold.lifecycle.ownership import Owner, Strength
 from freehold.lifecycle.state import ObjectState
 from freehold.operator.orphans import Marked, MarkedOwner
 
-PAUSE = "freehold recover"
-"""The value of the pause annotation: the next apply of a manifest takes it off, and so does ``freehold down``."""
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
@@ -89,19 +87,27 @@ class Recovery:
         return one in self.proven or (key_lost and one in self.unproven)
 
 
-def owner_of(found: MarkedOwner, served: ServedName) -> Owner:
-    """Whose marks they are. Raises NoOwner where they name none, or several."""
-    if len(found.names) != 1:
-        named = ", ".join(found.names) or "nobody"
-        raise NoOwner(
-            f"the marks with uuid {found.uuid} name {named} as their owner: which object it was cannot be told"
-        )
-    namespace, _, name = found.names[0].partition(".")
-    if not (_LABEL.fullmatch(namespace) and _SUBDOMAIN.fullmatch(name)):
-        raise NoOwner(f"the owner {found.names[0]!r} of uuid {found.uuid} is no namespace with a name")
-    if len(found.names[0]) >= LONGEST_OWNER:
-        raise NoOwner(f"the owner {found.names[0]} of uuid {found.uuid} may be cut: which object it was cannot be told")
-    return Owner(found.uuid, served.kind, namespace, name)
+def recovery_of(found: MarkedOwner, served: ServedName, deps: EngineDeps) -> Recovery:
+    """Whose marks they are, and what they prove with the keys of ``deps``. Raises NoOwner where that cannot be told.
+
+    Whoever may tag can add another owner's name: the seals of the key ring fit only the right one.
+    """
+    named = [judged(found, owner, deps) for name in found.names if (owner := _owner(found.uuid, name, served))]
+    proven = [one for one in named if one.proven]
+    if len(proven) == 1:
+        return proven[0]
+    if len(found.names) == 1 and named:
+        return named[0]
+    names_ = ", ".join(found.names) or "nobody"
+    raise NoOwner(f"the marks with uuid {found.uuid} name {names_} as their owner: which object it was cannot be told")
+
+
+def _owner(uuid: str, text: str, served: ServedName) -> Owner | None:
+    """None for what no object can be called, and for what may have been cut."""
+    namespace, _, name = text.partition(".")
+    if len(text) >= LONGEST_OWNER or not (_LABEL.fullmatch(namespace) and _SUBDOMAIN.fullmatch(name)):
+        return None
+    return Owner(uuid, served.kind, namespace, name)
 
 
 def judged(found: MarkedOwner, owner: Owner, deps: EngineDeps) -> Recovery:
@@ -140,7 +146,7 @@ def rebuilt(recovery: Recovery, served: ServedName, account: str, deps: EngineDe
         "metadata": {
             "name": owner.name,
             "namespace": owner.namespace,
-            "annotations": {names.PAUSED_ANNOTATION: PAUSE},
+            "annotations": {names.PAUSED_ANNOTATION: names.RECOVERED},
         },
         "spec": skeleton([one.marked for one in recovery.resources]),
     }

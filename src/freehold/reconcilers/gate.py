@@ -179,6 +179,8 @@ def decide(raw: Mapping[str, Any], context: ClusterContext, served: ServedName) 
         return Skip("it is being deleted and nothing of ours holds it")
     if deleting and names.DELETE_FOR_MOVE_ANNOTATION in annotations:
         return ReleaseForMove()
+    if annotations.get(names.PAUSED_ANNOTATION) == names.RECOVERED:
+        return Paused("it was recovered: apply its manifest (freehold up -f FILE), or delete it with freehold down")
     if names.PAUSED_ANNOTATION in annotations:
         return Paused(f"{raw.get('kind', 'The object')} has the {names.PAUSED_ANNOTATION} annotation")
     if served.link is ClusterLink.NONE:

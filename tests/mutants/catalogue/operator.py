@@ -919,7 +919,7 @@ THE_WAY_BACK = (
     ),
     _recovery(
         "rebuilt",
-        '"annotations": {names.PAUSED_ANNOTATION: PAUSE},',
+        '"annotations": {names.PAUSED_ANNOTATION: names.RECOVERED},',
         '"annotations": {},',
         "a recovered object is served before a person has decided",
     ),
@@ -948,9 +948,9 @@ THE_WAY_BACK = (
         "of two resources with one mark the last one wins, and the other is orphaned",
     ),
     _recovery(
-        "owner_of",
-        "if len(found.names) != 1:",
-        "if not found.names:",
+        "recovery_of",
+        "if len(found.names) == 1 and named:",
+        "if named:",
         "of two owners in the marks the first one gets all resources",
     ),
 )

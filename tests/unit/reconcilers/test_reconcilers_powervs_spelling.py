@@ -162,7 +162,7 @@ def test_a_resource_that_is_wanted_by_id_and_by_name_is_a_problem(
     both = {field: [*before[field], *after[field]] for field in before}
     found = _wanted(both, _made(before))
     assert isinstance(found, Refused)
-    assert "by its name" in str(found.problems[0])
+    assert "by its name; remove one of the two" in str(found.problems[0])
 
 
 def test_a_new_name_is_a_new_resource() -> None:

@@ -126,15 +126,13 @@ def _created(
 
 
 def _named_twice(nodes: Sequence[Node]) -> Iterator[Problem]:
-    """A resource of this object's that is given by its id, and wanted by its name too."""
+    """A resource that one entry gives by its id, and another one wants by the name that goes with it."""
     seen: dict[NodeKey, Node] = {}
     for node in nodes:
         other = seen.setdefault(node.key, node)
         if other is not node:
             field = node.field or other.field
-            yield Problem(
-                field, f"it is this object's own {node.key.kind} {other.name}, which is in the list by its name"
-            )
+            yield Problem(field, f"another entry wants {node.key.kind} {other.name} by its name; remove one of the two")
 
 
 def _tags(spec: IBMPowerVSClusterSpec) -> tuple[tuple[str, str], ...]:
