@@ -147,7 +147,7 @@ def test_an_object_created_again_under_the_same_name_takes_over_nothing() -> Non
 
     assert snapshot(again) == world
     assert again.condition("VPCReady")["reason"] == "NameTaken"
-    assert "belongs to" in messages(again)
+    assert "has the marks of an earlier" in messages(again)
     again.down()
     assert snapshot(again) == world
 
