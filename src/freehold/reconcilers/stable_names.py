@@ -49,7 +49,7 @@ def assign(
     """One for each entry, in the order of the entries.
 
     ``placements`` are those to choose from; ``earlier`` is what the journal holds. An entry that had a resource keeps
-    it, whatever the spec says of its placement today.
+    it, also where the spec gives another placement today.
     """
     left = sorted(earlier, key=_order)
     assigned: dict[int, StableName] = {}

@@ -163,7 +163,7 @@ def test_a_copy_made_after_ours_was_found_is_left_alone(restarted: bool, wanted:
     assert theirs.id in [thing.id for thing in world.living()]
 
 
-def test_the_pass_that_finds_what_no_node_stands_for_creates_nothing() -> None:
+def test_the_pass_that_finds_a_resource_without_a_node_creates_nothing() -> None:
     """What is wanted depends on the record: the next pass may want just that, under the name that it has."""
     world = MemoryWorld(nodes=[node("site/home")])
     life = Life(world)

@@ -1,4 +1,4 @@
-"""What the journal holds of the lists in a spec: which of its entries stand for an entry of the list."""
+"""Which record of the journal an entry of a list in the spec means."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _SECOND = "~"
 
 
 def is_nonce(logical: str) -> bool:
-    """Whether it is a birth mark: what was found by it and stands for no node is recorded under it."""
+    """Whether it is a birth mark: a resource that was found by it, and has no node, is recorded under it."""
     return NONCE.fullmatch(logical) is not None
 
 
 def listed(kind: str, record: Mapping[NodeKey, Entry]) -> Iterator[tuple[NodeKey, Entry]]:
-    """Those of ``kind`` that an entry without an id may stand for."""
+    """Those of ``kind`` that an entry without an id may mean."""
     for key, entry in record.items():
         if key.kind == kind and entry.phase is not Phase.GIVEN and _SECOND not in key.logical:
             yield key, entry
