@@ -121,7 +121,7 @@ async def ensure(
 
 
 def _may_be_wanted_by_another_name(ctx: PassContext, before: Journal) -> bool:
-    """Whether the marks showed a resource without a node: what is wanted depends on the record, so the next pass decides.
+    """Whether the marks showed a resource without a node. What is wanted depends on the record: the next pass decides.
 
     A create now could make a second one of what the spec means.
     """
