@@ -11,9 +11,8 @@ import copy
 import json
 from typing import Any
 
+from freehold.api.names import LAST_APPLIED
 from freehold.kube.merge_patch import merge_patch
-
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 Json = dict[str, Any]
 

@@ -12,6 +12,7 @@ import base64
 import functools
 import hashlib
 import hmac
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
@@ -32,6 +33,10 @@ class Owner:
     kind: str
     namespace: str
     name: str
+
+
+UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+"""The form of an owner's uuid: other text of a stranger's tag must not become part of a command for a person."""
 
 
 @functools.lru_cache(maxsize=4096)

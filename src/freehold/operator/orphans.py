@@ -5,7 +5,6 @@ Another management cluster or a laptop may serve the owner, so nothing follows f
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -13,9 +12,7 @@ from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, Registry
-from freehold.lifecycle.ownership import Codec
-
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+from freehold.lifecycle.ownership import UUID, Codec
 
 
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ async def orphans(deps: EngineDeps, present: Collection[str]) -> tuple[MarkedOwn
 def _marked(targets: TagsByTarget, codec: Codec, registry: Registry) -> Iterator[tuple[str, Marked]]:
     for target, tags in sorted(targets.items()):
         marks = codec.read(tags)
-        for uuid in sorted({uuid.casefold() for uuid in marks.uuids if _UUID.fullmatch(uuid)}):
+        for uuid in sorted({uuid.casefold() for uuid in marks.uuids if UUID.fullmatch(uuid)}):
             keys = sorted(mark.key for mark in marks.nodes) or [NodeKey("unknown", "")]
             kind = registry.get(keys[0].kind)
             yield uuid, Marked(keys[0], kind.driver.identify(target) if kind else "", target, tags)

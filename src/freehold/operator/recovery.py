@@ -26,9 +26,6 @@ from freehold.lifecycle.ownership import Owner, Strength
 from freehold.lifecycle.state import ObjectState
 from freehold.operator.orphans import Marked, MarkedOwner
 
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-
-
 _LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?")
 """Names of Kubernetes (https://kubernetes.io/docs/concepts/overview/working-with-objects/names/): the text of a
@@ -155,7 +152,7 @@ def rebuilt(recovery: Recovery, served: ServedName, account: str, deps: EngineDe
     annotations = {
         **plain["metadata"]["annotations"],
         names.JOURNAL_ANNOTATION: journals.dumps(journal),
-        _LAST_APPLIED: json.dumps(plain, separators=(",", ":"), sort_keys=True),
+        names.LAST_APPLIED: json.dumps(plain, separators=(",", ":"), sort_keys=True),
     }
     # With its finalizer from the start: one that is deleted before anybody unpaused it must not be gone at once.
     return {**plain, "metadata": {**plain["metadata"], "annotations": annotations, "finalizers": [served.finalizer]}}

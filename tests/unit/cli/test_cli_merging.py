@@ -4,7 +4,8 @@ import copy
 from typing import Any
 
 from freehold.apiserver.patches import apply_to
-from freehold.cli.merging import LAST_APPLIED, apply_patch, with_last_applied
+from freehold.api.names import LAST_APPLIED
+from freehold.cli.merging import apply_patch, with_last_applied
 
 WANTED: dict[str, Any] = {
     "apiVersion": "v1", "kind": "A", "metadata": {"name": "a", "annotations": {"mine": "1"}},

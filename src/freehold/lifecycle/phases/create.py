@@ -6,7 +6,6 @@ creates: the exact requests before it, the ids after it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,7 +19,7 @@ from freehold.lifecycle.graph import Naming, Node
 from freehold.lifecycle.journal import Entry, Phase, let_go, unmanaged
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Tagging, Want
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
-from freehold.lifecycle.ownership import Marks, Strength
+from freehold.lifecycle.ownership import UUID, Marks, Strength
 from freehold.lifecycle.phases import drift, intents, observe, recovery
 from freehold.lifecycle.state import Existence, MarkState
 
@@ -208,15 +207,11 @@ async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
         )
 
 
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-"""Of a uuid: the text of a stranger's tag must not become part of a command."""
-
-
 def _whose(ctx: PassContext, marks: Marks, seen: Observed) -> str:
     """Another owner's, or that of an earlier object of our name: its store was lost, or it lives somewhere else."""
     own = {name.casefold() for name in ctx.deps.codec.read(ctx.deps.codec.owner(ctx.owner)).owners}
     owners = ", ".join(sorted(marks.owners)) or "another owner"
-    others = {uuid for uuid in marks.uuids if _UUID.fullmatch(uuid) and uuid.casefold() != ctx.owner.uuid.casefold()}
+    others = {uuid for uuid in marks.uuids if UUID.fullmatch(uuid) and uuid.casefold() != ctx.owner.uuid.casefold()}
     if others and marks.owners and {name.casefold() for name in marks.owners} <= own:
         since = f", made {datetime.fromtimestamp(seen.created_at, UTC):%Y-%m-%d %H:%M} UTC" if seen.created_at else ""
         uuid = sorted(others)[0]
