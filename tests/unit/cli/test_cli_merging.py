@@ -3,8 +3,8 @@
 import copy
 from typing import Any
 
-from freehold.apiserver.patches import apply_to
 from freehold.api.names import LAST_APPLIED
+from freehold.apiserver.patches import apply_to
 from freehold.cli.merging import apply_patch, with_last_applied
 
 WANTED: dict[str, Any] = {
