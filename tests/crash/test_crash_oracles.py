@@ -202,7 +202,7 @@ def test_a_changed_resource_of_a_stranger_is_detected_released_or_not(released: 
 
 def test_our_mark_on_a_given_carrier_may_exist_as_long_as_the_carried_resource() -> None:
     world = GIVEN()
-    life = Life(world)
+    life = world.begin()
     life.create()
     assert oracles.foreign(life) == []
     link = next(r for r in world.cloud.living() if r.kind == "link")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from freehold.lifecycle.clock import Clock, ManualClock
 from freehold.lifecycle.interface import Intervals
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import KeyRing
+from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import InlinePort, Port, step
 from freehold.operator.accounts import Binding, OneAccount
 from freehold.operator.audit import Audit, NoAudit
@@ -30,6 +31,7 @@ from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.reconciler import Reconciler
+from freehold.operator.tag_claims import claimed
 from freehold.reconcilers.gate import ClusterContext, Mode
 from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
 from freehold_sim.ibm.cloud import SimulatedIBM
@@ -74,11 +76,11 @@ def _merge(target: dict[str, Any], patch: Mapping[str, Any]) -> None:
 class StoredObject:
     """One object in the API server: versions, generation, separate status, finalizers."""
 
-    def __init__(self, manifest: Mapping[str, Any], now: Callable[[], float]) -> None:
+    def __init__(self, manifest: Mapping[str, Any], now: Callable[[], float], uid: str = UID) -> None:
         self._versions = itertools.count(1)
         self._now = now
         self.raw: dict[str, Any] = copy.deepcopy(dict(manifest))
-        self.raw["metadata"] |= {"uid": UID, "generation": 1}
+        self.raw["metadata"] |= {"uid": uid, "generation": 1}
         self.raw["metadata"].setdefault("namespace", "default")
         self.gone = False
         self._history: list[str] = []
@@ -162,8 +164,22 @@ class HeldRing:
         self.asked_for_more += 1
 
 
+class HarnessClaims:
+    """What the objects of some harnesses have put on resources that they share (lifecycle.inventory.TagClaims)."""
+
+    def __init__(self, harnesses: Iterable[Harness]) -> None:
+        self._harnesses = harnesses
+
+    async def of_others(self, owner: Owner, target: str) -> frozenset[str]:
+        stored = [each.object for each in self._harnesses]
+        return claimed([each.raw for each in stored if not each.gone], owner, target)
+
+
 class Harness:
-    """A simulated account, one object, one operator process, one clock."""
+    """A simulated account, one object, one operator process, one clock.
+
+    ``beside``: another harness, whose account and clock this one shares.
+    """
 
     def __init__(
         self,
@@ -174,11 +190,15 @@ class Harness:
         port: Callable[[], Port] = InlinePort,
         api_key: str | None = None,
         audit: Audit | None = None,
+        beside: Harness | None = None,
     ) -> None:
-        self.clock = ManualClock()
+        self.clock: ManualClock = beside.clock if beside else ManualClock()
         self.wall: Clock = self.clock
-        self.cloud = SimulatedIBM(self.clock, settings)
-        self.object = StoredObject(manifest or example(), self.clock.now)
+        self.cloud: SimulatedIBM = beside.cloud if beside else SimulatedIBM(self.clock, settings)
+        self.together: list[Harness] = beside.together if beside else []
+        self.together.append(self)
+        uid = UID if beside is None else f"{len(self.together):08d}{UID[8:]}"
+        self.object = StoredObject(manifest or example(), self.clock.now, uid)
         self.events = Events()
         self.rings = HeldRing()
         self.around = around or ClusterContext(Mode.OFF)
@@ -203,7 +223,8 @@ class Harness:
             port=self._port(),
         )
         accounts = OneAccount(Binding(self.account, PowerVSClusterAdapter(self.account.facts_reader())))
-        self.process = Reconciler(POWERVS_CLUSTER, accounts, self.rings, self.wall, self.events)
+        claims = HarnessClaims(self.together)
+        self.process = Reconciler(POWERVS_CLUSTER, accounts, self.rings, self.wall, self.events, claims)
 
     def pass_once(self) -> Result:
         """One reconcile of the object as it is stored."""

@@ -1,4 +1,4 @@
-"""Resources that the spec gives by name or id are used as they are: not created, changed, tagged or deleted."""
+"""Resources that the spec gives by name or id are used as they are: not created, changed, marked or deleted."""
 
 from __future__ import annotations
 

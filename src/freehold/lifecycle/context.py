@@ -51,6 +51,8 @@ class PassContext:
     saved: Journal | None = None
     stored_at: float = float("-inf")
     """When a write of the object last succeeded in this pass."""
+    look_again: float = float("inf")
+    """Seconds after which something is due that is no outcome of a resource."""
 
     def __post_init__(self) -> None:
         self.saved = self.journal
@@ -89,6 +91,13 @@ class PassContext:
     def longest_settle(self) -> float:
         """Seconds after which no create or attach for this object can take effect any more."""
         return max((self.deps.registry[kind].settle for kind in self.possible_kinds()), default=0.0)
+
+    def unsettled(self) -> float:
+        """Seconds until no create or attach of this or an earlier process can take effect any more."""
+        since = self.state.last_sent
+        if not self.state.minted:
+            since = max(since, self.state.first_seen)
+        return since + self.longest_settle() - self.now
 
     async def save(self) -> None:
         """One patch for all that changed; nothing when nothing did."""
@@ -343,6 +352,7 @@ class PassContext:
             waits = [self.deps.intervals.shallow]
         if self.now < self.state.deep_at:
             waits.append(self.state.deep_at - self.now)
+        waits.append(self.look_again)
         for target, message in self.state.copied.items():
             self.outcomes.setdefault(NodeKey(STRANGER, target), Kept(Reason.NOT_OWNED, message))
         return PassResult(
@@ -354,6 +364,10 @@ class PassContext:
             notes=tuple(self.notes),
             at_rest=bool(self.state.at_rest) and not self.state.releasing,
         )
+
+    def look_again_after(self, seconds: float) -> None:
+        """Come back then, at the latest."""
+        self.look_again = min(self.look_again, seconds)
 
     def requeue(self, key: NodeKey, outcome: Waiting) -> None:
         """It waits: do not ask the cloud about it before then."""

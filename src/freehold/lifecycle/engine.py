@@ -14,6 +14,7 @@ that does what can be done now and returns when to come back. A pass never waits
                at once; one patch with the ids
     drift*     bring mutable attributes and parts to the spec
     mark*      attach marks and tags
+    given tags*  the user's tags on what is not ours
     renewal*   bring seals of an older key to the writing one
     prune*     delete surplus where its kind allows that, report the rest
 
@@ -46,6 +47,7 @@ from freehold.lifecycle.phases import (
     delete,
     drift,
     final_check,
+    given_tags,
     intents,
     mark,
     observe,
@@ -107,6 +109,7 @@ async def ensure(
     await drift.to_spec(ctx)
     await mark.attach(ctx, list(ctx.journal.ours))
     await mark.detach_dropped(ctx)
+    await given_tags.to_spec(ctx, marked)
     mark.ready_only_if_marked(ctx, list(graph.nodes))
     await renewal.renew(ctx)
     await prune.prune(ctx, marked)
@@ -200,7 +203,7 @@ async def _is_idle(ctx: PassContext) -> bool:
     state, deps = ctx.state, ctx.deps
     if ctx.now >= state.deep_at or not ctx.graph.nodes.keys() <= ctx.journal.entries.keys():
         return False
-    if ctx.journal.tags != ctx.user_tags:
+    if ctx.journal.tags != ctx.user_tags or not given_tags.is_settled(ctx):
         return False
     entries = {key: ctx.journal.entries[key] for key in ctx.graph.nodes}
     if any(confirm.is_unfinished(ctx, key, entry) for key, entry in ctx.journal.entries.items()):

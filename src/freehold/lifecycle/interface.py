@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.durations import Durations
-from freehold.lifecycle.inventory import Inventory, Tagger
+from freehold.lifecycle.inventory import Inventory, NoOthers, TagClaims, Tagger
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import NodeKey, Registry
@@ -53,6 +53,7 @@ class EngineDeps:
     in_hand: PassInHand = field(default_factory=PassInHand)
     lists: SharedLists | None = None
     """None where every look is to ask for each resource itself, as in a plan."""
+    claims: TagClaims = field(default_factory=NoOthers)
     identity: str = ""
     """The cloud identity of the credentials, as the cloud shows it on what they create; empty where it does not."""
     legacy_secret: bytes = field(default=b"", repr=False)

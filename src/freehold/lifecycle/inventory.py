@@ -13,7 +13,7 @@ from typing import Protocol
 
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.ownership import Codec
+from freehold.lifecycle.ownership import Codec, Owner
 
 TagsByTarget = Mapping[str, frozenset[str]]
 
@@ -51,6 +51,24 @@ class Tagger(Protocol):
         ...
 
     async def detach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]: ...
+
+
+class TagClaims(Protocol):
+    """What other live objects have put on resources that objects share."""
+
+    async def of_others(self, owner: Owner, target: str) -> frozenset[str]:
+        """The user's tags on ``target`` that objects other than ``owner``'s have on record. Raises CloudError.
+
+        Read now; of objects that are not being deleted.
+        """
+        ...
+
+
+class NoOthers:
+    """There is one object only (TagClaims)."""
+
+    async def of_others(self, owner: Owner, target: str) -> frozenset[str]:
+        return frozenset()
 
 
 @dataclass(frozen=True)

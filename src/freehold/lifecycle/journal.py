@@ -73,6 +73,15 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class AttachedTags:
+    """The user's tags that we put on a resource that is not ours (:mod:`phases.given_tags`), signed with ``key``."""
+
+    tags: tuple[str, ...] = ()
+    signature: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True)
 class Journal:
     """Everything that one object remembers. Immutable: each change is a new value to be saved.
 
@@ -80,7 +89,7 @@ class Journal:
     another account nothing of it can be seen, and nothing of that means gone. ``tags`` are the user's that may
     be on what is ours: written before they are attached, and until they have been detached. ``key`` is the digest
     of the ring's key that the identity was minted or last renewed under; empty until an object from before the
-    ring has been renewed whole.
+    ring has been renewed whole. ``attached`` are the user's tags that we put on resources that are not ours, by target.
     """
 
     owner: Owner
@@ -88,6 +97,7 @@ class Journal:
     account: str = ""
     tags: frozenset[str] = frozenset()
     key: str = ""
+    attached: Mapping[str, AttachedTags] = field(default_factory=lambda: MappingProxyType({}))
 
     def get(self, key: NodeKey) -> Entry | None:
         return self.entries.get(key)
@@ -205,6 +215,8 @@ def dumps(journal: Journal) -> str:
         document["tags"] = sorted(journal.tags)
     if journal.key:
         document["key"] = journal.key
+    if journal.attached:
+        document["attached"] = {target: [list(a.tags), a.signature, a.key] for target, a in journal.attached.items()}
     return json.dumps(document, separators=(",", ":"), sort_keys=True)
 
 
@@ -219,9 +231,10 @@ def loads(text: str) -> Journal:
         account = str(document.get("account", ""))
         tags = frozenset(map(str, document.get("tags", ())))
         key = _digest(document.get("key", ""))
+        attached = {_text_field(target): _attached(row) for target, row in document.get("attached", {}).items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorruptJournal(f"the journal annotation cannot be read ({type(error).__name__})") from error
-    return Journal(owner, entries, account, tags, key)
+    return Journal(owner, entries, account, tags, key, attached)
 
 
 _DIGEST = re.compile("[a-z2-7]{10}|")
@@ -246,6 +259,11 @@ def _entry(row: Mapping[str, Any]) -> Entry:
     if not all(isinstance(n, int) and 0 <= n <= MOST_ATTEMPTS for n in (entry.attempt, entry.fails)):
         raise ValueError("a number of attempts that nobody makes")
     return entry
+
+
+def _attached(row: Any) -> AttachedTags:
+    tags, signature, key = row
+    return AttachedTags(tuple(map(_text_field, tags)), _text_field(signature), _digest(key))
 
 
 def _text_field(text: object) -> str:

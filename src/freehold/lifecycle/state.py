@@ -121,6 +121,8 @@ class ObjectState:
     ``marks_read_at``: when the index was last asked for all marks of this object. ``at_rest``: the outcomes of the
     last pass, if it left nothing to do. ``copied``: messages about copied marks, by target. ``own_look_due``: something
     changed, so the next look reads each resource itself; ``looked_at``: when the last such look ended.
+    ``tags_checked``: the user's tags that targets which are not ours were last seen, or made, to have, by target;
+    ``tags_of_others``: which of them were there before and are nobody's that is known.
     """
 
     first_seen: float
@@ -141,6 +143,8 @@ class ObjectState:
     deep_at: float = -inf
     own_look_due: bool = False
     looked_at: float = -inf
+    tags_checked: dict[str, frozenset[str]] = field(default_factory=dict)
+    tags_of_others: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def node(self, key: NodeKey) -> NodeState:
         """What is remembered of ``key``; an empty state where nothing is."""

@@ -17,6 +17,7 @@ from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import Clock, ManualClock
 from freehold.lifecycle.dry_run import Overlay, dry_run_deps
 from freehold.lifecycle.interface import EngineDeps
+from freehold.lifecycle.inventory import TagClaims
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.outcomes import Reason, Waiting
@@ -62,12 +63,18 @@ class Plan:
         return any(row.action.changes for row in self.rows)
 
 
-async def plan(raw: Mapping[str, Any], settings: Settings, ring: KeyRing, cluster: gate.ClusterContext) -> Plan:
+async def plan(
+    raw: Mapping[str, Any],
+    settings: Settings,
+    ring: KeyRing,
+    cluster: gate.ClusterContext,
+    claims: TagClaims | None = None,
+) -> Plan:
     """What serving ``raw``, as it would be stored, would do. Writes nothing."""
     with ExitStack() as stack:
         served = served_of(str(raw["kind"]))
         accounts = ADAPTERS[served.kind](clouds_of(settings, stack, NoAudit()))
-        return await plan_with(served, accounts, settings.clock, raw, ring, cluster)
+        return await plan_with(served, accounts, settings.clock, raw, ring, cluster, claims)
 
 
 async def plan_with(
@@ -77,13 +84,14 @@ async def plan_with(
     raw: Mapping[str, Any],
     ring: KeyRing,
     cluster: gate.ClusterContext,
+    claims: TagClaims | None = None,
 ) -> Plan:
     """The same with kind and accounts passed in."""
     copied = _ObjectCopy(raw, served)
     binding = accounts.binding(copied.raw)
     if isinstance(binding, NoCredentials):
         return Plan(str(key_of(copied.raw)), problems=(binding.message,))
-    return await _DryRun(binding, clock, copied, ring, cluster).plan()
+    return await _DryRun(binding, clock, copied, ring, cluster, claims).plan()
 
 
 class _DryRun:
@@ -96,6 +104,7 @@ class _DryRun:
         copied: _ObjectCopy,
         ring: KeyRing,
         cluster: gate.ClusterContext,
+        claims: TagClaims | None,
     ) -> None:
         served = binding.adapter.served
         self._clock = ManualClock(clock.now(), clock.monotonic())  # the waits of the plan are taken as over
@@ -105,7 +114,7 @@ class _DryRun:
         self._deps = dry_run_deps(binding.cloud.read_only_deps(ring), self._overlay)
         self._adapter = _Observed(binding.adapter)
         dry = OneAccount(Binding(_DryAccount(binding.cloud, self._deps), self._adapter))
-        self._reconciler = Reconciler(served, dry, _Ring(ring), self._clock, _NoEvents())
+        self._reconciler = Reconciler(served, dry, _Ring(ring), self._clock, _NoEvents(), claims)
         self._cluster = cluster
         self._gone = False
 

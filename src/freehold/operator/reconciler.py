@@ -19,6 +19,7 @@ from freehold.lifecycle import engine
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.inventory import NoOthers, TagClaims
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.outcomes import of_error
@@ -91,12 +92,21 @@ class _ObjectPass:
 class Reconciler:
     """Reconciles the objects of one kind, one at a time; what it remembers of them costs reads when it is lost."""
 
-    def __init__(self, served: ServedName, accounts: Accounts, rings: Rings, clock: Clock, recorder: Recorder) -> None:
+    def __init__(
+        self,
+        served: ServedName,
+        accounts: Accounts,
+        rings: Rings,
+        clock: Clock,
+        recorder: Recorder,
+        claims: TagClaims | None = None,
+    ) -> None:
         self._served = served
         self._accounts = accounts
         self._rings = rings
         self._clock = clock
         self._recorder = recorder
+        self._claims = claims or NoOthers()
         self._known: dict[str, _Served] = {}
 
     async def reconcile(self, document: ObjectHandle, cluster: gate.ClusterContext) -> Result:
@@ -212,7 +222,7 @@ class Reconciler:
             report = PassReport(plan, journal)
             await self._write(document, adapter.status(document.raw, report, self._now()))
             return RequeueAfter(plan.after if isinstance(plan, Undecided) else SLOW_SECONDS), ()
-        deps = current.binding.cloud.deps(_subject(document.raw), current.ring)
+        deps = replace(current.binding.cloud.deps(_subject(document.raw), current.ring), claims=self._claims)
         tags = frozenset(deps.codec.user(key, value) for key, value in plan.user_tags)
         try:
             if plan.mode is Mode.FROZEN:
@@ -234,7 +244,7 @@ class Reconciler:
         alone = gate.Proceed(document.raw["metadata"]["name"])
         plan = await adapter.desired(document.raw, alone, journal)
         graph = plan.graph if isinstance(plan, Wanted) else Graph(())
-        deps = cloud.deps(_subject(document.raw), current.ring)
+        deps = replace(cloud.deps(_subject(document.raw), current.ring), claims=self._claims)
         try:
             done = await engine.release(deps, graph, journal, document, known.state)
         except CloudError as error:

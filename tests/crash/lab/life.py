@@ -91,6 +91,8 @@ class Course(ABC):
     ended: PassResult | None = None  # the pass that removed the finalizer: nothing serves the object after it
     opened_at: int | None = None  # the number of calls when deletion began
     marked_by_strangers: frozenset[str] = frozenset()  # up to then
+    restored: bool = False
+    """The record is, or was, an older one: it may not know of a user's tag that we put on what is given."""
     refused: frozenset[str] = frozenset()
     """Nodes whose create the cloud refuses, as of the last rest: only these are sent again from time to time."""
 
@@ -294,10 +296,12 @@ class Life(Course):
         return self.stored.resource_version
 
     def rewrite(self, journal: Journal) -> None:
+        self.restored = True
         self.stored.versions.append(journals.dumps(journal))
         self.stored.touch()
 
     def roll_back(self, writes: int = 1) -> None:
+        self.restored = True
         keep = max(1, len(self.stored.versions) - writes)
         self.stored.versions = self.stored.versions[:keep]
         self.stored.touch()

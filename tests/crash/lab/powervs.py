@@ -35,7 +35,7 @@ from harness.resources import REGION
 from lab.audit import CloudRequest, Recorder
 from lab.faults import FaultPort
 from lab.life import Course
-from lab.powervs_neighbours import Neighbours, existing
+from lab.powervs_neighbours import USER_TAGS, Neighbours, existing
 from lab.seam import Thing
 
 MOVING_IN = ("namesake", "rival", "move_in")
@@ -82,7 +82,12 @@ class PowerVSWorld:
         self.neighbours = Neighbours(self.harness)
         if self.given:
             self.harness.object.patch(
-                {"spec": {"transitGateway": {"name": None, "id": self.neighbours.theirs.gateway["id"]}}}
+                {
+                    "spec": {
+                        "transitGateway": {"name": None, "id": self.neighbours.theirs.gateway["id"]},
+                        "tags": [{"key": "team", "value": "red"}],
+                    }
+                }
             )
 
     def begin(self, **how: Any) -> PowerVSLife:
@@ -98,7 +103,7 @@ class PowerVSWorld:
                 role if row["created_by"] == "api" else "",
                 row["created_by"] == "api",
                 row["parent"],
-                self.neighbours.snapshot(row["id"]),
+                self.neighbours.snapshot(row["id"], self._user_tags(row["id"])),
                 theirs.get(row["id"]),
                 self.neighbours.aliases(row),
                 frozenset(self.neighbours.tags(row)),
@@ -106,6 +111,21 @@ class PowerVSWorld:
             )
             for role, row in existing(self.harness)
         ]
+
+    def _user_tags(self, ident: str) -> frozenset[str]:
+        """They are on the given gateway until the object is gone, or for ever if a restored record forgot them."""
+        if not self._uses(ident) or (self.harness.object.gone and not self.life.restored):
+            return frozenset()
+        return USER_TAGS
+
+    def _uses(self, ident: str) -> bool:
+        return self.given and ident == self.neighbours.theirs.gateway["id"]
+
+    def missing_user_tags(self, ident: str) -> frozenset[str]:
+        if not self._uses(ident):
+            return frozenset()
+        wanted = {f"{tag['key']}:{tag['value']}" for tag in self.harness.object.raw["spec"].get("tags") or ()}
+        return frozenset(wanted - set(self.neighbours.tags(self.neighbours.theirs.gateway)))
 
     def tampered(self) -> list[str]:
         return self.neighbours.missing()
@@ -246,9 +266,11 @@ class PowerVSLife(Course):
         return len(self.harness.object.history)
 
     def rewrite(self, journal: Journal) -> None:
+        self.restored = True
         self._annotate(journals.dumps(journal))
 
     def roll_back(self, writes: int = 1) -> None:
+        self.restored = True
         texts: list[str] = []
         for version in self.harness.object.history:
             if (text := _journal_of(version)) and text not in texts[-1:]:

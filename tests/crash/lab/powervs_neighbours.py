@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from freehold_sim.faults import Effect, Fault
@@ -82,6 +82,10 @@ def _role(row: Row, record: Mapping[str, Any]) -> str:
     return f"{row['kind']}/main"
 
 
+USER_TAGS = frozenset({"team:red"})
+"""Those of the user in these families: nobody else attaches them."""
+
+
 class Neighbours:
     """They act without fault or delay; ``due`` is each of their resources as they left it, byte for byte."""
 
@@ -108,22 +112,25 @@ class Neighbours:
     def tags(self, row: Row) -> list[str]:
         return self._tags(str(row["crn"])) if row["crn"] else []
 
-    def snapshot(self, ident: str) -> bytes | None:
-        """The cloud's own record and tags, without carrier's marks with our uuid, which change: `marks` checks them."""
+    def snapshot(self, ident: str, ignored: Collection[str] = ()) -> bytes | None:
+        """The cloud's own record and tags, without carrier's marks with our uuid, which change: `marks` checks them.
+
+        ``ignored``: tags that may be there or not.
+        """
         try:
             record = dict(self._cloud.strangers.find(ident))
         except KeyError:
             return None
         tags = sorted(self._cloud.world.tags_at(record["crn"], self._harness.clock.now())) if record["crn"] else []
-        theirs = [tag for tag in tags if not tag.startswith(f"{CARRIED}{UID}.")]
+        theirs = [tag for tag in tags if not tag.startswith(f"{CARRIED}{UID}.") and tag not in ignored]
         return json.dumps([record, theirs], sort_keys=True).encode()
 
     def _note(self, *again: str) -> None:
         """Remember the state of their resources after they acted: new ones, and those that they changed."""
         for _, row in existing(self._harness):
             if row["created_by"] == "stranger" and (row["id"] not in self.due or row["id"] in again):
-                self.due[row["id"]] = self.snapshot(row["id"])
-                self.forged[row["id"]] = self.tags(row)
+                self.due[row["id"]] = self.snapshot(row["id"], USER_TAGS)
+                self.forged[row["id"]] = [tag for tag in self.tags(row) if tag not in USER_TAGS]
 
     def missing(self) -> list[str]:
         there = {row["id"] for _, row in existing(self._harness)}

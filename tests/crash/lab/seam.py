@@ -54,6 +54,10 @@ class World(Protocol):
         """Everything that exists and is not being deleted."""
         ...
 
+    def missing_user_tags(self, ident: str) -> frozenset[str]:
+        """The user's tags that a given resource lacks; empty for any other."""
+        ...
+
     def tampered(self) -> list[str]:
         """Foreign resources that we changed or deleted, from the cloud's own record."""
         ...

@@ -240,7 +240,20 @@ class MemoryWorld:
     def _due(self, resource: Resource) -> tuple[str, frozenset[str]]:
         """The expected state of a resource of another object of ours: without tags that only we can have attached."""
         name = resource.names[0][1] if resource.creator not in OPERATORS else resource.name(self.cloud.now())
-        return name, self._of_others(resource) | self._carried(resource)
+        return name, self._of_others(resource) | self._carried(resource) | self._users(resource)
+
+    def _users(self, resource: Resource) -> frozenset[str]:
+        """The user's tags are on what is given until the object is gone; for ever if a restored record forgot them."""
+        if not self._is_given(resource) or (self.life.released and not self.life.restored):
+            return frozenset()
+        return resource.tagged(self.cloud.now()) & self.life.user_tags
+
+    def missing_user_tags(self, ident: str) -> frozenset[str]:
+        given = [r for r in self.cloud.living() if r.id == ident and self._is_given(r)]
+        return frozenset(tag for r in given for tag in self.life.user_tags - r.tagged(self.cloud.now()))
+
+    def _is_given(self, resource: Resource) -> bool:
+        return any(node.given is not None and node.given({}) == resource.id for node in self.nodes)
 
     def _of_others(self, resource: Resource) -> frozenset[str]:
         if resource.creator not in OPERATORS - {self.actor}:

@@ -32,6 +32,59 @@ _durations = partial(Mutant, "lifecycle/durations.py")
 _polling = partial(Mutant, "lifecycle/polling.py")
 _schedule = partial(Mutant, "lifecycle/schedule.py")
 
+_given_tags = partial(Mutant, "lifecycle/phases/given_tags.py")
+
+GIVEN_TAGS = (
+    _given_tags(
+        "_attach",
+        "await ctx.save_before_write()",
+        "pass",
+        "a tag is put on what is given before it is on record: a process that dies there leaves it for ever",
+    ),
+    _given_tags(
+        "_missing",
+        "missing = frozenset(tag for tag in ctx.user_tags if not fold([tag]) & have)",
+        "missing = ctx.user_tags",
+        "a tag that somebody else had attached is recorded as ours, and taken off with the object",
+    ),
+    _given_tags(
+        "_missing",
+        "shared = frozenset(tag for tag in ctx.user_tags if fold([tag]) & others & claimed)",
+        "pass",
+        "of two objects with one tag the last one leaves it there",
+    ),
+    _given_tags(
+        "_detach",
+        "off = frozenset(tag for tag in dropped if not fold([tag]) & claimed)",
+        "off = dropped",
+        "the first of two objects to go takes the tag from the other one",
+    ),
+    _given_tags(
+        "_take_off",
+        "if left > 0:",
+        "if False:",
+        "an attach of a process that died takes effect after the tag was taken off",
+    ),
+    _given_tags(
+        "_is_signed",
+        "return hmac.compare_digest(row.signature, _signature(ctx, row.key, target, row.tags))",
+        "return True",
+        "whoever may edit the object has any tag taken off any resource",
+    ),
+    _given_tags(
+        "take_back",
+        "return not dict(_rows(ctx))",
+        "return True",
+        "the finalizer goes although a tag could not be taken off",
+    ),
+    _given_tags(
+        "to_spec",
+        "_record(ctx, target, row.tags)",
+        "pass",
+        "the record of a tag stays under a retired key, and the tag stays for ever",
+    ),
+)
+
 INTENTS = (
     _intents(
         "_no_effect",
@@ -318,7 +371,7 @@ SYNCING = (
     ),
     _delete(
         "_foreign_children",
-        "if (left := _unsettled(ctx)) > 0:",
+        "if (left := ctx.unsettled()) > 0:",
         "if (left := _unsettled(ctx)) > 1e9:",
         "a container is deleted while a forgotten create may still take effect in it",
     ),
@@ -993,9 +1046,9 @@ LEAVING = (
         "False for o in",
         "a resource that could not be read is released",
     ),
-    _delete(
-        "_unsettled",
-        "since = max(since, ctx.state.first_seen)",
+    _context(
+        "PassContext.unsettled",
+        "since = max(since, self.state.first_seen)",
         "pass",
         "creates of an earlier process are not waited for at the end",
     ),
@@ -1274,4 +1327,4 @@ LOOKS = (
     ),
 )
 
-MUTANTS = (*INTENTS, *CANDIDATES, *SYNCING, *PROOF, *PASSES, *LEAVING, *LOOKS)
+MUTANTS = (*GIVEN_TAGS, *INTENTS, *CANDIDATES, *SYNCING, *PROOF, *PASSES, *LEAVING, *LOOKS)

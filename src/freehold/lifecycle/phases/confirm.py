@@ -16,7 +16,7 @@ from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.kinds import Listed, NodeKey, Observed, Part, Ref, State
 from freehold.lifecycle.outcomes import Ready
-from freehold.lifecycle.phases import drift, mark, observe, recovery
+from freehold.lifecycle.phases import drift, given_tags, mark, observe, recovery
 
 
 def is_unfinished(ctx: PassContext, key: NodeKey, entry: Entry) -> bool:
@@ -42,6 +42,8 @@ async def _is_confirmed(ctx: PassContext) -> bool:
         rows = await _rows(ctx)
         if rows is None or not _fit(ctx, rows) or not await _marks_are_complete(ctx, rows):
             return False
+        if not await given_tags.is_confirmed(ctx):
+            return False
         parts = {key: await _parts(ctx, key, row) for key, row in rows.items()}
     except CloudError:  # the pass goes on, meets it again and tells of it
         return False
@@ -63,6 +65,8 @@ def _is_settled(ctx: PassContext) -> bool:
     if any(is_unfinished(ctx, key, entry) for key, entry in journal.entries.items()):
         return False
     if any(entry.key != ctx.keys.writing or not ctx.is_signed(key) for key, entry in journal.ours.items()):
+        return False
+    if any(key != ctx.keys.writing for key in (journal.key, *(row.key for row in journal.attached.values()))):
         return False
     if not journal.ours.keys() <= graph.nodes.keys():
         return False

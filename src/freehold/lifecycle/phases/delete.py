@@ -19,7 +19,7 @@ from freehold.lifecycle.journal import Entry, Phase, let_go
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State
 from freehold.lifecycle.outcomes import Blocked, Kept, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Evidence, Strength
-from freehold.lifecycle.phases import final_check, observe, recovery
+from freehold.lifecycle.phases import final_check, given_tags, observe, recovery
 from freehold.lifecycle.state import earliest
 
 RECHECK = 300.0
@@ -198,7 +198,7 @@ async def _foreign_children(ctx: PassContext, key: NodeKey) -> Waiting | None:
     kind, entry = ctx.kind(key), ctx.journal.entries[key]
     if not kind.contains or kind.container is None:
         return None
-    if (left := _unsettled(ctx)) > 0:
+    if (left := ctx.unsettled()) > 0:
         message = f"a create that was cut off may still take effect in {entry.id}, which is deleted after that"
         return Waiting(Reason.SETTLING, left, message, ctx.node(key).last_seen)
     children = await kind.container.children(Ref(entry.id, entry.target))
@@ -274,7 +274,7 @@ async def finished(ctx: PassContext) -> bool:
     unclean = any(entry.earlier for entry in ctx.journal.entries.values())
     if unclean or any(key not in ctx.outcomes for key in ctx.journal.ours) or _moving(ctx):
         return False
-    left = _unsettled(ctx)
+    left = ctx.unsettled()
     if left > 0:
         ctx.outcomes[NodeKey("finalizer", "settle")] = Waiting(
             Reason.SETTLING, left, "a create or a mark that was cut off may still take effect"
@@ -288,7 +288,9 @@ async def finished(ctx: PassContext) -> bool:
     await recovery.by_marks(ctx, marked, last=True)
     await final_check.by_nonce(ctx, marked)
     # What could not be read may still exist, so nothing is released without an answer.
-    return not ctx.journal.ours and not any(isinstance(o, Blocked | Waiting) for o in ctx.outcomes.values())
+    if ctx.journal.ours or any(isinstance(o, Blocked | Waiting) for o in ctx.outcomes.values()):
+        return False
+    return await given_tags.take_back(ctx)
 
 
 def _moving(ctx: PassContext) -> bool:
@@ -305,11 +307,3 @@ def _keep_unmanaged(ctx: PassContext) -> None:
             ctx.outcomes[key] = Kept(Reason.NOT_OWNED, f"{entry.id} has only another owner's marks now: it is theirs")
         elif entry.phase is Phase.REUSED:
             ctx.outcomes[key] = Kept(Reason.REUSED_BY_NAME, f"{entry.id} existed before and was used by its name")
-
-
-def _unsettled(ctx: PassContext) -> float:
-    """Seconds until no create or attach of this or an earlier process can take effect any more."""
-    since = ctx.state.last_sent
-    if not ctx.state.minted:
-        since = max(since, ctx.state.first_seen)
-    return since + ctx.longest_settle() - ctx.now

@@ -16,7 +16,7 @@ from freehold.lifecycle.keys import UNKEYED
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
-from freehold.lifecycle.phases import observe
+from freehold.lifecycle.phases import given_tags, observe
 from freehold.lifecycle.state import Attached, Existence, MarkState, NodeState
 
 
@@ -55,9 +55,11 @@ async def verify(ctx: PassContext, keys: Collection[NodeKey]) -> TagsByTarget:
 
 
 async def read(ctx: PassContext) -> TagsByTarget:
-    """Read the index: all targets with our uuid mark, and our carriers."""
-    carriers = {e.target for e in ctx.journal.entries.values() if e.carried and e.target}
-    marked = await ctx.deps.tagger.marked(ctx.owner.uuid, carriers)
+    """Read the index: all targets with our uuid mark, our carriers, and what else the user's tags belong on."""
+    also = {e.target for e in ctx.journal.entries.values() if e.carried and e.target}
+    if ctx.user_tags:
+        also |= given_tags.targets(ctx).keys()
+    marked = await ctx.deps.tagger.marked(ctx.owner.uuid, also)
     ctx.state.marks_read_at = ctx.now  # not before it answered: creates rest on it
     return marked
 

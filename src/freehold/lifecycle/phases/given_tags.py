@@ -1,0 +1,221 @@
+"""The user's tags on resources that are not ours: given by id, or used by their name.
+
+Only what is missing there is attached, and recorded before that (:attr:`Journal.attached`); only what is recorded is
+taken off again, when the spec drops the tag or the resource, or the object is deleted. A tag that somebody else put
+there stays. A tag that another live object of this API server has on record too stays for that object.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+
+from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.errors import CloudError, NotFound, Unavailable
+from freehold.lifecycle.inventory import TagChange, TagsByTarget
+from freehold.lifecycle.journal import AttachedTags, Phase
+from freehold.lifecycle.keys import UNKEYED
+from freehold.lifecycle.kinds import NodeKey, Tagging
+from freehold.lifecycle.outcomes import Kept, Ready, Reason, Waiting, of_error
+
+KIND = "tags"
+"""In place of a kind, in outcomes about tags on a resource that is not ours, and in the signature of their record."""
+
+
+def targets(ctx: PassContext) -> Mapping[str, NodeKey]:
+    """What the user's tags belong on and is not ours, with the node that uses it."""
+    found: dict[str, NodeKey] = {}
+    for key in ctx.graph.nodes:
+        entry = ctx.journal.get(key)
+        if entry is None or entry.phase not in (Phase.GIVEN, Phase.REUSED):
+            continue
+        if entry.target and not entry.carried and ctx.kind(key).tagging is not Tagging.NEVER:
+            found[entry.target] = key
+    return found
+
+
+def is_settled(ctx: PassContext) -> bool:
+    """Whether, as far as this process knows, the tags are where the spec wants them and nowhere else."""
+    wanted = targets(ctx)
+    if any(_dropped(ctx, target, row, wanted) for target, row in ctx.journal.attached.items()):
+        return False
+    return not ctx.user_tags or all(ctx.state.tags_checked.get(target) == ctx.user_tags for target in wanted)
+
+
+async def is_confirmed(ctx: PassContext) -> bool:
+    """Whether the index shows all of them. One read for all; none where nothing is wanted. Raises CloudError."""
+    wanted = targets(ctx)
+    if any(_dropped(ctx, target, row, wanted) for target, row in ctx.journal.attached.items()):
+        return False
+    if not wanted or not ctx.user_tags:
+        return True
+    fold = ctx.deps.codec.fold
+    shown = await ctx.deps.tagger.marked(ctx.owner.uuid, wanted)
+    if not all(fold(ctx.user_tags) <= fold(shown.get(target, frozenset())) for target in wanted):
+        return False
+    ctx.state.tags_checked.update(dict.fromkeys(wanted, ctx.user_tags))
+    return True
+
+
+async def to_spec(ctx: PassContext, shown: TagsByTarget) -> None:
+    """Attach what is missing, take off what is wanted no more. ``shown``: what the index showed in this pass."""
+    wanted = targets(ctx)
+    for target, row in _rows(ctx):
+        if row.key != ctx.keys.writing:
+            _record(ctx, target, row.tags)
+    await _attach(ctx, wanted, shown)
+    await _take_off(ctx, wanted)
+
+
+async def take_back(ctx: PassContext) -> bool:
+    """Before the object goes: take off all of them. Whether nothing is left to do."""
+    await _take_off(ctx, {})
+    for target in sorted(ctx.journal.attached.keys() - dict(_rows(ctx)).keys()):
+        tags = ", ".join(ctx.journal.attached[target].tags)
+        message = f"tags {tags} on {target} stay: their record is not signed with a key of this operator's"
+        ctx.outcomes[NodeKey(KIND, target)] = Kept(Reason.NOT_OWNED, message)
+    return not dict(_rows(ctx))
+
+
+async def _attach(ctx: PassContext, wanted: Mapping[str, NodeKey], shown: TagsByTarget) -> None:
+    changes: list[TagChange] = []
+    due = {target: key for target, key in wanted.items() if key in ctx.ready_nodes and _is_due(ctx, target)}
+    if len(due) > 1 and not due.keys() <= shown.keys():
+        shown = await _index(ctx, due)
+    for target, key in due.items():
+        try:
+            missing = await _missing(ctx, target, shown)
+        except CloudError as problem:
+            _note(ctx, key, problem)
+            continue
+        ctx.state.tags_checked[target] = ctx.user_tags
+        if missing:
+            changes.append(TagChange(target, missing))
+    if not changes:
+        return
+    await ctx.save_before_write()
+    ctx.state.last_sent = ctx.now
+    for target, error in (await ctx.deps.tagger.attach(changes)).items():
+        ctx.state.tags_checked.pop(target, None)
+        _note(ctx, wanted[target], error)
+
+
+async def _index(ctx: PassContext, due: Collection[str]) -> TagsByTarget:
+    try:
+        return await ctx.deps.tagger.marked(ctx.owner.uuid, due)
+    except CloudError:  # each resource is asked itself then
+        return {}
+
+
+def _is_due(ctx: PassContext, target: str) -> bool:
+    return bool(ctx.user_tags) and (ctx.deep or ctx.state.tags_checked.get(target) != ctx.user_tags)
+
+
+async def _missing(ctx: PassContext, target: str, shown: TagsByTarget) -> frozenset[str]:
+    """The wanted tags that ``target`` lacks; they go on record, as does what is there for another live object."""
+    fold = ctx.deps.codec.fold
+    have = fold(shown.get(target, frozenset()))
+    if not fold(ctx.user_tags) <= have:
+        have = fold(await ctx.deps.tagger.tags_of(target))
+    missing = frozenset(tag for tag in ctx.user_tags if not fold([tag]) & have)
+    recorded = dict(_rows(ctx)).get(target, AttachedTags()).tags
+    others = fold(ctx.user_tags) & have - fold(recorded) - ctx.state.tags_of_others.get(target, frozenset())
+    shared: frozenset[str] = frozenset()
+    if others:
+        claimed = fold(await ctx.deps.claims.of_others(ctx.owner, target))
+        shared = frozenset(tag for tag in ctx.user_tags if fold([tag]) & others & claimed)
+        known = ctx.state.tags_of_others.get(target, frozenset())
+        ctx.state.tags_of_others[target] = known | others - claimed
+    if more := (missing | shared) - frozenset(recorded):
+        _record(ctx, target, more | frozenset(recorded))
+    return missing
+
+
+async def _take_off(ctx: PassContext, wanted: Mapping[str, NodeKey]) -> None:
+    """Not before an attach of an earlier process can no longer take effect: it would put the tag there again."""
+    own = {entry.target for entry in ctx.journal.ours.values() if entry.target and not entry.carried}
+    for target, row in list(_rows(ctx)):
+        dropped = _dropped(ctx, target, row, wanted)
+        if not dropped:
+            continue
+        if target in own:  # what is on a resource of ours is in Journal.tags
+            _record(ctx, target, ())
+            continue
+        left = ctx.unsettled()
+        if left > 0:
+            ctx.look_again_after(left)
+            continue
+        try:
+            await _detach(ctx, target, dropped)
+        except CloudError as error:
+            _held(ctx, target, wanted, error)
+        else:
+            _record(ctx, target, frozenset(row.tags) - dropped)
+
+
+async def _detach(ctx: PassContext, target: str, dropped: frozenset[str]) -> None:
+    fold = ctx.deps.codec.fold
+    claimed = fold(await ctx.deps.claims.of_others(ctx.owner, target))
+    off = frozenset(tag for tag in dropped if not fold([tag]) & claimed)
+    try:
+        have = fold(await ctx.deps.tagger.tags_of(target))
+        off = frozenset(tag for tag in off if fold([tag]) & have)
+    except (NotFound, Unavailable):
+        pass  # what is not known to the tag service may have tags, or be gone: the detach tells
+    failed = (await ctx.deps.tagger.detach([TagChange(target, off)])).get(target) if off else None
+    if failed is not None and not isinstance(failed, NotFound):
+        raise failed
+
+
+def _dropped(ctx: PassContext, target: str, row: AttachedTags, wanted: Collection[str]) -> frozenset[str]:
+    """What is on record and no longer wanted there; nothing of a record that is not ours."""
+    if not _is_signed(ctx, target, row):
+        return frozenset()
+    keep = ctx.deps.codec.fold(ctx.user_tags) if target in wanted else frozenset()
+    return frozenset(tag for tag in row.tags if not ctx.deps.codec.fold([tag]) & keep)
+
+
+def _rows(ctx: PassContext) -> Iterator[tuple[str, AttachedTags]]:
+    """The records that we signed: whoever may edit the object can write others, for any resource and any tag."""
+    return ((target, row) for target, row in sorted(ctx.journal.attached.items()) if _is_signed(ctx, target, row))
+
+
+def _is_signed(ctx: PassContext, target: str, row: AttachedTags) -> bool:
+    if row.key == UNKEYED or row.key not in ctx.keys.readable:
+        return False
+    return hmac.compare_digest(row.signature, _signature(ctx, row.key, target, row.tags))
+
+
+def _signature(ctx: PassContext, digest: str, target: str, tags: Collection[str]) -> str:
+    return ctx.keys.signature(digest, KIND, "\0".join((target, *sorted(tags))))
+
+
+def _record(ctx: PassContext, target: str, tags: Collection[str]) -> None:
+    rows = {other: row for other, row in ctx.journal.attached.items() if other != target}
+    if tags:
+        digest, ordered = ctx.keys.writing, tuple(sorted(tags))
+        rows[target] = AttachedTags(ordered, _signature(ctx, digest, target, ordered), digest)
+    ctx.journal = replace(ctx.journal, attached=rows)
+
+
+def _note(ctx: PassContext, key: NodeKey, error: CloudError) -> None:
+    """The object is ready without them: the resource is others', and is as wanted otherwise."""
+    outcome, problem = ctx.outcomes.get(key), of_error(error)
+    ctx.look_again_after(problem.after)
+    if isinstance(outcome, Ready):
+        ctx.outcomes[key] = replace(outcome, reason=problem.reason, note=f"its tags are not as wanted: {error.message}")
+
+
+def _held(ctx: PassContext, target: str, wanted: Mapping[str, NodeKey], error: CloudError) -> None:
+    """A tag that should come off is reported by the node that uses the resource, or in its own row on delete."""
+    if target in wanted:
+        _note(ctx, wanted[target], error)
+        return
+    problem = of_error(error)
+    message = f"{error.message}. Taking our tags off {target} is tried again; or detach them there"
+    ctx.look_again_after(problem.after)
+    if ctx.state.releasing:
+        ctx.outcomes[NodeKey(KIND, target)] = Waiting(problem.reason, problem.after, message)
+    else:
+        ctx.notes.append(message)

@@ -1,0 +1,76 @@
+"""Which objects want a tag on a resource that they share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from freehold.api import names
+from freehold.kube import errors as kube
+from freehold.kube.client import ObjectList
+from freehold.kube.resources import Resource
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle.errors import Unavailable
+from freehold.lifecycle.journal import AttachedTags, Entry, Journal, Phase
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.port import step
+from freehold.operator.kinds import POWERVS_CLUSTERS
+from freehold.operator.tag_claims import StoredClaims, claimed
+
+US = Owner("11111111-0000-4000-8000-000000000000", "IBMPowerVSCluster", "default", "one")
+OTHER = replace(US, uuid="22222222-0000-4000-8000-000000000000", name="two")
+VPC = "crn:vpc"
+ATTACHED = Journal(OTHER, attached={VPC: AttachedTags(("team:red",), "s", "")})
+OWNED = Journal(OTHER, {NodeKey("vpc", "main"): Entry(Phase.OWNED, "v", VPC)}, tags=frozenset({"team:red"}))
+
+
+def stored(journal: Journal, **metadata: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "n", "annotations": {names.JOURNAL_ANNOTATION: journals.dumps(journal)}, **metadata}}
+
+
+@pytest.mark.parametrize("journal", [ATTACHED, OWNED], ids=["put on what is given", "on a resource of its own"])
+def test_another_live_object_claims_its_tag(journal: Journal) -> None:
+    assert claimed([stored(journal)], US, VPC) == {"team:red"}
+
+
+def test_an_object_claims_nothing_against_itself() -> None:
+    assert claimed([stored(replace(ATTACHED, owner=US))], US, VPC) == frozenset()
+
+
+def test_an_object_that_is_being_deleted_claims_nothing() -> None:
+    """Two that go together would each leave the tag to the other."""
+    assert claimed([stored(ATTACHED, deletionTimestamp="2026-11-22T00:00:00Z")], US, VPC) == frozenset()
+
+
+def test_a_tag_on_another_resource_is_no_claim() -> None:
+    assert claimed([stored(ATTACHED), stored(OWNED)], US, "crn:other") == frozenset()
+
+
+def test_a_damaged_journal_claims_nothing() -> None:
+    damaged = {"metadata": {"name": "n", "annotations": {names.JOURNAL_ANNOTATION: "{"}}}
+    assert claimed([damaged, stored(ATTACHED)], US, VPC) == {"team:red"}
+
+
+class Client:
+    def __init__(self, answer: ObjectList | kube.KubeError) -> None:
+        self._answer = answer
+
+    async def list(self, resource: Resource, namespace: str = "") -> ObjectList:
+        if isinstance(self._answer, kube.KubeError):
+            raise self._answer
+        return self._answer
+
+
+def test_without_an_answer_nothing_is_taken_off() -> None:
+    """An API server that does not answer may store an object that wants the tag."""
+    claims = StoredClaims(Client(kube.Unavailable("gone away")), [POWERVS_CLUSTERS])
+    with pytest.raises(Unavailable, match=VPC):
+        step(claims.of_others(US, VPC))
+
+
+def test_a_kind_that_is_not_installed_claims_nothing() -> None:
+    claims = StoredClaims(Client(kube.NotFound("no such kind")), [POWERVS_CLUSTERS])
+    assert step(claims.of_others(US, VPC)) == frozenset()
