@@ -174,13 +174,14 @@ def test_text_of_a_tag_that_is_no_uuid_is_no_owner(lost: Harness) -> None:
     assert {owner.uuid for owner in step(orphans(deps, ()))} == {UID}
 
 
-def test_what_has_another_owners_mark_too_is_left_out(lost: Harness) -> None:
+@pytest.mark.parametrize("ring", [None, ANOTHER], ids=["key kept", "key lost"])
+def test_what_has_another_owners_mark_too_is_left_out(lost: Harness, ring: KeyRing | None) -> None:
     vpc = existing(lost, "vpc")[0]
     lost.cloud.strangers.attach(
         vpc["crn"], "powervs.cluster.x-k8s.io.cluster-uuid:9b2d7f0a-0000-4000-8000-00000000beef"
     )
     lost.clock.advance(300.0)
-    deps = lost.account.read_only_deps(lost.rings.ring)
+    deps = lost.account.read_only_deps(ring or lost.rings.ring)
     found = next(owner for owner in step(orphans(deps, ())) if owner.uuid == UID)
     recovery = recovery_of(found, POWERVS_CLUSTER, deps)
     out = [one.marked.key.kind for one in recovery.resources if not recovery.is_recovered(one, key_lost=True)]
