@@ -42,6 +42,17 @@ def test_an_existing_infrastructure_is_only_used(how: str) -> None:
     assert snapshot(harness) == before
 
 
+def test_what_is_given_by_id_is_never_called_the_clusters_own() -> None:
+    """It is on record under its node like what the cluster made: only the phase of the record tells them apart."""
+    harness = Harness()
+    harness.object.patch({"spec": example(**everything_by_id(infrastructure(harness)))["spec"]})
+    harness.up()
+    harness.for_a_while(1200.0)
+
+    assert "own" not in harness.condition("FieldsServed")["message"].split()
+    assert {row["ownership"] for row in harness.status()["resources"]} == {"unmanaged"}
+
+
 def test_reuse_by_name_is_reported() -> None:
     """A person may not know that a resource of that name exists: plan and conditions report it."""
     harness = Harness(example(**everything_by_name()))

@@ -90,10 +90,10 @@ def _with_new(
     """New ones get the least used placement, in an order that their names decide.
 
     A default name is one that no other entry has, and nothing on record. Its number is the entry's index, or higher
-    than all that were given: in the next pass entries get theirs by number.
+    than those of the other entries: in the next pass entries get theirs by number.
     """
     known = (*assigned.values(), *leftover)
-    taken = {one.label for one in known}
+    taken = {one.label for one in assigned.values()}
     used_names = {one.name for one in known} | {entry.name for entry in entries}
     labels: dict[int, str] = {}
     for index, entry in enumerate(entries):

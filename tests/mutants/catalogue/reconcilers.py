@@ -249,12 +249,6 @@ WANTED = (
         "",
         "an entry gets the subnet of another zone",
     ),
-    _slots(
-        "_with_new",
-        "taken = {one.label for one in known}",
-        "taken = {one.label for one in assigned.values()}",
-        "a new entry gets the logical name of a subnet that still exists",
-    ),
     _facts(
         "_answer",
         "return NoAnswer(outcome.reason, outcome.message, outcome.after)",
