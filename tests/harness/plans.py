@@ -19,7 +19,7 @@ from freehold.operator.plan_rows import Action
 from freehold.operator.planning import Plan, plan_with
 from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
 from harness.account import BASE, SimMount
-from harness.powervs import Harness, HarnessClaims
+from harness.powervs import Harness, HarnessObjects
 from harness.resources import MARK, Row, existing
 from harness.traits import kind_of, made, unborn
 
@@ -43,8 +43,8 @@ def planned(harness: Harness, *, deleting: bool = False) -> Plan:
     raw = copy.deepcopy(harness.object.raw)
     if deleting:
         raw["metadata"]["deletionTimestamp"] = "2026-11-21T00:00:00Z"
-    ring, claims = harness.rings.ring, HarnessClaims(harness.together)
-    return step(plan_with(POWERVS_CLUSTER, accounts, harness.clock, raw, ring, harness.around, claims))
+    ring, others = harness.rings.ring, HarnessObjects(harness.together)
+    return step(plan_with(POWERVS_CLUSTER, accounts, harness.clock, raw, ring, harness.around, others))
 
 
 def promised(plan: Plan) -> Counter[Change]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,8 @@ from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.ibm import IbmAccount
+from freehold.operator.other_objects import claimed, naming
 from freehold.operator.reconciler import Reconciler
-from freehold.operator.tag_claims import claimed
 from freehold.reconcilers.gate import ClusterContext, Mode
 from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
 from freehold_sim.ibm.cloud import SimulatedIBM
@@ -164,15 +164,20 @@ class HeldRing:
         self.asked_for_more += 1
 
 
-class HarnessClaims:
-    """What the objects of some harnesses have put on resources that they share (lifecycle.inventory.TagClaims)."""
+class HarnessObjects:
+    """What the objects of some harnesses have put on resources that they share (lifecycle.inventory.OtherObjects)."""
 
     def __init__(self, harnesses: Iterable[Harness]) -> None:
         self._harnesses = harnesses
 
-    async def of_others(self, owner: Owner, target: str) -> frozenset[str]:
-        stored = [each.object for each in self._harnesses]
-        return claimed([each.raw for each in stored if not each.gone], owner, target)
+    async def tags_on(self, owner: Owner, target: str) -> frozenset[str]:
+        return claimed(self._stored(), owner, target)
+
+    async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
+        return naming(self._stored(), owner, words)
+
+    def _stored(self) -> list[dict[str, Any]]:
+        return [each.object.raw for each in self._harnesses if not each.object.gone]
 
 
 class Harness:
@@ -223,8 +228,8 @@ class Harness:
             port=self._port(),
         )
         accounts = OneAccount(Binding(self.account, PowerVSClusterAdapter(self.account.facts_reader())))
-        claims = HarnessClaims(self.together)
-        self.process = Reconciler(POWERVS_CLUSTER, accounts, self.rings, self.wall, self.events, claims)
+        others = HarnessObjects(self.together)
+        self.process = Reconciler(POWERVS_CLUSTER, accounts, self.rings, self.wall, self.events, others)
 
     def pass_once(self) -> Result:
         """One reconcile of the object as it is stored."""

@@ -103,3 +103,26 @@ def test_a_live_cluster_whose_spec_becomes_invalid_can_be_deleted() -> None:
     assert snapshot(harness) == world
     harness.down()
     assert existing(harness) == []
+
+
+def test_a_group_of_ours_that_the_spec_gives_by_its_id_keeps_its_rules() -> None:
+    """An id says which group is meant, and nothing about its rules: they are as the spec said before."""
+    rule = {
+        "action": "allow",
+        "direction": "inbound",
+        "source": {
+            "protocol": "tcp",
+            "portRange": {"minimumPort": 22, "maximumPort": 22},
+            "remotes": [{"remoteType": "any"}],
+        },
+    }
+    harness = Harness(example(vpcSecurityGroups=[{"name": "web", "rules": [rule]}]))
+    harness.up()
+    group = only(harness, "security-group", "web")["id"]
+    before = snapshot(harness, {group})
+    assert record(harness, group)["rules"]
+
+    harness.object.patch({"spec": {"vpcSecurityGroups": [{"id": group}]}})
+    harness.for_a_while(1500.0)
+
+    assert snapshot(harness, {group}) == before

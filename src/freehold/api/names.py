@@ -26,6 +26,9 @@ CREATE_INFRA_ANNOTATION: Final = "powervs.cluster.x-k8s.io/create-infra"
 JOURNAL_ANNOTATION: Final = "freehold.dev/journal"
 """State that cannot be derived: identity, open intents, carried ids, requested deletes (ADR 2)."""
 
+DECISIONS_ANNOTATION: Final = "freehold.dev/decisions"
+"""What a person has decided about single resources, signed with the key ring, with the operator's answers."""
+
 STANDALONE_ANNOTATION: Final = "freehold.dev/standalone"
 """Opt-in of an object without a Cluster, for it to be served where Cluster API is installed.
 

@@ -93,9 +93,9 @@ async def _asked(session: Session, target: Access, objects: Sequence[Json], stac
     from freehold.api.served import served_of
     from freehold.operator.app import Settings
     from freehold.operator.kinds import SERVED_RESOURCES
+    from freehold.operator.other_objects import StoredObjects
     from freehold.operator.owner_cluster import OwnerClusterReader
     from freehold.operator.planning import plan
-    from freehold.operator.tag_claims import StoredClaims
     from freehold.reconcilers.gate import Mode
 
     url, key = await cloud_of(session, target, stack)
@@ -104,11 +104,11 @@ async def _asked(session: Session, target: Access, objects: Sequence[Json], stac
         kube=session.client.connection, api_key=key, ibm_url=url or None, cluster_api="off", clock=clock
     )
     ring = await _ring(target)
-    claims = StoredClaims(session.client, SERVED_RESOURCES)
+    others = StoredObjects(session.client, SERVED_RESOURCES)
     plans = []
     for obj in objects:
         owners = OwnerClusterReader(session.client, Mode(settings.cluster_api), served_of(str(obj["kind"])))
-        plans.append(await plan(obj, settings, ring, await owners.context(obj), claims))
+        plans.append(await plan(obj, settings, ring, await owners.context(obj), others))
     return plans
 
 

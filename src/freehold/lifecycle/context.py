@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from freehold.lifecycle import ownership
+from freehold.lifecycle.decisions import Conclusion, Decision
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps, PassResult
 from freehold.lifecycle.journal import Entry, Journal, Phase, Store
@@ -51,6 +52,11 @@ class PassContext:
     saved: Journal | None = None
     stored_at: float = float("-inf")
     """When a write of the object last succeeded in this pass."""
+    decisions: tuple[Decision, ...] = ()
+    """What a person has decided, and nothing has acted on yet."""
+    decided: list[Conclusion] = field(default_factory=list)
+    approved: dict[NodeKey, Decision] = field(default_factory=dict)
+    """Surplus that a person wants to be deleted now."""
     look_again: float = float("inf")
     """Seconds after which something is due that is no outcome of a resource."""
 
@@ -363,6 +369,7 @@ class PassContext:
             released=released,
             notes=tuple(self.notes),
             at_rest=bool(self.state.at_rest) and not self.state.releasing,
+            decided=tuple(self.decided),
         )
 
     def look_again_after(self, seconds: float) -> None:

@@ -8,6 +8,7 @@ that does what can be done now and returns when to come back. A pass never waits
     confirm*   at rest, when a look is due: lists that all objects share show that nothing changed, and that is all
     observe*   read what is recorded
     intents*   resolve creates that were interrupted
+    decide*    act on what a person has decided
     mark*      read marks back: a record whose mark is read is OWNED
     recovery*  a process that did not mint the identity looks for what is ours by its marks and on no record
     create*    look for what exists; one patch of the journal with the exact requests of this wave; the whole wave
@@ -21,6 +22,7 @@ that does what can be done now and returns when to come back. A pass never waits
 :func:`release`::
 
     intents*      resolve creates that were interrupted
+    decide*       act on what a person has decided
     observe*      read what nothing else of ours depends on; what is gone leaves the journal
     mark*         read the marks, in the pass that deletes
     delete*       one patch that records the requests; then the deletes of what the marks prove
@@ -34,6 +36,7 @@ from dataclasses import replace
 from math import inf
 
 from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.decisions import Decision
 from freehold.lifecycle.deletion_order import add_edges
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
@@ -44,6 +47,7 @@ from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting
 from freehold.lifecycle.phases import (
     confirm,
     create,
+    decide,
     delete,
     drift,
     final_check,
@@ -67,13 +71,14 @@ async def ensure(
     store: Store,
     state: ObjectState,
     user_tags: frozenset[str] = frozenset(),
+    decisions: tuple[Decision, ...] = (),
 ) -> PassResult:
-    """One pass towards what ``graph`` wants.
+    """One pass towards what ``graph`` wants. ``decisions``: of a person, not acted on yet.
 
     Raises StaleObject when the object changed underneath, and CloudError when the journal cannot be saved or
     the shared index cannot be read: the next pass starts from what is on record.
     """
-    ctx = PassContext(deps, graph, journal, store, state, user_tags)
+    ctx = PassContext(deps, graph, journal, store, state, user_tags, decisions=decisions)
     if not _may_start(ctx):
         return ctx.finish()
     deps.in_hand.look = _is_planned_look(ctx)
@@ -90,6 +95,7 @@ async def ensure(
     left_to_prune = [key for key in prune.prunable(ctx) if ctx.node(key).delete_sent is not None]
     await observe.recorded(ctx, [*graph.nodes, *(key for key in prune.surplus(ctx) if key not in left_to_prune)])
     await intents.resolve_open(ctx)
+    await decide.apply(ctx)
     await mark.detach_retired(ctx)
     marked = await mark.verify(ctx, list(ctx.journal.ours))
     if _must_read_marks_first(ctx):
@@ -237,13 +243,20 @@ def _explain_requirements(ctx: PassContext) -> None:
         ctx.outcomes[key] = Waiting(Reason.REQUIREMENT, ctx.deps.intervals.slow, f"waits for {names}")
 
 
-async def release(deps: EngineDeps, graph: Graph, journal: Journal, store: Store, state: ObjectState) -> PassResult:
+async def release(
+    deps: EngineDeps,
+    graph: Graph,
+    journal: Journal,
+    store: Store,
+    state: ObjectState,
+    decisions: tuple[Decision, ...] = (),
+) -> PassResult:
     """One pass of deleting everything that is provably owned; the spec decides nothing.
 
     ``graph`` only helps to find unrecorded resources of ours in native lists; it may be empty. Raises as
     :func:`ensure` does.
     """
-    ctx = PassContext(deps, graph, journal, store, state)
+    ctx = PassContext(deps, graph, journal, store, state, decisions=decisions)
     deps.in_hand.look = False
     if not _may_start(ctx):
         return ctx.finish()
@@ -251,6 +264,7 @@ async def release(deps: EngineDeps, graph: Graph, journal: Journal, store: Store
         state.invalidate()
         state.releasing = True
     await intents.resolve_open(ctx)
+    await decide.apply(ctx)
     await mark.detach_retired(ctx)
     present, held = await delete.observe_owned(ctx), frozenset[NodeKey]()
     if present or not state.index_read:

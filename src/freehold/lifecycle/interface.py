@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.decisions import Conclusion
 from freehold.lifecycle.durations import Durations
-from freehold.lifecycle.inventory import Inventory, NoOthers, TagClaims, Tagger
+from freehold.lifecycle.inventory import Inventory, NoOthers, OtherObjects, Tagger
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import NodeKey, Registry
@@ -53,7 +54,7 @@ class EngineDeps:
     in_hand: PassInHand = field(default_factory=PassInHand)
     lists: SharedLists | None = None
     """None where every look is to ask for each resource itself, as in a plan."""
-    claims: TagClaims = field(default_factory=NoOthers)
+    others: OtherObjects = field(default_factory=NoOthers)
     identity: str = ""
     """The cloud identity of the credentials, as the cloud shows it on what they create; empty where it does not."""
     legacy_secret: bytes = field(default=b"", repr=False)
@@ -66,7 +67,7 @@ class PassResult:
 
     ``after``: seconds of domain time until another look is worth it. ``creating``: what this pass
     created, or would have created behind a port that stops at writes. ``released``: nothing of ours is left.
-    ``at_rest``: nothing is under way, so the next pass is only a look.
+    ``at_rest``: nothing is under way, so the next pass is only a look. ``decided``: what became of decisions.
     """
 
     journal: Journal
@@ -76,3 +77,4 @@ class PassResult:
     released: bool = False
     notes: tuple[str, ...] = ()
     at_rest: bool = False
+    decided: tuple[Conclusion, ...] = ()

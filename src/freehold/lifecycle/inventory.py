@@ -53,22 +53,29 @@ class Tagger(Protocol):
     async def detach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]: ...
 
 
-class TagClaims(Protocol):
-    """What other live objects have put on resources that objects share."""
+class OtherObjects(Protocol):
+    """What the other objects of this API server say about resources that objects may share."""
 
-    async def of_others(self, owner: Owner, target: str) -> frozenset[str]:
+    async def tags_on(self, owner: Owner, target: str) -> frozenset[str]:
         """The user's tags on ``target`` that objects other than ``owner``'s have on record. Raises CloudError.
 
         Read now; of objects that are not being deleted.
         """
         ...
 
+    async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
+        """The objects other than ``owner``'s with one of ``words`` in their spec or journal. Raises CloudError."""
+        ...
+
 
 class NoOthers:
-    """There is one object only (TagClaims)."""
+    """There is one object only (OtherObjects)."""
 
-    async def of_others(self, owner: Owner, target: str) -> frozenset[str]:
+    async def tags_on(self, owner: Owner, target: str) -> frozenset[str]:
         return frozenset()
+
+    async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
+        return ()
 
 
 @dataclass(frozen=True)

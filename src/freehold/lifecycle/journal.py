@@ -145,17 +145,6 @@ def unmanaged(entry: Entry | None, phase: Phase, observed: Observed) -> Entry:
     return replace(seen, attempt=entry.attempt, earlier=entry.earlier) if entry else seen
 
 
-def confirm(journal: Journal, key: NodeKey, id_: str, target: str, signature: str, digest: str) -> Journal:
-    """A person confirms that an open, presumed create made ``id_``: it is recorded as ours.
-
-    ``target`` is what its mark is attached to, the carrier where it can have none itself; empty where nothing can.
-    ``signature`` is the operator's, under its key ``digest`` (:meth:`keys.ObjectKeys.signature`): without it the
-    record counts for nothing. Raises KeyError when no create of ``key`` is open.
-    """
-    record = replace(journal.open[key], phase=Phase.RECORDED, id=id_, target=target, signature=signature, key=digest)
-    return journal.put(key, record)
-
-
 def refuse(journal: Journal, key: NodeKey) -> Journal:
     """A person states that an open create of ``key`` had no effect. Raises KeyError when none is open."""
     entry = journal.open[key]

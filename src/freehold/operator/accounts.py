@@ -33,6 +33,10 @@ class CloudAccount(Protocol):
         """The object goes, and this resource stays."""
         ...
 
+    def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
+        """A person's decision about a resource was acted on, or refused."""
+        ...
+
     def forget(self, subject: str) -> None:
         """The object is gone."""
         ...

@@ -33,9 +33,9 @@ from freehold.operator.keyring_use import needs
 from freehold.operator.kinds import SERVED_RESOURCES, resource_of
 from freehold.operator.limits import Limits
 from freehold.operator.objects import ObjectHandle
+from freehold.operator.other_objects import StoredObjects
 from freehold.operator.owner_cluster import CLUSTERS, OwnerClusterReader, cluster_mapper
 from freehold.operator.reconciler import Reconciler
-from freehold.operator.tag_claims import StoredClaims
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.gate import Mode
 
@@ -117,10 +117,10 @@ class Operator:
             stack.callback(posting.cancel)
             keeper = self._keeper = keeper_of(client, settings)
             await keeper.refresh()
-            claims = StoredClaims(client, SERVED_RESOURCES, settings.namespace or "")
+            others = StoredObjects(client, SERVED_RESOURCES, settings.namespace or "")
             for served in SERVED:
                 accounts = ADAPTERS[served.kind](clouds)
-                reconciler = Reconciler(served, accounts, keeper, settings.clock, recorder, claims)
+                reconciler = Reconciler(served, accounts, keeper, settings.clock, recorder, others)
                 self._controllers.append(self._build(client, served, reconciler, keeper))
             keeper.changed = self._requeue_all
             running = asyncio.create_task(self._run_controllers())

@@ -2,7 +2,7 @@
 
 A line holds the object, the call, the resource, what was asked, the vendor's request id and the outcome. What is
 left in the cloud when an object goes has a line too (outcome ``kept``, no call): its event may be refused, because
-nothing can be created in a namespace that is being deleted.
+nothing can be created in a namespace that is being deleted. So has a decision of a person, with who made it.
 Requests that drivers put into ``Call.detail`` never hold secrets (lifecycle/port.py).
 """
 
@@ -28,6 +28,8 @@ class Audit(Protocol):
     def done(self, subject: str, call: Call, error: BaseException | None) -> None: ...
 
     def kept(self, subject: str, resource: str, why: str) -> None: ...
+
+    def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None: ...
 
 
 class FileAudit:
@@ -55,6 +57,9 @@ class FileAudit:
     def kept(self, subject: str, resource: str, why: str) -> None:
         self._write(subject, "", resource, {"outcome": "kept", "reason": why})
 
+    def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
+        self._write(subject, "", what, {"outcome": "decided" if done else "not decided", "by": by, "reason": why})
+
     def _write(self, subject: str, call: str, resource: str, more: Mapping[str, Any]) -> None:
         line = {
             "time": round(self._clock.now(), 3),
@@ -76,6 +81,9 @@ class NoAudit:
         """Nothing is written."""
 
     def kept(self, subject: str, resource: str, why: str) -> None:
+        """Nothing is written."""
+
+    def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
         """Nothing is written."""
 
 

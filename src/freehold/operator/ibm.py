@@ -125,6 +125,10 @@ class IbmAccount:
         """The object goes, and this resource stays."""
         self._audit.kept(subject, resource, why)
 
+    def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
+        """A person's decision about a resource was acted on, or refused."""
+        self._audit.decided(subject, what, by, done=done, why=why)
+
     def forget(self, subject: str) -> None:
         """The object is gone."""
         self._deps.pop(subject, None)

@@ -17,7 +17,7 @@ from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import Clock, ManualClock
 from freehold.lifecycle.dry_run import Overlay, dry_run_deps
 from freehold.lifecycle.interface import EngineDeps
-from freehold.lifecycle.inventory import TagClaims
+from freehold.lifecycle.inventory import OtherObjects
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.outcomes import Reason, Waiting
@@ -68,13 +68,13 @@ async def plan(
     settings: Settings,
     ring: KeyRing,
     cluster: gate.ClusterContext,
-    claims: TagClaims | None = None,
+    others: OtherObjects | None = None,
 ) -> Plan:
     """What serving ``raw``, as it would be stored, would do. Writes nothing."""
     with ExitStack() as stack:
         served = served_of(str(raw["kind"]))
         accounts = ADAPTERS[served.kind](clouds_of(settings, stack, NoAudit()))
-        return await plan_with(served, accounts, settings.clock, raw, ring, cluster, claims)
+        return await plan_with(served, accounts, settings.clock, raw, ring, cluster, others)
 
 
 async def plan_with(
@@ -84,14 +84,14 @@ async def plan_with(
     raw: Mapping[str, Any],
     ring: KeyRing,
     cluster: gate.ClusterContext,
-    claims: TagClaims | None = None,
+    others: OtherObjects | None = None,
 ) -> Plan:
     """The same with kind and accounts passed in."""
     copied = _ObjectCopy(raw, served)
     binding = accounts.binding(copied.raw)
     if isinstance(binding, NoCredentials):
         return Plan(str(key_of(copied.raw)), problems=(binding.message,))
-    return await _DryRun(binding, clock, copied, ring, cluster, claims).plan()
+    return await _DryRun(binding, clock, copied, ring, cluster, others).plan()
 
 
 class _DryRun:
@@ -104,7 +104,7 @@ class _DryRun:
         copied: _ObjectCopy,
         ring: KeyRing,
         cluster: gate.ClusterContext,
-        claims: TagClaims | None,
+        others: OtherObjects | None,
     ) -> None:
         served = binding.adapter.served
         self._clock = ManualClock(clock.now(), clock.monotonic())  # the waits of the plan are taken as over
@@ -114,7 +114,7 @@ class _DryRun:
         self._deps = dry_run_deps(binding.cloud.read_only_deps(ring), self._overlay)
         self._adapter = _Observed(binding.adapter)
         dry = OneAccount(Binding(_DryAccount(binding.cloud, self._deps), self._adapter))
-        self._reconciler = Reconciler(served, dry, _Ring(ring), self._clock, _NoEvents(), claims)
+        self._reconciler = Reconciler(served, dry, _Ring(ring), self._clock, _NoEvents(), others)
         self._cluster = cluster
         self._gone = False
 
@@ -265,6 +265,9 @@ class _DryAccount:
 
     def left(self, subject: str, resource: str, why: str) -> None:
         """Nothing is left by a plan."""
+
+    def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
+        """Nothing is decided by a plan."""
 
     def forget(self, subject: str) -> None:
         """Nothing was remembered."""

@@ -7,7 +7,7 @@ pure decisions with named outcomes. All I/O goes through the object's handle, th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -15,11 +15,12 @@ from typing import Any, Protocol
 from freehold.api import names
 from freehold.api.served import ServedName
 from freehold.kube.resources import Json
-from freehold.lifecycle import engine
+from freehold.lifecycle import decisions, engine
 from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.decisions import Conclusion, Decision
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.inventory import NoOthers, TagClaims
+from freehold.lifecycle.inventory import NoOthers, OtherObjects
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.outcomes import of_error
@@ -99,14 +100,14 @@ class Reconciler:
         rings: Rings,
         clock: Clock,
         recorder: Recorder,
-        claims: TagClaims | None = None,
+        others: OtherObjects | None = None,
     ) -> None:
         self._served = served
         self._accounts = accounts
         self._rings = rings
         self._clock = clock
         self._recorder = recorder
-        self._claims = claims or NoOthers()
+        self._others = others or NoOthers()
         self._known: dict[str, _Served] = {}
 
     async def reconcile(self, document: ObjectHandle, cluster: gate.ClusterContext) -> Result:
@@ -222,19 +223,21 @@ class Reconciler:
             report = PassReport(plan, journal)
             await self._write(document, adapter.status(document.raw, report, self._now()))
             return RequeueAfter(plan.after if isinstance(plan, Undecided) else SLOW_SECONDS), ()
-        deps = replace(current.binding.cloud.deps(_subject(document.raw), current.ring), claims=self._claims)
+        deps = replace(current.binding.cloud.deps(_subject(document.raw), current.ring), others=self._others)
         tags = frozenset(deps.codec.user(key, value) for key, value in plan.user_tags)
         try:
             if plan.mode is Mode.FROZEN:
                 reading, copied = current.binding.cloud.read_only_deps(current.ring), known.state.dry_run_copy()
                 done = await engine.ensure(reading, plan.graph, journal, document, copied, journal.tags)
             else:
-                done = await engine.ensure(deps, plan.graph, journal, document, known.state, tags)
+                asked = self._decisions(document.raw, known)
+                done = await engine.ensure(deps, plan.graph, journal, document, known.state, tags, asked)
         except CloudError as error:
             return await self._failed(document, error)
         report = PassReport(plan, done.journal, done.outcomes)
         await self._write(document, adapter.status(document.raw, report, self._now()))
         known.generation = int(document.raw["metadata"].get("generation", 0))  # the endpoint is ours: no news
+        await self._answer(document, current.binding.cloud, done.decided)
         return RequeueAfter(done.after, done.at_rest), done.notes
 
     async def _release(self, current: _ObjectPass) -> tuple[Result, tuple[str, ...]]:
@@ -244,13 +247,15 @@ class Reconciler:
         alone = gate.Proceed(document.raw["metadata"]["name"])
         plan = await adapter.desired(document.raw, alone, journal)
         graph = plan.graph if isinstance(plan, Wanted) else Graph(())
-        deps = replace(cloud.deps(_subject(document.raw), current.ring), claims=self._claims)
+        deps = replace(cloud.deps(_subject(document.raw), current.ring), others=self._others)
         try:
-            done = await engine.release(deps, graph, journal, document, known.state)
+            asked = self._decisions(document.raw, known)
+            done = await engine.release(deps, graph, journal, document, known.state, asked)
         except CloudError as error:
             return await self._failed(document, error)
         report = PassReport(plan, done.journal, done.outcomes, deleting=True)
         await self._write(document, adapter.status(document.raw, report, self._now()))
+        await self._answer(document, cloud, done.decided)
         if done.released and isinstance(plan, Undecided):
             return RequeueAfter(max(plan.after, 1.0)), done.notes  # where to look for strays is not known yet
         if done.released:
@@ -260,6 +265,25 @@ class Reconciler:
             cloud.forget(_subject(document.raw))
             return Done(), done.notes
         return RequeueAfter(done.after), done.notes
+
+    def _decisions(self, raw: Json, known: _Served) -> tuple[Decision, ...]:
+        """What a person has decided and nothing has acted on. The evidence is read anew for it."""
+        asked = decisions.pending(_stored_decisions(raw))
+        if asked:
+            known.state.invalidate()
+        return asked
+
+    async def _answer(self, document: ObjectHandle, cloud: CloudAccount, decided: Sequence[Conclusion]) -> None:
+        """Beside each decision, in the audit log with who made it, and as an event."""
+        if not decided:
+            return
+        for each in decided:
+            what = f"{each.decision.verdict} {each.decision.node} {each.decision.id}".rstrip()
+            cloud.decided(_subject(document.raw), what, each.decision.by, done=each.done, why=each.message)
+            severity, reason = (Severity.NORMAL, "Decided") if each.done else (Severity.WARNING, "DecisionRefused")
+            self._recorder.record(document.raw, severity, reason, f"{what}: {each.message}")
+        text = decisions.dumps(decisions.answered(_stored_decisions(document.raw), decided))
+        await document.apply({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
 
     async def _failed(self, document: ObjectHandle, error: CloudError) -> tuple[Result, tuple[str, ...]]:
         """The cloud refused a call that concerns the whole object, such as the search by our tags."""
@@ -277,6 +301,13 @@ class Reconciler:
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock.now(), UTC)
+
+
+def _stored_decisions(raw: Json) -> tuple[Decision, ...]:
+    try:
+        return decisions.loads((raw["metadata"].get("annotations") or {}).get(names.DECISIONS_ANNOTATION) or "[]")
+    except decisions.DamagedDecisions:  # somebody else wrote them: none counts
+        return ()
 
 
 def _audit_kept(raw: Json, cloud: CloudAccount) -> None:

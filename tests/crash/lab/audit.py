@@ -57,6 +57,9 @@ class Recorder:
     def kept(self, subject: str, resource: str, why: str) -> None:
         self.left.append((resource, why))
 
+    def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
+        """No family has a person who decides."""
+
     def sent(self, subject: str, call: Call) -> None:
         self.lines.append(Line(call))
 

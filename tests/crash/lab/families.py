@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from freehold.lifecycle import journal as journals
+from freehold.lifecycle import decisions
+from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Outcome, Reason, Waiting
 from lab import faults, oracles
 from lab.baselines import Naive
@@ -189,17 +190,10 @@ def _clear_the_way(life: Course, verdict: Verdict) -> None:
 
 def _confirm(life: Course, name: str) -> None:
     """The person reads the cloud's audit trail and decides which one is ours, or that none is."""
-    key = journals.NodeKey.parse(name)
     ours = [thing for thing in life.world.living() if thing.ours and thing.role == name]
-    journal = life.journal
-    if ours:
-        carriers = (entry.target for entry in journal.entries.values() if entry.id == ours[0].parent)
-        digest = life.keys.writing
-        signature = life.keys.signature(digest, key.kind, ours[0].id)
-        journal = journals.confirm(journal, key, ours[0].id, next(carriers, ""), signature, digest)
-    else:
-        journal = journals.refuse(journal, key)
-    life.rewrite(journal)
+    verdict, ident = (decisions.Verdict.MINE, ours[0].id) if ours else (decisions.Verdict.NOT_MINE, "")
+    attempt = life.journal.entries[NodeKey.parse(name)].attempt
+    life.decide(decisions.Decision(verdict, name, ident, attempt, "a person", life.world.clock.now()))
     life.invalidate()
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
-from freehold.lifecycle import engine
+from freehold.lifecycle import decisions, engine
 from freehold.lifecycle import journal as journals
+from freehold.lifecycle.decisions import Conclusion, Decision
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import PassResult
@@ -126,6 +127,10 @@ class Course(ABC):
     @abstractmethod
     def rewrite(self, journal: Journal) -> None:
         """Another user of the object writes another journal."""
+
+    @abstractmethod
+    def decide(self, decision: Decision) -> None:
+        """A person who can read the key ring decides; the next pass acts on it."""
 
     @abstractmethod
     def roll_back(self, writes: int = 1) -> None:
@@ -265,6 +270,8 @@ class Life(Course):
     world: EngineWorld
     user_tags: frozenset[str] = frozenset({"user:team=red"})
     owner: Owner = OWNER
+    decisions: tuple[Decision, ...] = ()
+    answers: list[Conclusion] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.stored = Stored([journals.dumps(Journal(self.owner, key=self.world.ring.writing))])
@@ -275,13 +282,22 @@ class Life(Course):
         self.state = ObjectState(first_seen=self.world.clock.monotonic(), minted=minted)
 
     def one_pass(self) -> PassResult:
-        return self.ended or step(self.a_pass())
+        done = self.ended or step(self.a_pass())
+        self.answers += done.decided
+        answered = {each.decision for each in done.decided}
+        self.decisions = tuple(each for each in self.decisions if each not in answered)
+        return done
 
     def a_pass(self) -> Coroutine[Any, Any, PassResult]:
         journal, handle = self.journal, Handle(self.stored)
+        asked = {"decisions": self.decisions} if self.decisions else {}
         if self.deleting:
-            return self.release(self.deps, self.graph, journal, handle, self.state)
-        return self.ensure(self.deps, self.graph, journal, handle, self.state, self.user_tags)
+            return self.release(self.deps, self.graph, journal, handle, self.state, **asked)
+        return self.ensure(self.deps, self.graph, journal, handle, self.state, self.user_tags, **asked)
+
+    def decide(self, decision: Decision) -> None:
+        self.decisions = (*self.decisions, decisions.signed(decision, self.keys))
+        self.stored.touch()
 
     @property
     def graph(self) -> Graph:

@@ -17,9 +17,10 @@ from requests.adapters import HTTPAdapter
 
 from freehold.api import names
 from freehold.clouds.ibm.tags import IbmCodec
-from freehold.lifecycle import engine
+from freehold.lifecycle import decisions, engine
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.decisions import Decision
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import PassResult
@@ -268,6 +269,10 @@ class PowerVSLife(Course):
     def rewrite(self, journal: Journal) -> None:
         self.restored = True
         self._annotate(journals.dumps(journal))
+
+    def decide(self, decision: Decision) -> None:
+        text = decisions.dumps([decisions.signed(decision, self.keys)])
+        self.harness.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
 
     def roll_back(self, writes: int = 1) -> None:
         self.restored = True

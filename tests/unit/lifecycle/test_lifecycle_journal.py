@@ -73,20 +73,15 @@ def test_a_corrupt_journal_is_not_quoted() -> None:
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_person_confirms_or_rejects_an_open_create() -> None:
+def test_a_create_that_a_person_calls_without_effect_is_closed() -> None:
     journal = Journal(OWNER).put(KEY, Entry(Phase.INTENDED, attempt=3, request={"name": "x"}))
-    confirmed = journals.confirm(journal, KEY, "id-1", "crn:1", "deed", "key").entries[KEY]
     refused = journals.refuse(journal, KEY).entries[KEY]
-    recorded = Entry(Phase.RECORDED, "id-1", "crn:1", attempt=3, request={"name": "x"}, signature="deed", key="key")
-    assert confirmed == recorded
     assert (refused.phase, refused.attempt) == (Phase.VACANT, 4)
 
 
-def test_there_is_nothing_to_confirm_without_an_open_create() -> None:
-    journal = Journal(OWNER).put(KEY, Entry(Phase.OWNED, "id-1"))
-    for word in (lambda: journals.confirm(journal, KEY, "id-2", "", "", ""), lambda: journals.refuse(journal, KEY)):
-        with pytest.raises(KeyError):
-            word()
+def test_only_an_open_create_can_be_closed() -> None:
+    with pytest.raises(KeyError):
+        journals.refuse(Journal(OWNER).put(KEY, Entry(Phase.OWNED, "id-1")), KEY)
 
 
 def test_a_carried_id_is_kept_until_its_mark_is_off_the_carrier() -> None:

@@ -123,7 +123,7 @@ async def _missing(ctx: PassContext, target: str, shown: TagsByTarget) -> frozen
     others = fold(ctx.user_tags) & have - fold(recorded) - ctx.state.tags_of_others.get(target, frozenset())
     shared: frozenset[str] = frozenset()
     if others:
-        claimed = fold(await ctx.deps.claims.of_others(ctx.owner, target))
+        claimed = fold(await ctx.deps.others.tags_on(ctx.owner, target))
         shared = frozenset(tag for tag in ctx.user_tags if fold([tag]) & others & claimed)
         known = ctx.state.tags_of_others.get(target, frozenset())
         ctx.state.tags_of_others[target] = known | others - claimed
@@ -156,7 +156,7 @@ async def _take_off(ctx: PassContext, wanted: Mapping[str, NodeKey]) -> None:
 
 async def _detach(ctx: PassContext, target: str, dropped: frozenset[str]) -> None:
     fold = ctx.deps.codec.fold
-    claimed = fold(await ctx.deps.claims.of_others(ctx.owner, target))
+    claimed = fold(await ctx.deps.others.tags_on(ctx.owner, target))
     off = frozenset(tag for tag in dropped if not fold([tag]) & claimed)
     try:
         have = fold(await ctx.deps.tagger.tags_of(target))

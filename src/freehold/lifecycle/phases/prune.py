@@ -1,16 +1,18 @@
-"""Prune: what is ours and no longer wanted is reported, and deleted where its kind allows that."""
+"""Prune: what is ours and no longer wanted is reported, and deleted where its kind, or a person, allows that."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from math import inf
 
 from freehold.lifecycle import deletion_order
 from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.decisions import Conclusion
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.kinds import NodeKey
-from freehold.lifecycle.outcomes import Blocked, Ready, Surplus, Waiting, of_error
+from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Surplus, Waiting, of_error
 from freehold.lifecycle.phases import delete, mark, recovery
 
 
@@ -20,9 +22,11 @@ def surplus(ctx: PassContext) -> list[NodeKey]:
 
 
 def prunable(ctx: PassContext) -> list[NodeKey]:
-    """Surplus that may be deleted: its kind is prunable, and nothing of ours depends on it."""
+    """Surplus that may be deleted: by its kind or by a decision, while nothing of ours depends on it."""
     needed = deletion_order.needed(ctx.journal.ours, ctx.journal.entries, ctx.deps.registry)
-    keys = [key for key in surplus(ctx) if ctx.kind(key).prunable and key not in needed]
+    may = [key for key in surplus(ctx) if ctx.kind(key).prunable or key in ctx.approved]
+    _refuse(ctx, _needed_by_us(ctx))
+    keys = [key for key in may if key not in needed]
     return [k for k in keys if ctx.journal.entries[k].phase is Phase.OWNED or ctx.node(k).delete_sent is not None]
 
 
@@ -40,17 +44,74 @@ async def prune(ctx: PassContext, marked: TagsByTarget) -> None:
             ctx.outcomes.update(dict.fromkeys(present, of_error(error)))
             return
         await recovery.by_marks(ctx, marked)  # who disputes it, too
-    await delete.request(ctx, await delete.prove(ctx, present, marked))
+    proven = await delete.prove(ctx, present, marked)
+    await delete.request(ctx, proven - await _needed_by_others(ctx, proven))
+    _conclude(ctx)
+
+
+def _needed_by_us(ctx: PassContext) -> Mapping[NodeKey, str]:
+    """What a person approved although something that stays depends on it."""
+    ours, registry = ctx.journal.ours, ctx.deps.registry
+    found: dict[NodeKey, str] = {}
+    for key in ours.keys() - ctx.approved.keys():
+        for other in deletion_order.requirements(key, ours, ctx.journal.entries, registry) & ctx.approved.keys():
+            found[other] = f"this object's {key} depends on it"
+    return found
+
+
+async def _needed_by_others(ctx: PassContext, keys: Collection[NodeKey]) -> frozenset[NodeKey]:
+    """Of what a person approved, that which another object names: it may be given there, by its id or its name."""
+    needed: dict[NodeKey, str] = {}
+    for key in keys & ctx.approved.keys():
+        seen = ctx.node(key).observed
+        words = {seen.id, seen.id.rpartition("/")[2], seen.name, seen.target}
+        try:
+            objects = await ctx.deps.others.naming(ctx.owner, words)
+        except CloudError as error:
+            ctx.outcomes[key] = of_error(error)
+            needed[key] = ""
+            continue
+        if objects:
+            needed[key] = f"it is named by {', '.join(objects)}"
+    _refuse(ctx, {key: why for key, why in needed.items() if why})
+    return frozenset(needed)
+
+
+def _conclude(ctx: PassContext) -> None:
+    """What the cloud, or what is inside, does not let go is not asked for again: it stays surplus."""
+    for key, decision in ctx.approved.items():
+        if key not in ctx.journal.ours:
+            ctx.decided.append(Conclusion(decision, True, f"{decision.id} is gone"))
+    held = {}
+    for key in ctx.approved:
+        outcome = ctx.outcomes.get(key)
+        if isinstance(outcome, Blocked) or (isinstance(outcome, Waiting) and outcome.reason is Reason.IN_USE):
+            held[key] = outcome.message
+            ctx.node(key).look_now()
+    _refuse(ctx, held)
+
+
+def _refuse(ctx: PassContext, why: Mapping[NodeKey, str]) -> None:
+    for key, message in why.items():
+        if decision := ctx.approved.pop(key, None):
+            ctx.outcomes.pop(key, None)
+            ctx.decided.append(Conclusion(decision, False, message))
+
+
+def _how(ctx: PassContext) -> str:
+    return f"freehold prune {ctx.owner.name} -n {ctx.owner.namespace}"
 
 
 def report_surplus(ctx: PassContext) -> None:
     """Report what is ours and no longer wanted; only prunable kinds are deleted."""
     for key in surplus(ctx):
         outcome, entry = ctx.outcomes.get(key), ctx.journal.entries[key]
-        being_deleted = isinstance(outcome, Waiting) and ctx.kind(key).prunable
+        being_deleted = isinstance(outcome, Waiting) and (ctx.kind(key).prunable or key in ctx.approved)
         if entry.id and not being_deleted and not isinstance(outcome, Blocked):
             message = f"{entry.id} is ours and the spec no longer wants it"
-            ctx.outcomes[key] = Surplus(ctx.node(key).last_seen, f"{message}; it goes with the object")
+            ctx.outcomes[key] = Surplus(
+                ctx.node(key).last_seen, f"{message}; it goes with the object, or with {_how(ctx)}"
+            )
     unfinished = any(isinstance(outcome, Waiting | Blocked) for outcome in ctx.outcomes.values())
     at_rest = {key: o for key, o in ctx.outcomes.items() if isinstance(o, Ready | Surplus)}
     ctx.state.at_rest = {} if unfinished else at_rest

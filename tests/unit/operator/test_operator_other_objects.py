@@ -18,7 +18,7 @@ from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import step
 from freehold.operator.kinds import POWERVS_CLUSTERS
-from freehold.operator.tag_claims import StoredClaims, claimed
+from freehold.operator.other_objects import StoredObjects, claimed
 
 US = Owner("11111111-0000-4000-8000-000000000000", "IBMPowerVSCluster", "default", "one")
 OTHER = replace(US, uuid="22222222-0000-4000-8000-000000000000", name="two")
@@ -66,11 +66,11 @@ class Client:
 
 def test_without_an_answer_nothing_is_taken_off() -> None:
     """An API server that does not answer may store an object that wants the tag."""
-    claims = StoredClaims(Client(kube.Unavailable("gone away")), [POWERVS_CLUSTERS])
+    others = StoredObjects(Client(kube.Unavailable("gone away")), [POWERVS_CLUSTERS])
     with pytest.raises(Unavailable, match=VPC):
-        step(claims.of_others(US, VPC))
+        step(others.tags_on(US, VPC))
 
 
 def test_a_kind_that_is_not_installed_claims_nothing() -> None:
-    claims = StoredClaims(Client(kube.NotFound("no such kind")), [POWERVS_CLUSTERS])
-    assert step(claims.of_others(US, VPC)) == frozenset()
+    others = StoredObjects(Client(kube.NotFound("no such kind")), [POWERVS_CLUSTERS])
+    assert step(others.tags_on(US, VPC)) == frozenset()

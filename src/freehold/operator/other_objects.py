@@ -1,0 +1,94 @@
+"""What other stored objects say about a resource that objects may share: their tags on it, and who names it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from freehold.kube import errors as kube
+from freehold.kube.client import ObjectList
+from freehold.kube.resources import Json, Resource, key_of
+from freehold.lifecycle.errors import Unavailable
+from freehold.lifecycle.journal import CorruptJournal, Journal
+from freehold.lifecycle.ownership import Owner
+from freehold.reconcilers import identity
+
+
+class Lister(Protocol):
+    """All that is needed of a client."""
+
+    async def list(self, resource: Resource, namespace: str = "") -> ObjectList: ...
+
+
+class StoredObjects:
+    """Reads every object each time (inventory.OtherObjects): asked only before something shared is taken away."""
+
+    def __init__(self, client: Lister, resources: Sequence[Resource], namespace: str = "") -> None:
+        self._client = client
+        self._resources = resources
+        self._namespace = namespace
+
+    async def tags_on(self, owner: Owner, target: str) -> frozenset[str]:
+        return claimed(await self._stored(), owner, target)
+
+    async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
+        return naming(await self._stored(), owner, words)
+
+    async def _stored(self) -> list[Json]:
+        found: list[Json] = []
+        for resource in self._resources:
+            try:
+                listing = await self._client.list(resource, self._namespace)
+            except kube.NotFound:  # the kind is not installed
+                continue
+            except kube.KubeError as problem:
+                raise Unavailable(f"whether another object needs it cannot be told: {problem}") from problem
+            found += listing.items
+        return found
+
+
+def claimed(objects: Iterable[Json], owner: Owner, target: str) -> frozenset[str]:
+    """The tags on ``target`` that an object other than ``owner``'s put there or has there as its own."""
+    found: frozenset[str] = frozenset()
+    for raw in objects:
+        journal = _journal(raw)
+        if journal is None or journal.owner.uuid == owner.uuid or "deletionTimestamp" in raw["metadata"]:
+            continue
+        if target in journal.attached:
+            found |= frozenset(journal.attached[target].tags)
+        if any(entry.target == target and not entry.carried for entry in journal.ours.values()):
+            found |= journal.tags
+    return found
+
+
+def naming(objects: Iterable[Json], owner: Owner, words: Collection[str]) -> tuple[str, ...]:
+    """The objects with one of ``words``, as a whole text, in their spec, or as an id in their journal."""
+    wanted = {word for word in words if word}
+    found = []
+    for raw in objects:
+        journal = _journal(raw)
+        if journal is not None and journal.owner.uuid == owner.uuid:
+            continue
+        ids = {entry.id for entry in journal.entries.values()} if journal else set()
+        said = {*_texts(raw.get("spec") or {}), *ids, *(id_.rpartition("/")[2] for id_ in ids)}
+        if not wanted.isdisjoint(said):
+            found.append(str(key_of(raw)))
+    return tuple(sorted(found))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _texts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
+
+
+def _journal(raw: Json) -> Journal | None:
+    try:
+        return identity.recorded(raw)
+    except CorruptJournal:  # its own condition says so; it wants nothing until a person has looked
+        return None

@@ -1,0 +1,193 @@
+"""What only a person can decide: acted on when it is signed, and only after the evidence was read anew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from freehold.lifecycle import decisions
+from freehold.lifecycle.decisions import DamagedDecisions, Decision, Verdict
+from freehold.lifecycle.journal import Phase
+from freehold.lifecycle.keys import KeyRing
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Surplus
+from lab import faults
+from lab.faults import Script
+from lab.life import Life
+from lab.seam import Thing
+from lab.world import MemoryWorld, node
+
+RECORD = NodeKey("record", "www")
+DISK = NodeKey("disk", "more")
+BALANCER = NodeKey("balancer", "web")
+
+
+def _presumed() -> tuple[Life, Thing]:
+    """A create of a kind that nothing of ours fits into was cut off: its namesake can only be presumed ours."""
+    nodes = [node("net/main"), node("record/www", "net/main")]
+    golden = Life(MemoryWorld(nodes=nodes))
+    golden.create()
+    number = next(i for i, call in enumerate(golden.port.calls) if call.operation == "create_record")
+    life = Life(MemoryWorld(nodes=nodes), Script({number: faults.AFTER}))
+    outcome = life.create()["record/www"]
+    assert isinstance(outcome, Blocked) and outcome.reason is Reason.PRESUMED_ONLY
+    return life, next(thing for thing in life.world.living() if thing.kind == "record")
+
+
+def _decision(life: Life, verdict: Verdict, key: NodeKey, ident: str = "") -> Decision:
+    return Decision(verdict, str(key), ident, life.journal.entries[key].attempt, "ada@laptop", life.world.clock.now())
+
+
+def _answer(life: Life, decision: Decision, *, signed: bool = True) -> str:
+    """Make it, and run until it is answered."""
+    life.decisions = (decisions.signed(decision, life.keys) if signed else decision,)
+    life.invalidate()
+    for _ in range(40):
+        done = life.once()
+        if life.answers:
+            break
+        life.world.clock.advance(max(1.0, min(done.after, 60.0)) if done else 1.0)
+    (answer,) = life.answers
+    return f"{'done' if answer.done else 'refused'}: {answer.message}"
+
+
+def test_what_a_person_calls_ours_is_recorded_and_deleted_with_the_object() -> None:
+    life, record = _presumed()
+    assert "ada@laptop" in _answer(life, _decision(life, Verdict.MINE, RECORD, record.id))
+    assert isinstance(life.create()["record/www"], Ready)
+    life.delete()
+    assert not life.world.living()
+
+
+def test_what_a_person_calls_not_ours_is_left_and_the_create_counts_as_without_effect() -> None:
+    life, record = _presumed()
+    assert _answer(life, _decision(life, Verdict.NOT_MINE, RECORD)).startswith("done")
+    assert not life.journal.open
+    outcome = life.create()["record/www"]
+    assert isinstance(outcome, Blocked) and outcome.reason is Reason.NAME_TAKEN
+    life.delete()
+    assert record.id in {thing.id for thing in life.world.living()}
+
+
+@pytest.mark.parametrize("forged", ["unsigned", "by another ring", "another resource", "another verdict"])
+def test_a_decision_that_the_key_ring_did_not_sign_is_refused(forged: str) -> None:
+    """Whoever may edit the object must not decide what is ours, and so deleted."""
+    life, record = _presumed()
+    decision = _decision(life, Verdict.MINE, RECORD, record.id)
+    if forged == "by another ring":
+        decision = decisions.signed(decision, KeyRing.single(b"another ring" * 3).of(life.owner, unkeyed=False))
+    elif forged == "another resource":
+        decision = replace(decisions.signed(replace(decision, id="record-999"), life.keys), id=record.id)
+    elif forged == "another verdict":
+        decision = replace(
+            decisions.signed(replace(decision, verdict=Verdict.NOT_MINE), life.keys), verdict=Verdict.MINE
+        )
+    assert "not signed" in _answer(life, decision, signed=False)
+    assert RECORD in life.journal.open
+
+
+def test_a_decision_about_an_earlier_create_does_not_count_for_a_later_one() -> None:
+    """It may be answered a second time, after a crash between the record and the answer."""
+    life, _ = _presumed()
+    decision = replace(_decision(life, Verdict.NOT_MINE, RECORD), attempt=0)
+    assert "known meanwhile" in _answer(life, decision)
+    assert RECORD in life.journal.open
+
+
+def test_what_has_another_owners_mark_is_not_ours_whoever_says_so() -> None:
+    """A balancer that somebody else's object owns too would be deleted with ours."""
+    world = MemoryWorld(nodes=[node("net/main"), node("balancer/web", "net/main")])
+    life = Life(world)
+    life.create()
+    balancer = world.ours("balancer")
+    assert balancer is not None
+    world.meddle("steal", "balancer")
+    entry = life.journal.entries[BALANCER]
+    life.rewrite(life.journal.put(BALANCER, replace(entry, phase=Phase.VACANT, id="", target="", signature="")))
+    decision = _decision(life, Verdict.MINE, BALANCER, balancer.id)
+    assert "detach that mark first" in _answer(life, decision)
+
+
+def test_what_does_not_exist_cannot_be_ours() -> None:
+    life, _ = _presumed()
+    assert "does not exist" in _answer(life, _decision(life, Verdict.MINE, RECORD, "record-999"))
+
+
+def test_without_an_answer_of_the_cloud_a_decision_waits() -> None:
+    life, record = _presumed()
+    life.decisions = (decisions.signed(_decision(life, Verdict.MINE, RECORD, record.id), life.keys),)
+    life.invalidate()
+    next_read = len(life.port.calls)
+    life.port.script.faults.update({next_read + more: faults.UNAVAILABLE for more in range(4)})
+    life.once()
+    assert not life.answers and life.decisions
+
+
+def test_a_resource_that_vanished_again_and_again_is_tried_once_more() -> None:
+    world = MemoryWorld(nodes=[node("balancer/web", "net/main"), node("net/main")])
+    life = Life(world)
+    for _ in range(60):
+        life.once()
+        world.strike("balancer")
+        assert life.last is not None
+        world.clock.advance(max(1.0, min(life.last.after, 60.0)))
+    assert _answer(life, _decision(life, Verdict.NOT_MINE, BALANCER)).startswith("done")
+    assert isinstance(life.create()["balancer/web"], Ready)
+
+
+def _surplus() -> tuple[Life, Thing]:
+    world = MemoryWorld(nodes=[node("net/main"), node("balancer/web", "net/main")])
+    life = Life(world)
+    life.create()
+    world.edit(drop="balancer/web")
+    life.invalidate()
+    assert isinstance(life.settle()["balancer/web"], Surplus)
+    return life, next(thing for thing in world.living() if thing.kind == "balancer")
+
+
+def test_approved_surplus_is_deleted_and_nothing_else() -> None:
+    life, balancer = _surplus()
+    assert _answer(life, _decision(life, Verdict.PRUNE, BALANCER, balancer.id)) == f"done: {balancer.id} is gone"
+    assert {thing.kind for thing in life.world.living()} == {"net"}
+
+
+def test_surplus_that_the_spec_wants_again_stays() -> None:
+    life, balancer = _surplus()
+    decision = _decision(life, Verdict.PRUNE, BALANCER, balancer.id)
+    life.world.edit(add=node("balancer/web", "net/main"))  # type: ignore[attr-defined]  # the in-memory world
+    assert "wants" in _answer(life, decision)
+    assert {thing.kind for thing in life.world.living()} == {"net", "balancer"}
+
+
+def test_surplus_that_the_marks_do_not_prove_stays() -> None:
+    life, balancer = _surplus()
+    life.world.meddle("claim_uuid", "balancer")
+    assert _answer(life, _decision(life, Verdict.PRUNE, BALANCER, balancer.id)).startswith("refused")
+    assert balancer.id in {thing.id for thing in life.world.living()}
+
+
+def test_surplus_that_something_of_the_object_needs_stays() -> None:
+    life = Life(MemoryWorld(nodes=[node("net/main"), node("wall/edge", "net/main"), node("rule/ssh", "wall/edge")]))
+    life.create()
+    wall = NodeKey("wall", "edge")
+    life.world.nodes = [node("net/main"), node("rule/ssh")]  # type: ignore[attr-defined]  # the in-memory world
+    decision = _decision(life, Verdict.PRUNE, wall, life.journal.entries[wall].id)
+    assert "rule/ssh depends on it" in _answer(life, decision)
+
+
+def test_stored_decisions_are_read_back_with_their_answers() -> None:
+    life, record = _presumed()
+    signed = decisions.signed(_decision(life, Verdict.MINE, RECORD, record.id), life.keys)
+    (read,) = decisions.loads(decisions.dumps([signed]))
+    assert read == signed and decisions.is_signed(read, life.keys)
+    (answered,) = decisions.answered([signed], [decisions.Conclusion(signed, False, "why")])
+    assert (answered.answer, decisions.pending([answered])) == ("refused: why", ())
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[{}]", '[{"verdict":"all"}]', "[1]", '{"a":1}', '[{"verdict":"mine","attempt":1,"at":0,"node":3}]']
+)
+def test_damaged_decisions_are_refused_whole(text: str) -> None:
+    with pytest.raises(DamagedDecisions):
+        decisions.loads(text)
