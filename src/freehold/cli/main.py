@@ -146,6 +146,43 @@ def recover(**given: Any) -> None:
     command.run(**given)
 
 
+@cli.command(short_help="Delete what an object owns and its spec no longer wants.")
+@partial(options.name, required=True)
+@click.option("--yes", is_flag=True, help="Do it, instead of showing what would happen.")
+@options.simulate
+@options.namespace
+@options.state
+@options.kubeconfig
+def prune(**given: Any) -> None:
+    """Delete the surplus of an object: what it owns and its spec no longer wants. A plan, with --yes the deletion.
+
+    Each resource must be proven by its marks when it is deleted, unused, and named by no other object.
+    """
+    from freehold.cli import prune as command
+
+    command.run(**given)
+
+
+@cli.command(short_help="Decide what only a person can: whether a resource is an object's own.")
+@partial(options.name, required=True)
+@click.argument("resource", required=False, callback=options.filled)
+@click.option("--mine", "verdict", flag_value="mine", help="A create that was cut off made it: it is the object's own.")
+@click.option("--not-mine", "verdict", flag_value="not-mine", help="That create made nothing, and is sent again.")
+@click.option("--yes", is_flag=True, help="Do it, instead of showing the evidence.")
+@options.simulate
+@options.namespace
+@options.state
+@options.kubeconfig
+def resolve(**given: Any) -> None:
+    """Show the evidence for creates whose outcome is unclear, and decide: RESOURCE is a node, a name or an id.
+
+    The decision is signed with the key ring, and the audit log tells who made it.
+    """
+    from freehold.cli import resolve as command
+
+    command.run(**given)
+
+
 @cli.command(short_help="Run the embedded Kubernetes API and the operator.")
 @options.simulate
 @click.option("--simulator", default="", metavar="URL", help="Use a simulated cloud that runs already.")

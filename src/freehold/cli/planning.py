@@ -70,7 +70,8 @@ async def _plans(
         if not objects:
             say("nothing in this manifest is served by Freehold")
             return []
-        return await _asked(session, target, objects, stack)
+        cloud = await cloud_of(session, target, stack)
+        return await asked(session, objects, cloud, await _ring(target))
 
 
 async def _applied(session: Session, documents: Sequence[manifests.ManifestDocument], where: str) -> list[Json]:
@@ -89,7 +90,8 @@ async def _deleted(session: Session, key: Key) -> list[Json]:
     return [{**obj, "metadata": {"deletionTimestamp": stamp, **obj["metadata"]}} for obj in found]
 
 
-async def _asked(session: Session, target: Access, objects: Sequence[Json], stack: AsyncExitStack) -> list[Plan]:
+async def asked(session: Session, objects: Sequence[Json], cloud: tuple[str, str], ring: KeyRing) -> list[Plan]:
+    """What serving each of ``objects`` would do. ``cloud`` is of :func:`cloud_of`."""
     from freehold.api.served import served_of
     from freehold.operator.app import Settings
     from freehold.operator.kinds import SERVED_RESOURCES
@@ -98,12 +100,11 @@ async def _asked(session: Session, target: Access, objects: Sequence[Json], stac
     from freehold.operator.planning import plan
     from freehold.reconcilers.gate import Mode
 
-    url, key = await cloud_of(session, target, stack)
+    url, key = cloud
     clock = await clock_of(url) if url else session.clock
     settings = Settings(
         kube=session.client.connection, api_key=key, ibm_url=url or None, cluster_api="off", clock=clock
     )
-    ring = await _ring(target)
     others = StoredObjects(session.client, SERVED_RESOURCES)
     plans = []
     for obj in objects:
@@ -132,6 +133,8 @@ async def cloud_of(session: Session, target: Access, stack: AsyncExitStack) -> t
     """
     if session.simulator:
         return session.simulator, API_KEY
+    if target.kubeconfig:
+        return "", api_key_of(os.environ)
     state = target.state
     assert state is not None
     if state.choose(target.options.simulate) is CloudChoice.IBM:

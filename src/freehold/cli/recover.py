@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.kinds import OURS
-from freehold.cli.live import api_key_of
 from freehold.cli.orphans import present_uuids
 from freehold.cli.planning import cloud_of
 from freehold.cli.reading import key_ring
@@ -51,7 +49,7 @@ async def _recover(target: Access, name: str, uuid: str, namespace: str, *, key_
         if ring is None:
             raise CliError("there is no key ring that this command can read: freehold keys add FILE, or keys new")
         present = await present_uuids(session)
-        url, key = ("", api_key_of(os.environ)) if target.kubeconfig else await cloud_of(session, target, stack)
+        url, key = await cloud_of(session, target, stack)
         account = stack.enter_context(IbmAccount(key, url or None, session.clock))
         deps = account.read_only_deps(ring)
         try:

@@ -372,6 +372,10 @@ class PassContext:
             decided=tuple(self.decided),
         )
 
+    def resolve(self, key: NodeKey) -> str:
+        """The command with which a person decides about a create of ``key``."""
+        return f"freehold resolve {self.owner.name} -n {self.owner.namespace} {key}"
+
     def look_again_after(self, seconds: float) -> None:
         """Come back then, at the latest."""
         self.look_again = min(self.look_again, seconds)

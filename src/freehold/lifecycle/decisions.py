@@ -17,6 +17,9 @@ from typing import Any
 from freehold.lifecycle.keys import UNKEYED, ObjectKeys
 from freehold.lifecycle.kinds import NodeKey
 
+DONE, REFUSED = "done", "refused"
+"""How an answer begins."""
+
 
 class Verdict(StrEnum):
     """What was decided."""
@@ -106,5 +109,5 @@ def pending(decisions: Collection[Decision]) -> tuple[Decision, ...]:
 
 def answered(decisions: Iterable[Decision], conclusions: Iterable[Conclusion]) -> tuple[Decision, ...]:
     """The same decisions, with the answers of one pass."""
-    answers = {each.decision: f"{'done' if each.done else 'refused'}: {each.message}" for each in conclusions}
+    answers = {each.decision: f"{DONE if each.done else REFUSED}: {each.message}" for each in conclusions}
     return tuple(replace(each, answer=answers.get(each, each.answer)) for each in decisions)

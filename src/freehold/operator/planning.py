@@ -13,6 +13,7 @@ from freehold.api import names
 from freehold.api.served import ServedName, served_of
 from freehold.kube.merge_patch import patched
 from freehold.kube.resources import Json, key_of
+from freehold.lifecycle import decisions
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import Clock, ManualClock
 from freehold.lifecycle.dry_run import Overlay, dry_run_deps
@@ -47,6 +48,7 @@ class Plan:
 
     ``unanswered`` is what the cloud could not be asked: nothing is wrong with the manifest, as far as is known.
     ``writes``: at most how many writes each API gets. ``gone``: the object would be deleted.
+    ``refused``: decisions that would not be acted on, by node, and why.
     """
 
     object: str
@@ -56,6 +58,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     writes: Mapping[str, int] = field(default_factory=dict)
     gone: bool = False
+    refused: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def changes(self) -> bool:
@@ -139,7 +142,7 @@ class _DryRun:
         )
         if not finished:
             unanswered += (f"the plan has not come to an end after {MOST_PASSES} passes",)
-        return Plan(subject, rows, (), unanswered, notes, dict(self._overlay.calls), self._gone)
+        return Plan(subject, rows, (), unanswered, notes, dict(self._overlay.calls), self._gone, _refused(raw))
 
     async def _run(self) -> bool:
         """Pass after pass; whether they came to rest."""
@@ -185,6 +188,11 @@ class _DryRun:
         if ready.get("reason") in {reason.value for reason in _UNANSWERED}:
             return Plan(subject, unanswered=(message,))
         return Plan(subject, problems=(message,) if message else (), notes=() if message else ("it is not served",))
+
+
+def _refused(raw: Json) -> Mapping[str, str]:
+    text = (raw["metadata"].get("annotations") or {}).get(names.DECISIONS_ANNOTATION) or "[]"
+    return {each.node: each.answer for each in decisions.loads(text) if each.answer.startswith(decisions.REFUSED)}
 
 
 def _journal(raw: Json) -> Journal | None:

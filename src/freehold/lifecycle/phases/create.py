@@ -242,7 +242,7 @@ def _may_create(ctx: PassContext, node: Node) -> bool:
     if entry and entry.fails >= kind.attempts:
         message = (
             f"{key} was created {entry.fails} times and vanished each time before it could be marked: "
-            "find out who deletes it"
+            f"find out who deletes it, then try again: {ctx.resolve(key)} --not-mine --yes"
         )
         ctx.block(key, Blocked(Reason.VANISHING, message, ctx.deps.intervals.slow))
         return False

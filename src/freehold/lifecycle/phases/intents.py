@@ -120,8 +120,8 @@ async def _resolve(
         names = ", ".join(c.id for c in candidates)
         ctx.outcomes[key] = Blocked(
             Reason.PRESUMED_ONLY,
-            f"ownership of {names} is unknown: a create of {key} was interrupted, and it has its name. Delete it in "
-            "the cloud to have it created again, or choose another name in the spec",
+            f"ownership of {names} is unknown: a create of {key} was interrupted, and it has its name. To decide: "
+            f"{ctx.resolve(key)} --mine, or --not-mine; or delete it in the cloud to have it created again",
             ctx.deps.intervals.slow,
         )
     else:
@@ -151,7 +151,8 @@ def ambiguous(ctx: PassContext, key: NodeKey, several: Sequence[Observed]) -> Bl
     ids = ", ".join(sorted(c.id for c in several))
     return Blocked(
         Reason.AMBIGUOUS,
-        f"{ids} all have the birth mark of {key}, so somebody copied it: remove the mark from what is not ours",
+        f"{ids} all have the birth mark of {key}, so somebody copied it: remove the mark from what is not ours, or say "
+        f"which one is: freehold resolve {ctx.owner.name} -n {ctx.owner.namespace} ID --mine",
         ctx.deps.intervals.slow,
     )
 
@@ -163,7 +164,7 @@ def _not_from_intent(ctx: PassContext, key: NodeKey, foreign: Sequence[Observed]
     return Blocked(
         Reason.AMBIGUOUS,
         f"a resource has the birth mark of {key} and was not made by its create: {reasons}. Delete it if it was made "
-        "for this object, rename it if somebody copied the mark",
+        f"for this object, rename it if somebody copied the mark, or decide: {ctx.resolve(key)}",
         ctx.deps.intervals.slow,
     )
 
@@ -184,7 +185,7 @@ def _token_refused(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed
     return Blocked(
         Reason.PRESUMED_ONLY,
         f"a create of {key} was cut off, and sending it again is refused ({error.message}): {ids} may be ours, which "
-        "cannot be proved. Delete it in the cloud if it is, to have it created again",
+        f"cannot be proved. To decide: {ctx.resolve(key)} --mine, or --not-mine",
         ctx.deps.intervals.slow,
     )
 
@@ -194,8 +195,8 @@ def _key_lost(ctx: PassContext, key: NodeKey, entry: Entry) -> Blocked:
     opened = datetime.fromtimestamp(entry.opened, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     return Blocked(
         Reason.AMBIGUOUS,
-        f"a create of {key} was cut off at {opened} and its key {entry.key} is lost, so its outcome is unknown: delete "
-        f"what it made in the cloud, and remove {key} from annotation freehold.dev/journal",
+        f"a create of {key} was cut off at {opened} and its key {entry.key} is lost, so its outcome is unknown. What "
+        f"it may have made, and to decide: {ctx.resolve(key)}",
         ctx.deps.intervals.slow,
     )
 

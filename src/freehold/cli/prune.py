@@ -1,0 +1,84 @@
+"""``freehold prune``: delete what an object owns and its spec no longer wants. A plan first."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who, with_decisions
+from freehold.cli.errors import CliError
+from freehold.cli.planning import asked, cloud_of
+from freehold.cli.running import access
+from freehold.cli.running import run as run_to_end
+from freehold.cli.session import Access, Session, opened
+from freehold.cli.terminal import columns, say, warn
+from freehold.kube.resources import Json, Key
+
+if TYPE_CHECKING:
+    from freehold.lifecycle.decisions import Decision
+    from freehold.operator.plan_rows import PlanRow
+    from freehold.operator.planning import Plan
+
+
+def run(
+    name: str, yes: bool, simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str
+) -> None:
+    """The command. Raises CliError."""
+    target = access(state, kubeconfig=kubeconfig, operator=yes, simulate=simulate, speed=speed)
+    run_to_end(_prune(target, name, namespace, yes=yes))
+
+
+async def _prune(target: Access, name: str, namespace: str, *, yes: bool) -> None:
+    async with opened(target) as session, AsyncExitStack() as stack:
+        key = Key(namespace or session.namespace, name)
+        resource, raw = await the_object(session, key)
+        ring = await required_ring(target, session)
+        cloud = await cloud_of(session, target, stack)
+        (today,) = await asked(session, [raw], cloud, ring)
+        _refuse_unknown(today)
+        surplus = [row for row in today.rows if row.action == "surplus"]
+        if not surplus:
+            say(f"{key} has no surplus: its spec wants all that it owns")
+            return
+        wished = with_decisions(raw, _decisions(session, raw, surplus), ring)
+        (plan,) = await asked(session, [wished], cloud, ring)
+        _refuse_unknown(plan)
+        allowed = _print(plan, surplus)
+        if not allowed:
+            raise CliError("nothing of it can be deleted")
+        if not yes:
+            say(f"nothing was done. To delete it: freehold prune {name} -n {key.namespace} --yes")
+            return
+        approved = with_decisions(raw, _decisions(session, raw, allowed), ring)
+        await decide(session, resource, approved)
+
+
+def _refuse_unknown(plan: Plan) -> None:
+    told = [*plan.problems, *plan.unanswered]
+    if told:
+        raise CliError(f"what {plan.object} does not need cannot be told", told)
+
+
+def _decisions(session: Session, raw: Json, rows: list[PlanRow]) -> list[Decision]:
+    from freehold.lifecycle.decisions import Decision, Verdict
+    from freehold.lifecycle.kinds import NodeKey
+
+    entries, by, now = journal_of(raw).entries, who(), round(session.clock.now(), 3)
+    keys = [NodeKey(row.kind, row.logical) for row in rows]
+    return [Decision(Verdict.PRUNE, str(key), entries[key].id, entries[key].attempt, by, now) for key in keys]
+
+
+def _print(plan: Plan, surplus: list[PlanRow]) -> list[PlanRow]:
+    """The plan of a deletion; returns what may go."""
+    deleted = {(row.kind, row.logical): row for row in plan.rows if row.action == "delete"}
+    allowed = [row for row in surplus if (row.kind, row.logical) in deleted]
+    rows = [(row.kind, row.name, row.id.rpartition("/")[2], deleted[row.kind, row.logical].reason) for row in allowed]
+    say(f"{plan.object}: {len(allowed)} to delete")
+    if rows:
+        for line in columns([("KIND", "NAME", "ID", "WHY"), *rows], "  "):
+            say(line)
+    for row in surplus:
+        if row not in allowed:
+            warn(f"stays: {row.kind} {row.name}: {plan.refused.get(f'{row.kind}/{row.logical}', 'it is not proven')}")
+    return allowed

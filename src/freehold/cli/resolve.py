@@ -1,0 +1,115 @@
+"""``freehold resolve``: decide whether a create that was cut off made a resource. The evidence first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who, with_decisions
+from freehold.cli.errors import MISUSED, CliError
+from freehold.cli.planning import cloud_of
+from freehold.cli.running import access
+from freehold.cli.running import run as run_to_end
+from freehold.cli.session import Access, opened
+from freehold.cli.terminal import columns, say
+from freehold.kube.resources import Key
+
+if TYPE_CHECKING:
+    from freehold.operator.questions import Candidate, Question
+
+
+def run(
+    name: str, resource: str | None, verdict: str | None, yes: bool, simulate: bool, speed: float, namespace: str,
+    state: Path | None, kubeconfig: str,
+) -> None:  # fmt: skip
+    """The command. Raises CliError."""
+    if verdict and not resource:
+        raise CliError(f"say which resource: freehold resolve {name} RESOURCE --{verdict}", code=MISUSED)
+    if yes and not verdict:
+        raise CliError("say what is decided: --mine or --not-mine", code=MISUSED)
+    target = access(state, kubeconfig=kubeconfig, operator=yes, simulate=simulate, speed=speed)
+    run_to_end(_resolve(target, name, resource or "", verdict or "", namespace, yes=yes))
+
+
+async def _resolve(target: Access, name: str, resource: str, verdict: str, namespace: str, *, yes: bool) -> None:
+    from freehold.lifecycle.decisions import Decision, Verdict
+    from freehold.operator.ibm import IbmAccount
+    from freehold.operator.questions import matching, questions
+
+    async with opened(target) as session, AsyncExitStack() as stack:
+        key = Key(namespace or session.namespace, name)
+        kind, raw = await the_object(session, key)
+        ring = await required_ring(target, session)
+        url, api_key = await cloud_of(session, target, stack)
+        account = stack.enter_context(IbmAccount(api_key, url or None, session.clock))
+        found = await questions(journal_of(raw), account.read_only_deps(ring))
+        if not found:
+            say(f"{key}: nothing is left for a person to decide")
+            return
+        if not resource:
+            for each in found:
+                _print(each)
+            say(f"to decide: freehold resolve {name} -n {key.namespace} RESOURCE --mine, or --not-mine")
+            return
+        question, candidate = _chosen(matching(found, resource), resource, verdict)
+        _print(question)
+        if not verdict:
+            return
+        ident = candidate.observed.id if candidate and verdict == Verdict.MINE else ""
+        if not yes:
+            _say_what_follows(question, candidate, verdict)
+            what = ident.rpartition("/")[2] or str(question.key)
+            say(f"nothing was done. To decide so: freehold resolve {name} -n {key.namespace} {what} --{verdict} --yes")
+            return
+        now = round(session.clock.now(), 3)
+        made = Decision(Verdict(verdict), str(question.key), ident, question.entry.attempt, who(), now)
+        await decide(session, kind, with_decisions(raw, [made], ring))
+
+
+def _chosen(
+    fit: Sequence[tuple[Question, Candidate | None]], resource: str, verdict: str
+) -> tuple[Question, Candidate | None]:
+    """Raises CliError unless it is just one, and with --mine one resource."""
+    if len(fit) != 1:
+        lines = [str(question.key) for question, _ in fit]
+        raise CliError(f"{resource} is {'several' if fit else 'none'} of what is to be decided", lines)
+    question, candidate = fit[0]
+    if verdict == "mine" and candidate is None:
+        ids = [one.observed.id.rpartition("/")[2] for one in question.candidates]
+        if not ids:
+            raise CliError(f"{question.key}: there is nothing in the cloud that could be it")
+        raise CliError(f"{question.key}: say which of them, by its id", ids)
+    return question, candidate
+
+
+def _print(question: Question) -> None:
+    entry = question.entry
+    sent = datetime.fromtimestamp(entry.opened, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    if question.vanished:
+        say(f"{question.key}: created {entry.fails} times, and vanished each time before it could be marked")
+    else:
+        by = f" as {entry.by}" if entry.by else ""
+        say(f"{question.key}: a create was sent at {sent}{by}; its outcome is unknown")
+    if question.unread:
+        say(f"  what it may have made could not be read: {question.unread}")
+    rows = [_row(one) for one in question.candidates]
+    for line in columns([("NAME", "ID", "CREATED", "BY", "EVIDENCE"), *rows], "  ") if rows else ():
+        say(line)
+    if not rows and not question.unread:
+        say("  nothing in the cloud could be it")
+
+
+def _row(one: Candidate) -> tuple[str, ...]:
+    seen = one.observed
+    made = datetime.fromtimestamp(seen.created_at, UTC).strftime("%Y-%m-%d %H:%M:%S") if seen.created_at else "?"
+    return seen.name, seen.id.rpartition("/")[2], made, seen.created_by or "?", one.evidence
+
+
+def _say_what_follows(question: Question, candidate: Candidate | None, verdict: str) -> None:
+    if verdict == "mine" and candidate:
+        say(f"{candidate.observed.id} would be this object's own: it is marked, and deleted with the object")
+    else:
+        say(f"the create of {question.key} would count as one without effect; the next pass may create it again")

@@ -1,0 +1,97 @@
+"""Creates whose outcome only a person can decide, and the evidence for it. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.interface import EngineDeps
+from freehold.lifecycle.journal import Entry, Journal, Phase
+from freehold.lifecycle.kinds import NodeKey, Observed, Want
+from freehold.lifecycle.state import ObjectState
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A resource that the create may have made. ``evidence``: what its marks and birth marks say, for a person."""
+
+    observed: Observed
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """One create. ``unread`` says why the cloud could not be asked for candidates; empty where it could."""
+
+    key: NodeKey
+    entry: Entry
+    name: str
+    candidates: tuple[Candidate, ...]
+    unread: str = ""
+
+    @property
+    def vanished(self) -> bool:
+        """It was made and vanished, again and again: whether it is tried once more is the question."""
+        return self.entry.phase is Phase.VACANT
+
+
+async def questions(journal: Journal, deps: EngineDeps) -> tuple[Question, ...]:
+    """The creates that are open, or were given up. A pass may still resolve some of them by itself."""
+    ctx = PassContext(deps, Graph(()), journal, _Unsaved(), ObjectState(deps.clock.monotonic()))
+    found = []
+    for key, entry in sorted(journal.entries.items()):
+        kind = deps.registry.get(key.kind)
+        given_up = kind is not None and entry.phase is Phase.VACANT and entry.fails >= kind.attempts
+        if kind is not None and (entry.phase is Phase.INTENDED or given_up):
+            found.append(await _question(ctx, key, entry))
+    return tuple(found)
+
+
+async def _question(ctx: PassContext, key: NodeKey, entry: Entry) -> Question:
+    request = entry.request or {}
+    name = str(request.get("name", ""))
+    if not request:
+        return Question(key, entry, name, ())
+    try:
+        want = Want(key, name, request, ctx.nonces(key))
+        seen = (await ctx.kind(key).driver.find([want])).get(key, ())
+        return Question(key, entry, name, tuple([await _candidate(ctx, key, one) for one in seen]))
+    except CloudError as error:
+        return Question(key, entry, name, (), error.message)
+
+
+async def _candidate(ctx: PassContext, key: NodeKey, seen: Observed) -> Candidate:
+    said = []
+    if ctx.has_birth_mark(key, seen):
+        said.append("has the birth mark of this create")
+        if why := ctx.not_from_intent(key, seen):
+            said.append(why)
+    if seen.target:
+        tags = seen.tags if seen.tags is not None else await ctx.deps.tagger.tags_of(seen.target)
+        said.append(ctx.evidence(key, seen, tags).source)
+    return Candidate(seen, "; ".join(said) or "nothing but its name speaks for it")
+
+
+def matching(found: Sequence[Question], text: str) -> list[tuple[Question, Candidate | None]]:
+    """What ``text`` means: a node, its name, or a candidate by its id."""
+    by_id = [
+        (each, one)
+        for each in found
+        for one in each.candidates
+        if text in (one.observed.id, one.observed.id.rpartition("/")[2])
+    ]
+    if by_id:
+        return list(by_id)
+    return [
+        (each, each.candidates[0] if len(each.candidates) == 1 else None)
+        for each in found
+        if text in (str(each.key), each.key.logical, each.name)
+    ]
+
+
+class _Unsaved:
+    async def save(self, journal: Journal) -> None:
+        """Nothing is stored by asking."""

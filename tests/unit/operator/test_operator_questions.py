@@ -1,0 +1,70 @@
+"""Creates whose outcome only a person can decide, with the evidence for each candidate."""
+
+from __future__ import annotations
+
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.port import step
+from freehold.operator.questions import Question, matching, questions
+from lab import faults
+from lab.faults import Script
+from lab.life import Life
+from lab.world import MemoryWorld, node
+
+NODES = [node("net/main"), node("record/www", "net/main"), node("site/home")]
+
+
+def _cut_off(operation: str) -> Life:
+    golden = Life(MemoryWorld(nodes=NODES))
+    golden.create()
+    number = next(i for i, call in enumerate(golden.port.calls) if call.operation == operation)
+    life = Life(MemoryWorld(nodes=NODES), Script({number: faults.AFTER}))
+    while not life.crashes:
+        done = life.once()
+        life.world.clock.advance(max(done.after, 0.001) if done else 0.001)
+    return life
+
+
+def _asked(life: Life) -> list[Question]:
+    return [each for each in step(questions(life.journal, life.deps)) if each.key.kind in ("record", "site")]
+
+
+def test_a_create_with_a_birth_mark_names_it_as_evidence() -> None:
+    life = _cut_off("create_site")
+    (question,) = _asked(life)
+    assert question.key == NodeKey("site", "home")
+    (candidate,) = question.candidates
+    assert "birth mark of this create" in candidate.evidence
+
+
+def test_a_create_without_one_has_a_name_only() -> None:
+    life = _cut_off("create_record")
+    (question,) = _asked(life)
+    (candidate,) = question.candidates
+    assert candidate.evidence == "nothing but its name speaks for it"
+    for text in ("record/www", "www", "c1-www", candidate.observed.id):
+        assert matching([question], text) == [(question, candidate)], text
+    assert matching([question], "another") == []
+
+
+def test_what_could_not_be_read_is_said() -> None:
+    life = _cut_off("create_record")
+    life.port.script.faults.update({len(life.port.calls) + more: faults.UNAVAILABLE for more in range(9)})
+    assert all(question.unread and not question.candidates for question in _asked(life))
+
+
+def test_a_resource_that_vanished_again_and_again_is_a_question() -> None:
+    world = MemoryWorld(nodes=[node("balancer/web", "net/main"), node("net/main")])
+    life = Life(world)
+    for _ in range(60):
+        life.once()
+        world.strike("balancer")
+        assert life.last is not None
+        world.clock.advance(max(1.0, min(life.last.after, 60.0)))
+    (question,) = step(questions(life.journal, life.deps))
+    assert question.vanished
+
+
+def test_an_object_at_rest_has_no_question() -> None:
+    life = Life(MemoryWorld(nodes=NODES))
+    life.create()
+    assert step(questions(life.journal, life.deps)) == ()
