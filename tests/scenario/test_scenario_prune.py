@@ -78,6 +78,36 @@ def test_surplus_that_another_object_names_stays() -> None:
     assert len(refused) == 1 and "default/second" in next(iter(refused.values()))
 
 
+def test_a_load_balancer_with_members_stays() -> None:
+    """IBM Cloud would delete it with the servers behind it."""
+    harness, keys = surplus()
+    balancer = only(harness, "load-balancer", "two")["id"]
+    pool = harness.cloud.strangers.send("GET", f"/vpc/us-south/v1/load_balancers/{balancer}/pools")["pools"][0]["id"]
+    member = {"port": 6443, "target": {"address": "10.240.0.9"}}
+    harness.cloud.strangers.send("POST", f"/vpc/us-south/v1/load_balancers/{balancer}/pools/{pool}/members", member)
+    harness.clock.advance(3600.0)
+    approve(harness, *(key for key in keys if key.kind == "load-balancer"))
+    harness.for_a_while(1500.0)
+
+    (answer,) = answers(harness).values()
+    assert "has 1 members" in answer
+    assert only(harness, "load-balancer", "two")
+
+
+def test_the_load_balancer_of_the_endpoint_stays() -> None:
+    """The endpoint is written into the spec once: clients hold on to it, whatever the list says today."""
+    harness, _ = surplus()
+    harness.object.patch({"spec": {"loadBalancers": [{"name": "new", "public": True, "subnets": [{"name": "a"}]}]}})
+    harness.for_a_while(1500.0)
+    assert harness.object.raw["spec"]["controlPlaneEndpoint"]["host"]
+    approve(harness, NodeKey("load-balancer", "one:public"))
+    harness.for_a_while(1500.0)
+
+    (answer,) = answers(harness).values()
+    assert "default/freehold-demo names it" in answer
+    assert only(harness, "load-balancer", "one")
+
+
 def test_surplus_that_the_cloud_does_not_let_go_stays_and_the_cluster_is_ready() -> None:
     """A stranger's load balancer is in the subnet: IBM Cloud refuses, and it is not asked again."""
     harness, keys = surplus()

@@ -92,7 +92,7 @@ async def ensure(
     if ctx.deep:
         state.check_parts_again()
     ctx.journal = replace(ctx.journal, tags=ctx.journal.tags | user_tags)
-    left_to_prune = [key for key in prune.prunable(ctx) if ctx.node(key).delete_sent is not None]
+    left_to_prune = prune.being_pruned(ctx)
     await observe.recorded(ctx, [*graph.nodes, *(key for key in prune.surplus(ctx) if key not in left_to_prune)])
     await intents.resolve_open(ctx)
     await decide.apply(ctx)

@@ -64,7 +64,10 @@ class OtherObjects(Protocol):
         ...
 
     async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
-        """The objects other than ``owner``'s with one of ``words`` in their spec or journal. Raises CloudError."""
+        """The objects with one of ``words`` in their spec, or, other than ``owner``'s, in their journal.
+
+        Raises CloudError.
+        """
         ...
 
 

@@ -235,6 +235,14 @@ class ContainerDriver(Protocol):
         ...
 
 
+class UsageDriver(Protocol):
+    """Of kinds that the cloud deletes although somebody uses them."""
+
+    async def users(self, ref: Ref) -> Sequence[str]:
+        """What uses it now, for a person; empty where nothing does. Raises CloudError."""
+        ...
+
+
 @dataclass(frozen=True)
 class Kind:
     """One kind of cloud resource, as data.
@@ -244,9 +252,10 @@ class Kind:
     ``requires`` names the kinds that must outlive it (deletion order). ``carrier`` is the kind that
     has its mark when it can have none itself; ``carrier_owned``: only a carrier of our own will do.
     ``token_life``: for how long a repeated token answers with the first resource. ``create_only``: what a create
-    decides for life and no read shows; the journal keeps what was asked for. ``outputs``: the attributes that only the
-    cloud can fill in and other nodes' requests read. ``api`` is that of its calls (:class:`port.Call`); to add a part
-    takes up to ``calls_a_part`` of them.
+    decides for life and no read shows; the journal keeps what was asked for.
+    ``outputs``: the attributes that only the cloud can fill in and other nodes' requests read; ``addresses``: those
+    under which others reach it. ``api`` is that of its calls (:class:`port.Call`); to add a part takes up to
+    ``calls_a_part`` of them.
     """
 
     name: str
@@ -272,6 +281,8 @@ class Kind:
     calls_a_part: int = 1
     parts: PartsDriver | None = None
     container: ContainerDriver | None = None
+    usage: UsageDriver | None = None
+    addresses: frozenset[str] = frozenset()
     listing: Listing | None = None
 
     @property

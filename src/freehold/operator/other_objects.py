@@ -62,14 +62,13 @@ def claimed(objects: Iterable[Json], owner: Owner, target: str) -> frozenset[str
 
 
 def naming(objects: Iterable[Json], owner: Owner, words: Collection[str]) -> tuple[str, ...]:
-    """The objects with one of ``words``, as a whole text, in their spec, or as an id in their journal."""
+    """The objects with one of ``words``, as a whole text, in their spec, or as an id in the journal of another one."""
     wanted = {word for word in words if word}
     found = []
     for raw in objects:
         journal = _journal(raw)
-        if journal is not None and journal.owner.uuid == owner.uuid:
-            continue
-        ids = {entry.id for entry in journal.entries.values()} if journal else set()
+        own = journal is not None and journal.owner.uuid == owner.uuid
+        ids = {entry.id for entry in journal.entries.values()} if journal and not own else set()
         said = {*_texts(raw.get("spec") or {}), *ids, *(id_.rpartition("/")[2] for id_ in ids)}
         if not wanted.isdisjoint(said):
             found.append(str(key_of(raw)))

@@ -98,6 +98,7 @@ class Course(ABC):
     """Nodes whose create the cloud refuses, as of the last rest: only these are sent again from time to time."""
 
     def __post_init__(self) -> None:
+        self.world.life = self
         self.port = FaultPort(self.world, self.script, interfere=self.touch)
         self.start(minted=True)
 

@@ -41,10 +41,8 @@ class World(Protocol):
     clock: ManualClock
     audit: Recorder
 
-    @property
-    def life(self) -> Course:
-        """The life that was started last, for events in the middle of it."""
-        ...
+    life: Course
+    """The life that was started last, for events in the middle of it."""
 
     def begin(self, **how: Any) -> Course:
         """The life of that object; ``how`` are the fields of :class:`lab.life.Course`."""

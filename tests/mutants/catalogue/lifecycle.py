@@ -34,6 +34,79 @@ _schedule = partial(Mutant, "lifecycle/schedule.py")
 
 _given_tags = partial(Mutant, "lifecycle/phases/given_tags.py")
 
+_decide = partial(Mutant, "lifecycle/phases/decide.py")
+_decisions = partial(Mutant, "lifecycle/decisions.py")
+
+DECISIONS = (
+    _decide(
+        "apply",
+        "if not decisions.is_signed(decision, ctx.keys):",
+        "if False:",
+        "whoever may edit the object decides what is deleted with it",
+    ),
+    _decisions(
+        "_signature",
+        'said = (decision.node, decision.id, str(decision.attempt), decision.by, f"{decision.at:.3f}")',
+        "said = (decision.node, str(decision.attempt))",
+        "a signed decision is copied to another resource",
+    ),
+    _decisions(
+        "_signature",
+        'f"decision {decision.verdict}"',
+        '"decision"',
+        "a signed decision is turned into its opposite",
+    ),
+    _decide(
+        "_mine",
+        "elif others:",
+        "elif False:",
+        "what another owner's mark is on is recorded as ours, and deleted with the object",
+    ),
+    _decide(
+        "_mine",
+        " and entry.attempt == decision.attempt",
+        "",
+        "a decision about an earlier create counts for a later one",
+        equivalent="an id belongs to one create; what it binds is the id",
+    ),
+    _decide(
+        "_not_mine",
+        "entry.attempt != decision.attempt or ",
+        "",
+        "a decision that is acted on twice closes a later create",
+    ),
+    _decide(
+        "_prune",
+        "elif key in ctx.graph.nodes:",
+        "elif False:",
+        "what the spec wants again is deleted, because a person approved it before",
+    ),
+    _prune(
+        "prune",
+        "await delete.request(ctx, proven - await _needed_by_others(ctx, proven))",
+        "await delete.request(ctx, proven)",
+        "what another object uses is deleted",
+    ),
+    _prune(
+        "_users",
+        "users = await kind.usage.users(Ref(seen.id, seen.target)) if kind.usage else ()",
+        "users: tuple[str, ...] = ()",
+        "a load balancer is deleted with servers behind it",
+    ),
+    _prune(
+        "_users",
+        'words = {seen.id, seen.id.rpartition("/")[2], seen.name, seen.target, *addresses}',
+        'words = {seen.id, seen.id.rpartition("/")[2], seen.name, seen.target}',
+        "the load balancer of the endpoint is deleted",
+    ),
+    _prune(
+        "prune",
+        "_refuse(ctx, _needed_by_us(ctx))",
+        "pass",
+        "a decision about what something of ours needs is never answered",
+    ),
+)
+
 GIVEN_TAGS = (
     _given_tags(
         "_attach",
@@ -805,8 +878,8 @@ PASSES = (
     ),
     _prune(
         "prunable",
-        "ctx.journal.entries[k].phase is Phase.OWNED or ctx.node(k).delete_sent is not None",
-        "True",
+        "ctx.journal.entries[key].phase is Phase.OWNED and ",
+        "",
         "a resource whose mark was never read back is pruned",
     ),
     _prune(
@@ -817,8 +890,8 @@ PASSES = (
     ),
     _prune(
         "prune",
-        "await delete.request(ctx, await delete.prove(ctx, present, marked))",
-        "await delete.request(ctx, present)",
+        "proven = await delete.prove(ctx, present, marked)",
+        "proven = present",
         "surplus is deleted without proof",
     ),
     _engine(
@@ -1327,4 +1400,4 @@ LOOKS = (
     ),
 )
 
-MUTANTS = (*GIVEN_TAGS, *INTENTS, *CANDIDATES, *SYNCING, *PROOF, *PASSES, *LEAVING, *LOOKS)
+MUTANTS = (*DECISIONS, *GIVEN_TAGS, *INTENTS, *CANDIDATES, *SYNCING, *PROOF, *PASSES, *LEAVING, *LOOKS)

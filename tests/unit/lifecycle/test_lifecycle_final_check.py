@@ -183,7 +183,7 @@ def test_a_mark_is_removed_from_a_given_carrier_as_soon_as_its_resource_is_gone(
     while world.ours("net"):  # which is deleted after the connection
         life.once()
         world.clock.advance(10.0)
-    assert hub.tagged(world.cloud.now()) == {"team:blue"}
+    assert hub.tagged(world.cloud.now()) - life.user_tags == {"team:blue"}
     assert life.last is not None and not life.last.released
 
 

@@ -18,7 +18,7 @@ from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import step
 from freehold.operator.kinds import POWERVS_CLUSTERS
-from freehold.operator.other_objects import StoredObjects, claimed
+from freehold.operator.other_objects import StoredObjects, claimed, naming
 
 US = Owner("11111111-0000-4000-8000-000000000000", "IBMPowerVSCluster", "default", "one")
 OTHER = replace(US, uuid="22222222-0000-4000-8000-000000000000", name="two")
@@ -67,10 +67,30 @@ class Client:
 def test_without_an_answer_nothing_is_taken_off() -> None:
     """An API server that does not answer may store an object that wants the tag."""
     others = StoredObjects(Client(kube.Unavailable("gone away")), [POWERVS_CLUSTERS])
-    with pytest.raises(Unavailable, match=VPC):
+    with pytest.raises(Unavailable, match="cannot be told"):
         step(others.tags_on(US, VPC))
 
 
 def test_a_kind_that_is_not_installed_claims_nothing() -> None:
     others = StoredObjects(Client(kube.NotFound("no such kind")), [POWERVS_CLUSTERS])
     assert step(others.tags_on(US, VPC)) == frozenset()
+
+
+SPEC = {"vpc": {"id": "r006-1"}, "vpcSubnets": [{"name": "b"}]}
+
+
+@pytest.mark.parametrize("word", ["r006-1", "b"])
+def test_an_object_names_what_is_in_its_spec(word: str) -> None:
+    """Also the object itself: a load balancer of its list may be in a subnet that its list of subnets has lost."""
+    assert naming([{**stored(replace(ATTACHED, owner=US), namespace="ns"), "spec": SPEC}], US, [word]) == ("ns/n",)
+
+
+def test_an_object_names_what_is_in_its_journal_and_its_own_does_not_count() -> None:
+    entry = Entry(Phase.GIVEN, "us-south/v", VPC)
+    journal = Journal(OTHER, {NodeKey("vpc", "main"): entry})
+    assert naming([stored(journal, namespace="ns")], US, ["v"]) == ("ns/n",)
+    assert naming([stored(replace(journal, owner=US), namespace="ns")], US, ["v"]) == ()
+
+
+def test_a_part_of_a_text_names_nothing() -> None:
+    assert naming([{**stored(ATTACHED, namespace="ns"), "spec": {"zone": "abc"}}], US, ["ab", ""]) == ()

@@ -77,14 +77,15 @@ class Listeners:
             port=part.natural_key,
         )
 
-    async def _pool(self, region: str, balancer: str, wanted: Mapping[str, Any]) -> str:
-        pools = await self._client.listed(
-            "vpc",
-            "list_load_balancer_pools",
-            lambda: self._sdk(region).list_load_balancer_pools(balancer),
-            "pools",
-            f"load balancer {balancer}",
+    async def users(self, region: str, balancer: str) -> list[str]:
+        """The pools with members: somebody's servers."""
+        pools = await self._pools(region, balancer)
+        return sorted(
+            f"pool {pool['name']} has {len(pool['members'])} members" for pool in pools if pool.get("members")
         )
+
+    async def _pool(self, region: str, balancer: str, wanted: Mapping[str, Any]) -> str:
+        pools = await self._pools(region, balancer)
         name = wanted["name"]
         for pool in sorted(pools, key=lambda pool: bool(pool["name"] != name)):  # its very name first
             if pool["name"] == name or is_nested(pool["name"], name, VPC):
@@ -98,6 +99,15 @@ class Listeners:
             name=wanted["name"],
         )
         return str(made["id"])
+
+    async def _pools(self, region: str, balancer: str) -> list[Json]:
+        return await self._client.listed(
+            "vpc",
+            "list_load_balancer_pools",
+            lambda: self._sdk(region).list_load_balancer_pools(balancer),
+            "pools",
+            f"load balancer {balancer}",
+        )
 
     def _sdk(self, region: str) -> Any:
         return self._client.session.vpc(region)

@@ -11,7 +11,7 @@ from freehold.lifecycle.decisions import Conclusion
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.kinds import NodeKey, Ref
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Surplus, Waiting, of_error
 from freehold.lifecycle.phases import delete, mark, recovery
 
@@ -25,13 +25,18 @@ def prunable(ctx: PassContext) -> list[NodeKey]:
     """Surplus that may be deleted: by its kind or by a decision, while nothing of ours depends on it."""
     needed = deletion_order.needed(ctx.journal.ours, ctx.journal.entries, ctx.deps.registry)
     may = [key for key in surplus(ctx) if ctx.kind(key).prunable or key in ctx.approved]
-    _refuse(ctx, _needed_by_us(ctx))
-    keys = [key for key in may if key not in needed]
-    return [k for k in keys if ctx.journal.entries[k].phase is Phase.OWNED or ctx.node(k).delete_sent is not None]
+    owned = [key for key in may if ctx.journal.entries[key].phase is Phase.OWNED and key not in needed]
+    return [*owned, *(key for key in being_pruned(ctx) if key not in owned)]
+
+
+def being_pruned(ctx: PassContext) -> list[NodeKey]:
+    """Surplus whose deletion has been requested."""
+    return [key for key in surplus(ctx) if ctx.node(key).delete_sent is not None]
 
 
 async def prune(ctx: PassContext, marked: TagsByTarget) -> None:
     """Delete surplus that the marks prove now, and observe until it is gone."""
+    _refuse(ctx, _needed_by_us(ctx))
     free = prunable(ctx)
     for key in free:
         if ctx.node(key).delete_sent is None and ctx.node(key).look_at == inf:
@@ -60,21 +65,29 @@ def _needed_by_us(ctx: PassContext) -> Mapping[NodeKey, str]:
 
 
 async def _needed_by_others(ctx: PassContext, keys: Collection[NodeKey]) -> frozenset[NodeKey]:
-    """Of what a person approved, that which another object names: it may be given there, by its id or its name."""
+    """Of what a person approved, that which is used, or which an object names: it may be given there."""
     needed: dict[NodeKey, str] = {}
     for key in keys & ctx.approved.keys():
-        seen = ctx.node(key).observed
-        words = {seen.id, seen.id.rpartition("/")[2], seen.name, seen.target}
         try:
-            objects = await ctx.deps.others.naming(ctx.owner, words)
+            users = await _users(ctx, key)
         except CloudError as error:
             ctx.outcomes[key] = of_error(error)
             needed[key] = ""
             continue
-        if objects:
-            needed[key] = f"it is named by {', '.join(objects)}"
+        if users:
+            needed[key] = f"it is in use: {', '.join(users)}"
     _refuse(ctx, {key: why for key, why in needed.items() if why})
     return frozenset(needed)
+
+
+async def _users(ctx: PassContext, key: NodeKey) -> list[str]:
+    """Objects that name it, this one too, by its id, its name or its address; and what the cloud shows to use it."""
+    kind, seen = ctx.kind(key), ctx.node(key).observed
+    addresses = {str(seen.attributes.get(name, "")) for name in kind.addresses}
+    words = {seen.id, seen.id.rpartition("/")[2], seen.name, seen.target, *addresses}
+    objects = await ctx.deps.others.naming(ctx.owner, words)
+    users = await kind.usage.users(Ref(seen.id, seen.target)) if kind.usage else ()
+    return [*(f"{each} names it" for each in objects), *users]
 
 
 def _conclude(ctx: PassContext) -> None:

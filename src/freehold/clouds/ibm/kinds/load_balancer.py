@@ -143,6 +143,9 @@ class LoadBalancerDriver:
     async def remove_part(self, ref: Ref, part: Part) -> None:
         await self._listeners.remove(*vpc.split(ref.id), part)
 
+    async def users(self, ref: Ref) -> Sequence[str]:
+        return await self._listeners.users(*vpc.split(ref.id))
+
     async def _same_vpc(self, region: str, body: Json, wanted: Sequence[str]) -> bool:
         """Whether a namesake is in our VPC: told by its subnets, which are asked for only if they differ."""
         have = [subnet["id"] for subnet in body["subnets"]]
@@ -169,5 +172,7 @@ def kind(client: ApiClient) -> Kind:
         delete_time=120.0,
         settle=SETTLE,
         parts=driver,
+        usage=driver,
+        addresses=frozenset({"hostname"}),
         listing=vpc.Listing(vpc.Collection(client, "load_balancer", "load_balancers"), _listed),
     )
