@@ -6,12 +6,14 @@ from collections import Counter
 
 import pytest
 
+from freehold.api.names import JOURNAL_ANNOTATION
+from freehold.lifecycle import journal as journals
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import step
-from freehold.operator.orphans import MarkedOwner, orphans
+from freehold.operator.orphans import MarkedOwner, orphans, unmarked
 from freehold_sim.faults import Effect, Fault
 from harness.powervs import UID, Harness, example
-from harness.resources import existing, snapshot
+from harness.resources import existing, infrastructure, made_by_us, snapshot
 from harness.traits import kind_of, made
 
 RING = KeyRing.single(b"another operator's key, 32 bytes.")
@@ -59,3 +61,35 @@ def test_what_cannot_be_read_is_listed_with_the_reason(cluster: Harness) -> None
     (owner,) = _orphans(cluster)
     (balancer,) = (one for one in owner.resources if one.key.kind == "load-balancer")
     assert "refused" in balancer.unread
+
+
+def _born(harness: Harness, *recorded: str) -> set[str]:
+    found = step(unmarked(harness.account.read_only_deps(RING), recorded))
+    assert not found.problems
+    return {one.name for _, one in found.resources}
+
+
+def test_what_was_made_before_any_mark_was_readable_is_named_by_its_birth_name() -> None:
+    """Its owner's uuid was nowhere but in the object that was lost: it cannot be recovered, and is not passed over."""
+    harness = Harness(example())
+    harness.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "tagging.attach_tag", count=None))
+    harness.for_a_while(900.0)
+    before = snapshot(harness)
+    names = {row["name"] for row in made_by_us(harness) if row["kind"] not in ("dhcp", "network", "security-group")}
+    assert len(names) >= 7 and names < _born(harness), "and the network of the DHCP server"
+    assert snapshot(harness) == before
+
+
+def test_what_an_object_here_has_on_record_is_no_orphan_of_a_birth_name() -> None:
+    harness = Harness(example())
+    harness.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "tagging.attach_tag", count=None))
+    harness.for_a_while(900.0)
+    text = harness.object.raw["metadata"]["annotations"][JOURNAL_ANNOTATION]
+    ids = [entry.id for entry in journals.loads(text).entries.values()]
+    assert _born(harness, *ids) == set()
+
+
+def test_a_marked_cluster_and_strangers_have_no_orphan_of_a_birth_name(cluster: Harness) -> None:
+    """A load balancer's pool and a connection keep their birth marks for life: their marks tell whose they are."""
+    infrastructure(cluster)
+    assert _born(cluster) == set()

@@ -11,7 +11,7 @@ from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode
 from freehold_sim.faults import Effect, Fault
 from harness.plans import Snapshot, planned
 from harness.powervs import Harness, example
-from harness.resources import existing, row_of
+from harness.resources import existing, only, row_of
 
 
 def _rows(plan: Plan, kind: str) -> list[PlanRow]:
@@ -86,3 +86,24 @@ def test_an_object_that_may_not_be_changed_reports_the_differences_and_sends_not
     row = row_of(harness, "transit-gateway")
     assert (row["state"], row["reason"]) == ("Blocked", "Frozen")
     assert "is not sent" in row["message"]
+
+
+def test_the_plan_says_that_another_name_in_a_list_is_another_resource() -> None:
+    """Whoever meant a rename hears before the apply that a second subnet is made, and that the first one stays."""
+    harness = Harness(example(vpcSubnets=[{"name": "first"}]))
+    harness.up()
+    harness.object.patch({"spec": {"vpcSubnets": [{"name": "second"}]}})
+    rows = {row.name: row for row in planned(harness).rows if row.kind == "vpc-subnet"}
+    assert rows["second"].action == "create" and "first is not renamed to it" in rows["second"].reason
+    assert rows["first"].action == "surplus"
+
+
+def test_a_vpc_is_renamed_in_place() -> None:
+    harness = Harness(example(vpc={"name": "first", "region": "us-south"}))
+    harness.up()
+    vpc = only(harness, "vpc")["id"]
+    harness.object.patch({"spec": {"vpc": {"name": "second"}}})
+    (row,) = [row for row in planned(harness).rows if row.kind == "vpc" and row.action.changes]
+    assert (row.action, row.attribute) == ("update", "name")
+    harness.for_a_while(900.0)
+    assert only(harness, "vpc", "second")["id"] == vpc

@@ -130,6 +130,7 @@ def orphans(**given: Any) -> None:
 @cli.command(short_help="Rebuild an object that was lost from its marks in the cloud.")
 @click.argument("name", required=False, callback=options.filled)
 @click.option("--uuid", default="", callback=options.filled, help="The object's uuid, as freehold orphans lists it.")
+@click.option("--all", "all_", is_flag=True, help="List all that could be recovered; recover nothing.")
 @click.option("--key-lost", is_flag=True, help="What this key ring cannot prove is this object's too; seal it anew.")
 @click.option("--yes", is_flag=True, help="Do it, instead of showing what would happen.")
 @options.simulate

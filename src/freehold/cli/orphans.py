@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from freehold.cli.errors import CliError
 from freehold.cli.kinds import OURS
-from freehold.cli.live import api_key_of
 from freehold.cli.planning import cloud_of
 from freehold.cli.reading import emit
 from freehold.cli.running import access
@@ -19,7 +18,7 @@ from freehold.cli.session import Access, Session, opened
 from freehold.cli.terminal import columns, duration, say, warn
 
 if TYPE_CHECKING:
-    from freehold.operator.orphans import Marked, MarkedOwner
+    from freehold.operator.orphans import Marked, MarkedOwner, Unmarked
 
 _NOBODY_KNOWS = (
     "Another management cluster or laptop may serve these owners: nothing may be deleted because it is listed here. Of "
@@ -30,33 +29,48 @@ _NOBODY_KNOWS = (
 def run(simulate: bool, speed: float, output: str, state: Path | None, kubeconfig: str) -> None:
     """The command. Raises CliError."""
     target = access(state, kubeconfig=kubeconfig, operator=False, install=False, simulate=simulate, speed=speed)
-    found, now = run_to_end(_found(target))
+    found, born, now = run_to_end(_found(target))
     if output != "table":
-        emit(output, [_document(owner) for owner in found])
+        emit(output, [*map(_document, found), *([_unmarked_document(born)] if born.resources else [])])
         return
-    if not found:
+    if not found and not born.resources:
         say("none: all that carries our marks has an object here")
-        return
     for owner in found:
         _print(owner, now)
-    say(_NOBODY_KNOWS)
+    if found:
+        say(_NOBODY_KNOWS)
+    _print_unmarked(born, now)
 
 
-async def _found(target: Access) -> tuple[Sequence[MarkedOwner], float]:
+async def _found(target: Access) -> tuple[Sequence[MarkedOwner], Unmarked, float]:
     from freehold.lifecycle.errors import CloudError
     from freehold.lifecycle.keys import KeyRing
     from freehold.operator.ibm import IbmAccount
-    from freehold.operator.orphans import orphans
+    from freehold.operator.orphans import orphans, unmarked
 
     async with opened(target) as session, AsyncExitStack() as stack:
         present = await present_uuids(session)
-        url, key = ("", api_key_of(os.environ)) if target.kubeconfig else await cloud_of(session, target, stack)
+        url, key = await cloud_of(session, target, stack)
         account = stack.enter_context(IbmAccount(key, url or None, session.clock))
         try:
             deps = account.read_only_deps(KeyRing.single(b"nothing is signed or checked here"))
-            return await orphans(deps, present), session.clock.now()
+            found = await orphans(deps, present)
+            return found, await unmarked(deps, await _recorded_ids(session)), session.clock.now()
         except CloudError as error:
             raise CliError(error.message) from error
+
+
+async def _recorded_ids(session: Session) -> set[str]:
+    from freehold.lifecycle.journal import CorruptJournal
+    from freehold.reconcilers.identity import recorded
+
+    found: set[str] = set()
+    for resource in OURS:
+        for raw in (await session.client.list(resource)).items:
+            with contextlib.suppress(CorruptJournal):  # told of when its uuid is asked for
+                journal = recorded({"kind": resource.kind, **raw})
+                found |= {entry.id for entry in journal.entries.values()} if journal else set()
+    return found
 
 
 async def present_uuids(session: Session) -> set[str]:
@@ -94,6 +108,26 @@ def _document(owner: MarkedOwner) -> Mapping[str, Any]:
             for one in owner.resources
         ],
     }  # fmt: skip
+
+
+def _unmarked_document(born: Unmarked) -> Mapping[str, Any]:
+    rows = [{"kind": kind, "name": one.name, "id": one.id, "createdAt": one.created_at} for kind, one in born.resources]
+    return {"uuid": "", "owners": [], "createdAt": None, "resources": rows}
+
+
+def _print_unmarked(born: Unmarked, now: float) -> None:
+    for problem in born.problems:
+        warn(f"could not be listed: {problem}")
+    if not born.resources:
+        return
+    say("without a mark, but with the name of a create of Freehold's that was cut off; nothing tells whose they are:")
+    rows = [("KIND", "NAME", "AGE", "ID")]
+    for kind, one in born.resources:
+        age = duration(now - one.created_at) if one.created_at is not None else "?"
+        rows.append((kind, one.name, age, one.id.rpartition("/")[2]))
+    for line in columns(rows, "  "):
+        say(line)
+    say("Be sure that no other operator is making them just now; then delete them in the cloud.")
 
 
 def _print(owner: MarkedOwner, now: float) -> None:

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from freehold.cli import orphans
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.kinds import OURS
 from freehold.cli.orphans import present_uuids
@@ -27,10 +28,15 @@ if TYPE_CHECKING:
 
 
 def run(
-    name: str | None, uuid: str, key_lost: bool, yes: bool, simulate: bool, speed: float, namespace: str,
+    name: str | None, uuid: str, all_: bool, key_lost: bool, yes: bool, simulate: bool, speed: float, namespace: str,
     state: Path | None, kubeconfig: str,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
+    if all_:
+        if name or uuid or yes or key_lost:
+            raise CliError("--all only lists; recover them one at a time: freehold recover --uuid U", code=MISUSED)
+        orphans.run(simulate, speed, "table", state, kubeconfig)
+        return
     if (name is None) == (not uuid):
         raise CliError("say what to recover: freehold recover NAME, or freehold recover --uuid U", code=MISUSED)
     target = access(state, kubeconfig=kubeconfig, operator=False, simulate=simulate, speed=speed)
@@ -41,7 +47,7 @@ async def _recover(target: Access, name: str, uuid: str, namespace: str, *, key_
     from freehold.api.served import POWERVS_CLUSTER
     from freehold.lifecycle.errors import CloudError
     from freehold.operator.ibm import IbmAccount
-    from freehold.operator.orphans import orphans
+    from freehold.operator.orphans import orphans as orphaned
     from freehold.operator.recovery import NoOwner, rebuilt, recovery_of
 
     async with opened(target) as session, AsyncExitStack() as stack:
@@ -53,7 +59,7 @@ async def _recover(target: Access, name: str, uuid: str, namespace: str, *, key_
         account = stack.enter_context(IbmAccount(key, url or None, session.clock))
         deps = account.read_only_deps(ring)
         try:
-            found = _chosen(await orphans(deps, present), name, uuid, namespace or session.namespace)
+            found = _chosen(await orphaned(deps, present), name, uuid, namespace or session.namespace)
             recovery = recovery_of(found, POWERVS_CLUSTER, deps)
             number = await account.account()
         except CloudError as error:

@@ -5,13 +5,14 @@ Another management cluster or a laptop may serve the owner, so nothing follows f
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from freehold.clouds.ibm.names import NONCE
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.inventory import TagsByTarget
-from freehold.lifecycle.kinds import NodeKey, Observed, Ref, Registry
+from freehold.lifecycle.kinds import NodeKey, NonceSet, Observed, Place, Ref, Registry, State
 from freehold.lifecycle.ownership import UUID, Codec
 
 
@@ -70,6 +71,61 @@ async def orphans(deps: EngineDeps, present: Collection[str]) -> tuple[MarkedOwn
         for uuid, ones in found.items()
     )
     return tuple(sorted((owner for owner in owners if owner.resources), key=lambda owner: owner.uuid))
+
+
+@dataclass(frozen=True)
+class Unmarked:
+    """Resources with the birth name of a create, and no mark: nothing tells of which object.
+
+    ``problems``: what could not be listed, and why.
+    """
+
+    resources: tuple[tuple[str, Observed], ...]
+    problems: tuple[str, ...]
+
+
+class _Everything:
+    def __contains__(self, word: object) -> bool:
+        return True
+
+
+class _BirthMarks:
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and NONCE.fullmatch(word) is not None
+
+
+async def unmarked(deps: EngineDeps, recorded: Collection[str]) -> Unmarked:
+    """What a create made that was cut off before anything carried its owner's uuid, and whose object was lost.
+
+    ``recorded`` are the ids that the objects of this API server have on record.
+    """
+    targets = await deps.tagger.everything()
+    carried = {mark.id for tags in targets.values() for mark in deps.codec.read(tags).carried}
+    homes, problems = await _by_nonce(deps, (), _Everything())
+    places = [Place(kind, Ref(one.id, one.target)) for kind, one in homes]
+    born, more = await _by_nonce(deps, places, _BirthMarks())
+    left = [
+        (kind, one)
+        for kind, one in born
+        if one.id not in recorded
+        and (one.carried or one.target not in targets)
+        and one.id.rpartition("/")[2] not in carried
+        and one.state is not State.DELETING
+    ]
+    return Unmarked(tuple(sorted(left, key=lambda pair: (pair[0], pair[1].name))), (*problems, *more))
+
+
+async def _by_nonce(
+    deps: EngineDeps, places: Sequence[Place], nonces: NonceSet
+) -> tuple[list[tuple[str, Observed]], list[str]]:
+    found: list[tuple[str, Observed]] = []
+    problems: list[str] = []
+    for name, kind in deps.registry.items():
+        try:
+            found += [(name, one) for one in await kind.driver.by_nonce(places, (), nonces)]
+        except CloudError as error:
+            problems.append(f"{name}: {error.message}")
+    return found, problems
 
 
 def _marked(targets: TagsByTarget, codec: Codec, registry: Registry) -> Iterator[tuple[str, Marked]]:

@@ -158,7 +158,13 @@ class _Rows:
         names = ", ".join(sorted(f"{r.kind} {self._name(r)}" for r in requires if self._is_planned(r)))
         if before and before.id:
             return Action.CREATE, f"{before.id} is gone" + (f"; after {names}" if names else "")
-        return Action.CREATE, f"after {names}" if names else "does not exist"
+        return Action.CREATE, (f"after {names}" if names else "does not exist") + self._instead_of(key)
+
+    def _instead_of(self, key: NodeKey) -> str:
+        """An entry of a list under another name is another resource: a person may have meant to rename it."""
+        left = [k for k, o in self._outcomes.items() if k.kind == key.kind and isinstance(o, Surplus)]
+        names = ", ".join(sorted(self._name(k) for k in left))
+        return f"; {names} is not renamed to it, and stays as surplus: see freehold prune" if names else ""
 
     def _is_planned(self, key: NodeKey) -> bool:
         entry = self._after.get(key)
