@@ -122,7 +122,12 @@ class Controllers:
     def _expired(self) -> Iterator[Stored]:
         limit = self._now() - EVENT_LIFETIME
         for stored in self._store.scan(_EVENTS):
-            seen = stored.obj.get("lastTimestamp") or stored.obj["metadata"]["creationTimestamp"]
+            series = stored.obj.get("series") or {}
+            seen = (
+                series.get("lastObservedTime")
+                or stored.obj.get("lastTimestamp")
+                or stored.obj["metadata"]["creationTimestamp"]
+            )
             try:
                 if datetime.fromisoformat(seen) < limit:
                     yield stored

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from freehold.apiserver.builtins import PlainStrategy
 from freehold.apiserver.cel_rules import Rules
 from freehold.apiserver.custom import CustomStrategy
 from freehold.apiserver.errors import FieldError
 from freehold.apiserver.metadata import timestamp
+from freehold.apiserver.plain import PlainStrategy
 from freehold.apiserver.resources import Resource
 from freehold.apiserver.store import Json
 from freehold.apiserver.strategy import Findings, content, put_back, take_only

@@ -143,7 +143,7 @@ class Handlers:
                 options = requests.write_options(request.query, duplicates)
                 stored = self._objects.create(resource, target.namespace or "", body, options, notes)
                 return self._answer(request, resource, stored, notes, 201)
-            case "DELETE":
+            case "DELETE" if "deletecollection" in resource.verbs:
                 options_body = await _optional_body(request)
                 page = listing.list_page(self._store, resource, target.namespace, request.query)
                 for each in page.items:

@@ -75,6 +75,7 @@ class Objects:
                 problem = errors.FieldError.required("metadata.name", "name or generateName is required")
                 raise errors.invalid(resource.group, resource.kind, "", [problem])
             meta["name"] = metadata.generated_name(meta["generateName"])
+        obj = resource.to_storage(obj)
         self._require_namespace(resource, namespace, meta["name"])
         self._decode(resource, obj, options, notes)
         metadata.stamp_new(meta, self._now())
@@ -104,7 +105,7 @@ class Objects:
         if not meta.get("resourceVersion") and not resource.strategy.unconditional_update:
             problem = errors.FieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update")
             raise errors.invalid(resource.group, resource.kind, key[1], [problem])
-        return self._replace(resource, key, old, obj, options, notes, subresource)
+        return self._replace(resource, key, old, resource.to_storage(obj), options, notes, subresource)
 
     def patch(
         self,
@@ -120,13 +121,13 @@ class Objects:
     ) -> Stored:
         """Apply a patch body. Raises the errors of :meth:`update`, and 415 for an unsupported patch type."""
         old = self.get(resource, *key)
-        base = {**old.obj, "apiVersion": resource.api_version}
+        base = resource.shown(old.obj)
         obj = copy.deepcopy(patches.apply_to(base, patch, content_type, custom=custom))
         if obj.get("kind") != resource.kind or obj.get("apiVersion") != resource.api_version:
             raise errors.bad_request("a patch may not change apiVersion or kind")
         if not isinstance(obj.get("metadata"), dict) or obj["metadata"].get("name") != key[1]:
             raise errors.bad_request("a patch may not change metadata.name")
-        return self._replace(resource, key, old, obj, options, notes, subresource)
+        return self._replace(resource, key, old, resource.to_storage(obj), options, notes, subresource)
 
     def delete(self, resource: Resource, key: Key, options: DeleteOptions) -> Deleted:
         """Remove the object, or mark it if it has finalizers. Raises 404, and 409 on a failed precondition."""
@@ -209,9 +210,7 @@ class Objects:
             raise errors.invalid(resource.group, resource.kind, obj["metadata"]["name"], found)
 
     def _save(self, resource: Resource, key: Key, obj: Json, options: WriteOptions) -> Stored:
-        obj["apiVersion"] = (
-            f"{resource.group}/{resource.storage_version}" if resource.group else resource.storage_version
-        )
+        obj["apiVersion"] = resource.storage_api_version
         if options.dry_run:
             return Stored(self._store.revision, obj, b"")
         return self._store.put(resource.collection, key, obj)
