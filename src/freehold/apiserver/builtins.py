@@ -147,5 +147,6 @@ def _core(
 ) -> Resource:
     return Resource(
         "", "v1", kind, plural, namespaced, "v1", strategy, singular=kind.lower(), list_kind=kind + "List",
-        short_names=short_names, subresources=subresources, verbs=verbs, columns=(NAME, *columns), schema=strategy.schema or {},
+        short_names=short_names, subresources=subresources, verbs=verbs, columns=(NAME, *columns),
+        schema=strategy.schema or {},
     )  # fmt: skip

@@ -115,7 +115,10 @@ def _count(obj: Json) -> int:
 
 def _source(obj: Json) -> str:
     source = obj.get("source") or {}
-    parts = (source.get("component") or obj.get("reportingComponent"), source.get("host") or obj.get("reportingInstance"))
+    parts = (
+        source.get("component") or obj.get("reportingComponent"),
+        source.get("host") or obj.get("reportingInstance"),
+    )
     return ", ".join(part for part in parts if part)
 
 

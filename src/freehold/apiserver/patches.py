@@ -14,7 +14,7 @@ from freehold.apiserver.store import Json
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
-APPLY = ("application/apply-patch+yaml", "application/apply-patch+cbor")
+APPLY = "application/apply-patch+yaml"
 
 
 def merge(target: Any, patch: Any) -> Any:
@@ -92,7 +92,7 @@ def apply_to(target: Json, patch: Any, content_type: str, *, custom: bool) -> Js
     """``target`` with a patch of this content type applied.
 
     Raises 415 for an unsupported type: strategic merge on a custom resource (real API servers refuse it
-    too) and server-side apply (not supported yet).
+    too), and apply in CBOR. Apply in YAML is not here (:mod:`freehold.apiserver.applying`).
     """
     if content_type == JSON_PATCH:
         return json_patch(target, patch)
@@ -101,11 +101,7 @@ def apply_to(target: Json, patch: Any, content_type: str, *, custom: bool) -> Js
             raise errors.bad_request("error decoding patch: a merge patch is an object")
         merged: Json = merge(target, patch) if content_type == MERGE else strategic(target, patch)
         return merged
-    if content_type in APPLY:
-        raise errors.unsupported_media(
-            "server-side apply is not supported by the embedded API server; use `kubectl apply` without --server-side"
-        )
-    offered = [JSON_PATCH, MERGE, *([] if custom else [STRATEGIC])]
+    offered = [JSON_PATCH, MERGE, *([] if custom else [STRATEGIC]), APPLY]
     raise errors.unsupported_media(
         "the body of the request was in an unknown format - accepted media types include: " + ", ".join(offered)
     )

@@ -27,7 +27,10 @@ _Message = Mapping[int, tuple[str, "_Field"]]
 
 
 class _Field:
-    """How to read one field: ``one`` value, ``many`` values, or the entries of a ``map``."""
+    """How to read one field: ``one`` value, ``many`` values, or the entries of a ``map``.
+
+    Go sends its empty strings; ``pointer`` is one value that counts even when it is empty.
+    """
 
     def __init__(self, read: _Read, shape: str = "one") -> None:
         self.read = read
@@ -88,6 +91,7 @@ def _fields_v1(value: bytes) -> Any:
 
 
 _TEXT, _BOOL, _INT, _COUNT = _Field(_text), _Field(bool), _Field(_signed), _Field(lambda value: _signed(value) or None)
+_TEXT_POINTER = _Field(_text, "pointer")
 _TIME, _MICRO_TIME = _Field(_time), _Field(_micro_time)
 _TEXTS, _TEXT_MAP, _BYTES_MAP = _Field(_text, "many"), _Field(_text, "map"), _Field(_base64, "map")
 
@@ -157,7 +161,7 @@ _KINDS: Mapping[tuple[str, str], _Message] = {
     ("coordination.k8s.io/v1", "Lease"): {
         1: ("metadata", _META),
         2: ("spec", _message({
-            1: ("holderIdentity", _TEXT), 2: ("leaseDurationSeconds", _INT), 3: ("acquireTime", _MICRO_TIME),
+            1: ("holderIdentity", _TEXT_POINTER), 2: ("leaseDurationSeconds", _INT), 3: ("acquireTime", _MICRO_TIME),
             4: ("renewTime", _MICRO_TIME), 5: ("leaseTransitions", _INT), 6: ("strategy", _TEXT),
             7: ("preferredHolder", _TEXT),
         })),
@@ -204,7 +208,7 @@ def _decode(data: bytes, table: _Message) -> Json:
         elif field.shape == "map":
             entry = dict(_fields(value if isinstance(value, bytes) else b""))
             out.setdefault(name, {})[_text(_bytes(entry.get(1, b"")))] = field.read(entry.get(2, b""))
-        elif (read := field.read(value)) not in (None, ""):
+        elif (read := field.read(value)) is not None and (read != "" or field.shape == "pointer"):
             out[name] = read
     return out
 
