@@ -120,7 +120,7 @@ async def test_a_patch_with_a_stale_version_is_a_conflict(api: Api) -> None:
     assert (await api.merge(f"{WIDGETS}/a", stale)).code == 409
 
 
-@pytest.mark.parametrize("content_type", [STRATEGIC, "application/apply-patch+yaml", "text/plain"])
+@pytest.mark.parametrize("content_type", [STRATEGIC, "application/apply-patch+cbor", "text/plain"])
 async def test_patch_types_that_are_not_offered_are_415(api: Api, content_type: str) -> None:
     await api.made(WIDGETS, widget("a"))
     answer = await api.call("PATCH", f"{WIDGETS}/a", "{}", content_type)
