@@ -170,3 +170,54 @@ async def test_a_crd_of_somebody_else_stays_deleted(told: tuple[Api, list[str], 
     await api.delete(f"{CRDS}/widgets.other.freehold.dev")
     await api.gone(f"{CRDS}/widgets.other.freehold.dev")
     assert not names
+
+
+# Columns
+
+
+async def cells(api: Api, path: str) -> list[dict[str, Any]]:
+    """The rows of a Table, each by the names of its columns; columns of -o wide are in brackets."""
+    table = (await api.get(path, TABLE)).json
+    columns = [f"({each['name']})" if each["priority"] else each["name"] for each in table["columnDefinitions"]]
+    return [dict(zip(columns, row["cells"], strict=True)) for row in table["rows"]]
+
+
+async def test_columns_of_events_are_those_of_a_real_server(api: Api) -> None:
+    about = {"involvedObject": {"kind": "ConfigMap", "namespace": "default", "name": "a", "fieldPath": "data.x"}}
+    old = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "old"}, **about, "type": "Warning",
+           "reason": "Broken", "message": " it broke\n", "source": {"component": "c", "host": "h"}, "count": 3,
+           "firstTimestamp": "2025-12-31T23:00:00Z", "lastTimestamp": "2025-12-31T23:59:00Z"}  # fmt: skip
+    series = {**old, "metadata": {"name": "series"}, "source": {}, "count": None, "firstTimestamp": None,
+              "lastTimestamp": None, "eventTime": "2025-12-31T23:30:00.000000Z", "action": "Break",
+              "reportingComponent": "r", "reportingInstance": "i",
+              "series": {"count": 5, "lastObservedTime": "2025-12-31T23:50:00.000000Z"}}  # fmt: skip
+    for event in (old, series):
+        await api.made("/api/v1/namespaces/default/events", event)
+    common = {"Type": "Warning", "Reason": "Broken", "Object": "configmap/a", "(Subobject)": "data.x",
+              "Message": "it broke"}  # fmt: skip
+    expected = [
+        {"Last Seen": "60s", **common, "(Source)": "c, h", "(First Seen)": "60m", "(Count)": 3, "(Name)": "old"},
+        {"Last Seen": "10m", **common, "(Source)": "r, i", "(First Seen)": "30m", "(Count)": 5, "(Name)": "series"},
+    ]
+    assert await cells(api, "/api/v1/namespaces/default/events") == expected
+    assert await cells(api, "/apis/events.k8s.io/v1/namespaces/default/events") == expected
+
+
+async def test_columns_of_the_other_built_in_kinds(api: Api) -> None:
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l"},
+             "spec": {"holderIdentity": "me"}}  # fmt: skip
+    await api.made("/apis/coordination.k8s.io/v1/namespaces/default/leases", lease)
+    await api.made(CONFIG_MAPS, {**config_map("c", {"a": "1", "b": "2"}), "binaryData": {"d": "AA=="}})
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"a": "1"}}
+    await api.made("/api/v1/namespaces/default/secrets", secret)
+    assert await cells(api, "/apis/coordination.k8s.io/v1/leases") == [{"Name": "l", "Holder": "me", "Age": "0s"}]
+    assert await cells(api, CONFIG_MAPS) == [{"Name": "c", "Data": 3, "Age": "0s"}]
+    assert await cells(api, "/api/v1/secrets") == [{"Name": "s", "Type": "Opaque", "Data": 1, "Age": "0s"}]
+    assert (await cells(api, "/api/v1/namespaces"))[0] == {"Name": "default", "Status": "Active", "Age": "0s"}
+    plain = other_crd(True, True)
+    for version in plain["spec"]["versions"]:
+        del version["additionalPrinterColumns"]
+    await api.made(CRDS, plain)
+    path = "/apis/other.freehold.dev/v1/namespaces/default/widgets"
+    await api.made(path, {**widget("w", {}), "apiVersion": "other.freehold.dev/v1"})
+    assert await cells(api, path) == [{"Name": "w", "Age": "0s"}], "a kind without columns, as on a real server"
