@@ -99,6 +99,7 @@ def test_fields_beyond_upstreams_are_the_ones_we_know_of(ours: dict[str, Any], t
     assert set(own["spec"]["properties"]) - set(upstream["spec"]["properties"]) == {"tags"}
     assert set(own["status"]["properties"]) - set(upstream["status"]["properties"]) == {
         "initialization",
+        "phase",
         "observedGeneration",
         "resources",
         "identity",
