@@ -8,6 +8,7 @@ from typing import Any
 from freehold.apiserver import structural
 from freehold.apiserver.cel_rules import Rules
 from freehold.apiserver.errors import FieldError
+from freehold.apiserver.ratcheting import ratcheted
 from freehold.apiserver.store import Json
 from freehold.apiserver.strategy import Findings, content, put_back, take_only
 from freehold.apiserver.validation import Validator
@@ -49,9 +50,12 @@ class CustomStrategy:
         obj["metadata"]["generation"] = generation + 1 if changed else generation
 
     def validate(self, obj: Json, old: Json | None) -> Sequence[FieldError]:
-        found = self._validator.errors(obj)
+        found = self._errors(obj, old)
+        return ratcheted(found, self._errors(old, None), obj, old) if found and old is not None else found
+
+    def _errors(self, obj: Json, old: Json | None) -> Sequence[FieldError]:
         # As upstream: rules run only on objects that match the types of the schema.
-        return found or self._rules.errors(obj, old)
+        return self._validator.errors(obj) or self._rules.errors(obj, old)
 
     def prepare_delete(self, obj: Json) -> None:
         return
