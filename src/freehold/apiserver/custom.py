@@ -50,12 +50,13 @@ class CustomStrategy:
         obj["metadata"]["generation"] = generation + 1 if changed else generation
 
     def validate(self, obj: Json, old: Json | None) -> Sequence[FieldError]:
-        found = self._errors(obj, old)
-        return ratcheted(found, self._errors(old, None), obj, old) if found and old is not None else found
-
-    def _errors(self, obj: Json, old: Json | None) -> Sequence[FieldError]:
-        # As upstream: rules run only on objects that match the types of the schema.
-        return self._validator.errors(obj) or self._rules.errors(obj, old)
+        found = self._validator.errors(obj)
+        if found and old is not None:
+            found = ratcheted(found, self._validator.errors(old), obj, old)
+        if found:  # as upstream: rules run only on objects that match the types of the schema
+            return found
+        broken = self._rules.errors(obj, old)
+        return ratcheted(broken, self._rules.errors(old, None), obj, old) if broken and old is not None else broken
 
     def prepare_delete(self, obj: Json) -> None:
         return
