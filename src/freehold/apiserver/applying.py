@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -101,21 +102,30 @@ def merge(live: Any, patch: Any, schema: Schema) -> Any:
 
 
 def _merged_items(live: list[Any], patch: list[Any], schema: Schema) -> Iterator[Any]:
-    """Items of both in the patch's order; items of the live list alone keep their place before the next shared one."""
-    left, right = elements(live, schema), elements(patch, schema)
+    """Items of both: shared ones in the patch's order, the others where they stand in their own list.
+
+    The order is upstream's, step by step (``visitListItems`` of ``typed/merge.go``).
+    """
+    left, right = deque(elements(live, schema)), deque(elements(patch, schema))
     before, wanted = dict(left), dict(right)
-    waiting = [element for element, _ in left if element not in wanted]
-    order = [element for element, _ in left]
-    for element, value in right:
-        if element in before:
-            here = order.index(element)
-            for each in [each for each in waiting if order.index(each) < here]:
-                waiting.remove(each)
-                yield before[each]
-            yield merge(before[element], value, schema.get("items") or {})
-        else:
-            yield value
-    yield from (before[each] for each in waiting)
+    shared = deque(element for element, _ in right if element in before)
+    done: set[str] = set()
+    while left or right:
+        head = left[0][0] if left else ""
+        if left and head not in wanted:
+            yield left.popleft()[1]
+            continue
+        if left and right and head != right[0][0] and shared and head != shared[0]:
+            left.popleft()  # a shared item whose turn has not come
+            continue
+        if left and (head in done or (right and head == right[0][0])):
+            left.popleft()
+        if right:
+            element, value = right.popleft()
+            done.add(element)
+            if shared and shared[0] == element:
+                shared.popleft()
+            yield merge(before[element], value, schema.get("items") or {}) if element in before else value
 
 
 def _pruned(merged: Any, owners: dict[Manager, Owned], last: Owned | None, schema: Schema) -> Any:

@@ -80,7 +80,8 @@ def compare(old: Any, new: Any, schema: Schema) -> Comparison:
 
 def _compare(old: Any, new: Any, schema: Schema, path: Path, found: dict[str, set[Path]]) -> None:
     present = [each for each in (old, new) if each is not _ABSENT]
-    if any(present) and all(is_granular(each, schema) for each in present):
+    # A null counts as an empty map or list beside one that is not empty.
+    if any(present) and all(each is None or is_granular(each, schema) for each in present):
         before, after = (dict(_children(each, schema)) for each in (old, new))
         for element in {**before, **after}:
             below = _schema_at(schema, element)
@@ -109,16 +110,16 @@ def same(one: Any, other: Any) -> bool:
 
 
 def without(value: Any, gone: Fields, schema: Schema, path: Path = ()) -> Any:
-    """``value`` without the fields in ``gone``; None when nothing of a map or list is left."""
+    """``value`` without the fields in ``gone``; a map or list of which nothing is left is None, as upstream's.
+
+    The null keeps its owners; decoding drops it.
+    """
     if is_granular_map(value, schema) and value:
         left = {}
         for name, each in value.items():
             here = (*path, f"f:{name}")
-            if here in gone:
-                continue
-            rest = without(each, gone, schema_below(schema, name)[0], here)
-            if rest is not None or each is None:
-                left[name] = rest
+            if here not in gone:
+                left[name] = without(each, gone, schema_below(schema, name)[0], here)
         return left or None
     if is_granular_list(value, schema) and value:
         items = schema.get("items") or {}

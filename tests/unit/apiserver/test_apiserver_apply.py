@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import zlib
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +26,7 @@ from apiserver_testbed import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+from freehold.apiserver.applying import applied, tracked
 from freehold.apiserver.field_sets import (
     Fields,
     compare,
@@ -33,6 +37,9 @@ from freehold.apiserver.field_sets import (
     with_declared_parents,
     without,
 )
+from freehold.apiserver.ownership import ApplyConflict
+from freehold.apiserver.plain import PlainStrategy
+from freehold.apiserver.resources import Resource
 
 APPLY = "application/apply-patch+yaml"
 
@@ -229,12 +236,12 @@ async def test_a_crd_is_applied_too(api: Api) -> None:
 
 # The sets themselves
 
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "properties": {
         "spec": {
             "properties": {
                 "map": {"additionalProperties": {}},
-                "whole": {"x-kubernetes-map-type": "atomic"},
+                "whole": {"x-kubernetes-map-type": "atomic", "additionalProperties": {}},
                 "set": {"x-kubernetes-list-type": "set"},
                 "keyed": {
                     "x-kubernetes-list-type": "map",
@@ -292,3 +299,35 @@ def ordered(obj: Any) -> Any:
         if name in spec:
             spec[name] = sorted(spec[name], key=str)
     return {"spec": spec} if spec else {}
+
+
+# What structured-merge-diff itself made of random sequences of applies and updates (tests/data/apply/README.md)
+
+RECORDED = Path(__file__).parents[2] / "data" / "apply" / "structured-merge-diff-4.4.2.jsonl"
+RECORDED_SCHEMA = copy.deepcopy(SCHEMA)
+RECORDED_SCHEMA["properties"]["spec"]["properties"] |= {"size": {}, "list": {}}
+RECORDED_KIND = Resource("g", "v1", "K", "ks", True, "v1", PlainStrategy(), schema=RECORDED_SCHEMA)
+
+
+@pytest.mark.parametrize("line", RECORDED.read_text().splitlines(), ids=lambda line: str(zlib.crc32(line.encode())))
+def test_objects_owners_and_conflicts_are_those_of_upstreams_library(line: str) -> None:
+    live: dict[str, Any] | None = None
+    for step in json.loads(line):
+        given = {"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "x"}, **step["given"]}
+        conflicts: list[str] = []
+        if step["operation"] == "update":
+            managed = tracked(RECORDED_KIND, live, given, None, step["manager"], True, "", "now")
+            live = given
+        else:
+            try:
+                live, managed = applied(RECORDED_KIND, live, given, step["manager"], step["force"], "", "now")
+            except ApplyConflict as refused:
+                conflicts = sorted(
+                    f"{who.operation[0]}:{who.name} {shown(path)}"
+                    for who, fields in refused.contested.items()
+                    for path in fields
+                )
+        assert conflicts == step["conflicts"]
+        assert {f"{each['operation'][0]}:{each['manager']}": each["fieldsV1"] for each in managed} == step["owners"]
+        assert live is not None and live.get("spec") == (step["object"] or {}).get("spec")
+        live = {**live, "metadata": {"name": "x", "managedFields": managed}}
