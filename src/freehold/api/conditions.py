@@ -110,13 +110,16 @@ _ON_THE_WAY: Final = frozenset({REASON_READY, REASON_NOT_READY, REASON_READY_UNK
 
 
 def phase(conditions: Sequence[Mapping[str, Any]], resources: Sequence[Mapping[str, Any]], *, deleting: bool) -> Phase:
-    """One word for the whole object. ``Blocked``: a person must act, or the cloud must answer again."""
-    if deleting:
+    """One word for the whole object. ``Blocked``: a person must act, or the cloud must answer again.
+
+    While paused it does not tell of a deletion: nothing is written then (docs/reference/capi-contract.md C24).
+    """
+    paused = (find(conditions, PAUSED) or {}).get("status") == "True"
+    if deleting and not paused:
         return "Deleting"
     ready = find(conditions, READY) or {}
     if ready.get("status") == "True":
         return "Ready"
-    paused = (find(conditions, PAUSED) or {}).get("status") == "True"
     blocked = any(row.get("state") == "Blocked" for row in resources)
     held = bool(ready) and ready.get("reason") not in _ON_THE_WAY
     return "Blocked" if paused or blocked or held else "Progressing"

@@ -200,9 +200,11 @@ def test_any_sequence_of_passes_gives_a_list_that_the_schema_accepts(passes: lis
         ([Observation("Ready", "Unknown", "ReadyUnknown"), Observation("Paused", "True", "Paused")], [], False,
          "Blocked"),
         ([Observation("Ready", "True", "Ready")], [], True, "Deleting"),
+        ([Observation("Ready", "False", "NotReady"), Observation("Paused", "True", "Paused")], [], True, "Blocked"),
+        ([Observation("Ready", "True", "Ready"), Observation("Paused", "True", "Paused")], [], True, "Ready"),
     ],
     ids=["nothing is known", "ready", "on its way", "a resource is blocked", "the spec is refused", "paused",
-         "being deleted"],
+         "being deleted", "deleted while paused: it goes on when the pause ends", "the same when it was ready"],
 )  # fmt: skip
 def test_the_phase_says_who_has_to_act(
     observations: list[Observation], resources: list[dict[str, str]], deleting: bool, expected: str
