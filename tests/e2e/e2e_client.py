@@ -59,7 +59,7 @@ class Http:
     """Plain requests; paths may begin with ``{widgets}``, the test's collection of custom resources."""
 
     def __init__(self, server: Server, group: str, namespace: str) -> None:
-        self._url = server.url
+        self.url = server.url
         self._session = requests.Session()
         self.group = group
         self.namespace = namespace
@@ -84,7 +84,7 @@ class Http:
             data = body if isinstance(body, str) else json.dumps(body)
             headers["Content-Type"] = content_type
         return self._session.request(
-            method, self._url + path, params=query, data=data, headers=headers, timeout=PATIENCE
+            method, self.url + path, params=query, data=data, headers=headers, timeout=PATIENCE
         )
 
     def get(self, path: str, accept: str = "", **query: Any) -> requests.Response:
@@ -112,7 +112,7 @@ class Http:
     def watch(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
         """Events until the server ends the stream."""
         asked = {"watch": "true", "timeoutSeconds": int(PATIENCE), **query}
-        with self._session.get(self._url + path, params=asked, stream=True, timeout=PATIENCE) as stream:
+        with self._session.get(self.url + path, params=asked, stream=True, timeout=PATIENCE) as stream:
             assert stream.status_code == 200, stream.text
             for line in stream.iter_lines():
                 if line:

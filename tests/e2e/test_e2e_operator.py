@@ -64,11 +64,11 @@ def test_ready_does_not_become_false_again(served: Served) -> None:
 def test_columns(served: Served) -> None:
     kubectl, name = served.stage.kubectl, served.stage.name
     header, row = kubectl.run("get", KIND, name).splitlines()
-    assert header.split() == ["NAME", "CLUSTER", "READY", "AGE"]
-    assert row.split()[:2] == [name, "True"], "no label names a Cluster"
+    assert header.split() == ["NAME", "CLUSTER", "PHASE", "READY", "REASON", "AGE"]
+    assert row.split()[:4] == [name, "Ready", "True", "Ready"], "no label names a Cluster"
     header, row = kubectl.run("get", KIND, "-o", "wide").splitlines()
     assert re.split(r" {2,}", header.strip()) == [
-        "NAME", "CLUSTER", "READY", "AGE", "INSTANCE ID", "ENDPOINT", "PORT", "PAUSED",
+        "NAME", "CLUSTER", "PHASE", "READY", "REASON", "AGE", "INSTANCE ID", "ENDPOINT", "PORT", "PAUSED",
     ]  # fmt: skip
     found = served.stage.object()
     assert row.split()[-4:] == [

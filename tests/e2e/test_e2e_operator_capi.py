@@ -76,7 +76,7 @@ def test_the_whole_example_with_its_other_kinds(no_cluster_api: None, upstream_k
         assert stage.kubectl.run("apply", "-f", "-", stdin=everything).count(" created") == len(items)
         stage.await_ready()
         header, row = stage.kubectl.run("get", KIND, stage.name).splitlines()
-        assert row.split()[:3] == [stage.name, stage.name, "True"], header
+        assert row.split()[:4] == [stage.name, stage.name, "Ready", "True"], header
         stage.kubectl.run("delete", "-f", "-", PATIENTLY, stdin=everything)
         assert stage.cloud.of(stage.name) == []
 

@@ -24,12 +24,24 @@ class Rule:
     """A rule over several fields, as CEL for the API server and as a Python predicate.
 
     kubectl prints the message, and conditions contain it. The predicate is for objects that the API server did
-    not check: those stored before the rule existed, or by an API server without CEL.
+    not check: those stored before the rule existed, or by an API server without CEL. A rule without one is for the
+    API server alone (:mod:`freehold.api.early`). ``field`` is the path below the node at which the error is told.
     """
 
     cel: str
     message: str
-    holds: Callable[[Any], bool]
+    holds: Callable[[Any], bool] | None = None
+    field: str = ""
+
+    def to_wire(self) -> dict[str, str]:
+        """The entry of ``x-kubernetes-validations``."""
+        wire = {"message": self.message, "rule": self.cel}
+        return {"fieldPath": self.field, **wire} if self.field else wire
+
+
+def checked(*rules: Rule) -> dict[str, Any]:
+    """The schema extension that holds these rules."""
+    return {"x-kubernetes-validations": [rule.to_wire() for rule in rules]}
 
 
 def extensions(**values: Any) -> dict[str, Any]:
@@ -62,7 +74,7 @@ class ApiModel(BaseModel):
     @model_validator(mode="after")
     def _keep_rules(self) -> Self:
         for rule in self.RULES:
-            if not rule.holds(self):
+            if rule.holds and not rule.holds(self):
                 raise PydanticCustomError("rule", "{sentence}", {"sentence": rule.message})
         return self
 

@@ -135,13 +135,13 @@ def _with_type_meta(schema: Schema) -> Schema:
     return {**schema, "properties": {**own, **schema["properties"]}}
 
 
-def _condition(name: str) -> str:
-    return f'.status.conditions[?(@.type=="{name}")].status'
+def _condition(name: str, field: str = "status") -> str:
+    return f'.status.conditions[?(@.type=="{name}")].{field}'
 
 
 _CLUSTER_LABEL_PATH = f".metadata.labels.{CLUSTER_NAME_LABEL.replace('.', chr(92) + '.')}"
 
-# Columns of docs/reference/capi-contract.md C4: those of upstream, plus the conditions Ready and Paused.
+# Columns of docs/reference/capi-contract.md C4: those of upstream, the phase, Ready with its reason, Paused.
 SERVED: tuple[ServedKind, ...] = (
     ServedKind(
         name=POWERVS_CLUSTER,
@@ -149,7 +149,9 @@ SERVED: tuple[ServedKind, ...] = (
         labels={CONTRACT_V1BETA1_LABEL: V1BETA2},
         columns=(
             Column("Cluster", _CLUSTER_LABEL_PATH, "The Cluster that the object belongs to"),
+            Column("Phase", ".status.phase", "The state of the object in one word"),
             Column("Ready", _condition("Ready"), "Whether the infrastructure is complete"),
+            Column("Reason", _condition("Ready", "reason"), "Why it is ready, or why not"),
             Column("Age", ".metadata.creationTimestamp", "Time since the object was created", type="date"),
             Column("Instance ID", ".status.serviceInstance.id", "The PowerVS workspace", priority=1),
             Column("Endpoint", ".spec.controlPlaneEndpoint.host", "Address of the API server", priority=1),

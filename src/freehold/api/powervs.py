@@ -13,11 +13,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from freehold.api import patterns
-from freehold.api.base import ApiModel, Int32, Items, Rule
+from freehold.api import early, patterns
+from freehold.api.base import ApiModel, Int32, Items, Rule, checked
 from freehold.api.names import TAG_PREFIX
 from freehold.api.powervs_status import IBMPowerVSClusterStatus
-from freehold.api.powervs_vpc import Subnet, VPCLoadBalancerSpec, VPCResourceReference, VPCSecurityGroup
+from freehold.api.powervs_vpc import Place, Subnet, VPCLoadBalancerSpec, VPCResourceReference, VPCSecurityGroup
 
 TAG_LENGTH_LIMIT = 128
 """The limit of IBM Cloud: a user tag ``key:value`` has 1 to 128 characters in total.
@@ -75,13 +75,15 @@ class APIEndpoint(ApiModel):
 class DHCPServer(ApiModel):
     """The DHCP server of the workspace; it creates its own private network."""
 
-    cidr: str | None = None
+    RULES = (early.CIDR, early.DNS_SERVER, early.DHCP_NAME)
+
+    cidr: Place | None = None
     """Address range of the private network; chosen by the cloud when omitted."""
-    dns_server: str = "1.1.1.1"
+    dns_server: Place = "1.1.1.1"
     """DNS server that the DHCP server announces."""
     id: str | None = None
     """The id of an existing DHCP server. It is used as it is and never changed or deleted."""
-    name: str | None = None
+    name: Place | None = None
     """Name of the DHCP server; the network is then called ``DHCPSERVER<name>_Private``. The cluster's name
     when omitted. Letters, digits and dashes."""
     snat: bool = True
@@ -103,9 +105,11 @@ class TransitGateway(ApiModel):
 class CosInstance(ApiModel):
     """Object storage for machines that boot with Ignition. Created only when this field is set."""
 
+    RULES = (early.BUCKET_REGION,)
+
     bucket_name: str | None = None
     """Name of the bucket."""
-    bucket_region: str | None = None
+    bucket_region: Place | None = None
     """Region of the bucket."""
     name: Annotated[str, Field(min_length=3, max_length=63, pattern=patterns.COS_NAME)] | None = None
     """Name of the Cloud Object Storage instance."""
@@ -121,6 +125,8 @@ class Ignition(ApiModel):
 class IBMPowerVSClusterSpec(ApiModel):
     """The desired infrastructure of the cluster."""
 
+    RULES = (early.ZONE, *early.NAME_LENGTHS)
+
     service_instance_id: str | None = None
     """Deprecated: use serviceInstance.id. The id of an existing PowerVS workspace."""
     network: IBMPowerVSResourceReference | None = None
@@ -134,7 +140,7 @@ class IBMPowerVSClusterSpec(ApiModel):
     that the user has set is never overwritten."""
     service_instance: IBMPowerVSResourceReference | None = None
     """The PowerVS workspace; ``<cluster>-serviceInstance`` is created when omitted. ``regex`` is not used."""
-    zone: str | None = None
+    zone: Place | None = None
     """PowerVS zone, for example ``dal10``. Required when the infrastructure is to be created; the zone must have
     a Power Edge Router."""
     resource_group: IBMPowerVSResourceReference | None = None
@@ -143,21 +149,26 @@ class IBMPowerVSClusterSpec(ApiModel):
     vpc: VPCResourceReference | None = None
     """The VPC of the load balancer; ``<cluster>-vpc`` is created when neither id nor name is given.
     ``region`` is required when the infrastructure is to be created."""
-    vpc_subnets: Items[Subnet] = ()
+    vpc_subnets: Annotated[
+        Items[Subnet], Field(max_length=early.LIST_LIMIT, json_schema_extra=checked(*early.UNIQUE_SUBNETS))
+    ] = ()
     """Subnets of the VPC. When omitted, one in each zone of ``vpc.region``, named
     ``<cluster>-vpcsubnet-<zone>``."""
     vpc_security_groups: Items[VPCSecurityGroup] = ()
     """Security groups of the VPC, with their rules."""
     transit_gateway: TransitGateway | None = None
     """The gateway between workspace and VPC; ``<cluster>-transitgateway`` is created when omitted."""
-    load_balancers: Items[VPCLoadBalancerSpec] = ()
+    load_balancers: Annotated[
+        Items[VPCLoadBalancerSpec],
+        Field(max_length=early.LIST_LIMIT, json_schema_extra=checked(*early.UNIQUE_LOAD_BALANCERS, early.ONE_PUBLIC)),
+    ] = ()
     """Load balancers in front of the machines; at least one must be public. When omitted, one public
     ``<cluster>-loadbalancer``."""
     cos_instance: CosInstance | None = None
     """Object storage for Ignition; nothing is created when omitted."""
     ignition: Ignition | None = None
     """How machines boot with Ignition. Accepted and stored; Freehold does not serve machines."""
-    tags: Annotated[Items[Tag], Field(max_length=100)] = ()
+    tags: Annotated[Items[Tag], Field(max_length=100, json_schema_extra=checked(early.UNIQUE_TAGS))] = ()
     """User tags for every resource of the cluster, including existing ones that the spec names. On deletion the
     tags that Freehold attached are detached from those existing resources."""
 

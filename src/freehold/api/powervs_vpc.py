@@ -6,12 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from freehold.api import patterns
+from freehold.api import early, patterns
 from freehold.api.base import ApiModel, Int64, Items, Port, Rule, extensions
 
 VPCName = Annotated[str, Field(min_length=1, max_length=63, pattern=patterns.VPC_NAME)]
 VPCId = Annotated[str, Field(min_length=1, max_length=64, pattern=patterns.VPC_ID)]
 NonEmpty = Annotated[str, Field(min_length=1)]
+Place = Annotated[str, Field(max_length=early.TEXT_LIMIT)]
 TransportProtocol = Literal["http", "https", "tcp", "udp"]
 
 ID_OR_NAME = Rule(
@@ -22,25 +23,29 @@ ID_OR_NAME = Rule(
 class VPCResourceReference(ApiModel):
     """The VPC, by id or by name, and its region."""
 
+    RULES = (early.REGION,)
+
     id: VPCId | None = None
     """The id of an existing VPC. It is used as it is and never changed or deleted."""
     name: VPCName | None = None
     """The name to look up; the resource is created if it does not exist."""
-    region: str | None = None
+    region: Place | None = None
     """VPC region, for example ``us-south``. Required when the infrastructure is to be created."""
 
 
 class Subnet(ApiModel):
     """One subnet of the VPC."""
 
-    cidr: str | None = None
+    RULES = (early.CIDR, early.ZONE)
+
+    cidr: Place | None = None
     """Address range of a subnet to create; 256 addresses of the zone's prefix when omitted."""
     id: VPCId | None = None
     """The id of an existing subnet. It is used as it is and never changed or deleted."""
     name: VPCName | None = None
     """The name to look up; the resource is created if it does not exist. ``<cluster>-vpcsubnet-<index>`` when
     omitted."""
-    zone: str | None = None
+    zone: Place | None = None
     """Zone of a subnet to create, for example ``us-south-1``; chosen once and kept when omitted."""
 
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from freehold.api.base import ApiModel
+from freehold.api.base import ApiModel, checked
 
 Schema = dict[str, Any]
 
@@ -90,7 +90,7 @@ class _Documented(GenerateJsonSchema):
         if "description" in built:
             built["description"] = one_line(built["description"])
         if issubclass(model, ApiModel) and model.RULES:
-            built["x-kubernetes-validations"] = [{"message": rule.message, "rule": rule.cel} for rule in model.RULES]
+            built |= checked(*model.RULES)
         return built
 
 

@@ -4,50 +4,19 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from freehold.apiserver import builtin_schemas as schemas
-from freehold.apiserver import structural
-from freehold.apiserver.errors import FieldError
-from freehold.apiserver.resources import Resource
+from freehold.apiserver.errors import FieldError, forbidden
+from freehold.apiserver.events import EVENT_RESOURCES
+from freehold.apiserver.plain import PlainStrategy
+from freehold.apiserver.resources import VERBS, Resource
 from freehold.apiserver.store import Json
 from freehold.apiserver.strategy import Findings, put_back, take_only
 from freehold.apiserver.tables import AGE, NAME, Column, at
-from freehold.apiserver.validation import Validator
 
-
-class PlainStrategy:
-    """Validates by schema and stores the rest unchanged: no status subresource, no generation."""
-
-    unconditional_update = True
-
-    def __init__(self, schema: Mapping[str, Any] | None = None) -> None:
-        self.schema = schema
-        self._validator = Validator(schema) if schema else None
-
-    def decode(self, obj: Json) -> Findings:
-        if not self.schema:
-            return Findings()
-        unknown = structural.prune(obj, self.schema)
-        structural.default(obj, self.schema)
-        return Findings(tuple(unknown))
-
-    def prepare_create(self, obj: Json) -> None:
-        return
-
-    def prepare_update(self, obj: Json, old: Json, subresource: str) -> None:
-        return
-
-    def validate(self, obj: Json, old: Json | None) -> Sequence[FieldError]:
-        return self._validator.errors(obj) if self._validator else []
-
-    def prepare_delete(self, obj: Json) -> None:
-        return
-
-    def blocks_deletion(self, obj: Json) -> bool:
-        return False
+PERMANENT_NAMESPACES = ("default", "kube-system", "kube-public")
+"""Those that cannot be deleted: k8s.io/apiserver ``pkg/admission/plugin/namespace/lifecycle``."""
 
 
 class NamespaceStrategy(PlainStrategy):
@@ -67,6 +36,9 @@ class NamespaceStrategy(PlainStrategy):
         put_back(obj, old, "status")
 
     def prepare_delete(self, obj: Json) -> None:
+        name = obj["metadata"]["name"]
+        if name in PERMANENT_NAMESPACES:
+            raise forbidden("", "namespaces", name, "this namespace may not be deleted")
         obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
 
     def blocks_deletion(self, obj: Json) -> bool:
@@ -140,39 +112,19 @@ def _count(*fields: str) -> Callable[[Json], int]:
     return lambda obj: sum(len(obj.get(name) or ()) for name in fields)
 
 
-def _event_object(obj: Json) -> str:
-    about = obj.get("involvedObject") or {}
-    return f"{str(about.get('kind', '')).lower()}/{about.get('name', '')}"
-
-
-def _last_seen(obj: Json) -> str | None:
-    return obj.get("lastTimestamp") or obj.get("eventTime") or obj.get("firstTimestamp")
-
-
-_EVENT_COLUMNS = (
-    Column("Last Seen", "date", _last_seen),
-    Column("Type", "string", at(".type")),
-    Column("Reason", "string", at(".reason")),
-    Column("Object", "string", _event_object),
-    Column("Source", "string", at(".source.component"), priority=1),
-    Column("Message", "string", at(".message")),
-    Column("Count", "integer", at(".count"), priority=1),
-    Column("Name", "string", at(".metadata.name"), "name", priority=1),
-)
-
-
 def built_in_resources() -> tuple[Resource, ...]:
     """Every resource served without a CRD, except CRDs themselves."""
     return (
         _core("Namespace", "namespaces", NamespaceStrategy(schemas.NAMESPACE), namespaced=False, short_names=("ns",),
-              subresources=("status", "finalize"), columns=(Column("Status", "string", at(".status.phase")), AGE)),
+              subresources=("status", "finalize"), verbs=tuple(verb for verb in VERBS if verb != "deletecollection"),
+              columns=(Column("Status", "string", at(".status.phase")), AGE)),
         _core("Secret", "secrets", SecretStrategy(schemas.SECRET),
               columns=(Column("Type", "string", at(".type")), Column("Data", "integer", _count("data")), AGE)),
         _core("ConfigMap", "configmaps", ConfigMapStrategy(schemas.CONFIG_MAP), short_names=("cm",),
               columns=(Column("Data", "integer", _count("data", "binaryData")), AGE)),
         _core("ServiceAccount", "serviceaccounts", PlainStrategy(schemas.SERVICE_ACCOUNT), short_names=("sa",),
               columns=(Column("Secrets", "integer", _count("secrets")), AGE)),
-        replace(_core("Event", "events", PlainStrategy(schemas.EVENT), short_names=("ev",)), columns=_EVENT_COLUMNS),
+        *EVENT_RESOURCES,
         Resource("coordination.k8s.io", "v1", "Lease", "leases", True, "v1", LeaseStrategy(schemas.LEASE),
                  singular="lease", list_kind="LeaseList", schema=schemas.LEASE,
                  columns=(NAME, Column("Holder", "string", at(".spec.holderIdentity")), AGE)),
@@ -191,8 +143,10 @@ def _core(
     short_names: tuple[str, ...] = (),
     subresources: tuple[str, ...] = (),
     columns: tuple[Column, ...] = (),
+    verbs: tuple[str, ...] = VERBS,
 ) -> Resource:
     return Resource(
         "", "v1", kind, plural, namespaced, "v1", strategy, singular=kind.lower(), list_kind=kind + "List",
-        short_names=short_names, subresources=subresources, columns=(NAME, *columns), schema=strategy.schema or {},
+        short_names=short_names, subresources=subresources, verbs=verbs, columns=(NAME, *columns),
+        schema=strategy.schema or {},
     )  # fmt: skip

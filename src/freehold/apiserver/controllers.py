@@ -1,4 +1,5 @@
-"""Background work: finish deleted namespaces and CRDs, collect dependants of deleted owners, expire events.
+"""Background work: finish deleted namespaces and CRDs, collect dependants of deleted owners, expire events,
+put back the CRDs that the server was started with.
 
 Level-triggered: every pass starts from the stored objects, so a restart loses nothing.
 """
@@ -29,11 +30,19 @@ IDLE_SECONDS = 60.0
 class Controllers:
     """One task that does the background work after writes."""
 
-    def __init__(self, store: Store, objects: Objects, registry: Registry, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        objects: Objects,
+        registry: Registry,
+        now: Callable[[], datetime],
+        restore: Callable[[], None],
+    ) -> None:
         self._store = store
         self._objects = objects
         self._registry = registry
         self._now = now
+        self._restore = restore
         self._due = asyncio.Event()
         self._garbage = GarbageCollector(store, objects, registry)
         store.observe(self._follow)
@@ -65,6 +74,7 @@ class Controllers:
             self._finish_crd(stored)
         for stored in self._deleting(_NAMESPACES):
             self._finish_namespace(stored)
+        self._restore()
         self._expire_events()
 
     def _follow(self, collection: str, change: Change) -> None:
@@ -122,7 +132,12 @@ class Controllers:
     def _expired(self) -> Iterator[Stored]:
         limit = self._now() - EVENT_LIFETIME
         for stored in self._store.scan(_EVENTS):
-            seen = stored.obj.get("lastTimestamp") or stored.obj["metadata"]["creationTimestamp"]
+            series = stored.obj.get("series") or {}
+            seen = (
+                series.get("lastObservedTime")
+                or stored.obj.get("lastTimestamp")
+                or stored.obj["metadata"]["creationTimestamp"]
+            )
             try:
                 if datetime.fromisoformat(seen) < limit:
                     yield stored

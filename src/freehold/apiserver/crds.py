@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from freehold.apiserver.builtins import PlainStrategy
 from freehold.apiserver.cel_rules import Rules
 from freehold.apiserver.custom import CustomStrategy
 from freehold.apiserver.errors import FieldError
 from freehold.apiserver.metadata import timestamp
+from freehold.apiserver.plain import PlainStrategy
 from freehold.apiserver.resources import Resource
 from freehold.apiserver.store import Json
 from freehold.apiserver.strategy import Findings, content, put_back, take_only
@@ -18,6 +18,10 @@ from freehold.apiserver.tables import AGE, NAME, Column, at
 
 GROUP = "apiextensions.k8s.io"
 COLLECTION = f"{GROUP}/customresourcedefinitions"
+WEBHOOK_IGNORED = (
+    "spec.conversion: stored with strategy None: the embedded API server calls no conversion webhooks, and this CRD "
+    "needs none, because only its stored version is served"
+)
 CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 
 
@@ -37,8 +41,13 @@ class CrdStrategy(PlainStrategy):
             spec.setdefault("conversion", {"strategy": "None"})
         if crd_errors(obj):
             return Findings()
+        warnings = []
+        if obj["spec"]["conversion"].get("strategy") == "Webhook":
+            obj["spec"]["conversion"] = {"strategy": "None"}
+            warnings.append(WEBHOOK_IGNORED)
         schemas = [each["schema"]["openAPIV3Schema"] for each in obj["spec"]["versions"]]
-        return Findings(warnings=tuple(warning for schema in schemas for warning in Rules(schema).unenforceable))
+        warnings += [warning for schema in schemas for warning in Rules(schema).unenforceable]
+        return Findings(warnings=tuple(warnings))
 
     def prepare_create(self, obj: Json) -> None:
         obj["metadata"]["generation"] = 1
@@ -103,8 +112,7 @@ def crd_errors(obj: Json) -> list[FieldError]:
                                         f'must be spec.names.plural+"."+spec.group: expected {wanted}'))  # fmt: skip
     if spec.get("scope") not in (None, "Namespaced", "Cluster"):
         found.append(FieldError.unsupported("spec.scope", spec["scope"], ["Cluster", "Namespaced"]))
-    if (spec.get("conversion") or {}).get("strategy", "None") != "None":
-        found.append(FieldError.unsupported("spec.conversion.strategy", spec["conversion"]["strategy"], ["None"]))
+    found += _conversion_errors((spec.get("conversion") or {}).get("strategy", "None"), versions)
     if not versions:
         found.append(FieldError.required("spec.versions"))
     elif sum(1 for each in versions if each.get("storage")) != 1:
@@ -113,6 +121,21 @@ def crd_errors(obj: Json) -> list[FieldError]:
     for index, version in enumerate(versions):
         found += _version_errors(version, f"spec.versions[{index}]")
     return found
+
+
+def _conversion_errors(strategy: Any, versions: Sequence[Any]) -> list[FieldError]:
+    """A webhook converts between versions: without one, only the stored version can be served."""
+    path = "spec.conversion.strategy"
+    if strategy not in ("None", "Webhook"):
+        return [FieldError.unsupported(path, strategy, ["None", "Webhook"])]
+    others = [str(each.get("name")) for each in versions if each.get("served") and not each.get("storage")]
+    if strategy == "None" or not others:
+        return []
+    why = (
+        f"the embedded API server calls no conversion webhooks, so it can serve only the stored version: set "
+        f"`served: false` on {', '.join(others)}, or strategy None if the versions have the same fields"
+    )
+    return [FieldError.forbidden(path, why)]
 
 
 def _version_errors(version: Any, path: str) -> list[FieldError]:

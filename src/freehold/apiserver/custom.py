@@ -8,6 +8,7 @@ from typing import Any
 from freehold.apiserver import structural
 from freehold.apiserver.cel_rules import Rules
 from freehold.apiserver.errors import FieldError
+from freehold.apiserver.ratcheting import ratcheted
 from freehold.apiserver.store import Json
 from freehold.apiserver.strategy import Findings, content, put_back, take_only
 from freehold.apiserver.validation import Validator
@@ -50,8 +51,12 @@ class CustomStrategy:
 
     def validate(self, obj: Json, old: Json | None) -> Sequence[FieldError]:
         found = self._validator.errors(obj)
-        # As upstream: rules run only on objects that match the types of the schema.
-        return found or self._rules.errors(obj, old)
+        if found and old is not None:
+            found = ratcheted(found, self._validator.errors(old), obj, old)
+        if found:  # as upstream: rules run only on objects that match the types of the schema
+            return found
+        broken = self._rules.errors(obj, old)
+        return ratcheted(broken, self._rules.errors(old, None), obj, old) if broken and old is not None else broken
 
     def prepare_delete(self, obj: Json) -> None:
         return

@@ -24,18 +24,28 @@ class Definitions:
         self._objects = objects
         self._registry = registry
         self._crd = crd
+        self._wanted: dict[str, Json] = {}
         for stored in store.scan(COLLECTION):
             registry.set_custom(stored.obj["metadata"]["name"], served_resources(stored.obj))
         store.observe(self._follow)
 
     def install(self, crds: Sequence[Json]) -> None:
-        """Create or update these CRDs. Raises ValueError naming a CRD that is refused."""
+        """Create or update these CRDs, now and when one is deleted. Raises ValueError naming one that is refused."""
         for crd in crds:
             name = crd["metadata"]["name"]
+            self._wanted[name] = crd
             try:
                 self._install(name, copy.deepcopy(crd))
             except ApiError as problem:
                 raise ValueError(f"CRD {name} cannot be installed: {problem.message}") from problem
+
+    def restore(self) -> list[str]:
+        """Put back the installed CRDs that someone deleted; returns their names. Their objects stay deleted."""
+        missing = [name for name in self._wanted if self._store.get(COLLECTION, ("", name)) is None]
+        for name in missing:
+            _LOG.warning("CRD %s was deleted and is put back; its objects were deleted with it", name)
+            self._install(name, copy.deepcopy(self._wanted[name]))
+        return missing
 
     def _install(self, name: str, crd: Json) -> None:
         crd.pop("status", None)

@@ -174,6 +174,11 @@ def unsupported_media(message: str) -> ApiError:
     return ApiError(415, "UnsupportedMediaType", message)
 
 
+def storage_failed(path: str, problem: str) -> ApiError:
+    """A write that could not be stored. The store is as it was before the request."""
+    return ApiError(507, "InsufficientStorage", f"{path} cannot be written: {problem}; nothing was changed")
+
+
 def method_not_allowed(method: str) -> ApiError:
     return ApiError(
         405, "MethodNotAllowed", f"the server does not allow this method on the requested resource: {method}"

@@ -9,10 +9,10 @@ from datetime import datetime
 
 from aiohttp import web
 
-from freehold.apiserver import discovery, errors, listing, openapi, requests
+from freehold.apiserver import discovery, errors, listing, openapi, patches, requests
 from freehold.apiserver.access import REVIEWS, access_review
 from freehold.apiserver.errors import ApiError, Notes
-from freehold.apiserver.objects import Objects
+from freehold.apiserver.objects import Objects, WriteOptions
 from freehold.apiserver.rendering import View, view
 from freehold.apiserver.requests import Target
 from freehold.apiserver.resources import Registry, Resource
@@ -108,12 +108,15 @@ class Handlers:
                 return self._answer(request, resource, self._objects.get(resource, *key), notes)
             case "PUT":
                 body, duplicates = requests.decode_body(await request.read(), request.content_type)
-                options = requests.write_options(request.query, duplicates)
+                options = _options(request, "UpdateOptions", duplicates)
                 stored = self._objects.update(resource, key, body, options, notes, target.subresource)
                 return self._answer(request, resource, stored, notes)
             case "PATCH":
                 body, duplicates = requests.decode_body(await request.read(), request.content_type)
-                options = requests.write_options(request.query, duplicates)
+                options = _options(request, "PatchOptions", duplicates)
+                if request.content_type == patches.APPLY:
+                    stored, created = self._objects.apply(resource, key, body, options, notes, target.subresource)
+                    return self._answer(request, resource, stored, notes, 201 if created else 200)
                 stored = self._objects.patch(
                     resource, key, body, request.content_type, options, notes,
                     custom=resource.custom, subresource=target.subresource,
@@ -140,10 +143,10 @@ class Handlers:
                 if resource.namespaced and target.namespace is None:
                     raise errors.method_not_allowed("POST without a namespace")
                 body, duplicates = requests.decode_body(await request.read(), request.content_type)
-                options = requests.write_options(request.query, duplicates)
+                options = _options(request, "CreateOptions", duplicates)
                 stored = self._objects.create(resource, target.namespace or "", body, options, notes)
                 return self._answer(request, resource, stored, notes, 201)
-            case "DELETE":
+            case "DELETE" if "deletecollection" in resource.verbs:
                 options_body = await _optional_body(request)
                 page = listing.list_page(self._store, resource, target.namespace, request.query)
                 for each in page.items:
@@ -169,6 +172,11 @@ class Handlers:
 
     def _view(self, request: web.Request, resource: Resource) -> View:
         return view(resource, request.headers.get("Accept", ""), request.query, self._now)
+
+
+def _options(request: web.Request, kind: str, duplicates: tuple[str, ...]) -> WriteOptions:
+    agent, applies = request.headers.get("User-Agent", ""), request.content_type == patches.APPLY
+    return requests.write_options(request.query, kind, duplicates, agent, applies)
 
 
 def _json(body: bytes, code: int = 200, headers: Iterable[tuple[str, str]] = ()) -> web.Response:

@@ -27,6 +27,10 @@ _MORE_FIELDS = {
     ),
     "/namespaces": ("status.phase",),
     "/secrets": ("type",),
+    "events.k8s.io/events": (
+        "regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid", "regarding.apiVersion",
+        "regarding.resourceVersion", "regarding.fieldPath", "reason", "reportingController", "type",
+    ),
 }  # fmt: skip
 
 
@@ -42,10 +46,16 @@ class Page:
 
 def matcher(resource: Resource, query: Mapping[str, str]) -> Matches | None:
     """The selectors of a list or watch; None selects everything."""
-    fields = _FIELDS + _MORE_FIELDS.get(resource.collection, ())
-    return selectors.both(
-        selectors.by_labels(query.get("labelSelector", "")), selectors.by_fields(query.get("fieldSelector", ""), fields)
-    )
+    fields = _FIELDS + _MORE_FIELDS.get(f"{resource.group}/{resource.plural}", ())
+    by_fields = selectors.by_fields(query.get("fieldSelector", ""), fields)
+    if by_fields and resource.stored_as:
+        by_fields = _shown(resource, by_fields)
+    return selectors.both(selectors.by_labels(query.get("labelSelector", "")), by_fields)
+
+
+def _shown(resource: Resource, matches: Matches) -> Matches:
+    """The same selector on the fields that the resource serves."""
+    return lambda obj: matches(resource.shown(obj))
 
 
 def list_page(store: Store, resource: Resource, namespace: str | None, query: Mapping[str, str]) -> Page:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from freehold.apiserver.errors import FieldError, bad_request
+from freehold.apiserver.errors import FieldError, bad_request, shown
 from freehold.apiserver.store import Json
 
 _DNS_LABEL = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
@@ -150,7 +150,11 @@ def _finalizer_errors(metadata: Json, old: Json | None) -> list[FieldError]:
     if old and old.get("deletionTimestamp"):
         added = [each for each in finalizers if each not in (old.get("finalizers") or [])]
         if added:
-            detail = f"no new finalizers can be added if the object is being deleted, found new finalizers {added}"
+            listed = ", ".join(shown(each) for each in added)
+            detail = (
+                "no new finalizers can be added if the object is being deleted, "
+                f"found new finalizers []string{{{listed}}}"
+            )
             found.append(FieldError.forbidden("metadata.finalizers", detail))
     return found
 
@@ -159,7 +163,7 @@ def _key_errors(entries: Any, path: str, *, values: bool) -> list[FieldError]:
     if entries is None:
         return []
     if not isinstance(entries, dict):
-        return [FieldError.wrong_type(path, type(entries).__name__, "must be a map of strings")]
+        return [FieldError.wrong_type(path, _WORDS.get(type(entries), "number"), "must be a map of strings")]
     found = []
     for key, value in entries.items():
         if not _is_qualified(key if values else key.lower()):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from freehold.apiserver import errors, metadata, patches
+from freehold.apiserver import applying, errors, metadata, patches
 from freehold.apiserver.errors import Notes
 from freehold.apiserver.resources import Resource
 from freehold.apiserver.store import Json, Key, Store, Stored
@@ -26,11 +26,17 @@ _HOLDS = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """Query parameters of every write. ``field_validation`` is Strict, Warn or Ignore."""
+    """Query parameters of every write. ``field_validation`` is Strict, Warn or Ignore.
+
+    ``field_manager`` is what the client calls itself; ``user_agent`` stands in for it where owners are recorded.
+    """
 
     dry_run: bool = False
     field_validation: str = "Warn"
     duplicates: tuple[str, ...] = ()
+    field_manager: str = ""
+    user_agent: str = ""
+    force: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,15 +81,77 @@ class Objects:
                 problem = errors.FieldError.required("metadata.name", "name or generateName is required")
                 raise errors.invalid(resource.group, resource.kind, "", [problem])
             meta["name"] = metadata.generated_name(meta["generateName"])
-        self._require_namespace(resource, namespace, meta["name"])
+        key = (namespace, meta["name"])
+        return self._insert(resource, key, resource.to_storage(obj), options, notes)
+
+    def _insert(
+        self,
+        resource: Resource,
+        key: Key,
+        obj: Json,
+        options: WriteOptions,
+        notes: Notes,
+        managed: list[Json] | None = None,
+    ) -> Stored:
+        meta = obj["metadata"]
+        self._require_namespace(resource, key[0], key[1])
         self._decode(resource, obj, options, notes)
+        given = meta.get("managedFields")
         metadata.stamp_new(meta, self._now())
         resource.strategy.prepare_create(obj)
         self._validate(resource, obj, None)
-        key = (namespace, meta["name"])
         if self._store.get(resource.collection, key):
-            raise errors.already_exists(resource.group, resource.plural, meta["name"])
+            raise errors.already_exists(resource.group, resource.plural, key[1])
+        self._record_owners(resource, None, obj, given, options, "", managed)
         return self._save(resource, key, obj, options)
+
+    def apply(
+        self, resource: Resource, key: Key, patch: Any, options: WriteOptions, notes: Notes, subresource: str = ""
+    ) -> tuple[Stored, bool]:
+        """Server-side apply; creates what does not exist. Returns the object, and whether it was created.
+
+        Raises the errors of :meth:`create` and :meth:`update`, and 409 on a field that another manager owns.
+        """
+        meta = _checked(resource, key[0], patch)
+        if meta.setdefault("name", key[1]) != key[1]:
+            raise errors.bad_request(
+                f"the name of the object ({meta['name']}) does not match the name on the URL ({key[1]})"
+            )
+        old = self._store.get(resource.collection, key)
+        if old is None and (subresource or meta.get("resourceVersion")):
+            raise errors.not_found(resource.group, resource.plural, key[1])
+        if old is None and meta.get("uid"):
+            why = f"uid mismatch: the provided object specified uid {meta['uid']}, and no existing object was found"
+            raise errors.conflict(resource.group, resource.plural, key[1], why)
+        live, now = resource.shown(old.obj) if old else None, metadata.timestamp(self._now())
+        merged, managed = applying.applied(
+            resource, live, patch, options.field_manager, options.force, subresource, now
+        )  # fmt: skip
+        obj = resource.to_storage(copy.deepcopy(merged))
+        if old is None:
+            return self._insert(resource, key, obj, options, notes, managed), True
+        return self._replace(resource, key, old, obj, options, notes, subresource, managed), False
+
+    def _record_owners(
+        self,
+        resource: Resource,
+        old: Json | None,
+        obj: Json,
+        given: Any,
+        options: WriteOptions,
+        subresource: str,
+        managed: list[Json] | None,
+    ) -> None:
+        """Set ``managedFields``: those of an apply, or what this write makes of the recorded owners."""
+        if managed is None:
+            name = options.field_manager or options.user_agent or "unknown"
+            now = metadata.timestamp(self._now())
+            managed = applying.tracked(
+                resource, old, obj, given, name, bool(options.field_manager), subresource, now
+            )  # fmt: skip
+        obj["metadata"].pop("managedFields", None)
+        if managed:
+            obj["metadata"]["managedFields"] = managed
 
     def update(
         self,
@@ -104,7 +172,7 @@ class Objects:
         if not meta.get("resourceVersion") and not resource.strategy.unconditional_update:
             problem = errors.FieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update")
             raise errors.invalid(resource.group, resource.kind, key[1], [problem])
-        return self._replace(resource, key, old, obj, options, notes, subresource)
+        return self._replace(resource, key, old, resource.to_storage(obj), options, notes, subresource)
 
     def patch(
         self,
@@ -120,13 +188,13 @@ class Objects:
     ) -> Stored:
         """Apply a patch body. Raises the errors of :meth:`update`, and 415 for an unsupported patch type."""
         old = self.get(resource, *key)
-        base = {**old.obj, "apiVersion": resource.api_version}
+        base = resource.shown(old.obj)
         obj = copy.deepcopy(patches.apply_to(base, patch, content_type, custom=custom))
         if obj.get("kind") != resource.kind or obj.get("apiVersion") != resource.api_version:
             raise errors.bad_request("a patch may not change apiVersion or kind")
         if not isinstance(obj.get("metadata"), dict) or obj["metadata"].get("name") != key[1]:
             raise errors.bad_request("a patch may not change metadata.name")
-        return self._replace(resource, key, old, obj, options, notes, subresource)
+        return self._replace(resource, key, old, resource.to_storage(obj), options, notes, subresource)
 
     def delete(self, resource: Resource, key: Key, options: DeleteOptions) -> Deleted:
         """Remove the object, or mark it if it has finalizers. Raises 404, and 409 on a failed precondition."""
@@ -164,6 +232,7 @@ class Objects:
         options: WriteOptions,
         notes: Notes,
         subresource: str,
+        managed: list[Json] | None = None,
     ) -> Stored:
         meta, was = obj["metadata"], old.obj["metadata"]
         if meta.get("uid", was["uid"]) != was["uid"]:
@@ -171,6 +240,7 @@ class Objects:
             raise errors.conflict(resource.group, resource.plural, key[1], why)
         if meta.get("resourceVersion") and meta["resourceVersion"] != was["resourceVersion"]:
             raise errors.conflict(resource.group, resource.plural, key[1], errors.STALE)
+        given = meta.get("managedFields")
         metadata.restore_server_owned(meta, was)
         meta.update(name=key[1], resourceVersion=was["resourceVersion"])
         if key[0]:
@@ -178,6 +248,7 @@ class Objects:
         self._decode(resource, obj, options, notes)
         resource.strategy.prepare_update(obj, old.obj, subresource)
         self._validate(resource, obj, old.obj)
+        self._record_owners(resource, old.obj, obj, given, options, subresource, managed)
         obj["apiVersion"] = old.obj["apiVersion"]
         if _same(obj, old.obj):
             return old
@@ -209,9 +280,7 @@ class Objects:
             raise errors.invalid(resource.group, resource.kind, obj["metadata"]["name"], found)
 
     def _save(self, resource: Resource, key: Key, obj: Json, options: WriteOptions) -> Stored:
-        obj["apiVersion"] = (
-            f"{resource.group}/{resource.storage_version}" if resource.group else resource.storage_version
-        )
+        obj["apiVersion"] = resource.storage_api_version
         if options.dry_run:
             return Stored(self._store.revision, obj, b"")
         return self._store.put(resource.collection, key, obj)

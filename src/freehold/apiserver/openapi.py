@@ -114,7 +114,7 @@ def _operation(resource: Resource, action: str, reference: Mapping[str, Any]) ->
 
 _WRITE_PARAMETERS = {
     "dryRun": "All: process the request without storing anything.",
-    "fieldManager": "Accepted and ignored.",
+    "fieldManager": "Name of who writes, recorded in metadata.managedFields.",
     "fieldValidation": "Ignore, Warn or Strict: what to do about unknown and duplicate fields.",
 }
 

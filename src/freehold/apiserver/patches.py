@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import jsonpatch
-from jsonpointer import JsonPointerException
+from jsonpointer import JsonPointerException, resolve_pointer
 
 from freehold.apiserver import errors
 from freehold.apiserver.store import Json
@@ -14,7 +14,7 @@ from freehold.apiserver.store import Json
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
-APPLY = ("application/apply-patch+yaml", "application/apply-patch+cbor")
+APPLY = "application/apply-patch+yaml"
 
 
 def merge(target: Any, patch: Any) -> Any:
@@ -75,24 +75,66 @@ def json_patch(target: Json, operations: Any) -> Json:
     """RFC 6902. Raises 400 on a malformed patch, 422 when it cannot be applied (a failed ``test`` too)."""
     if not isinstance(operations, list):
         raise errors.bad_request("error decoding patch: a JSON patch is a list of operations")
-    try:
-        patched = jsonpatch.JsonPatch(operations).apply(target)
-    except jsonpatch.InvalidJsonPatch as problem:
-        raise errors.bad_request(f"error decoding patch: {problem}") from problem
-    except (jsonpatch.JsonPatchException, JsonPointerException) as problem:
-        raise errors.ApiError(
-            422, "Invalid", f"the server rejected our request due to an error in our request: {problem}"
-        ) from problem
+    for index, operation in enumerate(operations):
+        if problem := _malformed(operation):
+            raise errors.bad_request(f"error decoding patch: operation {index}: {problem}")
+    patched: Any = copy.deepcopy(target)
+    for operation in operations:
+        patched = _applied(patched, operation)
     if not isinstance(patched, dict):
         raise errors.bad_request("the patch leaves no object")
     return patched
+
+
+_MEMBERS = {
+    "add": "value", "replace": "value", "test": "value", "remove": "", "move": "from", "copy": "from",
+}  # fmt: skip
+"""Operation -> the member that it needs besides ``path``."""
+
+
+def _malformed(operation: Any) -> str:
+    """Why this is no operation of a JSON patch; empty if it is one."""
+    if not isinstance(operation, dict):
+        return "it is not an object"
+    kind = operation.get("op")
+    if kind not in _MEMBERS:
+        return f"op is {errors.shown(kind)}; use one of {', '.join(_MEMBERS)}"
+    for name in ("path", *(["from"] if _MEMBERS[kind] == "from" else [])):
+        pointer = operation.get(name)
+        if not isinstance(pointer, str) or (pointer and not pointer.startswith("/")):
+            return f"{kind} needs {name}, a JSON pointer such as /metadata/labels"
+    if _MEMBERS[kind] == "value" and "value" not in operation:
+        return f"{kind} needs a value"
+    return ""
+
+
+def _applied(document: Any, operation: Json) -> Any:
+    """One operation applied. The library's messages show Python's types; these are those of a real API server."""
+    kind, path = operation["op"], operation["path"]
+    try:
+        return jsonpatch.JsonPatch([operation]).apply(document, in_place=True)
+    except jsonpatch.JsonPatchTestFailed:
+        why = f"testing value {path} failed: test failed"
+    except (jsonpatch.JsonPatchException, JsonPointerException, TypeError, KeyError, IndexError, ValueError):
+        missing = path if kind not in ("move", "copy") or _resolves(document, operation["from"]) else operation["from"]
+        why = f"{kind} operation does not apply: doc is missing path: {missing}"
+    text = f"the server rejected our request due to an error in our request: {why}"
+    raise errors.ApiError(422, "Invalid", text)
+
+
+def _resolves(document: Any, pointer: str) -> bool:
+    try:
+        resolve_pointer(document, pointer)
+    except (JsonPointerException, TypeError, KeyError, IndexError, ValueError):
+        return False
+    return True
 
 
 def apply_to(target: Json, patch: Any, content_type: str, *, custom: bool) -> Json:
     """``target`` with a patch of this content type applied.
 
     Raises 415 for an unsupported type: strategic merge on a custom resource (real API servers refuse it
-    too) and server-side apply (not supported yet).
+    too), and apply in CBOR. Apply in YAML is not here (:mod:`freehold.apiserver.applying`).
     """
     if content_type == JSON_PATCH:
         return json_patch(target, patch)
@@ -101,11 +143,7 @@ def apply_to(target: Json, patch: Any, content_type: str, *, custom: bool) -> Js
             raise errors.bad_request("error decoding patch: a merge patch is an object")
         merged: Json = merge(target, patch) if content_type == MERGE else strategic(target, patch)
         return merged
-    if content_type in APPLY:
-        raise errors.unsupported_media(
-            "server-side apply is not supported by the embedded API server; use `kubectl apply` without --server-side"
-        )
-    offered = [JSON_PATCH, MERGE, *([] if custom else [STRATEGIC])]
+    offered = [JSON_PATCH, MERGE, *([] if custom else [STRATEGIC]), APPLY]
     raise errors.unsupported_media(
         "the body of the request was in an unknown format - accepted media types include: " + ", ".join(offered)
     )

@@ -21,14 +21,44 @@ class View(Protocol):
     def page(self, page: Page) -> bytes:
         """A page of a list."""
 
+    def bookmark(self, metadata: Json) -> bytes:
+        """The object of a BOOKMARK event: of the kind that the other events of this watch carry."""
+
 
 def view(resource: Resource, accept: str, query: Mapping[str, str], now: Callable[[], datetime]) -> View:
     """The view that the Accept header requests; full objects for an unsupported format."""
-    if tables.wanted(accept):
-        return _TableView(resource, query.get("includeObject") or "Metadata", now)
-    if "as=PartialObjectMetadata" in accept.split(",")[0]:
-        return _MetadataView(resource)
+    match _transform(accept):
+        case "Table":
+            return _TableView(resource, query.get("includeObject") or "Metadata", now)
+        case "PartialObjectMetadata" | "PartialObjectMetadataList":
+            return _MetadataView()
     return ObjectView(resource)
+
+
+_ANY_JSON = ("application/json", "application/*", "*/*")
+_TRANSFORMS = ("", "Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+
+
+def _transform(accept: str) -> str:
+    """The form that the first usable clause of an Accept header names (``as=…``); empty for the object itself.
+
+    Typed clients list protobuf first and JSON after it: then the clause of JSON counts. Where only protobuf is
+    listed its form counts, and the answer is JSON, which these clients read by its Content-Type.
+    """
+    clauses = [_clause(each) for each in accept.split(",")]
+    usable = [(media, form) for media, form in clauses if form in _TRANSFORMS]
+    json_first = [form for media, form in usable if media in _ANY_JSON] or [form for _, form in usable]
+    return json_first[0] if json_first else ""
+
+
+def _clause(text: str) -> tuple[str, str]:
+    """Media type and form of one clause; the form is ``?`` for a version that is not served."""
+    media, *parameters = (part.strip() for part in text.split(";"))
+    given = dict(parameter.partition("=")[::2] for parameter in parameters)
+    if "as" not in given:
+        return media, ""
+    served = (given.get("g"), given.get("v")) == ("meta.k8s.io", "v1")
+    return media, given["as"] if served else "?"
 
 
 class ObjectView:
@@ -40,7 +70,7 @@ class ObjectView:
     def one(self, stored: Stored) -> bytes:
         if stored.body and stored.obj["apiVersion"] == self._resource.api_version:
             return stored.body
-        return encode({**stored.obj, "apiVersion": self._resource.api_version})
+        return encode(self._resource.shown(stored.obj))
 
     def page(self, page: Page) -> bytes:
         return b'{"kind":"%s","apiVersion":"%s","metadata":%s,"items":[%s]}' % (
@@ -50,23 +80,23 @@ class ObjectView:
             b",".join(self.one(each) for each in page.items),
         )
 
+    def bookmark(self, metadata: Json) -> bytes:
+        return encode({"kind": self._resource.kind, "apiVersion": self._resource.api_version, "metadata": metadata})
+
 
 class _MetadataView:
-    def __init__(self, resource: Resource) -> None:
-        self._resource = resource
-
     def one(self, stored: Stored) -> bytes:
-        return encode(self._partial(stored))
+        return encode(tables.partial(stored.obj))
+
+    def bookmark(self, metadata: Json) -> bytes:
+        return encode(tables.partial({"metadata": metadata}))
 
     def page(self, page: Page) -> bytes:
-        items = [self._partial(each) for each in page.items]
+        items = [tables.partial(each.obj) for each in page.items]
         meta = list_metadata(page)
         return encode(
             {"kind": "PartialObjectMetadataList", "apiVersion": tables.META, "metadata": meta, "items": items}
         )
-
-    def _partial(self, stored: Stored) -> Json:
-        return tables.partial(stored.obj)
 
 
 class _TableView:
@@ -81,6 +111,17 @@ class _TableView:
     def page(self, page: Page) -> bytes:
         return self._table(page.items, list_metadata(page))
 
+    def bookmark(self, metadata: Json) -> bytes:
+        # client-go reads the resourceVersion of a Table's bookmark from the object of its only row.
+        obj = {"kind": self._resource.kind, "apiVersion": self._resource.api_version, "metadata": metadata}
+        return self._table([Stored(0, obj, b"")], {"resourceVersion": metadata["resourceVersion"]})
+
     def _table(self, items: list[Stored], meta: Json) -> bytes:
-        objects = [{**each.obj, "apiVersion": self._resource.api_version} for each in items]
-        return encode(tables.table(self._resource.columns, objects, meta, self._include, self._now()))
+        objects = [each.obj for each in items]
+        table = tables.table(self._resource.columns, objects, meta, self._row_object, self._now())
+        return encode(table)
+
+    def _row_object(self, obj: Json) -> Json | None:
+        if self._include == "None":
+            return None
+        return self._resource.shown(obj) if self._include == "Object" else tables.partial(obj)

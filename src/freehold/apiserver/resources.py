@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from freehold.apiserver.store import Json
 from freehold.apiserver.strategy import Strategy
 from freehold.apiserver.tables import AGE, NAME, Column
 
 VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+
+@dataclass(frozen=True)
+class StoredAs:
+    """The storage of a resource whose objects are those of another one, with other field names."""
+
+    group: str
+    plural: str
+    to_storage: Callable[[Json], Json]
+    from_storage: Callable[[Json], Json]
 
 
 @dataclass(frozen=True)
@@ -33,6 +44,7 @@ class Resource:
     schema: Mapping[str, Any] = field(default_factory=dict)
     deprecation: str = ""
     custom: bool = False
+    stored_as: StoredAs | None = None
 
     @property
     def api_version(self) -> str:
@@ -41,7 +53,22 @@ class Resource:
     @property
     def collection(self) -> str:
         """The name of its collection in the store."""
-        return f"{self.group}/{self.plural}"
+        place = self.stored_as or self
+        return f"{place.group}/{place.plural}"
+
+    @property
+    def storage_api_version(self) -> str:
+        """The apiVersion of its objects in the store."""
+        return api_version((self.stored_as or self).group, self.storage_version)
+
+    def shown(self, obj: Json) -> Json:
+        """A stored object as this resource serves it."""
+        served = self.stored_as.from_storage(obj) if self.stored_as else obj
+        return {**served, "apiVersion": self.api_version}
+
+    def to_storage(self, obj: Json) -> Json:
+        """An object of this resource with the field names of the store."""
+        return self.stored_as.to_storage(obj) if self.stored_as else obj
 
 
 def api_version(group: str, version: str) -> str:

@@ -31,10 +31,17 @@ def _wall_clock() -> datetime:
 class ApiServer:
     """Serves a store. ``crds`` are installed or updated at start; more can be created over HTTP.
 
-    ``now`` provides creation timestamps. The caller opens and closes the store.
+    ``now`` provides creation timestamps. A CRD of ``crds`` that someone deletes is put back, and ``restored`` is
+    told its name. The caller opens and closes the store.
     """
 
-    def __init__(self, store: Store, crds: Sequence[Json] = (), now: Callable[[], datetime] = _wall_clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        crds: Sequence[Json] = (),
+        now: Callable[[], datetime] = _wall_clock,
+        restored: Callable[[str], None] = lambda name: None,
+    ) -> None:
         self._store = store
         self._crds = tuple(crds)
         crd = crd_resource(now)
@@ -43,7 +50,8 @@ class ApiServer:
         self._definitions = Definitions(store, self._objects, self._registry, crd)
         self._closing = asyncio.Event()
         self._handlers = Handlers(store, self._objects, self._registry, now, self._closing)
-        self._controllers = Controllers(store, self._objects, self._registry, now)
+        self._restored = restored
+        self._controllers = Controllers(store, self._objects, self._registry, now, self._restore)
         self._background: asyncio.Task[None] | None = None
         self._runner: web.AppRunner | None = None
         self.url = ""
@@ -67,6 +75,10 @@ class ApiServer:
         self.url = f"http://{bound[0]}:{bound[1]}"
         self._handlers.address = f"{bound[0]}:{bound[1]}"
         return self.url
+
+    def _restore(self) -> None:
+        for name in self._definitions.restore():
+            self._restored(name)
 
     async def stop(self) -> None:
         """End every watch, finish the requests in flight, and close the port."""

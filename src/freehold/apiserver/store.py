@@ -103,6 +103,7 @@ class Store:
     def __init__(self, connection: sqlite3.Connection, history: int = HISTORY_CHANGES) -> None:
         self._db = connection
         self._history = history
+        self.path: str = next((row[2] for row in connection.execute("PRAGMA database_list")), "") or "the store"
         self._collections: dict[str, _Collection] = {}
         self._db.executescript(_SCHEMA)
         self.revision: int = self._db.execute("SELECT value FROM revision").fetchone()[0]
@@ -145,10 +146,9 @@ class Store:
         revision = self.revision + 1
         obj = {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(revision)}}
         stored = Stored(revision, obj, encode(obj))
-        with self._db:
-            self._db.execute("BEGIN")
-            self._db.execute("INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?)", (collection, *key, stored.body))
-            self._db.execute("UPDATE revision SET value = ?", (revision,))
+        self._commit(
+            revision, "INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?)", (collection, *key, stored.body)
+        )  # fmt: skip
         self.revision = revision
         into = self._of(collection)
         old = into.objects.get(key)
@@ -163,16 +163,23 @@ class Store:
         old = source.objects[key]
         obj = {**old.obj, "metadata": {**old.obj["metadata"], "resourceVersion": str(revision)}}
         last = Stored(revision, obj, encode(obj))
-        with self._db:
-            self._db.execute("BEGIN")
-            self._db.execute(
-                "DELETE FROM objects WHERE collection = ? AND namespace = ? AND name = ?", (collection, *key)
-            )
-            self._db.execute("UPDATE revision SET value = ?", (revision,))
+        self._commit(
+            revision, "DELETE FROM objects WHERE collection = ? AND namespace = ? AND name = ?", (collection, *key)
+        )  # fmt: skip
         self.revision = revision
         source.remove(key)
         self._publish(collection, source, Change("DELETED", key, last, old))
         return last
+
+    def _commit(self, revision: int, statement: str, values: tuple[str | bytes, ...]) -> None:
+        """One write and the new revision, both or neither. Raises 507 when the disk is full or cannot be written."""
+        try:
+            with self._db:
+                self._db.execute("BEGIN")
+                self._db.execute(statement, values)
+                self._db.execute("UPDATE revision SET value = ?", (revision,))
+        except sqlite3.OperationalError as problem:
+            raise errors.storage_failed(self.path, in_words(problem)) from problem
 
     def _publish(self, name: str, into: _Collection, change: Change) -> None:
         into.record(change, self._history)
@@ -230,6 +237,13 @@ class Store:
         listeners = self._of(collection).listeners
         listeners.add(wake)
         return lambda: listeners.discard(wake)
+
+
+def in_words(problem: sqlite3.OperationalError) -> str:
+    """SQLite's message; a full disk has many causes there, and one remedy."""
+    if problem.sqlite_errorcode & 0xFF == sqlite3.SQLITE_FULL:
+        return "the disk is full; free some space, then repeat the command"
+    return f"{problem}; check the disk and the file's permissions, then repeat the command"
 
 
 def key_of(stored: Stored) -> Key:

@@ -48,31 +48,27 @@ NAME = Column("Name", "string", at(".metadata.name"), "name", "Name must be uniq
 AGE = Column("Age", "date", at(".metadata.creationTimestamp"), "", "Time since the object was created.")
 
 
-def wanted(accept: str) -> bool:
-    """Whether the Accept header prefers a Table version that is supported here."""
-    first = accept.split(",")[0].replace(" ", "")
-    return "as=Table" in first and "v=v1;" in first + ";" and "g=meta.k8s.io" in first
-
-
-def table(columns: Iterable[Column], objects: Iterable[Json], meta: Json, include: str, now: datetime) -> Json:
-    """A Table with one row per object. ``include`` (None, Metadata or Object) is what each row contains."""
+def table(
+    columns: Iterable[Column],
+    objects: Iterable[Json],
+    meta: Json,
+    row_object: Callable[[Json], Json | None],
+    now: datetime,
+) -> Json:
+    """A Table with one row per object. ``row_object`` is what the row contains besides the cells, if anything."""
     columns = tuple(columns)
     return {
         "kind": "Table",
         "apiVersion": META,
         "metadata": meta,
         "columnDefinitions": [column.definition() for column in columns],
-        "rows": [_row(columns, obj, include, now) for obj in objects],
+        "rows": [_row(columns, obj, row_object(obj), now) for obj in objects],
     }
 
 
-def _row(columns: tuple[Column, ...], obj: Json, include: str, now: datetime) -> Json:
+def _row(columns: tuple[Column, ...], obj: Json, shown: Json | None, now: datetime) -> Json:
     row: Json = {"cells": [_cell(column, column.read(obj), now) for column in columns]}
-    if include == "Object":
-        row["object"] = obj
-    elif include != "None":
-        row["object"] = partial(obj)
-    return row
+    return row if shown is None else {**row, "object": shown}
 
 
 def partial(obj: Json) -> Json:

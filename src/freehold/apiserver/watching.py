@@ -110,5 +110,4 @@ class Watch:
         meta: dict[str, Any] = {"resourceVersion": str(self._revision)}
         if annotations:
             meta["annotations"] = dict(annotations)
-        body = {"kind": self._resource.kind, "apiVersion": self._resource.api_version, "metadata": meta}
-        return event("BOOKMARK", encode(body))
+        return event("BOOKMARK", self._view.bookmark(meta))

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from freehold.apiserver.crds import COLLECTION as DEFINITIONS
+from freehold.apiserver.errors import ApiError
 from freehold.apiserver.server import ApiServer
-from freehold.apiserver.store import Store
+from freehold.apiserver.store import Store, in_words
 from freehold.cli.errors import CliError
 from freehold.cli.simulator import API_KEY, SPEED, clock_of, simulated_cloud
 from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory, write_whole
@@ -121,20 +122,31 @@ def _open(state: StateDirectory) -> Store:
         warn(f"the store {state.store} is gone, and the cloud was changed from here; a new one begins. {_LOST}")
     try:
         return Store.open(state.store)
+    except sqlite3.OperationalError as problem:
+        raise CliError(f"the store {state.store} cannot be opened: {in_words(problem)}") from problem
     except (sqlite3.Error, ValueError, KeyError) as problem:
         raise CliError(f"the store {state.store} cannot be opened: {problem}; restore it from a backup") from problem
 
 
 async def _serve(store: Store, options: ServeOptions, stack: AsyncExitStack) -> str:
     known = not options.install and store.scan(DEFINITIONS)
-    api = ApiServer(store, [] if known else _definitions())
+    api = ApiServer(store, [] if known else _definitions(), restored=_say_restored)
     stack.push_async_callback(api.stop)
     try:
         return await api.start(port=options.port)
+    except ApiError as problem:
+        raise CliError(problem.message) from problem
     except OSError as problem:
         raise CliError(
             f"port {options.port} on 127.0.0.1 cannot be used: {os.strerror(problem.errno or 0)}; choose another --port"
         ) from problem
+
+
+def _say_restored(name: str) -> None:
+    warn(
+        f"CRD {name} was deleted, and its objects with it; it is put back, because Freehold serves it. "
+        "Apply the objects again if they are still wanted"
+    )
 
 
 def _definitions() -> list[dict[str, Any]]:

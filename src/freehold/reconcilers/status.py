@@ -48,6 +48,8 @@ def updated(
     before: Sequence[Mapping[str, Any]] = status.get("conditions") or ()
     kept = api_conditions.without(before, set(obsolete))
     status["conditions"] = api_conditions.merge(kept, observations, generation=generation, now=now)
+    deleting = "deletionTimestamp" in raw["metadata"]
+    status["phase"] = api_conditions.phase(status["conditions"], status.get("resources") or (), deleting=deleting)
     if observations[0].type != names.PAUSED:  # while paused, nothing of the spec was looked at
         status["observedGeneration"] = generation
     return StatusUpdate(status, spec, status != (raw.get("status") or {}))

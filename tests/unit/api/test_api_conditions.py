@@ -17,6 +17,7 @@ from freehold.api.conditions import (
     Status,
     find,
     merge,
+    phase,
     summary,
     timestamp,
     unknown,
@@ -186,3 +187,27 @@ def test_any_sequence_of_passes_gives_a_list_that_the_schema_accepts(passes: lis
         assert merge(held, seen, generation=generation, now=LATE) == held
     assert len({condition["type"] for condition in held}) == len(held)
     assert len(parse(IBMPowerVSClusterStatus, {"conditions": held}, at="status").conditions) == len(held)
+
+
+@pytest.mark.parametrize(
+    ("observations", "resources", "deleting", "expected"),
+    [
+        ([], [], False, "Progressing"),
+        ([Observation("Ready", "True", "Ready")], [], False, "Ready"),
+        ([Observation("Ready", "False", "NotReady", "creating")], [], False, "Progressing"),
+        ([Observation("Ready", "False", "NotReady")], [{"state": "Blocked"}], False, "Blocked"),
+        ([Observation("Ready", "False", "InvalidSpec", "spec.zone: …")], [], False, "Blocked"),
+        ([Observation("Ready", "Unknown", "ReadyUnknown"), Observation("Paused", "True", "Paused")], [], False,
+         "Blocked"),
+        ([Observation("Ready", "True", "Ready")], [], True, "Deleting"),
+        ([Observation("Ready", "False", "NotReady"), Observation("Paused", "True", "Paused")], [], True, "Blocked"),
+        ([Observation("Ready", "True", "Ready"), Observation("Paused", "True", "Paused")], [], True, "Ready"),
+    ],
+    ids=["nothing is known", "ready", "on its way", "a resource is blocked", "the spec is refused", "paused",
+         "being deleted", "deleted while paused: it goes on when the pause ends", "the same when it was ready"],
+)  # fmt: skip
+def test_the_phase_says_who_has_to_act(
+    observations: list[Observation], resources: list[dict[str, str]], deleting: bool, expected: str
+) -> None:
+    conditions = merge([], observations, generation=1, now=EARLY)
+    assert phase(conditions, resources, deleting=deleting) == expected

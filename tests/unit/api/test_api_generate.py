@@ -56,7 +56,9 @@ def test_printer_columns_are_those_of_the_contract() -> None:
     columns: list[dict[str, Any]] = custom_resource_definitions()[0]["spec"]["versions"][0]["additionalPrinterColumns"]
     assert [(column["name"], column.get("priority", 0)) for column in columns] == [
         ("Cluster", 0),
+        ("Phase", 0),
         ("Ready", 0),
+        ("Reason", 0),
         ("Age", 0),
         ("Instance ID", 1),
         ("Endpoint", 1),

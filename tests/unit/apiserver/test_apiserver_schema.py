@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from apiserver_testbed import WIDGETS, Api, widget
+from apiserver_testbed import CRDS, GROUP, WIDGETS, Api, widget
 
 
 @pytest.mark.parametrize(
@@ -107,3 +107,23 @@ async def test_misspelt_fields_of_built_in_kinds_are_noticed(api: Api) -> None:
     assert answer.code == 400 and 'unknown field "dta"' in answer.message
     wrong = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": 1}}
     assert (await api.post("/api/v1/namespaces/default/configmaps", wrong)).code == 422
+
+
+async def test_a_rule_that_comes_later_blocks_no_write_that_leaves_the_field_alone(api: Api) -> None:
+    """Else a finalizer could not be removed from an object from before the rule."""
+    made = await api.made(WIDGETS, widget("a", {"size": 50, "tags": ["x"]}, finalizers=["test.freehold.dev/hold"]))
+    crd = (await api.get(f"{CRDS}/widgets.{GROUP}")).json
+    for version in crd["spec"]["versions"]:
+        spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        spec["x-kubernetes-validations"].append({"rule": "!has(self.size) || self.size < 20", "message": "too large",
+                                                 "fieldPath": ".size"})  # fmt: skip
+        spec["properties"]["tags"]["maxItems"] = 0
+    assert (await api.put(f"{CRDS}/widgets.{GROUP}", crd)).code == 200
+    status = await api.put(f"{WIDGETS}/a/status", {**made, "status": {"ready": True}})
+    assert status.code == 200, status.text
+    assert (await api.merge(f"{WIDGETS}/a", {"spec": {"colour": "green"}})).code == 200
+    worse = await api.merge(f"{WIDGETS}/a", {"spec": {"size": 60}})
+    assert worse.code == 422 and "too large" in worse.message, "another wrong value is refused"
+    assert (await api.merge(f"{WIDGETS}/a", {"spec": {"size": 10}})).code == 200
+    assert (await api.merge(f"{WIDGETS}/a", {"metadata": {"finalizers": None}})).code == 200
+    assert (await api.post(WIDGETS, widget("b", {"size": 50}))).code == 422, "a new object is checked whole"

@@ -13,6 +13,7 @@ from itertools import takewhile
 from pathlib import Path
 
 import pytest
+import requests
 import yaml
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -233,13 +234,16 @@ def test_a_refused_manifest_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_an_unknown_zone_is_explained_and_can_be_corrected(tmp_path: Path) -> None:
     """The schema does not know zones: a condition reports it in one reconcile, and `up` ends with its message."""
-    spoilt = Path(MINIMAL).read_text().replace("dal10", '"\\e[31mdal99"')
     state = ("--state", str(tmp_path), "--speed", "300")
-    done = _freehold("up", "-f", "-", "--simulate", *state, stdin=spoilt)
+    misspelt = Path(MINIMAL).read_text().replace("dal10", '"\\e[31mdal99"')
+    refused = _freehold("up", "-f", "-", "--simulate", *state, stdin=misspelt)
+    assert refused.returncode == 1 and "spec.zone" in refused.stderr, "the schema knows how a zone is written"
+    unknown = Path(MINIMAL).read_text().replace("dal10", "dal99")
+    done = _freehold("up", "-f", "-", "--simulate", *state, stdin=unknown)
     assert done.returncode == 1
     assert "somebody must act" in done.stderr
     assert "spec.zone: there is no PowerVS zone" in done.stderr
-    assert "\x1b" not in done.stdout + done.stderr
+    assert "\x1b" not in "".join((refused.stdout, refused.stderr, done.stdout, done.stderr))
     heads, row = _freehold("get", "--state", str(tmp_path)).stdout.splitlines()
     assert heads.split()[-1] == "NOTE"
     assert "blocked: spec.zone: there is no PowerVS zone" in row
@@ -264,3 +268,26 @@ def test_the_exit_code_of_a_plan_shows_whether_anything_would_change(tmp_path: P
     assert last.returncode == 2
     assert {row["action"] for row in json.loads(last.stdout)[0]["resources"]} == {"delete"}
     assert _freehold(*ask, "--down", "nobody").returncode == 1
+
+
+def test_a_crd_that_somebody_deletes_is_put_back_and_said(tmp_path: Path) -> None:
+    name = "ibmpowervsclusters.infrastructure.cluster.x-k8s.io"
+    command = [sys.executable, "-m", "freehold.cli.main", "serve", "--simulate", "--state", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as served:
+        assert served.stdout and served.stderr
+        try:
+            while not served.stdout.readline().startswith("log "):
+                assert served.poll() is None
+            config = yaml.safe_load((tmp_path / "kubeconfig").read_text())
+            url = config["clusters"][0]["cluster"]["server"]
+            crd = f"{url}/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
+            before = requests.get(crd, timeout=60).json()
+            requests.delete(crd, timeout=60).raise_for_status()
+            said = served.stderr.readline()
+            after = requests.get(crd, timeout=60).json()
+        finally:
+            served.send_signal(signal.SIGINT)
+    assert said.startswith(f"CRD {name} was deleted, and its objects with it; it is put back")
+    assert after["metadata"]["uid"] != before["metadata"]["uid"] and after["spec"] == before["spec"]
+    world = ("--state", str(tmp_path), "--simulate", "--speed", "2000")
+    assert _freehold("up", "-f", MINIMAL, *world).returncode == 0, "the kind is served again"

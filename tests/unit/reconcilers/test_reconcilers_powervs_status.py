@@ -83,6 +83,7 @@ def test_a_complete_cluster() -> None:
     assert status == {
         "ready": True,
         "initialization": {"provisioned": True},
+        "phase": "Ready",
         "observedGeneration": 3,
         "identity": {"uid": "u1", "uuid": "u1"},
         "resourceGroupID": {"id": "rg-id", "controllerCreated": False},
