@@ -154,7 +154,8 @@ class IBMPowerVSClusterSpec(ApiModel):
     """Load balancers in front of the machines; at least one must be public. When omitted, one public
     ``<cluster>-loadbalancer``."""
     cos_instance: CosInstance | None = None
-    """Object storage for Ignition; nothing is created when omitted."""
+    """Object storage for Ignition; nothing is created when omitted. Acted on with feature gate
+    BootstrapFormatIgnition, or where it was acted on before."""
     ignition: Ignition | None = None
     """How machines boot with Ignition. Accepted and stored; Freehold does not serve machines."""
     tags: Annotated[Items[Tag], Field(max_length=100)] = ()

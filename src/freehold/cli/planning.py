@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from freehold.api.feature_gates import FeatureGates
 from freehold.cli import manifests
 from freehold.cli.applying import missing_namespaces, targets, trial
 from freehold.cli.down import named
@@ -39,13 +40,13 @@ NOTHING, CHANGES = 0, 2
 
 def run(
     filename: Sequence[str], down: str, simulate: bool, speed: float, output: str, namespace: str, state: Path | None,
-    detailed_exitcode: bool,
+    detailed_exitcode: bool, feature_gates: FeatureGates,
 ) -> int:  # fmt: skip
     """The command; its exit code. Raises CliError, also when the manifest would be refused."""
     if bool(down) == bool(filename):
         raise CliError("say what to plan: freehold plan -f FILE, or freehold plan --down NAME", code=MISUSED)
     documents = manifests.read(*filename, namespace=namespace) if filename else []
-    target = access(state, operator=False, simulate=simulate, speed=speed)
+    target = access(state, operator=False, simulate=simulate, speed=speed, gates=feature_gates)
     plans = run_to_end(_plans(target, documents, down, namespace))
     if output != "table":
         emit(output, [_document(each) for each in plans])
@@ -99,7 +100,12 @@ async def _asked(session: Session, target: Access, objects: Sequence[Json], stac
     url, key = await cloud_of(session, target, stack)
     clock = await clock_of(url) if url else session.clock
     settings = Settings(
-        kube=session.client.connection, api_key=key, ibm_url=url or None, cluster_api="off", clock=clock
+        kube=session.client.connection,
+        api_key=key,
+        ibm_url=url or None,
+        cluster_api="off",
+        clock=clock,
+        gates=target.options.gates,
     )
     ring = await _ring(target)
     plans = []

@@ -30,7 +30,7 @@ from freehold.operator.controller import RequeueAfter
 from freehold_sim.faults import Effect as CloudEffect
 from freehold_sim.faults import Fault
 from freehold_sim.ibm.settings import Settings
-from harness.powervs import Harness, MemoryDocument, StoredObject, example
+from harness.powervs import IGNITION, Harness, MemoryDocument, StoredObject, example
 from harness.resources import REGION
 from lab.audit import CloudRequest, Recorder
 from lab.faults import FaultPort
@@ -77,7 +77,9 @@ class PowerVSWorld:
         self.codec = IbmCodec()
         self.port: Port = InlinePort()
         self.audit = Recorder()
-        self.harness = Harness(example(**self.spec), self.settings, port=lambda: self.port, audit=self.audit)
+        self.harness = Harness(
+            example(**self.spec), self.settings, port=lambda: self.port, audit=self.audit, gates=IGNITION
+        )
         self.clock = self.harness.clock
         self.neighbours = Neighbours(self.harness)
         if self.given:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from freehold.api.feature_gates import FeatureGate
 from freehold.api.parse import parse_spec
 from freehold.lifecycle.outcomes import Reason
 from freehold.reconcilers.adapter import Refused, Undecided, Wanted
@@ -314,7 +315,8 @@ IGNORED: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize(("more", "field"), IGNORED.values(), ids=IGNORED.keys())
 def test_an_ignored_field_is_named(more: dict[str, Any], field: str) -> None:
     """A silently ignored field would mislead (upstream #2537)."""
-    result = wanted("c1", CREATE, parse_spec({"spec": {**LEAST, **more}}), FACTS)
+    gates = frozenset(FeatureGate)
+    result = wanted("c1", CREATE, parse_spec({"spec": {**LEAST, **more}}), FACTS, gates=gates)
     assert isinstance(result, Wanted)
     assert [note.field for note in result.notes if not note.served] == [field]
 

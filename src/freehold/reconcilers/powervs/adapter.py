@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from freehold.api.feature_gates import ALL_OFF, FeatureGate, FeatureGates
 from freehold.api.parse import InvalidObject, parse_spec
 from freehold.api.served import POWERVS_CLUSTER, ServedName
 from freehold.lifecycle.journal import Journal
@@ -18,10 +19,11 @@ from freehold.reconcilers.powervs.status import build_status
 
 
 class PowerVSClusterAdapter:
-    """Asks IBM Cloud through ``reader`` what a manifest depends on."""
+    """Asks IBM Cloud through ``reader`` what a manifest depends on. ``gates`` are the features that are on."""
 
-    def __init__(self, reader: FactsReader) -> None:
+    def __init__(self, reader: FactsReader, gates: FeatureGates = ALL_OFF) -> None:
         self._reader = reader
+        self._gates = gates
 
     @property
     def served(self) -> ServedName:
@@ -36,7 +38,9 @@ class PowerVSClusterAdapter:
         except InvalidObject as error:
             return Refused(tuple(Problem(p.field, p.message) for p in error.problems))
         known = await discover(self._reader, annotations, spec, proceed.port, journal)
-        return wanted(metadata["name"], annotations, spec, known, journal)
+        # A delete looks for strays of every feature: the gate may have been on before.
+        gates = frozenset(FeatureGate) if "deletionTimestamp" in metadata else self._gates
+        return wanted(metadata["name"], annotations, spec, known, journal, gates)
 
     def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now)
