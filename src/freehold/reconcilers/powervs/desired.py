@@ -21,7 +21,7 @@ from freehold.lifecycle.kinds import NodeKey, Observed, Part, Request
 from freehold.reconcilers.adapter import Desired, Mode, Refused, Undecided, Wanted
 from freehold.reconcilers.answers import Answer, NoAnswer
 from freehold.reconcilers.findings import Problem, SpecWarning
-from freehold.reconcilers.powervs import existing, keys, object_storage
+from freehold.reconcilers.powervs import existing, keys, object_storage, reach
 from freehold.reconcilers.powervs import input as powervs_input
 from freehold.reconcilers.powervs import warnings as powervs_warnings
 from freehold.reconcilers.powervs.balancers import Balancer, balancer_nodes, balancers
@@ -135,13 +135,15 @@ def _created(
     notes = (*notes, *powervs_warnings.own_by_id(spec, record))
     build = _Build(name, spec, group.value, zone.value, zones.value, facts.api_port, record, storage)
     lbs = build.balancers()
-    endpoint = next(balancer.key for balancer in lbs if balancer.public)
-    nodes = tuple(build.nodes(lbs))
+    index, endpoint = next((i, balancer) for i, balancer in enumerate(lbs) if balancer.public)
+    field = f"spec.loadBalancers[{index}]"
+    nodes = tuple(reach.reachable(build.nodes(lbs), endpoint, field, facts.api_port))
+    notes = (*notes, *reach.closed_groups(endpoint, spec.vpc_security_groups, facts.api_port, field))
     if twice := tuple(_named_twice(nodes)):
         return Refused(twice, notes)
     notes = (*notes, *powervs_warnings.used_by_name(nodes, spec, record))
     graph = Graph(nodes)
-    return PowerVSWanted(Mode.CREATE, graph, _tags(spec), notes, facts.api_port, endpoint, group.value)
+    return PowerVSWanted(Mode.CREATE, graph, _tags(spec), notes, facts.api_port, endpoint.key, group.value)
 
 
 def _named_twice(nodes: Sequence[Node]) -> Iterator[Problem]:
