@@ -169,7 +169,7 @@ def test_a_forged_mark_on_a_given_instance_does_not_make_its_bucket_ours() -> No
 
 
 def test_the_record_of_a_bucket_in_a_given_instance_can_be_lost() -> None:
-    """The sealed mark on the instance is enough: after a restore of the object as it was before, nothing is made anew."""
+    """The sealed mark on the instance is enough after a restore of the object as it was before."""
     harness = Harness(example(cosInstance=GIVEN_STORAGE), gates=IGNITION)
     given_storage(harness)
     before = snapshot(harness)

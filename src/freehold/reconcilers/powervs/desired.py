@@ -21,7 +21,7 @@ from freehold.lifecycle.kinds import NodeKey, Observed, Part, Request
 from freehold.reconcilers.adapter import Desired, Mode, Refused, Undecided, Wanted
 from freehold.reconcilers.answers import Answer, NoAnswer
 from freehold.reconcilers.findings import Problem, SpecWarning
-from freehold.reconcilers.powervs import existing, keys, object_storage, reach
+from freehold.reconcilers.powervs import existing, keys, object_storage, places, reach
 from freehold.reconcilers.powervs import input as powervs_input
 from freehold.reconcilers.powervs import warnings as powervs_warnings
 from freehold.reconcilers.powervs.balancers import Balancer, balancer_nodes, balancers
@@ -63,7 +63,7 @@ def wanted(
     if isinstance(creating, Problem):
         return Refused((creating,))
     if not creating and not (journal and journal.ours):
-        return _existing(spec, facts, powervs_warnings.warnings_of(name, spec, creating=False))
+        return _existing(spec, facts, journal, powervs_warnings.warnings_of(name, spec, creating=False))
     notes = powervs_warnings.warnings_of(name, spec, creating=True)
     storage = object_storage.is_served(journal, gates)
     if not storage or object_storage.GATE not in gates:
@@ -74,11 +74,13 @@ def wanted(
     return _frozen(name, spec, facts, journal, notes, storage=storage)
 
 
-def _existing(spec: IBMPowerVSClusterSpec, facts: Facts, notes: tuple[SpecWarning, ...]) -> Desired:
-    problems = existing.check(spec, facts)
+def _existing(
+    spec: IBMPowerVSClusterSpec, facts: Facts, journal: Journal | None, notes: tuple[SpecWarning, ...]
+) -> Desired:
+    problems = (*existing.check(spec, facts), *places.check(spec, facts.places, journal))
     if problems:
         return Refused(problems, notes)
-    missing = existing.missing(spec, facts)
+    missing = {**existing.missing(spec, facts), **places.missing(facts.places)}
     if missing:
         return Undecided(missing, notes)
     return PowerVSWanted(Mode.EXISTING, Graph(existing.nodes(spec, facts)), _tags(spec), notes, facts.api_port)
@@ -124,9 +126,11 @@ def _created(
     storage: bool,
 ) -> Desired:
     """``storage``: whether object storage is served (:mod:`object_storage`)."""
-    problems = powervs_input.check(spec, facts)
+    problems = (*powervs_input.check(spec, facts), *places.check(spec, facts.places, journal))
     if problems:
         return Refused(problems, notes)
+    if unknown := places.missing(facts.places):
+        return Undecided(unknown, notes)
     group, zone, zones = facts.resource_group, facts.zone, facts.vpc_zones
     if not (isinstance(group, Answer) and isinstance(zone, Answer) and isinstance(zones, Answer)):
         asked = {"spec.resourceGroup.name": group, "spec.zone": zone, "spec.vpc.region": zones}
