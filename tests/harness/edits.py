@@ -17,7 +17,7 @@ from typing import Any
 from freehold.api import names
 from freehold.operator.controller import RequeueAfter, Result
 from harness.powervs import IGNITION, Harness, example
-from harness.resources import MARK, REGION, existing, made_by_others, omitted, snapshot
+from harness.resources import MARK, REGION, existing, let_in, made_by_others, omitted, snapshot
 from harness.traits import Trait, kind_of, made, traits, unborn
 
 Patch = dict[str, Any]
@@ -223,6 +223,7 @@ def _workspace(harness: Harness) -> Patch:
 
 def _vpc(harness: Harness) -> Patch:
     made = harness.cloud.strangers.make("vpc", region=REGION, name="theirs")
+    let_in(harness, made)
     harness.clock.advance(3600.0)
     return _spec(vpc={"id": made["id"]})
 
