@@ -18,6 +18,7 @@ from harness.resources import (
     messages,
     omitted,
     only,
+    row_of,
     snapshot,
 )
 
@@ -206,3 +207,32 @@ def test_our_recorded_resource_with_another_clusters_marks_is_not_changed() -> N
 
     harness.down()
     assert [row["id"] for row in made_by_us(harness) if row["kind"] == "vpc"] == [vpc["id"]]
+
+
+@pytest.mark.parametrize("moment", [1, 3, 6, 10], ids=lambda passes: f"after {passes} passes")
+@pytest.mark.parametrize("spelled", [True, False], ids=["name in the spec", "default name"])
+def test_our_workspace_with_a_strangers_uuid_beside_ours_blocks_and_is_called_claimed_by_two(
+    moment: int, spelled: bool
+) -> None:
+    """ADR 12.3: what two owners claim is nobody's to delete; it did not exist before, and was not used by its name."""
+    harness = Harness(example(**({} if spelled else omitted())))
+    for _ in range(moment):
+        harness.pass_once()
+        harness.clock.advance(15.0)
+    workspace = only(harness, "instance")
+    harness.cloud.strangers.attach(workspace["crn"], f"{MARK}cluster-uuid:{DEAD}")
+    harness.for_a_while(1200.0)
+    assert harness.condition("ServiceInstanceReady")["reason"] == "NotOwned"
+
+    harness.object.delete()
+    harness.for_a_while(2400.0)
+    row = row_of(harness, "workspace")
+    assert not harness.object.gone
+    assert (row["state"], row["reason"]) == ("Blocked", "NotOwned")
+    assert DEAD in row["message"]
+    assert "two owners claim it" in row["message"]
+    assert "existed before" not in messages(harness)
+
+    harness.cloud.strangers.detach(workspace["crn"], f"{MARK}cluster-uuid:{DEAD}")
+    harness.run(lambda: harness.object.gone)
+    assert made_by_us(harness) == []
