@@ -1,4 +1,4 @@
-"""Each row of tagging and infrastructure names what shows it: a test that exists, a decision, or that it is not served."""
+"""Each row of tagging and infrastructure names a test or a decision that shows it, or says that it is not served."""
 
 import ast
 import re
