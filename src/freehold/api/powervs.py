@@ -142,7 +142,8 @@ class IBMPowerVSClusterSpec(ApiModel):
     created; ``id`` and ``regex`` are not used."""
     vpc: VPCResourceReference | None = None
     """The VPC of the load balancer; ``<cluster>-vpc`` is created when neither id nor name is given.
-    ``region`` is required when the infrastructure is to be created."""
+    ``region`` is required when the infrastructure is to be created. An existing VPC is never changed: its default
+    security group must let the port of the API server in, or the load balancer needs a group that does."""
     vpc_subnets: Items[Subnet] = ()
     """Subnets of the VPC. When omitted, one in each zone of ``vpc.region``, named
     ``<cluster>-vpcsubnet-<zone>``."""
@@ -151,8 +152,9 @@ class IBMPowerVSClusterSpec(ApiModel):
     transit_gateway: TransitGateway | None = None
     """The gateway between workspace and VPC; ``<cluster>-transitgateway`` is created when omitted."""
     load_balancers: Items[VPCLoadBalancerSpec] = ()
-    """Load balancers in front of the machines; at least one must be public. When omitted, one public
-    ``<cluster>-loadbalancer``."""
+    """Load balancers in front of the machines; at least one must be public: the first public one is the endpoint. When
+    omitted, one public ``<cluster>-loadbalancer``. An existing one is never changed: as the endpoint it must be public
+    and listen on the port of the API server."""
     cos_instance: CosInstance | None = None
     """Object storage for Ignition; nothing is created when omitted. Acted on with feature gate
     BootstrapFormatIgnition, or where it was acted on before."""

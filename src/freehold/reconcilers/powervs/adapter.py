@@ -37,9 +37,10 @@ class PowerVSClusterAdapter:
             spec = parse_spec(raw)
         except InvalidObject as error:
             return Refused(tuple(Problem(p.field, p.message) for p in error.problems))
-        known = await discover(self._reader, annotations, spec, proceed.port, journal)
+        deleting = "deletionTimestamp" in metadata
+        known = await discover(self._reader, annotations, spec, proceed.port, journal, deleting=deleting)
         # A delete looks for strays of every feature: the gate may have been on before.
-        gates = frozenset(FeatureGate) if "deletionTimestamp" in metadata else self._gates
+        gates = frozenset(FeatureGate) if deleting else self._gates
         return wanted(metadata["name"], annotations, spec, known, journal, gates)
 
     def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:

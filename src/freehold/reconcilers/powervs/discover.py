@@ -24,20 +24,24 @@ async def discover(
     spec: IBMPowerVSClusterSpec,
     port: int,
     journal: Journal | None = None,
+    *,
+    deleting: bool = False,
 ) -> facts.Facts:
     """What :func:`desired.wanted` must know.
 
-    Without the create-infra annotation, what an object owns already needs the same facts as creating it did.
+    Without the create-infra annotation, what an object owns already needs the same facts as creating it did. A delete
+    does not ask where given resources are: nothing is created in them, and no answer must hold it up.
     """
     frozen = journal is not None and bool(journal.ours)
     if frozen or create_infra(annotations) is not CreateInfra.NOT_REQUESTED:
         known = await facts.ask(reader, spec, port)
-        return replace(known, places=await places.ask(reader, spec, journal))
+        return known if deleting else replace(known, places=await places.ask(reader, spec, journal))
     found: dict[NodeKey, Answer[Observed] | NoSuch | Several | NoAnswer] = {}
     while lookups := existing.lookups(spec, facts.Facts(api_port=port, existing=found)):
         for lookup in lookups:
             found[lookup.key] = await reader.look_up(lookup)
-    return facts.Facts(api_port=port, existing=found, places=await places.ask(reader, _workspace_only(spec), journal))
+    known = facts.Facts(api_port=port, existing=found)
+    return known if deleting else replace(known, places=await places.ask(reader, _workspace_only(spec), journal))
 
 
 def _workspace_only(spec: IBMPowerVSClusterSpec) -> IBMPowerVSClusterSpec:
