@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from freehold.api.feature_gates import ALL_OFF, FeatureGate, FeatureGates
+from freehold.api.feature_gates import ALL_OFF, FeatureGates
 from freehold.api.parse import InvalidObject, parse_spec
 from freehold.api.served import POWERVS_CLUSTER, ServedName
 from freehold.lifecycle.journal import Journal
@@ -39,9 +39,7 @@ class PowerVSClusterAdapter:
             return Refused(tuple(Problem(p.field, p.message) for p in error.problems))
         deleting = "deletionTimestamp" in metadata
         known = await discover(self._reader, annotations, spec, proceed.port, journal, deleting=deleting)
-        # A delete looks for strays of every feature: the gate may have been on before.
-        gates = frozenset(FeatureGate) if deleting else self._gates
-        return wanted(metadata["name"], annotations, spec, known, journal, gates)
+        return wanted(metadata["name"], annotations, spec, known, journal, self._gates)
 
     def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now)
