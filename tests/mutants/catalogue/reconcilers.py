@@ -276,8 +276,8 @@ WANTED = (
     ),
     _wanted(
         "_created",
-        "    problems = (*powervs_input.check(spec, facts), *places.check(spec, facts.places, journal))\n    if problems:\n",
-        "    problems = (*powervs_input.check(spec, facts), *places.check(spec, facts.places, journal))\n    if False:\n",
+        "*places.check(spec, facts.places, journal))\n    if problems:\n",
+        "*places.check(spec, facts.places, journal))\n    if False:\n",
         "a part of the infrastructure is created before the cloud refuses the rest",
     ),
     _wanted(
