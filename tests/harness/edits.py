@@ -16,8 +16,8 @@ from typing import Any
 
 from freehold.api import names
 from freehold.operator.controller import RequeueAfter, Result
-from harness.powervs import Harness, example
-from harness.resources import MARK, REGION, existing, made_by_others, omitted, snapshot
+from harness.powervs import IGNITION, Harness, example
+from harness.resources import MARK, REGION, existing, let_in, made_by_others, omitted, snapshot
 from harness.traits import Trait, kind_of, made, traits, unborn
 
 Patch = dict[str, Any]
@@ -89,7 +89,7 @@ def _tells(told: Mapping[tuple[str, str], str], trait: Trait, wanted: Counter[Tr
 
 def start(edit: Edit, *, last: bool = False) -> tuple[Watched, tuple[Patch, ...], dict[str, bytes]]:
     """The harness before the edit, or with the last spec from the start; the patches; strangers' resources."""
-    harness = Watched(example(**{**omitted(), **edit.base}))
+    harness = Watched(example(**{**omitted(), **edit.base}), gates=IGNITION)
     given = edit.theirs(harness)
     steps = (*((given,) if given else ()), *edit.steps)
     if last:
@@ -223,6 +223,7 @@ def _workspace(harness: Harness) -> Patch:
 
 def _vpc(harness: Harness) -> Patch:
     made = harness.cloud.strangers.make("vpc", region=REGION, name="theirs")
+    let_in(harness, made)
     harness.clock.advance(3600.0)
     return _spec(vpc={"id": made["id"]})
 

@@ -39,7 +39,7 @@ def planned(harness: Harness, *, deleting: bool = False) -> Plan:
     """The plan for the stored object, by a process without other state."""
     key = harness.cloud.settings.api_key
     account = IbmAccount(key, BASE, harness.clock, mount=SimMount(harness.cloud), port=InlinePort())
-    accounts = OneAccount(Binding(account, PowerVSClusterAdapter(account.facts_reader())))
+    accounts = OneAccount(Binding(account, PowerVSClusterAdapter(account.facts_reader(), harness.gates)))
     raw = copy.deepcopy(harness.object.raw)
     if deleting:
         raw["metadata"]["deletionTimestamp"] = "2026-11-21T00:00:00Z"

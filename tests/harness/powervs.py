@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from freehold.api import names
+from freehold.api.feature_gates import ALL_OFF, FeatureGate, FeatureGates
 from freehold.api.served import POWERVS_CLUSTER
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import Clock, ManualClock
@@ -41,6 +42,8 @@ from harness.account import BASE, SimMount
 EXAMPLE = Path(__file__).parents[2] / "examples" / "powervs-create-infra.yaml"
 UID = "0b7e6a52-9a59-4d0c-8a2c-6f0d6f5f1c11"
 """The object's UID when it is first stored, and so the uuid of its owner."""
+IGNITION: FeatureGates = frozenset({FeatureGate.BOOTSTRAP_FORMAT_IGNITION})
+"""With it ``cosInstance`` is acted on."""
 HOT = 0.5
 """An interval that no reconcile may request repeatedly."""
 
@@ -196,6 +199,7 @@ class Harness:
         api_key: str | None = None,
         audit: Audit | None = None,
         beside: Harness | None = None,
+        gates: FeatureGates = ALL_OFF,
     ) -> None:
         self.clock: ManualClock = beside.clock if beside else ManualClock()
         self.wall: Clock = self.clock
@@ -214,6 +218,7 @@ class Harness:
         self._port = port
         self._api_key = api_key or self.cloud.settings.api_key
         self._audit = audit or NoAudit()
+        self.gates = gates
         self.start_process()
 
     def start_process(self) -> None:
@@ -227,7 +232,7 @@ class Harness:
             mount=SimMount(self.cloud),
             port=self._port(),
         )
-        accounts = OneAccount(Binding(self.account, PowerVSClusterAdapter(self.account.facts_reader())))
+        accounts = OneAccount(Binding(self.account, PowerVSClusterAdapter(self.account.facts_reader(), self.gates)))
         others = HarnessObjects(self.together)
         self.process = Reconciler(POWERVS_CLUSTER, accounts, self.rings, self.wall, self.events, others)
 

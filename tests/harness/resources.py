@@ -113,6 +113,8 @@ def infrastructure(harness: Harness, prefix: str = "theirs", *, connected: bool 
     vpc = make("vpc", region=REGION, name=f"{prefix}-vpc")
     subnet = make("subnet", region=REGION, vpc=vpc["id"], zone=ZONE, name=f"{prefix}-subnet")
     balancer = make("load-balancer", region=REGION, subnet=subnet["id"], name=f"{prefix}-lb")
+    let_in(harness, vpc)
+    listen(harness, balancer)
     gateway = make("gateway", location=REGION, name=f"{prefix}-tg")
     ends = [vpc["crn"], workspace["crn"]] if connected else []
     joined = [
@@ -122,6 +124,20 @@ def infrastructure(harness: Harness, prefix: str = "theirs", *, connected: bool 
     harness.clock.advance(3600.0)
     first, second = joined or (gateway, gateway)
     return Theirs(workspace, network, vpc, subnet, balancer, gateway, first, second)
+
+
+def let_in(harness: Harness, vpc: Row, port: int = 6443) -> None:
+    """The default group of their VPC lets clients of the API server in."""
+    group = record(harness, vpc["id"])["default_group"]
+    rule = {"direction": "inbound", "protocol": "tcp", "port_min": port, "port_max": port, "ip_version": "ipv4"}
+    harness.cloud.strangers.send("POST", f"/vpc/{REGION}/v1/security_groups/{group}/rules", rule)
+
+
+def listen(harness: Harness, balancer: Row, port: int = 6443) -> None:
+    """Their load balancer listens on the API server's port."""
+    path = f"/vpc/{REGION}/v1/load_balancers/{balancer['id']}/listeners"
+    harness.cloud.strangers.send("POST", path, {"protocol": "tcp", "port": port})
+    harness.clock.advance(600.0)
 
 
 def everything_by_name(prefix: str = "theirs") -> dict[str, Any]:

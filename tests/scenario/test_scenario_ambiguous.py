@@ -9,7 +9,7 @@ import pytest
 
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.settings import Assumptions, Settings
-from harness.powervs import Harness, example
+from harness.powervs import IGNITION, Harness, example
 from harness.resources import REGION, existing, made_by_us
 
 CREATES = [
@@ -50,7 +50,7 @@ WHOLE = Counter(
 @pytest.mark.parametrize("operation", CREATES)
 def test_an_ambiguous_create_makes_one_resource(operation: str) -> None:
     """CAPIBM #1745: the DHCP create failed, but the server was created. A delete leaves nothing of it."""
-    harness = Harness(example(cosInstance=STORAGE, vpcSecurityGroups=GROUPS))
+    harness = Harness(example(cosInstance=STORAGE, vpcSecurityGroups=GROUPS), gates=IGNITION)
     harness.cloud.faults.add(Fault(Effect.REPLY_LOST, operation))
     harness.up()
 
@@ -63,7 +63,7 @@ def test_an_ambiguous_create_makes_one_resource(operation: str) -> None:
 @pytest.mark.parametrize("effect", EFFECTS)
 def test_every_create_of_the_whole_cluster_is_ambiguous(effect: str) -> None:
     """A whole wave at once, for each way in which replies can be lost: still one of each."""
-    harness = Harness(example(cosInstance=STORAGE, vpcSecurityGroups=GROUPS))
+    harness = Harness(example(cosInstance=STORAGE, vpcSecurityGroups=GROUPS), gates=IGNITION)
     for operation in CREATES:
         harness.cloud.faults.add(replace(EFFECTS[effect], operation=operation))
     harness.up()
@@ -75,7 +75,7 @@ def test_every_create_of_the_whole_cluster_is_ambiguous(effect: str) -> None:
 @pytest.mark.parametrize("operation", CREATES)
 def test_a_kill_at_an_ambiguous_create_and_a_delete_at_once(operation: str) -> None:
     """The process is killed and the object deleted at the worst moment: the intent still finds the resource."""
-    harness = Harness(example(cosInstance=STORAGE, vpcSecurityGroups=GROUPS))
+    harness = Harness(example(cosInstance=STORAGE, vpcSecurityGroups=GROUPS), gates=IGNITION)
     harness.cloud.faults.add(Fault(Effect.REPLY_LOST, operation))
     harness.run(lambda: any(rule["hits"] for rule in harness.cloud.faults.rules()))
     harness.start_process()

@@ -138,6 +138,15 @@ def test_a_given_id_that_does_not_exist_is_named(spec: dict[str, Any], type_: st
     assert made_by_us(harness) == []
 
 
+@pytest.mark.parametrize(("field", "noun"), [("network", "network"), ("dhcpServer", "DHCP server")])
+def test_a_network_that_does_not_exist_is_called_what_the_spec_calls_it(field: str, noun: str) -> None:
+    """The kind is dhcp-server in both cases; the user named a network."""
+    harness = Harness(example(**{field: {"id": GUID}}))
+    harness.for_a_while(900.0)
+    message = harness.condition("NetworkReady")["message"]
+    assert message == f"{noun} {GUID}: spec.{field}.id: {noun} {GUID} does not exist: correct the id"
+
+
 @pytest.mark.parametrize(
     ("field", "type_"), [("vpcSubnets", "VPCSubnetReady"), ("vpcSecurityGroups", "VPCSecurityGroupReady")]
 )

@@ -19,7 +19,7 @@ from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode
 from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.settings import Assumptions, Settings
-from harness.powervs import Harness, example
+from harness.powervs import IGNITION, Harness, example
 from harness.resources import REGION, existing, infrastructure, made_by_us, messages, only, snapshot
 
 OTHER = KeyRing.single(b"the key of another operator" * 2)
@@ -274,7 +274,7 @@ def test_a_lost_key_is_also_replaced_for_resources_that_cannot_be_tagged(deleted
     """Bucket, connections in a given gateway, and a DHCP server without a CRN: record and carrier's mark agree."""
     storage = {"name": "demo-cos", "bucketName": "demo-bucket", "bucketRegion": REGION}
     settings = Settings(assumptions=Assumptions(dhcp_network_has_crn=False))
-    harness = Harness(example(cosInstance=storage, transitGateway={"name": "theirs-tg"}), settings)
+    harness = Harness(example(cosInstance=storage, transitGateway={"name": "theirs-tg"}), settings, gates=IGNITION)
     infrastructure(harness)
     before = snapshot(harness)
     harness.up()

@@ -7,7 +7,20 @@ from typing import Any
 import pytest
 
 from harness.powervs import Harness, example
-from harness.resources import MARK, REGION, Row, infrastructure, made_by_us, marks, messages, omitted, only, snapshot
+from harness.resources import (
+    MARK,
+    REGION,
+    Row,
+    infrastructure,
+    let_in,
+    made_by_us,
+    marks,
+    messages,
+    omitted,
+    only,
+    row_of,
+    snapshot,
+)
 
 DEAD = "11111111-2222-4333-8444-555555555555"
 
@@ -27,6 +40,7 @@ def put(harness: Harness, kind: str, *tags: str) -> Row:
     }.get(kind, {})
     if kind == "load-balancer":  # names of load balancers are unique in a VPC: it is in the one that the spec gives
         home = make("vpc", region=REGION, name="home")
+        let_in(harness, home)
         subnet = make("subnet", region=REGION, vpc=home["id"], zone=f"{REGION}-1", name="home")
         fields = {"region": REGION, "subnet": subnet["id"], "name": "freehold-demo-loadbalancer"}
     made = make(kind, tags=tags, **fields)
@@ -91,6 +105,10 @@ def test_a_resource_of_an_earlier_cluster_of_our_name_is_refused(kind: str, nami
     assert (condition["status"], condition["reason"]) == ("False", "NameTaken")
     assert theirs["id"] in condition["message"]
     assert "default.freehold-demo" in condition["message"]
+    status = {name: part for name, part in harness.status().items() if name != "conditions"}
+    told = [row.pop("message", "") for row in status["resources"]]
+    assert theirs["id"] not in str(status), "no field says that the id of a refused resource is the cluster's"
+    assert any(theirs["id"] in message for message in told)
 
     harness.down()
     assert snapshot(harness) == before
@@ -154,6 +172,7 @@ def test_owner_tags_on_a_reused_resource_do_not_make_it_ours() -> None:
     """It is used by name, and someone attached all the tags that we use: it is kept on delete."""
     harness = Harness(example(vpc={"name": "theirs", "region": REGION}))
     theirs = harness.cloud.strangers.make("vpc", region=REGION, name="theirs")
+    let_in(harness, theirs)
     harness.clock.advance(3600.0)
     harness.up()
     harness.cloud.strangers.attach(theirs["crn"], *marks(only(harness, "instance")))
@@ -166,7 +185,7 @@ def test_owner_tags_on_a_reused_resource_do_not_make_it_ours() -> None:
 def test_a_young_namesake_is_waited_for_and_not_used() -> None:
     """A new resource without marks may be of anybody's create in flight."""
     harness = Harness(example(vpc={"name": "theirs", "region": REGION}))
-    harness.cloud.strangers.make("vpc", region=REGION, name="theirs")
+    let_in(harness, harness.cloud.strangers.make("vpc", region=REGION, name="theirs"))
     harness.pass_once()
     assert harness.condition("VPCReady")["reason"] == "Settling"
     harness.up()
@@ -188,3 +207,32 @@ def test_our_recorded_resource_with_another_clusters_marks_is_not_changed() -> N
 
     harness.down()
     assert [row["id"] for row in made_by_us(harness) if row["kind"] == "vpc"] == [vpc["id"]]
+
+
+@pytest.mark.parametrize("moment", [1, 3, 6, 10], ids=lambda passes: f"after {passes} passes")
+@pytest.mark.parametrize("spelled", [True, False], ids=["name in the spec", "default name"])
+def test_our_workspace_with_a_strangers_uuid_beside_ours_blocks_and_is_called_claimed_by_two(
+    moment: int, spelled: bool
+) -> None:
+    """ADR 12.3: what two owners claim is nobody's to delete; it did not exist before, and was not used by its name."""
+    harness = Harness(example(**({} if spelled else omitted())))
+    for _ in range(moment):
+        harness.pass_once()
+        harness.clock.advance(15.0)
+    workspace = only(harness, "instance")
+    harness.cloud.strangers.attach(workspace["crn"], f"{MARK}cluster-uuid:{DEAD}")
+    harness.for_a_while(1200.0)
+    assert harness.condition("ServiceInstanceReady")["reason"] == "NotOwned"
+
+    harness.object.delete()
+    harness.for_a_while(2400.0)
+    row = row_of(harness, "workspace")
+    assert not harness.object.gone
+    assert (row["state"], row["reason"]) == ("Blocked", "NotOwned")
+    assert DEAD in row["message"]
+    assert "two owners claim it" in row["message"]
+    assert "existed before" not in messages(harness)
+
+    harness.cloud.strangers.detach(workspace["crn"], f"{MARK}cluster-uuid:{DEAD}")
+    harness.run(lambda: harness.object.gone)
+    assert made_by_us(harness) == []

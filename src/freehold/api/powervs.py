@@ -148,7 +148,8 @@ class IBMPowerVSClusterSpec(ApiModel):
     created; ``id`` and ``regex`` are not used."""
     vpc: VPCResourceReference | None = None
     """The VPC of the load balancer; ``<cluster>-vpc`` is created when neither id nor name is given.
-    ``region`` is required when the infrastructure is to be created."""
+    ``region`` is required when the infrastructure is to be created. An existing VPC is never changed: its default
+    security group must let the port of the API server in, or the load balancer needs a group that does."""
     vpc_subnets: Annotated[
         Items[Subnet], Field(max_length=early.LIST_LIMIT, json_schema_extra=checked(*early.UNIQUE_SUBNETS))
     ] = ()
@@ -162,10 +163,12 @@ class IBMPowerVSClusterSpec(ApiModel):
         Items[VPCLoadBalancerSpec],
         Field(max_length=early.LIST_LIMIT, json_schema_extra=checked(*early.UNIQUE_LOAD_BALANCERS, early.ONE_PUBLIC)),
     ] = ()
-    """Load balancers in front of the machines; at least one must be public. When omitted, one public
-    ``<cluster>-loadbalancer``."""
+    """Load balancers in front of the machines; at least one must be public: the first public one is the endpoint. When
+    omitted, one public ``<cluster>-loadbalancer``. An existing one is never changed: as the endpoint it must be public
+    and listen on the port of the API server."""
     cos_instance: CosInstance | None = None
-    """Object storage for Ignition; nothing is created when omitted."""
+    """Object storage for Ignition; nothing is created when omitted. Acted on with feature gate
+    BootstrapFormatIgnition, or where it was acted on before."""
     ignition: Ignition | None = None
     """How machines boot with Ignition. Accepted and stored; Freehold does not serve machines."""
     tags: Annotated[Items[Tag], Field(max_length=100, json_schema_extra=checked(early.UNIQUE_TAGS))] = ()

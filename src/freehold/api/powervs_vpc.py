@@ -39,7 +39,8 @@ class Subnet(ApiModel):
     RULES = (early.CIDR, early.ZONE)
 
     cidr: Place | None = None
-    """Address range of a subnet to create; 256 addresses of the zone's prefix when omitted."""
+    """Address range of a subnet to create, in an address prefix that the VPC has in the zone. It stays for life: a
+    later change is reported. 256 addresses of the zone's prefix when omitted."""
     id: VPCId | None = None
     """The id of an existing subnet. It is used as it is and never changed or deleted."""
     name: VPCName | None = None

@@ -200,6 +200,7 @@ class _StallDetector:
         _, since, wall = self._still
         if now - since >= grace and self._monotonic() - wall >= _GRACE_WALL_SECONDS:
             said = [f"{each.title}: {text}" for each in stuck for text in (*each.blocked, *each.held)]
+            said += [f"{each.title}: behind that wait: {each.behind}" for each in stuck if each.blocked and each.behind]
             raise CliError(_needs_somebody(stuck), said)
 
 

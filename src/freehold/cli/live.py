@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from freehold.api.feature_gates import ALL_OFF, FeatureGates
 from freehold.apiserver.crds import COLLECTION as DEFINITIONS
 from freehold.apiserver.errors import ApiError
 from freehold.apiserver.server import ApiServer
@@ -41,7 +42,7 @@ class ServeOptions:
 
     ``simulator`` is the URL of a simulated cloud that runs already; else one is started where the state
     is bound to it. ``install`` False leaves the stored CRDs as they are: enough to read by, and quicker.
-    ``deep_every`` shortens the pause between deep passes (seconds of domain time).
+    ``deep_every`` shortens the pause between deep passes (seconds of domain time). ``gates``: the features that are on.
     """
 
     operator: bool = True
@@ -51,6 +52,7 @@ class ServeOptions:
     simulator: str = ""
     port: int = 0
     deep_every: float | None = None
+    gates: FeatureGates = ALL_OFF
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
         stack.callback(store.close)
         url = await _serve(store, options, stack)
         write_whole(state.kubeconfig, kubeconfig(url))
-        server = LiveServer(url, os.getpid(), options.operator, simulator)
+        server = LiveServer(url, os.getpid(), options.operator, simulator, sorted(options.gates))
         failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if options.operator:
             settings = _settings(state, options, server, api_key, clock)
@@ -187,6 +189,7 @@ def _settings(
         audit=state.audit,
         intervals=intervals,
         keys=state.keys,
+        gates=options.gates,
     )
 
 

@@ -41,6 +41,7 @@ def cli() -> None:
 @cli.command(short_help="Apply a manifest and wait until it is Ready.", epilog=_STALL_EPILOG)
 @options.filename("Manifest to apply", required=True)
 @options.simulate
+@options.feature_gates
 @options.namespace
 @options.state
 @options.kubeconfig
@@ -105,6 +106,7 @@ def tree(**given: Any) -> None:
     "--detailed-exitcode", is_flag=True, help="Exit code 0: nothing to do; 2: changes; 1: anything else, misuse too."
 )
 @options.simulate
+@options.feature_gates
 @options.output
 @options.namespace
 @options.state
@@ -193,6 +195,7 @@ def resolve(**given: Any) -> None:
 @click.option(
     "--deep-every", type=click.FloatRange(min=1), metavar="SECONDS", help="Pause between deep passes (domain time)."
 )
+@options.feature_gates
 @click.option("--until-stdin-closes", is_flag=True, hidden=True)
 @options.state
 def serve(**given: Any) -> None:
@@ -335,6 +338,7 @@ def keys_require(undo: bool, force: bool, **where: Any) -> None:
     help="Where the key ring is, Secret freehold-keys [default: the pod's own namespace, else freehold-system].",
 )
 @click.option("--simulator", default="", metavar="URL", help="A simulated IBM Cloud instead of the real one.")
+@options.feature_gates
 @click.option("--workers", type=click.IntRange(1, 256), default=80, show_default=True, help="Objects at a time.")
 @click.option("--audit", type=options.NonEmptyPath(path_type=Path), help="Append every mutating call to this file.")
 def operator_(**given: Any) -> None:

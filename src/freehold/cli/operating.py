@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from freehold.api.feature_gates import FeatureGates
 from freehold.api.served import SERVED
 from freehold.cli.errors import CliError
 from freehold.cli.live import api_key_of
@@ -18,20 +19,22 @@ from freehold.cli.terminal import say
 
 def run(
     kubeconfig: str, cluster_api: str, namespace: str, keys_namespace: str, simulator: str, workers: int,
-    audit: Path | None,
+    audit: Path | None, feature_gates: FeatureGates,
 ) -> None:  # fmt: skip
     """The command. Raises CliError; returns when it was told to stop (SIGTERM, Ctrl-C)."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     tell_looks()
     try:
-        run_to_end(_operate(kubeconfig, cluster_api, namespace, keys_namespace, simulator, workers, audit))
+        run_to_end(
+            _operate(kubeconfig, cluster_api, namespace, keys_namespace, simulator, workers, audit, feature_gates)
+        )
     except KeyboardInterrupt:
         say("stopped; whoever starts next goes on")
 
 
 async def _operate(
     kubeconfig: str, cluster_api: str, namespace: str, keys_namespace: str, simulator: str, workers: int,
-    audit: Path | None,
+    audit: Path | None, feature_gates: FeatureGates,
 ) -> None:  # fmt: skip
     from freehold.kube.config import load, pod_namespace
     from freehold.lifecycle.clock import SystemClock
@@ -47,6 +50,7 @@ async def _operate(
         workers=workers,
         clock=await clock_of(simulator) if simulator else SystemClock(),
         audit=audit,
+        gates=feature_gates,
         keys=RingSecret(keys_namespace or pod_namespace(kubeconfig) or RingSecret().namespace),
     )
     kinds = ", ".join(served.kind for served in SERVED)

@@ -92,6 +92,26 @@ def simulate(function: F) -> F:
     return click.option("--simulate", is_flag=True, help="Use the simulated IBM Cloud; needs no account.")(function)
 
 
+def feature_gates(function: F) -> F:
+    """``NAME=true,…``: the value is a set of gates."""
+    return click.option(
+        "--feature-gates",
+        default="",
+        metavar="NAME=true,…",
+        callback=_gates,
+        help="Features that are off by default: BootstrapFormatIgnition (acts on spec.cosInstance).",
+    )(function)
+
+
+def _gates(context: click.Context, parameter: click.Parameter, value: str) -> object:
+    from freehold.api.feature_gates import parse
+
+    try:
+        return parse(value)
+    except ValueError as problem:
+        raise click.BadParameter(str(problem)) from problem
+
+
 def timeout(function: F) -> F:
     return click.option(
         "--timeout", type=click.FloatRange(min=1), default=7200.0, show_default=True, metavar="SECONDS",

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from freehold.api.feature_gates import FeatureGates
 from freehold.cli import manifests
 from freehold.cli.applying import missing_namespaces, targets, trial
 from freehold.cli.down import named
@@ -29,6 +30,7 @@ from freehold.cli.terminal import columns, folded, say, width
 from freehold.kube.resources import Json, Key
 
 if TYPE_CHECKING:
+    from freehold.api.feature_gates import FeatureGates
     from freehold.lifecycle.keys import KeyRing
     from freehold.operator.plan_rows import PlanRow
     from freehold.operator.planning import Plan
@@ -39,13 +41,13 @@ NOTHING, CHANGES = 0, 2
 
 def run(
     filename: Sequence[str], down: str, simulate: bool, speed: float, output: str, namespace: str, state: Path | None,
-    detailed_exitcode: bool,
+    detailed_exitcode: bool, feature_gates: FeatureGates,
 ) -> int:  # fmt: skip
     """The command; its exit code. Raises CliError, also when the manifest would be refused."""
     if bool(down) == bool(filename):
         raise CliError("say what to plan: freehold plan -f FILE, or freehold plan --down NAME", code=MISUSED)
     documents = manifests.read(*filename, namespace=namespace) if filename else []
-    target = access(state, operator=False, simulate=simulate, speed=speed)
+    target = access(state, operator=False, simulate=simulate, speed=speed, gates=feature_gates)
     plans = run_to_end(_plans(target, documents, down, namespace))
     if output != "table":
         emit(output, [_document(each) for each in plans])
@@ -71,7 +73,7 @@ async def _plans(
             say("nothing in this manifest is served by Freehold")
             return []
         cloud = await cloud_of(session, target, stack)
-        return await asked(session, objects, cloud, await _ring(target))
+        return await asked(session, objects, cloud, await _ring(target), target.options.gates)
 
 
 async def _applied(session: Session, documents: Sequence[manifests.ManifestDocument], where: str) -> list[Json]:
@@ -90,7 +92,9 @@ async def _deleted(session: Session, key: Key) -> list[Json]:
     return [{**obj, "metadata": {"deletionTimestamp": stamp, **obj["metadata"]}} for obj in found]
 
 
-async def asked(session: Session, objects: Sequence[Json], cloud: tuple[str, str], ring: KeyRing) -> list[Plan]:
+async def asked(
+    session: Session, objects: Sequence[Json], cloud: tuple[str, str], ring: KeyRing, gates: FeatureGates
+) -> list[Plan]:
     """What serving each of ``objects`` would do. ``cloud`` is of :func:`cloud_of`."""
     from freehold.api.served import served_of
     from freehold.operator.app import Settings
@@ -103,7 +107,12 @@ async def asked(session: Session, objects: Sequence[Json], cloud: tuple[str, str
     url, key = cloud
     clock = await clock_of(url) if url else session.clock
     settings = Settings(
-        kube=session.client.connection, api_key=key, ibm_url=url or None, cluster_api="off", clock=clock
+        kube=session.client.connection,
+        api_key=key,
+        ibm_url=url or None,
+        cluster_api="off",
+        clock=clock,
+        gates=gates,
     )
     others = StoredObjects(session.client, SERVED_RESOURCES)
     plans = []

@@ -35,14 +35,14 @@ async def _prune(target: Access, name: str, namespace: str, *, yes: bool) -> Non
         resource, raw = await the_object(session, key)
         ring = await required_ring(target, session)
         cloud = await cloud_of(session, target, stack)
-        (today,) = await asked(session, [raw], cloud, ring)
+        (today,) = await asked(session, [raw], cloud, ring, target.options.gates)
         _refuse_unknown(today)
         surplus = [row for row in today.rows if row.action == "surplus"]
         if not surplus:
             say(f"{key} has no surplus: its spec wants all that it owns")
             return
         wished = with_decisions(raw, _decisions(session, raw, surplus), ring)
-        (plan,) = await asked(session, [wished], cloud, ring)
+        (plan,) = await asked(session, [wished], cloud, ring, target.options.gates)
         _refuse_unknown(plan)
         allowed = _print(plan, surplus)
         if not allowed:

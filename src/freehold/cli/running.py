@@ -10,6 +10,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
+from freehold.api.feature_gates import ALL_OFF, FeatureGates
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.live import ServeOptions
 from freehold.cli.session import Access
@@ -45,6 +46,7 @@ def access(
     install: bool = True,
     simulate: bool = False,
     speed: float = SPEED,
+    gates: FeatureGates = ALL_OFF,
 ) -> Access:
     """Where a command goes. Raises CliError when the state directory cannot be used, or both ways were given."""
     if kubeconfig:
@@ -53,10 +55,17 @@ def access(
                 "--simulate and --kubeconfig exclude each other: the operator in the cluster has its own cloud",
                 code=MISUSED,
             )
+        if gates:
+            raise CliError(
+                "--feature-gates and --kubeconfig exclude each other: the operator in the cluster has its own gates",
+                code=MISUSED,
+            )
         return Access(None, ServeOptions(operator=operator), kubeconfig)
     directory = StateDirectory.open(state or default_path())
     log_to(directory.log)
-    return Access(directory, ServeOptions(operator=operator, install=install, simulate=simulate, speed=speed))
+    return Access(
+        directory, ServeOptions(operator=operator, install=install, simulate=simulate, speed=speed, gates=gates)
+    )
 
 
 class _LogFile(logging.FileHandler):

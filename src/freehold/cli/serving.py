@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from shlex import quote
 
+from freehold.api.feature_gates import FeatureGates
 from freehold.cli.errors import CliError
 from freehold.cli.live import ServeOptions, live_server
 from freehold.cli.running import log_to
@@ -18,12 +19,14 @@ from freehold.cli.terminal import say
 
 def run(
     simulate: bool, speed: float, simulator: str, port: int, deep_every: float | None, until_stdin_closes: bool,
-    state: Path | None,
+    state: Path | None, feature_gates: FeatureGates,
 ) -> None:  # fmt: skip
     """The command. Raises CliError; returns when it was told to stop."""
     directory = StateDirectory.open(state or default_path())
     log_to(directory.log)
-    options = ServeOptions(simulate=simulate, speed=speed, simulator=simulator, port=port, deep_every=deep_every)
+    options = ServeOptions(
+        simulate=simulate, speed=speed, simulator=simulator, port=port, deep_every=deep_every, gates=feature_gates
+    )
     try:
         run_to_end(_serve(directory, options, until_stdin_closes))
     except KeyboardInterrupt:

@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from freehold.api.feature_gates import FeatureGates
 from freehold.cli.errors import CliError
 from freehold.cli.live import Running, ServeOptions, live_server
 from freehold.cli.simulator import clock_of, stopped_clock
@@ -114,6 +115,7 @@ class Session:
             server = lock.read()
             if server is not None and await self._usable(server, operator=self._access.options.operator):
                 if self._access.options.operator:
+                    _require_gates(server, self._access.options.gates)
                     await _require_ring(state)
                 await self._use(Connection(server.url))
                 return
@@ -171,6 +173,15 @@ async def opened(access: Access) -> AsyncIterator[Session]:
         yield session
     finally:
         await session.close()
+
+
+def _require_gates(server: LiveServer, wanted: FeatureGates) -> None:
+    """The operator of another process acts by its own gates."""
+    if missing := sorted(set(wanted) - set(server.gates)):
+        raise CliError(
+            f"process {server.pid} serves this state with {', '.join(missing)} off: end it, and run this command "
+            f"again, or freehold serve --feature-gates={','.join(f'{name}=true' for name in missing)}"
+        )
 
 
 async def _require_ring(state: StateDirectory) -> None:

@@ -10,7 +10,7 @@ import fcntl
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from pathlib import Path
 
@@ -30,13 +30,14 @@ class CloudChoice(Enum):
 class LiveServer:
     """Where the server on a state directory is. ``operator`` False: it only lets somebody read, for a moment.
 
-    ``simulator`` is the base URL of the simulated cloud, empty for the real one.
+    ``simulator`` is the base URL of the simulated cloud, empty for the real one. ``gates``: the features that are on.
     """
 
     url: str
     pid: int
     operator: bool
     simulator: str = ""
+    gates: list[str] = field(default_factory=list)
 
 
 def default_path(env: Mapping[str, str] = os.environ) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from freehold.api.feature_gates import FeatureGates
 from freehold.cli import manifests
 from freehold.cli.applying import Applied, Verb, apply, targets
 from freehold.cli.following import UntilReady, ViewSnapshot, follow
@@ -17,11 +18,11 @@ from freehold.cli.terminal import say, warn
 
 def run(
     filename: Sequence[str], simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str,
-    timeout: float,
+    timeout: float, feature_gates: FeatureGates,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
     documents = manifests.read(*filename, namespace=namespace)
-    target = access(state, kubeconfig=kubeconfig, simulate=simulate, speed=speed)
+    target = access(state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, gates=feature_gates)
     run_to_end(_up(target, documents, namespace, timeout))
 
 

@@ -119,6 +119,14 @@ class View:
         return tuple(line for line in self.lines if line.state == "Unknown" and line.ownership == "managed")
 
     @property
+    def behind(self) -> str:
+        """What waits until others are there, by name; empty where nothing does."""
+        waiting = Reason.REQUIREMENT.value
+        return ", ".join(
+            f"{line.kind} {line.name}" for line in self.lines if line.reason == waiting and not line.moving
+        )
+
+    @property
     def owned(self) -> bool:
         """Whether a delete removed anything."""
         return any(line.state == "Gone" for line in self.lines)
@@ -132,7 +140,7 @@ def view(obj: Json) -> View:
     deleting = "deletionTimestamp" in metadata
     current = _current(metadata, conditions)
     outdated = deleting and not current  # the request of a delete is a generation of its own
-    blocked = () if outdated else tuple(_blocked(conditions, lines))
+    blocked = () if outdated else tuple(_blocked(conditions, lines, deleting=deleting))
     return View(
         kind=str(obj.get("kind", "")),
         namespace=str(metadata.get("namespace") or ""),
@@ -175,12 +183,13 @@ def _phase(deleting: bool, conditions: Sequence[Json], blocked: Sequence[str], c
     return ViewPhase.BLOCKED if blocked else ViewPhase.PROGRESSING
 
 
-def _blocked(conditions: Sequence[Json], lines: Iterable[Line]) -> Iterable[str]:
+def _blocked(conditions: Sequence[Json], lines: Iterable[Line], *, deleting: bool) -> Iterable[str]:
+    """A delete does not ask the spec, so a wrong one does not hold it up."""
     paused = find(conditions, names.PAUSED) or {}
     if paused.get("status") == "True":
         yield f"paused: {paused.get('message') or 'nothing is done until the pause is lifted'}"
     invalid = find(conditions, names.SPEC_VALID) or {}
-    if invalid.get("status") == "False":
+    if invalid.get("status") == "False" and not deleting:
         yield from _findings(str(invalid.get("message") or "the spec is not valid"))
     rows = [_sentence(line) for line in lines if line.state == "Blocked"]
     yield from rows

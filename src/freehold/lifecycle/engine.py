@@ -11,6 +11,7 @@ that does what can be done now and returns when to come back. A pass never waits
     decide*    act on what a person has decided
     mark*      read marks back: a record whose mark is read is OWNED
     recovery*  a process that did not mint the identity looks for what is ours by its marks and on no record
+    fitness*   look into given resources for what must be inside them
     create*    look for what exists; one patch of the journal with the exact requests of this wave; the whole wave
                at once; one patch with the ids
     drift*     bring mutable attributes and parts to the spec
@@ -51,6 +52,7 @@ from freehold.lifecycle.phases import (
     delete,
     drift,
     final_check,
+    fitness,
     given_tags,
     intents,
     mark,
@@ -105,12 +107,14 @@ async def ensure(
         await ctx.save()
         return ctx.finish()
     create.drop_stale_refs(ctx)
-    wave = await create.select(ctx)
+    await fitness.check(ctx)
+    wave = await fitness.admitted(ctx, await create.select(ctx))
     ctx.creating = [node.key for node in wave]
     for node in wave:
         ctx.outcomes[node.key] = Waiting(Reason.CREATING, 0.0, "is being created")
     _explain_requirements(ctx)
     await create.create(ctx, wave)
+    await fitness.check(ctx)
     mark.ready_only_if_marked(ctx, list(graph.nodes))
     await drift.to_spec(ctx)
     await mark.attach(ctx, list(ctx.journal.ours))

@@ -28,6 +28,10 @@ def fits(observed: Observed) -> str:
     return ""
 
 
+Lacks = Callable[[frozenset[Part]], str]
+"""Why what is inside a resource will not do, and what to add to it; empty when it does."""
+
+
 @dataclass(frozen=True)
 class Node:
     """One wanted resource.
@@ -35,6 +39,9 @@ class Node:
     ``request`` computes the create request from what is known of the requirements; ``given`` likewise
     the id, when the spec names the resource by id, and ``field`` where it does, for messages. ``parts`` is the set
     wanted inside it. ``unfit`` says why a resource of others, which is never changed, will not do; empty when it does.
+    ``lacks`` says the same of what is inside it. ``through`` is the resource that must let traffic through to it once
+    it is ours, and why that one, if it belongs to others, will not do. ``noun`` is what the spec calls it, where that
+    is not its kind.
     """
 
     key: NodeKey
@@ -46,11 +53,14 @@ class Node:
     parts: Callable[[ReadyNodes], frozenset[Part]] = no_parts
     field: str = ""
     unfit: Callable[[Observed], str] = fits
+    lacks: Lacks | None = None
+    through: tuple[NodeKey, Lacks] | None = None
+    noun: str = ""
 
     def absent(self, id_: str) -> str:
         """The sentence for an id that the cloud does not know."""
         where = self.field or f"the id that the spec gives for {self.key}"
-        return f"{where}: {self.key.kind} {id_.rpartition('/')[2]} does not exist: correct the id"
+        return f"{where}: {self.noun or self.key.kind} {id_.rpartition('/')[2]} does not exist: correct the id"
 
 
 class Graph:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from freehold.api.feature_gates import ALL_OFF, FeatureGates
 from freehold.api.served import POWERVS_CLUSTER
 from freehold.operator.accounts import Accounts, Binding, NoCredentials, OneAccount
 from freehold.operator.ibm import IbmAccount
@@ -14,9 +15,10 @@ from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
 
 @dataclass(frozen=True)
 class Clouds:
-    """The clouds that the operator has credentials for."""
+    """The clouds that the operator has credentials for, and the features that are on in them."""
 
     ibm: IbmAccount | None = None
+    gates: FeatureGates = ALL_OFF
 
 
 def _on_ibm(clouds: Clouds, adapter: Callable[[IbmAccount], Adapter]) -> Accounts:
@@ -29,6 +31,8 @@ def _on_ibm(clouds: Clouds, adapter: Callable[[IbmAccount], Adapter]) -> Account
 
 
 ADAPTERS: Mapping[str, Callable[[Clouds], Accounts]] = {
-    POWERVS_CLUSTER.kind: lambda clouds: _on_ibm(clouds, lambda ibm: PowerVSClusterAdapter(ibm.facts_reader())),
+    POWERVS_CLUSTER.kind: lambda clouds: _on_ibm(
+        clouds, lambda ibm: PowerVSClusterAdapter(ibm.facts_reader(), clouds.gates)
+    ),
 }
 """By kind."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from freehold.api import names
+from freehold.api.feature_gates import ALL_OFF, FeatureGates
 from freehold.api.served import SERVED, ClusterLink, ServedName
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
@@ -72,6 +73,7 @@ class Settings:
     intervals: Intervals = field(default_factory=Intervals)
     limits: Limits = field(default_factory=Limits)
     keys: Path | RingSecret = field(default_factory=RingSecret)
+    gates: FeatureGates = ALL_OFF
 
 
 class ConflictingProvider(Exception):
@@ -195,7 +197,7 @@ def clouds_of(settings: Settings, stack: ExitStack, audit: Audit) -> Clouds:
     ibm = IbmAccount(
         settings.api_key, settings.ibm_url, settings.clock, audit, settings.intervals, limits=settings.limits
     )
-    return Clouds(ibm=stack.enter_context(ibm))
+    return Clouds(stack.enter_context(ibm), settings.gates)
 
 
 def ring_store(client: KubeClient, keys: Path | RingSecret) -> FileRing | SecretRing:

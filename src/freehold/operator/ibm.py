@@ -8,6 +8,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
+from freehold.clouds.ibm import vpc
 from freehold.clouds.ibm.calls import ApiClient
 from freehold.clouds.ibm.facts import IbmFacts, NoSuchValue
 from freehold.clouds.ibm.registry import ibm_kinds
@@ -19,7 +20,7 @@ from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.interface import EngineDeps, Intervals
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.kinds import Observed, Ref, Registry, State
+from freehold.lifecycle.kinds import NodeKey, Observed, Ref, Registry, State
 from freehold.lifecycle.outcomes import of_error
 from freehold.lifecycle.port import FencedPort, LookPort, PassInHand, Port, ReadOnlyPort
 from freehold.lifecycle.shared_lists import SharedLists
@@ -29,6 +30,7 @@ from freehold.operator.ports import ObjectPort, PacedPort, ThreadPort
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch, Several
 from freehold.reconcilers.powervs.existing import ById, IdLookup
 from freehold.reconcilers.powervs.facts import PowerZone
+from freehold.reconcilers.powervs.keys import BALANCER_KIND, SUBNET_KIND, WORKSPACE
 
 THREADS = 16
 """SDK calls in flight; more objects than this wait their turn."""
@@ -144,6 +146,7 @@ class IbmFactsReader:
     def __init__(self, facts: IbmFacts, registry: Registry) -> None:
         self._facts = facts
         self._kinds = registry
+        self._places: dict[tuple[str, str], str] = {}
 
     async def resource_group(self, name: str) -> Answer[str] | NoSuch:
         try:
@@ -163,6 +166,26 @@ class IbmFactsReader:
             return Answer(await self._facts.vpc_zones(region))
         except NoSuchValue as error:
             return NoSuch(error.known)
+
+    async def place(self, kind: str, region: str, ident: str) -> Answer[str] | NoSuch | NoAnswer:
+        """The zone of a workspace, the VPC of what is in one. Remembered: nothing ever moves."""
+        if (kind, ident) in self._places:
+            return Answer(self._places[kind, ident])
+        lookup = ById(NodeKey(kind, ident), ident if kind == WORKSPACE.kind else vpc.join(region, ident))
+        seen = await self.look_up(lookup)
+        if not isinstance(seen, Answer):
+            return NoSuch() if isinstance(seen, Several) else seen
+        found = await self._place_of(kind, region, seen.value)
+        if isinstance(found, Answer):
+            self._places[kind, ident] = found.value
+        return found
+
+    async def _place_of(self, kind: str, region: str, seen: Observed) -> Answer[str] | NoSuch | NoAnswer:
+        """A load balancer is where its subnets are."""
+        if kind != BALANCER_KIND:
+            return Answer(str(seen.attributes["zone" if kind == WORKSPACE.kind else "vpc"]))
+        subnets = seen.attributes["subnets"]
+        return await self.place(SUBNET_KIND, region, subnets[0]) if subnets else NoSuch()
 
     async def look_up(self, lookup: IdLookup) -> Answer[Observed] | NoSuch | Several | NoAnswer:
         """A resource that must be there already, by id or by name."""

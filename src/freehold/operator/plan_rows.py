@@ -146,7 +146,9 @@ class _Rows:
                 return Action.WAIT, outcome.message
         if entry and entry.phase is Phase.GIVEN:
             return Action.REUSE, "given by id: never changed, never deleted"
-        if entry and entry.phase in (Phase.REUSED, Phase.THEIRS):
+        if entry and entry.phase is Phase.THEIRS:
+            return Action.KEEP, "was on record as ours, and has only another owner's marks now: it is theirs"
+        if entry and entry.phase is Phase.REUSED:
             return Action.REUSE, "found by the name in the spec, not ours: never changed, never deleted"
         return Action.KEEP, self._proof(key, entry) if entry else ""
 

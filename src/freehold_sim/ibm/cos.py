@@ -21,8 +21,8 @@ _XML = {"Content-Type": "application/xml"}
 
 def _instance(call: Call) -> Record | None:
     """Return the instance of a request, from its HMAC key or its instance header; None without both."""
-    if call.actor == "stranger":
-        return None
+    if call.actor == "stranger" and "ibm-service-instance-id" not in call.request.headers:
+        return None  # of another account
     key = _ACCESS_KEY.search(call.request.headers.get("authorization", ""))
     if key is None:
         named = call.request.headers.get("ibm-service-instance-id", "")

@@ -99,6 +99,7 @@ def _place_taken() -> Iterator[Case]:
 
 
 GIVEN = partial(PowerVSWorld, given=True)
+STORAGE_GIVEN = partial(PowerVSWorld, storage_given=True)
 GROUP = {
     "name": "freehold-demo-group",
     "rules": [
@@ -139,6 +140,8 @@ FAMILIES: Families = {
     "delete after a crash, carrier given": lambda: crashes(GIVEN, on_crash=catalogue.delete_now),
     "carried resource deleted, carrier given": _struck_on_a_given_carrier,
     "status wiped after a crash": _status_wiped,
+    "crashes, storage given": lambda: crashes(STORAGE_GIVEN),
+    "delete after a crash, storage given": lambda: crashes(STORAGE_GIVEN, on_crash=catalogue.delete_now),
     "crashes, every kind": lambda: crashes(EVERYTHING),
     "delete after a crash, every kind": lambda: crashes(EVERYTHING, on_crash=catalogue.delete_now),
     "stranger in the place of ours": _place_taken,

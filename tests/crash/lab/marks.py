@@ -54,7 +54,7 @@ def stale(life: Course) -> list[str]:
         for thing in things
         if not thing.ours
         for tag in sorted(_ours(life, thing))
-        if tag.rpartition(":")[2].rpartition(".")[2].partition("_")[0] not in there
+        if _carried_id(tag) not in there
     ]
 
 
@@ -65,4 +65,9 @@ def _ours(life: Course, thing: Thing) -> set[str]:
 
 def _named(tag: str, said: str) -> bool:
     """A mark that names an existing resource which is not proven ours stays, and a message names it."""
-    return tag.rpartition(":")[2].rpartition(".")[2] in said
+    return tag.rpartition(":")[2].rpartition(".")[2] in said or _carried_id(tag) in said
+
+
+def _carried_id(tag: str) -> str:
+    """The id in a carrier's mark, after the uuid and before the seal: of a bucket it has dots."""
+    return tag.rpartition(":")[2].partition(".")[2].partition("_")[0] or tag

@@ -31,7 +31,7 @@ from freehold.operator.controller import RequeueAfter
 from freehold_sim.faults import Effect as CloudEffect
 from freehold_sim.faults import Fault
 from freehold_sim.ibm.settings import Settings
-from harness.powervs import Harness, MemoryDocument, StoredObject, example
+from harness.powervs import IGNITION, Harness, MemoryDocument, StoredObject, example
 from harness.resources import REGION
 from lab.audit import CloudRequest, Recorder
 from lab.faults import FaultPort
@@ -40,6 +40,7 @@ from lab.powervs_neighbours import USER_TAGS, Neighbours, existing
 from lab.seam import Thing
 
 MOVING_IN = ("namesake", "rival", "move_in")
+GIVEN_STORAGE = {"name": "storage-of-others", "bucketName": "freehold-demo-bucket", "bucketRegion": "us-south"}
 IDLE = 60.0
 """Seconds until the next pass if none was requested."""
 
@@ -67,20 +68,27 @@ class PortedDocument(MemoryDocument):
 class PowerVSWorld:
     """A simulated account with resources of others, and one cluster; ``spec`` is merged into that of the example.
 
-    ``given``: the gateway, which carries marks, is somebody else's and given by its id.
+    ``given``: the gateway, which carries marks, is somebody else's and given by its id. ``storage_given``: the
+    storage instance, which carries the bucket's mark, is somebody else's and given by its name.
     """
 
     spec: Mapping[str, Any] = field(default_factory=dict)
     settings: Settings | None = None
     given: bool = False
+    storage_given: bool = False
 
     def __post_init__(self) -> None:
         self.codec = IbmCodec()
         self.port: Port = InlinePort()
         self.audit = Recorder()
-        self.harness = Harness(example(**self.spec), self.settings, port=lambda: self.port, audit=self.audit)
+        self.harness = Harness(
+            example(**self.spec), self.settings, port=lambda: self.port, audit=self.audit, gates=IGNITION
+        )
         self.clock = self.harness.clock
         self.neighbours = Neighbours(self.harness)
+        if self.storage_given:
+            self.neighbours.offer_storage(GIVEN_STORAGE["name"])
+            self.harness.object.patch({"spec": {"cosInstance": GIVEN_STORAGE}})
         if self.given:
             self.harness.object.patch(
                 {

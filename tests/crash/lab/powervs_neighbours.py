@@ -8,12 +8,13 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from freehold_sim.faults import Effect, Fault
+from freehold_sim.http import Request
 from harness import resources
 from harness.powervs import UID, Harness
 from harness.resources import REGION, Row, Theirs
 
 PLACE = "us-south-1"
-CARRIED = f"{resources.MARK}transit-gateway-connection:"
+CARRIED = tuple(f"{resources.MARK}{kind}:{UID}." for kind in ("transit-gateway-connection", "cos-bucket"))
 LEAVING = frozenset({"removed", "pending_reclamation", "reclaimed", "deleting", "delete_pending"})
 SIM = {
     "workspace": "instance",
@@ -122,7 +123,7 @@ class Neighbours:
         except KeyError:
             return None
         tags = sorted(self._cloud.world.tags_at(record["crn"], self._harness.clock.now())) if record["crn"] else []
-        theirs = [tag for tag in tags if not tag.startswith(f"{CARRIED}{UID}.") and tag not in ignored]
+        theirs = [tag for tag in tags if not tag.startswith(CARRIED) and tag not in ignored]
         return json.dumps([record, theirs], sort_keys=True).encode()
 
     def _note(self, *again: str) -> None:
@@ -131,6 +132,14 @@ class Neighbours:
             if row["created_by"] == "stranger" and (row["id"] not in self.due or row["id"] in again):
                 self.due[row["id"]] = self.snapshot(row["id"], USER_TAGS)
                 self.forged[row["id"]] = [tag for tag in self.tags(row) if tag not in USER_TAGS]
+
+    def offer_storage(self, name: str) -> None:
+        """An instance of theirs, with a bucket in it."""
+        made = self._cloud.strangers.make("cos-instance", name=name)
+        put = Request("PUT", f"/cos/{REGION}/bucket-of-others", {}, {"ibm-service-instance-id": made["id"]}, b"")
+        self._cloud.handle(put, actor="stranger")
+        self._harness.clock.advance(3600.0)
+        self._note()
 
     def missing(self) -> list[str]:
         there = {row["id"] for _, row in existing(self._harness)}

@@ -1,5 +1,12 @@
 """The list of mutants, by folder of the sources."""
 
-from mutants.catalogue import clouds_ibm, kube, lifecycle, operator, reconcilers
+from mutants.catalogue import clouds_ibm, given, kube, lifecycle, operator, reconcilers
 
-MUTANTS = (*operator.MUTANTS, *kube.MUTANTS, *reconcilers.MUTANTS, *clouds_ibm.MUTANTS, *lifecycle.MUTANTS)
+MUTANTS = (
+    *operator.MUTANTS,
+    *kube.MUTANTS,
+    *reconcilers.MUTANTS,
+    *clouds_ibm.MUTANTS,
+    *given.MUTANTS,
+    *lifecycle.MUTANTS,
+)

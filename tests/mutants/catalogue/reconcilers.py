@@ -20,6 +20,7 @@ _conditions = partial(Mutant, "reconcilers/powervs/conditions.py")
 _status = partial(Mutant, "reconcilers/powervs/status.py")
 _any_status = partial(Mutant, "reconcilers/status.py")
 _discover = partial(Mutant, "reconcilers/powervs/discover.py")
+_storage = partial(Mutant, "reconcilers/powervs/object_storage.py")
 _table = partial(Mutant, "reconcilers/powervs/resource_rows.py")
 
 GATE = (
@@ -263,14 +264,14 @@ WANTED = (
     ),
     _wanted(
         "wanted",
-        "if journal and journal.ours:",
-        "if False:",
+        "if not creating and not (journal and journal.ours):",
+        "if not creating:",
         "without the annotation owned resources are forgotten",
     ),
     _wanted(
         "_created",
-        "    problems = powervs_input.check(spec, facts)\n    if problems:\n",
-        "    problems = powervs_input.check(spec, facts)\n    if False:\n",
+        "*places.check(spec, facts.places, journal))\n    if problems:\n",
+        "*places.check(spec, facts.places, journal))\n    if False:\n",
         "a part of the infrastructure is created before the cloud refuses the rest",
     ),
     _wanted(
@@ -458,6 +459,18 @@ WANTED = (
         "if twice := tuple(_named_twice(nodes)):",
         "if twice := ():",
         "a resource that is wanted by id and by name stops the pass with a defect",
+    ),
+    _storage(
+        "is_served",
+        "return GATE in gates or",
+        "return True or",
+        "object storage is created although its feature gate is off",
+    ),
+    _storage(
+        "is_served",
+        "(journal is not None and COS_INSTANCE in journal.entries)",
+        "False",
+        "object storage that was created before becomes surplus when the operator starts without the feature gate",
     ),
     _balancers(
         "_parts",

@@ -23,6 +23,9 @@ KUBECONFIG = str(Path(__file__).with_name("nobody.kubeconfig"))
 """Of a cluster that is not there."""
 
 
+GATE = "BootstrapFormatIgnition=true"
+
+
 def _freehold(*arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
     clean = {key: value for key, value in os.environ.items() if key not in ("IBMCLOUD_API_KEY", "FREEHOLD_DEBUG")}
     return subprocess.run(
@@ -38,6 +41,13 @@ def _freehold(*arguments: str, stdin: str = "", **env: str) -> subprocess.Comple
         (["up"], 2, "Missing option '-f' / '--filename'; see freehold up --help"),
         (["up", "-f", "none.yaml"], 1, "none.yaml cannot be read: No such file or directory"),
         (["up", "-f", MINIMAL, "--simulate", "--kubeconfig", "x"], 2, "--simulate and --kubeconfig exclude each other"),
+        (
+            ["up", "-f", MINIMAL, "--feature-gates=BootstrapFormat=true"],
+            2,
+            "there is no feature gate 'BootstrapFormat'",
+        ),
+        (["up", "-f", MINIMAL, "--feature-gates", GATE, "--kubeconfig", "x"], 2, "operator in the cluster has its own"),
+        (["serve", "--feature-gates", "BootstrapFormatIgnition"], 2, "is not NAME=true or NAME=false"),
         (["down"], 2, "say what to delete: freehold down NAME, or freehold down -f FILE"),
         (["down", "a", "-f", "b"], 2, "say what to delete"),
         (["plan"], 2, "say what to plan: freehold plan -f FILE, or freehold plan --down NAME"),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from freehold.api.feature_gates import FeatureGate
 from freehold.cli.errors import CliError
 from freehold.cli.live import ServeOptions
 from freehold.cli.session import Access, Session, opened
@@ -100,4 +101,20 @@ async def test_an_operator_without_its_key_ring_is_reported_at_once(state: State
             await Session(Access(elsewhere, ServeOptions(operator=True))).open()
         async with opened(Access(elsewhere, READER)) as reading:
             assert reading.client
+        held.release()
+
+
+async def test_a_server_without_the_wanted_feature_gate_is_not_joined(state: StateDirectory, tmp_path: Path) -> None:
+    """It would not act on the field, and the command would wait for nothing."""
+    async with opened(Access(state, READER)) as first:
+        assert first.running is not None
+        elsewhere = StateDirectory.open(tmp_path / "other")
+        held = Lock(elsewhere.lock)
+        assert held.take()
+        held.publish(LiveServer(first.running.server.url, 4711, operator=True))
+        with pytest.raises(CliError, match=r"4711 serves .* with BootstrapFormatIgnition off: end it"):
+            await Session(Access(elsewhere, ServeOptions(gates=frozenset(FeatureGate)))).open()
+        held.publish(LiveServer(first.running.server.url, 4711, operator=True, gates=list(FeatureGate)))
+        with pytest.raises(CliError, match="is gone"):  # its gates are as wished; it lacks its key ring only
+            await Session(Access(elsewhere, ServeOptions(gates=frozenset(FeatureGate)))).open()
         held.release()

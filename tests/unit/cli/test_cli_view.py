@@ -117,3 +117,18 @@ def test_a_held_delete_is_distinguished_from_a_blocked_node() -> None:
     row = {"kind": "vpc", "name": "v", "state": "Waiting", "reason": "InUse", "message": "holds vm-1"}
     seen = view(_object(_condition("Ready", "False", "Deleting"), rows=[row], deletionTimestamp="2026-01-01T00:00:00Z"))
     assert (seen.held, seen.blocked, seen.moving) == (("vpc v: holds vm-1",), (), False)
+
+
+def test_a_wrong_spec_does_not_hold_a_delete_up() -> None:
+    """Nobody must act: the object goes, whatever its spec says."""
+    wrong = _condition("SpecValid", "False", "InvalidSpec", "spec.zone: there is no PowerVS zone 'dal99'")
+    ready = _condition("Ready", "False", "Deleting")
+    assert view(_object(ready, wrong)).blocked != ()
+    assert view(_object(ready, wrong, deletionTimestamp="2026-11-21T00:00:00Z")).blocked == ()
+
+
+def test_what_waits_behind_a_refusal_is_named() -> None:
+    """Otherwise a person mends one thing and does not know what else is to come."""
+    seen = view(_object(_condition("Ready", "False", "NotReady"), rows=[BLOCKED, IDLE, {**IDLE, "name": "t"}]))
+    assert seen.behind == "vpc-subnet s, vpc-subnet t"
+    assert view(_object(_condition("Ready", "True"))).behind == ""

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from freehold.api.feature_gates import FeatureGate
 from freehold.api.parse import parse_spec
 from freehold.lifecycle.outcomes import Reason
 from freehold.reconcilers.adapter import Refused, Undecided, Wanted
@@ -163,6 +164,17 @@ BAD: dict[str, tuple[dict[str, Any], Facts, str]] = {
         FACTS,
         "spec.vpcSubnets[0].cidr: 'ten' is not an IPv4 range; write one like 192.168.10.0/24",
     ),
+    "a range of a subnet that is too small": (
+        {"vpcSubnets": [{"name": "a", "cidr": "10.0.0.0/30"}]},
+        FACTS,
+        "spec.vpcSubnets[0].cidr: '10.0.0.0/30' has 4 addresses; a subnet has at least 8",
+    ),
+    "ranges of subnets that overlap": (
+        {"vpcSubnets": [{"name": "a", "cidr": "10.0.0.0/24"}, {"name": "b", "cidr": "10.0.0.128/25"}]},
+        FACTS,
+        "spec.vpcSubnets[1].cidr: '10.0.0.128/25' overlaps spec.vpcSubnets[0].cidr '10.0.0.0/24'; give each subnet a "
+        "range of its own",
+    ),
     "a DNS server that is no address": (
         {"dhcpServer": {"dnsServer": "dns"}},
         FACTS,
@@ -273,7 +285,7 @@ IGNORED: dict[str, tuple[dict[str, Any], str]] = {
     "network's regex": ({"network": {"regex": "x"}}, "spec.network.regex"),
     "name beside an id": ({"network": {"id": "a", "name": "b"}}, "spec.network.name"),
     "cidr of a DHCP server that is given": ({"dhcpServer": {"id": "d", "cidr": "10.0.0.0/24"}}, "spec.dhcpServer.cidr"),
-    "a subnet's cidr": ({"vpcSubnets": [{"name": "a", "cidr": "10.0.0.0/24"}]}, "spec.vpcSubnets[0].cidr"),
+    "cidr of a given subnet": ({"vpcSubnets": [{"id": "a", "cidr": "10.0.0.0/24"}]}, "spec.vpcSubnets[0].cidr"),
     "a group's tags": ({"vpcSecurityGroups": [{"name": "g", "tags": ["t"]}]}, "spec.vpcSecurityGroups[0].tags"),
     "backend pools": (
         {
@@ -314,7 +326,8 @@ IGNORED: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize(("more", "field"), IGNORED.values(), ids=IGNORED.keys())
 def test_an_ignored_field_is_named(more: dict[str, Any], field: str) -> None:
     """A silently ignored field would mislead (upstream #2537)."""
-    result = wanted("c1", CREATE, parse_spec({"spec": {**LEAST, **more}}), FACTS)
+    gates = frozenset(FeatureGate)
+    result = wanted("c1", CREATE, parse_spec({"spec": {**LEAST, **more}}), FACTS, gates=gates)
     assert isinstance(result, Wanted)
     assert [note.field for note in result.notes if not note.served] == [field]
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from freehold.api import names
+from freehold.api.feature_gates import FeatureGate
 from freehold.api.parse import parse, parse_spec
 from freehold.api.powervs_status import IBMPowerVSClusterStatus
 from freehold.lifecycle.journal import Entry, Journal, Phase
@@ -51,7 +52,7 @@ def obj(status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
 
 def plan(facts: Facts = FACTS, **spec: Any) -> Desired:
     annotations = {names.CREATE_INFRA_ANNOTATION: "true"}
-    return wanted("c1", annotations, parse_spec({"spec": {**SPEC, **spec}}), facts)
+    return wanted("c1", annotations, parse_spec({"spec": {**SPEC, **spec}}), facts, gates=frozenset(FeatureGate))
 
 
 def journal(**phases: Phase) -> Journal:

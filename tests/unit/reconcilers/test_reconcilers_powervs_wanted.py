@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from freehold.api.feature_gates import ALL_OFF, FeatureGate, FeatureGates
 from freehold.api.parse import parse_spec
 from freehold.lifecycle.graph import Naming, Node
 from freehold.lifecycle.journal import Entry, Journal, Phase
@@ -24,11 +25,18 @@ CREATE = {"powervs.cluster.x-k8s.io/create-infra": "true"}
 ZONES = ("us-south-1", "us-south-2", "us-south-3")
 FACTS = Facts(Answer("rg-id"), Answer(PowerZone("dal", edge_router=True)), Answer(ZONES))
 LEAST: dict[str, Any] = {"resourceGroup": {"name": "rg"}, "zone": "dal10", "vpc": {"region": "us-south"}}
+IGNITION: FeatureGates = frozenset({FeatureGate.BOOTSTRAP_FORMAT_IGNITION})
 OWNER = Owner("u1", "IBMPowerVSCluster", "ns", "c1")
 
 
-def plan(more: dict[str, Any] | None = None, *, journal: Journal | None = None, facts: Facts = FACTS) -> Wanted:
-    result = wanted("c1", CREATE, parse_spec({"spec": {**LEAST, **(more or {})}}), facts, journal)
+def plan(
+    more: dict[str, Any] | None = None,
+    *,
+    journal: Journal | None = None,
+    facts: Facts = FACTS,
+    gates: FeatureGates = IGNITION,
+) -> Wanted:
+    result = wanted("c1", CREATE, parse_spec({"spec": {**LEAST, **(more or {})}}), facts, journal, gates)
     assert isinstance(result, Wanted), result
     return result
 
@@ -253,6 +261,36 @@ def test_object_storage_only_when_asked_for() -> None:
         "name": "c1-cosbucket",
         "region": "us-south",
     }
+
+
+COS = NodeKey("cos-instance", "main")
+
+
+def test_object_storage_is_not_acted_on_without_its_feature_gate() -> None:
+    """Upstream's gate: nothing is created, and the note names the option (docs/reference/requirements.md I22)."""
+    wish = plan({"cosInstance": {}}, gates=ALL_OFF)
+    assert not [key for key in wish.graph.nodes if key.kind.startswith("cos-")]
+    (note,) = wish.notes
+    assert (note.field, note.served) == ("spec.cosInstance", False)
+    assert "--feature-gates=BootstrapFormatIgnition=true" in note.message
+    assert plan(gates=ALL_OFF).notes == ()
+
+
+@pytest.mark.parametrize("phase", [Phase.INTENDED, Phase.RECORDED, Phase.OWNED, Phase.REUSED])
+def test_object_storage_that_was_begun_goes_on_without_its_feature_gate(phase: Phase) -> None:
+    """After an upgrade the gate is off, and what an earlier version created must not become surplus."""
+    journal = Journal(OWNER, {COS: Entry(phase, id="cos-id")})
+    wish = plan({"cosInstance": {}}, journal=journal, gates=ALL_OFF)
+    assert {key.kind for key in wish.graph.nodes} > {"cos-instance", "cos-bucket"}
+    assert [(note.field, note.served) for note in wish.notes] == [("spec.cosInstance", True)]
+
+
+def test_a_taken_back_annotation_keeps_object_storage_that_was_begun() -> None:
+    """The gate is off, too: neither makes surplus of what is there."""
+    journal = Journal(OWNER, {COS: Entry(Phase.OWNED, id="cos-id")})
+    result = wanted("c1", {}, parse_spec({"spec": {**LEAST, "cosInstance": {}}}), FACTS, journal)
+    assert isinstance(result, Wanted)
+    assert COS in result.graph.nodes
 
 
 def subnets(wish: Wanted) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ resource by itself, and the marks of this object.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -16,7 +16,7 @@ from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.kinds import Listed, NodeKey, Observed, Part, Ref, State
 from freehold.lifecycle.outcomes import Ready
-from freehold.lifecycle.phases import drift, given_tags, mark, observe, recovery
+from freehold.lifecycle.phases import drift, fitness, given_tags, mark, observe, recovery
 
 
 def is_unfinished(ctx: PassContext, key: NodeKey, entry: Entry) -> bool:
@@ -44,8 +44,11 @@ async def _is_confirmed(ctx: PassContext) -> bool:
             return False
         if not await given_tags.is_confirmed(ctx):
             return False
-        parts = {key: await _parts(ctx, key, row) for key, row in rows.items()}
+        asked = fitness.demands(ctx)
+        parts = {key: await _parts(ctx, key, row, {one.place for one in asked}) for key, row in rows.items()}
     except CloudError:  # the pass goes on, meets it again and tells of it
+        return False
+    if any(one.lacks(parts[one.place] or frozenset()) for one in asked):
         return False
     if not all(drift.is_as_wanted(ctx, key, rows[key].observed, parts[key]) for key in rows if _is_ours(ctx, key)):
         return False
@@ -154,10 +157,14 @@ async def _marks_are_complete(ctx: PassContext, rows: Mapping[NodeKey, Listed]) 
     return not recovery.is_anything_unrecorded(ctx, marked) and not ctx.outcomes and ctx.state.copied == told
 
 
-async def _parts(ctx: PassContext, key: NodeKey, row: Listed) -> frozenset[Part] | None:
-    """What is inside, read itself where the list does not show it; None where nothing is looked at."""
+async def _parts(ctx: PassContext, key: NodeKey, row: Listed, places: Collection[NodeKey]) -> frozenset[Part] | None:
+    """What is inside, read itself where the list does not show it; None where nothing is looked at.
+
+    ``places`` are resources of others in which something must be.
+    """
     driver = ctx.kind(key).parts
-    if driver is None or not _is_ours(ctx, key) or not drift.looks_at_parts(ctx, key):
+    wanted = drift.looks_at_parts(ctx, key) if _is_ours(ctx, key) else key in places
+    if driver is None or not wanted:
         return None
     if row.parts is not None:
         return row.parts

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from freehold.api.feature_gates import ALL_OFF, FeatureGates
 from freehold.api.parse import InvalidObject, parse_spec
 from freehold.api.served import POWERVS_CLUSTER, ServedName
 from freehold.lifecycle.journal import Journal
@@ -18,10 +19,11 @@ from freehold.reconcilers.powervs.status import build_status
 
 
 class PowerVSClusterAdapter:
-    """Asks IBM Cloud through ``reader`` what a manifest depends on."""
+    """Asks IBM Cloud through ``reader`` what a manifest depends on. ``gates`` are the features that are on."""
 
-    def __init__(self, reader: FactsReader) -> None:
+    def __init__(self, reader: FactsReader, gates: FeatureGates = ALL_OFF) -> None:
         self._reader = reader
+        self._gates = gates
 
     @property
     def served(self) -> ServedName:
@@ -35,8 +37,9 @@ class PowerVSClusterAdapter:
             spec = parse_spec(raw)
         except InvalidObject as error:
             return Refused(tuple(Problem(p.field, p.message) for p in error.problems))
-        known = await discover(self._reader, annotations, spec, proceed.port, journal)
-        return wanted(metadata["name"], annotations, spec, known, journal)
+        deleting = "deletionTimestamp" in metadata
+        known = await discover(self._reader, annotations, spec, proceed.port, journal, deleting=deleting)
+        return wanted(metadata["name"], annotations, spec, known, journal, self._gates)
 
     def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now)

@@ -51,7 +51,8 @@ def _part(
     """The worst of its members decides: blocked, not looked at, waiting, then what a person should know."""
     blocked, unknown, waiting, remarks = [], [], [], []
     for key in members:
-        name = f"{key.kind} {graph.nodes[key].name if key in graph.nodes else key.logical}"
+        node = graph.nodes.get(key)
+        name = f"{(node and node.noun) or key.kind} {node.name if node else key.logical}"
         match outcomes.get(key):
             case Blocked(reason=reason, message=message):
                 blocked.append((reason.value, f"{name}: {message}"))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from freehold.api.feature_gates import ALL_OFF, FeatureGates
 from freehold.api.names import CREATE_INFRA_ANNOTATION
 from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.graph import Graph, Naming, Node, ReadyNodes, no_parts
@@ -20,7 +21,7 @@ from freehold.lifecycle.kinds import NodeKey, Observed, Part, Request
 from freehold.reconcilers.adapter import Desired, Mode, Refused, Undecided, Wanted
 from freehold.reconcilers.answers import Answer, NoAnswer
 from freehold.reconcilers.findings import Problem, SpecWarning
-from freehold.reconcilers.powervs import existing, keys
+from freehold.reconcilers.powervs import existing, keys, object_storage, places, reach
 from freehold.reconcilers.powervs import input as powervs_input
 from freehold.reconcilers.powervs import warnings as powervs_warnings
 from freehold.reconcilers.powervs.balancers import Balancer, balancer_nodes, balancers
@@ -51,38 +52,51 @@ def wanted(
     spec: IBMPowerVSClusterSpec,
     facts: Facts,
     journal: Journal | None = None,
+    gates: FeatureGates = ALL_OFF,
 ) -> Desired:
     """What shall be there for the object called ``name``.
 
     ``journal`` is what the object remembers, None before its identity is minted: earlier logical names
-    hold the zones that were picked for subnets (:mod:`stable_names`).
+    hold the zones that were picked for subnets (:mod:`stable_names`). ``gates`` are the features that are on.
     """
     creating = powervs_input.creation(annotations)
     if isinstance(creating, Problem):
         return Refused((creating,))
-    notes = powervs_warnings.warnings_of(name, spec, creating=creating)
+    if not creating and not (journal and journal.ours):
+        return _existing(spec, facts, journal, powervs_warnings.warnings_of(name, spec, creating=False))
+    notes = powervs_warnings.warnings_of(name, spec, creating=True)
+    storage = object_storage.is_served(journal, gates)
+    if not storage or object_storage.GATE not in gates:
+        notes = (*notes, *object_storage.gate_is_off(spec, served=storage))
     if creating:
-        return _created(name, spec, facts, journal, notes)
-    if journal and journal.ours:
-        return _frozen(name, spec, facts, journal, powervs_warnings.warnings_of(name, spec, creating=True))
-    return _existing(spec, facts, notes)
+        return _created(name, spec, facts, journal, notes, storage=storage)
+    assert journal is not None
+    return _frozen(name, spec, facts, journal, notes, storage=storage)
 
 
-def _existing(spec: IBMPowerVSClusterSpec, facts: Facts, notes: tuple[SpecWarning, ...]) -> Desired:
-    problems = existing.check(spec, facts)
+def _existing(
+    spec: IBMPowerVSClusterSpec, facts: Facts, journal: Journal | None, notes: tuple[SpecWarning, ...]
+) -> Desired:
+    problems = (*existing.check(spec, facts), *places.check(spec, facts.places, journal))
     if problems:
         return Refused(problems, notes)
-    missing = existing.missing(spec, facts)
+    missing = {**existing.missing(spec, facts), **places.missing(facts.places)}
     if missing:
         return Undecided(missing, notes)
     return PowerVSWanted(Mode.EXISTING, Graph(existing.nodes(spec, facts)), _tags(spec), notes, facts.api_port)
 
 
 def _frozen(
-    name: str, spec: IBMPowerVSClusterSpec, facts: Facts, journal: Journal, notes: tuple[SpecWarning, ...]
+    name: str,
+    spec: IBMPowerVSClusterSpec,
+    facts: Facts,
+    journal: Journal,
+    notes: tuple[SpecWarning, ...],
+    *,
+    storage: bool,
 ) -> Desired:
     """The nodes that exist already, with their requirements."""
-    plan = _created(name, spec, facts, journal, notes)
+    plan = _created(name, spec, facts, journal, notes, storage=storage)
     if not isinstance(plan, PowerVSWanted):
         return plan
     nodes = plan.graph.nodes
@@ -103,26 +117,37 @@ def _frozen(
 
 
 def _created(
-    name: str, spec: IBMPowerVSClusterSpec, facts: Facts, journal: Journal | None, notes: tuple[SpecWarning, ...]
+    name: str,
+    spec: IBMPowerVSClusterSpec,
+    facts: Facts,
+    journal: Journal | None,
+    notes: tuple[SpecWarning, ...],
+    *,
+    storage: bool,
 ) -> Desired:
-    problems = powervs_input.check(spec, facts)
+    """``storage``: whether object storage is served (:mod:`object_storage`)."""
+    problems = (*powervs_input.check(spec, facts), *places.check(spec, facts.places, journal))
     if problems:
         return Refused(problems, notes)
+    if unknown := places.missing(facts.places):
+        return Undecided(unknown, notes)
     group, zone, zones = facts.resource_group, facts.zone, facts.vpc_zones
     if not (isinstance(group, Answer) and isinstance(zone, Answer) and isinstance(zones, Answer)):
         asked = {"spec.resourceGroup.name": group, "spec.zone": zone, "spec.vpc.region": zones}
         return Undecided({field: a for field, a in asked.items() if isinstance(a, NoAnswer)}, notes)
     record = journal.entries if journal else {}
     notes = (*notes, *powervs_warnings.own_by_id(spec, record))
-    build = _Build(name, spec, group.value, zone.value, zones.value, facts.api_port, record)
+    build = _Build(name, spec, group.value, zone.value, zones.value, facts.api_port, record, storage)
     lbs = build.balancers()
-    endpoint = next(balancer.key for balancer in lbs if balancer.public)
-    nodes = tuple(build.nodes(lbs))
+    index, endpoint = next((i, balancer) for i, balancer in enumerate(lbs) if balancer.public)
+    field = f"spec.loadBalancers[{index}]"
+    nodes = tuple(reach.reachable(build.nodes(lbs), endpoint, field, facts.api_port))
+    notes = (*notes, *reach.closed_groups(endpoint, spec.vpc_security_groups, facts.api_port, field))
     if twice := tuple(_named_twice(nodes)):
         return Refused(twice, notes)
     notes = (*notes, *powervs_warnings.used_by_name(nodes, spec, record))
     graph = Graph(nodes)
-    return PowerVSWanted(Mode.CREATE, graph, _tags(spec), notes, facts.api_port, endpoint, group.value)
+    return PowerVSWanted(Mode.CREATE, graph, _tags(spec), notes, facts.api_port, endpoint.key, group.value)
 
 
 def _named_twice(nodes: Sequence[Node]) -> Iterator[Problem]:
@@ -150,6 +175,7 @@ class _Build:
     zones: tuple[str, ...]
     port: int
     record: Mapping[NodeKey, Entry]
+    storage: bool
 
     @property
     def names(self) -> DefaultNames:
@@ -185,7 +211,8 @@ class _Build:
         yield from group_nodes(groups, self._group_keys(), self.region, self.group, named)
         yield from balancer_nodes(lbs, self.region, self.group)
         yield from self._gateway()
-        yield from self._object_storage()
+        if self.storage:
+            yield from object_storage.nodes(self.spec, self.names, self.group)
 
     def _vpc(self) -> Node:
         vpc = self.spec.vpc
@@ -248,21 +275,6 @@ class _Build:
         gateway = spec.transit_gateway and (spec.transit_gateway.id or spec.transit_gateway.name)
         return Naming.EXPLICIT if gateway and ends[end] else Naming.DEFAULT
 
-    def _object_storage(self) -> Iterator[Node]:
-        cos = self.spec.cos_instance
-        if cos is None:
-            return
-        name = cos.name or self.names.cos_instance
-        yield _simple(keys.COS_INSTANCE, name, {"name": name, "resource_group": self.group}, cos.name)
-        bucket = cos.bucket_name or self.names.cos_bucket
-        yield Node(
-            keys.COS_BUCKET,
-            bucket,
-            partial(_bucket, bucket, cos.bucket_region or self.region),
-            Naming.EXPLICIT if cos.bucket_name else Naming.DEFAULT,
-            frozenset({keys.COS_INSTANCE}),
-        )
-
 
 def _simple(
     key: NodeKey, name: str, request: Mapping[str, Any], explicit: str | None, parts: frozenset[Part] = frozenset()
@@ -288,8 +300,3 @@ def _connect(end: NodeKey, network_type: str, name: str, known: ReadyNodes) -> R
         "network_id": known[end].attributes["crn"],
         "name": name,
     }
-
-
-def _bucket(name: str, region: str, known: ReadyNodes) -> Request:
-    instance = known[keys.COS_INSTANCE].attributes
-    return {"instance": instance["id"], "instance_crn": instance["crn"], "name": name, "region": region}

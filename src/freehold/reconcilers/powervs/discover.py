@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from freehold.api.annotations import CreateInfra, create_infra
@@ -10,14 +11,11 @@ from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch, Several
-from freehold.reconcilers.powervs import existing, facts
-from freehold.reconcilers.powervs.existing import IdLookup
+from freehold.reconcilers.powervs import existing, facts, places
 
 
-class FactsReader(facts.FactsReader, Protocol):
-    """What a manifest depends on, and what must be there already."""
-
-    async def look_up(self, lookup: IdLookup) -> Answer[Observed] | NoSuch | Several | NoAnswer: ...
+class FactsReader(facts.FactsReader, places.PlaceReader, Protocol):
+    """What a manifest depends on, what must be there already, and where that is."""
 
 
 async def discover(
@@ -26,16 +24,26 @@ async def discover(
     spec: IBMPowerVSClusterSpec,
     port: int,
     journal: Journal | None = None,
+    *,
+    deleting: bool = False,
 ) -> facts.Facts:
     """What :func:`desired.wanted` must know.
 
-    Without the create-infra annotation, what an object owns already needs the same facts as creating it did.
+    Without the create-infra annotation, what an object owns already needs the same facts as creating it did. A delete
+    does not ask where given resources are: nothing is created in them, and no answer must hold it up.
     """
     frozen = journal is not None and bool(journal.ours)
     if frozen or create_infra(annotations) is not CreateInfra.NOT_REQUESTED:
-        return await facts.ask(reader, spec, port)
+        known = await facts.ask(reader, spec, port)
+        return known if deleting else replace(known, places=await places.ask(reader, spec, journal))
     found: dict[NodeKey, Answer[Observed] | NoSuch | Several | NoAnswer] = {}
     while lookups := existing.lookups(spec, facts.Facts(api_port=port, existing=found)):
         for lookup in lookups:
             found[lookup.key] = await reader.look_up(lookup)
-    return facts.Facts(api_port=port, existing=found)
+    known = facts.Facts(api_port=port, existing=found)
+    return known if deleting else replace(known, places=await places.ask(reader, _workspace_only(spec), journal))
+
+
+def _workspace_only(spec: IBMPowerVSClusterSpec) -> IBMPowerVSClusterSpec:
+    """Without the annotation the fields of the VPC are not acted on."""
+    return spec.model_copy(update={"vpc": None})

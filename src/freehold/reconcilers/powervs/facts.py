@@ -28,12 +28,33 @@ class PowerZone:
 
 
 @dataclass(frozen=True)
+class Given:
+    """A resource that ``field`` of the spec gives by its id."""
+
+    field: str
+    kind: str
+    id: str
+
+
+@dataclass(frozen=True)
+class Places:
+    """The answers: the zone of a workspace, the id of the VPC of all others; ``vpc`` is that of a VPC given by name."""
+
+    of: Mapping[Given, Answer[str] | NoSuch | NoAnswer]
+    vpc: Answer[Observed] | NoSuch | Several | NoAnswer | None = None
+
+
+NOTHING_GIVEN = Places({})
+
+
+@dataclass(frozen=True)
 class Facts:
     """The answers.
 
     ``resource_group`` is the id for ``spec.resourceGroup.name``; ``vpc_zones`` the zones of
     ``spec.vpc.region``. ``existing`` answers the lookups of :func:`existing.lookups`, and is used
-    only without the create-infra annotation. ``api_port`` is the API server's.
+    only without the create-infra annotation. ``api_port`` is the API server's. ``places``: where the resources are
+    that the spec gives by id.
     """
 
     resource_group: Answer[str] | NoSuch | NoAnswer = NOT_ASKED
@@ -41,6 +62,7 @@ class Facts:
     vpc_zones: Answer[tuple[str, ...]] | NoSuch | NoAnswer = NOT_ASKED
     api_port: int = 6443
     existing: Mapping[NodeKey, Answer[Observed] | NoSuch | Several | NoAnswer] = field(default_factory=dict)
+    places: Places = NOTHING_GIVEN
 
 
 class FactsReader(Protocol):

@@ -20,6 +20,8 @@ from freehold.reconcilers.powervs import names
 from freehold.reconcilers.powervs.facts import Facts, needs_global_routing
 
 Checks = Iterator[Problem]
+_SMALLEST_SUBNET = 29
+"""In bits of the prefix: 8 addresses (https://cloud.ibm.com/docs/vpc?topic=vpc-about-networking-for-vpc)."""
 
 
 def creation(annotations: Mapping[str, str]) -> bool | Problem:
@@ -156,15 +158,31 @@ def _duplicates(field: str, values: Iterable[str | None]) -> Checks:
 def _subnets(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:
     yield from _duplicates("spec.vpcSubnets[{}].name", (s.name for s in spec.vpc_subnets))
     yield from _duplicates("spec.vpcSubnets[{}].id", (s.id for s in spec.vpc_subnets))
+    ranges: list[tuple[str, ipaddress.IPv4Network]] = []
     for index, subnet in enumerate(spec.vpc_subnets):
         field = f"spec.vpcSubnets[{index}]"
         if subnet.cidr and not subnet.id:
-            yield from _cidr(f"{field}.cidr", subnet.cidr)
+            yield from _subnet_range(f"{field}.cidr", subnet.cidr, ranges)
         zones = facts.vpc_zones
         if subnet.zone and not subnet.id and isinstance(zones, Answer) and subnet.zone not in zones.value:
             region = spec.vpc.region if spec.vpc else ""
             message = f"VPC region {region!r} has no zone {subnet.zone!r}; choose one of {', '.join(zones.value)}"
             yield Problem(f"{field}.zone", message)
+
+
+def _subnet_range(field: str, value: str, earlier: list[tuple[str, ipaddress.IPv4Network]]) -> Checks:
+    """One that is legal is added to ``earlier``."""
+    problems = list(_cidr(field, value))
+    yield from problems
+    if problems:
+        return
+    network = ipaddress.IPv4Network(value)
+    if network.prefixlen > _SMALLEST_SUBNET:
+        yield Problem(field, f"{value!r} has {network.num_addresses} addresses; a subnet has at least 8")
+    for other, taken in earlier:
+        if network.overlaps(taken):
+            yield Problem(field, f"{value!r} overlaps {other} {str(taken)!r}; give each subnet a range of its own")
+    earlier.append((field, network))
 
 
 def _groups(spec: IBMPowerVSClusterSpec, facts: Facts) -> Checks:

@@ -48,7 +48,8 @@ def network_node(spec: IBMPowerVSClusterSpec, names: DefaultNames, record: Mappi
             own = own_by_id(NETWORK.kind, given, record)
             locate = partial(constant, record[own].id) if own else partial(_inside, f"{kind}/{given}")
             field = "spec.network.id" if kind == "network" else "spec.dhcpServer.id"
-            return Node(NETWORK, given, no_request, Naming.EXPLICIT, requires, given=locate, field=field)
+            noun = "DHCP server" if kind == "dhcp" else "network"
+            return Node(NETWORK, given, no_request, Naming.EXPLICIT, requires, given=locate, field=field, noun=noun)
     explicit = (spec.network and spec.network.name) or (dhcp and dhcp.name)
     create = network_request(spec, names)
     naming = Naming.EXPLICIT if explicit else Naming.DEFAULT

@@ -22,6 +22,14 @@ def observed_of(outcome: Outcome | None) -> Observed | None:
     return outcome.observed if isinstance(outcome, Ready | Waiting | Blocked | Surplus) else None
 
 
+def known_id(entry: Entry | None, outcome: Outcome | None) -> str:
+    """Of the resource that stands for the node: on record, or seen. What was refused is somebody else's."""
+    if entry and entry.id:
+        return vendor_id(entry.id)
+    observed = observed_of(outcome)
+    return vendor_id(observed.id) if observed and not isinstance(outcome, Blocked) else ""
+
+
 def vendor_id(ident: str) -> str:
     """The cloud's own id: the last part of the engine's (``us-south/r006-…``, ``<guid>/network/<id>``)."""
     return ident.rpartition("/")[2]
@@ -83,7 +91,7 @@ def _row(
 ) -> Row:
     entry = journal.get(key) if journal else None
     observed = observed_of(outcome)
-    ident = vendor_id((entry.id if entry else "") or (observed.id if observed else ""))
+    ident = known_id(entry, outcome)
     state, reason, message = _row_state(outcome)
     row: Row = {"kind": key.kind, "name": _name(key, before, graph, observed, ident)}
     optional = {"id": ident, "state": state, "ownership": ownership(entry, outcome), "reason": reason}

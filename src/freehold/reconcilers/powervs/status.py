@@ -24,7 +24,7 @@ from freehold.reconcilers.findings import text
 from freehold.reconcilers.powervs import conditions as powervs_conditions
 from freehold.reconcilers.powervs import keys
 from freehold.reconcilers.powervs.desired import PowerVSWanted
-from freehold.reconcilers.powervs.resource_rows import observed_of, ownership, rows, sentences, vendor_id
+from freehold.reconcilers.powervs.resource_rows import known_id, observed_of, ownership, rows, sentences
 from freehold.reconcilers.status import not_paused, updated
 
 Status = dict[str, Any]
@@ -162,8 +162,7 @@ class _Fields:
     def single(self, key: NodeKey) -> Status:
         """Empty while the resource has no id."""
         entry = self.report.journal.get(key) if self.report.journal else None
-        observed = observed_of(self.report.outcomes.get(key))
-        ident = vendor_id((entry.id if entry else "") or (observed.id if observed else ""))
+        ident = known_id(entry, self.report.outcomes.get(key))
         if not ident:
             return {}
         owned = ownership(entry, self.report.outcomes.get(key)) in ("managed", "shared")

@@ -79,17 +79,21 @@ def subnet_nodes(
             continue
         # The spec's zone first: where the subnet is in another zone already, the engine reports the drift.
         zone = (spec and spec.zone) or one.placement
-        request = partial(_request, one.name, zone, region, resource_group)
+        size = {"cidr": spec.cidr} if spec and spec.cidr else {"address_count": ADDRESSES}
+        request = partial(_request, one.name, zone, region, resource_group, size)
         naming = Naming.EXPLICIT if spec and spec.name else Naming.DEFAULT
         yield Node(key, one.name, request, naming, requires=frozenset({VPC}))
 
 
-def _request(name: str, zone: str, region: str, resource_group: str, known: ReadyNodes) -> Request:
+def _request(
+    name: str, zone: str, region: str, resource_group: str, size: Mapping[str, str | int], known: ReadyNodes
+) -> Request:
+    """``size``: the range of addresses, which stays for life, or how many addresses."""
     return {
         "name": name,
         "region": region,
         "zone": zone,
         "vpc": known[VPC].attributes["id"],
         "resource_group": resource_group,
-        "address_count": ADDRESSES,
+        **size,
     }

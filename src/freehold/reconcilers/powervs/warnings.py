@@ -51,6 +51,10 @@ def used_by_name(nodes: Iterable[Node], spec: IBMPowerVSClusterSpec, record: Map
         if group.rules and not group.id and (keys.GROUP_KIND, group.name) in theirs:
             message = f"not acted on; {group.name} was there already, and is never changed: add its rules there"
             yield SpecWarning(f"spec.vpcSecurityGroups[{index}].rules", message)
+    for index, subnet in enumerate(spec.vpc_subnets):
+        if subnet.cidr and not subnet.id and (keys.SUBNET_KIND, subnet.name) in theirs:
+            message = f"not acted on; {subnet.name} was there already, and is used with the range that it has"
+            yield SpecWarning(f"spec.vpcSubnets[{index}].cidr", message)
     for index, balancer in enumerate(spec.load_balancers):
         if balancer.additional_listeners and not balancer.id and (keys.BALANCER_KIND, balancer.name) in theirs:
             message = f"not acted on; {balancer.name} was there already, and is never changed: add its listeners there"
@@ -124,9 +128,9 @@ def _network(spec: IBMPowerVSClusterSpec) -> SpecWarnings:
 
 def _vpc(spec: IBMPowerVSClusterSpec) -> SpecWarnings:
     for index, subnet in enumerate(spec.vpc_subnets):
-        if subnet.cidr:
+        if subnet.cidr and subnet.id:
             field = f"spec.vpcSubnets[{index}].cidr"
-            yield SpecWarning(field, "not acted on; the subnet gets 256 addresses of its zone's prefix")
+            yield SpecWarning(field, "not acted on; a subnet that is given by its id is never changed")
     for index, group in enumerate(spec.vpc_security_groups):
         if group.tags:
             yield SpecWarning(f"spec.vpcSecurityGroups[{index}].tags", "not acted on; spec.tags are for all resources")

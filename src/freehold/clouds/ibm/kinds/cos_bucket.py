@@ -1,6 +1,7 @@
-"""Kind ``cos-bucket``: has no tags and a name for life, so its instance carries its mark, and only ours may.
+"""Kind ``cos-bucket``: has no tags, so its instance carries its mark, also one of others (ADR 25).
 
-Engine id: ``<instance guid>/<region>.<name>``. Names are global: one that a stranger has shows at the create.
+Engine id: ``<instance guid>/<region>.<name>``. Names are global: one that a stranger has shows at the create. IBM
+deletes only empty buckets, so no object is ever lost.
 """
 
 from __future__ import annotations
@@ -100,7 +101,6 @@ def kind(client: ApiClient) -> Kind:
         driver=CosBucketDriver(client),
         requires=("cos-instance",),
         carrier="cos-instance",
-        carrier_owned=True,
         create_time=2.0,
         delete_time=2.0,
         settle=SETTLE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from freehold.clouds.ibm import vpc
 from freehold.clouds.ibm.calls import ApiClient, Json
@@ -34,19 +35,22 @@ def _listed(region: str, body: Json) -> Listed:
 
 
 class VpcSubnetDriver:
-    """Subnets are cut from the address prefix of their zone by size."""
+    """A subnet is the range that is asked for, or is cut from an address prefix of its zone by size."""
 
     def __init__(self, client: ApiClient) -> None:
         self._subnets = vpc.Collection(client, "subnet", "subnets")
 
     async def create(self, request: Request, birth: Birth) -> Observed:
-        prototype = {
+        prototype: dict[str, Any] = {
             "name": birth_name(request["name"], birth.nonce, VPC),
             "vpc": {"id": request["vpc"]},
             "zone": {"name": request["zone"]},
             "resource_group": {"id": request["resource_group"]},
-            "total_ipv4_address_count": request["address_count"],
         }
+        if cidr := request.get("cidr"):
+            prototype["ipv4_cidr_block"] = cidr
+        else:
+            prototype["total_ipv4_address_count"] = request["address_count"]
         body = await self._subnets.create(
             request["region"], request["name"], lambda send: send(prototype), name=prototype["name"]
         )

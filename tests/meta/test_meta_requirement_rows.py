@@ -1,0 +1,65 @@
+"""Each row of tagging and infrastructure names a test or a decision that shows it, or says that it is not served."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "reference" / "requirements.md"
+TOPICS = ("T", "I")
+NOT_SERVED = "not served yet"
+_ROW = re.compile(r"^\| ([A-Z]\d+) \|(.*)\|$", re.MULTILINE)
+_TEST = re.compile(r"`(test_\w+\.py)::(test_\w+)`")
+_DECISION = re.compile(r"\[ADR \d+\]\(\.\./adr/([\w-]+\.md)\)")
+
+
+def _rows(page: str) -> dict[str, str]:
+    """The last cell of each row of the checked topics, by its number."""
+    found = {no: cells.rpartition("|")[2].strip() for no, cells in _ROW.findall(page) if no[0] in TOPICS}
+    assert found
+    return found
+
+
+def _functions() -> dict[str, set[str]]:
+    """The tests of each file, by its name, which is unique."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        assert path.name not in found, f"two files are called {path.name}"
+        body = ast.parse(path.read_bytes()).body
+        found[path.name] = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    return found
+
+
+def _wrong(page: str) -> Iterator[str]:
+    functions, decisions = _functions(), {path.name for path in (ROOT / "docs" / "adr").glob("*.md")}
+    for no, shown in _rows(page).items():
+        tests, pages = _TEST.findall(shown), _DECISION.findall(shown)
+        if not tests and not pages and shown != NOT_SERVED:
+            yield f"{no} names no test and no decision"
+        yield from (f"{no}: there is no {file}::{test}" for file, test in tests if test not in functions.get(file, ()))
+        yield from (f"{no}: there is no {decision}" for decision in pages if decision not in decisions)
+
+
+def test_every_row_is_shown_by_a_test_or_a_decision_that_exists() -> None:
+    assert list(_wrong(PAGE.read_text())) == []
+
+
+@pytest.mark.parametrize(
+    ("cell", "wrong"),
+    [
+        ("", ["T1 names no test and no decision"]),
+        ("derived anew", ["T1 names no test and no decision"]),
+        ("not served yet", []),
+        ("`test_scenario_default.py::test_nothing`", ["T1: there is no test_scenario_default.py::test_nothing"]),
+        ("`test_nowhere.py::test_nothing`", ["T1: there is no test_nowhere.py::test_nothing"]),
+        ("[ADR 1](../adr/0099-none.md)", ["T1: there is no 0099-none.md"]),
+        ("`test_meta_requirement_rows.py::test_the_check_finds_what_is_missing`", []),
+    ],
+    ids=["empty", "words only", "not served", "no such test", "no such file", "no such decision", "a test"],
+)
+def test_the_check_finds_what_is_missing(cell: str, wrong: list[str]) -> None:
+    """A check that accepts everything would be worth nothing."""
+    assert list(_wrong(f"| T1 | a requirement | how | {cell} |")) == wrong
