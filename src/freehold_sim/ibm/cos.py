@@ -28,7 +28,7 @@ def _instance(call: Call) -> Record | None:
         named = call.request.headers.get("ibm-service-instance-id", "")
         guid = named.split(":")[7] if named.count(":") >= 9 else named
         return call.world.get("instance", guid)
-    for record in call.world.all("resource-key", access_key=key.group(1)):
+    for record in call.world.all("resource-key", access_key=key.group(1), state="active"):
         return call.world.get("instance", record["instance"])
     raise errors.cos(403, "InvalidAccessKeyId", "The AWS Access Key ID that you provided does not exist.")
 
@@ -163,11 +163,11 @@ def delete_object(call: Call) -> Reply:
 
 _COS = "/cos/{region}"
 ROUTES = (
-    reads("GET", _COS, "cos.list_buckets", list_buckets),
+    reads("GET", _COS, "cos.list_buckets", list_buckets, query="extended marker"),
     reads("HEAD", _COS + "/{bucket}", "cos.head_bucket", head_bucket),
     writes("PUT", _COS + "/{bucket}", "cos.create_bucket", create_bucket),
     writes("DELETE", _COS + "/{bucket}", "cos.delete_bucket", delete_bucket),
-    reads("GET", _COS + "/{bucket}", "cos.list_objects", list_objects),
+    reads("GET", _COS + "/{bucket}", "cos.list_objects", list_objects, query="prefix encoding-type list-type"),
     writes("PUT", _COS + "/{bucket}/{key*}", "cos.put_object", put_object),
     reads("GET", _COS + "/{bucket}/{key*}", "cos.get_object", get_object),
     reads("HEAD", _COS + "/{bucket}/{key*}", "cos.head_object", get_object),

@@ -10,12 +10,34 @@ from typing import Any
 from freehold_sim.ibm import errors
 from freehold_sim.ibm import vpc_common as common
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
+from freehold_sim.ibm.fields import NOT_SERVED, SERVED, Field, Only, not_served, served
 from freehold_sim.ibm.world import Record
 
 Part = dict[str, Any]
 
 _ALGORITHMS = {"least_connections", "round_robin", "weighted_round_robin"}
 _PROTOCOLS = {"http", "https", "tcp", "udp"}
+
+
+MEMBER: dict[str, Field] = {**served("port weight"), "target": {"address": SERVED, **not_served("id crn href")}}
+_MONITOR: dict[str, Field] = {
+    **served("delay max_retries timeout type port url_path"),
+    **not_served("request response"),
+}
+POOL: dict[str, Field] = {
+    **served("name algorithm protocol proxy_protocol"),
+    "health_monitor": _MONITOR,
+    "members": MEMBER,
+    "failsafe_policy": NOT_SERVED,
+    **not_served("session_persistence client_authentication server_authentication"),
+}
+LISTENER: dict[str, Field] = {
+    **served("protocol port port_min port_max connection_limit"),
+    "default_pool": served("id name"),
+    "accept_proxy_protocol": Only((False,)),
+    "idle_connection_timeout": Only((50,)),
+    **not_served("certificate_instance client_authentication https_redirect policies"),
+}
 
 
 def conflict(record: Record) -> errors.Refused:
@@ -344,17 +366,17 @@ _MEMBERS = _POOLS + "/{pool}/members"
 _LISTENERS = "/vpc/{region}/v1/load_balancers/{id}/listeners"
 ROUTES = (
     reads("GET", _POOLS, "vpc.list_load_balancer_pools", list_pools),
-    writes("POST", _POOLS, "vpc.create_load_balancer_pool", create_pool),
+    writes("POST", _POOLS, "vpc.create_load_balancer_pool", create_pool, fields=POOL),
     reads("GET", _POOLS + "/{pool}", "vpc.get_load_balancer_pool", get_pool),
-    writes("PATCH", _POOLS + "/{pool}", "vpc.update_load_balancer_pool", update_pool),
+    writes("PATCH", _POOLS + "/{pool}", "vpc.update_load_balancer_pool", update_pool, fields=POOL),
     writes("DELETE", _POOLS + "/{pool}", "vpc.delete_load_balancer_pool", delete_pool),
     reads("GET", _MEMBERS, "vpc.list_load_balancer_pool_members", list_members),
-    writes("POST", _MEMBERS, "vpc.create_load_balancer_pool_member", create_member),
+    writes("POST", _MEMBERS, "vpc.create_load_balancer_pool_member", create_member, fields=MEMBER),
     reads("GET", _MEMBERS + "/{member}", "vpc.get_load_balancer_pool_member", get_member),
     writes("DELETE", _MEMBERS + "/{member}", "vpc.delete_load_balancer_pool_member", delete_member),
     reads("GET", _LISTENERS, "vpc.list_load_balancer_listeners", list_listeners),
-    writes("POST", _LISTENERS, "vpc.create_load_balancer_listener", create_listener),
+    writes("POST", _LISTENERS, "vpc.create_load_balancer_listener", create_listener, fields=LISTENER),
     reads("GET", _LISTENERS + "/{listener}", "vpc.get_load_balancer_listener", get_listener),
-    writes("PATCH", _LISTENERS + "/{listener}", "vpc.update_load_balancer_listener", update_listener),
+    writes("PATCH", _LISTENERS + "/{listener}", "vpc.update_load_balancer_listener", update_listener, fields=LISTENER),
     writes("DELETE", _LISTENERS + "/{listener}", "vpc.delete_load_balancer_listener", delete_listener),
 )

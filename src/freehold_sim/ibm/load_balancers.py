@@ -9,6 +9,7 @@ from freehold_sim.ibm import errors, security_groups, subnets
 from freehold_sim.ibm import load_balancer_parts as parts
 from freehold_sim.ibm import vpc_common as common
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
+from freehold_sim.ibm.fields import IDENTITY, NOT_SERVED, SERVED, Field, Only, served
 from freehold_sim.ibm.world import Record
 
 _MOST_SUBNETS = 15
@@ -196,12 +197,27 @@ def _group(call: Call) -> Record:
 
 
 _LBS = "/vpc/{region}/v1/load_balancers"
+_LOGGING: dict[str, Field] = {"datapath": {"active": Only((False,))}}
+_CREATE: dict[str, Field] = {
+    **served("name is_public"),
+    "subnets": IDENTITY,
+    "security_groups": IDENTITY,
+    "resource_group": IDENTITY,
+    "pools": {**parts.POOL, "name": SERVED},
+    "listeners": {**parts.LISTENER, "default_pool": served("name")},
+    "logging": _LOGGING,
+    "profile": {"name": Only(("dynamic",)), "href": NOT_SERVED},
+    "route_mode": Only((False,)),
+    "is_private_path": Only((False,)),
+    "dns": NOT_SERVED,
+}
+_UPDATE: dict[str, Field] = {"name": SERVED, "subnets": IDENTITY, "logging": _LOGGING, "dns": NOT_SERVED}
 _TARGET = "/vpc/{region}/v1/security_groups/{group}/targets/{id}"
 ROUTES = (
-    reads("GET", _LBS, "vpc.list_load_balancers", list_load_balancers),
-    writes("POST", _LBS, "vpc.create_load_balancer", create_load_balancer),
+    reads("GET", _LBS, "vpc.list_load_balancers", list_load_balancers, query=common.LIST),
+    writes("POST", _LBS, "vpc.create_load_balancer", create_load_balancer, fields=_CREATE),
     reads("GET", _LBS + "/{id}", "vpc.get_load_balancer", get_load_balancer),
-    writes("PATCH", _LBS + "/{id}", "vpc.update_load_balancer", update_load_balancer),
+    writes("PATCH", _LBS + "/{id}", "vpc.update_load_balancer", update_load_balancer, fields=_UPDATE),
     writes("DELETE", _LBS + "/{id}", "vpc.delete_load_balancer", delete_load_balancer),
     writes("PUT", _TARGET, "vpc.create_security_group_target_binding", put_target),
     writes("DELETE", _TARGET, "vpc.delete_security_group_target_binding", delete_target),

@@ -6,6 +6,7 @@ from typing import Any
 
 from freehold_sim.ibm import errors
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
+from freehold_sim.ibm.fields import SERVED, Field, not_served, served
 from freehold_sim.ibm.power_workspaces import workspace_of
 from freehold_sim.ibm.world import Record
 
@@ -230,20 +231,30 @@ def delete_vm(call: Call) -> Reply:
     return Reply(200, {})
 
 
+_CREATE: dict[str, Field] = {
+    **served("name type cidr dnsServers userTags"),
+    **not_served("accessConfig advertise arpBroadcast gateway ipAddressRanges jumbo mtu peer"),
+}
+_UPDATE: dict[str, Field] = {
+    **served("name dnsServers"),
+    **not_served("advertise arpBroadcast gateway ipAddressRanges"),
+}
+_PORT: dict[str, Field] = {**served("description ipAddress"), **not_served("userTags")}
 _NETWORKS = "/power/{region}/pcloud/v1/cloud-instances/{workspace}/networks"
+_VM: dict[str, Field] = {"serverName": SERVED, "networks": served("networkID")}
 _VMS = "/power/{region}/pcloud/v1/cloud-instances/{workspace}/pvm-instances"
 ROUTES = (
     reads("GET", _NETWORKS, "power.list_networks", list_networks),
-    writes("POST", _NETWORKS, "power.create_network", create_network),
+    writes("POST", _NETWORKS, "power.create_network", create_network, fields=_CREATE),
     reads("GET", _NETWORKS + "/{network}", "power.get_network", get_network),
-    writes("PUT", _NETWORKS + "/{network}", "power.update_network", update_network),
+    writes("PUT", _NETWORKS + "/{network}", "power.update_network", update_network, fields=_UPDATE),
     writes("DELETE", _NETWORKS + "/{network}", "power.delete_network", delete_network),
     reads("GET", _NETWORKS + "/{network}/ports", "power.list_ports", list_ports),
-    writes("POST", _NETWORKS + "/{network}/ports", "power.create_port", create_port),
+    writes("POST", _NETWORKS + "/{network}/ports", "power.create_port", create_port, fields=_PORT),
     reads("GET", _NETWORKS + "/{network}/ports/{port}", "power.get_port", get_port),
     writes("DELETE", _NETWORKS + "/{network}/ports/{port}", "power.delete_port", delete_port),
     reads("GET", _VMS, "power.list_pvm_instances", list_vms),
-    writes("POST", _VMS, "power.create_pvm_instance", create_vm),
+    writes("POST", _VMS, "power.create_pvm_instance", create_vm, fields=_VM),
     reads("GET", _VMS + "/{vm}", "power.get_pvm_instance", get_vm),
     writes("DELETE", _VMS + "/{vm}", "power.delete_pvm_instance", delete_vm),
 )

@@ -51,6 +51,12 @@ def get_group(call: Call) -> Reply:
 
 
 ROUTES = (
-    reads("GET", "/resource-controller/v2/resource_groups", "rm.list_resource_groups", list_groups),
+    reads(
+        "GET",
+        "/resource-controller/v2/resource_groups",
+        "rm.list_resource_groups",
+        list_groups,
+        query="account_id name default",
+    ),
     reads("GET", "/resource-controller/v2/resource_groups/{id}", "rm.get_resource_group", get_group),
 )

@@ -7,6 +7,7 @@ from typing import Any
 from freehold_sim.ibm import errors
 from freehold_sim.ibm import vpc_common as common
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
+from freehold_sim.ibm.fields import IDENTITY, SERVED, Field, Only, served
 from freehold_sim.ibm.world import Record
 
 MISSING = "Security group not found"
@@ -238,15 +239,22 @@ def delete_rule(call: Call) -> Reply:
 
 
 _GROUPS = "/vpc/{region}/v1/security_groups"
+_RULE: dict[str, Field] = {
+    **served("name direction protocol port_min port_max code type"),
+    "ip_version": Only(("ipv4",)),
+    "remote": served("cidr_block address id crn href name"),
+    "local": served("cidr_block address"),
+}
+_CREATE: dict[str, Field] = {"name": SERVED, "vpc": IDENTITY, "resource_group": IDENTITY, "rules": _RULE}
 ROUTES = (
-    reads("GET", _GROUPS, "vpc.list_security_groups", list_groups),
-    writes("POST", _GROUPS, "vpc.create_security_group", create_group),
+    reads("GET", _GROUPS, "vpc.list_security_groups", list_groups, query=f"{common.LIST} vpc.id"),
+    writes("POST", _GROUPS, "vpc.create_security_group", create_group, fields=_CREATE),
     reads("GET", _GROUPS + "/{id}", "vpc.get_security_group", get_group),
-    writes("PATCH", _GROUPS + "/{id}", "vpc.update_security_group", update_group),
+    writes("PATCH", _GROUPS + "/{id}", "vpc.update_security_group", update_group, fields=served("name")),
     writes("DELETE", _GROUPS + "/{id}", "vpc.delete_security_group", delete_group),
     reads("GET", _GROUPS + "/{id}/rules", "vpc.list_security_group_rules", list_rules),
-    writes("POST", _GROUPS + "/{id}/rules", "vpc.create_security_group_rule", create_rule),
+    writes("POST", _GROUPS + "/{id}/rules", "vpc.create_security_group_rule", create_rule, fields=_RULE),
     reads("GET", _GROUPS + "/{id}/rules/{rule}", "vpc.get_security_group_rule", get_rule),
-    writes("PATCH", _GROUPS + "/{id}/rules/{rule}", "vpc.update_security_group_rule", update_rule),
+    writes("PATCH", _GROUPS + "/{id}/rules/{rule}", "vpc.update_security_group_rule", update_rule, fields=_RULE),
     writes("DELETE", _GROUPS + "/{id}/rules/{rule}", "vpc.delete_security_group_rule", delete_rule),
 )

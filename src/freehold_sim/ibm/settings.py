@@ -11,7 +11,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Delays:
-    """The published delay profile, in domain seconds. Sources: docs/reference/ibm-cloud.md (times seen)."""
+    """The published delay profile, in domain seconds. Sources: docs/reference/ibm-cloud.md (times seen).
+
+    COS instances are not provisioned: a create is answered when the instance is active, and so is a delete
+    (IBM/platform-services-python-sdk, test/integration/test_resource_controller_v2.py). `create_cos` above 0
+    provisions them like workspaces.
+    """
 
     create_workspace: float = 150.0
     create_dhcp: float = 300.0
@@ -21,7 +26,7 @@ class Delays:
     update_load_balancer: float = 10.0
     create_gateway: float = 120.0
     create_connection: float = 120.0
-    create_cos: float = 10.0
+    create_cos: float = 0.0
     create_network: float = 5.0
     delete_workspace: float = 90.0
     delete_dhcp: float = 180.0
@@ -31,6 +36,7 @@ class Delays:
     delete_load_balancer: float = 120.0
     delete_gateway: float = 60.0
     delete_connection: float = 60.0
+    reclaim_cos: float = 10.0
     cos_reclamation: float = 7 * 86_400.0
 
     def scaled(self, factor: float) -> "Delays":

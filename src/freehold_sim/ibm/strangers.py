@@ -140,7 +140,7 @@ class Strangers:
         for child in [r for r in world.everything() if r is not record and _inside(record, r)]:
             world.remove(child, now)
         if record["kind"] == "instance":
-            world.redirect(record, state="removed", operation="delete", progress="succeeded")
+            world.redirect(record, state="removed", operation="delete", sub_operation="", progress="succeeded")
             world.unindex(record, now)
         else:
             world.remove(record, now)

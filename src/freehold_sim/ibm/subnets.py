@@ -6,6 +6,7 @@ from typing import Any
 from freehold_sim.ibm import errors, vpcs
 from freehold_sim.ibm import vpc_common as common
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
+from freehold_sim.ibm.fields import IDENTITY, NOT_SERVED, Field, Only, served
 from freehold_sim.ibm.world import Record
 
 _MISSING = "Subnet not found"
@@ -159,10 +160,26 @@ def delete_subnet(call: Call) -> Reply:
 
 
 _SUBNETS = "/vpc/{region}/v1/subnets"
+_CREATE: dict[str, Field] = {
+    **served("name ipv4_cidr_block total_ipv4_address_count"),
+    "vpc": IDENTITY,
+    "zone": served("name"),
+    "resource_group": IDENTITY,
+    "ip_version": Only(("ipv4",)),
+    "network_acl": NOT_SERVED,
+    "public_gateway": NOT_SERVED,
+    "routing_table": NOT_SERVED,
+}
+_UPDATE: dict[str, Field] = {
+    **served("name"),
+    "network_acl": NOT_SERVED,
+    "public_gateway": NOT_SERVED,
+    "routing_table": NOT_SERVED,
+}
 ROUTES = (
-    reads("GET", _SUBNETS, "vpc.list_subnets", list_subnets),
-    writes("POST", _SUBNETS, "vpc.create_subnet", create_subnet),
+    reads("GET", _SUBNETS, "vpc.list_subnets", list_subnets, query=f"{common.LIST} vpc.id zone.name"),
+    writes("POST", _SUBNETS, "vpc.create_subnet", create_subnet, fields=_CREATE),
     reads("GET", _SUBNETS + "/{id}", "vpc.get_subnet", get_subnet),
-    writes("PATCH", _SUBNETS + "/{id}", "vpc.update_subnet", update_subnet),
+    writes("PATCH", _SUBNETS + "/{id}", "vpc.update_subnet", update_subnet, fields=_UPDATE),
     writes("DELETE", _SUBNETS + "/{id}", "vpc.delete_subnet", delete_subnet),
 )

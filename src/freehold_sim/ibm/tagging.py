@@ -6,6 +6,7 @@ from typing import Any
 from freehold_sim.faults import Effect
 from freehold_sim.ibm import errors
 from freehold_sim.ibm.call import Call, Reply, reads, writes
+from freehold_sim.ibm.fields import NOT_SERVED, Field, served
 
 _LEGAL = re.compile(r"[A-Za-z0-9 _\-.:]{1,128}")
 
@@ -183,11 +184,21 @@ def delete_unused(call: Call) -> Reply:
     return Reply(200, {"total_count": len(items), "errors": False, "items": items})
 
 
+_LIST = "account_id tag_type providers attached_to offset limit timeout order_by_name attached_only"
+_TYPE = "account_id tag_type"
+_RESOURCES: dict[str, Field] = {
+    **served("tag_name tag_names"),
+    "resources": served("resource_id resource_type"),
+    "query": NOT_SERVED,
+}
 ROUTES = (
-    reads("GET", "/tagging/v3/tags", "tagging.list_tags", list_tags),
-    writes("POST", "/tagging/v3/tags", "tagging.create_tag", create_tag),
-    writes("DELETE", "/tagging/v3/tags", "tagging.delete_tag_all", delete_unused),
-    writes("DELETE", "/tagging/v3/tags/{name}", "tagging.delete_tag", delete_tag),
-    writes("POST", "/tagging/v3/tags/attach", "tagging.attach_tag", attach),
-    writes("POST", "/tagging/v3/tags/detach", "tagging.detach_tag", detach),
-)
+    reads("GET", "/tagging/v3/tags", "tagging.list_tags", list_tags, query=_LIST),
+    writes("POST", "/tagging/v3/tags", "tagging.create_tag", create_tag, fields=served("tag_names"), query=_TYPE),
+    writes("DELETE", "/tagging/v3/tags", "tagging.delete_tag_all", delete_unused, query=f"{_TYPE} providers"),
+    writes("DELETE", "/tagging/v3/tags/{name}", "tagging.delete_tag", delete_tag, query=f"{_TYPE} providers"),
+    writes(
+        "POST", "/tagging/v3/tags/attach", "tagging.attach_tag", attach,
+        fields=_RESOURCES, query=f"{_TYPE} replace update",
+    ),
+    writes("POST", "/tagging/v3/tags/detach", "tagging.detach_tag", detach, fields=_RESOURCES, query=_TYPE),
+)  # fmt: skip

@@ -14,6 +14,11 @@ from freehold_sim.ibm.world import Record
 _NAME = re.compile(r"([a-z]|[a-z][-a-z0-9]*[a-z0-9])")
 
 
+PAGES = "limit start"
+LIST = f"{PAGES} resource_group.id name"
+"""Query parameters of a list. IBM has `name` only on some lists; the others ignore it."""
+
+
 def region_of(call: Call) -> str:
     """Return the region of the endpoint; refuses unknown regions, and calls without version and generation."""
     region = call.params["region"]

@@ -5,6 +5,7 @@ from typing import Any
 from freehold_sim.ibm import errors, security_groups
 from freehold_sim.ibm import vpc_common as common
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
+from freehold_sim.ibm.fields import IDENTITY, SERVED, Field, Only, served
 from freehold_sim.ibm.world import Record
 
 _MISSING = "VPC not found"
@@ -214,15 +215,22 @@ def list_prefixes(call: Call) -> Reply:
 
 
 _VPC = "/vpc/{region}/v1/vpcs"
+_CREATE: dict[str, Field] = {
+    **served("name address_prefix_management"),
+    "resource_group": IDENTITY,
+    "classic_access": Only((False,)),
+    "dns": {"enable_hub": Only((False,)), "resolver": {"type": Only(("system",)), "manual_servers": Only()}},
+}
+_UPDATE: dict[str, Field] = {"name": SERVED, "dns": _CREATE["dns"]}
 ROUTES = (
     reads("GET", "/vpc/{region}/v1/regions", "vpc.list_regions", list_regions),
     reads("GET", "/vpc/{region}/v1/regions/{name}", "vpc.get_region", get_region),
     reads("GET", "/vpc/{region}/v1/regions/{name}/zones", "vpc.list_region_zones", list_zones),
     reads("GET", "/vpc/{region}/v1/regions/{name}/zones/{zone}", "vpc.get_region_zone", get_zone),
-    reads("GET", _VPC, "vpc.list_vpcs", list_vpcs),
-    writes("POST", _VPC, "vpc.create_vpc", create_vpc),
+    reads("GET", _VPC, "vpc.list_vpcs", list_vpcs, query=common.LIST),
+    writes("POST", _VPC, "vpc.create_vpc", create_vpc, fields=_CREATE),
     reads("GET", _VPC + "/{id}", "vpc.get_vpc", get_vpc),
-    writes("PATCH", _VPC + "/{id}", "vpc.update_vpc", update_vpc),
+    writes("PATCH", _VPC + "/{id}", "vpc.update_vpc", update_vpc, fields=_UPDATE),
     writes("DELETE", _VPC + "/{id}", "vpc.delete_vpc", delete_vpc),
     reads("GET", _VPC + "/{id}/default_security_group", "vpc.get_vpc_default_security_group", get_default_group),
     reads("GET", _VPC + "/{id}/address_prefixes", "vpc.list_vpc_address_prefixes", list_prefixes),

@@ -80,6 +80,8 @@ MODELS = {
     "rc.update_resource_instance": controller_sdk.ResourceInstance,
     "rc.lock_resource_instance": controller_sdk.ResourceInstance,
     "rc.unlock_resource_instance": controller_sdk.ResourceInstance,
+    "rc.cancel_lastop_resource_instance": controller_sdk.ResourceInstance,
+    "rc.update_resource_key": controller_sdk.ResourceKey,
     "rc.list_resource_keys": controller_sdk.ResourceKeysList,
     "rc.list_resource_keys_for_instance": controller_sdk.ResourceKeysList,
     "rc.create_resource_key": controller_sdk.ResourceKey,

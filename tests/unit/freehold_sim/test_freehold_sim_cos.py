@@ -71,10 +71,11 @@ def test_deleting_the_instance_deletes_its_buckets_after_reclamation(account: An
     client = s3(account, cos)
     make(client)
     account.rc.delete_resource_instance(cos["guid"], recursive=True)
-    assert [row["kind"] for row in account.cloud.strangers.resources()] == ["instance", "bucket", "reclamation"]
+    kinds = [row["kind"] for row in account.cloud.strangers.resources()]
+    assert kinds == ["instance", "resource-key", "bucket", "reclamation"]
     account.clock.advance(7 * 86400)
     left = [(row["kind"], row["state"]) for row in account.cloud.strangers.resources()]
-    assert left == [("instance", "removed")]
+    assert left == [("instance", "removed"), ("resource-key", "removed")], "both stay readable"
 
 
 def test_only_an_existing_instance_lists_its_buckets(account: Any) -> None:

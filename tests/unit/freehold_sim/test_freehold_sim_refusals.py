@@ -321,7 +321,7 @@ def test_keys_prevent_a_delete_unless_recursive(account: Any) -> None:
     cos = account.a_cos()
     account.rc.create_resource_key("k", cos["guid"])
     assert refusal(lambda: account.rc.delete_resource_instance(cos["guid"]))[0] == 400
-    assert account.rc.delete_resource_instance(cos["guid"], recursive=True).get_status_code() == 202
+    assert account.rc.delete_resource_instance(cos["guid"], recursive=True).get_status_code() == 204
 
 
 @pytest.mark.parametrize("status", [400, 422])
