@@ -52,7 +52,8 @@ class Lags:
     new           Global Search does not show a CRN before this age
     ghost         Global Search shows a deleted CRN for this long
     tags          Global Search shows tags as they were this long ago (about 20 s seen, terraform-provider-ibm#1276)
-    attached_to   GET /v3/tags?attached_to= shows tags as they were this long ago
+    attached_to   GET /v3/tags?attached_to= shows tags as they were this long ago; 0, because the integration tests of
+                  IBM's SDKs read a tag right after its attach
     lists         the services' own lists do not show a resource before this age
     detach        a network still counts as connected this long after its gateway connection is gone (#5482)
     non_monotonic every second lagging read goes to a replica that is twice as far behind
@@ -63,7 +64,7 @@ class Lags:
     new: float = 20.0
     ghost: float = 20.0
     tags: float = 20.0
-    attached_to: float = 5.0
+    attached_to: float = 0.0
     lists: float = 0.0
     detach: float = 10.0
     non_monotonic: bool = False
@@ -80,15 +81,16 @@ class Lags:
 
 @dataclass(frozen=True)
 class Quotas:
-    """Limits of the account; the first two are IBM's defaults.
+    """Limits of the account, with IBM's defaults; `resources_per_attach` is not verified.
 
-    Source: docs/reference/ibm-cloud.md#transit-gateway, #common.
+    Sources: docs/reference/ibm-cloud.md#transit-gateway, #common, #global-tagging.
     """
 
     gateways_per_region: int = 5
     gateways: int = 10
     vpcs_per_region: int = 20
     tags_per_resource: int = 1000
+    access_tags: int = 250
     resources_per_attach: int = 100
 
 

@@ -112,6 +112,7 @@ class Strangers:
     def detach(self, crn: str, *tags: str) -> None:
         for tag in tags:
             self._cloud.world.untag(crn, tag, self._cloud.clock.now())
+            self._cloud.world.forget_unused_tag(tag, self._cloud.clock.now())
 
     def strip(self, crn: str) -> None:
         """Detach every tag."""
