@@ -1,5 +1,6 @@
 """The types of a handler: one call of one operation, its route, and its reply."""
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,11 +18,19 @@ from freehold_sim.ibm.world import Record, World
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A handler's reply; `body` is encoded as JSON unless it is bytes; None sends no body."""
+    """A handler's reply; `body` is encoded as JSON unless it is bytes; None sends no body.
+
+    With `etag` the reply has an ETag, which `Call.check_match` compares.
+    """
 
     status: int
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    etag: bool = False
+
+
+def etag_of(encoded: bytes) -> str:
+    return f'W/"{hashlib.md5(encoded, usedforsecurity=False).hexdigest()}"'
 
 
 @dataclass(slots=True)
@@ -69,6 +78,13 @@ class Call:
                 raise self.refuse(400, "bad_field", f"The field {unserved.path} is not one of {self.operation}")
             raise self.not_served(f"the field {unserved.path}")
         return body
+
+    def check_match(self, shown: Callable[[], Mapping[str, Any]]) -> None:
+        """Refuse with 412 if the request has an If-Match header with another ETag than that of `shown()`."""
+        wanted = self.request.headers.get("if-match")
+        if wanted and wanted not in {"*", etag_of(json.dumps(shown()).encode())}:
+            message = "The provided If-Match value does not match the current ETag value of the resource."
+            raise self.refuse(412, "precondition_failed", message)
 
     def not_served(self, what: str) -> errors.Refused:
         """Return the refusal of something that the vendor serves and this simulator does not."""

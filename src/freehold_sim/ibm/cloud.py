@@ -12,7 +12,7 @@ from freehold_sim.clock import Clock, WallClock
 from freehold_sim.faults import Effect, Fault, FaultBook
 from freehold_sim.http import ConnectionReset, ReplyLost, Request, Response
 from freehold_sim.ibm import errors, iam, not_served
-from freehold_sim.ibm.call import Call, Reply, Route
+from freehold_sim.ibm.call import Call, Reply, Route, etag_of
 from freehold_sim.ibm.router import Router
 from freehold_sim.ibm.services import ROUTES
 from freehold_sim.ibm.settings import Settings
@@ -236,5 +236,7 @@ def _encode(reply: Reply) -> Response:
         return Response(reply.status, b"", reply.headers)
     if isinstance(reply.body, bytes):
         return Response(reply.status, reply.body, reply.headers)
-    headers = {"Content-Type": "application/json", **reply.headers}
-    return Response(reply.status, json.dumps(reply.body).encode(), headers)
+    headers, encoded = {"Content-Type": "application/json", **reply.headers}, json.dumps(reply.body).encode()
+    if reply.etag:
+        headers["ETag"] = etag_of(encoded)
+    return Response(reply.status, encoded, headers)

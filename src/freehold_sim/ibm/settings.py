@@ -109,6 +109,7 @@ class Assumptions:
     gateway_quota_status: int = 400
     local_gateway_refuses_other_region: bool = True
     duplicate_rules_refused: bool = False
+    balancer_needs_available_subnets: bool = True
     illegal_tag_is_400: bool = True
     attach_needs_index: bool = False
     lowercases_tags: bool = False

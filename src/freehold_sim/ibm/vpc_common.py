@@ -3,6 +3,7 @@
 Source: docs/reference/ibm-cloud.md#vpc.
 """
 
+import ipaddress
 import re
 from collections.abc import Callable
 from typing import Any
@@ -93,15 +94,29 @@ def find(call: Call, kind: str, region: str, ident: str, missing: str) -> Record
     return record
 
 
+def id_in(identity: Any) -> str:
+    """Return the id in a reference by `id`, `crn` or `href`, "" if it has none."""
+    if not isinstance(identity, dict):
+        return ""
+    ident = identity.get("id") or str(identity.get("crn") or "").rpartition(":")[2]
+    return str(ident or str(identity.get("href") or "").rpartition("/")[2])
+
+
+def cidr_of(value: Any, field: str) -> str:
+    try:
+        return str(ipaddress.IPv4Network(value))
+    except (ValueError, TypeError):
+        raise errors.vpc(400, "invalid_value", f"not an address or CIDR block: {value}", field, str(value)) from None
+
+
 def given(call: Call, kind: str, region: str, identity: Any, missing: str, field: str) -> Record:
     """Return the record that a body refers to by `id`, `crn` or `href`; refuses with 400 otherwise."""
     if not isinstance(identity, dict):
         raise errors.vpc(400, "missing_field", f"The field {field} is required", field)
-    ident = identity.get("id") or str(identity.get("crn", "")).rpartition(":")[2]
-    ident = ident or str(identity.get("href", "")).rpartition("/")[2]
+    ident = id_in(identity)
     record = call.world.get(kind, ident)
     if record is None or record["region"] != region:
-        raise errors.vpc(400, "not_found", f"{missing}: {ident}", f"{field}.id", str(ident))
+        raise errors.vpc(400, "not_found", f"{missing}: {ident}", f"{field}.id", ident)
     return record
 
 
@@ -120,6 +135,33 @@ def page_of(
     if start:
         body["next"] = {"href": f"{url}&start={start}"}
     return Reply(200, body)
+
+
+def page_of_parts(call: Call, url: str, collection: str, rows: list[dict[str, Any]]) -> Reply:
+    """Answer a paged list of rendered parts, which have no serial numbers of their own."""
+    shown, limit, start = call.page([{"serial": number, "row": row} for number, row in enumerate(rows, start=1)])
+    body: dict[str, Any] = {
+        collection: [one["row"] for one in shown],
+        "first": {"href": f"{url}?limit={limit}"},
+        "limit": limit,
+        "total_count": len(rows),
+    }
+    if start:
+        body["next"] = {"href": f"{url}?limit={limit}&start={start}"}
+    return Reply(200, body)
+
+
+OF_VPC = "vpc.id vpc.crn vpc.name"
+"""Query parameters that select the resources of one VPC."""
+
+
+def by_vpc(call: Call, records: list[Record]) -> list[Record]:
+    """Apply the filters of `OF_VPC`."""
+    for query, key in (("vpc.id", "id"), ("vpc.crn", "crn"), ("vpc.name", "name")):
+        if wanted := call.query.get(query):
+            homes = {vpc["id"] for vpc in call.world.all("vpc", **{key: wanted})}
+            records = [r for r in records if r["vpc"] in homes]
+    return records
 
 
 def by_group(call: Call, records: list[Record]) -> list[Record]:
