@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from freehold_sim.ibm import errors, iam
+from freehold_sim.ibm import errors, iam, resource_manager
 from freehold_sim.ibm import resource_pages as pages
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
 from freehold_sim.ibm.fields import served
@@ -153,7 +153,7 @@ def create_instance(call: Call) -> Reply:
     offering = _BY_PLAN.get(str(plan))
     if offering is None:
         raise errors.controller(404, f"The resource plan is not found: {plan}")
-    if body.get("resource_group") not in call.settings.resource_groups.values():
+    if body.get("resource_group") not in resource_manager.groups(call).values():
         raise errors.controller(404, f"The resource group is not found: {body.get('resource_group')}")
     if offering is POWER and target not in call.settings.power_zones:
         raise errors.controller(400, f"The target is not a location of this plan: {target}")
@@ -279,7 +279,7 @@ def _start_removal(call: Call, record: Record) -> None:
 
 
 def workspace_contents(call: Call, workspace: str) -> list[Record]:
-    kinds = ("dhcp", "network", "vm", "port")
+    kinds = ("dhcp", "network", "vm", "port", "network-interface")
     return [r for kind in kinds for r in call.world.all(kind, workspace=workspace)]
 
 

@@ -30,7 +30,8 @@ class Router:
             self._add(route)
 
     def _add(self, route: Route) -> None:
-        node, variables = self._roots.setdefault(route.method, _Node()), []
+        node = self._roots.setdefault(route.method, _Node())
+        variables: list[tuple[int, str]] = []
         for place, segment in enumerate(route.pattern.strip("/").split("/")):
             if segment.endswith("*}"):
                 node.tail, node.tail_variables = route, (*variables, (place, segment[1:-2]))

@@ -107,6 +107,7 @@ class Assumptions:
     connection_names_unique: bool = True
     gateway_with_connections_status: int = 409
     gateway_quota_status: int = 400
+    unusable_network_status: int = 400
     local_gateway_refuses_other_region: bool = True
     duplicate_rules_refused: bool = False
     balancer_needs_available_subnets: bool = True

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from freehold_sim.ibm import errors
+from freehold_sim.ibm import errors, resource_manager
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
 from freehold_sim.ibm.fields import IDENTITY, Field, Only, not_served, served
 from freehold_sim.ibm.world import Record
@@ -90,7 +90,7 @@ def create_gateway(call: Call) -> Reply:
     name, location = check_name(body.get("name"), assumed.gateway_name_limit), str(body.get("location"))
     if location not in call.settings.vpc_regions:
         raise errors.vpc(404, "not_found", "The location was not found.", "location", location)
-    groups, asked = call.settings.resource_groups, body.get("resource_group") or {}
+    groups, asked = resource_manager.groups(call), body.get("resource_group") or {}
     if not isinstance(asked, dict):
         raise errors.vpc(400, "invalid_type", "resource_group must be an object with an id", "resource_group")
     group = asked.get("id") or next(iter(groups.values()))

@@ -83,7 +83,8 @@ def _network(call: Call, kind: str, crn: Any) -> tuple[Record, str]:
             message = f"The workspace has no Power Edge Router: {record['target']}"
             raise errors.vpc(400, "precondition_failed", message, "network_id", str(crn))
         return record, zone.vpc_region
-    raise errors.vpc(404, "not_found", f"The network was not found: {crn}", "network_id", str(crn))
+    status = call.settings.assumptions.unusable_network_status
+    raise errors.vpc(status, "not_found", f"The network was not found: {crn}", "network_id", str(crn))
 
 
 def _refuse_clash(call: Call, gateway: Record, kind: str, crn: str) -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from freehold_sim.ibm import errors
+from freehold_sim.ibm import errors, resource_manager
 from freehold_sim.ibm.call import Call, Reply
 from freehold_sim.ibm.world import Record
 
@@ -62,7 +62,7 @@ def refuse_twin(siblings: list[Record], name: str, own_id: str = "") -> None:
 
 def group_of(call: Call, body: dict[str, Any]) -> str:
     """Return the id of the requested resource group, by default the default group; refuses unknown groups."""
-    groups, asked = call.settings.resource_groups, body.get("resource_group") or {}
+    groups, asked = resource_manager.groups(call), body.get("resource_group") or {}
     if not isinstance(asked, dict):
         raise errors.vpc(400, "invalid_type", "resource_group must be an object with an id", "resource_group")
     wanted = asked.get("id") or next(iter(groups.values()))
@@ -74,7 +74,7 @@ def group_of(call: Call, body: dict[str, Any]) -> str:
 
 
 def group_reference(call: Call, ident: str) -> dict[str, Any]:
-    name = next((n for n, i in call.settings.resource_groups.items() if i == ident), "Default")
+    name = next((n for n, i in resource_manager.groups(call).items() if i == ident), "Default")
     href = f"https://resource-controller.cloud.ibm.com/v2/resource_groups/{ident}"
     return {"href": href, "id": ident, "name": name}
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import requests
+from ibm_cloud_sdk_core import ApiException
 
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.ibm.services import ROUTES
@@ -188,6 +189,16 @@ def test_transit_gateway_and_connections_through_their_states(account: Any) -> N
     assert account.transit.list_transit_gateways().get_result()["transit_gateways"][0]["status"] == "deleting"
     account.clock.advance(60)
     assert account.transit.list_transit_gateways().get_result()["transit_gateways"] == []
+
+
+def test_locations_of_transit_gateways(account: Any) -> None:
+    names = [one["name"] for one in account.transit.list_gateway_locations().get_result()["locations"]]
+    assert "us-south" in names
+    shown = account.transit.get_gateway_location(names[0]).get_result()
+    assert {"dal10", names[0]} <= {one["name"] for one in shown["local_connection_locations"]}
+    with pytest.raises(ApiException) as caught:
+        account.transit.get_gateway_location("mars")
+    assert caught.value.status_code == 404
 
 
 def test_resource_instances_keys_and_reclamation(account: Any) -> None:
