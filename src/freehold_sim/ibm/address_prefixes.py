@@ -84,8 +84,8 @@ def _refuse_second_default(vpc: Record, zone: str, own_id: str = "") -> None:
 
 def create_prefix(call: Call) -> Reply:
     vpc, body = vpcs.find(call), call.json()
-    zone = (body.get("zone") or {}).get("name")
-    if zone not in call.settings.vpc_zones(vpc["region"]):
+    zone = common.zone_in(body)
+    if zone is None or zone not in call.settings.vpc_zones(vpc["region"]):
         raise errors.vpc(400, "validation_zone", f"Zone not found: {zone}", "zone.name", str(zone))
     name, cidr, default = common.name_of(call, body), _block(vpc, body.get("cidr")), body.get("is_default") is True
     common.refuse_twin(vpc["prefixes"], name)

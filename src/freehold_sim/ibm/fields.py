@@ -31,6 +31,9 @@ NOT_SERVED = Only()
 IDENTITY: Fields = {"id": SERVED, "crn": SERVED, "href": SERVED}
 """A reference to another resource."""
 
+GROUP: Fields = {"id": SERVED}
+"""A reference to a resource group."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unserved:

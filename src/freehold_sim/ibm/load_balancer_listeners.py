@@ -15,10 +15,14 @@ _PROTOCOLS = {"http", "https", "tcp", "udp"}
 
 FIELDS: dict[str, Field] = {
     **served("protocol port port_min port_max connection_limit accept_proxy_protocol idle_connection_timeout"),
-    "default_pool": served("id name"),
+    "default_pool": served("id href"),
     **not_served("certificate_instance client_authentication https_redirect policies"),
 }
-"""Fields of a listener, also inside the create body of a load balancer."""
+"""Fields of a listener. `WITH_BALANCER` are those inside the create body of a load balancer, where pools have no id."""
+
+WITH_BALANCER: dict[str, Field] = {
+    **{key: field for key, field in FIELDS.items() if key != "policies"}, "default_pool": served("name"),
+}  # fmt: skip
 
 
 def _port(body: Part) -> int:
@@ -31,11 +35,12 @@ def _port(body: Part) -> int:
 
 
 def _default_pool(record: Record, wanted: Any) -> str:
-    """Return the id of the pool given by `id` or, in a create body, by `name`; "" if none is given."""
+    """Return the id of the pool given by `id` or `href` or, in a create body, by `name`; "" if none is given."""
     if not wanted:
         return ""
+    ident = common.id_in(wanted)
     for pool in record["pools"]:
-        if wanted.get("id") == pool["id"] or wanted.get("name") == pool["name"]:
+        if pool["id"] == ident or pool["name"] == wanted.get("name"):
             return str(pool["id"])
     raise errors.vpc(400, "not_found", f"The pool cannot be found: {wanted}", "default_pool")
 

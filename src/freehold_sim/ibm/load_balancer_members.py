@@ -10,7 +10,7 @@ from freehold_sim.ibm.fields import SERVED, Field, not_served, served
 from freehold_sim.ibm.load_balancer_changes import Part
 from freehold_sim.ibm.world import Record
 
-FIELDS: dict[str, Field] = {**served("port weight"), "target": {"address": SERVED, **not_served("id crn href")}}
+FIELDS: dict[str, Field] = {**served("port weight"), "target": {"address": SERVED, **not_served("id crn href fqdn")}}
 
 
 def _member(call: Call, record: Record, pool: Part, body: Part, own_id: str = "") -> Part:

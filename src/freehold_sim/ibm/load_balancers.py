@@ -12,7 +12,7 @@ from freehold_sim.ibm import load_balancer_pools as pools
 from freehold_sim.ibm import load_balancer_profiles as profiles
 from freehold_sim.ibm import vpc_common as common
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
-from freehold_sim.ibm.fields import IDENTITY, NOT_SERVED, SERVED, Field, Only, served
+from freehold_sim.ibm.fields import GROUP, IDENTITY, NOT_SERVED, SERVED, Field, Only, served
 from freehold_sim.ibm.load_balancer_changes import find
 from freehold_sim.ibm.world import Record
 
@@ -77,7 +77,7 @@ def _private_ip(balancer: Record, place: Record, number: int) -> dict[str, Any]:
 
 def list_load_balancers(call: Call) -> Reply:
     region = common.region_of(call)
-    records = common.by_group(call, call.world.all("load-balancer", region=region))
+    records = call.world.all("load-balancer", region=region)
     return common.page_of(call, region, "load_balancers", records, render)
 
 
@@ -209,9 +209,9 @@ _CREATE: dict[str, Field] = {
     **served("name is_public"),
     "subnets": IDENTITY,
     "security_groups": IDENTITY,
-    "resource_group": IDENTITY,
-    "pools": {**pools.FIELDS, "name": SERVED},
-    "listeners": {**listeners.FIELDS, "default_pool": served("name"), "policies": NOT_SERVED},
+    "resource_group": GROUP,
+    "pools": {key: field for key, field in pools.FIELDS.items() if key != "failsafe_policy"},
+    "listeners": listeners.WITH_BALANCER,
     "logging": _LOGGING,
     "profile": {"name": Only((profiles.NAME,)), "href": NOT_SERVED},
     "route_mode": Only((False,)),
@@ -221,7 +221,7 @@ _CREATE: dict[str, Field] = {
 _UPDATE: dict[str, Field] = {"name": SERVED, "subnets": IDENTITY, "logging": _LOGGING, "dns": NOT_SERVED}
 _TARGET = "/vpc/{region}/v1/security_groups/{group}/targets/{id}"
 ROUTES = (
-    reads("GET", _LBS, "vpc.list_load_balancers", list_load_balancers, query=common.LIST),
+    reads("GET", _LBS, "vpc.list_load_balancers", list_load_balancers, query=common.PAGES),
     writes("POST", _LBS, "vpc.create_load_balancer", create_load_balancer, fields=_CREATE),
     reads("GET", _LBS + "/{id}/statistics", "vpc.get_load_balancer_statistics", get_statistics),
     reads("GET", _LBS + "/{id}", "vpc.get_load_balancer", get_load_balancer),

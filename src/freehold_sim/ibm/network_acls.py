@@ -9,7 +9,7 @@ from typing import Any
 from freehold_sim.ibm import errors, vpcs
 from freehold_sim.ibm import vpc_common as common
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
-from freehold_sim.ibm.fields import IDENTITY, NOT_SERVED, SERVED, Field, Only, served
+from freehold_sim.ibm.fields import GROUP, IDENTITY, NOT_SERVED, SERVED, Field, Only, served
 from freehold_sim.ibm.world import Record
 
 _PORTS = ("destination_port_min", "destination_port_max", "source_port_min", "source_port_max")
@@ -213,7 +213,7 @@ _RULE: dict[str, Field] = {
     "ip_version": Only(("ipv4",)),
 }  # fmt: skip
 _CREATE: dict[str, Field] = {
-    "name": SERVED, "vpc": IDENTITY, "resource_group": IDENTITY, "rules": _RULE, "source_network_acl": NOT_SERVED,
+    "name": SERVED, "vpc": IDENTITY, "resource_group": GROUP, "rules": _RULE, "source_network_acl": NOT_SERVED,
 }  # fmt: skip
 ROUTES = (
     reads("GET", "/vpc/{region}/v1/vpcs/{id}/default_network_acl", "vpc.get_vpc_default_network_acl", get_default),

@@ -20,6 +20,7 @@ PREFIXES = {
     "transit": ("/transit/v1",),
     "tagging": ("/tagging",),
     "search": ("/search",),
+    "cos": ("/cos/{region}",),
 }
 """Where each service is served; PowerVS also at the root, because its Go client takes only scheme and host."""
 

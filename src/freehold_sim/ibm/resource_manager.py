@@ -105,7 +105,7 @@ def _name(call: Call, body: dict[str, Any], own_id: str = "") -> str:
 def create_group(call: Call) -> Reply:
     body = call.json()
     _refuse_other_account(call, body.get("account_id"))
-    group = {
+    group: Group = {
         "id": call.world.new_hex(), "name": _name(call, body), "state": "ACTIVE", "created_at": call.now,
         "updated_at": call.now,
     }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 from freehold_sim.ibm import errors
 from freehold_sim.ibm import vpc_common as common
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
-from freehold_sim.ibm.fields import IDENTITY, SERVED, Field, Only, served
+from freehold_sim.ibm.fields import GROUP, IDENTITY, SERVED, Field, Only, served
 from freehold_sim.ibm.world import Record
 
 MISSING = "Security group not found"
@@ -105,7 +105,7 @@ def _remote(call: Call, group: Record, body: dict[str, Any]) -> dict[str, Any]:
     peers = call.world.all("security-group", vpc=group["vpc"])
     wanted = common.id_in(body)
     for peer in peers:
-        if peer["id"] == wanted or peer["name"] == body.get("name"):
+        if peer["id"] == wanted:
             return {"group": peer["id"]}
     raise errors.vpc(400, "not_found", f"{MISSING}: {body}", "remote")
 
@@ -268,11 +268,11 @@ _GROUPS = "/vpc/{region}/v1/security_groups"
 _RULE: dict[str, Field] = {
     **served("name direction protocol port_min port_max code type"),
     "ip_version": Only(("ipv4",)),
-    "remote": served("cidr_block address id crn href name"),
+    "remote": served("cidr_block address id crn href"),
     "local": served("cidr_block address"),
 }
 _RULE_PATCH = {key: field for key, field in _RULE.items() if key != "protocol"}
-_CREATE: dict[str, Field] = {"name": SERVED, "vpc": IDENTITY, "resource_group": IDENTITY, "rules": _RULE}
+_CREATE: dict[str, Field] = {"name": SERVED, "vpc": IDENTITY, "resource_group": GROUP, "rules": _RULE}
 ROUTES = (
     reads("GET", _GROUPS, "vpc.list_security_groups", list_groups, query=f"{common.LIST} {common.OF_VPC}"),
     writes("POST", _GROUPS, "vpc.create_security_group", create_group, fields=_CREATE),

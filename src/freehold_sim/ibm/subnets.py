@@ -6,7 +6,7 @@ from typing import Any
 from freehold_sim.ibm import errors, network_acls, vpcs
 from freehold_sim.ibm import vpc_common as common
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
-from freehold_sim.ibm.fields import IDENTITY, NOT_SERVED, Field, Only, served
+from freehold_sim.ibm.fields import GROUP, IDENTITY, NOT_SERVED, Field, Only, served
 from freehold_sim.ibm.world import Record
 
 _MISSING = "Subnet not found"
@@ -106,7 +106,7 @@ def _given_block(call: Call, vpc: Record, zone: str | None, text: Any) -> tuple[
 
 def _place(call: Call, region: str, vpc: Record, body: dict[str, Any]) -> tuple[str, str]:
     """Return CIDR and zone of the subnet that `body` requests."""
-    zone = (body.get("zone") or {}).get("name")
+    zone = common.zone_in(body)
     if zone is not None and zone not in call.settings.vpc_zones(region):
         raise errors.vpc(400, "validation_zone", f"Zone not found: {zone}", "zone.name", str(zone))
     if ("ipv4_cidr_block" in body) == ("total_ipv4_address_count" in body):
@@ -195,8 +195,8 @@ _CREATE: dict[str, Field] = {
     **served("name ipv4_cidr_block total_ipv4_address_count"),
     "network_acl": IDENTITY,
     "vpc": IDENTITY,
-    "zone": served("name"),
-    "resource_group": IDENTITY,
+    "zone": served("name href"),
+    "resource_group": GROUP,
     "ip_version": Only(("ipv4",)),
     "public_gateway": NOT_SERVED,
     "routing_table": NOT_SERVED,

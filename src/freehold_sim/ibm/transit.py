@@ -5,7 +5,7 @@ from typing import Any
 
 from freehold_sim.ibm import errors, resource_manager
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
-from freehold_sim.ibm.fields import IDENTITY, Field, Only, not_served, served
+from freehold_sim.ibm.fields import GROUP, Field, Only, not_served, served
 from freehold_sim.ibm.world import Record
 
 _NAME = re.compile(r"[a-zA-Z]([-_a-zA-Z0-9]*[a-zA-Z0-9])?")
@@ -146,7 +146,7 @@ _SHARED: dict[str, Field] = {
     **not_served("redundancy_group"),
 }
 _CREATE: dict[str, Field] = {
-    **_SHARED, **served("location"), "resource_group": IDENTITY, **not_served("redundancy_group_id")
+    **_SHARED, **served("location"), "resource_group": GROUP, **not_served("redundancy_group_id")
 }  # fmt: skip
 ROUTES = (
     reads("GET", _GATEWAYS, "transit.list_transit_gateways", list_gateways, query="limit start"),

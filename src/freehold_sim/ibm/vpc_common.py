@@ -16,8 +16,8 @@ _NAME = re.compile(r"([a-z]|[a-z][-a-z0-9]*[a-z0-9])")
 
 
 PAGES = "limit start"
-LIST = f"{PAGES} resource_group.id name"
-"""Query parameters of a list. IBM has `name` only on some lists; the others ignore it."""
+LIST = f"{PAGES} resource_group.id"
+"""Query parameters of most lists. IBM has no filter by name here."""
 
 
 def region_of(call: Call) -> str:
@@ -102,6 +102,12 @@ def id_in(identity: Any) -> str:
     return str(ident or str(identity.get("href") or "").rpartition("/")[2])
 
 
+def zone_in(body: dict[str, Any]) -> str | None:
+    """Return the name of the zone that a body refers to by `name` or `href`, None if it names none."""
+    zone = body.get("zone") or {}
+    return zone.get("name") or str(zone.get("href") or "").rpartition("/")[2] or None
+
+
 def cidr_of(value: Any, field: str) -> str:
     try:
         return str(ipaddress.IPv4Network(value))
@@ -165,9 +171,7 @@ def by_vpc(call: Call, records: list[Record]) -> list[Record]:
 
 
 def by_group(call: Call, records: list[Record]) -> list[Record]:
-    """Apply the filters of most lists: resource_group.id and name."""
+    """Apply the filter that most lists have."""
     if group := call.query.get("resource_group.id"):
         records = [r for r in records if r["group"] == group]
-    if name := call.query.get("name"):
-        records = [r for r in records if r["name"] == name]
     return records

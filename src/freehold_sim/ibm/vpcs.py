@@ -5,7 +5,7 @@ from typing import Any
 from freehold_sim.ibm import errors, security_groups
 from freehold_sim.ibm import vpc_common as common
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
-from freehold_sim.ibm.fields import IDENTITY, SERVED, Field, Only, served
+from freehold_sim.ibm.fields import GROUP, SERVED, Field, Only, served
 from freehold_sim.ibm.world import Record
 
 _MISSING = "VPC not found"
@@ -201,11 +201,17 @@ def get_default_group(call: Call) -> Reply:
 _VPC = "/vpc/{region}/v1/vpcs"
 _CREATE: dict[str, Field] = {
     **served("name address_prefix_management"),
-    "resource_group": IDENTITY,
+    "resource_group": GROUP,
     "classic_access": Only((False,)),
     "dns": {"enable_hub": Only((False,)), "resolver": {"type": Only(("system",)), "manual_servers": Only()}},
 }
-_UPDATE: dict[str, Field] = {"name": SERVED, "dns": _CREATE["dns"]}
+_UPDATE: dict[str, Field] = {
+    "name": SERVED,
+    "dns": {
+        "enable_hub": Only((False,)),
+        "resolver": {"type": Only(("system",)), "manual_servers": Only(), "vpc": Only()},
+    },
+}
 ROUTES = (
     reads("GET", "/vpc/{region}/v1/regions", "vpc.list_regions", list_regions),
     reads("GET", "/vpc/{region}/v1/regions/{name}", "vpc.get_region", get_region),
