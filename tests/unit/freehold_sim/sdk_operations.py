@@ -27,6 +27,7 @@ class SdkOperation:
     fields: frozenset[str]
     model: str
     query: frozenset[str]
+    if_match: bool
 
 
 def operations(service: str) -> Iterator[SdkOperation]:
@@ -41,7 +42,7 @@ def operations(service: str) -> Iterator[SdkOperation]:
 
 def _operation(service: str, function: ast.FunctionDef) -> SdkOperation | None:
     method = path = model = ""
-    dicts: dict[str, set[str]] = {"data": set(), "params": set()}
+    dicts: dict[str, set[str]] = {"data": set(), "params": set(), "headers": set()}
     for node in ast.walk(function):
         if isinstance(node, ast.keyword) and node.arg == "method" and isinstance(node.value, ast.Constant):
             method = str(node.value.value)
@@ -56,6 +57,5 @@ def _operation(service: str, function: ast.FunctionDef) -> SdkOperation | None:
             model = value.args[0].id if value.args[0].id != "data" else model
     if not (method and path):
         return None
-    return SdkOperation(
-        service, function.name, method, path, frozenset(dicts["data"]), model, frozenset(dicts["params"])
-    )
+    fields, query = frozenset(dicts["data"]), frozenset(dicts["params"])
+    return SdkOperation(service, function.name, method, path, fields, model, query, "If-Match" in dicts["headers"])
