@@ -75,9 +75,9 @@ def status(record: Record) -> str:
 
 def chosen(body: Part, key: str, choices: set[str], default: str | None = None) -> str:
     value = body.get(key, default)
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise errors.vpc(400, "invalid_value", f"{key} must be one of {sorted(choices)}", key, str(value))
-    return str(value)
+    return value
 
 
 def number(body: Part, key: str, least: int, most: int, default: int | None = None) -> int:

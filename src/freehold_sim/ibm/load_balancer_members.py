@@ -15,10 +15,9 @@ FIELDS: dict[str, Field] = {**served("port weight"), "target": {"address": SERVE
 
 def _member(call: Call, record: Record, pool: Part, body: Part, own_id: str = "") -> Part:
     """Check a member prototype and return the member, not yet stored."""
-    target = body.get("target") or {}
     try:
-        address = str(ipaddress.IPv4Address(target["address"]))
-    except (KeyError, ValueError):
+        address = str(ipaddress.IPv4Address(body["target"]["address"]))
+    except (KeyError, TypeError, ValueError):
         message = "target.address must be an IPv4 address (the simulation has no instances as members)"
         raise errors.vpc(400, "invalid_value", message, "target") from None
     port = changes.port(body)
