@@ -19,7 +19,8 @@ _SHAPES: Mapping[str, tuple[type, ...]] = {
         _TEXT,
     ),
     **dict.fromkeys(
-        ("vpc", "zone", "session_persistence", "network_acl", "before", "dns", "remote", "local", "default_pool", "health_monitor", "parameters"),
+        ("vpc", "zone", "session_persistence", "network_acl", "before", "dns", "remote", "local", "default_pool",
+         "health_monitor", "parameters"),
         _OBJECT,
     ),
     **dict.fromkeys(
