@@ -30,7 +30,6 @@ REGISTERED_TIMES = {
     "load-balancer": ("create_load_balancer", "delete_load_balancer"),
     "transit-gateway": ("create_gateway", "delete_gateway"),
     "transit-gateway-connection": ("create_connection", "delete_connection"),
-    "cos-instance": ("create_cos", ""),
 }
 
 

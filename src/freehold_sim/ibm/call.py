@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+from zlib import crc32
 
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.http import Request
 from freehold_sim.ibm import errors
+from freehold_sim.ibm.fields import Fields, first_unserved
 from freehold_sim.ibm.settings import Settings
 from freehold_sim.ibm.shapes import misshapen
 from freehold_sim.ibm.world import Record, World
@@ -16,11 +18,19 @@ from freehold_sim.ibm.world import Record, World
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A handler's reply; `body` is encoded as JSON unless it is bytes; None sends no body."""
+    """A handler's reply; `body` is encoded as JSON unless it is bytes; None sends no body.
+
+    With `etag` the reply has an ETag, which `Call.check_match` compares.
+    """
 
     status: int
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    etag: bool = False
+
+
+def etag_of(encoded: bytes) -> str:
+    return f'W/"{crc32(encoded):08x}-{len(encoded)}"'
 
 
 @dataclass(slots=True)
@@ -37,6 +47,7 @@ class Call:
     fault: Fault | None = None
     actor: str = "api"
     replica: int = 0
+    fields: Fields = field(default_factory=dict)
 
     @property
     def query(self) -> Mapping[str, str]:
@@ -47,7 +58,11 @@ class Call:
         return self.operation.partition(".")[0]
 
     def json(self) -> dict[str, Any]:
-        """Return the body as a JSON object, {} if empty; refuses other bodies and wrong field types with 400."""
+        """Return the body as a JSON object, {} if empty.
+
+        Refuses other bodies, wrong field types and fields that the vendor does not have with 400, and fields of the
+        vendor that are not served with 501.
+        """
         if not self.request.body:
             return {}
         try:
@@ -56,9 +71,25 @@ class Call:
             raise self.refuse(400, "bad_request", "The request body is not valid JSON") from None
         if not isinstance(body, dict):
             raise self.refuse(400, "bad_request", "The request body must be a JSON object")
-        if field := misshapen(body):
-            raise self.refuse(400, "invalid_type", f"The field {field} has the wrong JSON type")
+        if wrong := misshapen(body):
+            raise self.refuse(400, "invalid_type", f"The field {wrong} has the wrong JSON type")
+        if unserved := first_unserved(body, self.fields):
+            if not unserved.known:
+                raise self.refuse(400, "bad_field", f"The field {unserved.path} is not one of {self.operation}")
+            raise self.not_served(f"the field {unserved.path}")
         return body
+
+    def check_match(self, shown: Callable[[], Mapping[str, Any]]) -> None:
+        """Refuse with 412 if the request has an If-Match header with another ETag than that of `shown()`."""
+        wanted = self.request.headers.get("if-match")
+        if wanted and wanted not in {"*", etag_of(json.dumps(shown()).encode())}:
+            message = "The provided If-Match value does not match the current ETag value of the resource."
+            raise self.refuse(412, "precondition_failed", message)
+
+    def not_served(self, what: str) -> errors.Refused:
+        """Return the refusal of something that the vendor serves and this simulator does not."""
+        message = f"The simulator does not serve {what} of {self.operation} (docs/reference/simulator.md)"
+        return self.refuse(501, "not_implemented", message)
 
     def refuse(self, status: int, code: str, message: str) -> errors.Refused:
         return errors.of_service(self.service, status, code, message)
@@ -108,9 +139,16 @@ class Call:
 Handler = Callable[[Call], Reply]
 
 
+_QUERY_OF_ALL = {"vpc": frozenset({"version", "generation", "maturity"}), "transit": frozenset({"version"})}
+"""Query parameters that every operation of a service has."""
+
+
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One operation: `pattern` has literal segments and `{variables}`."""
+    """One operation: `pattern` has literal segments and `{variables}`; `fields` and `query` are those it serves.
+
+    One that is not `served` belongs to the vendor; its handler refuses.
+    """
 
     method: str
     pattern: str
@@ -118,6 +156,13 @@ class Route:
     handler: Handler
     writes: bool
     without_token: bool = False
+    fields: Fields = field(default_factory=dict)
+    query: frozenset[str] = frozenset()
+    served: bool = True
+
+    @property
+    def service(self) -> str:
+        return self.operation.partition(".")[0]
 
     @property
     def by_id(self) -> bool:
@@ -126,12 +171,27 @@ class Route:
         return lagging and self.method == "GET" and self.pattern.endswith("}")
 
 
-def reads(method: str, pattern: str, operation: str, handler: Handler, *, without_token: bool = False) -> Route:
-    return Route(method, pattern, operation, handler, False, without_token)
+def reads(
+    method: str,
+    pattern: str,
+    operation: str,
+    handler: Handler,
+    *,
+    fields: Fields | None = None,
+    query: str = "",
+    without_token: bool = False,
+) -> Route:
+    return Route(method, pattern, operation, handler, False, without_token, fields or {}, _query(operation, query))
 
 
-def writes(method: str, pattern: str, operation: str, handler: Handler) -> Route:
-    return Route(method, pattern, operation, handler, True)
+def writes(
+    method: str, pattern: str, operation: str, handler: Handler, *, fields: Fields | None = None, query: str = ""
+) -> Route:
+    return Route(method, pattern, operation, handler, True, False, fields or {}, _query(operation, query))
+
+
+def _query(operation: str, own: str) -> frozenset[str]:
+    return _QUERY_OF_ALL.get(operation.partition(".")[0], frozenset()) | {*own.split()}
 
 
 def iso(moment: float) -> str:

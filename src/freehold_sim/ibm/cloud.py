@@ -11,8 +11,8 @@ from typing import Any
 from freehold_sim.clock import Clock, WallClock
 from freehold_sim.faults import Effect, Fault, FaultBook
 from freehold_sim.http import ConnectionReset, ReplyLost, Request, Response
-from freehold_sim.ibm import errors, iam
-from freehold_sim.ibm.call import Call, Reply, Route
+from freehold_sim.ibm import errors, iam, not_served
+from freehold_sim.ibm.call import Call, Reply, Route, etag_of
 from freehold_sim.ibm.router import Router
 from freehold_sim.ibm.services import ROUTES
 from freehold_sim.ibm.settings import Settings
@@ -113,9 +113,9 @@ class SimulatedIBM:
 
     def _handle(self, request: Request, actor: str) -> Response:
         self.settle()
-        found = self._router.find(request.method, request.path)
+        found = self._find(request)
         if found is None:
-            refused = errors.of_service(request.path.strip("/").split("/")[0], 404, "not_found", "no such operation")
+            refused = errors.of_service(errors.service_at(request.path), 404, "not_found", "no such operation")
             self._log(request, f"unknown {request.method}", refused.status, False, actor)
             return Response(refused.status, refused.body, refused.headers)
         route, params = found
@@ -127,6 +127,10 @@ class SimulatedIBM:
             raise
         self._log(request, route.operation, response.status, route.writes, actor)
         return response
+
+    def _find(self, request: Request) -> tuple[Route, dict[str, str]] | None:
+        """Return the operation of a request: one that is served, or one that only the vendor serves."""
+        return self._router.find(request.method, request.path) or not_served.find(request.method, request.path)
 
     def _match_fault(self, route: Route, request: Request) -> Fault | None:
         if not self.world.data["faults"]:
@@ -195,10 +199,14 @@ class SimulatedIBM:
         wall = self._wall.now()
         if not route.without_token and actor == "api" and (why := self._unauthenticated(route, request, wall)):
             return _encode_refusal(errors.of_service(route.operation.partition(".")[0], 401, "not_authenticated", why))
-        call = Call(self.world, self.settings, request, route.operation, params, now, wall, fault, actor)
+        call = Call(
+            self.world, self.settings, request, route.operation, params, now, wall, fault, actor, fields=route.fields
+        )
         if route.by_id and actor == "api" and (lag := call.lag(self.settings.lags.by_id)):
             call.world = self.world.as_of(now - lag)
         try:
+            if route.served and (unserved := request.query.keys() - route.query):
+                raise call.not_served(f"the query parameter {min(unserved)}")
             reply = route.handler(call)
         except errors.Refused as refused:
             return _encode_refusal(refused)
@@ -228,5 +236,7 @@ def _encode(reply: Reply) -> Response:
         return Response(reply.status, b"", reply.headers)
     if isinstance(reply.body, bytes):
         return Response(reply.status, reply.body, reply.headers)
-    headers = {"Content-Type": "application/json", **reply.headers}
-    return Response(reply.status, json.dumps(reply.body).encode(), headers)
+    headers, encoded = {"Content-Type": "application/json", **reply.headers}, json.dumps(reply.body).encode()
+    if reply.etag:
+        headers["ETag"] = etag_of(encoded)
+    return Response(reply.status, encoded, headers)

@@ -17,6 +17,10 @@ _BUCKET = re.compile(r"[a-z0-9][a-z0-9.\-]{1,61}[a-z0-9]")
 _LOCATION = re.compile(rb"<LocationConstraint>([^<]*)</LocationConstraint>")
 _ACCESS_KEY = re.compile(r"Credential=([^/,]+)/")
 _XML = {"Content-Type": "application/xml"}
+_UNSERVED_HEADERS = (
+    "ibm-sse-kp-", "x-amz-acl", "x-amz-copy-source", "x-amz-grant-", "x-amz-meta-", "x-amz-object-lock",
+    "x-amz-server-side-encryption", "x-amz-tagging",
+)  # fmt: skip
 
 
 def _instance(call: Call) -> Record | None:
@@ -28,7 +32,7 @@ def _instance(call: Call) -> Record | None:
         named = call.request.headers.get("ibm-service-instance-id", "")
         guid = named.split(":")[7] if named.count(":") >= 9 else named
         return call.world.get("instance", guid)
-    for record in call.world.all("resource-key", access_key=key.group(1)):
+    for record in call.world.all("resource-key", access_key=key.group(1), state="active"):
         return call.world.get("instance", record["instance"])
     raise errors.cos(403, "InvalidAccessKeyId", "The AWS Access Key ID that you provided does not exist.")
 
@@ -63,7 +67,15 @@ def head_bucket(call: Call) -> Reply:
     return Reply(200, b"", {"x-amz-bucket-region": record["location"].rpartition("-")[0]})
 
 
+def _refuse_unserved_headers(call: Call) -> None:
+    """Refuse what a header asks for beyond the bucket or the object itself; it must not be dropped in silence."""
+    for name in call.request.headers:
+        if name.startswith(_UNSERVED_HEADERS):
+            raise call.not_served(f"the header {name}")
+
+
 def create_bucket(call: Call) -> Reply:
+    _refuse_unserved_headers(call)
     name = call.params["bucket"]
     if not _BUCKET.fullmatch(name):
         raise errors.cos(400, "InvalidBucketName", "The specified bucket is not valid.", name)
@@ -141,6 +153,7 @@ def _etag(content: str) -> str:
 
 
 def put_object(call: Call) -> Reply:
+    _refuse_unserved_headers(call)
     content = call.request.body.decode("latin-1")
     _bucket(call)["objects"][call.params["key"]] = content
     return Reply(200, b"", {"ETag": _etag(content)})
@@ -163,11 +176,11 @@ def delete_object(call: Call) -> Reply:
 
 _COS = "/cos/{region}"
 ROUTES = (
-    reads("GET", _COS, "cos.list_buckets", list_buckets),
+    reads("GET", _COS, "cos.list_buckets", list_buckets, query="extended marker"),
     reads("HEAD", _COS + "/{bucket}", "cos.head_bucket", head_bucket),
     writes("PUT", _COS + "/{bucket}", "cos.create_bucket", create_bucket),
     writes("DELETE", _COS + "/{bucket}", "cos.delete_bucket", delete_bucket),
-    reads("GET", _COS + "/{bucket}", "cos.list_objects", list_objects),
+    reads("GET", _COS + "/{bucket}", "cos.list_objects", list_objects, query="prefix encoding-type list-type"),
     writes("PUT", _COS + "/{bucket}/{key*}", "cos.put_object", put_object),
     reads("GET", _COS + "/{bucket}/{key*}", "cos.get_object", get_object),
     reads("HEAD", _COS + "/{bucket}/{key*}", "cos.head_object", get_object),

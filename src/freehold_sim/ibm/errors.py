@@ -43,7 +43,7 @@ def controller(status: int, message: str) -> Refused:
 
 _POWER_ERRORS = {
     400: "bad request", 401: "unauthorized", 403: "forbidden", 404: "not found", 409: "conflict",
-    422: "unprocessable entity", 429: "Rate Limited. Please try again later",
+    422: "unprocessable entity", 429: "Rate Limited. Please try again later", 501: "not implemented",
 }  # fmt: skip
 
 
@@ -65,6 +65,15 @@ def cos(status: int, code: str, message: str, resource: str = "") -> Refused:
     return Refused(status, text.encode(), "application/xml")
 
 
+_BY_PREFIX = {"resource-controller": "rc", "pcloud": "power", "v1": "power"}
+
+
+def service_at(path: str) -> str:
+    """Return the service that answers at `path`, by its first segment (docs/reference/simulator.md#addresses)."""
+    first = path.strip("/").partition("/")[0]
+    return _BY_PREFIX.get(first, first)
+
+
 def of_service(service: str, status: int, code: str, message: str) -> Refused:
     """Return an error in the format of `service` (the part of an operation name before the dot)."""
     if service in {"rc", "rm"}:
@@ -74,5 +83,5 @@ def of_service(service: str, status: int, code: str, message: str) -> Refused:
     if service == "iam":
         return iam(status, code, message)
     if service == "cos":
-        return cos(status, code, message)
+        return cos(status, "NotImplemented" if status == 501 else code, message)
     return vpc(status, code, message)

@@ -5,6 +5,7 @@ from typing import Any
 
 from freehold_sim.ibm import errors, power_networks
 from freehold_sim.ibm.call import Call, Reply, reads, writes
+from freehold_sim.ibm.fields import Field, Only, served
 from freehold_sim.ibm.power_workspaces import workspace_of
 from freehold_sim.ibm.world import Record
 
@@ -84,10 +85,14 @@ def delete_server(call: Call) -> Reply:
     return Reply(202, {})
 
 
+_CREATE: dict[str, Field] = {
+    **served("name cidr dnsServer snatEnabled cloudConnectionID"),
+    "networkSecurityGroupIDs": Only(([],)),
+}
 _DHCP = "/power/{region}/pcloud/v1/cloud-instances/{workspace}/services/dhcp"
 ROUTES = (
     reads("GET", _DHCP, "power.list_dhcp", list_servers),
-    writes("POST", _DHCP, "power.create_dhcp", create_server),
+    writes("POST", _DHCP, "power.create_dhcp", create_server, fields=_CREATE),
     reads("GET", _DHCP + "/{dhcp}", "power.get_dhcp", get_server),
     writes("DELETE", _DHCP + "/{dhcp}", "power.delete_dhcp", delete_server),
 )

@@ -1,16 +1,31 @@
-"""PowerVS networks, their ports, and the VMs on them (docs/reference/ibm-cloud.md#powervs)."""
+"""PowerVS networks (docs/reference/ibm-cloud.md#powervs).
+
+Fields: power/models of https://github.com/IBM-Cloud/power-go-client.
+"""
 
 import ipaddress
 import re
 from typing import Any
 
 from freehold_sim.ibm import errors
-from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
+from freehold_sim.ibm.call import Call, Reply, reads, writes
+from freehold_sim.ibm.fields import Field, not_served, served
 from freehold_sim.ibm.power_workspaces import workspace_of
 from freehold_sim.ibm.world import Record
 
 _NAME = re.compile(r"[a-zA-Z0-9\-_]{1,128}")
 _TYPES = {"vlan", "pub-vlan", "dhcp-vlan"}
+_MTU, _JUMBO = 1450, 9000
+_DNS = {"vlan": ("127.0.0.1",), "pub-vlan": ("9.9.9.9",), "dhcp-vlan": ("9.9.9.9",)}
+"""Name servers of a network that names none (NetworkCreate in power-go-client)."""
+
+_CHOICES = {
+    "accessConfig": (
+        "internal-only", "outbound-only", "bidirectional-static-route", "bidirectional-bgp", "bidirectional-l2out",
+    ),
+    "advertise": ("enable", "disable"),
+    "arpBroadcast": ("enable", "disable"),
+}  # fmt: skip
 
 
 def add(
@@ -28,11 +43,33 @@ def add(
     return call.world.add("network", call.now, record)
 
 
+def _mtu(record: Record) -> int:
+    return int(record.get("mtu") or _MTU)
+
+
+def _ranges(record: Record) -> list[dict[str, str]]:
+    """Return the address ranges that were given, or all of the network but its first two and its last address."""
+    if given := record.get("ranges"):
+        return [dict(one) for one in given]
+    network = ipaddress.IPv4Network(record["cidr"])
+    first, last = network.network_address + 2, network.broadcast_address - 1
+    return [{"startingIPAddress": str(first), "endingIPAddress": str(last)}]
+
+
+def _count(one: dict[str, str]) -> int:
+    first, last = (ipaddress.IPv4Address(one[key]) for key in ("startingIPAddress", "endingIPAddress"))
+    return int(last) - int(first) + 1
+
+
 def _reference(record: Record) -> dict[str, Any]:
     shown = {
         "dhcpManaged": bool(record["dhcp"]),
         "href": f"/pcloud/v1/cloud-instances/{record['workspace']}/networks/{record['id']}",
-        "mtu": 1450,
+        "accessConfig": record.get("accessConfig", "internal-only"),
+        "advertise": record.get("advertise", "enable"),
+        "arpBroadcast": record.get("arpBroadcast", "disable"),
+        "jumbo": _mtu(record) > _MTU,
+        "mtu": _mtu(record),
         "name": record["name"],
         "networkID": record["id"],
         "type": record["type"],
@@ -43,28 +80,28 @@ def _reference(record: Record) -> dict[str, Any]:
 
 def _render(call: Call, record: Record) -> dict[str, Any]:
     network = ipaddress.IPv4Network(record["cidr"])
-    used = len(_occupants(call, record))
-    total = network.num_addresses - 3
+    used = len(occupants(call, record))
+    ranges = _ranges(record)
+    total = sum(_count(one) for one in ranges)
     metrics = {"available": total - used, "total": total, "used": used, "utilization": round(100 * used / total, 2)}
-    first, last = network.network_address + 2, network.broadcast_address - 1
     plain = {key: value for key, value in _reference(record).items() if key != "href"}
     tags = sorted(call.world.tags_at(record["crn"], call.now).values()) if record["crn"] else []
     return {
         **plain,
         "cidr": record["cidr"],
         "dnsServers": record["dns"],
-        "gateway": str(network.network_address + 1),
+        "gateway": record.get("gateway") or str(network.network_address + 1),
         "ipAddressMetrics": metrics,
-        "ipAddressRanges": [{"startingIPAddress": str(first), "endingIPAddress": str(last)}],
+        "ipAddressRanges": ranges,
         "userTags": tags,
     }
 
 
-def _occupants(call: Call, record: Record) -> list[Record]:
-    return [r for kind in ("vm", "port") for r in call.world.all(kind, network=record["id"])]
+def occupants(call: Call, record: Record) -> list[Record]:
+    return [r for kind in ("vm", "port", "network-interface") for r in call.world.all(kind, network=record["id"])]
 
 
-def _find(call: Call) -> Record:
+def find(call: Call) -> Record:
     workspace = workspace_of(call)
     record = call.world.get("network", call.params["network"])
     if record is None or record["workspace"] != workspace["id"]:
@@ -78,7 +115,7 @@ def list_networks(call: Call) -> Reply:
 
 
 def get_network(call: Call) -> Reply:
-    return Reply(200, _render(call, _find(call)))
+    return Reply(200, _render(call, find(call)))
 
 
 def check_cidr(text: Any) -> str:
@@ -88,6 +125,50 @@ def check_cidr(text: Any) -> str:
         raise errors.power(400, f"invalid cidr: {text}") from None
 
 
+def _address(text: Any, field: str) -> ipaddress.IPv4Address:
+    try:
+        return ipaddress.IPv4Address(text)
+    except (ValueError, TypeError):
+        raise errors.power(400, f"invalid {field}: {text}") from None
+
+
+def _options(body: dict[str, Any], cidr: str) -> dict[str, Any]:
+    """Check the optional fields of a network and return those that were given, as they are stored."""
+    found: dict[str, Any] = {}
+    for key, choices in _CHOICES.items():
+        if body.get(key) is not None:
+            if body[key] not in choices:
+                raise errors.power(400, f"invalid {key}: {body[key]} (one of {', '.join(choices)})")
+            found[key] = body[key]
+    if body.get("dnsServers"):
+        found["dns"] = [str(_address(server, "dnsServers")) for server in body["dnsServers"]]
+    block = ipaddress.IPv4Network(cidr)
+    if body.get("gateway"):
+        if _address(body["gateway"], "gateway") not in block:
+            raise errors.power(400, f"gateway {body['gateway']} is not in the network {cidr}")
+        found["gateway"] = body["gateway"]
+    if body.get("ipAddressRanges"):
+        found["ranges"] = [_checked_range(one, block) for one in body["ipAddressRanges"]]
+    if (mtu := body.get("mtu", _JUMBO if body.get("jumbo") else None)) is not None:
+        if not isinstance(mtu, int) or not _MTU <= mtu <= _JUMBO:
+            raise errors.power(400, f"invalid mtu: {mtu} ({_MTU} to {_JUMBO})")
+        found["mtu"] = mtu
+    return found
+
+
+def _checked_range(one: dict[str, Any], block: ipaddress.IPv4Network) -> dict[str, str]:
+    keys = ("startingIPAddress", "endingIPAddress")
+    first, last = (_address(one.get(key), key) for key in keys)
+    if first not in block or last not in block or first > last:
+        raise errors.power(400, f"invalid ipAddressRanges: {first} to {last} is not in the network {block}")
+    return dict(zip(keys, (str(first), str(last)), strict=True))
+
+
+def _refuse_twin(call: Call, workspace: str, name: str, own_id: str = "") -> None:
+    if any(other["id"] != own_id for other in call.world.all("network", workspace=workspace, name=name)):
+        raise errors.power(409, f"network {name} already exists")
+
+
 def create_network(call: Call) -> Reply:
     workspace, body = workspace_of(call), call.json()
     name, kind = body.get("name") or f"network-{call.world.new_hex()[:8]}", body.get("type")
@@ -95,10 +176,11 @@ def create_network(call: Call) -> Reply:
         raise errors.power(400, f"invalid network name: {name}")
     if kind not in _TYPES:
         raise errors.power(400, f"invalid network type: {kind}")
-    if call.world.all("network", workspace=workspace["id"], name=name):
-        raise errors.power(409, f"network {name} already exists")
-    dns = body.get("dnsServers") or ["9.9.9.9"]
-    record = add(call, workspace, name, check_cidr(body.get("cidr", "192.168.0.0/24")), dns, kind=kind)
+    _refuse_twin(call, workspace["id"], name)
+    cidr = check_cidr(body.get("cidr", "192.168.0.0/24"))
+    options = _options(body, cidr)
+    record = add(call, workspace, name, cidr, options.pop("dns", list(_DNS[kind])), kind=kind)
+    record.update(options)
     for tag in body.get("userTags") or ():
         call.world.tag(record["crn"], tag, call.now)
     call.provision(record, call.settings.delays.create_network, {"state": "ACTIVE"}, {"state": "ERROR"})
@@ -106,144 +188,61 @@ def create_network(call: Call) -> Reply:
 
 
 def update_network(call: Call) -> Reply:
-    record, body = _find(call), call.json()
-    if "name" in body:
-        if not _NAME.fullmatch(str(body["name"])):
-            raise errors.power(400, f"invalid network name: {body['name']}")
-        record["name"] = body["name"]
-    if "dnsServers" in body:
-        record["dns"] = body["dnsServers"]
+    record, body = find(call), call.json()
+    name = str(body.get("name") or record["name"])
+    if not _NAME.fullmatch(name):
+        raise errors.power(400, f"invalid network name: {name}")
+    _refuse_twin(call, record["workspace"], name, record["id"])
+    record.update(_options(body, record["cidr"]), name=name)
     return Reply(200, _render(call, record))
 
 
 def delete_network(call: Call) -> Reply:
-    record = _find(call)
-    if occupants := _occupants(call, record):
-        raise errors.power(409, f"network {record['id']} still attached to pvm-instances: {occupants[0]['id']}")
+    record = find(call)
+    if attached := occupants(call, record):
+        raise errors.power(409, f"network {record['id']} still attached to pvm-instances: {attached[0]['id']}")
     if record["dhcp"] and call.world.get("dhcp", record["dhcp"]):
         raise errors.power(409, f"network {record['id']} is managed by dhcp server {record['dhcp']}")
     call.world.remove(record, call.now)
     return Reply(200, {})
 
 
-def _render_port(record: Record) -> dict[str, Any]:
-    return {
-        "description": record["name"],
-        "externalIP": "",
-        "href": f"/pcloud/v1/cloud-instances/{record['workspace']}/networks/{record['network']}/ports/{record['id']}",
-        "ipAddress": record["ip"],
-        "macAddress": record["mac"],
-        "portID": record["id"],
-        "status": record["state"],
-    }
-
-
-def _new_address(call: Call, network: Record) -> tuple[str, str]:
-    """Return the next IP address of the network and a MAC address."""
-    number = len(_occupants(call, network)) + 10
+def new_address(call: Call, network: Record, wanted: Any = None) -> tuple[str, str]:
+    """Return the wanted IP address of the network, or its next one, and a MAC address."""
+    block, taken = ipaddress.IPv4Network(network["cidr"]), {one["ip"] for one in occupants(call, network)}
     digits = call.world.new_hex()
     mac = ":".join(("fa", "16", "3e", digits[:2], digits[2:4], digits[4:6]))
-    return str(ipaddress.IPv4Network(network["cidr"]).network_address + number), mac
+    if wanted:
+        if (address := _address(wanted, "ipAddress")) not in block:
+            raise errors.power(400, f"ipAddress {wanted} is not in the network {network['cidr']}")
+        if str(address) in taken:
+            raise errors.power(409, f"ipAddress {wanted} is in use")
+        return str(address), mac
+    first = (block.network_address + number for number in range(10 + len(taken), block.num_addresses - 1))
+    free = next((str(address) for address in first if str(address) not in taken), None)
+    if free is None:
+        raise errors.power(409, f"network {network['id']} has no free ip address")
+    return free, mac
 
 
-def list_ports(call: Call) -> Reply:
-    records = call.listed(call.world.all("port", network=_find(call)["id"]))
-    return Reply(200, {"ports": [_render_port(r) for r in records]})
-
-
-def create_port(call: Call) -> Reply:
-    network, body = _find(call), call.json()
-    ip, mac = _new_address(call, network)
-    record: Record = {
-        "id": call.world.new_uuid(), "name": body.get("description", ""), "workspace": network["workspace"],
-        "network": network["id"], "ip": body.get("ipAddress") or ip, "mac": mac, "state": "DOWN", "by": call.actor,
-    }  # fmt: skip
-    return Reply(201, _render_port(call.world.add("port", call.now, record)))
-
-
-def _find_port(call: Call) -> Record:
-    record = call.world.get("port", call.params["port"])
-    if record is None or record["network"] != _find(call)["id"]:
-        raise errors.power(404, f"port {call.params['port']} does not exist")
-    return record
-
-
-def get_port(call: Call) -> Reply:
-    return Reply(200, _render_port(_find_port(call)))
-
-
-def delete_port(call: Call) -> Reply:
-    call.world.remove(_find_port(call), call.now)
-    return Reply(200, {})
-
-
-def _render_vm(record: Record) -> dict[str, Any]:
-    networks = [{"networkID": record["network"], "ipAddress": record["ip"], "macAddress": record["mac"]}]
-    return {
-        "creationDate": iso(record["created_at"]),
-        "href": f"/pcloud/v1/cloud-instances/{record['workspace']}/pvm-instances/{record['id']}",
-        "networks": networks,
-        "pvmInstanceID": record["id"],
-        "serverName": record["name"],
-        "status": record["state"],
-    }
-
-
-def list_vms(call: Call) -> Reply:
-    records = call.listed(call.world.all("vm", workspace=workspace_of(call)["id"]))
-    return Reply(200, {"pvmInstances": [_render_vm(r) for r in records]})
-
-
-def create_vm(call: Call) -> Reply:
-    """Create a VM on one network: just enough to block the delete of the network."""
-    workspace, body = workspace_of(call), call.json()
-    wanted = next((n.get("networkID") for n in body.get("networks") or []), "")
-    network = call.world.get("network", str(wanted))
-    if not body.get("serverName") or network is None or network["workspace"] != workspace["id"]:
-        raise errors.power(400, "serverName and networks[0].networkID are required")
-    ip, mac = _new_address(call, network)
-    record: Record = {
-        "id": call.world.new_uuid(), "name": body["serverName"], "workspace": workspace["id"],
-        "network": network["id"], "ip": ip, "mac": mac, "state": "ACTIVE", "by": call.actor,
-    }  # fmt: skip
-    return Reply(201, [_render_vm(call.world.add("vm", call.now, record))])
-
-
-def _find_vm(call: Call) -> Record:
-    workspace = workspace_of(call)
-    record = call.world.get("vm", call.params["vm"])
-    if record is None or record["workspace"] != workspace["id"]:
-        raise errors.power(404, f"pvm-instance {call.params['vm']} does not exist")
-    return record
-
-
-def get_vm(call: Call) -> Reply:
-    """Return a VM; a DHCP server is one too, and its id is valid here (docs/reference/ibm-cloud.md#powervs)."""
-    server = call.world.get("dhcp", call.params["vm"])
-    if server is not None and server["workspace"] == workspace_of(call)["id"]:
-        return Reply(200, _render_vm({**server, "ip": "", "mac": ""}))
-    return Reply(200, _render_vm(_find_vm(call)))
-
-
-def delete_vm(call: Call) -> Reply:
-    call.world.remove(_find_vm(call), call.now)
-    return Reply(200, {})
+def vm_of(call: Call, workspace: str, ident: str) -> str:
+    """Return the id of a VM of the workspace, "" for none; refuses another id with 404."""
+    vm = call.world.get("vm", ident) if ident else None
+    if ident and (vm is None or vm["workspace"] != workspace):
+        raise errors.power(404, f"pvm-instance {ident} does not exist")
+    return ident
 
 
 _NETWORKS = "/power/{region}/pcloud/v1/cloud-instances/{workspace}/networks"
-_VMS = "/power/{region}/pcloud/v1/cloud-instances/{workspace}/pvm-instances"
+_UPDATE: dict[str, Field] = {
+    **served("name dnsServers advertise arpBroadcast gateway"),
+    "ipAddressRanges": served("startingIPAddress endingIPAddress"),
+}
+_CREATE: dict[str, Field] = {**_UPDATE, **served("type cidr userTags accessConfig jumbo mtu"), **not_served("peer")}
 ROUTES = (
     reads("GET", _NETWORKS, "power.list_networks", list_networks),
-    writes("POST", _NETWORKS, "power.create_network", create_network),
+    writes("POST", _NETWORKS, "power.create_network", create_network, fields=_CREATE),
     reads("GET", _NETWORKS + "/{network}", "power.get_network", get_network),
-    writes("PUT", _NETWORKS + "/{network}", "power.update_network", update_network),
+    writes("PUT", _NETWORKS + "/{network}", "power.update_network", update_network, fields=_UPDATE),
     writes("DELETE", _NETWORKS + "/{network}", "power.delete_network", delete_network),
-    reads("GET", _NETWORKS + "/{network}/ports", "power.list_ports", list_ports),
-    writes("POST", _NETWORKS + "/{network}/ports", "power.create_port", create_port),
-    reads("GET", _NETWORKS + "/{network}/ports/{port}", "power.get_port", get_port),
-    writes("DELETE", _NETWORKS + "/{network}/ports/{port}", "power.delete_port", delete_port),
-    reads("GET", _VMS, "power.list_pvm_instances", list_vms),
-    writes("POST", _VMS, "power.create_pvm_instance", create_vm),
-    reads("GET", _VMS + "/{vm}", "power.get_pvm_instance", get_vm),
-    writes("DELETE", _VMS + "/{vm}", "power.delete_pvm_instance", delete_vm),
 )

@@ -9,27 +9,32 @@ from freehold_sim.ibm.world import Record
 
 
 def check_region(call: Call) -> str:
-    region = call.params["region"]
-    if all(zone.region != region for zone in call.settings.power_zones.values()):
+    """Return the region of the address, "" at the root, where all regions are served; refuses an unknown region."""
+    region = call.params.get("region", "")
+    if region and all(zone.region != region for zone in call.settings.power_zones.values()):
         raise errors.power(404, f"region {region} does not exist")
     return region
 
 
-def workspace_of(call: Call, *, ready: bool = True) -> Record:
-    """Return the workspace of a cloud-instance path.
+def workspace_of(call: Call, *, ready: bool = True, ident: str | None = None) -> Record:
+    """Return the workspace of a cloud-instance path, or the one with the id `ident`.
 
     Refuses an unknown workspace, a missing or different CRN header and, if `ready`, an inactive workspace.
     """
-    region, ident = check_region(call), call.params["workspace"]
+    region, ident = check_region(call), call.params["workspace"] if ident is None else ident
     record = call.world.get("instance", ident)
     known = record is not None and record["service"] == POWER.service and record["state"] != "removed"
-    if record is None or not known or call.settings.power_zones[record["target"]].region != region:
+    if record is None or not known or not _is_in(call, record, region):
         raise errors.power(404, f"cloud instance {ident} does not exist")
     if call.actor == "api":
         _check_crn_header(call, record)
     if ready and record["state"] != "active":
         raise errors.power(400, f"cloud instance {ident} is not ready: it is {record['state']}")
     return record
+
+
+def _is_in(call: Call, record: Record, region: str) -> bool:
+    return not region or call.settings.power_zones[record["target"]].region == region
 
 
 def _check_crn_header(call: Call, record: Record) -> None:
@@ -90,9 +95,8 @@ def _render(call: Call, record: Record) -> dict[str, Any]:
 
 
 def _in_region(call: Call) -> list[Record]:
-    region, zones = check_region(call), call.settings.power_zones
-    records = call.world.all("instance", service=POWER.service)
-    return [r for r in records if r["state"] != "removed" and zones[r["target"]].region == region]
+    region, records = check_region(call), call.world.all("instance", service=POWER.service)
+    return [r for r in records if r["state"] != "removed" and _is_in(call, r, region)]
 
 
 def list_workspaces(call: Call) -> Reply:

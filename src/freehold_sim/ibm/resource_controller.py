@@ -1,16 +1,16 @@
-"""Resource Controller v2: service instances and their reclamations.
+"""Resource Controller v2: service instances. Their reclamations and keys have modules of their own.
 
 Source: docs/reference/ibm-cloud.md#resource-controller.
 """
 
-import base64
-import json
 import re
 from dataclasses import dataclass
 from typing import Any
 
-from freehold_sim.ibm import errors, iam
+from freehold_sim.ibm import errors, iam, resource_manager
+from freehold_sim.ibm import resource_pages as pages
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
+from freehold_sim.ibm.fields import served
 from freehold_sim.ibm.world import Record
 
 _NAME = re.compile(r"[A-Za-z0-9 \-._:]{1,180}")
@@ -55,6 +55,10 @@ def find(call: Call, ident: str) -> Record:
     return record
 
 
+def resource_id(record: Record) -> str:
+    return _BY_PLAN[record["plan"]].resource_id
+
+
 def render(call: Call, record: Record) -> dict[str, Any]:
     account, group = call.settings.account_id, record["group"]
     url = f"/v2/resource_instances/{record['crn'].replace(':', '%3A').replace('/', '%2F')}"
@@ -76,52 +80,53 @@ def render(call: Call, record: Record) -> dict[str, Any]:
         "crn": record["crn"],
         "state": record["state"],
         "type": _BY_PLAN[record["plan"]].instance_type,
-        "resource_id": _BY_PLAN[record["plan"]].resource_id,
-        "last_operation": {
-            "type": record["operation"],
-            "state": record["progress"],
-            "async": True,
-            "description": f"{record['operation']} {record['progress']}",
-            "cancelable": False,
-            "poll": record["progress"] == "in progress",
-        },
+        "resource_id": resource_id(record),
+        "last_operation": _last_operation(record),
         "resource_aliases_url": f"{url}/resource_aliases",
         "resource_bindings_url": f"{url}/resource_bindings",
         "resource_keys_url": f"{url}/resource_keys",
-        "plan_history": [{"resource_plan_id": record["plan"], "start_date": iso(record["created_at"])}],
+        "plan_history": [
+            {"resource_plan_id": plan, "start_date": iso(since)}
+            for plan, since in record.get("plans") or [[record["plan"], record["created_at"]]]
+        ],
         "migrated": False,
         "locked": record["locked"],
+        "onetime_credentials": has_onetime_credentials(record),
+        "parameters": record["parameters"],
     }
     if record["state"] == "removed":
         shown["deleted_at"] = iso(record["updated_at"])
     return shown
 
 
+def _last_operation(record: Record) -> dict[str, Any]:
+    running = record["progress"] == "in progress"
+    shown = {
+        "type": record["operation"],
+        "state": record["progress"],
+        "async": running,
+        "description": f"{record['operation']} {record['progress']}",
+        "cancelable": _is_being_created(record),
+        "poll": running,
+    }
+    return {**shown, "sub_type": record["sub_operation"]} if record.get("sub_operation") else shown
+
+
+def has_onetime_credentials(record: Record) -> bool:
+    """Return whether the credentials of new keys are shown only by the create."""
+    return record["parameters"].get("onetime_credentials") is True
+
+
+def _is_being_created(record: Record) -> bool:
+    return bool(record["operation"] == "create" and record["progress"] == "in progress")
+
+
 def list_instances(call: Call) -> Reply:
-    """List by filters. A page token contains its filters; other filters in the same request are ignored."""
-    query = dict(call.query)
-    after = 0
-    if token := query.get("start"):
-        try:
-            after, query = json.loads(base64.urlsafe_b64decode(token.encode()))
-        except (ValueError, TypeError):
-            raise errors.controller(400, f"start is not a page token: {token}") from None
-    text = query.get("limit", "10")
-    if not text.isdigit() or not 1 <= int(text) <= 100:
-        raise errors.controller(400, f"limit must be between 1 and 100, not {text}")
-    limit = min(int(text), call.settings.page_size or 100)
-    matching = [r for r in call.listed(call.world.all("instance")) if _matches(r, query)]
-    rest = [r for r in matching if r["serial"] > after]
-    following = ""
-    if len(rest) > limit:
-        state = json.dumps([rest[limit - 1]["serial"], query]).encode()
-        following = f"/v2/resource_instances?start={base64.urlsafe_b64encode(state).decode().replace('=', '%3D')}"
-    shown = [render(call, r) for r in rest[:limit]]
-    return Reply(200, {"rows_count": len(shown), "next_url": following, "resources": shown})
+    return pages.page(call, "/v2/resource_instances", call.world.all("instance"), _matches, render)
 
 
-def _matches(record: Record, query: dict[str, str]) -> bool:
-    states = {query["state"]} if "state" in query else _LISTED_BY_DEFAULT
+def _matches(record: Record, filters: pages.Filters) -> bool:
+    states = {filters["state"]} if "state" in filters else _LISTED_BY_DEFAULT
     offering = _BY_PLAN[record["plan"]]
     have = {
         "guid": record["id"],
@@ -130,8 +135,9 @@ def _matches(record: Record, query: dict[str, str]) -> bool:
         "resource_id": offering.resource_id,
         "resource_plan_id": record["plan"],
         "type": offering.instance_type,
+        "sub_type": "",
     }
-    return record["state"] in states and all(query[key] == value for key, value in have.items() if key in query)
+    return record["state"] in states and pages.equal(have, filters) and pages.updated_within(record, filters)
 
 
 def _name_of(body: dict[str, Any]) -> str:
@@ -147,7 +153,7 @@ def create_instance(call: Call) -> Reply:
     offering = _BY_PLAN.get(str(plan))
     if offering is None:
         raise errors.controller(404, f"The resource plan is not found: {plan}")
-    if body.get("resource_group") not in call.settings.resource_groups.values():
+    if body.get("resource_group") not in resource_manager.groups(call).values():
         raise errors.controller(404, f"The resource group is not found: {body.get('resource_group')}")
     if offering is POWER and target not in call.settings.power_zones:
         raise errors.controller(400, f"The target is not a location of this plan: {target}")
@@ -158,57 +164,101 @@ def create_instance(call: Call) -> Reply:
     record: Record = {
         "id": guid, "crn": f"crn:v1:bluemix:public:{offering.service}:{place}:a/{call.settings.account_id}:{guid}::",
         "name": name, "service": offering.service, "group": body["resource_group"], "plan": plan, "target": place,
-        "state": "provisioning", "operation": "create", "progress": "in progress", "by": call.actor, "tries": 0,
-        "iam_id": iam.identity(call),
+        "state": "provisioning", "operation": "create", "sub_operation": "", "progress": "in progress",
+        "by": call.actor, "tries": 0, "iam_id": iam.identity(call), "plans": [[plan, call.now]],
         "locked": call.request.headers.get("entity-lock", "").lower() == "true",
         "allow_cleanup": bool(body.get("allow_cleanup", False)), "parameters": body.get("parameters") or {},
     }  # fmt: skip
     call.world.add("instance", call.now, record)
+    _provision(call, record, offering, list(body.get("tags") or ()))
+    status = call.settings.assumptions.instance_create_status if record["progress"] == "in progress" else 201
+    return Reply(status, render(call, record))
+
+
+def _provision(call: Call, record: Record, offering: Offering, tags: list[str]) -> None:
+    """Start provisioning; a plan without provisioning, such as COS, is done before the reply."""
     delays = call.settings.delays
-    call.provision(
-        record,
-        delays.create_workspace if offering is POWER else delays.create_cos,
-        {"state": "active", "progress": "succeeded", "+tags": list(body.get("tags") or ())},
-        {"state": "failed", "progress": "failed"},
-    )
-    return Reply(call.settings.assumptions.instance_create_status, render(call, record))
+    seconds = delays.create_workspace if offering is POWER else delays.create_cos
+    good = {"state": "active", "progress": "succeeded", "+tags": tags}
+    call.provision(record, seconds, good, {"state": "failed", "progress": "failed"})
+    if not seconds:
+        call.world.finish_pending(record, call.now)
 
 
 def get_instance(call: Call) -> Reply:
     return Reply(200, render(call, find(call, call.params["id"])))
 
 
+def _refuse_removed(record: Record) -> None:
+    if record["state"] == "removed":
+        raise errors.controller(410, "The resource instance is removed already.")
+
+
+def _refuse_locked(record: Record) -> None:
+    if record["locked"]:
+        raise errors.controller(400, "The resource instance is locked. Unlock it and retry.")
+
+
+def _did(call: Call, record: Record, operation: str, sub_operation: str = "") -> None:
+    """Show a finished operation as the last one, unless another one is still in progress."""
+    record["updated_at"] = call.now
+    if record["progress"] != "in progress":
+        record.update(operation=operation, sub_operation=sub_operation, progress="succeeded")
+
+
 def update_instance(call: Call) -> Reply:
     record, body = find(call, call.params["id"]), call.json()
-    if record["state"] == "removed":
-        raise errors.controller(410, "The resource instance is removed.")
-    if "name" in body:
-        record["name"] = _name_of(body)
-    record.update(updated_at=call.now, operation="update", progress="succeeded")
+    _refuse_removed(record)
+    _refuse_locked(record)
+    name = _name_of(body) if "name" in body else record["name"]
+    plan = body.get("resource_plan_id") or record["plan"]
+    if plan not in _BY_PLAN[record["plan"]].plans:
+        raise errors.controller(400, f"The plan is not one of this offering: {plan}")
+    if plan != record["plan"]:
+        record["plans"] = [*record.get("plans", [[record["plan"], record["created_at"]]]), [plan, call.now]]
+    record.update(name=name, plan=plan)
+    if body.get("parameters") is not None:
+        record["parameters"] = body["parameters"]
+    if body.get("allow_cleanup") is not None:
+        record["allow_cleanup"] = bool(body["allow_cleanup"])
+    _did(call, record, "update", "config")
     return Reply(200, render(call, record))
 
 
 def delete_instance(call: Call) -> Reply:
     record, assumed = find(call, call.params["id"]), call.settings.assumptions
-    if record["state"] == "removed":
-        raise errors.controller(410, "The resource instance is removed already.")
+    _refuse_removed(record)
     if record["state"] == "pending_reclamation":
         status = assumed.reclaimed_delete_status
         raise errors.controller(status, _RECLAIMED.get(status, _RECLAIMED[400]))
-    if record["locked"]:
-        raise errors.controller(400, "The resource instance is locked. Unlock it and retry.")
-    keys = call.world.all("resource-key", instance=record["id"])
+    _refuse_locked(record)
+    keys = call.world.all("resource-key", instance=record["id"], state="active")
     if keys and call.query.get("recursive", "").lower() != "true":
         raise errors.controller(400, "Cannot delete instance or alias, resource keys must first be deleted.")
     if record["operation"] == "delete" and record["progress"] == "in progress":
         return Reply(assumed.instance_delete_status)
     for key in keys:
-        call.world.remove(key, call.now)
-    if record["service"] == COS.service and record["state"] == "active":
+        remove_key(call, key)
+    if record["service"] == COS.service:
+        _delete_at_once(call, record)
+        return Reply(204)
+    _start_removal(call, record)
+    return Reply(assumed.instance_delete_status)
+
+
+def remove_key(call: Call, key: Record) -> None:
+    """Delete the key; it stays readable in state `removed`, as a removed instance does."""
+    call.world.redirect(key, state="removed", updated_at=call.now)
+    call.world.unindex(key, call.now)
+
+
+def _delete_at_once(call: Call, record: Record) -> None:
+    """Delete an instance of a plan without provisioning; an active one goes into reclamation."""
+    if record["state"] == "active":
         _start_reclamation(call, record)
     else:
-        _start_removal(call, record)
-    return Reply(assumed.instance_delete_status)
+        call.world.redirect(record, operation="delete", sub_operation="", progress="succeeded", state="removed")
+        call.world.unindex(record, call.now)
 
 
 _REMOVED = {"state": "removed", "progress": "succeeded", "-index": True}
@@ -218,7 +268,7 @@ def _start_removal(call: Call, record: Record) -> None:
     """Delete a workspace with everything in it. This may take several tries (CAPIBM#1805)."""
     done = call.takes(call.settings.delays.delete_workspace)
     contents = workspace_contents(call, record["id"])
-    call.world.redirect(record, operation="delete", progress="in progress", tries=record["tries"] + 1)
+    call.world.redirect(record, operation="delete", sub_operation="", progress="in progress", tries=record["tries"] + 1)
     if contents and record["tries"] < call.settings.assumptions.workspace_delete_tries:
         call.world.schedule(done, record, {"progress": "failed"})
         return
@@ -229,95 +279,65 @@ def _start_removal(call: Call, record: Record) -> None:
 
 
 def workspace_contents(call: Call, workspace: str) -> list[Record]:
-    kinds = ("dhcp", "network", "vm", "port")
+    kinds = ("dhcp", "network", "vm", "port", "network-interface")
     return [r for kind in kinds for r in call.world.all(kind, workspace=workspace)]
 
 
 def _start_reclamation(call: Call, record: Record) -> None:
     """Put a COS instance into reclamation: it can be restored until the reclamation period ends."""
     due = call.now + call.settings.delays.cos_reclamation
-    call.world.redirect(record, state="pending_reclamation", operation="delete", progress="succeeded")
-    record["updated_at"] = call.now
+    call.world.redirect(
+        record, state="pending_reclamation", operation="reclamation", sub_operation="pending", progress="succeeded",
+        updated_at=call.now,
+    )  # fmt: skip
     ident = call.world.new_uuid()
     reclamation: Record = {
         "id": ident, "name": record["name"], "state": "SCHEDULED", "instance": record["id"], "due": due,
         "by": call.actor,
     }  # fmt: skip
     call.world.add("reclamation", call.now, reclamation)
-    _reclaim_at(call, record, reclamation, due)
+    reclaim_at(call, record, reclamation, due)
 
 
-def _reclaim_at(call: Call, record: Record, reclamation: Record, when: float) -> None:
+def reclaim_at(call: Call, record: Record, reclamation: Record, when: float) -> None:
+    """Remove the instance, its buckets and its reclamation at `when`."""
     for bucket in call.world.all("bucket", instance=record["id"]):
         call.world.redirect(bucket)
         call.world.schedule(when, bucket, None)
     call.world.schedule(when, reclamation, None)
-    call.world.schedule(when, record, dict(_REMOVED))
-
-
-def _render_reclamation(call: Call, record: Record) -> dict[str, Any]:
-    instance = find(call, record["instance"])
-    return {
-        "id": record["id"],
-        "entity_id": instance["id"],
-        "entity_type_id": "resource-instance",
-        "entity_crn": instance["crn"],
-        "resource_instance_id": instance["id"],
-        "resource_group_id": instance["group"],
-        "account_id": call.settings.account_id,
-        "policy_id": "cos-reclamation",
-        "state": record["state"],
-        "target_time": iso(record["due"]),
-        "created_at": iso(record["created_at"]),
-        "updated_at": iso(record["updated_at"]),
-    }
-
-
-def list_reclamations(call: Call) -> Reply:
-    shown = [_render_reclamation(call, r) for r in call.world.all("reclamation")]
-    for key in ("account_id", "resource_instance_id", "resource_group_id"):
-        if wanted := call.query.get(key):
-            shown = [r for r in shown if r[key] == wanted]
-    return Reply(200, {"resources": shown})
-
-
-def act_on_reclamation(call: Call) -> Reply:
-    record = call.world.get("reclamation", call.params["id"])
-    if record is None:
-        raise errors.controller(404, f"The reclamation is not found: {call.params['id']}")
-    instance = find(call, record["instance"])
-    if call.params["action"] == "restore":
-        shown = {**_render_reclamation(call, record), "state": "RESTORING"}
-        for bucket in call.world.all("bucket", instance=instance["id"]):
-            call.world.redirect(bucket)
-        call.world.redirect(instance, state="active", operation="restore", progress="succeeded")
-        call.world.remove(record, call.now)
-        return Reply(200, shown)
-    if call.params["action"] != "reclaim":
-        raise errors.controller(400, f"The action is not known: {call.params['action']}")
-    soon = call.takes(call.settings.delays.create_cos)
-    call.world.redirect(record, state="RECLAIMING")
-    call.world.redirect(instance)
-    _reclaim_at(call, instance, record, soon)
-    return Reply(200, _render_reclamation(call, record))
+    call.world.schedule(when, record, {**_REMOVED, "operation": "reclamation", "sub_operation": "delete"})
 
 
 def lock(call: Call) -> Reply:
     record = find(call, call.params["id"])
+    _refuse_removed(record)
     record["locked"] = call.request.method == "POST"
+    _did(call, record, "lock" if record["locked"] else "unlock")
+    return Reply(200, render(call, record))
+
+
+def cancel_last_operation(call: Call) -> Reply:
+    """Cancel a create in progress: the instance is removed. No other operation can be cancelled."""
+    record = find(call, call.params["id"])
+    _refuse_removed(record)
+    if not _is_being_created(record):
+        raise errors.controller(400, "The last operation of the resource instance cannot be cancelled.")
+    call.world.redirect(record, state="removed", progress="failed", sub_operation="cancel", updated_at=call.now)
+    call.world.unindex(record, call.now)
     return Reply(200, render(call, record))
 
 
 _RC = "/resource-controller/v2/resource_instances"
-_RECLAMATIONS = "/resource-controller/v1/reclamations"
+_CREATE = served("name target resource_group resource_plan_id tags allow_cleanup parameters")
+_UPDATE = served("name resource_plan_id allow_cleanup parameters")
+_FILTERS = f"guid name resource_group_id resource_id resource_plan_id type sub_type state {pages.UPDATED} {pages.PAGES}"
 ROUTES = (
-    reads("GET", _RC, "rc.list_resource_instances", list_instances),
-    writes("POST", _RC, "rc.create_resource_instance", create_instance),
+    reads("GET", _RC, "rc.list_resource_instances", list_instances, query=_FILTERS),
+    writes("POST", _RC, "rc.create_resource_instance", create_instance, fields=_CREATE),
     reads("GET", _RC + "/{id}", "rc.get_resource_instance", get_instance),
-    writes("PATCH", _RC + "/{id}", "rc.update_resource_instance", update_instance),
-    writes("DELETE", _RC + "/{id}", "rc.delete_resource_instance", delete_instance),
+    writes("PATCH", _RC + "/{id}", "rc.update_resource_instance", update_instance, fields=_UPDATE),
+    writes("DELETE", _RC + "/{id}", "rc.delete_resource_instance", delete_instance, query="recursive"),
     writes("POST", _RC + "/{id}/lock", "rc.lock_resource_instance", lock),
     writes("DELETE", _RC + "/{id}/lock", "rc.unlock_resource_instance", lock),
-    reads("GET", _RECLAMATIONS, "rc.list_reclamations", list_reclamations),
-    writes("POST", _RECLAMATIONS + "/{id}/actions/{action}", "rc.run_reclamation_action", act_on_reclamation),
+    writes("DELETE", _RC + "/{id}/last_operation", "rc.cancel_lastop_resource_instance", cancel_last_operation),
 )

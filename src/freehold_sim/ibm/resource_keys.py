@@ -6,13 +6,19 @@ Source: docs/reference/ibm-cloud.md#resource-controller.
 from typing import Any
 
 from freehold_sim.ibm import errors, resource_controller
+from freehold_sim.ibm import resource_pages as pages
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
+from freehold_sim.ibm.fields import served
 from freehold_sim.ibm.world import Record
+
+_REDACTED = {"REDACTED": "REDACTED_EXPLICIT"}
 
 
 def render(call: Call, record: Record) -> dict[str, Any]:
+    """Return the key as reads show it: without credentials if they were shown once, by the create."""
     instance = resource_controller.find(call, record["instance"])
-    return {
+    onetime = bool(record.get("onetime"))
+    shown = {
         "id": record["crn"],
         "guid": record["id"],
         "url": f"/v2/resource_keys/{record['id']}",
@@ -21,14 +27,17 @@ def render(call: Call, record: Record) -> dict[str, Any]:
         "source_crn": instance["crn"],
         "name": record["name"],
         "crn": record["crn"],
-        "state": "active",
+        "state": record["state"],
         "account_id": call.settings.account_id,
         "resource_group_id": instance["group"],
-        "credentials": _credentials(call, record),
+        "resource_id": resource_controller.resource_id(instance),
+        "onetime_credentials": onetime,
+        "credentials": dict(_REDACTED) if onetime else _credentials(call, record),
         "iam_compatible": True,
         "migrated": False,
         "resource_instance_url": f"/v2/resource_instances/{instance['id']}",
     }
+    return {**shown, "deleted_at": iso(record["updated_at"])} if record["state"] == "removed" else shown
 
 
 def _credentials(call: Call, record: Record) -> dict[str, Any]:
@@ -55,23 +64,30 @@ def _find(call: Call) -> Record:
     return record
 
 
-def _page(call: Call, records: list[Record]) -> Reply:
-    shown, _, start = call.page(records, default=10)
-    following = f"/v2/resource_keys?start={start}" if start else ""
-    body = {"rows_count": len(shown), "next_url": following, "resources": [render(call, r) for r in shown]}
-    return Reply(200, body)
+def _refuse_removed(record: Record) -> None:
+    if record["state"] == "removed":
+        raise errors.controller(410, "The resource key is removed already.")
 
 
 def list_keys(call: Call) -> Reply:
-    records = call.world.all("resource-key")
-    if name := call.query.get("name"):
-        records = [r for r in records if r["name"] == name]
-    return _page(call, records)
+    def matches(record: Record, filters: pages.Filters) -> bool:
+        instance = resource_controller.find(call, record["instance"])
+        have = {
+            "guid": record["id"],
+            "name": record["name"],
+            "resource_group_id": instance["group"],
+            "resource_id": resource_controller.resource_id(instance),
+        }
+        return pages.equal(have, filters) and pages.updated_within(record, filters)
+
+    return pages.page(call, "/v2/resource_keys", call.world.all("resource-key", state="active"), matches, render)
 
 
 def list_keys_of_instance(call: Call) -> Reply:
     instance = resource_controller.find(call, call.params["id"])
-    return _page(call, call.world.all("resource-key", instance=instance["id"]))
+    path = f"/v2/resource_instances/{instance['id']}/resource_keys"
+    records = call.world.all("resource-key", instance=instance["id"], state="active")
+    return pages.page(call, path, records, lambda *_: True, render)
 
 
 def get_key(call: Call) -> Reply:
@@ -90,27 +106,37 @@ def create_key(call: Call) -> Reply:
     record: Record = {
         "id": ident, "name": body["name"], "instance": instance["id"], "state": "active", "by": call.actor,
         "crn": f"{instance['crn'][:-2]}:resource-key:{ident}", "role": role,
+        "onetime": resource_controller.has_onetime_credentials(instance),
         "access_key": call.world.new_hex() if hmac_wanted else "", "secret": call.world.new_hex() * 2,
     }  # fmt: skip
     call.world.add("resource-key", call.now, record)
-    return Reply(201, render(call, record))
+    return Reply(201, {**render(call, record), "credentials": _credentials(call, record)})
+
+
+def update_key(call: Call) -> Reply:
+    record, body = _find(call), call.json()
+    _refuse_removed(record)
+    if not body.get("name"):
+        raise errors.controller(400, "The field name is required.")
+    record.update(name=body["name"], updated_at=call.now)
+    return Reply(200, render(call, record))
 
 
 def delete_key(call: Call) -> Reply:
-    call.world.remove(_find(call), call.now)
+    record = _find(call)
+    _refuse_removed(record)
+    resource_controller.remove_key(call, record)
     return Reply(204)
 
 
 _KEYS = "/resource-controller/v2/resource_keys"
+_OF_INSTANCE = "/resource-controller/v2/resource_instances/{id}/resource_keys"
+_FILTERS = f"guid name resource_group_id resource_id {pages.UPDATED} {pages.PAGES}"
 ROUTES = (
-    reads("GET", _KEYS, "rc.list_resource_keys", list_keys),
-    writes("POST", _KEYS, "rc.create_resource_key", create_key),
+    reads("GET", _KEYS, "rc.list_resource_keys", list_keys, query=_FILTERS),
+    writes("POST", _KEYS, "rc.create_resource_key", create_key, fields=served("name source parameters role")),
     reads("GET", _KEYS + "/{id}", "rc.get_resource_key", get_key),
+    writes("PATCH", _KEYS + "/{id}", "rc.update_resource_key", update_key, fields=served("name")),
     writes("DELETE", _KEYS + "/{id}", "rc.delete_resource_key", delete_key),
-    reads(
-        "GET",
-        "/resource-controller/v2/resource_instances/{id}/resource_keys",
-        "rc.list_resource_keys_for_instance",
-        list_keys_of_instance,
-    ),
+    reads("GET", _OF_INSTANCE, "rc.list_resource_keys_for_instance", list_keys_of_instance, query=pages.PAGES),
 )

@@ -11,6 +11,7 @@ from typing import Any
 
 from freehold_sim.ibm import errors
 from freehold_sim.ibm.call import Call, Reply, iso, reads
+from freehold_sim.ibm.fields import served
 from freehold_sim.ibm.world import World
 
 _FIELDS = (
@@ -227,4 +228,9 @@ def search(call: Call) -> Reply:
     return Reply(200, answer)
 
 
-ROUTES = (reads("POST", "/search/v3/resources/search", "search.search", search),)
+ROUTES = (
+    reads(
+        "POST", "/search/v3/resources/search", "search.search", search,
+        fields=served("query fields search_cursor"), query="account_id limit timeout is_reclaimed",
+    ),
+)  # fmt: skip

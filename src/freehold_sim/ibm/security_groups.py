@@ -7,6 +7,7 @@ from typing import Any
 from freehold_sim.ibm import errors
 from freehold_sim.ibm import vpc_common as common
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
+from freehold_sim.ibm.fields import GROUP, IDENTITY, SERVED, Field, Only, served
 from freehold_sim.ibm.world import Record
 
 MISSING = "Security group not found"
@@ -57,6 +58,9 @@ def _parse_rule(call: Call, group: Record, body: dict[str, Any]) -> dict[str, An
         raise errors.vpc(400, "invalid_value", f"protocol is not known: {protocol}", "protocol", str(protocol))
     if body.get("ip_version", "ipv4") != "ipv4":
         raise errors.vpc(400, "invalid_value", "ip_version must be ipv4", "ip_version")
+    for key in _foreign_fields(str(protocol)):
+        if body.get(key) is not None:
+            raise errors.vpc(400, "invalid_value", f"{key} does not belong to the protocol {protocol}", key)
     rule: dict[str, Any] = {
         "name": common.name_of(call, body),
         "direction": direction,
@@ -72,6 +76,12 @@ def _parse_rule(call: Call, group: Record, body: dict[str, Any]) -> dict[str, An
     if protocol == "icmp":
         rule.update({key: body[key] for key in ("code", "type") if body.get(key) is not None})
     return rule
+
+
+def _foreign_fields(protocol: str) -> tuple[str, ...]:
+    """Return the fields that a rule of this protocol cannot have."""
+    ports = () if protocol in {"tcp", "udp"} else ("port_min", "port_max")
+    return ports if protocol == "icmp" else (*ports, "code", "type")
 
 
 def _local(body: dict[str, Any]) -> dict[str, Any]:
@@ -93,8 +103,9 @@ def _remote(call: Call, group: Record, body: dict[str, Any]) -> dict[str, Any]:
     if address := _address(body):
         return address
     peers = call.world.all("security-group", vpc=group["vpc"])
+    wanted = common.id_in(body)
     for peer in peers:
-        if body.get("id") == peer["id"] or body.get("crn") == peer["crn"] or body.get("name") == peer["name"]:
+        if peer["id"] == wanted:
             return {"group": peer["id"]}
     raise errors.vpc(400, "not_found", f"{MISSING}: {body}", "remote")
 
@@ -123,6 +134,23 @@ def _targets(call: Call, group: Record) -> list[Record]:
     return [lb for lb in call.world.all("load-balancer", vpc=group["vpc"]) if group["id"] in lb["groups"]]
 
 
+def _target(balancer: Record) -> dict[str, Any]:
+    return common.reference(balancer, "load_balancers", "load_balancer")
+
+
+def list_targets(call: Call) -> Reply:
+    group = _find(call)
+    url = f"{common.base(group['region'])}/security_groups/{group['id']}/targets"
+    return common.page_of_parts(call, url, "targets", [_target(one) for one in _targets(call, group)])
+
+
+def get_target(call: Call) -> Reply:
+    for balancer in _targets(call, _find(call)):
+        if balancer["id"] == call.params["target"]:
+            return Reply(200, _target(balancer))
+    raise errors.vpc(404, "not_found", "The security group target cannot be found")
+
+
 def render(call: Call, record: Record) -> dict[str, Any]:
     vpc = call.world.get("vpc", record["vpc"])
     assert vpc is not None, "a security group does not outlive its VPC"
@@ -134,7 +162,7 @@ def render(call: Call, record: Record) -> dict[str, Any]:
         "name": record["name"],
         "resource_group": common.group_reference(call, record["group"]),
         "rules": [render_rule(call, record, rule) for rule in record["rules"]],
-        "targets": [common.reference(lb, "load_balancers", "load_balancer") for lb in _targets(call, record)],
+        "targets": [_target(lb) for lb in _targets(call, record)],
         "vpc": common.reference(vpc, "vpcs", "vpc"),
     }
 
@@ -146,8 +174,7 @@ def _find(call: Call) -> Record:
 def list_groups(call: Call) -> Reply:
     region = common.region_of(call)
     records = common.by_group(call, call.world.all("security-group", region=region))
-    if vpc := call.query.get("vpc.id"):
-        records = [r for r in records if r["vpc"] == vpc]
+    records = common.by_vpc(call, records)
     return common.page_of(call, region, "security_groups", records, render)
 
 
@@ -238,15 +265,25 @@ def delete_rule(call: Call) -> Reply:
 
 
 _GROUPS = "/vpc/{region}/v1/security_groups"
+_RULE: dict[str, Field] = {
+    **served("name direction protocol port_min port_max code type"),
+    "ip_version": Only(("ipv4",)),
+    "remote": served("cidr_block address id crn href"),
+    "local": served("cidr_block address"),
+}
+_RULE_PATCH = {key: field for key, field in _RULE.items() if key != "protocol"}
+_CREATE: dict[str, Field] = {"name": SERVED, "vpc": IDENTITY, "resource_group": GROUP, "rules": _RULE}
 ROUTES = (
-    reads("GET", _GROUPS, "vpc.list_security_groups", list_groups),
-    writes("POST", _GROUPS, "vpc.create_security_group", create_group),
+    reads("GET", _GROUPS, "vpc.list_security_groups", list_groups, query=f"{common.LIST} {common.OF_VPC}"),
+    writes("POST", _GROUPS, "vpc.create_security_group", create_group, fields=_CREATE),
     reads("GET", _GROUPS + "/{id}", "vpc.get_security_group", get_group),
-    writes("PATCH", _GROUPS + "/{id}", "vpc.update_security_group", update_group),
+    writes("PATCH", _GROUPS + "/{id}", "vpc.update_security_group", update_group, fields=served("name")),
     writes("DELETE", _GROUPS + "/{id}", "vpc.delete_security_group", delete_group),
+    reads("GET", _GROUPS + "/{id}/targets", "vpc.list_security_group_targets", list_targets, query=common.PAGES),
+    reads("GET", _GROUPS + "/{id}/targets/{target}", "vpc.get_security_group_target", get_target),
     reads("GET", _GROUPS + "/{id}/rules", "vpc.list_security_group_rules", list_rules),
-    writes("POST", _GROUPS + "/{id}/rules", "vpc.create_security_group_rule", create_rule),
+    writes("POST", _GROUPS + "/{id}/rules", "vpc.create_security_group_rule", create_rule, fields=_RULE),
     reads("GET", _GROUPS + "/{id}/rules/{rule}", "vpc.get_security_group_rule", get_rule),
-    writes("PATCH", _GROUPS + "/{id}/rules/{rule}", "vpc.update_security_group_rule", update_rule),
+    writes("PATCH", _GROUPS + "/{id}/rules/{rule}", "vpc.update_security_group_rule", update_rule, fields=_RULE_PATCH),
     writes("DELETE", _GROUPS + "/{id}/rules/{rule}", "vpc.delete_security_group_rule", delete_rule),
 )

@@ -11,7 +11,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Delays:
-    """The published delay profile, in domain seconds. Sources: docs/reference/ibm-cloud.md (times seen)."""
+    """The published delay profile, in domain seconds. Sources: docs/reference/ibm-cloud.md (times seen).
+
+    COS instances are not provisioned: a create is answered when the instance is active, and so is a delete
+    (IBM/platform-services-python-sdk, test/integration/test_resource_controller_v2.py). `create_cos` above 0
+    provisions them like workspaces.
+    """
 
     create_workspace: float = 150.0
     create_dhcp: float = 300.0
@@ -21,7 +26,7 @@ class Delays:
     update_load_balancer: float = 10.0
     create_gateway: float = 120.0
     create_connection: float = 120.0
-    create_cos: float = 10.0
+    create_cos: float = 0.0
     create_network: float = 5.0
     delete_workspace: float = 90.0
     delete_dhcp: float = 180.0
@@ -31,6 +36,7 @@ class Delays:
     delete_load_balancer: float = 120.0
     delete_gateway: float = 60.0
     delete_connection: float = 60.0
+    reclaim_cos: float = 10.0
     cos_reclamation: float = 7 * 86_400.0
 
     def scaled(self, factor: float) -> "Delays":
@@ -46,7 +52,8 @@ class Lags:
     new           Global Search does not show a CRN before this age
     ghost         Global Search shows a deleted CRN for this long
     tags          Global Search shows tags as they were this long ago (about 20 s seen, terraform-provider-ibm#1276)
-    attached_to   GET /v3/tags?attached_to= shows tags as they were this long ago
+    attached_to   GET /v3/tags?attached_to= shows tags as they were this long ago; 0, because the integration tests of
+                  IBM's SDKs read a tag right after its attach
     lists         the services' own lists do not show a resource before this age
     detach        a network still counts as connected this long after its gateway connection is gone (#5482)
     non_monotonic every second lagging read goes to a replica that is twice as far behind
@@ -57,7 +64,7 @@ class Lags:
     new: float = 20.0
     ghost: float = 20.0
     tags: float = 20.0
-    attached_to: float = 5.0
+    attached_to: float = 0.0
     lists: float = 0.0
     detach: float = 10.0
     non_monotonic: bool = False
@@ -74,15 +81,16 @@ class Lags:
 
 @dataclass(frozen=True)
 class Quotas:
-    """Limits of the account; the first two are IBM's defaults.
+    """Limits of the account, with IBM's defaults; `resources_per_attach` is not verified.
 
-    Source: docs/reference/ibm-cloud.md#transit-gateway, #common.
+    Sources: docs/reference/ibm-cloud.md#transit-gateway, #common, #global-tagging.
     """
 
     gateways_per_region: int = 5
     gateways: int = 10
     vpcs_per_region: int = 20
     tags_per_resource: int = 1000
+    access_tags: int = 250
     resources_per_attach: int = 100
 
 
@@ -99,8 +107,10 @@ class Assumptions:
     connection_names_unique: bool = True
     gateway_with_connections_status: int = 409
     gateway_quota_status: int = 400
+    unusable_network_status: int = 400
     local_gateway_refuses_other_region: bool = True
     duplicate_rules_refused: bool = False
+    balancer_needs_available_subnets: bool = True
     illegal_tag_is_400: bool = True
     attach_needs_index: bool = False
     lowercases_tags: bool = False

@@ -12,16 +12,20 @@ _SHAPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(
         ("algorithm", "cidr", "cidr_block", "direction", "dnsServer", "address", "ipv4_cidr_block", "location",
          "name", "network_id", "network_type", "networkID", "protocol", "resource_plan_id", "search_cursor",
-         "serverName", "source", "tag_name", "resource_id", "id", "crn", "href", "cloudConnectionID"),
+         "serverName", "source", "tag_name", "resource_id", "id", "crn", "href", "cloudConnectionID", "action",
+         "destination", "address_prefix_management", "proxy_protocol", "cookie_name", "url_path", "gateway",
+         "accessConfig", "advertise", "arpBroadcast", "ipAddress", "pvmInstanceID", "instanceID", "description",
+         "state", "comment", "request_by", "role", "startingIPAddress", "endingIPAddress"),
         _TEXT,
     ),
     **dict.fromkeys(
-        ("vpc", "zone", "remote", "local", "default_pool", "health_monitor", "parameters"),
+        ("vpc", "zone", "session_persistence", "network_acl", "before", "dns", "remote", "local", "default_pool",
+         "health_monitor", "parameters"),
         _OBJECT,
     ),
     **dict.fromkeys(
         ("subnets", "pools", "listeners", "members", "rules", "resources", "security_groups", "networks",
-         "tag_names", "tags", "userTags", "fields", "dnsServers"),
+         "tag_names", "tags", "userTags", "fields", "dnsServers", "ipAddressRanges"),
         _LIST,
     ),
     "resource_group": (str, dict),

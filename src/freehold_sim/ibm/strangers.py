@@ -112,6 +112,7 @@ class Strangers:
     def detach(self, crn: str, *tags: str) -> None:
         for tag in tags:
             self._cloud.world.untag(crn, tag, self._cloud.clock.now())
+            self._cloud.world.forget_unused_tag(tag, self._cloud.clock.now())
 
     def strip(self, crn: str) -> None:
         """Detach every tag."""
@@ -140,7 +141,7 @@ class Strangers:
         for child in [r for r in world.everything() if r is not record and _inside(record, r)]:
             world.remove(child, now)
         if record["kind"] == "instance":
-            world.redirect(record, state="removed", operation="delete", progress="succeeded")
+            world.redirect(record, state="removed", operation="delete", sub_operation="", progress="succeeded")
             world.unindex(record, now)
         else:
             world.remove(record, now)

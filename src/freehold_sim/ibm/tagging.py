@@ -1,4 +1,7 @@
-"""Global Tagging v3: user tags on CRNs (docs/reference/ibm-cloud.md#global-tagging)."""
+"""Global Tagging v3: user and access tags on CRNs (docs/reference/ibm-cloud.md#global-tagging).
+
+A user tag comes into being with its first attach and ends with its last detach; an access tag is created and deleted.
+"""
 
 import re
 from typing import Any
@@ -6,17 +9,27 @@ from typing import Any
 from freehold_sim.faults import Effect
 from freehold_sim.ibm import errors
 from freehold_sim.ibm.call import Call, Reply, reads, writes
+from freehold_sim.ibm.fields import NOT_SERVED, Field, served
 
 _LEGAL = re.compile(r"[A-Za-z0-9 _\-.:]{1,128}")
 
 
 def _tag_type(call: Call) -> str:
-    kind = call.query.get("tag_type", "user")
+    kind = call.query.get("tag_type") or "user"
     if kind not in {"user", "access", "service"}:
         raise errors.vpc(400, "invalid_value", f"tag_type is not known: {kind}", "tag_type", kind)
     if kind == "service":
         raise errors.vpc(403, "not_authorized", "service tags need an authority that this account lacks")
+    if (account := call.query.get("account_id", call.settings.account_id)) != call.settings.account_id:
+        raise errors.vpc(403, "not_authorized", f"You are not authorized in the account {account}")
+    if call.query.get("providers", "ghost") != "ghost":
+        raise call.not_served("a provider other than ghost")
     return kind
+
+
+def _key(kind: str, crn: str) -> str:
+    """Return the key under which the tags of a type are kept; user tags, which the index shows, under the CRN."""
+    return crn if kind == "user" else f"{kind} {crn}"
 
 
 def _names(call: Call, body: dict[str, Any]) -> list[str]:
@@ -48,7 +61,7 @@ def _result(crn: str, problem: str, done: str) -> dict[str, Any]:
     return {"resource_id": crn, "is_error": bool(problem), "message": problem or done}
 
 
-def _why_not(call: Call, crn: str, names: list[str], position: int) -> str:
+def _why_not(call: Call, kind: str, crn: str, names: list[str], position: int) -> str:
     """Return why tags cannot be attached to `crn`, "" if they can."""
     if _fails(call, position):
         return "The tags could not be attached. Please retry."
@@ -59,17 +72,24 @@ def _why_not(call: Call, crn: str, names: list[str], position: int) -> str:
         return f"The resource does not exist: {crn}"
     if call.settings.assumptions.attach_needs_index and entry["from"] > call.now - call.settings.lags.new:
         return "You are not authorized to tag this resource"
-    have = call.world.tags_at(crn, call.now)
-    if len({*have, *(name.casefold() for name in names)}) > call.settings.quotas.tags_per_resource:
+    have, quotas = call.world.tags_at(_key(kind, crn), call.now), call.settings.quotas
+    most = quotas.tags_per_resource if kind == "user" else quotas.access_tags
+    if len({*have, *(name.casefold() for name in names)}) > most:
         return "The resource has too many tags"
     return ""
+
+
+def _known(call: Call, kind: str) -> dict[str, str]:
+    """Return the tags of the account: case-folded name to name as first written."""
+    known: dict[str, str] = call.world.data["tag_names"]
+    return known if kind == "user" else {name.casefold(): name for name in call.world.data["access_tags"]}
 
 
 def attach(call: Call) -> Reply:
     kind, body = _tag_type(call), call.json()
     names, crns = _names(call, body), _crns(call, body)
-    known = call.world.data["access_tags"]
-    if kind == "access" and any(name not in known for name in names):
+    known = _known(call, "access")
+    if kind == "access" and any(name.casefold() not in known for name in names):
         raise errors.vpc(404, "not_found", "an access tag must be created before it is attached")
     illegal = [name for name in names if not _LEGAL.fullmatch(name)]
     if illegal and call.settings.assumptions.illegal_tag_is_400:
@@ -78,27 +98,33 @@ def attach(call: Call) -> Reply:
     update = call.query.get("update", "").lower() == "true"
     results = []
     for position, crn in enumerate(crns):
-        problem = _why_not(call, crn, names, position)
+        problem = _why_not(call, kind, crn, names, position)
         results.append(_result(crn, problem, "The tags were attached"))
-        if not problem and kind == "user":
-            _attach_one(call, crn, names, replace, update)
+        if not problem:
+            _attach_one(call, kind, crn, names, replace, update)
     return Reply(200, {"results": results})
 
 
-def _attach_one(call: Call, crn: str, names: list[str], replace: bool, update: bool) -> None:
-    keys = {name.partition(":")[0].casefold() for name in names if ":" in name}
-    for folded in call.world.tags_at(crn, call.now):
-        key, colon, _ = folded.partition(":")
-        if replace or (update and colon and key in keys):
-            call.world.untag(crn, folded, call.now)
-    known = call.world.data["tag_names"]
+def _attach_one(call: Call, kind: str, crn: str, names: list[str], replace: bool, update: bool) -> None:
+    place, known = _key(kind, crn), _known(call, kind)
     for name in names:
-        call.world.tag(crn, known.setdefault(name.casefold(), name), call.now)
+        call.world.tag(place, known.setdefault(name.casefold(), name), call.now)
+    keys, wanted = {name.partition(":")[0].casefold() for name in names if ":" in name}, {n.casefold() for n in names}
+    if replace or (update and keys):
+        for folded in call.world.tags_at(place, call.now).keys() - wanted:
+            key, colon, _ = folded.partition(":")
+            if replace or (colon and key in keys):
+                _detach_one(call, kind, crn, folded)
+
+
+def _detach_one(call: Call, kind: str, crn: str, name: str) -> None:
+    call.world.untag(_key(kind, crn), name, call.now)
+    if kind == "user":
+        call.world.forget_unused_tag(name, call.now)
 
 
 def detach(call: Call) -> Reply:
-    _tag_type(call)
-    body = call.json()
+    kind, body = _tag_type(call), call.json()
     names, crns = _names(call, body), _crns(call, body)
     results = []
     for position, crn in enumerate(crns):
@@ -106,9 +132,8 @@ def detach(call: Call) -> Reply:
         if crn not in call.world.data["index"]:
             problem = f"The resource does not exist: {crn}"
         results.append(_result(crn, problem, "The tags were detached"))
-        if not problem:
-            for name in names:
-                call.world.untag(crn, name, call.now)
+        for name in names if not problem else ():
+            _detach_one(call, kind, crn, name)
     return Reply(200, {"results": results})
 
 
@@ -120,74 +145,100 @@ def _number(call: Call, key: str, default: int, most: int) -> int:
 
 
 def list_tags(call: Call) -> Reply:
-    """List tag names of one resource (with lag) or of the account. Pages by offset."""
+    """List the tags of one resource or of the account. Pages by offset."""
     kind = _tag_type(call)
     offset, limit = _number(call, "offset", 0, 10**9), _number(call, "limit", 100, 1000)
     limit = min(limit, call.settings.page_size or limit)
     crn = call.query.get("attached_to")
-    if kind == "access":
-        names = sorted(call.world.data["access_tags"])
-    elif crn is not None:
-        names = _attached(call, crn)
+    if crn is not None:
+        names = _attached(call, kind, crn)
     else:
-        attached = call.world.data["tag_names"]
-        names = [name for folded, name in sorted(attached.items()) if _wanted(call, folded)]
-    items = [{"name": name} for name in names[offset : offset + limit]]
+        names = [name for folded, name in sorted(_known(call, kind).items()) if _wanted(call, kind, folded)]
+    order = call.query.get("order_by_name", "asc")
+    if order not in {"asc", "desc"}:
+        raise errors.vpc(
+            400, "invalid_value", f"order_by_name must be asc or desc, not {order}", "order_by_name", order
+        )
+    items = [{"name": name} for name in (names if order == "asc" else names[::-1])[offset : offset + limit]]
     return Reply(200, {"total_count": len(names), "offset": offset, "limit": limit, "items": items})
 
 
-def _attached(call: Call, crn: str) -> list[str]:
+def _attached(call: Call, kind: str, crn: str) -> list[str]:
     view = call.now - call.lag(call.settings.lags.attached_to)
     entry = call.world.data["index"].get(crn)
     if entry is None or (entry["to"] is not None and entry["to"] <= view):
         return []
-    return sorted(call.world.tags_at(crn, view).values())
+    return sorted(call.world.tags_at(_key(kind, crn), view).values())
 
 
-def _wanted(call: Call, folded: str) -> bool:
-    return call.query.get("attached_only", "").lower() != "true" or bool(_holders(call, folded))
+def _wanted(call: Call, kind: str, folded: str) -> bool:
+    return call.query.get("attached_only", "").lower() != "true" or _is_attached(call, kind, folded)
 
 
-def _holders(call: Call, folded: str) -> list[str]:
-    index = call.world.data["index"]
-    alive = [crn for crn, entry in index.items() if entry["to"] is None]
-    return [crn for crn in alive if folded in call.world.tags_at(crn, call.now)]
+def _is_attached(call: Call, kind: str, folded: str) -> bool:
+    return call.world.is_attached(folded, call.now, _key(kind, ""))
 
 
 def create_tag(call: Call) -> Reply:
-    body = call.json()
-    if call.query.get("tag_type") != "access":
+    if _tag_type(call) != "access":
         raise errors.vpc(400, "invalid_value", "only access tags are created; user tags come with the first attach")
-    names = _names(call, body)
+    names = _names(call, call.json())
     bad = [name for name in names if not _LEGAL.fullmatch(name) or name.count(":") != 1]
     if bad:
         raise errors.vpc(400, "invalid_value", f"an access tag is one key:value, not {bad[0]}", "tag_names", bad[0])
-    known = call.world.data["access_tags"]
-    known.extend(name for name in names if name not in known)
-    return Reply(200, {"results": [{"tag_name": name, "is_error": False} for name in names]})
+    known, created = _known(call, "access"), call.world.data["access_tags"]
+    results = []
+    for name in names:
+        full = name.casefold() not in known and len(created) >= call.settings.quotas.access_tags
+        if not full and name.casefold() not in known:
+            created.append(name)
+        results.append({"tag_name": name, "is_error": full})
+    return Reply(200, {"results": results})
+
+
+def _delete_one(call: Call, kind: str, folded: str) -> bool:
+    """Delete a tag of the account; return whether it was there and attached to nothing."""
+    known = _known(call, kind)
+    if folded not in known or _is_attached(call, kind, folded):
+        return False
+    if kind == "user":
+        del known[folded]
+    else:
+        call.world.data["access_tags"].remove(known[folded])
+    return True
 
 
 def delete_tag(call: Call) -> Reply:
-    """Delete an unused tag name; for one in use, answer 200 with an error in the body."""
-    folded = call.params["name"].casefold()
-    carried = bool(_holders(call, folded))
-    if not carried:
-        call.world.data["tag_names"].pop(folded, None)
-    return Reply(200, {"results": [{"provider": "ghost", "is_error": carried}]})
+    """Delete a tag that is attached to nothing; otherwise, and for one that is not there, answer 200 with an error.
+
+    A user tag is gone after its last detach (IBM/platform-services-go-sdk, globaltaggingv1, integration test).
+    """
+    deleted = _delete_one(call, _tag_type(call), call.params["name"].casefold())
+    return Reply(200, {"results": [{"provider": "ghost", "is_error": not deleted}]})
 
 
 def delete_unused(call: Call) -> Reply:
-    known = call.world.data["tag_names"]
-    unused = [folded for folded in sorted(known) if not _holders(call, folded)]
-    items = [{"tag_name": known.pop(folded), "is_error": False} for folded in unused]
+    kind = _tag_type(call)
+    names = [name for folded, name in sorted(_known(call, kind).items()) if _delete_one(call, kind, folded)]
+    items = [{"tag_name": name, "is_error": False} for name in names]
     return Reply(200, {"total_count": len(items), "errors": False, "items": items})
 
 
+_LIST = "account_id tag_type providers attached_to offset limit timeout order_by_name attached_only"
+_TYPE = "account_id tag_type"
+_RESOURCES: dict[str, Field] = {
+    **served("tag_name tag_names"),
+    "resources": served("resource_id resource_type"),
+    "query": NOT_SERVED,
+}
 ROUTES = (
-    reads("GET", "/tagging/v3/tags", "tagging.list_tags", list_tags),
-    writes("POST", "/tagging/v3/tags", "tagging.create_tag", create_tag),
-    writes("DELETE", "/tagging/v3/tags", "tagging.delete_tag_all", delete_unused),
-    writes("DELETE", "/tagging/v3/tags/{name}", "tagging.delete_tag", delete_tag),
-    writes("POST", "/tagging/v3/tags/attach", "tagging.attach_tag", attach),
-    writes("POST", "/tagging/v3/tags/detach", "tagging.detach_tag", detach),
-)
+    reads("GET", "/tagging/v3/tags", "tagging.list_tags", list_tags, query=_LIST),
+    writes("POST", "/tagging/v3/tags", "tagging.create_tag", create_tag, fields=served("tag_names"), query=_TYPE),
+    writes("DELETE", "/tagging/v3/tags", "tagging.delete_tag_all", delete_unused, query=f"{_TYPE} providers"),
+    writes("DELETE", "/tagging/v3/tags/{name}", "tagging.delete_tag", delete_tag, query=f"{_TYPE} providers"),
+    writes(
+        "POST", "/tagging/v3/tags/attach", "tagging.attach_tag", attach,
+        fields=_RESOURCES, query=f"{_TYPE} replace update",
+    ),
+    writes("POST", "/tagging/v3/tags/detach", "tagging.detach_tag", detach, fields=_RESOURCES, query=_TYPE),
+)  # fmt: skip

@@ -3,8 +3,9 @@
 import re
 from typing import Any
 
-from freehold_sim.ibm import errors
+from freehold_sim.ibm import errors, resource_manager
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
+from freehold_sim.ibm.fields import GROUP, Field, Only, not_served, served
 from freehold_sim.ibm.world import Record
 
 _NAME = re.compile(r"[a-zA-Z]([-_a-zA-Z0-9]*[a-zA-Z0-9])?")
@@ -89,7 +90,7 @@ def create_gateway(call: Call) -> Reply:
     name, location = check_name(body.get("name"), assumed.gateway_name_limit), str(body.get("location"))
     if location not in call.settings.vpc_regions:
         raise errors.vpc(404, "not_found", "The location was not found.", "location", location)
-    groups, asked = call.settings.resource_groups, body.get("resource_group") or {}
+    groups, asked = resource_manager.groups(call), body.get("resource_group") or {}
     if not isinstance(asked, dict):
         raise errors.vpc(400, "invalid_type", "resource_group must be an object with an id", "resource_group")
     group = asked.get("id") or next(iter(groups.values()))
@@ -139,10 +140,18 @@ def delete_gateway(call: Call) -> Reply:
 
 
 _GATEWAYS = "/transit/v1/transit_gateways"
+_SHARED: dict[str, Field] = {
+    **served("name global"),
+    "gre_enhanced_route_propagation": Only((False,)),
+    **not_served("redundancy_group"),
+}
+_CREATE: dict[str, Field] = {
+    **_SHARED, **served("location"), "resource_group": GROUP, **not_served("redundancy_group_id")
+}  # fmt: skip
 ROUTES = (
-    reads("GET", _GATEWAYS, "transit.list_transit_gateways", list_gateways),
-    writes("POST", _GATEWAYS, "transit.create_transit_gateway", create_gateway),
+    reads("GET", _GATEWAYS, "transit.list_transit_gateways", list_gateways, query="limit start"),
+    writes("POST", _GATEWAYS, "transit.create_transit_gateway", create_gateway, fields=_CREATE),
     reads("GET", _GATEWAYS + "/{id}", "transit.get_transit_gateway", get_gateway),
-    writes("PATCH", _GATEWAYS + "/{id}", "transit.update_transit_gateway", update_gateway),
+    writes("PATCH", _GATEWAYS + "/{id}", "transit.update_transit_gateway", update_gateway, fields=_SHARED),
     writes("DELETE", _GATEWAYS + "/{id}", "transit.delete_transit_gateway", delete_gateway),
 )

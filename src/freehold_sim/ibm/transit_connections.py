@@ -4,6 +4,7 @@ from typing import Any
 
 from freehold_sim.ibm import errors, transit
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
+from freehold_sim.ibm.fields import SERVED, Field, Only, not_served, served
 from freehold_sim.ibm.world import Record
 
 _NAME_LIMIT = 63
@@ -82,7 +83,8 @@ def _network(call: Call, kind: str, crn: Any) -> tuple[Record, str]:
             message = f"The workspace has no Power Edge Router: {record['target']}"
             raise errors.vpc(400, "precondition_failed", message, "network_id", str(crn))
         return record, zone.vpc_region
-    raise errors.vpc(404, "not_found", f"The network was not found: {crn}", "network_id", str(crn))
+    status = call.settings.assumptions.unusable_network_status
+    raise errors.vpc(status, "not_found", f"The network was not found: {crn}", "network_id", str(crn))
 
 
 def _refuse_clash(call: Call, gateway: Record, kind: str, crn: str) -> None:
@@ -157,12 +159,34 @@ def delete_connection(call: Call) -> Reply:
     return Reply(204)
 
 
+_UPDATE: dict[str, Field] = {"name": SERVED, "prefix_filters_default": Only(("permit",))}
+_CREATE: dict[str, Field] = {
+    **_UPDATE,
+    **served("network_type network_id"),
+    "prefix_filters": Only(([],)),
+    **not_served(
+        "base_connection_id base_network_type cidr local_gateway_ip local_tunnel_ip network_account_id remote_bgp_asn "
+        "remote_gateway_ip remote_tunnel_ip tunnels zone"
+    ),
+}
 _CONNECTIONS = "/transit/v1/transit_gateways/{id}/connections"
 ROUTES = (
-    reads("GET", "/transit/v1/connections", "transit.list_connections", list_all),
-    reads("GET", _CONNECTIONS, "transit.list_transit_gateway_connections", list_connections),
-    writes("POST", _CONNECTIONS, "transit.create_transit_gateway_connection", create_connection),
+    reads(
+        "GET",
+        "/transit/v1/connections",
+        "transit.list_connections",
+        list_all,
+        query="limit start network_id network_type",
+    ),
+    reads("GET", _CONNECTIONS, "transit.list_transit_gateway_connections", list_connections, query="limit start name"),
+    writes("POST", _CONNECTIONS, "transit.create_transit_gateway_connection", create_connection, fields=_CREATE),
     reads("GET", _CONNECTIONS + "/{connection}", "transit.get_transit_gateway_connection", get_connection),
-    writes("PATCH", _CONNECTIONS + "/{connection}", "transit.update_transit_gateway_connection", update_connection),
+    writes(
+        "PATCH",
+        _CONNECTIONS + "/{connection}",
+        "transit.update_transit_gateway_connection",
+        update_connection,
+        fields=_UPDATE,
+    ),
     writes("DELETE", _CONNECTIONS + "/{connection}", "transit.delete_transit_gateway_connection", delete_connection),
 )

@@ -3,15 +3,21 @@
 Source: docs/reference/ibm-cloud.md#vpc.
 """
 
+import ipaddress
 import re
 from collections.abc import Callable
 from typing import Any
 
-from freehold_sim.ibm import errors
+from freehold_sim.ibm import errors, resource_manager
 from freehold_sim.ibm.call import Call, Reply
 from freehold_sim.ibm.world import Record
 
 _NAME = re.compile(r"([a-z]|[a-z][-a-z0-9]*[a-z0-9])")
+
+
+PAGES = "limit start"
+LIST = f"{PAGES} resource_group.id"
+"""Query parameters of most lists. IBM has no filter by name here."""
 
 
 def region_of(call: Call) -> str:
@@ -56,7 +62,7 @@ def refuse_twin(siblings: list[Record], name: str, own_id: str = "") -> None:
 
 def group_of(call: Call, body: dict[str, Any]) -> str:
     """Return the id of the requested resource group, by default the default group; refuses unknown groups."""
-    groups, asked = call.settings.resource_groups, body.get("resource_group") or {}
+    groups, asked = resource_manager.groups(call), body.get("resource_group") or {}
     if not isinstance(asked, dict):
         raise errors.vpc(400, "invalid_type", "resource_group must be an object with an id", "resource_group")
     wanted = asked.get("id") or next(iter(groups.values()))
@@ -68,7 +74,7 @@ def group_of(call: Call, body: dict[str, Any]) -> str:
 
 
 def group_reference(call: Call, ident: str) -> dict[str, Any]:
-    name = next((n for n, i in call.settings.resource_groups.items() if i == ident), "Default")
+    name = next((n for n, i in resource_manager.groups(call).items() if i == ident), "Default")
     href = f"https://resource-controller.cloud.ibm.com/v2/resource_groups/{ident}"
     return {"href": href, "id": ident, "name": name}
 
@@ -88,15 +94,35 @@ def find(call: Call, kind: str, region: str, ident: str, missing: str) -> Record
     return record
 
 
+def id_in(identity: Any) -> str:
+    """Return the id in a reference by `id`, `crn` or `href`, "" if it has none."""
+    if not isinstance(identity, dict):
+        return ""
+    ident = identity.get("id") or str(identity.get("crn") or "").rpartition(":")[2]
+    return str(ident or str(identity.get("href") or "").rpartition("/")[2])
+
+
+def zone_in(body: dict[str, Any]) -> str | None:
+    """Return the name of the zone that a body refers to by `name` or `href`, None if it names none."""
+    zone = body.get("zone") or {}
+    return zone.get("name") or str(zone.get("href") or "").rpartition("/")[2] or None
+
+
+def cidr_of(value: Any, field: str) -> str:
+    try:
+        return str(ipaddress.IPv4Network(value))
+    except (ValueError, TypeError):
+        raise errors.vpc(400, "invalid_value", f"not an address or CIDR block: {value}", field, str(value)) from None
+
+
 def given(call: Call, kind: str, region: str, identity: Any, missing: str, field: str) -> Record:
     """Return the record that a body refers to by `id`, `crn` or `href`; refuses with 400 otherwise."""
     if not isinstance(identity, dict):
         raise errors.vpc(400, "missing_field", f"The field {field} is required", field)
-    ident = identity.get("id") or str(identity.get("crn", "")).rpartition(":")[2]
-    ident = ident or str(identity.get("href", "")).rpartition("/")[2]
+    ident = id_in(identity)
     record = call.world.get(kind, ident)
     if record is None or record["region"] != region:
-        raise errors.vpc(400, "not_found", f"{missing}: {ident}", f"{field}.id", str(ident))
+        raise errors.vpc(400, "not_found", f"{missing}: {ident}", f"{field}.id", ident)
     return record
 
 
@@ -117,10 +143,35 @@ def page_of(
     return Reply(200, body)
 
 
+def page_of_parts(call: Call, url: str, collection: str, rows: list[dict[str, Any]]) -> Reply:
+    """Answer a paged list of rendered parts, which have no serial numbers of their own."""
+    shown, limit, start = call.page([{"serial": number, "row": row} for number, row in enumerate(rows, start=1)])
+    body: dict[str, Any] = {
+        collection: [one["row"] for one in shown],
+        "first": {"href": f"{url}?limit={limit}"},
+        "limit": limit,
+        "total_count": len(rows),
+    }
+    if start:
+        body["next"] = {"href": f"{url}?limit={limit}&start={start}"}
+    return Reply(200, body)
+
+
+OF_VPC = "vpc.id vpc.crn vpc.name"
+"""Query parameters that select the resources of one VPC."""
+
+
+def by_vpc(call: Call, records: list[Record]) -> list[Record]:
+    """Apply the filters of `OF_VPC`."""
+    for query, key in (("vpc.id", "id"), ("vpc.crn", "crn"), ("vpc.name", "name")):
+        if wanted := call.query.get(query):
+            homes = {vpc["id"] for vpc in call.world.all("vpc", **{key: wanted})}
+            records = [r for r in records if r["vpc"] in homes]
+    return records
+
+
 def by_group(call: Call, records: list[Record]) -> list[Record]:
-    """Apply the filters of most lists: resource_group.id and name."""
+    """Apply the filter that most lists have."""
     if group := call.query.get("resource_group.id"):
         records = [r for r in records if r["group"] == group]
-    if name := call.query.get("name"):
-        records = [r for r in records if r["name"] == name]
     return records

@@ -5,6 +5,7 @@ from typing import Any
 from freehold_sim.ibm import errors, security_groups
 from freehold_sim.ibm import vpc_common as common
 from freehold_sim.ibm.call import Call, Reply, iso, reads, writes
+from freehold_sim.ibm.fields import GROUP, SERVED, Field, Only, served
 from freehold_sim.ibm.world import Record
 
 _MISSING = "VPC not found"
@@ -116,14 +117,16 @@ def render(call: Call, record: Record) -> dict[str, Any]:
 def list_vpcs(call: Call) -> Reply:
     region = common.region_of(call)
     records = common.by_group(call, call.world.all("vpc", region=region))
+    if call.query.get("classic_access", "false").lower() == "true":
+        records = []
     return common.page_of(call, region, "vpcs", records, render)
 
 
 def get_vpc(call: Call) -> Reply:
-    return Reply(200, render(call, _find(call)))
+    return Reply(200, render(call, find(call)), etag=True)
 
 
-def _find(call: Call) -> Record:
+def find(call: Call) -> Record:
     return common.find(call, "vpc", common.region_of(call), call.params["id"], _MISSING)
 
 
@@ -160,20 +163,22 @@ def create_vpc(call: Call) -> Reply:
     call.world.add("vpc", call.now, record)
     record["default_group"] = security_groups.add_default(call, record)["id"]
     call.provision(record, call.settings.delays.create_vpc, {"state": "available"}, {"state": "failed"})
-    return Reply(201, render(call, record))
+    return Reply(201, render(call, record), etag=True)
 
 
 def update_vpc(call: Call) -> Reply:
-    record, body = _find(call), call.json()
+    record, body = find(call), call.json()
+    call.check_match(lambda: render(call, record))
     if "name" in body:
         name = common.name_of(call, body)
         common.refuse_twin(call.world.all("vpc", region=record["region"]), name, record["id"])
         record["name"] = name
-    return Reply(200, render(call, record))
+    return Reply(200, render(call, record), etag=True)
 
 
 def delete_vpc(call: Call) -> Reply:
-    record = _find(call)
+    record = find(call)
+    call.check_match(lambda: render(call, record))
     if record["state"] == "deleting":
         raise errors.vpc(409, "vpc_in_use", "The VPC is being deleted")
     for kind, label in (("subnet", "Subnet"), ("load-balancer", "Load Balancer"), ("public-gateway", "Public Gateway")):
@@ -182,48 +187,40 @@ def delete_vpc(call: Call) -> Reply:
             raise errors.vpc(409, "vpc_in_use", f"The VPC is in use and cannot be deleted. {label}: {used}")
     gone = call.takes(call.settings.delays.delete_vpc)
     call.world.redirect(record, state="deleting")
-    for group in call.world.all("security-group", vpc=record["id"]):
-        call.world.schedule(gone, group, None)
+    for kind in ("security-group", "network-acl"):
+        for part in call.world.all(kind, vpc=record["id"]):
+            call.world.schedule(gone, part, None)
     call.world.schedule(gone, record, None)
     return Reply(204)
 
 
 def get_default_group(call: Call) -> Reply:
-    return Reply(200, security_groups.render(call, default_group(call, _find(call))))
-
-
-def list_prefixes(call: Call) -> Reply:
-    region, record = common.region_of(call), _find(call)
-    subnets = call.world.all("subnet", vpc=record["id"])
-    url = f"{common.base(region)}/vpcs/{record['id']}/address_prefixes"
-    shown = [
-        {
-            "cidr": prefix["cidr"],
-            "created_at": iso(record["created_at"]),
-            "has_subnets": any(s["zone"] == prefix["zone"] for s in subnets),
-            "href": f"{url}/{prefix['id']}",
-            "id": prefix["id"],
-            "is_default": True,
-            "name": prefix["name"],
-            "zone": zone_reference(region, prefix["zone"]),
-        }
-        for prefix in record["prefixes"]
-    ]
-    page = {"first": {"href": f"{url}?limit=50"}, "limit": 50, "total_count": len(shown)}
-    return Reply(200, {"address_prefixes": shown, **page})
+    return Reply(200, security_groups.render(call, default_group(call, find(call))))
 
 
 _VPC = "/vpc/{region}/v1/vpcs"
+_CREATE: dict[str, Field] = {
+    **served("name address_prefix_management"),
+    "resource_group": GROUP,
+    "classic_access": Only((False,)),
+    "dns": {"enable_hub": Only((False,)), "resolver": {"type": Only(("system",)), "manual_servers": Only()}},
+}
+_UPDATE: dict[str, Field] = {
+    "name": SERVED,
+    "dns": {
+        "enable_hub": Only((False,)),
+        "resolver": {"type": Only(("system",)), "manual_servers": Only(), "vpc": Only()},
+    },
+}
 ROUTES = (
     reads("GET", "/vpc/{region}/v1/regions", "vpc.list_regions", list_regions),
     reads("GET", "/vpc/{region}/v1/regions/{name}", "vpc.get_region", get_region),
     reads("GET", "/vpc/{region}/v1/regions/{name}/zones", "vpc.list_region_zones", list_zones),
     reads("GET", "/vpc/{region}/v1/regions/{name}/zones/{zone}", "vpc.get_region_zone", get_zone),
-    reads("GET", _VPC, "vpc.list_vpcs", list_vpcs),
-    writes("POST", _VPC, "vpc.create_vpc", create_vpc),
+    reads("GET", _VPC, "vpc.list_vpcs", list_vpcs, query=f"{common.LIST} classic_access"),
+    writes("POST", _VPC, "vpc.create_vpc", create_vpc, fields=_CREATE),
     reads("GET", _VPC + "/{id}", "vpc.get_vpc", get_vpc),
-    writes("PATCH", _VPC + "/{id}", "vpc.update_vpc", update_vpc),
+    writes("PATCH", _VPC + "/{id}", "vpc.update_vpc", update_vpc, fields=_UPDATE),
     writes("DELETE", _VPC + "/{id}", "vpc.delete_vpc", delete_vpc),
     reads("GET", _VPC + "/{id}/default_security_group", "vpc.get_vpc_default_security_group", get_default_group),
-    reads("GET", _VPC + "/{id}/address_prefixes", "vpc.list_vpc_address_prefixes", list_prefixes),
 )

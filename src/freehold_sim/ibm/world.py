@@ -183,6 +183,22 @@ class World:
         tags.pop(name.casefold(), None)
         self._store_tags(crn, tags, now)
 
+    def is_attached(self, name: str, now: float, prefix: str = "") -> bool:
+        """Return whether a resource that exists has the tag; `prefix` precedes the CRNs of another type of tags."""
+        index = self.data["index"]
+        return any(
+            place.startswith(prefix)
+            and (entry := index.get(place.removeprefix(prefix))) is not None
+            and entry["to"] is None
+            and name.casefold() in self.tags_seen(place, now)
+            for place in self.crns_with_tag(name.casefold())
+        )
+
+    def forget_unused_tag(self, name: str, now: float) -> None:
+        """Remove a user tag from the account if it is attached to nothing."""
+        if not self.is_attached(name, now):
+            self.data["tag_names"].pop(name.casefold(), None)
+
     def tags_at(self, crn: str, when: float) -> dict[str, str]:
         """Return a copy of the tags of `crn` at `when`: case-folded name to name as first written."""
         return dict(self.tags_seen(crn, when))

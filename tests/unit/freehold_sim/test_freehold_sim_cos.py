@@ -71,10 +71,11 @@ def test_deleting_the_instance_deletes_its_buckets_after_reclamation(account: An
     client = s3(account, cos)
     make(client)
     account.rc.delete_resource_instance(cos["guid"], recursive=True)
-    assert [row["kind"] for row in account.cloud.strangers.resources()] == ["instance", "bucket", "reclamation"]
+    kinds = [row["kind"] for row in account.cloud.strangers.resources()]
+    assert kinds == ["instance", "resource-key", "bucket", "reclamation"]
     account.clock.advance(7 * 86400)
     left = [(row["kind"], row["state"]) for row in account.cloud.strangers.resources()]
-    assert left == [("instance", "removed")]
+    assert left == [("instance", "removed"), ("resource-key", "removed")], "both stay readable"
 
 
 def test_only_an_existing_instance_lists_its_buckets(account: Any) -> None:
@@ -90,6 +91,17 @@ def test_only_an_existing_instance_lists_its_buckets(account: Any) -> None:
     assert status(**{"ibm-service-instance-id": cos["guid"]}) == 200
     account.rc.delete_resource_instance(cos["guid"], recursive=True)
     assert status(**{"ibm-service-instance-id": cos["guid"]}) == 403
+
+
+@pytest.mark.parametrize(
+    "header", ["x-amz-acl", "x-amz-meta-a", "x-amz-copy-source", "ibm-sse-kp-customer-root-key-crn"]
+)
+def test_headers_that_ask_for_more_are_refused(account: Any, header: str) -> None:
+    headers = {"Authorization": f"Bearer {account.token}", "ibm-service-instance-id": account.a_cos()["guid"]}
+    buckets = "http://ibm.sim/cos/us-south"
+    assert account.session.put(f"{buckets}/ours", headers={**headers, header: "x"}).status_code == 501
+    assert account.session.put(f"{buckets}/ours", headers=headers).status_code == 200
+    assert account.session.put(f"{buckets}/ours/key", data=b"a", headers={**headers, header: "x"}).status_code == 501
 
 
 def test_a_deleted_key_is_refused(account: Any) -> None:

@@ -4,6 +4,7 @@ import json
 import random
 import re
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -12,16 +13,10 @@ from freehold_sim.clock import VirtualClock
 from freehold_sim.http import Request
 from freehold_sim.ibm import iam
 from freehold_sim.ibm.cloud import SimulatedIBM
+from freehold_sim.ibm.fields import Fields, Only
 from freehold_sim.ibm.services import ROUTES
 
 JUNK: list[Any] = [None, 1, -1, True, "x", "a" * 300, [], {}, ["x"], [1], [{}], {"id": 1}, {"id": None}, {"name": []}]
-FIELDS = (
-    "name", "vpc", "zone", "resource_group", "subnets", "is_public", "pools", "listeners", "rules", "remote",
-    "protocol", "direction", "port", "health_monitor", "default_pool", "target", "algorithm", "ipv4_cidr_block",
-    "total_ipv4_address_count", "location", "network_type", "network_id", "tag_names", "tag_name", "resources",
-    "query", "search_cursor", "fields", "source", "parameters", "cidr", "dnsServer", "networks", "serverName",
-    "type", "resource_plan_id", "tags", "userTags", "port_min", "security_groups",
-)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -37,19 +32,47 @@ def populated() -> tuple[SimulatedIBM, dict[str, list[str]], dict[str, Any], str
     workspace = make("workspace", zone="dal10", name="w")
     dhcp = make("dhcp", region="dal", workspace=workspace["id"], name="d")
     cos = make("cos-instance", name="c")
-    ids = [record["id"] for record in (vpc, subnet, group, balancer, gateway, workspace, cos)]
+    network = make("network", region="dal", workspace=workspace["id"], name="n")
+    acl = cloud.strangers.create("/vpc/us-south/v1/network_acls", {"name": "a", "vpc": {"id": vpc["id"]}})
+    where = f"/vpc/us-south/v1/load_balancers/{balancer['id']}"
+    monitor = {"delay": 5, "max_retries": 2, "timeout": 2, "type": "tcp"}
+    pool = {"name": "p", "algorithm": "round_robin", "protocol": "tcp", "health_monitor": monitor}
+    pool["members"] = [{"port": 1, "target": {"address": "10.0.0.1"}}]
+    balanced = cloud.world.get("load-balancer", balancer["id"])
+    for part, body in (("pools", pool), ("listeners", {"port": 80, "protocol": "tcp"})):
+        cloud.strangers.send("POST", f"{where}/{part}", body)
+        assert balanced is not None
+        cloud.world.finish_pending(balanced, cloud.clock.now())
+    ids = [record["id"] for record in (vpc, subnet, group, balancer, gateway, workspace, cos, acl)]
     variables = {
         "region": ["us-south", "dal"], "id": ids, "workspace": [workspace["id"]], "dhcp": [dhcp["id"]],
-        "group": [group["id"]],
+        "group": [group["id"]], "network": [network["id"]], "pool": [balanced["pools"][0]["id"]],
+        "member": [balanced["pools"][0]["members"][0]["id"]], "listener": [balanced["listeners"][0]["id"]],
+        "prefix": [vpc["prefixes"][0]["id"]], "rule": [group["rules"][0]["id"] if group["rules"] else "x"],
     }  # fmt: skip
     good = {
         "vpc": {"id": vpc["id"]}, "zone": {"name": "us-south-1"}, "is_public": True, "subnets": [{"id": subnet["id"]}],
         "direction": "inbound", "protocol": "tcp", "algorithm": "round_robin", "location": "us-south",
         "health_monitor": {"delay": 5, "max_retries": 2, "timeout": 2, "type": "tcp"}, "network_type": "vpc",
         "network_id": vpc["crn"], "resources": [{"resource_id": vpc["crn"]}], "tag_names": ["a"], "target": "dal10",
-        "resource_plan_id": "f165dd34-3a40-423b-9d95-e90a23f724dd",
+        "resource_plan_id": "f165dd34-3a40-423b-9d95-e90a23f724dd", "resource_group": {"id": "1" * 32},
+        "cidr": "10.0.0.0/24", "type": "vlan", "action": "allow", "source": "0.0.0.0/0", "destination": "0.0.0.0/0",
     }  # fmt: skip
     return cloud, variables, good, workspace["crn"]
+
+
+def _damaged(fields: Fields, good: dict[str, Any], chance: random.Random) -> dict[str, Any]:
+    """Return a body of fields that are served, one of them with a value, or with a field inside it, that is junk."""
+    body = {key: value for key, value in good.items() if key in fields} if chance.random() < 0.6 else {}
+    served = [name for name, field in fields.items() if not isinstance(field, Only)]
+    if not served:
+        return body
+    name = chance.choice(served)
+    inner, value = fields[name], chance.choice(JUNK)
+    if isinstance(inner, Mapping) and chance.random() < 0.7:
+        value = _damaged(inner, good, chance)
+        value = [value] if chance.random() < 0.5 else value
+    return {**body, name: value}
 
 
 @pytest.mark.parametrize("route", [r for r in ROUTES if r.method not in {"GET", "HEAD"}], ids=lambda r: r.operation)
@@ -58,10 +81,11 @@ def test_malformed_bodies(populated: Any, route: Any) -> None:
     chance = random.Random(route.operation)
     headers = {"authorization": f"Bearer {iam.issue(cloud.settings, 1, time.time())}", "crn": crn}
     taken = cloud.snapshot()
-    for _ in range(60):
+    for _ in range(120):
         path = re.sub(r"{([^}]+)}", lambda found: chance.choice(variables.get(found[1], ["x"])), route.pattern)
-        body = {**(good if chance.random() < 0.6 else {}), chance.choice(FIELDS): chance.choice(JUNK)}
-        request = Request(route.method, path, {"version": "1", "generation": "2"}, headers, json.dumps(body).encode())
+        body = _damaged(route.fields, good, chance)
+        query = {key: value for key, value in {"version": "1", "generation": "2"}.items() if key in route.query}
+        request = Request(route.method, path, query, headers, json.dumps(body).encode())
         before = len(list(cloud.world.everything()))
         response = cloud.handle(request)
         if response.status >= 400:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from freehold_sim.ibm.settings import Assumptions
 
 
@@ -124,6 +126,99 @@ def test_networks_and_ports(account: Any) -> None:
     assert account.power("DELETE", f"{network}/ports/{port['portID']}", crn=crn).status_code == 200
     assert account.power("DELETE", network, crn=crn).status_code == 200
     assert account.power("GET", network, crn=crn).status_code == 404
+
+
+NETWORK = {
+    "type": "vlan", "name": "n", "cidr": "10.0.0.0/24", "gateway": "10.0.0.254", "dnsServers": ["9.9.9.9"],
+    "ipAddressRanges": [{"startingIPAddress": "10.0.0.20", "endingIPAddress": "10.0.0.29"}],
+    "accessConfig": "outbound-only", "advertise": "disable", "arpBroadcast": "enable", "mtu": 9000, "jumbo": True,
+}  # fmt: skip
+
+
+def test_a_network_keeps_every_field(account: Any) -> None:
+    workspace = account.a_workspace()
+    path, crn = _path(workspace, "/networks"), workspace["crn"]
+    made = account.power("POST", path, NETWORK, crn).json()
+    assert {key: made[key] for key in NETWORK} == NETWORK
+    assert made["ipAddressMetrics"]["total"] == 10
+    [listed] = account.power("GET", path, crn=crn).json()["networks"]
+    assert (listed["mtu"], listed["jumbo"], listed["accessConfig"]) == (9000, True, "outbound-only")
+    change = {
+        "gateway": "10.0.0.1", "advertise": "enable", "arpBroadcast": "disable", "dnsServers": ["1.1.1.1"], "name": "m",
+        "ipAddressRanges": [{"startingIPAddress": "10.0.0.5", "endingIPAddress": "10.0.0.5"}],
+    }  # fmt: skip
+    changed = account.power("PUT", f"{path}/{made['networkID']}", change, crn).json()
+    assert {key: changed[key] for key in change} == change
+    plain = account.power("POST", path, {"type": "vlan", "name": "plain", "jumbo": True}, crn).json()
+    assert (plain["mtu"], plain["dnsServers"], plain["accessConfig"]) == (9000, ["127.0.0.1"], "internal-only")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "status"),
+    [("gateway", "10.9.0.1", 400), ("mtu", 100, 400), ("accessConfig", "any", 400), ("dnsServers", ["x"], 400),
+     ("ipAddressRanges", [{"startingIPAddress": "10.0.0.9", "endingIPAddress": "10.0.0.2"}], 400),
+     ("peer", {"id": "p"}, 501), ("nmae", "x", 400)],
+)  # fmt: skip
+def test_bad_networks(account: Any, field: str, value: Any, status: int) -> None:
+    workspace = account.a_workspace()
+    refused = account.power("POST", _path(workspace, "/networks"), {**NETWORK, field: value}, workspace["crn"])
+    assert (refused.status_code, refused.json()["code"]) == (status, 0)
+
+
+def test_network_interfaces(account: Any) -> None:
+    workspace = account.a_workspace()
+    crn = workspace["crn"]
+    network = account.power("POST", _path(workspace, "/networks"), NETWORK, crn).json()["networkID"]
+    path = f"/v1/networks/{network}/network-interfaces"
+    body = {"name": "i", "ipAddress": "10.0.0.21", "userTags": ["a:b"]}
+    made = account.power("POST", path, body, crn)
+    one = made.json()
+    assert (made.status_code, {key: one[key] for key in body}) == (201, body)
+    assert account.power("POST", path, body, crn).status_code == 409
+    assert account.power("GET", path, crn=crn).json()["interfaces"] == [one]
+    vm = account.cloud.strangers.make("vm", region="dal", workspace=workspace["guid"], network=network, name="vm")
+    changed = account.power("PUT", f"{path}/{one['id']}", {"name": "j", "instanceID": vm["id"]}, crn).json()
+    assert (changed["name"], changed["status"], changed["instance"]["instanceID"]) == ("j", "ACTIVE", vm["id"])
+    assert account.power("PUT", f"{path}/{one['id']}", {"instanceID": "none"}, crn).status_code == 404
+    assert "instance" not in account.power("PUT", f"{path}/{one['id']}", {"instanceID": ""}, crn).json()
+    assert account.power("GET", f"{path}/{one['id']}").status_code == 401
+    account.cloud.strangers.delete(vm["id"])
+    assert account.power("DELETE", _path(workspace, f"/networks/{network}"), crn=crn).status_code == 409
+    assert account.power("DELETE", f"{path}/{one['id']}", crn=crn).status_code == 200
+    assert account.power("GET", f"{path}/{one['id']}", crn=crn).status_code == 404
+    assert account.power("DELETE", _path(workspace, f"/networks/{network}"), crn=crn).status_code == 200
+
+
+def test_a_port_is_attached_to_a_vm(account: Any) -> None:
+    workspace = account.a_workspace()
+    crn = workspace["crn"]
+    network = account.power("POST", _path(workspace, "/networks"), NETWORK, crn).json()["networkID"]
+    vm = account.cloud.strangers.make("vm", region="dal", workspace=workspace["guid"], network=network, name="vm")
+    ports = _path(workspace, f"/networks/{network}/ports")
+    port = account.power("POST", ports, {"ipAddress": "10.0.0.77"}, crn).json()
+    change = {"description": "d", "pvmInstanceID": vm["id"]}
+    changed = account.power("PUT", f"{ports}/{port['portID']}", change, crn).json()
+    assert (changed["ipAddress"], changed["pvmInstance"]["pvmInstanceID"]) == ("10.0.0.77", vm["id"])
+
+
+def test_power_is_served_at_the_root_in_all_regions(account: Any) -> None:
+    """Its Go client takes only scheme and host of an endpoint, and puts the region into neither path nor query."""
+    near, far = account.a_workspace("near", "dal10"), account.a_workspace("far", "wdc06")
+
+    def ask(path: str, crn: str = "") -> Any:
+        headers = {"Authorization": f"Bearer {account.token}", "CRN": crn}
+        return account.session.get(f"http://ibm.sim{path}", headers=headers)
+
+    assert ask("/v1/datacenters/dal10").json()["capabilities"]["power-edge-router"] is True
+    assert {one["name"] for one in ask("/v1/workspaces").json()["workspaces"]} == {"near", "far"}
+    for workspace in (near, far):
+        assert ask(_path(workspace, "/networks"), workspace["crn"]).json() == {"networks": []}
+    assert ask(_path(near, "/networks"), far["crn"]).status_code == 401
+    refused = ask("/pcloud/v1/none")
+    assert (refused.status_code, refused.json()["error"]) == (404, "not found")
+    refused = ask(_path(near, "/volumes"), near["crn"])
+    assert (refused.status_code, refused.json()["error"]) == (501, "not implemented")
+    assert "pcloud.cloudinstances.volumes.getall" in refused.json()["description"]
 
 
 def test_workspace_delete_deletes_everything_inside(account: Any) -> None:

@@ -1,7 +1,6 @@
 """The simulated cloud as a process: it serves the SDKs over HTTP, and its world survives SIGKILL."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,38 +10,11 @@ from typing import Any
 
 import ibm_boto3
 import ibm_botocore
-import ibm_vpc
 import pytest
 import requests
 from ibm_cloud_sdk_core.authenticators import IAMAuthenticator
 from ibm_platform_services import ResourceControllerV2
-
-
-class Process:
-    """One `python -m freehold_sim`; it prints its address in its first line of output."""
-
-    def __init__(self, state: Path, *arguments: str) -> None:
-        command = [sys.executable, "-m", "freehold_sim", "--state", str(state), "--speed", "30", *arguments]
-        self.child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert self.child.stdout is not None
-        self.url = json.loads(self.child.stdout.readline())["url"]
-
-    def ask(self, method: str, path: str, body: Any = None) -> Any:
-        return requests.request(method, f"{self.url}/_sim/{path}", json=body, timeout=60).json()
-
-    def vpc(self) -> Any:
-        service = ibm_vpc.VpcV1(authenticator=IAMAuthenticator("simulated-api-key", url=f"{self.url}/iam"))
-        service.set_service_url(f"{self.url}/vpc/us-south/v1")
-        return service
-
-    def end(self, number: int) -> int:
-        if self.child.poll() is None:
-            os.kill(self.child.pid, number)
-        code = self.child.wait(timeout=60)
-        for stream in (self.child.stdout, self.child.stderr):
-            assert stream is not None
-            stream.close()
-        return code
+from simulator_process import Process
 
 
 @pytest.fixture

@@ -266,7 +266,8 @@ def test_connections_need_a_network_a_name_and_an_edge_router(account: Any) -> N
     connect = account.transit.create_transit_gateway_connection
     power = {"network_type": "power_virtual_server"}
     plain = account.a_workspace("plain", "wdc04")
-    assert refusal(lambda: connect(gateway["id"], network_type="vpc", network_id="crn:v1:none"))[0] == 404
+    for unusable in ("crn:v1:none", "x", plain["crn"]):
+        assert refusal(lambda crn=unusable: connect(gateway["id"], network_type="vpc", network_id=crn))[0] == 400
     assert refusal(lambda: connect(gateway["id"], network_id=plain["crn"], **power))[0] == 400
     assert refusal(lambda: connect(gateway["id"], network_id=plain["crn"], name="p", **power))[0] == 400
 
@@ -280,7 +281,15 @@ def test_connections_need_networks_that_are_ready(account: Any) -> None:
     account.rc.delete_resource_instance(workspace["guid"])
     account.clock.advance(90)
     fields = {"network_type": "power_virtual_server", "network_id": workspace["crn"], "name": "p"}
-    assert refusal(lambda: connect(gateway["id"], **fields))[0] == 404
+    assert refusal(lambda: connect(gateway["id"], **fields))[0] == 400
+
+
+@pytest.mark.parametrize("status", [400, 404])
+def test_an_unusable_network_may_be_not_found(make_account: Callable[..., Any], status: int) -> None:
+    account = make_account(assumptions=Assumptions(unusable_network_status=status))
+    gateway = account.a_gateway()["id"]
+    connect = account.transit.create_transit_gateway_connection
+    assert refusal(lambda: connect(gateway, network_type="vpc", network_id="crn:v1:none"))[0] == status
 
 
 def test_a_local_gateway_stays_in_its_region(account: Any) -> None:
@@ -321,7 +330,7 @@ def test_keys_prevent_a_delete_unless_recursive(account: Any) -> None:
     cos = account.a_cos()
     account.rc.create_resource_key("k", cos["guid"])
     assert refusal(lambda: account.rc.delete_resource_instance(cos["guid"]))[0] == 400
-    assert account.rc.delete_resource_instance(cos["guid"], recursive=True).get_status_code() == 202
+    assert account.rc.delete_resource_instance(cos["guid"], recursive=True).get_status_code() == 204
 
 
 @pytest.mark.parametrize("status", [400, 422])
