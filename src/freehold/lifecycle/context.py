@@ -57,7 +57,7 @@ class PassContext:
     decided: list[Conclusion] = field(default_factory=list)
     approved: dict[NodeKey, Decision] = field(default_factory=dict)
     """Surplus that a person wants to be deleted now."""
-    look_again: float = float("inf")
+    come_back: float = float("inf")
     """Seconds after which something is due that is no outcome of a resource."""
 
     def __post_init__(self) -> None:
@@ -358,7 +358,7 @@ class PassContext:
             waits = [self.deps.intervals.shallow]
         if self.now < self.state.deep_at:
             waits.append(self.state.deep_at - self.now)
-        waits.append(self.look_again)
+        waits.append(self.come_back)
         for target, message in self.state.copied.items():
             self.outcomes.setdefault(NodeKey(STRANGER, target), Kept(Reason.NOT_OWNED, message))
         return PassResult(
@@ -376,9 +376,9 @@ class PassContext:
         """The command with which a person decides about a create of ``key``."""
         return f"freehold resolve {self.owner.name} -n {self.owner.namespace} {key}"
 
-    def look_again_after(self, seconds: float) -> None:
+    def come_back_after(self, seconds: float) -> None:
         """Come back then, at the latest."""
-        self.look_again = min(self.look_again, seconds)
+        self.come_back = min(self.come_back, seconds)
 
     def requeue(self, key: NodeKey, outcome: Waiting) -> None:
         """It waits: do not ask the cloud about it before then."""

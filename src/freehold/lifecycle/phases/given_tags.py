@@ -144,7 +144,7 @@ async def _take_off(ctx: PassContext, wanted: Mapping[str, NodeKey]) -> None:
             continue
         left = ctx.unsettled()
         if left > 0:
-            ctx.look_again_after(left)
+            ctx.come_back_after(left)
             continue
         try:
             await _detach(ctx, target, dropped)
@@ -202,7 +202,7 @@ def _record(ctx: PassContext, target: str, tags: Collection[str]) -> None:
 def _note(ctx: PassContext, key: NodeKey, error: CloudError) -> None:
     """The object is ready without them: the resource is others', and is as wanted otherwise."""
     outcome, problem = ctx.outcomes.get(key), of_error(error)
-    ctx.look_again_after(problem.after)
+    ctx.come_back_after(problem.after)
     if isinstance(outcome, Ready):
         ctx.outcomes[key] = replace(outcome, reason=problem.reason, note=f"its tags are not as wanted: {error.message}")
 
@@ -214,7 +214,7 @@ def _held(ctx: PassContext, target: str, wanted: Mapping[str, NodeKey], error: C
         return
     problem = of_error(error)
     message = f"{error.message}. Taking our tags off {target} is tried again; or detach them there"
-    ctx.look_again_after(problem.after)
+    ctx.come_back_after(problem.after)
     if ctx.state.releasing:
         ctx.outcomes[NodeKey(KIND, target)] = Waiting(problem.reason, problem.after, message)
     else:
