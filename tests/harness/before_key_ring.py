@@ -14,7 +14,7 @@ from freehold.lifecycle.port import InlinePort, Port
 from harness import earlier_versions
 from harness.earlier_versions import BEFORE_KEY_RING, put
 from harness.powervs import Harness
-from harness.resources import MARK, existing, made_by_others, marks, record
+from harness.resources import MARK, existing, made_by_others, made_by_us, marks, record
 
 KEY = b"the first key of the upgraded operator"
 RING = KeyRing.single(KEY, unkeyed=earlier_versions.uuids(BEFORE_KEY_RING))
@@ -43,13 +43,22 @@ def with_api_key(fixture: str, harness: Harness, api_key: str = "") -> Harness:
 
 
 def without_marks(harness: Harness) -> dict[str, str]:
-    """All resources that are not ours, byte for byte, without our marks, which change on a carrier."""
+    """All resources that are not ours, byte for byte, without our marks, which change on a carrier.
+
+    And without the user's tags: earlier versions did not put them on what is given.
+    """
     ids = {row["id"]: row["tags"] for row in made_by_others(harness)}
+    users = _user_tags(harness)
     return {
-        record["id"]: json.dumps([record, foreign(ids[record["id"]])], sort_keys=True)
+        record["id"]: json.dumps([record, [tag for tag in foreign(ids[record["id"]]) if tag not in users]])
         for record in harness.cloud.world.everything()
         if record["id"] in ids
     }
+
+
+def _user_tags(harness: Harness) -> set[str]:
+    wanted = harness.object.raw["spec"].get("tags") or ()
+    return {f"{tag['key']}:{tag['value']}" if tag.get("value") else tag["key"] for tag in wanted}
 
 
 def foreign(tags: list[str]) -> list[str]:
@@ -87,5 +96,5 @@ def marks_there(harness: Harness) -> dict[str, set[str]]:
 
 
 def theirs_on_ours(harness: Harness) -> dict[str, list[str]]:
-    """The tags that are not marks, by id."""
-    return {row["id"]: foreign(row["tags"]) for row in existing(harness)}
+    """The tags of ours that are not marks, by id."""
+    return {row["id"]: foreign(row["tags"]) for row in made_by_us(harness)}
