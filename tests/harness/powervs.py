@@ -31,7 +31,7 @@ from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.ibm import IbmAccount
-from freehold.operator.other_objects import claimed, naming
+from freehold.operator.other_objects import claimed, naming, owning
 from freehold.operator.reconciler import Reconciler
 from freehold.reconcilers.gate import ClusterContext, Mode
 from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
@@ -173,8 +173,11 @@ class HarnessObjects:
     def __init__(self, harnesses: Iterable[Harness]) -> None:
         self._harnesses = harnesses
 
-    async def tags_on(self, owner: Owner, target: str) -> frozenset[str]:
-        return claimed(self._stored(), owner, target)
+    async def tags_on(self, owner: Owner, target: str, ring: KeyRing | None = None) -> frozenset[str]:
+        return claimed(self._stored(), owner, target, ring)
+
+    async def owning(self, owner: Owner, kind: str, ident: str) -> tuple[str, ...]:
+        return owning(self._stored(), owner, kind, ident)
 
     async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
         return naming(self._stored(), owner, words)

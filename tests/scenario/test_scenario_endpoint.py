@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from freehold_sim.faults import Effect, Fault
 from harness.plans import planned
 from harness.powervs import Harness, example
 from harness.resources import (
@@ -231,3 +232,24 @@ def test_an_open_infrastructure_of_others_is_used_as_it_is() -> None:
     harness.object.patch({"spec": example(**everything_by_id(theirs))["spec"]})
     harness.up()
     assert row_of(harness, "load-balancer")["state"] == "Ready"
+
+
+@pytest.mark.parametrize("effect", [Effect.DENIED, Effect.ERROR_BEFORE], ids=["denied", "server error"])
+def test_a_ready_cluster_stays_ready_while_nobody_may_look_whether_it_is_reached(effect: Effect) -> None:
+    """Nothing is known to be wrong; it is said, and looked at again in the next round."""
+    harness = Harness()
+    vpc = harness.cloud.strangers.make("vpc", region=REGION, name="theirs-vpc")
+    harness.clock.advance(3600.0)
+    let_in(harness, vpc)
+    harness.object.patch({"spec": {"vpc": {"id": vpc["id"], "name": None, "region": REGION}}})
+    harness.up()
+    harness.for_a_while(1800.0)
+    harness.cloud.faults.add(Fault(effect, "vpc.*security_group*", count=None))
+    harness.for_a_while(1800.0)
+    since = len(harness.cloud.calls)
+    harness.for_a_while(3600.0)
+    assert harness.ready()
+    assert len(harness.cloud.calls) - since < 200
+    assert any(
+        "whether it can be reached is not known" in str(row.get("message")) for row in harness.status()["resources"]
+    )

@@ -293,3 +293,58 @@ def test_the_plan_lists_them() -> None:
     detached = {(row.kind, row.attribute) for row in planned(harness, deleting=True).rows if row.action == "detach"}
     assert ("vpc", "team:payments") in detached
     assert not [row for row in planned(harness).rows if row.action.changes]
+
+
+def test_a_forged_claim_of_another_object_makes_no_tag_ours() -> None:
+    """Whoever may edit one object could have a stranger's tag taken off with another one."""
+    harness, theirs = given()
+    attach(harness, theirs.vpc, "team:payments")
+    before = snapshot(harness)
+    forger = Harness(shared_vpc(harness, theirs).object.raw, beside=harness)
+    text = {"v": 2, "owner": ["0" * 36, "IBMPowerVSCluster", "x", "y"], "nodes": {}}
+    text["attached"] = {theirs.vpc["crn"]: [["team:payments"], "", ""]}
+    forger.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: json.dumps(text)}}})
+    harness.up()
+    forger.object.gone = True
+    harness.down()
+    assert snapshot(harness) == before
+
+
+def test_a_tag_whose_attach_was_refused_is_its_owners_when_he_attaches_it() -> None:
+    harness, theirs = given()
+    harness.cloud.faults.add(Fault(Effect.DENIED, "tagging.attach_tag", count=None))
+    harness.up()
+    attach(harness, theirs.vpc, "team:payments")
+    harness.cloud.faults.clear()
+    harness.for_a_while(1800.0)
+    harness.down()
+    assert "team:payments" in tags(harness, theirs.vpc)
+
+
+@pytest.mark.parametrize("effect", [Effect.DENIED, Effect.ERROR_BEFORE], ids=["denied", "server error"])
+@pytest.mark.parametrize("operation", ["attach_tag", "detach_tag"])
+def test_tags_that_are_refused_are_tried_again_ever_more_slowly(effect: Effect, operation: str) -> None:
+    """The object is Ready and at rest otherwise: nobody waits for it."""
+    harness, _ = given()
+    if operation == "detach_tag":
+        harness.up()
+        harness.object.patch({"spec": {"tags": []}})
+    harness.cloud.faults.add(Fault(effect, f"tagging.{operation}", count=None))
+    harness.for_a_while(3600.0)
+    assert harness.ready()
+    since = len(harness.cloud.calls)
+    harness.for_a_while(3600.0)
+    assert len(harness.cloud.calls) - since < 320
+
+
+def test_a_damaged_journal_of_another_object_holds_nothing_up() -> None:
+    """All stored objects are read for each: one annotation must not stop the others."""
+    harness, theirs = given()
+    harness.up()
+    other = shared_vpc(harness, theirs, TEAM)
+    for text in ('{"v":2,"owner":["a","b","c","d"],"nodes":{"a/b":{"p":"o","o":1' + "0" * 400 + "}}}", "[" * 100_000):
+        other.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: text}}})
+        harness.object.patch({"spec": {"tags": [COST] if "0" in text else [TEAM]}})
+        harness.for_a_while(900.0)
+    harness.down()
+    assert tags(harness, theirs.vpc) == {"owner:network-team"}

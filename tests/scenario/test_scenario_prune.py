@@ -9,6 +9,7 @@ from freehold.api import names
 from freehold.lifecycle import decisions, journal
 from freehold.lifecycle.decisions import Decision, Verdict
 from freehold.lifecycle.kinds import NodeKey
+from freehold_sim.faults import Effect, Fault
 from harness.plans import planned
 from harness.powervs import Harness, example
 from harness.resources import existing, only
@@ -32,9 +33,9 @@ def surplus(**spec: Any) -> tuple[Harness, list[NodeKey]]:
 
 def approve(harness: Harness, *keys: NodeKey) -> None:
     record = journal.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
-    ring = harness.rings.ring.of(record.owner, unkeyed=False)
+    ring, at = harness.rings.ring.of(record.owner, unkeyed=False), harness.clock.now()
     made = [
-        Decision(Verdict.PRUNE, str(key), record.entries[key].id, record.entries[key].attempt, "ada", 0.0)
+        Decision(Verdict.PRUNE, str(key), record.entries[key].id, record.entries[key].attempt, "ada", at)
         for key in keys
     ]
     text = decisions.dumps(decisions.signed(each, ring) for each in made)
@@ -129,5 +130,44 @@ def test_surplus_that_lost_its_marks_is_healed_before_it_goes() -> None:
     harness, keys = surplus()
     harness.cloud.strangers.strip(only(harness, "load-balancer", "two")["crn"])
     approve(harness, *(key for key in keys if key.kind == "load-balancer"))
+    harness.for_a_while(1500.0)
+    assert not existing(harness, "load-balancer", "two")
+
+
+def test_a_decision_is_acted_on_once() -> None:
+    """Whoever may edit the object could otherwise delete with an old approval what is surplus again."""
+    harness, keys = surplus()
+    balancer = [key for key in keys if key.kind == "load-balancer"]
+    approve(harness, *balancer)
+    stored = harness.object.raw["metadata"]["annotations"][names.DECISIONS_ANNOTATION]
+    one, two = ({"name": name, "subnets": [{"name": "a"}]} for name in ("one", "two"))
+    harness.object.patch({"spec": {"loadBalancers": [one, two]}})
+    harness.for_a_while(1500.0)
+    assert "wants" in answers(harness)[str(balancer[0])]
+
+    answered = json.loads(harness.object.raw["metadata"]["annotations"][names.DECISIONS_ANNOTATION])
+    again = json.dumps([{**row, "answer": ""} for row in answered])
+    harness.object.patch({"spec": {"loadBalancers": [one]}})
+    harness.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: again}}})
+    harness.for_a_while(1500.0)
+    assert "not signed" in answers(harness)[str(balancer[0])]
+
+    harness.for_a_while(decisions.LIFE)
+    harness.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: stored}}})
+    harness.for_a_while(1500.0)
+    assert "too old" in answers(harness)[str(balancer[0])]
+    assert only(harness, "load-balancer", "two")
+
+
+def test_a_deletion_that_the_cloud_cannot_serve_is_no_hot_loop() -> None:
+    """A pending decision is looked into anew when it is made, not in every pass."""
+    harness, keys = surplus()
+    harness.cloud.faults.add(Fault(Effect.ERROR_BEFORE, "vpc.delete_load_balancer", count=None))
+    approve(harness, *(key for key in keys if key.kind == "load-balancer"))
+    harness.for_a_while(60.0)
+    since = len(harness.cloud.calls)
+    harness.for_a_while(3600.0)
+    assert len(harness.cloud.calls) - since < 300
+    harness.cloud.faults.clear()
     harness.for_a_while(1500.0)
     assert not existing(harness, "load-balancer", "two")

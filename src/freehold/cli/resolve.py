@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +38,8 @@ def run(
 async def _resolve(target: Access, name: str, resource: str, verdict: str, namespace: str, *, yes: bool) -> None:
     from freehold.lifecycle.decisions import Decision, Verdict
     from freehold.operator.ibm import IbmAccount
+    from freehold.operator.kinds import SERVED_RESOURCES
+    from freehold.operator.other_objects import StoredObjects
     from freehold.operator.questions import matching, questions
 
     async with opened(target) as session, AsyncExitStack() as stack:
@@ -45,7 +48,8 @@ async def _resolve(target: Access, name: str, resource: str, verdict: str, names
         ring = await required_ring(target, session)
         url, api_key = await cloud_of(session, target, stack)
         account = stack.enter_context(IbmAccount(api_key, url or None, session.clock))
-        found = await questions(journal_of(raw), account.read_only_deps(ring))
+        deps = replace(account.read_only_deps(ring), others=StoredObjects(session.client, SERVED_RESOURCES))
+        found = await questions(journal_of(raw), deps)
         if not found:
             say(f"{key}: nothing is left for a person to decide")
             return

@@ -17,6 +17,9 @@ from typing import Any
 from freehold.lifecycle.keys import UNKEYED, ObjectKeys
 from freehold.lifecycle.kinds import NodeKey
 
+LIFE = 86_400.0
+"""Seconds of domain time for which a decision may be acted on: a stored copy of it must not decide for ever."""
+
 DONE, REFUSED = "done", "refused"
 """How an answer begins."""
 
@@ -35,7 +38,7 @@ class Decision:
 
     ``node`` is the node's key as text, ``id`` the engine id of the resource (empty with NOT_MINE). ``attempt`` is that
     of the journal's entry when it was decided: a later create is not meant. ``at`` is in epoch seconds. ``answer`` is
-    empty until the engine has acted on it; it is not signed.
+    empty until the engine has acted on it; with it the signature goes, so that nobody can take the answer back.
     """
 
     verdict: Verdict
@@ -55,11 +58,15 @@ class Decision:
 
 @dataclass(frozen=True)
 class Conclusion:
-    """What became of a decision. ``done`` is False where it was refused; ``message`` says why, or what was done."""
+    """What became of a decision. ``done`` is False where it was refused; ``message`` says why, or what was done.
+
+    ``is_signed``: it is what was decided, by whom it says.
+    """
 
     decision: Decision
     done: bool
     message: str
+    is_signed: bool = True
 
 
 class DamagedDecisions(Exception):
@@ -91,7 +98,7 @@ def loads(text: str) -> tuple[Decision, ...]:
     """Raises DamagedDecisions."""
     try:
         return tuple(_decision(row) for row in json.loads(text))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise DamagedDecisions(f"the decisions cannot be read ({type(error).__name__})") from error
 
 
@@ -110,4 +117,4 @@ def pending(decisions: Collection[Decision]) -> tuple[Decision, ...]:
 def answered(decisions: Iterable[Decision], conclusions: Iterable[Conclusion]) -> tuple[Decision, ...]:
     """The same decisions, with the answers of one pass."""
     answers = {each.decision: f"{DONE if each.done else REFUSED}: {each.message}" for each in conclusions}
-    return tuple(replace(each, answer=answers.get(each, each.answer)) for each in decisions)
+    return tuple(replace(each, answer=answers[each], signature="") if each in answers else each for each in decisions)

@@ -86,7 +86,7 @@ async def ensure(
     deps.in_hand.look = _is_planned_look(ctx)
     if await _is_idle(ctx):
         return ctx.finish()
-    if deps.in_hand.look and await confirm.by_lists(ctx):
+    if deps.in_hand.look and not decisions and await confirm.by_lists(ctx):
         _plan_deep_look(ctx, "by shared lists")
         return ctx.finish()
     deps.in_hand.look = False
@@ -117,6 +117,7 @@ async def ensure(
     await fitness.check(ctx)
     mark.ready_only_if_marked(ctx, list(graph.nodes))
     await drift.to_spec(ctx)
+    fitness.tell(ctx)
     await mark.attach(ctx, list(ctx.journal.ours))
     await mark.detach_dropped(ctx)
     await given_tags.to_spec(ctx, marked)
@@ -211,7 +212,7 @@ async def _is_idle(ctx: PassContext) -> bool:
     Its other outcomes (drift, surplus) are reported again.
     """
     state, deps = ctx.state, ctx.deps
-    if ctx.now >= state.deep_at or not ctx.graph.nodes.keys() <= ctx.journal.entries.keys():
+    if ctx.decisions or ctx.now >= state.deep_at or not ctx.graph.nodes.keys() <= ctx.journal.entries.keys():
         return False
     if ctx.journal.tags != ctx.user_tags or not given_tags.is_settled(ctx):
         return False

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.ownership import Codec, Owner
 
 TagsByTarget = Mapping[str, frozenset[str]]
@@ -56,11 +57,16 @@ class Tagger(Protocol):
 class OtherObjects(Protocol):
     """What the other objects of this API server say about resources that objects may share."""
 
-    async def tags_on(self, owner: Owner, target: str) -> frozenset[str]:
+    async def tags_on(self, owner: Owner, target: str, ring: KeyRing | None = None) -> frozenset[str]:
         """The user's tags on ``target`` that objects other than ``owner``'s have on record. Raises CloudError.
 
-        Read now; of objects that are not being deleted.
+        Read now; of objects that are not being deleted. With ``ring`` only what its keys prove that the operator put
+        there: whoever may edit an object can write such a record.
         """
+        ...
+
+    async def owning(self, owner: Owner, kind: str, ident: str) -> tuple[str, ...]:
+        """The objects other than ``owner``'s that have this resource on record as theirs. Raises CloudError."""
         ...
 
     async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
@@ -74,8 +80,11 @@ class OtherObjects(Protocol):
 class NoOthers:
     """There is one object only (OtherObjects)."""
 
-    async def tags_on(self, owner: Owner, target: str) -> frozenset[str]:
+    async def tags_on(self, owner: Owner, target: str, ring: KeyRing | None = None) -> frozenset[str]:
         return frozenset()
+
+    async def owning(self, owner: Owner, kind: str, ident: str) -> tuple[str, ...]:
+        return ()
 
     async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
         return ()

@@ -215,13 +215,13 @@ def loads(text: str) -> Journal:
         document = json.loads(text)
         if document["v"] not in _READ:
             raise CorruptJournal(f"journal format {document['v']} is not one that this version reads (1 and 2)")
-        owner = Owner(*document["owner"])
+        owner = Owner(*map(_text_field, document["owner"]))
         entries = {NodeKey.parse(key): _entry(row) for key, row in document["nodes"].items()}
         account = str(document.get("account", ""))
         tags = frozenset(map(str, document.get("tags", ())))
         key = _digest(document.get("key", ""))
         attached = {_text_field(target): _attached(row) for target, row in document.get("attached", {}).items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise CorruptJournal(f"the journal annotation cannot be read ({type(error).__name__})") from error
     return Journal(owner, entries, account, tags, key, attached)
 

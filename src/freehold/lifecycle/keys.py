@@ -15,7 +15,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -126,6 +126,16 @@ class ObjectKeys:
         if digest == UNKEYED:
             return ownership.legacy_signature(self.legacy_secret, self.owner, kind, ident) if self.unkeyed else ""
         return self._mac(digest, "signature", kind, ident)[:16]
+
+    def tags_signature(self, digest: str, target: str, tags: Collection[str]) -> str:
+        """What only the operator can write beside the user's tags that it put on a resource of others."""
+        return self.signature(digest, "tags", "\0".join((target, *sorted(tags))))
+
+    def are_signed(self, digest: str, signature: str, target: str, tags: Collection[str]) -> bool:
+        """Whether ``signature`` is that one. Records from before the ring have none."""
+        if digest == UNKEYED or digest not in self.readable:
+            return False
+        return hmac.compare_digest(signature, self.tags_signature(digest, target, tags))
 
     def nonce(self, digest: str, key: NodeKey, attempt: int) -> str:
         """The birth mark of one attempt of one node: derived, so that no crash can lose it.

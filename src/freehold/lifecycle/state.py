@@ -26,6 +26,14 @@ class Attached:
 
 
 @dataclass(frozen=True)
+class Refused:
+    """Something that was refused: how many seconds were waited last, and until when nothing is tried."""
+
+    waited: float
+    until: float
+
+
+@dataclass(frozen=True)
 class Started:
     """A create or delete that this process sent: when the cloud took it, and when a look last showed it under way."""
 
@@ -57,9 +65,9 @@ class NodeState:
 
     ``look_at`` and ``retry_at``: nothing is asked, or tried, before then. ``held`` is the outcome until then.
     ``unproven``: on record, and neither signed by us nor proven by marks when last read; nothing that is ours waits
-    for it. ``renewal_refused``: it took no new seal when that was last tried. ``started`` is what is timed now;
-    ``took`` and ``before`` are the seconds that it took, and those of the longest chain of creates or deletes before
-    it, since the object was last at rest.
+    for it. ``inside_unknown``: why it could not be looked into. ``renewal_refused``: it took no new seal when that was
+    last tried. ``started`` is what is timed now; ``took`` and ``before`` are the seconds that it took, and those of the
+    longest chain of creates or deletes before it, since the object was last at rest.
     """
 
     last_seen: Observed | None = None
@@ -73,6 +81,7 @@ class NodeState:
     refused_since: float | None = None
     attached: Attached | None = None
     parts_checked: bool = False
+    inside_unknown: str = ""
     marks_doubted: bool = False
     unproven: bool = False
     renewal_refused: bool = False
@@ -122,7 +131,8 @@ class ObjectState:
     last pass, if it left nothing to do. ``copied``: messages about copied marks, by target. ``own_look_due``: something
     changed, so the next look reads each resource itself; ``looked_at``: when the last such look ended.
     ``tags_checked``: the user's tags that targets which are not ours were last seen, or made, to have, by target;
-    ``tags_of_others``: which of them were there before and are nobody's that is known.
+    ``tags_of_others``: which of them were there before and are nobody's that is known; ``tags_refused``: when the tags
+    of such a target are tried again; ``tags_held``: why some of them could not be taken off.
     """
 
     first_seen: float
@@ -145,6 +155,8 @@ class ObjectState:
     looked_at: float = -inf
     tags_checked: dict[str, frozenset[str]] = field(default_factory=dict)
     tags_of_others: dict[str, frozenset[str]] = field(default_factory=dict)
+    tags_refused: dict[str, Refused] = field(default_factory=dict)
+    tags_held: dict[str, str] = field(default_factory=dict)
 
     def node(self, key: NodeKey) -> NodeState:
         """What is remembered of ``key``; an empty state where nothing is."""
@@ -176,7 +188,7 @@ class ObjectState:
 
     def check_parts_again(self) -> None:
         for node in self.nodes.values():
-            node.parts_checked = False
+            node.parts_checked, node.inside_unknown = False, ""
 
     def forget_times(self) -> None:
         """The object is at rest: how long things took says nothing about its next change."""

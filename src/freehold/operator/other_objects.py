@@ -7,9 +7,10 @@ from typing import Any, Protocol
 
 from freehold.kube import errors as kube
 from freehold.kube.client import ObjectList
-from freehold.kube.resources import Json, Resource, key_of
+from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.lifecycle.errors import Unavailable
-from freehold.lifecycle.journal import CorruptJournal, Journal
+from freehold.lifecycle.journal import AttachedTags, CorruptJournal, Journal
+from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.ownership import Owner
 from freehold.reconcilers import identity
 
@@ -28,8 +29,11 @@ class StoredObjects:
         self._resources = resources
         self._namespace = namespace
 
-    async def tags_on(self, owner: Owner, target: str) -> frozenset[str]:
-        return claimed(await self._stored(), owner, target)
+    async def tags_on(self, owner: Owner, target: str, ring: KeyRing | None = None) -> frozenset[str]:
+        return claimed(await self._stored(), owner, target, ring)
+
+    async def owning(self, owner: Owner, kind: str, ident: str) -> tuple[str, ...]:
+        return owning(await self._stored(), owner, kind, ident)
 
     async def naming(self, owner: Owner, words: Collection[str]) -> tuple[str, ...]:
         return naming(await self._stored(), owner, words)
@@ -47,18 +51,38 @@ class StoredObjects:
         return found
 
 
-def claimed(objects: Iterable[Json], owner: Owner, target: str) -> frozenset[str]:
-    """The tags on ``target`` that an object other than ``owner``'s put there or has there as its own."""
+def claimed(objects: Iterable[Json], owner: Owner, target: str, ring: KeyRing | None = None) -> frozenset[str]:
+    """The tags on ``target`` that an object other than ``owner``'s put there or, without ``ring``, has as its own."""
     found: frozenset[str] = frozenset()
     for raw in objects:
         journal = _journal(raw)
         if journal is None or journal.owner.uuid == owner.uuid or "deletionTimestamp" in raw["metadata"]:
             continue
-        if target in journal.attached:
-            found |= frozenset(journal.attached[target].tags)
-        if any(entry.target == target and not entry.carried for entry in journal.ours.values()):
+        row = journal.attached.get(target, AttachedTags())
+        if ring is None or _is_proven(raw, journal, target, row, ring):
+            found |= frozenset(row.tags)
+        if ring is None and any(entry.target == target and not entry.carried for entry in journal.ours.values()):
             found |= journal.tags
     return found
+
+
+def _is_proven(raw: Json, journal: Journal, target: str, row: AttachedTags, ring: KeyRing) -> bool:
+    """Whether the operator wrote it for this very object: a record can be copied from another one, too."""
+    if key_of(raw) != Key(journal.owner.namespace, journal.owner.name):
+        return False
+    return ring.of(journal.owner, unkeyed=False).are_signed(row.key, row.signature, target, row.tags)
+
+
+def owning(objects: Iterable[Json], owner: Owner, kind: str, ident: str) -> tuple[str, ...]:
+    """The objects other than ``owner``'s that have this resource on record as theirs."""
+    found = []
+    for raw in objects:
+        journal = _journal(raw)
+        if journal is None or journal.owner.uuid == owner.uuid:
+            continue
+        if any((key.kind, entry.id) == (kind, ident) for key, entry in journal.ours.items()):
+            found.append(str(key_of(raw)))
+    return tuple(sorted(found))
 
 
 def naming(objects: Iterable[Json], owner: Owner, words: Collection[str]) -> tuple[str, ...]:

@@ -10,7 +10,8 @@ from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.kinds import NodeKey, Observed, Want
+from freehold.lifecycle.kinds import NodeKey, Observed
+from freehold.lifecycle.phases import decide
 from freehold.lifecycle.state import ObjectState
 
 
@@ -53,11 +54,8 @@ async def questions(journal: Journal, deps: EngineDeps) -> tuple[Question, ...]:
 async def _question(ctx: PassContext, key: NodeKey, entry: Entry) -> Question:
     request = entry.request or {}
     name = str(request.get("name", ""))
-    if not request:
-        return Question(key, entry, name, ())
     try:
-        want = Want(key, name, request, ctx.nonces(key))
-        seen = (await ctx.kind(key).driver.find([want])).get(key, ())
+        seen = await decide.candidates(ctx, key, entry)
         return Question(key, entry, name, tuple([await _candidate(ctx, key, one) for one in seen]))
     except CloudError as error:
         return Question(key, entry, name, (), error.message)
@@ -69,7 +67,9 @@ async def _candidate(ctx: PassContext, key: NodeKey, seen: Observed) -> Candidat
         said.append("has the birth mark of this create")
         if why := ctx.not_from_intent(key, seen):
             said.append(why)
-    if seen.target:
+    if whose := await decide.claimed_by(ctx, key, seen):
+        said.append(f"not this object's: it has {whose}")
+    elif seen.target:
         tags = seen.tags if seen.tags is not None else await ctx.deps.tagger.tags_of(seen.target)
         said.append(ctx.evidence(key, seen, tags).source)
     return Candidate(seen, "; ".join(said) or "nothing but its name speaks for it")

@@ -77,6 +77,7 @@ class _Served:
     state: ObjectState
     cloud: CloudAccount
     generation: int
+    asked: tuple[Decision, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -269,8 +270,9 @@ class Reconciler:
     def _decisions(self, raw: Json, known: _Served) -> tuple[Decision, ...]:
         """What a person has decided and nothing has acted on. The evidence is read anew for it."""
         asked = decisions.pending(_stored_decisions(raw))
-        if asked:
+        if asked and asked != known.asked:
             known.state.invalidate()
+        known.asked = asked
         return asked
 
     async def _answer(self, document: ObjectHandle, cloud: CloudAccount, decided: Sequence[Conclusion]) -> None:
@@ -279,7 +281,8 @@ class Reconciler:
             return
         for each in decided:
             what = f"{each.decision.verdict} {each.decision.node} {each.decision.id}".rstrip()
-            cloud.decided(_subject(document.raw), what, each.decision.by, done=each.done, why=each.message)
+            by = each.decision.by if each.is_signed else ""
+            cloud.decided(_subject(document.raw), what, by, done=each.done, why=each.message)
             severity, reason = (Severity.NORMAL, "Decided") if each.done else (Severity.WARNING, "DecisionRefused")
             self._recorder.record(document.raw, severity, reason, f"{what}: {each.message}")
         text = decisions.dumps(decisions.answered(_stored_decisions(document.raw), decided))

@@ -16,7 +16,7 @@ from lab import faults
 from lab.faults import Script
 from lab.life import Life
 from lab.seam import Thing
-from lab.world import MemoryWorld, node
+from lab.world import TRAITS, MemoryWorld, node
 
 RECORD = NodeKey("record", "www")
 DISK = NodeKey("disk", "more")
@@ -90,23 +90,25 @@ def test_a_decision_that_the_key_ring_did_not_sign_is_refused(forged: str) -> No
 def test_a_decision_about_an_earlier_create_does_not_count_for_a_later_one() -> None:
     """It may be answered a second time, after a crash between the record and the answer."""
     life, _ = _presumed()
-    decision = replace(_decision(life, Verdict.NOT_MINE, RECORD), attempt=0)
+    decision = replace(_decision(life, Verdict.NOT_MINE, RECORD), attempt=-1)
     assert "known meanwhile" in _answer(life, decision)
     assert RECORD in life.journal.open
 
 
 def test_what_has_another_owners_mark_is_not_ours_whoever_says_so() -> None:
-    """A balancer that somebody else's object owns too would be deleted with ours."""
-    world = MemoryWorld(nodes=[node("net/main"), node("balancer/web", "net/main")])
+    """A disk that somebody else's object owns too would be deleted with ours."""
+    traits = {**TRAITS, "disk": replace(TRAITS["disk"], token_life=1000.0)}
+    world = MemoryWorld(nodes=[node("net/main"), node("disk/d", "net/main")], traits=traits)
     life = Life(world)
     life.create()
-    balancer = world.ours("balancer")
-    assert balancer is not None
-    world.meddle("steal", "balancer")
-    entry = life.journal.entries[BALANCER]
-    life.rewrite(life.journal.put(BALANCER, replace(entry, phase=Phase.VACANT, id="", target="", signature="")))
-    decision = _decision(life, Verdict.MINE, BALANCER, balancer.id)
-    assert "detach that mark first" in _answer(life, decision)
+    key, disk = NodeKey("disk", "d"), world.ours("disk")
+    assert disk is not None
+    world.meddle("steal", "disk")
+    entry, net = life.journal.entries[key], life.journal.entries[NodeKey("net", "main")].id
+    request = {"name": "c1-d", "role": "disk/d", "net": net}
+    cut_off = replace(entry, phase=Phase.INTENDED, id="", target="", signature="", request=request, opened=1.0)
+    life.rewrite(life.journal.put(key, cut_off))
+    assert "another owner" in _answer(life, _decision(life, Verdict.MINE, key, disk.id))
 
 
 def test_what_does_not_exist_cannot_be_ours() -> None:

@@ -69,7 +69,7 @@ def _is_settled(ctx: PassContext) -> bool:
         return False
     if any(entry.key != ctx.keys.writing or not ctx.is_signed(key) for key, entry in journal.ours.items()):
         return False
-    if any(key != ctx.keys.writing for key in (journal.key, *(row.key for row in journal.attached.values()))):
+    if journal.key != ctx.keys.writing or not given_tags.are_renewed(ctx):
         return False
     if not journal.ours.keys() <= graph.nodes.keys():
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from freehold.lifecycle import decisions
@@ -9,18 +10,23 @@ from freehold.lifecycle import journal as journals
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.decisions import Conclusion, Decision, Verdict
 from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import NodeKey, Observed, Ref
+from freehold.lifecycle.journal import Entry, Phase
+from freehold.lifecycle.kinds import NodeKey, Observed, Want
 from freehold.lifecycle.outcomes import of_error
 from freehold.lifecycle.ownership import Strength
 from freehold.lifecycle.phases import observe
+from freehold.lifecycle.phases.prune import being_pruned
 
 
 async def apply(ctx: PassContext) -> None:
     """Act on each pending decision. One that needs an answer of the cloud which does not come stays pending."""
     for decision in ctx.decisions:
         if not decisions.is_signed(decision, ctx.keys):
-            _refuse(ctx, decision, "it is not signed with a key of this operator's")
+            why = "it is not signed with a key of this operator's"
+            ctx.decided.append(Conclusion(decision, False, why, is_signed=False))
+            continue
+        if ctx.deps.clock.now() - decision.at > decisions.LIFE and decision.about not in being_pruned(ctx):
+            _refuse(ctx, decision, "it is too old to be acted on: decide again")
             continue
         match decision.verdict:
             case Verdict.MINE:
@@ -38,22 +44,21 @@ async def _mine(ctx: PassContext, decision: Decision) -> None:
     if entry and entry.phase.ours and entry.id == decision.id:
         ctx.decided.append(Conclusion(decision, True, f"{decision.id} is on record as ours"))
         return
-    undecided = (
-        entry is not None and entry.phase in (Phase.INTENDED, Phase.VACANT) and entry.attempt == decision.attempt
-    )
-    if key.kind not in ctx.deps.registry or not undecided:
+    is_open = entry is not None and entry.phase is Phase.INTENDED and entry.attempt == decision.attempt
+    if entry is None or key.kind not in ctx.deps.registry or not is_open:
         _refuse(ctx, decision, f"what became of {key} is known meanwhile")
         return
     try:
-        seen = (await ctx.kind(key).driver.observe([Ref(decision.id)])).get(decision.id)
-        others = await _other_owners(ctx, key, seen) if seen else ""
+        found = {one.id: one for one in await candidates(ctx, key, entry)}
+        seen = found.get(decision.id)
+        whose = await claimed_by(ctx, key, seen) if seen else ""
     except CloudError as error:
         ctx.outcomes[key] = of_error(error)
         return
     if seen is None:
-        _refuse(ctx, decision, f"{decision.id} does not exist")
-    elif others:
-        _refuse(ctx, decision, f"{decision.id} has {others}: detach that mark first, if it is wrong")
+        _refuse(ctx, decision, f"{decision.id} does not exist, or the create of {key} cannot have made it")
+    elif whose:
+        _refuse(ctx, decision, f"{decision.id} has {whose}")
     else:
         observe.record_owned(ctx, key, seen, entry)
         ctx.decided.append(
@@ -61,11 +66,26 @@ async def _mine(ctx: PassContext, decision: Decision) -> None:
         )
 
 
-async def _other_owners(ctx: PassContext, key: NodeKey, seen: Observed) -> str:
-    """Another owner's mark on it, for a person; empty where there is none."""
+async def candidates(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[Observed]:
+    """What the create that ``entry`` records may have made: everything in its place with its name or a nonce of it."""
+    request = entry.request or {}
+    want = Want(key, str(request.get("name", "")), request, ctx.nonces(key))
+    return (await ctx.kind(key).driver.find([want])).get(key, ()) if request else ()
+
+
+async def claimed_by(ctx: PassContext, key: NodeKey, seen: Observed) -> str:
+    """Another owner's claim to it, for a person: its mark, or its record. Empty where there is none."""
+    objects = await ctx.deps.others.owning(ctx.owner, key.kind, seen.id)
+    if objects:
+        return f"an owner already: it is on record as that of {', '.join(objects)}"
     if not seen.target:
         return ""
     tags = seen.tags if seen.tags is not None else await ctx.deps.tagger.tags_of(seen.target)
+    if seen.carried:
+        bare, own = seen.id.rpartition("/")[2].casefold(), ctx.owner.uuid.casefold()
+        marks = [m for m in ctx.deps.codec.read(tags).carried if (m.kind, m.id.casefold()) == (key.kind, bare)]
+        others = sorted({mark.uuid for mark in marks if mark.uuid.casefold() != own})
+        return f"a mark of uuid {', '.join(others)} on {seen.target}" if others else ""
     evidence = ctx.evidence(key, seen, tags)
     return evidence.source if evidence.strength in (Strength.OTHERS, Strength.DISPUTED) else ""
 
@@ -73,15 +93,22 @@ async def _other_owners(ctx: PassContext, key: NodeKey, seen: Observed) -> str:
 def _not_mine(ctx: PassContext, decision: Decision) -> None:
     """The create that was cut off had no effect, or the one that vanished again and again may be tried once more."""
     key = decision.about
-    entry = ctx.journal.get(key)
+    entry, node = ctx.journal.get(key), ctx.node(key)
+    if entry is not None and entry.attempt == decision.attempt + 1:  # a crash came between the record and the answer
+        ctx.decided.append(Conclusion(decision, True, f"the create of {key} counts as one without effect"))
+        return
     if entry is None or entry.attempt != decision.attempt or entry.phase not in (Phase.INTENDED, Phase.VACANT):
         _refuse(ctx, decision, f"what became of {key} is known meanwhile")
         return
     if entry.phase is Phase.INTENDED:
+        left = ctx.kind(key).settle - (ctx.now - (ctx.now if node.open_since is None else node.open_since))
+        if left > 0:  # its request may still take effect, and what it makes would be nobody's
+            ctx.come_back_after(left)
+            return
         ctx.journal = journals.refuse(ctx.journal, key)
-    entry = ctx.journal.entries[key]
-    ctx.journal = ctx.journal.put(key, replace(entry, fails=0))
-    node = ctx.node(key)
+    # The attempt is spent either way: a decision that is acted on twice must not close the next create.
+    entry = replace(ctx.journal.entries[key], fails=0, attempt=decision.attempt + 1)
+    ctx.journal = ctx.journal.put(key, entry)
     node.open_since = node.held = None
     node.look_at = node.retry_at = float("-inf")
     ctx.outcomes.pop(key, None)
@@ -95,7 +122,7 @@ def _prune(ctx: PassContext, decision: Decision) -> None:
     key = decision.about
     entry = ctx.journal.get(key)
     if entry is None or not entry.phase.ours or entry.id != decision.id:
-        ctx.decided.append(Conclusion(decision, True, f"{decision.id} is gone"))
+        ctx.decided.append(Conclusion(decision, True, f"{decision.id} is on record as ours no more"))
     elif key in ctx.graph.nodes:
         _refuse(ctx, decision, f"the spec wants {key} again")
     elif ctx.state.releasing:

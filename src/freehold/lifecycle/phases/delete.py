@@ -253,10 +253,16 @@ async def request(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[No
             held |= {key} if first or after == RECHECK else set()
             ctx.requeue(key, Waiting(Reason.IN_USE, after, message, ctx.node(key).observed))
         elif isinstance(result, CloudError):
-            ctx.requeue(key, _waiting(result))
+            ctx.requeue(key, _longer(ctx, key, _waiting(result)))
         else:
             raise result
     return frozenset(held)
+
+
+def _longer(ctx: PassContext, key: NodeKey, outcome: Waiting) -> Waiting:
+    """What is pruned has time: the object is at rest otherwise."""
+    since = ctx.node(key).refused_since = earliest(ctx.node(key).refused_since, ctx.now)
+    return outcome if ctx.state.releasing else replace(outcome, after=max(outcome.after, (ctx.now - since) / 4))
 
 
 async def _request(ctx: PassContext, key: NodeKey) -> Waiting | None:

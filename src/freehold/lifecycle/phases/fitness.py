@@ -6,6 +6,7 @@ A given resource that lacks it is unfit itself. One of ours that depends on it i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from freehold.lifecycle.context import PassContext
@@ -42,13 +43,28 @@ def _is_of_others(ctx: PassContext, place: NodeKey) -> bool:
 
 
 async def check(ctx: PassContext) -> None:
-    """Look into them once between two deep looks; what is Ready and depends on what is missing is blocked."""
-    due = [one for one in demands(ctx) if isinstance(ctx.outcomes.get(one.key), Ready)]
+    """Look into them once between two deep looks; what is Ready and depends on what is missing is blocked.
+
+    What could not be looked into takes nothing down that is Ready: :func:`tell` says so.
+    """
+    ready = [one for one in demands(ctx) if isinstance(ctx.outcomes.get(one.key), Ready)]
+    due = [one for one in ready if not ctx.node(one.place).inside_unknown]
     for one, refusal in zip(due, await _refusals(ctx, due), strict=True):
-        if refusal:
+        if refusal and refusal.reason is not Reason.UNFIT:
+            ctx.node(one.place).inside_unknown = refusal.message
+        elif refusal:
             ctx.node(one.key).look_now()
             ctx.outcomes[one.key] = refusal
             ctx.ready_nodes.pop(one.key, None)
+
+
+def tell(ctx: PassContext) -> None:
+    """That what others must let through to could not be looked at; it is looked at again in the next round."""
+    for one in demands(ctx):
+        outcome, why = ctx.outcomes.get(one.key), ctx.node(one.place).inside_unknown
+        if why and isinstance(outcome, Ready) and not outcome.note:
+            note = f"whether it can be reached is not known: {why}"
+            ctx.outcomes[one.key] = replace(outcome, note=note)
 
 
 async def admitted(ctx: PassContext, wave: Sequence[Node]) -> list[Node]:

@@ -7,20 +7,19 @@ there stays. A tag that another live object of this API server has on record too
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from freehold.lifecycle.context import PassContext
-from freehold.lifecycle.errors import CloudError, NotFound, Unavailable
+from freehold.lifecycle.errors import CloudError, NotFound, Unavailable, Unknown
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.journal import AttachedTags, Phase
-from freehold.lifecycle.keys import UNKEYED
 from freehold.lifecycle.kinds import NodeKey, Tagging
 from freehold.lifecycle.outcomes import Kept, Ready, Reason, Waiting, of_error
+from freehold.lifecycle.state import Refused
 
 KIND = "tags"
-"""In place of a kind, in outcomes about tags on a resource that is not ours, and in the signature of their record."""
+"""In place of a kind, in outcomes about tags on a resource that is not ours."""
 
 
 def targets(ctx: PassContext) -> Mapping[str, NodeKey]:
@@ -41,6 +40,11 @@ def is_settled(ctx: PassContext) -> bool:
     if any(_dropped(ctx, target, row, wanted) for target, row in ctx.journal.attached.items()):
         return False
     return not ctx.user_tags or all(ctx.state.tags_checked.get(target) == ctx.user_tags for target in wanted)
+
+
+def are_renewed(ctx: PassContext) -> bool:
+    """Whether each record that counts is signed with the writing key."""
+    return all(row.key == ctx.keys.writing for _, row in _rows(ctx))
 
 
 async def is_confirmed(ctx: PassContext) -> bool:
@@ -80,6 +84,7 @@ async def take_back(ctx: PassContext) -> bool:
 
 async def _attach(ctx: PassContext, wanted: Mapping[str, NodeKey], shown: TagsByTarget) -> None:
     changes: list[TagChange] = []
+    before = dict(_rows(ctx))
     due = {target: key for target, key in wanted.items() if key in ctx.ready_nodes and _is_due(ctx, target)}
     if len(due) > 1 and not due.keys() <= shown.keys():
         shown = await _index(ctx, due)
@@ -87,7 +92,7 @@ async def _attach(ctx: PassContext, wanted: Mapping[str, NodeKey], shown: TagsBy
         try:
             missing = await _missing(ctx, target, shown)
         except CloudError as problem:
-            _note(ctx, key, problem)
+            _note(ctx, key, problem, _retry_after(ctx, target, problem))
             continue
         ctx.state.tags_checked[target] = ctx.user_tags
         if missing:
@@ -96,9 +101,14 @@ async def _attach(ctx: PassContext, wanted: Mapping[str, NodeKey], shown: TagsBy
         return
     await ctx.save_before_write()
     ctx.state.last_sent = ctx.now
-    for target, error in (await ctx.deps.tagger.attach(changes)).items():
+    failed = await ctx.deps.tagger.attach(changes)
+    for target in {change.target for change in changes} - failed.keys():
+        ctx.state.tags_refused.pop(target, None)
+    for target, error in failed.items():
         ctx.state.tags_checked.pop(target, None)
-        _note(ctx, wanted[target], error)
+        if not isinstance(error, Unknown):  # nothing happened: whoever attaches it now attaches his own
+            _record(ctx, target, before.get(target, AttachedTags()).tags)
+        _note(ctx, wanted[target], error, _retry_after(ctx, target, error))
 
 
 async def _index(ctx: PassContext, due: Collection[str]) -> TagsByTarget:
@@ -109,7 +119,26 @@ async def _index(ctx: PassContext, due: Collection[str]) -> TagsByTarget:
 
 
 def _is_due(ctx: PassContext, target: str) -> bool:
-    return bool(ctx.user_tags) and (ctx.deep or ctx.state.tags_checked.get(target) != ctx.user_tags)
+    if not ctx.user_tags or _is_held(ctx, target):
+        return False
+    return ctx.deep or ctx.state.tags_checked.get(target) != ctx.user_tags
+
+
+def _is_held(ctx: PassContext, target: str) -> bool:
+    """Whether its tags were refused lately, and are not tried again yet."""
+    refused = ctx.state.tags_refused.get(target)
+    if refused is None or ctx.now >= refused.until - 0.001:
+        return False
+    ctx.come_back_after(refused.until - ctx.now)
+    return True
+
+
+def _retry_after(ctx: PassContext, target: str, error: CloudError) -> float:
+    """Twice as long each time, up to the slow interval: the object is at rest otherwise."""
+    before = ctx.state.tags_refused.get(target)
+    seconds = min(2 * before.waited if before else of_error(error).after, ctx.deps.intervals.slow)
+    ctx.state.tags_refused[target] = Refused(seconds, ctx.now + seconds)
+    return seconds
 
 
 async def _missing(ctx: PassContext, target: str, shown: TagsByTarget) -> frozenset[str]:
@@ -123,7 +152,7 @@ async def _missing(ctx: PassContext, target: str, shown: TagsByTarget) -> frozen
     others = fold(ctx.user_tags) & have - fold(recorded) - ctx.state.tags_of_others.get(target, frozenset())
     shared: frozenset[str] = frozenset()
     if others:
-        claimed = fold(await ctx.deps.others.tags_on(ctx.owner, target))
+        claimed = fold(await ctx.deps.others.tags_on(ctx.owner, target, ctx.deps.ring))
         shared = frozenset(tag for tag in ctx.user_tags if fold([tag]) & others & claimed)
         known = ctx.state.tags_of_others.get(target, frozenset())
         ctx.state.tags_of_others[target] = known | others - claimed
@@ -146,11 +175,15 @@ async def _take_off(ctx: PassContext, wanted: Mapping[str, NodeKey]) -> None:
         if left > 0:
             ctx.come_back_after(left)
             continue
+        if _is_held(ctx, target):
+            _tell_held(ctx, target, ctx.state.tags_refused[target].until - ctx.now)
+            continue
         try:
             await _detach(ctx, target, dropped)
         except CloudError as error:
             _held(ctx, target, wanted, error)
         else:
+            ctx.state.tags_refused.pop(target, None)
             _record(ctx, target, frozenset(row.tags) - dropped)
 
 
@@ -182,40 +215,38 @@ def _rows(ctx: PassContext) -> Iterator[tuple[str, AttachedTags]]:
 
 
 def _is_signed(ctx: PassContext, target: str, row: AttachedTags) -> bool:
-    if row.key == UNKEYED or row.key not in ctx.keys.readable:
-        return False
-    return hmac.compare_digest(row.signature, _signature(ctx, row.key, target, row.tags))
-
-
-def _signature(ctx: PassContext, digest: str, target: str, tags: Collection[str]) -> str:
-    return ctx.keys.signature(digest, KIND, "\0".join((target, *sorted(tags))))
+    return ctx.keys.are_signed(row.key, row.signature, target, row.tags)
 
 
 def _record(ctx: PassContext, target: str, tags: Collection[str]) -> None:
     rows = {other: row for other, row in ctx.journal.attached.items() if other != target}
     if tags:
         digest, ordered = ctx.keys.writing, tuple(sorted(tags))
-        rows[target] = AttachedTags(ordered, _signature(ctx, digest, target, ordered), digest)
+        rows[target] = AttachedTags(ordered, ctx.keys.tags_signature(digest, target, ordered), digest)
     ctx.journal = replace(ctx.journal, attached=rows)
 
 
-def _note(ctx: PassContext, key: NodeKey, error: CloudError) -> None:
+def _note(ctx: PassContext, key: NodeKey, error: CloudError, after: float) -> None:
     """The object is ready without them: the resource is others', and is as wanted otherwise."""
     outcome, problem = ctx.outcomes.get(key), of_error(error)
-    ctx.come_back_after(problem.after)
+    ctx.come_back_after(after)
     if isinstance(outcome, Ready):
         ctx.outcomes[key] = replace(outcome, reason=problem.reason, note=f"its tags are not as wanted: {error.message}")
 
 
 def _held(ctx: PassContext, target: str, wanted: Mapping[str, NodeKey], error: CloudError) -> None:
     """A tag that should come off is reported by the node that uses the resource, or in its own row on delete."""
+    after, first = _retry_after(ctx, target, error), target not in ctx.state.tags_held
+    ctx.state.tags_held[target] = f"{error.message}. Taking our tags off {target} is tried again; or detach them there"
     if target in wanted:
-        _note(ctx, wanted[target], error)
+        _note(ctx, wanted[target], error, after)
         return
-    problem = of_error(error)
-    message = f"{error.message}. Taking our tags off {target} is tried again; or detach them there"
-    ctx.come_back_after(problem.after)
-    if ctx.state.releasing:
-        ctx.outcomes[NodeKey(KIND, target)] = Waiting(problem.reason, problem.after, message)
-    else:
-        ctx.notes.append(message)
+    ctx.come_back_after(after)
+    if first and not ctx.state.releasing:
+        ctx.notes.append(ctx.state.tags_held[target])
+    _tell_held(ctx, target, after)
+
+
+def _tell_held(ctx: PassContext, target: str, after: float) -> None:
+    if ctx.state.releasing and target in ctx.state.tags_held:
+        ctx.outcomes[NodeKey(KIND, target)] = Waiting(Reason.RETRYING, after, ctx.state.tags_held[target])
