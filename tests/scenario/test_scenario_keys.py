@@ -9,7 +9,9 @@ import pytest
 
 from freehold.api import names
 from freehold.api.served import POWERVS_CLUSTER
+from freehold.lifecycle import decisions
 from freehold.lifecycle import journal as journals
+from freehold.lifecycle.decisions import Decision, Verdict
 from freehold.lifecycle.keys import KeyRing, derive
 from freehold.operator.accounts import Binding, OneAccount
 from freehold.operator.ibm import IbmAccount
@@ -38,9 +40,10 @@ def record(harness: Harness) -> journals.Journal:
 
 
 def without_conditions(harness: Harness) -> str:
-    """The object without its conditions and versions."""
+    """The object without its conditions, their phase, and versions."""
     raw = json.loads(json.dumps(harness.object.raw))
     raw["status"].pop("conditions")
+    raw["status"].pop("phase", None)
     raw["metadata"].pop("resourceVersion")
     return json.dumps(raw, sort_keys=True)
 
@@ -262,13 +265,6 @@ def accept_loss(harness: Harness, digest: str) -> KeyRing:
     return replace(OTHER, accepted={(digest, need.uuid): need.records.get(digest, frozenset())})
 
 
-def remove_entry(harness: Harness, node: str) -> None:
-    """A person removes one entry from the journal, as the message asks."""
-    document = json.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION])
-    del document["nodes"][node]
-    harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: json.dumps(document)}}})
-
-
 @pytest.mark.parametrize("deleted", [False, True], ids=["served", "deleted at once"])
 def test_a_lost_key_is_also_replaced_for_resources_that_cannot_be_tagged(deleted: bool) -> None:
     """Bucket, connections in a given gateway, and a DHCP server without a CRN: record and carrier's mark agree."""
@@ -317,10 +313,13 @@ def test_an_open_create_under_a_lost_key_waits_for_a_person(
     assert {row["id"] for row in existing(harness, kind)} == made
     assert f"a create of {node} was cut off" in messages(harness)
     assert f"its key {digest} is lost" in messages(harness)
-    assert f"remove {node} from annotation freehold.dev/journal" in messages(harness)
+    assert f"freehold resolve freehold-demo -n default {node}" in messages(harness)
     for id_ in made:
         harness.cloud.strangers.delete(id_)
-    remove_entry(harness, node)
+    entry, ring = record(harness).entries[journals.NodeKey.parse(node)], harness.rings.ring
+    decided = Decision(Verdict.NOT_MINE, node, "", entry.attempt, "ada", harness.clock.now())
+    text = decisions.dumps([decisions.signed(decided, ring.of(record(harness).owner, unkeyed=False))])
+    harness.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
     if deleted:
         harness.run(lambda: harness.object.gone)
         assert existing(harness) == []
