@@ -1,0 +1,12 @@
+"""What else happens when a timer fires: an explicit table."""
+
+from collections.abc import Mapping
+
+from freehold_sim.aws.ec2 import endpoints, instances, nat_gateways
+from freehold_sim.aws.world import Effect
+
+EFFECTS: Mapping[str, Effect] = {
+    "release-nat-gateway": nat_gateways.release,
+    "release-endpoint": endpoints.release,
+    "release-instance": instances.release,
+}
