@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 
-from freehold_sim.aws.ec2 import endpoints, instances, nat_gateways
+from freehold_sim.aws.ec2 import endpoints, instances, interfaces, nat_gateways
+from freehold_sim.aws.eks import clusters
 from freehold_sim.aws.world import Effect
 
 EFFECTS: Mapping[str, Effect] = {
     "release-nat-gateway": nat_gateways.release,
     "release-endpoint": endpoints.release,
     "release-instance": instances.release,
+    "release-cluster": clusters.release,
+    "release-interface": interfaces.give_back,
 }

@@ -103,9 +103,12 @@ class Assumptions:
 
     refused_token_is_spent  a create that was refused binds its client token: with other parameters it is a mismatch
     token_seconds           how long a client token is remembered after its resource has gone
+    balancer_tags_are_settings  ELBv2 compares tags too when a name is there already; if not, the reply to a create
+                            may be a load balancer of somebody else
     """
 
     refused_token_is_spent: bool = False
+    balancer_tags_are_settings: bool = False
     token_seconds: float = 86_400.0
 
 

@@ -44,20 +44,34 @@ def identify(request: Request, scope: Scope) -> Asked | None:
             action = request.headers.get("x-amz-target", "").rpartition(".")[2]
             return Asked(service, service.operation(action), action, {}, request)
         case _:
-            request = _path_style(request) if name == "s3" else request
+            request = _plain(request) if name == "s3" else request
             found = rest.find(service.model, request)
             operation, variables = found if found else (None, {})
             action = operation.name if operation else f"{request.method} {request.path}"
             return Asked(service, operation, action, variables, request)
 
 
-def _path_style(request: Request) -> Request:
-    """Return a request to a bucket's own host name as a request with the bucket in its path."""
+def _plain(request: Request) -> Request:
+    """Return a request of S3 with the bucket in its path and its body in one piece."""
+    if "aws-chunked" in request.headers.get("content-encoding", ""):
+        request = replace(request, body=_joined(request.body))
     host = request.headers.get("host", "")
     bucket, dot, _ = host.partition(".s3.")
     if not dot or not host.endswith(".amazonaws.com"):
         return request
     return replace(request, path=f"/{bucket}{request.path}")
+
+
+def _joined(body: bytes) -> bytes:
+    """Return the content of a body in chunks, each of them after its size in hex; a trailer with checksums follows."""
+    content = b""
+    while body:
+        head, _, rest = body.partition(b"\r\n")
+        size = int(head.partition(b";")[0], 16)
+        if size == 0:
+            break
+        content, body = content + rest[:size], rest[size + 2 :]
+    return content
 
 
 def parameters(asked: Asked) -> dict[str, Any]:

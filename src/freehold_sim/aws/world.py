@@ -78,6 +78,7 @@ class World:
         if record["arn"]:
             self.data["index"][record["arn"]] = {
                 "scope": scope, "kind": kind, "id": ident, "from": now, "to": None, "tags": [[now, record["tags"]]],
+                "serial": record["serial"],
             }  # fmt: skip
         return record
 

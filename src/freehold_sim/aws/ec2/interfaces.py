@@ -61,13 +61,18 @@ def _mac(call: Call) -> str:
 
 
 def remove(world: World, interface: Record, now: float) -> None:
-    """Remove an interface and give its address back to the subnet."""
+    """Remove an interface and give its addresses back."""
+    give_back(world, interface, now)
+    world.remove(interface, now)
+
+
+def give_back(world: World, interface: Record, now: float) -> None:
+    """Give the addresses of an interface back to its subnet and to the account; a timer effect too."""
     scope = scope_of(interface["account"], interface["region"])
     subnet = world.table(scope, "subnet").get(interface["view"]["SubnetId"])
     if subnet is not None and interface["view"]["PrivateIpAddress"] in subnet["used"]:
         subnet["used"].remove(interface["view"]["PrivateIpAddress"])
     release_address(world, interface)
-    world.remove(interface, now)
 
 
 def release_address(world: World, interface: Record) -> None:
@@ -78,11 +83,6 @@ def release_address(world: World, interface: Record) -> None:
             for name in ("AssociationId", "NetworkInterfaceId", "NetworkInterfaceOwnerId", "PrivateIpAddress"):
                 address["view"].pop(name, None)
             address["view"].pop("InstanceId", None)
-
-
-def remove_effect(world: World, interface: Record, now: float) -> None:
-    """Timer effect: an interface that lingered after its load balancer goes."""
-    remove(world, interface, now)
 
 
 def create_interface(call: Call) -> dict[str, Any]:

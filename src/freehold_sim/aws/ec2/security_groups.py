@@ -18,7 +18,7 @@ _LEGAL = re.compile(r"[a-zA-Z0-9. _\-:/()#,@\[\]+=&;{}!$*]{1,255}")
 
 def create_default(call: Call, vpc: Record) -> None:
     """Create the default group that comes with a VPC."""
-    group = _create(call, vpc, "default", "default VPC security group", {})
+    group = make(call, vpc, "default", "default VPC security group", {})
     rules.add_referencing(call, group)
 
 
@@ -42,12 +42,13 @@ def create_group(call: Call) -> dict[str, Any]:
         text = f"The security group '{name}' already exists for VPC '{vpc['id']}'"
         raise Refused("InvalidGroup.Duplicate", text)
     full(call, len(call.all("security-group")), call.settings.quotas.security_groups, "security groups")
-    group = _create(call, vpc, name, description, tags)
+    group = make(call, vpc, name, description, tags)
     shown = show(group, SECURITY_GROUP)
     return {"GroupId": group["id"], "Tags": shown["Tags"], "SecurityGroupArn": group["arn"]}
 
 
-def _create(call: Call, vpc: Record, name: str, description: str, tags: dict[str, str]) -> Record:
+def make(call: Call, vpc: Record, name: str, description: str, tags: dict[str, str]) -> Record:
+    """Create a group with the rule that lets everything out."""
     view = {"GroupName": name, "Description": description, "VpcId": vpc["id"], "OwnerId": call.account}
     group = create(call, SECURITY_GROUP, view, tags, rules=[])
     group["view"]["SecurityGroupArn"] = arn_of(call, "security-group", group["id"])
