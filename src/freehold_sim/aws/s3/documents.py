@@ -72,7 +72,7 @@ OPERATIONS: tuple[Operation, ...] = (
     writes("PutBucketPolicy", lambda call: _put("Policy", call), f"Bucket Policy {_CHECKSUMS}"),
     reads("GetBucketPolicy", lambda call: {"Policy": _get("Policy", "NoSuchBucketPolicy", call)}, "Bucket"),
     writes("DeleteBucketPolicy", lambda call: _delete("Policy", call), "Bucket"),
-    writes("PutBucketLifecycleConfiguration", lambda call: _put(_LIFECYCLE, call), f"Bucket {_LIFECYCLE} {_CHECKSUMS}"),
+    writes("PutBucketLifecycleConfiguration", lambda call: _put(_LIFECYCLE, call), f"Bucket {_LIFECYCLE} ChecksumAlgorithm ExpectedBucketOwner"),
     reads("GetBucketLifecycleConfiguration",
           lambda call: {"Rules": _get(_LIFECYCLE, "NoSuchLifecycleConfiguration", call)["Rules"]}, "Bucket"),
     writes("DeleteBucketLifecycle", lambda call: _delete(_LIFECYCLE, call), "Bucket"),
