@@ -131,6 +131,9 @@ def _rest_reply(asked: Asked, operation: OperationModel, values: Mapping[str, An
             headers[known[name].serialization["name"]] = from_scalar(known[name].type_name, value, form)
     if not is_xml:
         return Response(status, json_body.body(values, shape), headers)
+    if operation.name == "GetBucketLocation":  # the one reply of S3 whose root element is its only member
+        place = f"<LocationConstraint>{values.get('LocationConstraint', '')}</LocationConstraint>"
+        return Response(status, place.encode(), {**headers, "Content-Type": "application/xml"})
     payload = shape.serialization.get("payload")
     if payload and known[payload].type_name in {"blob", "string"}:
         content = values.get(payload, b"")

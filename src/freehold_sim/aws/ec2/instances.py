@@ -27,7 +27,7 @@ def shown(call: Call, instance: Record) -> dict[str, Any]:
     return {
         **show(instance, INSTANCE),
         "NetworkInterfaces": [_card(cards[ident]) for ident in instance["interfaces"] if ident in cards],
-        "BlockDeviceMappings": [volumes.mapping(disks[ident]) for ident in instance["volumes"] if ident in disks],
+        "BlockDeviceMappings": volumes.mappings([disks[ident] for ident in instance["volumes"] if ident in disks]),
     }
 
 

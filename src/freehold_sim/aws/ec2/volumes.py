@@ -42,8 +42,12 @@ def attached(call: Call, instance: Record, device: str, disk: dict[str, Any], ta
     return volume
 
 
-def mapping(volume: Record) -> dict[str, Any]:
-    """Return how an instance shows a volume."""
+def mappings(disks: list[Record]) -> list[dict[str, Any]]:
+    """Return how an instance shows the volumes that are attached to it."""
+    return [_mapping(volume) for volume in disks if volume["view"]["Attachments"]]
+
+
+def _mapping(volume: Record) -> dict[str, Any]:
     attachment = volume["view"]["Attachments"][0]
     disk = {
         "VolumeId": volume["id"], "Status": "attached", "AttachTime": attachment["AttachTime"],

@@ -23,6 +23,8 @@ def _routes(model: ServiceModel) -> tuple[_Route, ...]:
     found: list[_Route] = []
     for name in model.operation_names:
         operation = model.operation_model(name)
+        if operation.deprecated:
+            continue  # S3 kept the paths of operations that others replaced
         path, _, words = operation.http["requestUri"].partition("?")
         segments = tuple(part for part in path.split("/") if part)
         wanted = dict(word.partition("=")[::2] for word in words.split("&") if word)
