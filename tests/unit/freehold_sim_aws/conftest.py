@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import pytest
-from harness.simulated_aws import Sim
 
 from freehold_sim.aws.settings import Settings
+from harness.simulated_aws import Sim
 
 
 @pytest.fixture

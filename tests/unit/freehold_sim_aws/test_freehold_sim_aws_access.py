@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+
 from harness.simulated_aws import ACCOUNT, OTHER_KEY, TRUST, refused, tagged
 
 OWN_ONLY = {

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from harness.simulated_aws import refused
 
 from freehold_sim.aws.settings import Assumptions, Quotas
+from harness.simulated_aws import refused
 
 LISTENER = [{"Protocol": "TCP", "LoadBalancerPort": 6443, "InstancePort": 6443}]
 
@@ -203,7 +203,7 @@ def test_parts_of_a_classic_load_balancer(sim: Any) -> None:
     states = [sim.elb.describe_instance_health(**name)["InstanceStates"][0]["State"]]
     sim.clock.advance(30)
     states.append(sim.elb.describe_instance_health(**name)["InstanceStates"][0]["State"])
-    shown = sim.elb.describe_load_balancers(**{"LoadBalancerNames": ["api"]})["LoadBalancerDescriptions"][0]
+    shown = sim.elb.describe_load_balancers(LoadBalancerNames=["api"])["LoadBalancerDescriptions"][0]
     assert states == ["OutOfService", "InService"]
     assert shown["HealthCheck"] == check
     assert [row["Listener"]["LoadBalancerPort"] for row in shown["ListenerDescriptions"]] == [80]

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError, ReadTimeoutError
-from harness.simulated_aws import OTHER_KEY, Sim, refused, tagged
 
 from freehold_sim import store
 from freehold_sim.aws.cloud import SimulatedAWS
@@ -14,6 +13,7 @@ from freehold_sim.aws.settings import Lags, Settings
 from freehold_sim.clock import VirtualClock
 from freehold_sim.faults import Effect, Fault
 from freehold_sim.http import Request
+from harness.simulated_aws import OTHER_KEY, Sim, refused, tagged
 
 CALLS = {
     "ec2.DescribeVpcs": lambda sim: sim.ec2.describe_vpcs(),

@@ -105,7 +105,7 @@ def _rest(model: OperationModel, params: dict[str, Any], headers: dict[str, str]
         inner = shape.members.get(name)
         where = inner.serialization if inner is not None else {}
         if where.get("location") == "uri":
-            path = re.sub(r"{%s}" % where["name"], quote(str(value), safe=""), path)
+            path = path.replace(f"{{{where['name']}}}", quote(str(value), safe=""))
         elif where.get("location") == "querystring":
             query[where["name"]] = "\n".join(value) if isinstance(value, list) else str(value)
         else:

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from harness.simulated_aws import refused, tagged
 
 from freehold_sim.aws.settings import Quotas
+from harness.simulated_aws import refused, tagged
 
 ANY = [{"CidrIp": "0.0.0.0/0"}]
 

@@ -48,11 +48,11 @@ def test_required_parameters_and_client_tokens_are_served(name: str, operation: 
 
 
 def test_an_operation_that_is_not_served_is_refused_by_name(sim: Any) -> None:
-    with pytest.raises(ClientError, match="ec2.CreateFleet") as caught:
+    with pytest.raises(ClientError, match=r"ec2\.CreateFleet") as caught:
         sim.ec2.create_fleet(LaunchTemplateConfigs=[], TargetCapacitySpecification={"TotalTargetCapacity": 1})
     assert caught.value.response["Error"]["Code"] == NOT_SERVED
     assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] == 501
-    with pytest.raises(ClientError, match="eks.CreateFargateProfile"):
+    with pytest.raises(ClientError, match=r"eks\.CreateFargateProfile"):
         sim.eks.create_fargate_profile(fargateProfileName="a", clusterName="b", podExecutionRoleArn="c")
 
 

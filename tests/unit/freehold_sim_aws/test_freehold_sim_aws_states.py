@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from harness.simulated_aws import refused
 
 from freehold_sim.faults import Effect, Fault
+from harness.simulated_aws import refused
 
 
 def _nat(sim: Any, ident: str) -> str:

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from harness.simulated_aws import OTHER_KEY, TRUST, refused, tagged
 
 from freehold_sim.aws.settings import Lags
 from freehold_sim.faults import Effect, Fault
+from harness.simulated_aws import OTHER_KEY, TRUST, refused, tagged
 
 MANY = {f"key-{number}": "x" for number in range(51)}
 

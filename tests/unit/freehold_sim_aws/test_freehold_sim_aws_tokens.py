@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from harness.simulated_aws import refused, tagged
 
 from freehold_sim.aws.services import OPERATIONS
 from freehold_sim.aws.settings import Assumptions
+from harness.simulated_aws import refused, tagged
 
 Case = tuple[Callable[[Any], dict[str, Any]], Callable[[Any], str], dict[str, Any]]
 
