@@ -51,7 +51,7 @@ def measure() -> list[Row]:
         Row("sim.aws.life", round(life, 3), "CPU-s", 0.7, peer, f"{TARGET}; {calls:.0f} calls, client included"),
         Row("sim.aws.call", round(life / calls * 1000, 2), "CPU-ms", 5, f"moto: {moto_life / moto_calls * 1000:.2g}"),
         Row("sim.aws.calls_per_second", round(calls / life), "1/s", peer=f"moto: {moto_calls / moto_life:.0f}"),
-        Row("sim.aws.memory", _memory(), "MB", source="1,000 instances, 10,000 tagged resources, beyond an empty world"),
+        Row("sim.aws.memory", _memory(), "MB", source="1,000 instances, 10,000 tagged resources in all"),
     ]  # fmt: skip
 
 

@@ -221,3 +221,19 @@ def test_a_role_session_through_the_cli(aws: Cli) -> None:
     made = aws("sts", "assume-role", "--role-arn", role, "--role-session-name", "one")
     assert made["AssumedRoleUser"]["Arn"].endswith(":assumed-role/s/one")
     assert aws("sts", "get-caller-identity")["Account"] == "111122223333"
+
+
+def test_the_example_tells_what_happens() -> None:
+    """With boto3 and with the CLI, over HTTP, in one run."""
+    example = Path(__file__).parents[3] / "examples" / "aws_simulated.py"
+    done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    told = (
+        "ConnectionClosedError",
+        "found by the tag",
+        "1 made",
+        "DependencyViolation",
+        "0 tagged resources now, 1 half",
+    )
+    for words in (*told, "wait vpc-available: vpc-", "InvalidVpcID.NotFound"):
+        assert words in done.stdout
