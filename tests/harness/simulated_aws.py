@@ -1,6 +1,7 @@
 """boto3 as it is with a simulated AWS; every reply passes through botocore's parsers, and retries are off."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -11,13 +12,48 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from freehold_sim.aws.cloud import SimulatedAWS
+from freehold_sim.aws.protocols.invalid import Invalid
+from freehold_sim.aws.protocols.validation import validate
 from freehold_sim.aws.settings import Settings
+from freehold_sim.aws.wire import Asked
 from freehold_sim.clock import VirtualClock
+from freehold_sim.http import Response
 from freehold_sim.mount import mount_client
 
 KEY, OTHER_KEY = "AKIASIMULATED0000001", "AKIASIMULATED0000002"
 ACCOUNT, OTHER_ACCOUNT = "111122223333", "444455556666"
 TRUST = '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": "*"}]}'
+
+
+class CheckedAWS(SimulatedAWS):
+    """Checks each reply against the output shape of botocore: members that must be there, types, values of enums."""
+
+    def reply(self, asked: Asked, values: Mapping[str, Any], request_id: str) -> Response:
+        assert asked.operation is not None
+        try:
+            validate(_comparable(values), asked.operation.output_shape)
+        except Invalid as invalid:
+            assert any(pattern.search(str(invalid)) for pattern in BEYOND_THE_MODEL), f"{asked.action}: {invalid}"
+        return super().reply(asked, values, request_id)
+
+
+BEYOND_THE_MODEL = tuple(
+    re.compile(text)
+    for text in (
+        r"InternetGateways?\S*\.Attachments\.1\.State 'available'",  # API_InternetGatewayAttachment
+        r"VpcEndpoints?\S*\.State '[a-z]+'",  # lower case in the examples of describe-vpc-endpoints
+        r"InterfaceType 'nat_gateway'",  # the filter interface-type of API_DescribeNetworkInterfaces
+        r"wrong length: \S*[tT]ags has length 0",  # the shape of a request, which is not empty, serves replies too
+    )
+)
+"""What AWS answers though its model has no such value, with the source."""
+
+
+def _comparable(value: Any) -> Any:
+    """Return a reply without what is not sent."""
+    if isinstance(value, Mapping):
+        return {key: _comparable(each) for key, each in value.items() if each is not None}
+    return [_comparable(each) for each in value] if isinstance(value, list) else value
 
 
 @cache
@@ -31,7 +67,7 @@ class Sim:
 
     def __init__(self, settings: Settings) -> None:
         self.clock = VirtualClock()
-        self.cloud = SimulatedAWS(self.clock, settings)
+        self.cloud: SimulatedAWS = CheckedAWS(self.clock, settings)
         self._clients: dict[tuple[str, ...], Any] = {}
 
     def client(self, service: str, key: str = KEY, region: str = "us-east-1", token: str | None = None) -> Any:

@@ -7,8 +7,9 @@ from freehold_sim.aws import errors, limits, wire
 from freehold_sim.aws.authorization import authorize
 from freehold_sim.aws.call import Call, Operation, Refused, not_served, unserved
 from freehold_sim.aws.credentials import Principal, administrator, scope_of_request
+from freehold_sim.aws.effects import EFFECTS, UNDO
 from freehold_sim.aws.protocols.invalid import Invalid
-from freehold_sim.aws.services import EFFECTS, OPERATIONS
+from freehold_sim.aws.services import OPERATIONS
 from freehold_sim.aws.sessions import principal_of
 from freehold_sim.aws.settings import Settings
 from freehold_sim.aws.strangers import Strangers
@@ -126,6 +127,10 @@ class SimulatedAWS(CallFlow):
             return wire.error(asked, refused, request_id)
         if served.writes:
             self.world.touched = True
+        return self.reply(asked, values, request_id)
+
+    def reply(self, asked: wire.Asked, values: Mapping[str, Any], request_id: str) -> Response:
+        """Return a successful reply; a test may look at its values here."""
         return wire.reply(asked, values, request_id)
 
     def _principal(self, scope: Any, service: str, actor: str) -> Principal:
@@ -140,6 +145,17 @@ class SimulatedAWS(CallFlow):
             authorize(call)
         if call.params.get("DryRun"):
             raise Refused("DryRunOperation", "Request would have succeeded, but DryRun flag is set.", 412)
-        if served.token is not None:
-            return idempotent(call, served.token, served.handler)
-        return served.handler(call)
+        try:
+            if served.token is not None:
+                return idempotent(call, served.token, served.handler)
+            return served.handler(call)
+        except Refused:
+            self._undo(call)
+            raise
+
+    def _undo(self, call: Call) -> None:
+        """Take back what a call made before it was refused: AWS makes all of it or nothing."""
+        for record in reversed(call.made):
+            if record["kind"] in UNDO:
+                UNDO[record["kind"]](self.world, record, call.now)
+            self.world.forget(record)

@@ -6,6 +6,9 @@ from freehold_sim.aws.ec2 import endpoints, instances, interfaces, nat_gateways
 from freehold_sim.aws.eks import clusters
 from freehold_sim.aws.world import Effect
 
+UNDO: Mapping[str, Effect] = {"network-interface": interfaces.give_back}
+"""What else is undone, by kind, when a call is refused after it made something."""
+
 EFFECTS: Mapping[str, Effect] = {
     "release-nat-gateway": nat_gateways.release,
     "release-endpoint": endpoints.release,

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from freehold_sim.aws import eks, elb, elbv2, iam, s3, secrets, ssm, sts, tag_index
 from freehold_sim.aws.call import Operation
 from freehold_sim.aws.ec2 import operations as ec2
-from freehold_sim.aws.effects import EFFECTS as EFFECTS
 
 OPERATIONS: Mapping[str, Mapping[str, Operation]] = {
     name: {operation.name: operation for operation in table}

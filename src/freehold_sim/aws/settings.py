@@ -44,7 +44,7 @@ class Delays:
 class Lags:
     """Delays until reads show a change, in domain seconds.
 
-    new     EC2 and the load balancers do not find a resource before this age, by id or in a list
+    new     a service does not find a resource before this age, by id or in a list (S3 finds it at once)
     tagged  the tagging API does not show a resource before this age
     ghost   the tagging API shows a deleted resource for this long
     tags    the tagging API shows tags as they were this long ago

@@ -34,6 +34,7 @@ def _indexed(call: Call) -> Iterator[Row]:
     if lags.non_monotonic:
         call.world.data["reads"] += 1
         factor = 2 - call.world.data["reads"] % 2
+    _drop_old_ghosts(call)
     for arn, entry in call.world.data["index"].items():
         if entry["scope"] != call.scope or entry["from"] > call.now - lags.tagged * factor:
             continue
@@ -42,6 +43,13 @@ def _indexed(call: Call) -> Iterator[Row]:
         tags = _tags_at(entry, call.now - lags.tags * factor, fresh=entry["from"])
         if tags is not None:
             yield int(entry["serial"]), arn, tags
+
+
+def _drop_old_ghosts(call: Call) -> None:
+    """Drop entries that no replica shows any more."""
+    index, before = call.world.data["index"], call.now - 2 * call.settings.lags.ghost
+    for arn in [arn for arn, entry in index.items() if entry["to"] is not None and entry["to"] < before]:
+        del index[arn]
 
 
 def _tags_at(entry: dict[str, Any], when: float, fresh: float) -> dict[str, str] | None:

@@ -129,6 +129,8 @@ def _rest_reply(asked: Asked, operation: OperationModel, values: Mapping[str, An
         if name in known and known[name].serialization.get("location") == "header":
             form = known[name].serialization.get("timestampFormat", "rfc822")
             headers[known[name].serialization["name"]] = from_scalar(known[name].type_name, value, form)
+        elif name in known and known[name].serialization.get("location") == "headers":
+            headers.update({f"{known[name].serialization['name']}{key}": text for key, text in value.items()})
     if not is_xml:
         return Response(status, json_body.body(values, shape), headers)
     if operation.name == "GetBucketLocation":  # the one reply of S3 whose root element is its only member

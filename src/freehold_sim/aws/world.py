@@ -102,6 +102,11 @@ class World:
         self.table(scope_of(record["account"], record["region"]), record["kind"]).pop(record["id"], None)
         self.unindex(record, now)
 
+    def forget(self, record: Record) -> None:
+        """Remove a record as if it had never been there: its call was refused after all."""
+        self.table(scope_of(record["account"], record["region"]), record["kind"]).pop(record["id"], None)
+        self.data["index"].pop(record["arn"], None)
+
     def unindex(self, record: Record, now: float) -> None:
         entry = self.data["index"].get(record["arn"])
         if entry is not None and entry["to"] is None:

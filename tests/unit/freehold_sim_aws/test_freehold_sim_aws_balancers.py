@@ -17,6 +17,7 @@ def test_a_name_with_the_same_settings_is_the_same_load_balancer(sim: Any) -> No
     assert sim.balancer(subnets, Tags=[{"Key": "owner", "Value": "me"}]) == first
     shown = sim.elbv2.describe_tags(ResourceArns=[first])["TagDescriptions"][0]["Tags"]
     assert shown == [{"Key": "owner", "Value": "somebody"}]
+    assert sim.balancer(subnets[::-1], Scheme="internet-facing") == first, "order and defaults make no difference"
     with refused("DuplicateLoadBalancerName"):
         sim.balancer(subnets[:2])
     with refused("DuplicateLoadBalancerName"):
@@ -38,6 +39,7 @@ def test_a_name_with_the_same_settings_is_the_same_target_group_and_listener(sim
     vpc, subnets = sim.network()
     group = sim.target_group(vpc)
     assert sim.target_group(vpc) == group
+    assert sim.target_group(vpc, HealthCheckProtocol="TCP") == group, "a default that is spelled out is no difference"
     with refused("DuplicateTargetGroupName"):
         sim.target_group(vpc, Port=443)
     balancer = sim.balancer(subnets)

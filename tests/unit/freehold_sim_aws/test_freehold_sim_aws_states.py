@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from freehold_sim.aws.settings import Quotas
 from freehold_sim.faults import Effect, Fault
 from harness.simulated_aws import refused
 
@@ -109,6 +110,29 @@ def test_an_instance_needs_what_it_names(make_sim: Any) -> None:
         with refused(code):
             sim.instance(subnets[0], **wrong)
     assert sim.ec2.describe_instances()["Reservations"] == []
+
+
+def test_what_is_refused_halfway_leaves_nothing(make_sim: Any) -> None:
+    """A subnet of 28 bits has eleven addresses: twelve instances are not launched, nor eleven of them."""
+    sim = make_sim(limits={})
+    vpc = sim.vpc()
+    small = sim.ec2.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/28")["Subnet"]["SubnetId"]
+    before = sim.cloud.resources()
+    with refused("InsufficientFreeAddressesInSubnet"):
+        sim.instance(small, MinCount=12, MaxCount=12)
+    assert sim.cloud.resources() == before
+    assert sim.ec2.describe_subnets(SubnetIds=[small])["Subnets"][0]["AvailableIpAddressCount"] == 11
+    sim.instance(small, MinCount=11, MaxCount=11)
+    assert sim.ec2.describe_subnets(SubnetIds=[small])["Subnets"][0]["AvailableIpAddressCount"] == 0
+
+
+def test_as_many_instances_as_the_quota_allows_if_that_is_enough(make_sim: Any) -> None:
+    sim = make_sim(quotas=Quotas(instances=3))
+    _, subnets = sim.network()
+    with refused("VcpuLimitExceeded"):
+        sim.instance(subnets[0], MinCount=4, MaxCount=5)
+    sim.instance(subnets[0], MinCount=2, MaxCount=5)
+    assert len(sim.ec2.describe_instances()["Reservations"][0]["Instances"]) == 3
 
 
 def test_a_load_balancer_becomes_active_and_its_interfaces_outlive_it(sim: Any) -> None:

@@ -25,12 +25,16 @@ def test_bucket_names_are_shared_by_all_accounts(sim: Any) -> None:
 
 def test_a_bucket_goes_after_its_objects(sim: Any) -> None:
     sim.s3.create_bucket(Bucket="bucket")
-    sim.s3.put_object(Bucket="bucket", Key="a/b", Body=b"hello \xff", ContentType="text/plain")
+    sim.s3.put_object(Bucket="bucket", Key="a/b", Body=b"hello \xff", ContentType="text/plain", Metadata={"a": "b"})
     with refused("BucketNotEmpty"):
         sim.s3.delete_bucket(Bucket="bucket")
     got = sim.s3.get_object(Bucket="bucket", Key="a/b")
     assert (got["Body"].read(), got["ContentType"], got["ContentLength"]) == (b"hello \xff", "text/plain", 7)
-    assert [row["Key"] for row in sim.s3.list_objects_v2(Bucket="bucket", Prefix="a/")["Contents"]] == ["a/b"]
+    assert got["Metadata"] == {"a": "b"}
+    sim.s3.put_object(Bucket="bucket", Key="a/+ ü")
+    rows = sim.s3.list_objects_v2(Bucket="bucket", Prefix="a/")["Contents"]
+    assert [row["Key"] for row in rows] == ["a/+ ü", "a/b"]
+    sim.s3.delete_object(Bucket="bucket", Key="a/+ ü")
     sim.s3.delete_object(Bucket="bucket", Key="a/b")
     with refused("NoSuchKey"):
         sim.s3.get_object(Bucket="bucket", Key="a/b")

@@ -175,5 +175,5 @@ OPERATIONS: tuple[Operation, ...] = (
     writes("ModifyNetworkInterfaceAttribute", modify_interface,
            "NetworkInterfaceId Groups SourceDestCheck Description"),
     writes("AttachNetworkInterface", attach_interface, "NetworkInterfaceId InstanceId DeviceIndex"),
-    writes("DetachNetworkInterface", detach_interface, "AttachmentId Force"),
+    writes("DetachNetworkInterface", detach_interface, "AttachmentId"),
 )  # fmt: skip

@@ -27,7 +27,9 @@ def run_instances(call: Call) -> dict[str, Any]:
         raise Refused("InvalidParameterValue", f"MinCount {least} and MaxCount {most} are no range of counts")
     machine = _machine(call)
     held = [row for row in call.all("instance") if row["view"]["State"]["Name"] not in {"terminated", "shutting-down"}]
-    full(call, len(held) + most - 1, call.settings.quotas.instances, "instances")
+    room = call.settings.quotas.instances - len(held)
+    full(call, least, room + 1, "instances")
+    count = min(most, room)
     given = params.get("NetworkInterfaces", [])
     _check_networks(given, params, most)
     subnet, groups = _subnet_and_groups(call, given[0] if given else {})
@@ -39,7 +41,7 @@ def run_instances(call: Call) -> dict[str, Any]:
     reservation = new_id(call, "r")
     made = [
         _launch(call, machine, subnet, groups, given[0] if given else {}, tags, index, reservation)
-        for index in range(most)
+        for index in range(count)
     ]
     return _reply(call, made)
 

@@ -14,7 +14,6 @@ from freehold_sim.aws.elbv2.common import BALANCER, LISTENER, arn, check_name, f
 from freehold_sim.aws.world import Record
 
 _SHORT = {"network": "net", "application": "app"}
-_SETTINGS = ("Subnets", "SubnetMappings", "SecurityGroups", "Scheme", "Type", "IpAddressType")
 
 
 def create_balancer(call: Call) -> dict[str, Any]:
@@ -27,8 +26,7 @@ def create_balancer(call: Call) -> dict[str, Any]:
         raise not_served(f"load balancers of type {kind}")
     if params.get("IpAddressType", "ipv4") != "ipv4":
         raise not_served(f"load balancers of address type {params['IpAddressType']}")
-    asked = {key: params[key] for key in _SETTINGS if key in params}
-    if (held := _held(call, name, asked, tags)) is not None:
+    if (held := _held(call, name, kind, tags)) is not None:
         return {"LoadBalancers": [held["view"]]}
     full(call, len(call.all(BALANCER)), call.settings.quotas.balancers, "load balancers")
     wanted = _mappings(call)
@@ -42,7 +40,7 @@ def create_balancer(call: Call) -> dict[str, Any]:
         balancing.check_reachable(call, vpc)
     groups = balancing.groups_of(call, vpc, _groups(call, vpc, kind))
     held_addresses = _addresses(call, wanted, kind, public)
-    balancer = _add(call, kind, vpc, public, [group["GroupId"] for group in groups], tags, asked)
+    balancer = _add(call, kind, vpc, public, [group["GroupId"] for group in groups], tags)
     for subnet in subnets:
         _place(call, balancer, subnet, groups, held_addresses.get(subnet["id"]))
     state = {"State.Code": "failed"} if call.fails else {"State.Code": "active"}
@@ -50,12 +48,22 @@ def create_balancer(call: Call) -> dict[str, Any]:
     return {"LoadBalancers": [balancer["view"]]}
 
 
-def _held(call: Call, name: str, asked: dict[str, Any], tags: dict[str, str]) -> Record | None:
-    """Return the load balancer of this name if it has the same settings; refuse if it has others."""
+def _held(call: Call, name: str, kind: str, tags: dict[str, str]) -> Record | None:
+    """Return the load balancer of this name if it has the same settings now; refuse if it has others."""
     found = call.where(BALANCER, LoadBalancerName=name)
     if not found:
         return None
-    same = found[0]["asked"] == asked
+    view, wanted = found[0]["view"], _mappings(call)
+    subnets = {zone["SubnetId"] for zone in view["AvailabilityZones"]}
+    held = {row["AllocationId"] for zone in view["AvailabilityZones"] for row in zone["LoadBalancerAddresses"]}
+    groups = set(view.get("SecurityGroups", []))
+    same = (
+        view["Type"] == kind
+        and view["Scheme"] == call.params.get("Scheme", "internet-facing")
+        and subnets == set(wanted)
+        and held == {ident for ident in wanted.values() if ident}
+        and groups == set(call.params.get("SecurityGroups", groups))
+    )
     if call.settings.assumptions.balancer_tags_are_settings:
         same = same and found[0]["tags"] == tags
     if not same:
@@ -97,9 +105,7 @@ def _addresses(call: Call, wanted: dict[str, str | None], kind: str, public: boo
     return found
 
 
-def _add(
-    call: Call, kind: str, vpc: str, public: bool, groups: list[str], tags: dict[str, str], asked: dict[str, Any]
-) -> Record:
+def _add(call: Call, kind: str, vpc: str, public: bool, groups: list[str], tags: dict[str, str]) -> Record:
     name, number = call.params["Name"], call.world.new_hex(16)
     ident = arn(call, f"loadbalancer/{_SHORT[kind]}/{name}/{number}")
     label = f"{name}-{number}" if public else f"internal-{name}-{number}"
@@ -111,9 +117,7 @@ def _add(
     }  # fmt: skip
     if groups or kind == "application":
         view["SecurityGroups"] = groups
-    return call.add(
-        BALANCER, ident, view, ident, tags=tags, asked=asked, attributes=balancer_defaults(kind), interfaces={}
-    )
+    return call.add(BALANCER, ident, view, ident, tags=tags, attributes=balancer_defaults(kind), interfaces={})
 
 
 def _place(call: Call, balancer: Record, subnet: Record, groups: list[dict[str, str]], address: Record | None) -> None:

@@ -35,9 +35,12 @@ def create_group(call: Call) -> dict[str, Any]:
         raise not_served(f"target groups of protocol {params['Protocol']}")
     if call.get("vpc", params["VpcId"]) is None:
         raise Refused("ValidationError", f"The VPC ID '{params['VpcId']}' is not found")
-    asked = {key: params[key] for key in _SETTINGS if key in params}
+    settings = {
+        "Protocol": params["Protocol"], "Port": params["Port"], "VpcId": params["VpcId"], "TargetType": kind,
+        "IpAddressType": "ipv4", **_health(params),
+    }  # fmt: skip
     if held := call.where(TARGET_GROUP, TargetGroupName=name):
-        same = held[0]["asked"] == asked
+        same = all(held[0]["view"].get(key) == value for key, value in settings.items())
         if call.settings.assumptions.balancer_tags_are_settings:
             same = same and held[0]["tags"] == tags
         if not same:
@@ -46,14 +49,9 @@ def create_group(call: Call) -> dict[str, Any]:
         return {"TargetGroups": [_shown(call, held[0])]}
     full(call, len(call.all(TARGET_GROUP)), call.settings.quotas.target_groups, "target groups")
     ident = arn(call, f"targetgroup/{name}/{call.world.new_hex(16)}")
-    view = {
-        "TargetGroupArn": ident, "TargetGroupName": name, "Protocol": params["Protocol"], "Port": params["Port"],
-        "VpcId": params["VpcId"], "TargetType": kind, "IpAddressType": "ipv4", **_health(params),
-    }  # fmt: skip
+    view = {"TargetGroupArn": ident, "TargetGroupName": name, **settings}
     attributes = group_defaults(params["Protocol"])
-    group = call.add(
-        TARGET_GROUP, ident, view, ident, tags=tags, asked=asked, attributes=attributes, targets={}
-    )  # fmt: skip
+    group = call.add(TARGET_GROUP, ident, view, ident, tags=tags, attributes=attributes, targets={})
     return {"TargetGroups": [_shown(call, group)]}
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from typing import Any
+from urllib.parse import quote
 
 from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
 from freehold_sim.aws.paging import BadToken, page
@@ -15,6 +16,7 @@ def put_object(call: Call) -> dict[str, Any]:
     kept = {
         "body": body.decode("latin-1"), "etag": etag, "at": call.now,
         "type": call.params.get("ContentType", "binary/octet-stream"), "metadata": call.params.get("Metadata", {}),
+        "encoding": call.params.get("ContentEncoding", "").removeprefix("aws-chunked").strip(","),
     }  # fmt: skip
     find(call)["objects"][call.params["Key"]] = kept
     return {"ETag": etag}
@@ -32,7 +34,8 @@ def head_object(call: Call) -> dict[str, Any]:
     held = _object(call)
     return {
         "ContentLength": len(held["body"]), "ETag": held["etag"], "LastModified": held["at"],
-        "ContentType": held["type"],
+        "ContentType": held["type"], "Metadata": held["metadata"],
+        **({"ContentEncoding": held["encoding"]} if held["encoding"] else {}),
     }  # fmt: skip
 
 
@@ -54,9 +57,10 @@ def list_objects(call: Call) -> dict[str, Any]:
         found, more = page(call, list(enumerate(keys, 1)), params.get("ContinuationToken"), min(most, 1000))
     except BadToken:
         raise Refused("InvalidArgument", "The continuation token provided is incorrect") from None
+    coded = "EncodingType" in params
     rows = [
         {
-            "Key": key,
+            "Key": quote(key) if coded else key,
             "LastModified": bucket["objects"][key]["at"],
             "ETag": bucket["objects"][key]["etag"],
             "Size": len(bucket["objects"][key]["body"]),
@@ -65,6 +69,8 @@ def list_objects(call: Call) -> dict[str, Any]:
         for key in found
     ]
     reply = {"Name": bucket["id"], "Prefix": prefix, "MaxKeys": most, "KeyCount": len(rows), "IsTruncated": bool(more)}
+    if coded:
+        reply["EncodingType"] = params["EncodingType"]
     return {**reply, "Contents": rows, **({"NextContinuationToken": more} if more else {})}
 
 
