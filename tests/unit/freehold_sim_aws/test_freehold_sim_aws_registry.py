@@ -1,6 +1,8 @@
 """The table of what is served agrees with botocore's models, and what is not served is refused by name."""
 
+import ast
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from freehold_sim.aws.call import NOT_SERVED
 from freehold_sim.aws.models import service
 from freehold_sim.aws.services import OPERATIONS
 
+ROOT = Path(__file__).parents[3]
 SERVED = [(name, operation) for name, table in OPERATIONS.items() for operation in table.values()]
 
 
@@ -79,3 +82,48 @@ def test_a_parameter_that_is_not_served_is_refused_by_name(sim: Any, call: Any, 
         call(sim)
     assert caught.value.response["Error"]["Code"] == NOT_SERVED
     assert sim.cloud.resources() == []
+
+
+WITHOUT_EFFECT = {
+    "AllAvailabilityZones": "no zone needs to be opted in",
+    "AllRegions": "no region needs to be opted in",
+    "WithDecryption": "the parameters that are served are plain strings",
+    "resolveConflicts": "an add-on has nothing to conflict with",
+    "ChecksumMode": "checksums are not kept",
+    "ChecksumAlgorithm": "the transport of a simulator does not corrupt",
+    "ContentMD5": "so", "ChecksumCRC32": "so", "ChecksumCRC32C": "so", "ChecksumCRC64NVME": "so", "ChecksumSHA1": "so",
+    "ChecksumSHA256": "so", "ContentLength": "the length of the body is known",
+    "DryRun": "cloud.py answers it for every operation",
+}  # fmt: skip
+
+
+def _words_of_code() -> set[str]:
+    """Return every text in the code of the simulator, except the lists of what is served."""
+    found: set[str] = set()
+    for path in (ROOT / "src/freehold_sim/aws").rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        served = {
+            id(inner)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"reads", "writes"}
+            for inner in ast.walk(node)
+        }
+        found |= {
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in served
+        }
+    return found
+
+
+def test_every_parameter_that_is_served_is_read_somewhere() -> None:
+    """A parameter that is taken and never looked at would be ignored in silence."""
+    words = _words_of_code()
+    unread = {
+        f"{name}.{operation.name}: {parameter}"
+        for name, operation in SERVED
+        for parameter in operation.takes
+        if parameter not in words | WITHOUT_EFFECT.keys()
+        and not (operation.token and operation.token.parameter == parameter)
+    }
+    assert unread == set()
