@@ -47,7 +47,7 @@ def measure() -> list[Row]:
     moto_life, moto_calls = _moto()
     peer = f"moto 5.2.5: {moto_life:.2g}"
     return [
-        Row("sim.aws.fresh_world", round(_cost(_worlds) / 20, 4), "CPU-s", 0.1, source=TARGET),
+        Row("sim.aws.fresh_world", round(_cost(_worlds) / 20, 6), "CPU-s", 0.1, source=TARGET),
         Row("sim.aws.life", round(life, 3), "CPU-s", 0.7, peer, f"{TARGET}; {calls:.0f} calls, client included"),
         Row("sim.aws.call", round(life / calls * 1000, 2), "CPU-ms", 5, f"moto: {moto_life / moto_calls * 1000:.2g}"),
         Row("sim.aws.calls_per_second", round(calls / life), "1/s", peer=f"moto: {moto_calls / moto_life:.0f}"),

@@ -6,6 +6,15 @@ from freehold_sim.aws.ec2 import endpoints, instances, interfaces, nat_gateways
 from freehold_sim.aws.eks import clusters
 from freehold_sim.aws.world import Effect
 
+ENDS: Mapping[str, str] = {
+    "natgateway": "release-nat-gateway",
+    "vpc-endpoint": "release-endpoint",
+    "instance": "release-instance",
+    "network-interface": "release-interface",
+    "eks-cluster": "release-cluster",
+}
+"""The effect with which a resource of a kind ends, by kind."""
+
 UNDO: Mapping[str, Effect] = {"network-interface": interfaces.give_back}
 """What else is undone, by kind, when a call is refused after it made something."""
 

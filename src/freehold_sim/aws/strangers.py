@@ -6,6 +6,7 @@ from freehold_sim.aws import errors
 from freehold_sim.aws.call import Call, Refused
 from freehold_sim.aws.credentials import administrator
 from freehold_sim.aws.ec2 import interfaces
+from freehold_sim.aws.effects import EFFECTS, ENDS
 from freehold_sim.aws.models import service
 from freehold_sim.aws.protocols.invalid import Invalid
 from freehold_sim.aws.protocols.validation import validate
@@ -123,16 +124,18 @@ class Strangers:
         self._cloud.world.redirect(self.find(ident), **fields)
 
     def delete(self, ident: str) -> None:
-        """Remove a resource by id or ARN at once, even if other resources refer to it."""
+        """Remove a resource by id or ARN, and what it kept elsewhere, at once, even if other resources refer to it."""
         self._cloud.settle()
         record, now, world = self.find(ident), self._cloud.clock.now(), self._cloud.world
-        if record["kind"] == "network-interface":
-            interfaces.remove(world, record, now)
-            return
-        if record["kind"] == "security-group":
-            rules = world.table(scope_of(record["account"], record["region"]), "security-group-rule")
-            for rule in record["rules"]:
-                rules.pop(rule, None)
+        if record["kind"] in ENDS:
+            EFFECTS[ENDS[record["kind"]]](world, record, now)
+        scope = scope_of(record["account"], record["region"])
+        for rule in record.get("rules", ()):
+            world.table(scope, "security-group-rule").pop(rule, None)
+        cards = world.table(scope, "network-interface")
+        for card in _cards(record):
+            if card in cards:
+                interfaces.remove(world, cards[card], now)
         world.remove(record, now)
 
     # -- the complete view ------------------------------------------------------------------------------------
@@ -164,6 +167,12 @@ class Strangers:
             }
             for record in rows
         ]
+
+
+def _cards(record: Record) -> list[str]:
+    """Return the interfaces of a load balancer, which it keeps by subnet."""
+    held = record.get("interfaces", ())
+    return list(held.values()) if isinstance(held, dict) else []
 
 
 def _state(view: dict[str, Any]) -> str:

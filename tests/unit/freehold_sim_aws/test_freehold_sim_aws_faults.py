@@ -159,6 +159,18 @@ def test_strangers_create_tag_and_delete_without_faults(sim: Any) -> None:
         strangers.act("nonsense", {})
 
 
+def test_what_a_stranger_deletes_leaves_nothing_of_itself(sim: Any) -> None:
+    _, subnets = sim.network()
+    made = [sim.nat(subnets[0]), sim.instance(subnets[1]), sim.balancer(subnets)]
+    sim.group(sim.ec2.describe_vpcs()["Vpcs"][0]["VpcId"])
+    for ident in made:
+        sim.cloud.strangers.delete(ident)
+    left = {row["kind"] for row in sim.cloud.resources()}
+    assert left.isdisjoint({"natgateway", "instance", "balancer", "network-interface", "volume"})
+    for subnet in subnets:
+        sim.ec2.delete_subnet(SubnetId=subnet)
+
+
 def test_the_log_has_each_call(sim: Any) -> None:
     sim.vpc()
     sim.cloud.faults.add(Fault(Effect.RESET, "ec2.DescribeVpcs"))

@@ -111,6 +111,26 @@ def test_an_address_is_released_after_it_was_disassociated(sim: Any) -> None:
     sim.ec2.release_address(AllocationId=address)
 
 
+def test_an_address_takes_the_place_of_another_and_shows_on_the_instance(sim: Any) -> None:
+    _, subnets = sim.network()
+    sim.ec2.modify_subnet_attribute(SubnetId=subnets[0], MapPublicIpOnLaunch={"Value": True})
+    instance = sim.instance(subnets[0])
+
+    def public() -> str:
+        shown = sim.ec2.describe_instances(InstanceIds=[instance])["Reservations"][0]["Instances"][0]
+        return str(shown["PublicIpAddress"])
+
+    seen = [public()]
+    for _ in range(2):
+        address = sim.ec2.allocate_address()
+        sim.ec2.associate_address(AllocationId=address["AllocationId"], InstanceId=instance)
+        assert public() == address["PublicIp"]
+        seen.append(public())
+    assert len(set(seen)) == 3
+    rows = sim.ec2.describe_addresses(Filters=[{"Name": "instance-id", "Values": [instance]}])["Addresses"]
+    assert [row["PublicIp"] for row in rows] == seen[2:]
+
+
 def test_the_address_of_a_nat_gateway_is_its_own(sim: Any) -> None:
     _, subnets = sim.network()
     sim.nat(subnets[0])

@@ -69,7 +69,7 @@ def associate(call: Call) -> dict[str, Any]:
         instance = find(call, INSTANCE, call.params["InstanceId"])
         if instance["view"]["State"]["Name"] not in {"running", "stopped", "pending"}:
             raise Refused("IncorrectInstanceState", f"The instance '{instance['id']}' is not in a valid state")
-        interface = find(call, INTERFACE, instance["view"]["NetworkInterfaces"][0]["NetworkInterfaceId"])
+        interface = find(call, INTERFACE, instance["interfaces"][0])
     else:
         interface = find(call, INTERFACE, call.params["NetworkInterfaceId"])
     if address["view"].get("NetworkInterfaceId") == interface["id"]:
@@ -81,6 +81,7 @@ def associate(call: Call) -> dict[str, Any]:
         if _holder(call, address)["view"]["RequesterManaged"]:
             raise _not_permitted()
         interfaces.release_address(call.world, _holder(call, address))
+    interfaces.release_address(call.world, interface)  # an address that it had stays allocated
     return {"AssociationId": bind(call, address, interface)}
 
 

@@ -22,11 +22,14 @@ def state(name: str) -> dict[str, Any]:
 
 def shown(call: Call, instance: Record) -> dict[str, Any]:
     """Return what EC2 shows of an instance, with its interfaces and volumes."""
-    cards = call.world.table(call.scope, "network-interface")
+    table = call.world.table(call.scope, "network-interface")
     disks = call.world.table(call.scope, "volume")
+    cards = [_card(table[ident]) for ident in instance["interfaces"] if ident in table]
+    public = {"PublicIpAddress": cards[0]["Association"]["PublicIp"]} if cards and "Association" in cards[0] else {}
     return {
         **show(instance, INSTANCE),
-        "NetworkInterfaces": [_card(cards[ident]) for ident in instance["interfaces"] if ident in cards],
+        **public,
+        "NetworkInterfaces": cards,
         "BlockDeviceMappings": volumes.mappings([disks[ident] for ident in instance["volumes"] if ident in disks]),
     }
 
@@ -114,7 +117,7 @@ def release(world: World, instance: Record, now: float) -> None:
         disks[ident]["view"].update(Attachments=[], State="available")
         if attachment["DeleteOnTermination"]:
             world.remove(disks[ident], now)
-    for name in ("PrivateIpAddress", "PublicIpAddress", "SubnetId", "VpcId"):
+    for name in ("PrivateIpAddress", "SubnetId", "VpcId"):
         instance["view"].pop(name, None)
     instance["view"].update(SecurityGroups=[], PrivateDnsName="", PublicDnsName="")
 

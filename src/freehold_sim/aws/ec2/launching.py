@@ -125,7 +125,7 @@ def _launch(
     instance["view"]["PrivateIpAddress"] = interface["view"]["PrivateIpAddress"]
     instance["view"]["PrivateDnsName"] = interface["view"]["PrivateDnsName"]
     instance["interfaces"].append(interface["id"])
-    _public_address(call, instance, interface, subnet, network)
+    _public_address(call, interface, subnet, network)
     for device, disk in _disks(call, machine["image"]).items():
         instance["volumes"].append(volumes.attached(call, instance, device, disk, tags["volume"])["id"])
     _finish(call, instance)
@@ -166,14 +166,13 @@ def _interface(
     return interfaces.place(call, subnet, network.get("Description", ""), groups=groups, tags=tags, wanted=wanted)
 
 
-def _public_address(call: Call, instance: Record, interface: Record, subnet: Record, network: dict[str, Any]) -> None:
+def _public_address(call: Call, interface: Record, subnet: Record, network: dict[str, Any]) -> None:
     """Give the instance a public address if the request or the subnet asks for one."""
     if not network.get("AssociatePublicIpAddress", subnet["view"]["MapPublicIpOnLaunch"]):
         return
     number = call.world.serial()
     public = f"3.{number // 65536 % 256}.{number // 256 % 256}.{number % 256}"
     interface["view"]["Association"] = {"PublicIp": public, "IpOwnerId": "amazon"}
-    instance["view"]["PublicIpAddress"] = public
 
 
 def _disks(call: Call, picture: dict[str, Any]) -> dict[str, dict[str, Any]]:
