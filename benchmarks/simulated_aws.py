@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from benchmarks.rows import Row
@@ -77,9 +78,9 @@ def _moto() -> tuple[float, int]:
 
 
 def _memory() -> int:
-    """Return the growth of the process through a large world, in MB."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    quotas = Quotas(instances=2000, security_groups=20_000, vpcs=10)
+    """Return how much the process grows through a large world, in MB."""
+    before = _resident()
+    quotas = Quotas(instances=1000, internet_gateways=7000)
     sim = Sim(Settings(limits={}, quotas=quotas))
     strangers, tags = sim.cloud.strangers, [{"Key": "own", "Value": "1"}]
     vpc = strangers.create("ec2", "CreateVpc", {"CidrBlock": "10.0.0.0/16"})["id"]
@@ -90,10 +91,13 @@ def _memory() -> int:
         "SubnetId": subnet, "TagSpecifications": [{"ResourceType": kind, "Tags": tags} for kind in kinds],
     }  # fmt: skip
     strangers.create("ec2", "RunInstances", machine)
-    for number in range(7000):
-        group = {
-            "VpcId": vpc, "GroupName": f"group-{number}", "Description": "many",
-            "TagSpecifications": [{"ResourceType": "security-group", "Tags": tags}],
-        }  # fmt: skip
-        strangers.call("ec2", "CreateSecurityGroup", group)
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
+    gateway = {"TagSpecifications": [{"ResourceType": "internet-gateway", "Tags": tags}]}
+    for _ in range(7000):
+        strangers.call("ec2", "CreateInternetGateway", gateway)
+    return round((_resident() - before) / 2**20)
+
+
+def _resident() -> int:
+    """Return the resident memory of this process in bytes (Linux)."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()

@@ -30,11 +30,23 @@ def describes(
     show_one = shown or (lambda call, record: show(record, kind))
 
     def describe(call: Call) -> dict[str, Any]:
-        rows = selected(call, kind, ids, filters, show_one)
-        found, more = paged_rows(call, rows) if paged else (rows, None)
+        found, more = described(call, kind, ids, filters, show_one) if paged else (
+            selected(call, kind, ids, filters, show_one), None
+        )  # fmt: skip
         return {result: [view for _, view in found], **({"NextToken": more} if more else {})}
 
     return reads(name, describe, f"{ids} {filters} {'MaxResults NextToken' if paged else ''}")
+
+
+def described(
+    call: Call, kind: Kind, ids: str, filters: str, shown: Shown
+) -> tuple[list[tuple[Record, dict[str, Any]]], str | None]:
+    """Return one page of what ids and filters select, and the token of the next; only what is shown is rendered."""
+    if ids in call.params or call.params.get(filters):
+        return paged_rows(call, selected(call, kind, ids, filters, shown))
+    records = sorted((row for row in call.all(kind.name) if call.sees(row)), key=lambda row: int(row["serial"]))
+    page_of_records, more = paged_rows(call, [(record, record["view"]) for record in records])
+    return [(record, shown(call, record)) for record, _ in page_of_records], more
 
 
 def selected(call: Call, kind: Kind, ids: str, filters: str, shown: Shown) -> list[tuple[Record, dict[str, Any]]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, not_served, reads, writes
 from freehold_sim.aws.ec2 import interfaces, volumes
-from freehold_sim.aws.ec2.describing import paged_rows, selected
+from freehold_sim.aws.ec2.describing import described, paged_rows, selected
 from freehold_sim.aws.ec2.kinds import find, one_of, show
 from freehold_sim.aws.ec2.resources import INSTANCE, INTERFACE
 from freehold_sim.aws.world import Record, World, scope_of
@@ -54,7 +54,7 @@ def describe(call: Call) -> dict[str, Any]:
     if "InstanceIds" in call.params and "MaxResults" in call.params:
         text = "The parameter instancesSet cannot be used with the parameter maxResults"
         raise Refused("InvalidParameterCombination", text)
-    page, more = paged_rows(call, selected(call, INSTANCE, "InstanceIds", "Filters", shown))
+    page, more = described(call, INSTANCE, "InstanceIds", "Filters", shown)
     reservations: dict[str, dict[str, Any]] = {}
     for record, view in page:
         ident = record["reservation"]
