@@ -5,13 +5,14 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from freehold_sim.aws.services import OPERATIONS
-from freehold_sim.aws.settings import Lags
+from freehold_sim.aws.settings import Lags, Quotas
 from harness.aws_script import STEPS, run
 
 ROOT = Path(__file__).parents[3]
@@ -58,6 +59,12 @@ def test_every_rule_and_state_has_a_source_and_a_test(heading: str) -> None:
     for row in rows:
         assert row[3].strip("`") in tests, row
         assert "](https://" in row[2], row
+
+
+def test_the_limits_are_those_of_the_settings() -> None:
+    listed = {row[0].strip("`"): int(row[1]) for row in table("Limits")}
+    assert listed == asdict(Quotas())
+    assert all("](https://" in row[2] for row in table("Limits"))
 
 
 @pytest.fixture(scope="module")
