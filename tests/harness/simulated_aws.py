@@ -12,8 +12,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from freehold_sim.aws.cloud import SimulatedAWS
-from freehold_sim.aws.protocols.invalid import Invalid
-from freehold_sim.aws.protocols.validation import validate
+from freehold_sim.aws.protocols.validation import problems
 from freehold_sim.aws.settings import Settings
 from freehold_sim.aws.wire import Asked
 from freehold_sim.clock import VirtualClock
@@ -30,9 +29,7 @@ class CheckedAWS(SimulatedAWS):
 
     def reply(self, asked: Asked, values: Mapping[str, Any], request_id: str) -> Response:
         assert asked.operation is not None
-        try:
-            validate(_comparable(values), asked.operation.output_shape)
-        except Invalid as invalid:
+        for invalid in problems(_comparable(values), asked.operation.output_shape):
             assert any(pattern.search(str(invalid)) for pattern in BEYOND_THE_MODEL), f"{asked.action}: {invalid}"
         return super().reply(asked, values, request_id)
 
