@@ -1,14 +1,14 @@
 """HTTP requests and responses as values, independent of the transport."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request. `path` is still percent-encoded, `query` is decoded, header names are lower case."""
+    """One request. `path` is still percent-encoded, `query` is decoded (`joined`), header names are lower case."""
 
     method: str
     path: str
@@ -28,6 +28,14 @@ class Response:
     def json(self) -> Any:
         """Return the decoded body, None when it is empty."""
         return json.loads(self.body) if self.body else None
+
+
+def joined(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return a decoded query string as a mapping; the values of a name that is given several times, line by line."""
+    found: dict[str, str] = {}
+    for name, value in pairs:
+        found[name] = f"{found[name]}\n{value}" if name in found else value
+    return found
 
 
 class TransportFault(Exception):

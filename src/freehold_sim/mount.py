@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 import requests
 from requests.adapters import BaseAdapter
 
-from freehold_sim.http import ConnectionReset, ReplyLost, Request, Response
+from freehold_sim.http import ConnectionReset, ReplyLost, Request, Response, joined
 
 
 class Cloud(Protocol):
@@ -34,7 +34,8 @@ def _request(method: str, url: str, headers: Mapping[str, Any], body: Any) -> Re
     else:
         raw = body.read()
     decoded = {k.lower(): v.decode() if isinstance(v, bytes) else str(v) for k, v in headers.items()}
-    return Request(method, parts.path, dict(parse_qsl(parts.query, keep_blank_values=True)), decoded, raw)
+    decoded.setdefault("host", parts.netloc)
+    return Request(method, parts.path, joined(parse_qsl(parts.query, keep_blank_values=True)), decoded, raw)
 
 
 class WorldAdapter(BaseAdapter):

@@ -16,7 +16,7 @@ from aiohttp import web
 from freehold_sim import store
 from freehold_sim.admin import PREFIX, Admin
 from freehold_sim.clock import ScaledClock
-from freehold_sim.http import Request, Response, TransportFault
+from freehold_sim.http import Request, Response, TransportFault, joined
 from freehold_sim.simulated import CLOUDS, Maker, SimulatedCloud
 
 _HEARTBEAT = 1.0
@@ -104,7 +104,9 @@ class Server:
 
     async def _respond(self, request: web.Request) -> web.StreamResponse:
         headers = {name.lower(): value for name, value in request.headers.items()}
-        asked = Request(request.method, request.rel_url.raw_path, dict(request.query), headers, await request.read())
+        asked = Request(
+            request.method, request.rel_url.raw_path, joined(request.query.items()), headers, await request.read()
+        )
         self._asked = True
         try:
             answer = self.answer(asked)

@@ -69,5 +69,12 @@ def _ibm(clock: Clock, settings: Mapping[str, Any], seed: int) -> SimulatedCloud
     return SimulatedIBM(clock, Settings.from_dict(settings), seed=seed)
 
 
-CLOUDS: Mapping[str, Maker] = {"ibm": _ibm}
+def _aws(clock: Clock, settings: Mapping[str, Any], seed: int) -> SimulatedCloud:
+    from freehold_sim.aws.cloud import SimulatedAWS
+    from freehold_sim.aws.settings import Settings
+
+    return SimulatedAWS(clock, Settings.from_dict(settings), seed=seed)
+
+
+CLOUDS: Mapping[str, Maker] = {"ibm": _ibm, "aws": _aws}
 """Clouds by name. A cloud's module is imported when it is first used."""

@@ -22,7 +22,7 @@ PRIVATE = {
     "a page of docs/reference without its path": (
         r"(?<![\w/(\[-])(ibm-cloud|capi-contract|kubernetes|reliability)\.md\b|\bcapi-contract (\d|M\d|O\d|§)"
     ),
-    "a page that is not in the repository": r"\b(kubernetes-client|style-anchors|tags|aws|design)\.md\b",
+    "a page that is not in the repository": r"(?<![\w-])(kubernetes-client|style-anchors|tags|aws|design)\.md\b",
     "a path of one machine": r"(?<![\w.])/(work|home|root|Users)/\w",
 }
 

@@ -107,7 +107,7 @@ def test_a_cloud_is_not_lost_because_it_was_not_asked_for(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"clouds": ("nimbus",)}, "unknown cloud nimbus; supported: ibm, kiosk"),
+        ({"clouds": ("nimbus",)}, "unknown cloud nimbus; supported: ibm, aws, kiosk"),
         ({"settings": {"nimbus": {}}}, "unknown cloud nimbus"),
     ],
 )

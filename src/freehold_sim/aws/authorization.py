@@ -1,0 +1,95 @@
+"""Whether the caller may do what a call asks: the account's administrator may do everything, a role session what its
+policies and its session policy both allow, for each resource that the call names."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from freehold_sim.aws import policies
+from freehold_sim.aws.call import Call, Refused
+from freehold_sim.aws.errors import CODES
+from freehold_sim.aws.world import Record
+
+_PREFIXES = {"elb": "elasticloadbalancing", "elbv2": "elasticloadbalancing", "resourcegroupstaggingapi": "tag"}
+_S3_ACTIONS = {"HeadBucket": "ListBucket", "ListObjectsV2": "ListBucket", "HeadObject": "GetObject",
+               "ListBuckets": "ListAllMyBuckets", "DeleteObjects": "DeleteObject",
+               "GetBucketEncryption": "GetEncryptionConfiguration"}  # fmt: skip
+
+
+def authorize(call: Call) -> None:
+    """Refuse a call that the caller's policies do not allow."""
+    who = call.principal
+    if who.policies is None and who.boundary is None:
+        return
+    action = _action(call)
+    records: list[Record | None] = [*_named(call)]
+    for record in records or [None]:
+        resource = record["arn"] if record else "*"
+        if not _allowed(call, action, resource, _context(call, record)):
+            code, status = CODES[call.service].denied
+            text = f"{who.arn} is not authorized to perform: {action} on resource: {resource}"
+            raise Refused(code, f"User: {text} because no policy allows the action", status)
+
+
+def _action(call: Call) -> str:
+    name = _S3_ACTIONS.get(call.operation, call.operation) if call.service == "s3" else call.operation
+    return f"{_PREFIXES.get(call.service, call.service)}:{name}"
+
+
+def _allowed(call: Call, action: str, resource: str, context: policies.Context) -> bool:
+    who = call.principal
+    if who.boundary is not None and policies.decide(who.boundary, action, resource, context) != "Allow":
+        return False
+    if who.policies is None:
+        return True
+    verdicts = {policies.decide(each, action, resource, context) for each in who.policies}
+    return "Deny" not in verdicts and "Allow" in verdicts
+
+
+def _named(call: Call) -> list[Record]:
+    """Return the existing resources that the parameters name by id, name or ARN, unless the call only lists."""
+    if call.service == "ec2" and call.operation.startswith("Describe"):
+        return []  # EC2 knows no resource-level permissions for its lists
+    found: dict[str, Record] = {}
+    tables = call.world.data["resources"].get(call.scope, {}).values()
+    for text in _texts(call.params):
+        record = call.world.by_arn(text)
+        rows = [record] if record else [table[text] for table in tables if text in table]
+        found.update({row["arn"] or row["id"]: row for row in rows if row["arn"]})
+    return list(found.values())
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            if name not in {"Tags", "tags", "TagSpecifications"}:
+                yield from _texts(each)
+
+
+def _context(call: Call, record: Record | None) -> dict[str, list[str]]:
+    context = {"aws:requestedregion": [call.region], "aws:principalarn": [call.principal.arn]}
+    for key, value in (record["tags"] if record else {}).items():
+        context[f"aws:resourcetag/{key}"] = [value]
+        context[f"{_PREFIXES.get(call.service, call.service)}:resourcetag/{key}"] = [value]
+    asked = dict(_request_tags(call.params))
+    for key, value in asked.items():
+        context[f"aws:requesttag/{key}"] = [value]
+    keys = [*asked, *(str(key) for key in call.params.get("TagKeys", []))]
+    if keys:
+        context["aws:tagkeys"] = keys
+    return context
+
+
+def _request_tags(params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name in ("Tags", "tags"):
+        given = params.get(name, [])
+        if isinstance(given, dict):
+            yield from given.items()
+        else:
+            yield from ((tag["Key"], tag.get("Value", "")) for tag in given if "Key" in tag)
+    for specification in params.get("TagSpecifications", []):
+        yield from ((tag["Key"], tag.get("Value", "")) for tag in specification.get("Tags", []) if "Key" in tag)

@@ -1,0 +1,200 @@
+"""Instances after their launch: states, attributes, termination; a terminated one stays listed for about an hour.
+
+https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-lifecycle.html
+"""
+
+from base64 import b64encode
+from typing import Any
+
+from freehold_sim.aws.call import Call, Operation, Refused, not_served, reads, writes
+from freehold_sim.aws.ec2 import interfaces, volumes
+from freehold_sim.aws.ec2.describing import described, paged_rows, selected
+from freehold_sim.aws.ec2.kinds import find, one_of, show
+from freehold_sim.aws.ec2.resources import INSTANCE, INTERFACE
+from freehold_sim.aws.world import Record, World, scope_of
+
+_CODES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48, "stopping": 64, "stopped": 80}
+
+
+def state(name: str) -> dict[str, Any]:
+    return {"Code": _CODES[name], "Name": name}
+
+
+def shown(call: Call, instance: Record) -> dict[str, Any]:
+    """Return what EC2 shows of an instance, with its interfaces and volumes."""
+    table = call.world.table(call.scope, "network-interface")
+    disks = call.world.table(call.scope, "volume")
+    cards = [_card(table[ident]) for ident in instance["interfaces"] if ident in table]
+    public = {"PublicIpAddress": cards[0]["Association"]["PublicIp"]} if cards and "Association" in cards[0] else {}
+    return {
+        **show(instance, INSTANCE),
+        **public,
+        "NetworkInterfaces": cards,
+        "BlockDeviceMappings": volumes.mappings([disks[ident] for ident in instance["volumes"] if ident in disks]),
+    }
+
+
+_CARD = ("Description", "Groups", "Ipv6Addresses", "MacAddress", "NetworkInterfaceId", "OwnerId", "PrivateDnsName",
+         "PrivateIpAddress", "SourceDestCheck", "Status", "SubnetId", "VpcId", "InterfaceType",
+         "PrivateIpAddresses")  # fmt: skip
+
+
+def _card(interface: Record) -> dict[str, Any]:
+    """Return how an instance shows an interface."""
+    view = interface["view"]
+    card = {name: view[name] for name in _CARD}
+    attachment = view.get("Attachment", {})
+    card["Attachment"] = {key: value for key, value in attachment.items() if not key.startswith("Instance")}
+    if "Association" in view:
+        card["Association"] = {key: view["Association"][key] for key in ("PublicIp", "IpOwnerId")}
+    return card
+
+
+def describe(call: Call) -> dict[str, Any]:
+    if "InstanceIds" in call.params and "MaxResults" in call.params:
+        text = "The parameter instancesSet cannot be used with the parameter maxResults"
+        raise Refused("InvalidParameterCombination", text)
+    page, more = described(call, INSTANCE, "InstanceIds", "Filters", shown)
+    reservations: dict[str, dict[str, Any]] = {}
+    for record, view in page:
+        ident = record["reservation"]
+        empty = {"ReservationId": ident, "OwnerId": record["account"], "Groups": [], "Instances": []}
+        reservations.setdefault(ident, empty)["Instances"].append(view)
+    return {"Reservations": list(reservations.values()), **({"NextToken": more} if more else {})}
+
+
+def describe_status(call: Call) -> dict[str, Any]:
+    rows = selected(call, INSTANCE, "InstanceIds", "Filters", shown)
+    if not call.params.get("IncludeAllInstances"):
+        rows = [row for row in rows if row[1]["State"]["Name"] == "running"]
+    page, more = paged_rows(call, rows)
+    found = []
+    for _, view in page:
+        status = "ok" if view["State"]["Name"] == "running" else "not-applicable"
+        found.append({
+            "InstanceId": view["InstanceId"], "InstanceState": view["State"], "SystemStatus": {"Status": status},
+            "InstanceStatus": {"Status": status}, "AvailabilityZone": view["Placement"]["AvailabilityZone"],
+        })  # fmt: skip
+    return {"InstanceStatuses": found, **({"NextToken": more} if more else {})}
+
+
+def terminate(call: Call) -> dict[str, Any]:
+    records = [find(call, INSTANCE, ident) for ident in dict.fromkeys(call.params["InstanceIds"])]
+    for record in records:
+        if record["protected"]:
+            text = f"The instance '{record['id']}' may not be terminated. Modify its 'disableApiTermination' instance"
+            raise Refused("OperationNotPermitted", f"{text} attribute and try again.")
+    return {"TerminatingInstances": [_end(call, record) for record in records]}
+
+
+def _end(call: Call, instance: Record) -> dict[str, Any]:
+    before = instance["view"]["State"]
+    if before["Name"] not in {"shutting-down", "terminated"}:
+        delays = call.settings.delays
+        when = call.takes(delays.terminate_instance)
+        reason = {
+            "Code": "Client.UserInitiatedShutdown",
+            "Message": "Client.UserInitiatedShutdown: User initiated shutdown",
+        }
+        call.world.redirect(instance, State=state("shutting-down"), StateReason=reason)
+        call.world.schedule(when, instance, {"State": state("terminated")}, "release-instance")
+        call.world.schedule(when + delays.instance_listed, instance, None)
+    return {"InstanceId": instance["id"], "CurrentState": instance["view"]["State"], "PreviousState": before}
+
+
+def release(world: World, instance: Record, now: float) -> None:
+    """Timer effect: interfaces and volumes go with a terminated instance, or are detached from it."""
+    scope = scope_of(instance["account"], instance["region"])
+    cards, disks = world.table(scope, "network-interface"), world.table(scope, "volume")
+    for ident in [ident for ident in instance["interfaces"] if ident in cards]:
+        attachment = cards[ident]["view"].pop("Attachment", {})
+        if attachment.get("DeleteOnTermination"):
+            interfaces.remove(world, cards[ident], now)
+        else:
+            cards[ident]["view"]["Status"] = "available"
+    for ident in [ident for ident in instance["volumes"] if ident in disks]:
+        attachment = disks[ident]["view"]["Attachments"][0]
+        disks[ident]["view"].update(Attachments=[], State="available")
+        if attachment["DeleteOnTermination"]:
+            world.remove(disks[ident], now)
+    for name in ("PrivateIpAddress", "SubnetId", "VpcId"):
+        instance["view"].pop(name, None)
+    instance["view"].update(SecurityGroups=[], PrivateDnsName="", PublicDnsName="")
+
+
+def stop(call: Call) -> dict[str, Any]:
+    return {"StoppingInstances": _change(call, "running", "stopping", "stopped", call.settings.delays.stop_instance)}
+
+
+def start(call: Call) -> dict[str, Any]:
+    return {"StartingInstances": _change(call, "stopped", "pending", "running", call.settings.delays.start_instance)}
+
+
+def _change(call: Call, wanted: str, through: str, final: str, seconds: float) -> list[dict[str, Any]]:
+    records = [find(call, INSTANCE, ident) for ident in dict.fromkeys(call.params["InstanceIds"])]
+    for record in records:
+        if record["view"]["State"]["Name"] not in {wanted, through, final}:
+            text = f"The instance '{record['id']}' is not in a state from which it can be brought to {final}."
+            raise Refused("IncorrectInstanceState", text)
+    changed = []
+    for record in records:
+        before = record["view"]["State"]
+        if before["Name"] == wanted:
+            call.world.redirect(record, State=state(through))
+            call.world.schedule(call.takes(seconds), record, {"State": state(final)})
+        changed.append({"InstanceId": record["id"], "CurrentState": record["view"]["State"], "PreviousState": before})
+    return changed
+
+
+def describe_attribute(call: Call) -> dict[str, Any]:
+    instance, name = find(call, INSTANCE, call.params["InstanceId"]), call.params["Attribute"]
+    view = instance["view"]
+    values: dict[str, tuple[str, Any]] = {
+        "disableApiTermination": ("DisableApiTermination", {"Value": instance["protected"]}),
+        "instanceInitiatedShutdownBehavior": ("InstanceInitiatedShutdownBehavior", {"Value": instance["on_shutdown"]}),
+        "instanceType": ("InstanceType", {"Value": view["InstanceType"]}),
+        "userData": ("UserData", {"Value": instance["user_data"]} if instance["user_data"] else {}),
+        "sourceDestCheck": ("SourceDestCheck", {"Value": view["SourceDestCheck"]}),
+        "groupSet": ("Groups", view["SecurityGroups"]),
+        "rootDeviceName": ("RootDeviceName", {"Value": view["RootDeviceName"]}),
+    }
+    if name not in values:
+        raise not_served(f"the attribute {name} of instances")
+    return {"InstanceId": instance["id"], values[name][0]: values[name][1]}
+
+
+_CHANGED = ("DisableApiTermination", "SourceDestCheck", "InstanceInitiatedShutdownBehavior", "Groups", "InstanceType",
+            "UserData")  # fmt: skip
+
+
+def modify_attribute(call: Call) -> dict[str, Any]:
+    instance, params = find(call, INSTANCE, call.params["InstanceId"]), call.params
+    view, name = instance["view"], one_of(call, _CHANGED)
+    if name in {"InstanceType", "UserData"} and view["State"]["Name"] != "stopped":
+        text = f"The instance '{instance['id']}' is not in the 'stopped' state."
+        raise Refused("IncorrectInstanceState", text)
+    match name:
+        case "DisableApiTermination":
+            instance["protected"] = params[name].get("Value", False)
+        case "InstanceInitiatedShutdownBehavior":
+            instance["on_shutdown"] = params[name].get("Value", "stop")
+        case "UserData":
+            instance["user_data"] = b64encode(params[name].get("Value", b"")).decode()
+        case "Groups":
+            view["SecurityGroups"] = interfaces.groups_of(call, view["VpcId"], params["Groups"])
+            find(call, INTERFACE, instance["interfaces"][0])["view"]["Groups"] = view["SecurityGroups"]
+        case _:
+            view[name] = params[name].get("Value")
+    return {}
+
+
+_STATUS_FILTERS = "InstanceIds Filters MaxResults NextToken IncludeAllInstances"
+OPERATIONS: tuple[Operation, ...] = (
+    reads("DescribeInstances", describe, "InstanceIds Filters MaxResults NextToken"),
+    reads("DescribeInstanceStatus", describe_status, _STATUS_FILTERS),
+    writes("TerminateInstances", terminate, "InstanceIds"),
+    writes("StopInstances", stop, "InstanceIds"),
+    writes("StartInstances", start, "InstanceIds"),
+    reads("DescribeInstanceAttribute", describe_attribute, "InstanceId Attribute"),
+    writes("ModifyInstanceAttribute", modify_attribute, f"InstanceId {' '.join(_CHANGED)}"),
+)

@@ -1,0 +1,138 @@
+"""The kinds of resources of EC2: ids, error codes and filters. Filters: the Describe pages of the EC2 API reference."""
+
+from freehold_sim.aws.ec2.kinds import Kind
+
+VPC = Kind(
+    "vpc", "vpc", "VpcId", "InvalidVpcID.NotFound", "vpc ID", "InvalidVpcID.Malformed",
+    {
+        "vpc-id": "VpcId", "state": "State", "cidr": "CidrBlock", "is-default": "IsDefault", "owner-id": "OwnerId",
+        "dhcp-options-id": "DhcpOptionsId", "cidr-block-association.cidr-block": "CidrBlockAssociationSet.CidrBlock",
+        "cidr-block-association.association-id": "CidrBlockAssociationSet.AssociationId",
+        "ipv6-cidr-block-association.ipv6-cidr-block": "Ipv6CidrBlockAssociationSet.Ipv6CidrBlock",
+    },
+)  # fmt: skip
+SUBNET = Kind(
+    "subnet", "subnet", "SubnetId", "InvalidSubnetID.NotFound", "subnet ID", "InvalidSubnetID.Malformed",
+    {
+        "subnet-id": "SubnetId", "vpc-id": "VpcId", "state": "State", "cidr-block": "CidrBlock", "cidr": "CidrBlock",
+        "availability-zone": "AvailabilityZone", "availabilityZone": "AvailabilityZone", "owner-id": "OwnerId",
+        "availability-zone-id": "AvailabilityZoneId", "map-public-ip-on-launch": "MapPublicIpOnLaunch",
+        "default-for-az": "DefaultForAz", "subnet-arn": "SubnetArn",
+        "ipv6-cidr-block-association.ipv6-cidr-block": "Ipv6CidrBlockAssociationSet.Ipv6CidrBlock",
+    },
+)  # fmt: skip
+INTERNET_GATEWAY = Kind(
+    "internet-gateway", "igw", "InternetGatewayId", "InvalidInternetGatewayID.NotFound", "internetGateway ID",
+    "InvalidInternetGatewayId.Malformed",
+    {
+        "internet-gateway-id": "InternetGatewayId", "attachment.vpc-id": "Attachments.VpcId",
+        "attachment.state": "Attachments.State", "owner-id": "OwnerId",
+    },
+)  # fmt: skip
+EGRESS_ONLY_GATEWAY = Kind(
+    "egress-only-internet-gateway", "eigw", "EgressOnlyInternetGatewayId", "InvalidGatewayID.NotFound",
+    "egressOnlyInternetGateway ID", "InvalidEgressOnlyInternetGatewayId.Malformed",
+)  # fmt: skip
+ADDRESS = Kind(
+    "elastic-ip", "eipalloc", "AllocationId", "InvalidAllocationID.NotFound", "allocation ID",
+    "InvalidAllocationID.Malformed",
+    {
+        "allocation-id": "AllocationId", "association-id": "AssociationId", "instance-id": "InstanceId",
+        "public-ip": "PublicIp", "private-ip-address": "PrivateIpAddress", "network-interface-id": "NetworkInterfaceId",
+        "network-border-group": "NetworkBorderGroup", "network-interface-owner-id": "NetworkInterfaceOwnerId",
+    },
+)  # fmt: skip
+NAT_GATEWAY = Kind(
+    "natgateway", "nat", "NatGatewayId", "NatGatewayNotFound", "NAT gateway", "NatGatewayMalformed",
+    {"nat-gateway-id": "NatGatewayId", "state": "State", "subnet-id": "SubnetId", "vpc-id": "VpcId"},
+)  # fmt: skip
+ROUTE_TABLE = Kind(
+    "route-table", "rtb", "RouteTableId", "InvalidRouteTableID.NotFound", "routeTable ID",
+    "InvalidRouteTableId.Malformed",
+    {
+        "route-table-id": "RouteTableId", "vpc-id": "VpcId", "owner-id": "OwnerId",
+        "association.main": "Associations.Main", "association.subnet-id": "Associations.SubnetId",
+        "association.route-table-id": "Associations.RouteTableId",
+        "association.route-table-association-id": "Associations.RouteTableAssociationId",
+        "association.gateway-id": "Associations.GatewayId", "route.state": "Routes.State",
+        "route.destination-cidr-block": "Routes.DestinationCidrBlock", "route.origin": "Routes.Origin",
+        "route.gateway-id": "Routes.GatewayId", "route.nat-gateway-id": "Routes.NatGatewayId",
+        "route.destination-ipv6-cidr-block": "Routes.DestinationIpv6CidrBlock",
+        "route.egress-only-internet-gateway-id": "Routes.EgressOnlyInternetGatewayId",
+    },
+)  # fmt: skip
+SECURITY_GROUP = Kind(
+    "security-group", "sg", "GroupId", "InvalidGroup.NotFound", "security group", "InvalidGroupId.Malformed",
+    {
+        "group-id": "GroupId", "group-name": "GroupName", "vpc-id": "VpcId", "description": "Description",
+        "owner-id": "OwnerId", "ip-permission.group-id": "IpPermissions.UserIdGroupPairs.GroupId",
+        "ip-permission.cidr": "IpPermissions.IpRanges.CidrIp", "ip-permission.protocol": "IpPermissions.IpProtocol",
+        "ip-permission.from-port": "IpPermissions.FromPort", "ip-permission.to-port": "IpPermissions.ToPort",
+        "egress.ip-permission.group-id": "IpPermissionsEgress.UserIdGroupPairs.GroupId",
+    },
+)  # fmt: skip
+SECURITY_GROUP_RULE = Kind(
+    "security-group-rule", "sgr", "SecurityGroupRuleId", "InvalidSecurityGroupRuleId.NotFound",
+    "security group rule ID", "InvalidSecurityGroupRuleId.Malformed",
+    {"group-id": "GroupId", "security-group-rule-id": "SecurityGroupRuleId"},
+)  # fmt: skip
+INTERFACE = Kind(
+    "network-interface", "eni", "NetworkInterfaceId", "InvalidNetworkInterfaceID.NotFound", "networkInterface ID",
+    "InvalidNetworkInterfaceId.Malformed",
+    {
+        "network-interface-id": "NetworkInterfaceId", "vpc-id": "VpcId", "subnet-id": "SubnetId", "status": "Status",
+        "group-id": "Groups.GroupId", "group-name": "Groups.GroupName", "description": "Description",
+        "requester-id": "RequesterId", "requester-managed": "RequesterManaged", "owner-id": "OwnerId",
+        "private-ip-address": "PrivateIpAddress", "availability-zone": "AvailabilityZone",
+        "interface-type": "InterfaceType", "attachment.instance-id": "Attachment.InstanceId",
+        "attachment.attachment-id": "Attachment.AttachmentId", "attachment.status": "Attachment.Status",
+        "attachment.device-index": "Attachment.DeviceIndex", "mac-address": "MacAddress",
+        "association.public-ip": "Association.PublicIp", "association.allocation-id": "Association.AllocationId",
+        "addresses.private-ip-address": "PrivateIpAddresses.PrivateIpAddress",
+    },
+    "TagSet",
+)  # fmt: skip
+ENDPOINT = Kind(
+    "vpc-endpoint", "vpce", "VpcEndpointId", "InvalidVpcEndpointId.NotFound", "Vpc Endpoint Id",
+    "InvalidVpcEndpointId.Malformed",
+    {
+        "vpc-endpoint-id": "VpcEndpointId", "vpc-id": "VpcId", "service-name": "ServiceName",
+        "vpc-endpoint-state": "State", "vpc-endpoint-type": "VpcEndpointType",
+    },
+)  # fmt: skip
+INSTANCE = Kind(
+    "instance", "i", "InstanceId", "InvalidInstanceID.NotFound", "instance ID", "InvalidInstanceID.Malformed",
+    {
+        "instance-id": "InstanceId", "vpc-id": "VpcId", "subnet-id": "SubnetId", "image-id": "ImageId",
+        "instance-state-name": "State.Name", "instance-state-code": "State.Code", "instance-type": "InstanceType",
+        "availability-zone": "Placement.AvailabilityZone", "client-token": "ClientToken", "key-name": "KeyName",
+        "private-ip-address": "PrivateIpAddress", "private-dns-name": "PrivateDnsName", "ip-address": "PublicIpAddress",
+        "instance.group-id": "SecurityGroups.GroupId", "instance.group-name": "SecurityGroups.GroupName",
+        "network-interface.network-interface-id": "NetworkInterfaces.NetworkInterfaceId",
+        "iam-instance-profile.arn": "IamInstanceProfile.Arn", "architecture": "Architecture",
+        "block-device-mapping.volume-id": "BlockDeviceMappings.Ebs.VolumeId",
+    },
+)  # fmt: skip
+VOLUME = Kind(
+    "volume", "vol", "VolumeId", "InvalidVolume.NotFound", "volume", "InvalidVolumeID.Malformed",
+    {
+        "volume-id": "VolumeId", "status": "State", "size": "Size", "volume-type": "VolumeType",
+        "availability-zone": "AvailabilityZone", "attachment.instance-id": "Attachments.InstanceId",
+        "attachment.status": "Attachments.State", "encrypted": "Encrypted", "snapshot-id": "SnapshotId",
+        "attachment.delete-on-termination": "Attachments.DeleteOnTermination",
+        "attachment.device": "Attachments.Device",
+    },
+)  # fmt: skip
+KEY_PAIR = Kind(
+    "key-pair", "key", "KeyPairId", "InvalidKeyPair.NotFound", "key pair", "InvalidParameterValue",
+    {"key-pair-id": "KeyPairId", "key-name": "KeyName", "fingerprint": "KeyFingerprint"},
+)  # fmt: skip
+
+TAGGABLE: dict[str, Kind] = {
+    kind.prefix: kind
+    for kind in (
+        VPC, SUBNET, INTERNET_GATEWAY, EGRESS_ONLY_GATEWAY, ADDRESS, NAT_GATEWAY, ROUTE_TABLE, SECURITY_GROUP,
+        SECURITY_GROUP_RULE, INTERFACE, ENDPOINT, INSTANCE, VOLUME, KEY_PAIR,
+    )
+}  # fmt: skip
+"""Kinds that CreateTags and DeleteTags know, by the prefix of their ids."""

@@ -1,0 +1,81 @@
+"""CreateTags, DeleteTags and DescribeTags: all or nothing for the resources of one call.
+
+https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateTags.html
+"""
+
+from typing import Any
+
+from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
+from freehold_sim.aws.ec2.describing import matching, paged_rows
+from freehold_sim.aws.ec2.kinds import find
+from freehold_sim.aws.ec2.resources import TAGGABLE
+from freehold_sim.aws.tagging import MUST_NOT_BE_RESERVED, checked_tags, too_many
+from freehold_sim.aws.world import Record
+
+_MOST_RESOURCES = 1000
+
+
+def _resources(call: Call) -> list[Record]:
+    idents = call.params["Resources"]
+    if len(idents) > _MOST_RESOURCES:
+        raise Refused("InvalidParameterValue", f"at most {_MOST_RESOURCES} resources in one call, not {len(idents)}")
+    found = []
+    for ident in dict.fromkeys(idents):
+        kind = TAGGABLE.get(ident.rpartition("-")[0])
+        if kind is None:
+            raise Refused("InvalidID", f"The ID '{ident}' is not valid")
+        found.append(find(call, kind, ident))
+    return found
+
+
+def create_tags(call: Call) -> dict[str, Any]:
+    records, tags = _resources(call), checked_tags(call, call.params["Tags"])
+    if not tags:
+        raise Refused("MissingParameter", "The request must contain the parameter Tag")
+    if any(len({**record["tags"], **tags}) > call.settings.quotas.tags for record in records):
+        raise too_many(call)
+    for record in records:
+        call.world.set_tags(record, {**record["tags"], **tags}, call.now)
+    return {}
+
+
+def delete_tags(call: Call) -> dict[str, Any]:
+    """Delete tags. A key alone goes with any value, a key with a value only with this value; no tags means all."""
+    records, given = _resources(call), call.params.get("Tags", [])
+    if any(str(tag.get("Key", "")).lower().startswith("aws:") for tag in given):
+        raise Refused("InvalidParameterValue", MUST_NOT_BE_RESERVED)
+    for record in records:
+        kept = {key: value for key, value in record["tags"].items() if not _goes(key, value, given)}
+        call.world.set_tags(record, kept, call.now)
+    return {}
+
+
+def _goes(key: str, value: str, given: list[dict[str, Any]]) -> bool:
+    if key.startswith("aws:"):
+        return False
+    return not given or any(tag.get("Key") == key and tag.get("Value", value) == value for tag in given)
+
+
+_FILTERS = {"key": "Key", "value": "Value", "resource-id": "ResourceId", "resource-type": "ResourceType"}
+
+
+def describe_tags(call: Call) -> dict[str, Any]:
+    rows = []
+    for kind in TAGGABLE.values():
+        for record in call.all(kind.name):
+            if not call.sees(record):
+                continue
+            for key, value in record["tags"].items():
+                view = {"ResourceId": record["id"], "ResourceType": kind.name, "Key": key, "Value": value}
+                rows.append((record, view))
+    rows = matching(call, rows, _FILTERS)
+    rows = [({"serial": number, "tags": {}}, view) for number, (_, view) in enumerate(rows, 1)]
+    page, more = paged_rows(call, rows)
+    return {"Tags": [view for _, view in page], **({"NextToken": more} if more else {})}
+
+
+OPERATIONS: tuple[Operation, ...] = (
+    writes("CreateTags", create_tags, "Resources Tags"),
+    writes("DeleteTags", delete_tags, "Resources Tags"),
+    reads("DescribeTags", describe_tags, "Filters MaxResults NextToken"),
+)

@@ -1,0 +1,11 @@
+"""Simulated EKS: clusters, node groups, add-ons."""
+
+from freehold_sim.aws.call import Operation
+from freehold_sim.aws.eks import addons, clusters, nodegroups, tags
+
+OPERATIONS: tuple[Operation, ...] = (
+    *clusters.OPERATIONS,
+    *nodegroups.OPERATIONS,
+    *addons.OPERATIONS,
+    *tags.OPERATIONS,
+)

@@ -1,0 +1,66 @@
+"""What the resources of EKS share: tags, missing ones, pages, roles."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from freehold_sim.aws.call import Call, Refused
+from freehold_sim.aws.paging import BadToken, page
+from freehold_sim.aws.tagging import why_not
+from freehold_sim.aws.world import Record
+
+CLUSTER, NODEGROUP, ADDON = "eks-cluster", "eks-nodegroup", "eks-addon"
+MISMATCH = "InvalidParameterException"
+"""Code of a client token that was used with other parameters (assumed: EKS documents none)."""
+
+
+def bad(text: str) -> Refused:
+    return Refused("InvalidParameterException", text)
+
+
+def missing(text: str) -> Refused:
+    return Refused("ResourceNotFoundException", text, 404)
+
+
+def in_use(text: str) -> Refused:
+    return Refused("ResourceInUseException", text, 409)
+
+
+def cluster_of(call: Call, name: str) -> Record:
+    record = call.get(CLUSTER, name)
+    if record is None:
+        raise missing(f"No cluster found for name: {name}.")
+    return record
+
+
+def active_cluster(call: Call) -> Record:
+    record = cluster_of(call, call.params["clusterName"])
+    if record["view"]["status"] != "ACTIVE":
+        raise Refused("InvalidRequestException", f"Cluster '{record['id']}' is not in ACTIVE status")
+    return record
+
+
+def check_role(call: Call, arn: str) -> None:
+    role = call.world.by_arn(arn)
+    if role is None or role["kind"] != "role" or role["account"] != call.account:
+        raise bad(f"Role with arn: {arn}, could not be assumed because it does not exist")
+
+
+def check_tags(call: Call, tags: Mapping[str, str]) -> None:
+    for key, value in tags.items():
+        if problem := why_not(key, value):
+            raise bad(problem)
+    if len(tags) > call.settings.quotas.tags:
+        raise bad(f"A resource has at most {call.settings.quotas.tags} tags")
+
+
+def shown(record: Record) -> dict[str, Any]:
+    return {**record["view"], "tags": dict(record["tags"])}
+
+
+def listed(call: Call, key: str, names: list[str]) -> dict[str, Any]:
+    size = call.params.get("maxResults", 100)
+    try:
+        found, more = page(call, list(enumerate(names, 1)), call.params.get("nextToken"), size)
+    except BadToken:
+        raise bad("Invalid token") from None
+    return {key: found, **({"nextToken": more} if more else {})}

@@ -1,0 +1,173 @@
+"""Secrets Manager. A deleted secret holds its name until its recovery window is over.
+
+https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_CreateSecret.html, .../API_DeleteSecret.html
+"""
+
+import re
+from base64 import b64decode, b64encode
+from typing import Any
+
+from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
+from freehold_sim.aws.tagging import why_not
+from freehold_sim.aws.world import Record
+
+KIND = "secret"
+_NAME = re.compile(r"[A-Za-z0-9/_+=.@-]{1,512}")
+_DAY = 86_400.0
+
+
+def find(call: Call) -> Record:
+    ident = call.params["SecretId"]
+    record = call.get(KIND, ident) or call.world.by_arn(ident)
+    if record is None or record["account"] != call.account:
+        raise Refused("ResourceNotFoundException", "Secrets Manager can't find the specified secret.")
+    return record
+
+
+def _alive(call: Call) -> Record:
+    record = find(call)
+    if "DeletedDate" in record["view"]:
+        text = "You can't perform this operation on the secret because it was marked for deletion."
+        raise Refused("InvalidRequestException", text)
+    return record
+
+
+def _content(call: Call) -> dict[str, str]:
+    """Return the value of a request as text; binary as base64, so that it can be saved."""
+    both = [name for name in ("SecretString", "SecretBinary") if name in call.params]
+    if len(both) > 1:
+        raise Refused("InvalidParameterException", "You can't specify both SecretString and SecretBinary")
+    return {name: _text(call.params[name]) for name in both}
+
+
+def _text(value: str | bytes) -> str:
+    return b64encode(value).decode() if isinstance(value, bytes) else value
+
+
+def create_secret(call: Call) -> dict[str, Any]:
+    name, token = call.params["Name"], call.params.get("ClientRequestToken") or call.world.new_uuid()
+    if not _NAME.fullmatch(name):
+        raise Refused("ValidationException", "Invalid name. Must be a valid name containing alphanumeric characters")
+    held = call.get(KIND, name)
+    if held is not None:
+        return _again(call, held, token)
+    arn = f"arn:aws:secretsmanager:{call.region}:{call.account}:secret:{name}-{call.world.new_hex(6)}"
+    view = {"ARN": arn, "Name": name, "CreatedDate": call.now, "LastChangedDate": call.now}
+    for key in ("Description", "KmsKeyId"):
+        if key in call.params:
+            view[key] = call.params[key]
+    tags = _tags(call, {}, call.params.get("Tags", []))
+    content = _content(call)
+    versions = {token: {"content": content, "at": call.now}} if content else {}
+    call.add(KIND, name, view, arn, tags=tags, versions=versions, current=token if content else "")
+    return {"ARN": arn, "Name": name, **({"VersionId": token} if content else {})}
+
+
+def _again(call: Call, held: Record, token: str) -> dict[str, Any]:
+    """Answer a create whose name is there: the same version with the same content is no new request."""
+    if "DeletedDate" in held["view"]:
+        text = "You can't create this secret because a secret with this name is already scheduled for deletion."
+        raise Refused("InvalidRequestException", text)
+    version = held["versions"].get(token)
+    if version is None or version["content"] != _content(call):
+        text = f"The operation failed because the secret {held['id']} already exists."
+        raise Refused("ResourceExistsException", text)
+    return {"ARN": held["arn"], "Name": held["id"], "VersionId": token}
+
+
+def put_value(call: Call) -> dict[str, Any]:
+    record, token = _alive(call), call.params.get("ClientRequestToken") or call.world.new_uuid()
+    content = _content(call)
+    if not content:
+        raise Refused("InvalidRequestException", "You must provide either SecretString or SecretBinary.")
+    held = record["versions"].get(token)
+    if held is not None and held["content"] != content:
+        raise Refused("ResourceExistsException", "A version with this token and other content already exists")
+    record["versions"].setdefault(token, {"content": content, "at": call.now})
+    record["current"] = token
+    return {"ARN": record["arn"], "Name": record["id"], "VersionId": token, "VersionStages": ["AWSCURRENT"]}
+
+
+def get_value(call: Call) -> dict[str, Any]:
+    record = _alive(call)
+    token = call.params.get("VersionId") or record["current"]
+    version = record["versions"].get(token)
+    if version is None:
+        text = "Secrets Manager can't find the specified secret value for staging label: AWSCURRENT"
+        raise Refused("ResourceNotFoundException", text)
+    content = {k: b64decode(v) if k == "SecretBinary" else v for k, v in version["content"].items()}
+    stages = ["AWSCURRENT"] if token == record["current"] else []
+    return {
+        "ARN": record["arn"], "Name": record["id"], "VersionId": token, "VersionStages": stages,
+        "CreatedDate": version["at"], **content,
+    }  # fmt: skip
+
+
+def describe_secret(call: Call) -> dict[str, Any]:
+    record = find(call)
+    stages = {token: ["AWSCURRENT"] for token in record["versions"] if token == record["current"]}
+    return {**record["view"], "Tags": _listed(record), "VersionIdsToStages": stages}
+
+
+def delete_secret(call: Call) -> dict[str, Any]:
+    record, force = find(call), call.params.get("ForceDeleteWithoutRecovery", False)
+    days = call.params.get("RecoveryWindowInDays", 30)
+    if force and "RecoveryWindowInDays" in call.params:
+        text = "You can't use ForceDeleteWithoutRecovery in conjunction with RecoveryWindowInDays."
+        raise Refused("InvalidParameterException", text)
+    if not 7 <= days <= 30:
+        raise Refused("InvalidParameterException", "RecoveryWindowInDays value must be between 7 and 30 days.")
+    when = call.now if force else call.now + days * _DAY
+    reply = {"ARN": record["arn"], "Name": record["id"], "DeletionDate": when}
+    if force:
+        call.world.remove(record, call.now)
+    elif "DeletedDate" not in record["view"]:
+        record["view"]["DeletedDate"] = when
+        call.world.schedule(when, record, None)
+    return reply
+
+
+def list_secrets(call: Call) -> dict[str, Any]:
+    rows = [row for row in call.all(KIND) if "DeletedDate" not in row["view"]]
+    return {"SecretList": [{**row["view"], "Tags": _listed(row)} for row in rows]}
+
+
+def _listed(record: Record) -> list[dict[str, str]]:
+    return [{"Key": key, "Value": value} for key, value in record["tags"].items()]
+
+
+def _tags(call: Call, held: dict[str, str], given: list[dict[str, str]]) -> dict[str, str]:
+    tags = dict(held)
+    for tag in given:
+        if problem := why_not(tag.get("Key", ""), tag.get("Value", "")):
+            raise Refused("InvalidParameterException", problem)
+        tags[tag["Key"]] = tag.get("Value", "")
+    if len(tags) > call.settings.quotas.tags:
+        raise Refused("InvalidParameterException", f"A secret has at most {call.settings.quotas.tags} tags")
+    return tags
+
+
+def tag_resource(call: Call) -> dict[str, Any]:
+    record = _alive(call)
+    call.world.set_tags(record, _tags(call, record["tags"], call.params["Tags"]), call.now)
+    return {}
+
+
+def untag_resource(call: Call) -> dict[str, Any]:
+    record = _alive(call)
+    kept = {key: value for key, value in record["tags"].items() if key not in call.params["TagKeys"]}
+    call.world.set_tags(record, kept, call.now)
+    return {}
+
+
+OPERATIONS: tuple[Operation, ...] = (
+    writes("CreateSecret", create_secret,
+           "Name ClientRequestToken Description KmsKeyId SecretBinary SecretString Tags"),
+    writes("PutSecretValue", put_value, "SecretId ClientRequestToken SecretBinary SecretString"),
+    reads("GetSecretValue", get_value, "SecretId VersionId"),
+    reads("DescribeSecret", describe_secret, "SecretId"),
+    writes("DeleteSecret", delete_secret, "SecretId RecoveryWindowInDays ForceDeleteWithoutRecovery"),
+    reads("ListSecrets", list_secrets),
+    writes("TagResource", tag_resource, "SecretId Tags"),
+    writes("UntagResource", untag_resource, "SecretId TagKeys"),
+)  # fmt: skip

@@ -1,0 +1,180 @@
+"""Foreign actors: changes by other users of the same accounts, and a complete view of all resources."""
+
+from typing import TYPE_CHECKING, Any
+
+from freehold_sim.aws import errors
+from freehold_sim.aws.call import Call, Refused
+from freehold_sim.aws.credentials import administrator
+from freehold_sim.aws.ec2 import interfaces
+from freehold_sim.aws.effects import EFFECTS, ENDS
+from freehold_sim.aws.models import service
+from freehold_sim.aws.protocols.invalid import Invalid
+from freehold_sim.aws.protocols.validation import validate
+from freehold_sim.aws.world import Record, scope_of
+
+if TYPE_CHECKING:
+    from freehold_sim.aws.cloud import SimulatedAWS
+
+
+class Strangers:
+    """Other users of the accounts. Their calls need no signature, and no fault, limit or lag applies to them."""
+
+    def __init__(self, cloud: "SimulatedAWS") -> None:
+        self._cloud = cloud
+
+    def act(self, verb: str, body: dict[str, Any]) -> Any:
+        """Call the method named `verb` with arguments from JSON. Raises ValueError for an unknown verb."""
+        match verb:
+            case "call":
+                return self.call(**body)
+            case "create":
+                return self.create(**body)
+            case "occupy":
+                return self.occupy(**body)
+            case "tag":
+                self.tag(body["id"], body["tags"])
+            case "untag":
+                self.untag(body["id"], *body["keys"])
+            case "strip":
+                self.strip(body["id"])
+            case "change":
+                self.change(body["id"], **body["fields"])
+            case "delete":
+                self.delete(body["id"])
+            case _:
+                raise ValueError(f"unknown verb: {verb}")
+        return {"done": verb}
+
+    # -- calls of other users ---------------------------------------------------------------------------------
+
+    def call(
+        self, service: str, operation: str, params: dict[str, Any], account: str = "", region: str = "us-east-1"
+    ) -> dict[str, Any]:
+        """Call an operation as another user of an account (the first one); raises ValueError if it is refused."""
+        return self._call(service, operation, params, account, region)[0]
+
+    def create(
+        self,
+        service: str,
+        operation: str,
+        params: dict[str, Any],
+        account: str = "",
+        region: str = "us-east-1",
+        settled: bool = True,
+    ) -> Record:
+        """Create as another user; with `settled` everything made is in its final state. Returns the main record."""
+        made = self._call(service, operation, params, account, region)[1]
+        for record in made if settled else ():
+            self._cloud.world.finish_pending(record, self._cloud.clock.now())
+        return dict(made[0])
+
+    def _call(
+        self, name: str, operation: str, params: dict[str, Any], account: str, region: str
+    ) -> tuple[dict[str, Any], list[Record]]:
+        cloud = self._cloud
+        cloud.settle()
+        account = account or next(iter(cloud.settings.access_keys.values()))
+        place = "" if name == "iam" else region
+        now, who = cloud.clock.now(), administrator(account)
+        call = Call(cloud.world, cloud.settings, name, operation, params, who, place, now, now, actor="stranger")
+        try:
+            served = cloud.operations[name][operation]
+            model = service(name).operation(operation)
+            validate(params, model.input_shape if model else None)
+            values = served.handler(call)
+        except Invalid as invalid:
+            refused = errors.of_invalid(name, invalid)
+            raise ValueError(f"{name}.{operation}: {refused}") from None
+        except Refused as refused:
+            raise ValueError(f"{name}.{operation}: {refused}") from None
+        cloud.world.touched = True
+        return values, call.made
+
+    def occupy(self, subnet: str, description: str = "AWS Lambda VPC ENI", groups: tuple[str, ...] = ()) -> Record:
+        """Put an interface into a subnet that a service keeps which is not simulated. Returns a copy of its record."""
+        record = self.find(subnet)
+        now, account = self._cloud.clock.now(), administrator(record["account"])
+        call = Call(
+            self._cloud.world, self._cloud.settings, "ec2", "CreateNetworkInterface", {}, account, record["region"],
+            now, now, actor="stranger",
+        )  # fmt: skip
+        held = interfaces.groups_of(call, record["view"]["VpcId"], list(groups))
+        made = interfaces.place(call, record, description, groups=held, requester="awslambda")
+        self._cloud.world.touched = True
+        return dict(made)
+
+    # -- direct changes ---------------------------------------------------------------------------------------
+
+    def tag(self, ident: str, tags: dict[str, str]) -> None:
+        record = self.find(ident)
+        self._cloud.world.set_tags(record, {**record["tags"], **tags}, self._cloud.clock.now())
+
+    def untag(self, ident: str, *keys: str) -> None:
+        record = self.find(ident)
+        kept = {key: value for key, value in record["tags"].items() if key not in keys}
+        self._cloud.world.set_tags(record, kept, self._cloud.clock.now())
+
+    def strip(self, ident: str) -> None:
+        """Remove every tag."""
+        self._cloud.world.set_tags(self.find(ident), {}, self._cloud.clock.now())
+
+    def change(self, ident: str, **fields: Any) -> None:
+        """Set members of what AWS shows of a resource, such as State="failed"; cancels its pending transitions."""
+        self._cloud.settle()
+        self._cloud.world.redirect(self.find(ident), **fields)
+
+    def delete(self, ident: str) -> None:
+        """Remove a resource by id or ARN, and what it kept elsewhere, at once, even if other resources refer to it."""
+        self._cloud.settle()
+        record, now, world = self.find(ident), self._cloud.clock.now(), self._cloud.world
+        if record["kind"] in ENDS:
+            EFFECTS[ENDS[record["kind"]]](world, record, now)
+        scope = scope_of(record["account"], record["region"])
+        for rule in record.get("rules", ()):
+            world.table(scope, "security-group-rule").pop(rule, None)
+        cards = world.table(scope, "network-interface")
+        for card in _cards(record):
+            if card in cards:
+                interfaces.remove(world, cards[card], now)
+        world.remove(record, now)
+
+    # -- the complete view ------------------------------------------------------------------------------------
+
+    def find(self, ident: str) -> Record:
+        """Return the live record with this id or ARN; raises KeyError."""
+        if (record := self._cloud.world.by_arn(ident)) is not None:
+            return record
+        for record in self._cloud.world.everything():
+            if record["id"] == ident:
+                return record
+        raise KeyError(ident)
+
+    def resources(self) -> list[dict[str, Any]]:
+        """Return every resource as it is now, oldest first, without lag; parts that have no tags are left out."""
+        self._cloud.settle()
+        rows = sorted(self._cloud.world.everything(), key=lambda record: int(record["serial"]))
+        return [
+            {
+                "kind": record["kind"],
+                "id": record["id"],
+                "arn": record["arn"],
+                "account": record["account"],
+                "region": record["region"],
+                "state": _state(record["view"]),
+                "created_by": record["by"],
+                "created_at": record["created_at"],
+                "tags": dict(record["tags"]),
+            }
+            for record in rows
+        ]
+
+
+def _cards(record: Record) -> list[str]:
+    """Return the interfaces of a load balancer, which it keeps by subnet."""
+    held = record.get("interfaces", ())
+    return list(held.values()) if isinstance(held, dict) else []
+
+
+def _state(view: dict[str, Any]) -> str:
+    state = view.get("State", view.get("Status", view.get("status", "")))
+    return str(state.get("Name", state.get("Code", ""))) if isinstance(state, dict) else str(state)

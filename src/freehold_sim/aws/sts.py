@@ -1,0 +1,61 @@
+"""STS: role sessions with a session policy, and who calls. Sessions end by the machine's clock, as SDKs expect.
+
+https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
+"""
+
+from typing import Any
+
+from freehold_sim.aws import policies
+from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
+from freehold_sim.aws.world import scope_of
+
+_LEAST, _MOST_POLICY = 900, 2048
+
+
+def caller(call: Call) -> dict[str, Any]:
+    who = call.principal
+    return {"UserId": who.user_id, "Account": who.account, "Arn": who.arn}
+
+
+def assume_role(call: Call) -> dict[str, Any]:
+    params = call.params
+    arn, name, seconds = params["RoleArn"], params["RoleSessionName"], params.get("DurationSeconds", 3600)
+    account, _, role_name = arn.removeprefix("arn:aws:iam::").partition(":role/")
+    role = call.world.table(scope_of(account, ""), "role").get(role_name.rpartition("/")[2])
+    if role is None or role["arn"] != arn:
+        text = f"User: {call.principal.arn} is not authorized to perform: sts:AssumeRole on resource: {arn}"
+        raise Refused("AccessDenied", text, 403)
+    if not _LEAST <= seconds <= role["view"]["MaxSessionDuration"]:
+        text = "The requested DurationSeconds exceeds the MaxSessionDuration set for this role."
+        raise Refused("ValidationError", text)
+    policy = params.get("Policy", "")
+    if policy:
+        _check(policy)
+    key, token = f"ASIA{call.world.new_hex(16).upper()}", call.world.new_hex(40)
+    session = {
+        "account": account, "role": role["id"], "token": token, "expires": call.wall + seconds, "policy": policy,
+        "arn": f"arn:aws:sts::{account}:assumed-role/{role['id']}/{name}",
+        "user_id": f"{role['view']['RoleId']}:{name}",
+    }  # fmt: skip
+    call.world.data["sessions"][key] = session
+    credentials = {
+        "AccessKeyId": key, "SecretAccessKey": call.world.new_hex(40), "SessionToken": token,
+        "Expiration": session["expires"],
+    }  # fmt: skip
+    user = {"AssumedRoleId": session["user_id"], "Arn": session["arn"]}
+    return {"Credentials": credentials, "AssumedRoleUser": user}
+
+
+def _check(policy: str) -> None:
+    if len(policy) > _MOST_POLICY:
+        raise Refused("PackedPolicyTooLarge", f"The session policy is longer than {_MOST_POLICY} characters")
+    try:
+        policies.parse(policy)
+    except ValueError as bad:
+        raise Refused("MalformedPolicyDocument", f"The policy is malformed: {bad}") from None
+
+
+OPERATIONS: tuple[Operation, ...] = (
+    reads("GetCallerIdentity", caller),
+    writes("AssumeRole", assume_role, "RoleArn RoleSessionName DurationSeconds Policy"),
+)

@@ -1,0 +1,179 @@
+"""One script in boto3 that is run against the simulated AWS and against moto, step by step, outcomes side by side.
+
+A step gets the clients and what earlier steps remember; it returns what is compared: "ok", a state, or an error code.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+Clients = Callable[[str], Any]
+Step = Callable[[Clients, dict[str, Any]], Any]
+MACHINE = {"InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1}
+
+
+def run(clients: Clients, image: str) -> dict[str, str]:
+    """Return the outcome of each step; `image` is one that exists."""
+    memory: dict[str, Any] = {"machine": {**MACHINE, "ImageId": image}}
+    return {name: _outcome(step, clients, memory) for name, step in STEPS.items()}
+
+
+def _outcome(step: Step, clients: Clients, memory: dict[str, Any]) -> str:
+    try:
+        found = step(clients, memory)
+    except ClientError as refused:
+        return str(refused.response["Error"]["Code"])
+    except Exception as broken:
+        return type(broken).__name__  # moto answers some requests with an exception of its own
+    return "ok" if found is None or isinstance(found, dict) else str(found)
+
+
+def _network(c: Clients, m: dict[str, Any]) -> None:
+    ec2 = c("ec2")
+    m["vpc"] = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    m["igw"] = ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
+    ec2.attach_internet_gateway(InternetGatewayId=m["igw"], VpcId=m["vpc"])
+    m["subnets"] = [
+        ec2.create_subnet(VpcId=m["vpc"], CidrBlock=f"10.0.{n}.0/24", AvailabilityZone=f"us-east-1{zone}")["Subnet"][
+            "SubnetId"
+        ]
+        for n, zone in enumerate("abc")
+    ]
+    m["eip"] = ec2.allocate_address(Domain="vpc")["AllocationId"]
+
+
+def _nat(c: Clients, m: dict[str, Any]) -> str:
+    made = c("ec2").create_nat_gateway(SubnetId=m["subnets"][0], AllocationId=m["eip"], ClientToken="one")
+    m["nat"] = made["NatGateway"]["NatGatewayId"]
+    return str(made["NatGateway"]["State"])
+
+
+def _nat_again(c: Clients, m: dict[str, Any]) -> str:
+    made = c("ec2").create_nat_gateway(SubnetId=m["subnets"][0], AllocationId=m["eip"], ClientToken="one")
+    return "same" if made["NatGateway"]["NatGatewayId"] == m["nat"] else "another"
+
+
+def _twice(c: Clients, m: dict[str, Any], token: str) -> str:
+    made = {c("ec2").create_route_table(VpcId=m["vpc"], ClientToken=token)["RouteTable"]["RouteTableId"] for _ in "ab"}
+    m["tables"] = sorted(made)
+    return f"{len(made)} made"
+
+
+def _instance(c: Clients, m: dict[str, Any]) -> str:
+    made = {
+        c("ec2").run_instances(**m["machine"], SubnetId=m["subnets"][1], ClientToken="one")["Instances"][0][
+            "InstanceId"
+        ]
+        for _ in "ab"
+    }
+    m["instances"] = sorted(made)
+    return f"{len(made)} made"
+
+
+def _balancer(c: Clients, m: dict[str, Any]) -> str:
+    made = {
+        c("elbv2").create_load_balancer(Name="lb", Type="network", Subnets=m["subnets"])["LoadBalancers"][0][
+            "LoadBalancerArn"
+        ]
+        for _ in "ab"
+    }
+    m["lbs"] = sorted(made)
+    return f"{len(made)} made"
+
+
+def _group(c: Clients, m: dict[str, Any]) -> str:
+    ask = {"Name": "tg", "Protocol": "TCP", "Port": 6443, "VpcId": m["vpc"]}
+    made = {c("elbv2").create_target_group(**ask)["TargetGroups"][0]["TargetGroupArn"] for _ in "ab"}
+    return f"{len(made)} made"
+
+
+def _security(c: Clients, m: dict[str, Any]) -> None:
+    ec2 = c("ec2")
+    m["sgs"] = [
+        ec2.create_security_group(VpcId=m["vpc"], GroupName=name, Description="d")["GroupId"] for name in ("one", "two")
+    ]
+    rule = [{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": m["sgs"][0]}]}]
+    ec2.authorize_security_group_ingress(GroupId=m["sgs"][1], IpPermissions=rule)
+
+
+def _untagged_kinds(c: Clients, m: dict[str, Any]) -> str:
+    tags = [{"Key": "own", "Value": "1"}]
+    c("ec2").create_tags(Resources=[m["vpc"], m["eip"], m["igw"]], Tags=tags)
+    rows = c("resourcegroupstaggingapi").get_resources(TagFilters=[{"Key": "own"}])["ResourceTagMappingList"]
+    return " ".join(sorted(row["ResourceARN"].split(":")[5].split("/")[0] for row in rows)) or "none"
+
+
+def _paged(c: Clients, m: dict[str, Any]) -> str:
+    for number in range(5, 10):
+        c("ec2").create_subnet(VpcId=m["vpc"], CidrBlock=f"10.0.{number}.0/24")
+    return f"{len(c('ec2').describe_subnets(MaxResults=5)['Subnets'])} in a page of 5"
+
+
+def _tag_missing(c: Clients, m: dict[str, Any]) -> str:
+    account = c("sts").get_caller_identity()["Account"]
+    arn = f"arn:aws:ec2:us-east-1:{account}:vpc/vpc-0123456789abcdef0"
+    failed = c("resourcegroupstaggingapi").tag_resources(ResourceARNList=[arn], Tags={"a": "b"})
+    return f"{len(failed['FailedResourcesMap'])} failed"
+
+
+def _tag_many(c: Clients, m: dict[str, Any]) -> None:
+    account = c("sts").get_caller_identity()["Account"]
+    arns = [f"arn:aws:ec2:us-east-1:{account}:vpc/vpc-{n:017x}" for n in range(21)]
+    c("resourcegroupstaggingapi").tag_resources(ResourceARNList=arns, Tags={"a": "b"})
+
+
+def _dry_run(c: Clients, m: dict[str, Any]) -> None:
+    c("ec2").create_vpc(CidrBlock="10.0.0.0/16", DryRun=True)
+
+
+STEPS: Mapping[str, Step] = {
+    "network": _network,
+    "CIDR of another subnet": lambda c, m: c("ec2").create_subnet(VpcId=m["vpc"], CidrBlock="10.0.0.0/24"),
+    "CIDR outside of the VPC": lambda c, m: c("ec2").create_subnet(VpcId=m["vpc"], CidrBlock="10.1.0.0/24"),
+    "CreateNatGateway": _nat,
+    "state of the NAT gateway": lambda c, m: c("ec2").describe_nat_gateways(NatGatewayIds=[m["nat"]])["NatGateways"][0][
+        "State"
+    ],
+    "NAT gateway by the same token": _nat_again,
+    "address of a NAT gateway released": lambda c, m: c("ec2").release_address(AllocationId=m["eip"]),
+    "gateway detached under public addresses": lambda c, m: c("ec2").detach_internet_gateway(
+        InternetGatewayId=m["igw"], VpcId=m["vpc"]
+    ),
+    "route table twice by one token": lambda c, m: _twice(c, m, "one"),
+    "token with other parameters": lambda c, m: c("ec2").create_route_table(
+        VpcId=m["vpc"], ClientToken="one",
+        TagSpecifications=[{"ResourceType": "route-table", "Tags": [{"Key": "a", "Value": "b"}]}],
+    ),
+    "instance twice by one token": _instance,
+    "security groups": _security,
+    "group name taken": lambda c, m: c("ec2").create_security_group(
+        VpcId=m["vpc"], GroupName="one", Description="d"
+    ),
+    "group that another names deleted": lambda c, m: c("ec2").delete_security_group(GroupId=m["sgs"][0]),
+    "load balancer twice with one name": _balancer,
+    "name with other settings": lambda c, m: c("elbv2").create_load_balancer(
+        Name="lb", Type="network", Subnets=m["subnets"][:1]
+    ),
+    "target group twice with one name": _group,
+    "dry run": _dry_run,
+    "tag with a reserved key": lambda c, m: c("ec2").create_tags(
+        Resources=[m["vpc"]], Tags=[{"Key": "aws:a", "Value": "b"}]
+    ),
+    "51 tags": lambda c, m: c("ec2").create_tags(
+        Resources=[m["vpc"]], Tags=[{"Key": f"k{n}", "Value": ""} for n in range(51)]
+    ),
+    "unknown filter": lambda c, m: c("ec2").describe_vpcs(Filters=[{"Name": "nonsense", "Values": ["x"]}]),
+    "kinds that the tagging API shows": _untagged_kinds,
+    "tag of a missing resource": _tag_missing,
+    "tags on 21 ARNs": _tag_many,
+    "page of a list": _paged,
+    "subnet of a NAT gateway deleted": lambda c, m: c("ec2").delete_subnet(SubnetId=m["subnets"][0]),
+    "missing VPC": lambda c, m: c("ec2").delete_vpc(VpcId="vpc-0123456789abcdef0"),
+    "missing NAT gateway": lambda c, m: c("ec2").delete_nat_gateway(NatGatewayId="nat-0123456789abcdef0"),
+    "missing role": lambda c, m: c("iam").get_role(RoleName="none"),
+    "missing bucket": lambda c, m: c("s3").delete_bucket(Bucket="none-such-bucket"),
+    "missing cluster": lambda c, m: c("eks").describe_cluster(name="none"),
+    "missing secret": lambda c, m: c("secretsmanager").describe_secret(SecretId="none"),
+    "missing load balancer deleted": lambda c, m: c("elb").delete_load_balancer(LoadBalancerName="none"),
+}  # fmt: skip

@@ -1,0 +1,155 @@
+"""boto3 as it is with a simulated AWS; every reply passes through botocore's parsers, and retries are off."""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from freehold_sim.aws.cloud import SimulatedAWS
+from freehold_sim.aws.protocols.validation import problems
+from freehold_sim.aws.settings import Settings
+from freehold_sim.aws.wire import Asked
+from freehold_sim.clock import VirtualClock
+from freehold_sim.http import Response
+from freehold_sim.mount import mount_client
+
+KEY, OTHER_KEY = "AKIASIMULATED0000001", "AKIASIMULATED0000002"
+ACCOUNT, OTHER_ACCOUNT = "111122223333", "444455556666"
+TRUST = '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": "*"}]}'
+
+
+class CheckedAWS(SimulatedAWS):
+    """Checks each reply against the output shape of botocore: members that must be there, types, values of enums."""
+
+    def reply(self, asked: Asked, values: Mapping[str, Any], request_id: str) -> Response:
+        assert asked.operation is not None
+        for invalid in problems(_comparable(values), asked.operation.output_shape):
+            assert any(pattern.search(str(invalid)) for pattern in BEYOND_THE_MODEL), f"{asked.action}: {invalid}"
+        return super().reply(asked, values, request_id)
+
+
+BEYOND_THE_MODEL = tuple(
+    re.compile(text)
+    for text in (
+        r"InternetGateways?\S*\.Attachments\.1\.State 'available'",  # API_InternetGatewayAttachment
+        r"VpcEndpoints?\S*\.State '[a-z]+'",  # lower case in the examples of describe-vpc-endpoints
+        r"InterfaceType 'nat_gateway'",  # the filter interface-type of API_DescribeNetworkInterfaces
+        r"wrong length: \S*[tT]ags has length 0",  # the shape of a request, which is not empty, serves replies too
+    )
+)
+"""What AWS answers though its model has no such value, with the source."""
+
+
+def _comparable(value: Any) -> Any:
+    """Return a reply without what is not sent."""
+    if isinstance(value, Mapping):
+        return {key: _comparable(each) for key, each in value.items() if each is not None}
+    return [_comparable(each) for each in value] if isinstance(value, list) else value
+
+
+@cache
+def _session(key: str, token: str | None) -> Any:
+    """A session keeps the service models that it has read."""
+    return boto3.Session(key, "secret", token)
+
+
+class Sim:
+    """A simulated AWS and clients of it, with shortcuts for resources that are ready."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.clock = VirtualClock()
+        self.cloud: SimulatedAWS = CheckedAWS(self.clock, settings)
+        self._clients: dict[tuple[str, ...], Any] = {}
+
+    def client(self, service: str, key: str = KEY, region: str = "us-east-1", token: str | None = None) -> Any:
+        name = (service, key, region, token or "")
+        if name not in self._clients:
+            config = Config(retries={"mode": "standard", "total_max_attempts": 1}, parameter_validation=False)
+            self._clients[name] = _session(key, token).client(service, region_name=region, config=config)
+            mount_client(self._clients[name], self.cloud)
+        return self._clients[name]
+
+    def __getattr__(self, service: str) -> Any:
+        if service in {"ec2", "elb", "elbv2", "iam", "sts", "s3", "ssm", "secretsmanager", "eks"}:
+            return self.client(service)
+        raise AttributeError(service)
+
+    @property
+    def tagging(self) -> Any:
+        return self.client("resourcegroupstaggingapi")
+
+    # -- shortcuts --------------------------------------------------------------------------------------------
+
+    def vpc(self, block: str = "10.0.0.0/16", **more: Any) -> str:
+        made = self.ec2.create_vpc(CidrBlock=block, **more)["Vpc"]["VpcId"]
+        self.clock.advance(2)
+        return str(made)
+
+    def subnet(self, vpc: str, number: int = 0, zone: str = "a", **more: Any) -> str:
+        block = f"10.0.{number}.0/24"
+        made = self.ec2.create_subnet(VpcId=vpc, CidrBlock=block, AvailabilityZone=f"us-east-1{zone}", **more)
+        return str(made["Subnet"]["SubnetId"])
+
+    def group(self, vpc: str, name: str = "group", **more: Any) -> str:
+        made = self.ec2.create_security_group(VpcId=vpc, GroupName=name, Description="for a test", **more)
+        return str(made["GroupId"])
+
+    def gateway(self, vpc: str) -> str:
+        made = self.ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
+        self.ec2.attach_internet_gateway(InternetGatewayId=made, VpcId=vpc)
+        return str(made)
+
+    def network(self) -> tuple[str, list[str]]:
+        """A VPC with an internet gateway and three subnets in three zones."""
+        vpc = self.vpc()
+        self.gateway(vpc)
+        return vpc, [self.subnet(vpc, number, zone) for number, zone in enumerate("abc")]
+
+    def nat(self, subnet: str, **more: Any) -> str:
+        address = self.ec2.allocate_address(Domain="vpc")["AllocationId"]
+        made = self.ec2.create_nat_gateway(SubnetId=subnet, AllocationId=address, **more)
+        return str(made["NatGateway"]["NatGatewayId"])
+
+    def instance(self, subnet: str, **more: Any) -> str:
+        given = {"ImageId": "ami-0a0000000000000c1", "InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1}
+        made = self.ec2.run_instances(**{**given, "SubnetId": subnet, **more})
+        self.clock.advance(30)
+        return str(made["Instances"][0]["InstanceId"])
+
+    def balancer(self, subnets: list[str], name: str = "lb", **more: Any) -> str:
+        made = self.elbv2.create_load_balancer(Name=name, Subnets=subnets, Type="network", **more)
+        self.clock.advance(150)
+        return str(made["LoadBalancers"][0]["LoadBalancerArn"])
+
+    def target_group(self, vpc: str, name: str = "tg", **more: Any) -> str:
+        given = {"Protocol": "TCP", "Port": 6443, "VpcId": vpc, **more}
+        return str(self.elbv2.create_target_group(Name=name, **given)["TargetGroups"][0]["TargetGroupArn"])
+
+    def role(self, name: str = "role") -> str:
+        return str(self.iam.create_role(RoleName=name, AssumeRolePolicyDocument=TRUST)["Role"]["Arn"])
+
+    def cluster(self, name: str = "one", **more: Any) -> dict[str, Any]:
+        _, subnets = self.network()
+        role = self.role(f"{name}-role")
+        network = {"subnetIds": subnets}
+        made = self.eks.create_cluster(name=name, roleArn=role, resourcesVpcConfig=network, **more)
+        self.clock.advance(700)
+        return dict(made["cluster"])
+
+
+@contextmanager
+def refused(code: str) -> Iterator[None]:
+    """Expect an error of AWS with this code."""
+    with pytest.raises(ClientError) as caught:
+        yield
+    assert caught.value.response["Error"]["Code"] == code, caught.value
+
+
+def tagged(kind: str, **tags: str) -> list[dict[str, Any]]:
+    return [{"ResourceType": kind, "Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}]

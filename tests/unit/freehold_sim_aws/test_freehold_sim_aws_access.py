@@ -1,0 +1,166 @@
+"""Who may do what: access keys, role sessions, session policies, and the rules of IAM itself."""
+
+import json
+from typing import Any
+
+import pytest
+
+from harness.simulated_aws import ACCOUNT, OTHER_KEY, TRUST, refused, tagged
+
+OWN_ONLY = {
+    "Version": "2012-10-17",
+    "Statement": [
+        {"Effect": "Allow", "Action": "*", "Resource": "*"},
+        {
+            "Effect": "Deny",
+            "Action": ["ec2:Delete*", "ec2:TerminateInstances", "elasticloadbalancing:Delete*"],
+            "Resource": "*",
+            "Condition": {"StringNotEquals": {"aws:ResourceTag/owner": "me"}},
+        },
+    ],
+}
+"""The session policy with which a collector of garbage runs: it deletes only what carries its tag."""
+
+
+def _session(sim: Any, policy: Any = None, role_policy: str = "AdministratorAccess") -> Any:
+    arn = sim.role("worker")
+    sim.iam.attach_role_policy(RoleName="worker", PolicyArn=f"arn:aws:iam::aws:policy/{role_policy}")
+    given = {} if policy is None else {"Policy": json.dumps(policy)}
+    return sim.sts.assume_role(RoleArn=arn, RoleSessionName="one", **given)["Credentials"]
+
+
+def _client(sim: Any, service: str, session: Any) -> Any:
+    return sim.client(service, key=session["AccessKeyId"], token=session["SessionToken"])
+
+
+def test_a_key_names_the_account(sim: Any) -> None:
+    assert sim.sts.get_caller_identity()["Account"] == ACCOUNT
+    assert sim.client("sts", key=OTHER_KEY).get_caller_identity()["Account"] != ACCOUNT
+    with refused("InvalidClientTokenId"):
+        sim.client("sts", key="AKIANOBODY").get_caller_identity()
+    with refused("AuthFailure"):
+        sim.client("ec2", key="AKIANOBODY").describe_vpcs()
+
+
+def test_a_session_policy_denies_deletes_of_what_does_not_carry_the_tag(sim: Any) -> None:
+    ec2 = _client(sim, "ec2", _session(sim, OWN_ONLY))
+    mine, other = sim.vpc(TagSpecifications=tagged("vpc", owner="me")), sim.vpc()
+    with refused("UnauthorizedOperation"):
+        ec2.delete_vpc(VpcId=other)
+    ec2.delete_vpc(VpcId=mine)
+    assert [row["VpcId"] for row in ec2.describe_vpcs()["Vpcs"]] == [other]
+    _, subnets = sim.network()
+    balancer = sim.balancer(subnets)
+    with refused("AccessDenied"):
+        _client(sim, "elbv2", _session_again(sim)).delete_load_balancer(LoadBalancerArn=balancer)
+
+
+def _session_again(sim: Any) -> Any:
+    arn = sim.iam.get_role(RoleName="worker")["Role"]["Arn"]
+    policy = json.dumps(OWN_ONLY)
+    return sim.sts.assume_role(RoleArn=arn, RoleSessionName="two", Policy=policy)["Credentials"]
+
+
+def test_a_session_may_what_role_and_session_policy_both_allow(sim: Any) -> None:
+    reading = {"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "ec2:Describe*", "Resource": "*"}}
+    ec2 = _client(sim, "ec2", _session(sim, reading))
+    ec2.describe_vpcs()
+    with refused("UnauthorizedOperation"):
+        ec2.create_vpc(CidrBlock="10.0.0.0/16")
+    with refused("UnauthorizedOperation"):
+        ec2.create_vpc(CidrBlock="10.0.0.0/16", DryRun=True)
+
+
+def test_a_role_without_policies_may_nothing_and_tags_of_a_request_can_be_demanded(sim: Any) -> None:
+    arn = sim.role("bare")
+    session = sim.sts.assume_role(RoleArn=arn, RoleSessionName="one")["Credentials"]
+    ec2 = _client(sim, "ec2", session)
+    with refused("UnauthorizedOperation"):
+        ec2.describe_vpcs()
+    statement = {"Effect": "Allow", "Action": "ec2:*", "Resource": "*",
+                 "Condition": {"StringEquals": {"aws:RequestTag/owner": "me"}}}  # fmt: skip
+    document = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+    sim.iam.put_role_policy(RoleName="bare", PolicyName="p", PolicyDocument=document)
+    with refused("UnauthorizedOperation"):
+        ec2.create_vpc(CidrBlock="10.0.0.0/16")
+    ec2.create_vpc(CidrBlock="10.0.0.0/16", TagSpecifications=tagged("vpc", owner="me"))
+
+
+def test_sessions_end_and_need_their_token(sim: Any) -> None:
+    session = _session(sim)
+    with refused("AuthFailure"):
+        sim.client("ec2", key=session["AccessKeyId"], token="wrong").describe_vpcs()
+    sim.cloud.data["sessions"][session["AccessKeyId"]]["expires"] = 0
+    with refused("RequestExpired"):
+        _client(sim, "ec2", session).describe_vpcs()
+    with refused("ExpiredTokenException"):
+        _client(sim, "resourcegroupstaggingapi", session).get_resources()
+
+
+@pytest.mark.parametrize(
+    ("policy", "code"),
+    [("{", "MalformedPolicyDocument"), ('{"Statement": [{"Effect": "Maybe"}]}', "MalformedPolicyDocument"),
+     (json.dumps({"Statement": []}) + " " * 2048, "PackedPolicyTooLarge")],
+    ids=["not JSON", "no such effect", "too long"],
+)  # fmt: skip
+def test_session_policies_are_checked(sim: Any, policy: str, code: str) -> None:
+    with refused(code):
+        sim.sts.assume_role(RoleArn=sim.role(), RoleSessionName="one", Policy=policy)
+
+
+def test_a_condition_that_is_not_known_is_refused_and_not_ignored(sim: Any) -> None:
+    statement = {"Effect": "Deny", "Action": "*", "Resource": "*", "Condition": {"DateLessThan": {"a": "b"}}}
+    with refused("MalformedPolicyDocument"):
+        sim.sts.assume_role(
+            RoleArn=sim.role(), RoleSessionName="one", Policy=json.dumps({"Statement": [statement]})
+        )  # fmt: skip
+
+
+def test_a_role_goes_after_its_policies_and_profiles(sim: Any) -> None:
+    sim.role("r")
+    with refused("EntityAlreadyExists"):
+        sim.role("r")
+    policy = sim.iam.create_policy(PolicyName="p", PolicyDocument=json.dumps(OWN_ONLY))["Policy"]["Arn"]
+    sim.iam.attach_role_policy(RoleName="r", PolicyArn=policy)
+    sim.iam.put_role_policy(RoleName="r", PolicyName="inline", PolicyDocument=json.dumps(OWN_ONLY))
+    sim.iam.create_instance_profile(InstanceProfileName="i")
+    sim.iam.add_role_to_instance_profile(InstanceProfileName="i", RoleName="r")
+    with refused("LimitExceeded"):
+        sim.iam.add_role_to_instance_profile(InstanceProfileName="i", RoleName="r")
+    for clear in (
+        lambda: sim.iam.remove_role_from_instance_profile(InstanceProfileName="i", RoleName="r"),
+        lambda: sim.iam.detach_role_policy(RoleName="r", PolicyArn=policy),
+        lambda: sim.iam.delete_role_policy(RoleName="r", PolicyName="inline"),
+    ):
+        with refused("DeleteConflict"):
+            sim.iam.delete_role(RoleName="r")
+        clear()
+    sim.iam.delete_role(RoleName="r")
+    for gone in (
+        lambda: sim.iam.get_role(RoleName="r"),
+        lambda: sim.iam.delete_role(RoleName="r"),
+        lambda: sim.iam.get_instance_profile(InstanceProfileName="none"),
+        lambda: sim.iam.attach_role_policy(RoleName="r", PolicyArn=policy),
+    ):
+        with refused("NoSuchEntity"):
+            gone()
+    sim.iam.delete_policy(PolicyArn=policy)
+    sim.iam.delete_instance_profile(InstanceProfileName="i")
+    assert sim.cloud.resources() == []
+
+
+def test_an_attached_policy_and_a_full_profile_are_not_deleted(sim: Any) -> None:
+    sim.role("r")
+    policy = sim.iam.create_policy(PolicyName="p", PolicyDocument=json.dumps(OWN_ONLY))["Policy"]["Arn"]
+    sim.iam.attach_role_policy(RoleName="r", PolicyArn=policy)
+    with refused("DeleteConflict"):
+        sim.iam.delete_policy(PolicyArn=policy)
+    sim.iam.create_instance_profile(InstanceProfileName="i")
+    sim.iam.add_role_to_instance_profile(InstanceProfileName="i", RoleName="r")
+    with refused("DeleteConflict"):
+        sim.iam.delete_instance_profile(InstanceProfileName="i")
+    assert sim.iam.list_attached_role_policies(RoleName="r")["AttachedPolicies"][0]["PolicyArn"] == policy
+    assert len(sim.iam.list_instance_profiles_for_role(RoleName="r")["InstanceProfiles"]) == 1
+    with refused("MalformedPolicyDocument"):
+        sim.iam.create_role(RoleName="x", AssumeRolePolicyDocument="{")
+    assert json.loads(TRUST) == sim.iam.get_role(RoleName="r")["Role"]["AssumeRolePolicyDocument"]
