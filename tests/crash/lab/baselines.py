@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from freehold.lifecycle.decisions import Decision
 from freehold.lifecycle.errors import CloudError, NotFound
 from freehold.lifecycle.graph import Graph, Node, ReadyNodes
 from freehold.lifecycle.interface import EngineDeps, PassResult
@@ -84,6 +85,7 @@ class Naive(ABC):
         store: Store,
         state: ObjectState,
         user_tags: frozenset[str] = frozenset(),
+        decisions: tuple[Decision, ...] = (),
     ) -> PassResult:
         known: dict[NodeKey, Observed] = {}
         outcomes: dict[NodeKey, Outcome] = {}
@@ -121,7 +123,13 @@ class Naive(ABC):
         return Ready(observed, Category.MANAGED)
 
     async def release(
-        self, deps: EngineDeps, graph: Graph, journal: Journal, store: Store, state: ObjectState
+        self,
+        deps: EngineDeps,
+        graph: Graph,
+        journal: Journal,
+        store: Store,
+        state: ObjectState,
+        decisions: tuple[Decision, ...] = (),
     ) -> PassResult:
         outcomes: dict[NodeKey, Outcome] = {}
         order = [*reversed(graph.order), *(k for k in self.status if k not in graph.nodes)]

@@ -70,4 +70,5 @@ def _named(tag: str, said: str) -> bool:
 
 def _carried_id(tag: str) -> str:
     """The id in a carrier's mark, after the uuid and before the seal: of a bucket it has dots."""
-    return tag.rpartition(":")[2].partition(".")[2].partition("_")[0] or tag
+    last = tag.rpartition(":")[2]
+    return (last.partition(".")[2] or last).partition("_")[0]
