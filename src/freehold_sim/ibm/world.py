@@ -6,7 +6,6 @@ Nothing runs in the background: transitions wait in a heap of timers and are app
 import hashlib
 import heapq
 import json
-import pickle
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -45,12 +44,6 @@ class World:
         self._crns_by_tag: dict[str, set[str]] = {}
         self._names: list[str] = []
         self._tabled: dict[str, Any] | None = None
-
-    def snapshot(self) -> bytes:
-        return pickle.dumps(self.data, protocol=pickle.HIGHEST_PROTOCOL)
-
-    def restore(self, taken: bytes) -> None:
-        self.data = pickle.loads(taken)  # noqa: S301 (bytes that snapshot() of this process made)
 
     # -- identity ---------------------------------------------------------------------------------------------
 
