@@ -9,7 +9,7 @@ import pytest
 from freehold.api import names
 from freehold.lifecycle import decisions, journal
 from freehold.lifecycle.decisions import Decision, Verdict
-from freehold.lifecycle.journal import Journal, Phase, StaleObject
+from freehold.lifecycle.journal import Entry, Journal, Phase, StaleObject
 from freehold.lifecycle.kinds import NodeKey
 from freehold_sim.faults import Effect, Fault
 from harness.powervs import IGNITION, Harness, MemoryDocument, example
@@ -122,6 +122,29 @@ def test_what_another_object_has_on_record_is_not_ours() -> None:
     decide(second, Verdict.MINE, VPC, f"{REGION}/{vpc['id']}")
     second.pass_once()
     assert "default/freehold-demo" in answer(second)
+
+
+def test_what_another_owner_marked_on_a_shared_carrier_is_not_ours() -> None:
+    """A bucket's mark is on its instance, which two clusters of two API servers share."""
+    first = Harness(example(cosInstance=STORAGE), gates=IGNITION)
+    first.cloud.strangers.make("cos-instance", name="demo-cos")
+    first.clock.advance(3600.0)
+    first.up()
+    manifest = example(cosInstance=STORAGE)
+    manifest["metadata"]["name"] = "second"
+    second = Harness(manifest, gates=IGNITION, beside=first)
+    first.together.remove(first)
+    second.for_a_while(1800.0)
+    journaled = record(first)
+    key = next(key for key in journaled.entries if key.kind == "cos-bucket")
+    instance = only(first, "instance", "demo-cos")
+    request = {"name": "demo-bucket", "region": REGION, "instance": instance["id"], "instance_crn": instance["crn"]}
+    entry = Entry(Phase.INTENDED, request=request, opened=1.0, key=record(second).key)
+    text = journal.dumps(record(second).put(key, entry))
+    second.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: text}}})
+    decide(second, Verdict.MINE, key, journaled.entries[key].id)
+    second.for_a_while(600.0)
+    assert f"a mark of uuid {record(first).owner.uuid}" in answer(second)
 
 
 def test_what_the_create_cannot_have_made_is_not_ours() -> None:

@@ -36,6 +36,8 @@ _given_tags = partial(Mutant, "lifecycle/phases/given_tags.py")
 
 _decide = partial(Mutant, "lifecycle/phases/decide.py")
 _decisions = partial(Mutant, "lifecycle/decisions.py")
+_other_objects = partial(Mutant, "operator/other_objects.py")
+_fitness = partial(Mutant, "lifecycle/phases/fitness.py")
 
 DECISIONS = (
     _decide(
@@ -58,16 +60,63 @@ DECISIONS = (
     ),
     _decide(
         "_mine",
-        "elif others:",
+        "elif whose:",
         "elif False:",
         "what another owner's mark is on is recorded as ours, and deleted with the object",
     ),
     _decide(
-        "_mine",
-        " and entry.attempt == decision.attempt",
+        "_not_mine",
+        "if left > 0:",
+        "if False:",
+        "a create that may still take effect is given up, and made a second time",
+    ),
+    _decide(
+        "_not_mine",
+        "fails=0, attempt=decision.attempt + 1",
+        "fails=0",
+        "one decision lets two creates through",
+    ),
+    _decide(
+        "claimed_by",
+        "if objects:",
+        "if False:",
+        "what another object has on record is marked as ours, and deleted with it",
+    ),
+    _decide(
+        "claimed_by",
+        'return f"a mark of uuid {\', \'.join(others)} on {seen.target}" if others else ""',
+        'return ""',
+        "what another owner marked on a shared carrier is deleted with ours",
+    ),
+    _decisions(
+        "answered",
+        ', signature=""',
         "",
-        "a decision about an earlier create counts for a later one",
-        equivalent="an id belongs to one create; what it binds is the id",
+        "an old approval deletes what is surplus again",
+    ),
+    _decide(
+        "apply",
+        "if ctx.deps.clock.now() - decision.at > decisions.LIFE and decision.about not in being_pruned(ctx):",
+        "if False:",
+        "a stored copy of an approval deletes for ever",
+    ),
+    _other_objects(
+        "claimed",
+        "if ring is None or _is_proven(raw, journal, target, row, ring):",
+        "if True:",
+        "a forged record of one object has a stranger's tag taken off with another one",
+    ),
+    _given_tags(
+        "_attach",
+        "if not isinstance(error, Unknown):",
+        "if False:",
+        "a tag whose attach was refused is taken off its owner's resource",
+    ),
+    _fitness(
+        "check",
+        "if refusal and refusal.reason is not Reason.UNFIT:",
+        "if False:",
+        "a Ready cluster is taken down because nobody may look",
     ),
     _decide(
         "_not_mine",
@@ -138,9 +187,9 @@ GIVEN_TAGS = (
         "if False:",
         "an attach of a process that died takes effect after the tag was taken off",
     ),
-    _given_tags(
-        "_is_signed",
-        "return hmac.compare_digest(row.signature, _signature(ctx, row.key, target, row.tags))",
+    _keys(
+        "ObjectKeys.are_signed",
+        "return hmac.compare_digest(signature, self.tags_signature(digest, target, tags))",
         "return True",
         "whoever may edit the object has any tag taken off any resource",
     ),
@@ -872,8 +921,8 @@ PASSES = (
     ),
     _engine(
         "_is_idle",
-        "if ctx.now >= state.deep_at or ",
-        "if ",
+        "ctx.now >= state.deep_at or ",
+        "",
         "states and parts are never read again",
     ),
     _prune(

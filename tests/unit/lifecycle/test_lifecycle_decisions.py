@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from freehold.lifecycle import decisions
+from freehold.lifecycle import decisions, errors
 from freehold.lifecycle.decisions import DamagedDecisions, Decision, Verdict
-from freehold.lifecycle.journal import Phase
+from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Surplus
 from lab import faults
 from lab.faults import Script
 from lab.life import Life
+from lab.outage import outage
 from lab.seam import Thing
 from lab.world import TRAITS, MemoryWorld, node
 
@@ -136,6 +137,27 @@ def test_a_resource_that_vanished_again_and_again_is_tried_once_more() -> None:
         world.clock.advance(max(1.0, min(life.last.after, 60.0)))
     assert _answer(life, _decision(life, Verdict.NOT_MINE, BALANCER)).startswith("done")
     assert isinstance(life.create()["balancer/web"], Ready)
+
+
+def test_a_decision_that_is_acted_on_twice_lets_one_create_through() -> None:
+    """The pass that acts on it dies after its create, before the answer is stored."""
+    nodes = [node("net/main"), node("record/www", "net/main")]
+    life = Life(MemoryWorld(nodes=nodes))
+    life.create()
+    record = next(thing for thing in life.world.living() if thing.kind == "record")
+    life.world.remove(record.id)
+    entry = life.journal.entries[RECORD]
+    given_up = Entry(Phase.VACANT, attempt=3, fails=2, requires=entry.requires)
+    life.rewrite(life.journal.put(RECORD, given_up))
+    decision = decisions.signed(_decision(life, Verdict.NOT_MINE, RECORD), life.keys)
+    life.decisions, life.state.tried = (decision,), life.journal
+    life.invalidate()
+    with outage(life, "create_record", errors.Unknown("no reply")):
+        life.once()
+    assert RECORD in life.journal.open
+    life.answers.clear()
+    assert _answer(life, decision, signed=False).startswith("done")
+    assert life.journal.entries[RECORD].attempt == 4 and RECORD in life.journal.open
 
 
 def _surplus() -> tuple[Life, Thing]:
