@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from freehold.api.names import PAUSED_ANNOTATION, RECOVERED
-from freehold.cli import manifests
+from freehold.cli import hints, manifests
 from freehold.cli.applying import Target, targets
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.following import Followed, UntilGone, ViewSnapshot, follow, last_views
@@ -44,7 +44,7 @@ async def _down(
             ours = await named(session, Key(where, name))
         present = await _delete(session, ours)
         if name and not present:
-            raise CliError(f"there is no {OURS[0].kind} {where}/{name}; freehold get shows what there is")
+            raise absent(Key(where, name), session)
         if present:
             with display() as show:
                 picture = await follow(session, present, show, UntilGone(), patience=patience)
@@ -62,6 +62,12 @@ async def named(session: Session, key: Key) -> list[Followed]:
             continue
         found.append((resource, key))
     return found
+
+
+def absent(key: Key, session: Session) -> CliError:
+    """Nothing that is served has this name."""
+    shown = hints.command("get", namespace=key.namespace, usual=session.namespace)
+    return CliError(f"there is no {OURS[0].kind} {key}; {shown} shows what there is")
 
 
 async def _delete(session: Session, wanted: Iterable[Followed]) -> list[Followed]:

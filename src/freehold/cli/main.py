@@ -43,6 +43,7 @@ def cli() -> None:
 @options.simulate
 @options.feature_gates
 @options.namespace
+@click.option("--create-namespace", is_flag=True, help="Create the namespaces that the manifest needs and are missing.")
 @options.state
 @options.kubeconfig
 @options.timeout

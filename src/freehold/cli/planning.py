@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from freehold.api.feature_gates import FeatureGates
 from freehold.cli import manifests
-from freehold.cli.applying import missing_namespaces, targets, trial
-from freehold.cli.down import named
+from freehold.cli.applying import missing_namespaces, not_in_manifest, targets, trial
+from freehold.cli.down import absent, named
 from freehold.cli.errors import MISUSED, CliError
-from freehold.cli.kinds import OURS
 from freehold.cli.live import api_key_of
 from freehold.cli.reading import emit
 from freehold.cli.running import access
@@ -26,7 +25,7 @@ from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Access, Session, opened
 from freehold.cli.simulator import API_KEY, clock_of, simulated_cloud
 from freehold.cli.state_directory import CloudChoice, StateDirectory
-from freehold.cli.terminal import columns, folded, say, width
+from freehold.cli.terminal import columns, folded, say, warn, width
 from freehold.kube.resources import Json, Key
 
 if TYPE_CHECKING:
@@ -79,7 +78,10 @@ async def _plans(
 async def _applied(session: Session, documents: Sequence[manifests.ManifestDocument], where: str) -> list[Json]:
     """The objects as the server would store them."""
     wanted = await targets(session.client, documents, where)
-    would_be = await trial(session.client, wanted, await missing_namespaces(session.client, wanted))
+    missing = await missing_namespaces(session.client, wanted)
+    if unmade := not_in_manifest(missing, wanted):
+        warn(f"there is no namespace {', '.join(unmade)}: freehold up makes it with --create-namespace only")
+    would_be = await trial(session.client, wanted, missing)
     return [obj for each, obj in zip(wanted, would_be, strict=True) if each.ours]
 
 
@@ -87,7 +89,7 @@ async def _deleted(session: Session, key: Key) -> list[Json]:
     """The stored objects of that name, as if their deletion had been requested."""
     found = [await session.client.get(resource, key) for resource, _ in await named(session, key)]
     if not found:
-        raise CliError(f"there is no {OURS[0].kind} {key}; freehold get shows what there is")
+        raise absent(key, session)
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return [{**obj, "metadata": {"deletionTimestamp": stamp, **obj["metadata"]}} for obj in found]
 

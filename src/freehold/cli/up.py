@@ -18,19 +18,26 @@ from freehold.cli.terminal import say, warn
 
 def run(
     filename: Sequence[str], simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str,
-    timeout: float, feature_gates: FeatureGates,
+    timeout: float, feature_gates: FeatureGates, create_namespace: bool,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
     documents = manifests.read(*filename, namespace=namespace)
     target = access(state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, gates=feature_gates)
-    run_to_end(_up(target, documents, namespace, timeout))
+    run_to_end(_up(target, documents, namespace, timeout, create_namespaces=create_namespace))
 
 
-async def _up(target: Access, documents: Sequence[manifests.ManifestDocument], namespace: str, patience: float) -> None:
+async def _up(
+    target: Access,
+    documents: Sequence[manifests.ManifestDocument],
+    namespace: str,
+    patience: float,
+    *,
+    create_namespaces: bool,
+) -> None:
     async with opened(target) as session:
         say(session.describe())
         wanted = await targets(session.client, documents, namespace or session.namespace)
-        applied = await apply(session.client, wanted)
+        applied = await apply(session.client, wanted, create_namespaces=create_namespaces)
         _print_applied(applied)
         followed = [(each.resource, each.key) for each in wanted if each.ours]
         if not followed:
