@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import click
 
-from freehold.cli import options
+from freehold.cli import completing, options
 from freehold.cli.errors import FAILED, INTERRUPTED, MISUSED, CliError
 from freehold.cli.terminal import escaped, print_error, warn
 
@@ -70,16 +70,19 @@ def down(**given: Any) -> None:
 
 
 @cli.command(short_help="Show objects: the clusters, or any kind.")
-@click.argument("kind", required=False, callback=options.filled)
-@options.name
+@click.argument(
+    "words", metavar="[KIND] [NAME]...", nargs=-1, callback=options.filled, shell_complete=completing.kinds_and_names
+)
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of every namespace.")
+@options.selector
 @click.option("-w", "--watch", is_flag=True, help="Go on showing changes, until Ctrl-C.")
-@options.output
+@options.get_output
+@click.option("--show-managed-fields", is_flag=True, help="With json and yaml: also metadata.managedFields.")
 @options.namespace
 @options.state
 @options.kubeconfig
 def get(**given: Any) -> None:
-    """Show objects: the clusters, or any KIND, or one by NAME."""
+    """Show objects: the clusters, or any KIND, or those of some NAMEs."""
     from freehold.cli import reading
 
     reading.get(**given)
@@ -93,15 +96,20 @@ def get(**given: Any) -> None:
 @options.kubeconfig
 def tree(**given: Any) -> None:
     """Show an object's cloud resources: state, ownership and its proof, id, what blocks."""
-    from freehold.cli import reading
+    from freehold.cli import tree as command
 
-    reading.tree(**given)
+    command.run(**given)
 
 
 @cli.command(short_help="Say what a manifest, or a deletion, would do; write nothing.")
 @options.filename("Manifest to plan")
 @click.option(
-    "--down", default="", metavar="NAME", callback=options.filled, help="Plan the deletion of this object instead."
+    "--down",
+    default="",
+    metavar="NAME",
+    callback=options.filled,
+    shell_complete=completing.names,
+    help="Plan the deletion of this object instead.",
 )
 @click.option(
     "--detailed-exitcode", is_flag=True, help="Exit code 0: nothing to do; 2: changes; 1: anything else, misuse too."

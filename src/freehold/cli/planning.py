@@ -18,8 +18,8 @@ from freehold.cli import manifests
 from freehold.cli.applying import missing_namespaces, not_in_manifest, targets, trial
 from freehold.cli.down import absent, named
 from freehold.cli.errors import MISUSED, CliError
+from freehold.cli.formats import emit
 from freehold.cli.live import api_key_of
-from freehold.cli.reading import emit
 from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Access, Session, opened

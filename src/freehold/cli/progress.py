@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from freehold.cli.terminal import columns, duration, escaped, folded, say, shortened
-from freehold.cli.view import Line, View, ViewPhase
+from freehold.cli.terminal import duration, escaped, folded, say, shortened
+from freehold.cli.view import Line, View, ViewPhase, sentence
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -205,13 +205,17 @@ def _object(view: View, rows: Sequence[tuple[Line, tuple[str, ...]]], width: int
     return [*parts, table]
 
 
-def attention(view: View) -> list[str]:
-    """What a person should know at once: what is retried, what blocks, and what goes on meanwhile."""
+def attention(view: View, *, rows_shown: bool = False) -> list[str]:
+    """What a person should know at once: what is retried, what blocks, and what goes on meanwhile.
+
+    ``rows_shown``: the resources stand above with their own sentences, which are not repeated.
+    """
     rest = f" (and {len(view.retrying) - 1} more)" if len(view.retrying) > 1 else ""
+    told = set(map(sentence, view.lines)) if rows_shown else set()
     lines = [
-        *(f"blocked: {text}" for text in view.blocked),
-        *(f"held: {text}" for text in view.held),
-        *(f"retrying: {text}{rest}" for text in view.retrying[:1]),
+        *(f"blocked: {text}" for text in view.blocked if text not in told),
+        *(f"held: {text}" for text in view.held if text not in told),
+        *(f"retrying: {text}{rest}" for text in view.retrying[:1] if text not in told),
     ]
     if not view.blocked:
         return lines
@@ -251,35 +255,3 @@ def _middle_cut(text: str, width: int) -> str:
 def _untouched(view: View, line: Line) -> bool:
     """Unchanged since the deletion was requested."""
     return view.outdated or (view.phase is ViewPhase.DELETING and line.state == "Ready")
-
-
-def tree_lines(view: View, proofs: Mapping[str, str], now: float, room: int = sys.maxsize) -> list[str]:
-    """The object, and below it each resource with its ownership, what proves that, id, and what keeps it.
-
-    ``proofs`` is by id; ``now`` in epoch seconds of domain time. Where ``room`` (characters) is not
-    enough for a table, a resource takes several lines.
-    """
-    if not view.lines:
-        return [escaped(f"{view.title}   {view.phase.value}   no resource has been reported yet")]
-    head = f"{view.title}   {view.phase.value}"
-    lines = [escaped(f"{head}   {view.endpoint}" if view.endpoint else head)]
-    rows: list[tuple[str, ...]] = [("", "KIND", "NAME", "STATE", "FOR", "OWNERSHIP", "PROOF", "ID")]
-    for index, line in enumerate(view.lines):
-        branch = "└─" if index == len(view.lines) - 1 else "├─"
-        since = duration(now - line.since) if line.since else ""
-        proof = proofs.get(line.id, "") if line.id else ""
-        rows.append((branch, line.kind, line.name, line.state, since, line.ownership or "unknown", proof, line.id))
-    table = columns(rows, "  ")
-    if max(map(len, table)) <= room:
-        lines.append(table[0])
-    else:
-        table = ["", *(escaped(f"{row[0]} {row[1]} {row[2]}: {row[3]} {row[4]}") for row in rows[1:])]
-    for row, drawn, line in zip(rows[1:], table[1:], view.lines, strict=True):
-        indent = "      " if row[0] == "└─" else "│     "
-        lines.append(drawn)
-        if "OWNERSHIP" not in table[0]:
-            owned = f"{row[5]}: {row[6]}" if row[6] else row[5]
-            lines += [f"{indent}{escaped(each)}" for each in (owned, row[7]) if each]
-        if line.note:
-            lines += folded(line.note, indent, room)
-    return lines

@@ -8,7 +8,7 @@ import shutil
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO
 
 API_KEY_VARIABLE = "IBMCLOUD_API_KEY"
@@ -89,6 +89,26 @@ def folded(text: str, indent: str, room: int, *, first: str | None = None) -> li
         subsequent_indent=indent,
         break_on_hyphens=False,
     )
+
+
+Painter = Callable[[str, str], str]
+"""Gives a text a colour, by its name."""
+
+
+def plain(text: str, colour: str) -> str:
+    """No colour at all."""
+    return text
+
+
+def painter(env: Mapping[str, str] = os.environ) -> Painter:
+    """Colours on a terminal, unless the user does without (https://no-color.org); none anywhere else."""
+    return _coloured if sys.stdout.isatty() and not env.get("NO_COLOR") and env.get("TERM") != "dumb" else plain
+
+
+def _coloured(text: str, colour: str) -> str:
+    import click
+
+    return click.style(text, fg=colour)
 
 
 def duration(seconds: float) -> str:

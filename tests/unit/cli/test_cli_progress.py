@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from freehold.cli.progress import ElapsedTimer, LiveDisplay, PlainDisplay, _fitting, tree_lines
+from freehold.cli.progress import ElapsedTimer, LiveDisplay, PlainDisplay, _fitting
 from freehold.cli.proofs import proofs
+from freehold.cli.tree import tree_lines
 from freehold.cli.view import View, view
 from freehold.lifecycle.journal import Entry, Journal, Phase, dumps
 from freehold.lifecycle.keys import KeyRing
@@ -98,7 +99,7 @@ def test_hostile_names_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     with PlainDisplay() as show:
         show.show([seen], T0)
     assert "\x1b" not in capsys.readouterr().out
-    assert all("\x1b" not in line for line in tree_lines(seen, {}, T0))
+    assert all("\x1b" not in line for line in tree_lines(seen, {}, [None], T0))
 
 
 RING = KeyRing.single(b"k" * 32)
@@ -140,7 +141,7 @@ def test_the_tree_shows_ownership_and_its_proof() -> None:
         "c-1": "mark on its carrier, read back; record signed",
         "w-1": "given by id in the spec",
     }
-    lines = tree_lines(_view("Ready", id="r006-1", ownership="managed", message="a note"), proven, T0 + 60)
+    lines = tree_lines(_view("Ready", id="r006-1", ownership="managed", message="a note"), proven, [None], T0 + 60)
     assert "managed" in lines[2]
     assert "own marks, read back" in lines[2]
     assert lines[3].endswith("a note")
@@ -169,7 +170,7 @@ def test_a_live_table_fits_its_terminal(width: int) -> None:
 
 def test_a_narrow_tree_has_the_same_content() -> None:
     seen = _view("Ready", id="r006-1", ownership="managed", message="a note")
-    wide, narrow = (tree_lines(seen, {"r006-1": "own marks, read back"}, T0 + 60, room) for room in (200, 40))
+    wide, narrow = (tree_lines(seen, {"r006-1": "own marks, read back"}, [None], T0 + 60, room) for room in (200, 40))
     for said in ("vpc", "Ready", "1m00s", "managed", "own marks, read back", "r006-1", "a note"):
         assert any(said in line for line in wide), said
         assert any(said in line for line in narrow), said
