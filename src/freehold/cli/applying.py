@@ -11,6 +11,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.kinds import OURS, Catalog
 from freehold.cli.manifests import ManifestDocument
 from freehold.cli.merging import apply_patch, with_last_applied
+from freehold.cli.refusals import reworded
 from freehold.kube.client import KubeClient, PatchKind
 from freehold.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, KubeError, NotFound
 from freehold.kube.resources import NAMESPACES, Json, Key, Resource
@@ -146,6 +147,7 @@ def sentences(refusal: KubeError) -> list[str]:
 
 def _cause(cause: Json) -> str:
     field, message = str(cause.get("field") or ""), str(cause.get("message") or "is wrong")
+    message = reworded(message)
     return message if field in ("", "<nil>") or message.startswith(f"{field}:") else f"{field}: {message}"
 
 

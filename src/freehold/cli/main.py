@@ -55,15 +55,16 @@ def up(**given: Any) -> None:
 
 
 @cli.command(short_help="Delete, and wait until all that is owned is gone.", epilog=_STALL_EPILOG)
-@options.name
+@options.names
 @options.filename("Manifest whose objects to delete")
+@options.yes("Do not ask. Without a terminal nothing is asked.")
 @options.simulate
 @options.namespace
 @options.state
 @options.kubeconfig
 @options.timeout
 def down(**given: Any) -> None:
-    """Delete an object, or a manifest's, and wait until all that it owns is gone."""
+    """Delete objects, or a manifest's, and wait until all that they own is gone. On a terminal shows the plan first."""
     from freehold.cli import down as command
 
     command.run(**given)

@@ -51,6 +51,16 @@ def name(function: F, *, required: bool = False) -> F:
     return click.argument("name", required=required, callback=filled, shell_complete=completing.names)(function)
 
 
+def names(function: F) -> F:
+    return click.argument("names", metavar="[NAME]...", nargs=-1, callback=filled, shell_complete=completing.names)(
+        function
+    )
+
+
+def yes(words: str) -> Callable[[F], F]:
+    return click.option("--yes", is_flag=True, help=words)
+
+
 def state(function: F) -> F:
     return click.option(
         "--state",

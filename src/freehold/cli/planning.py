@@ -25,7 +25,8 @@ from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Access, Session, opened
 from freehold.cli.simulator import API_KEY, clock_of, simulated_cloud
 from freehold.cli.state_directory import CloudChoice, StateDirectory
-from freehold.cli.terminal import columns, folded, say, warn, width
+from freehold.cli.tables import Rows, fits, printed
+from freehold.cli.terminal import say, tell, warn, width
 from freehold.kube.resources import Json, Key
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def run(
         emit(output, [_document(each) for each in plans])
     else:
         for each in plans:
-            _print(each)
+            print_plan(each)
     refused = [f"{each.object}: {problem}" for each in plans for problem in _refusals(each)]
     if refused:
         raise CliError("the manifest would not become Ready as it is", refused)
@@ -90,8 +91,13 @@ async def _deleted(session: Session, key: Key) -> list[Json]:
     found = [await session.client.get(resource, key) for resource, _ in await named(session, key)]
     if not found:
         raise absent(key, session)
+    return list(map(as_deleted, found))
+
+
+def as_deleted(obj: Json) -> Json:
+    """The object as if its deletion had been requested now."""
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return [{**obj, "metadata": {"deletionTimestamp": stamp, **obj["metadata"]}} for obj in found]
+    return {**obj, "metadata": {"deletionTimestamp": stamp, **obj["metadata"]}}
 
 
 async def asked(
@@ -181,18 +187,16 @@ def _row(row: PlanRow) -> Mapping[str, Any]:
 
 def _table(rows: Sequence[PlanRow], room: int) -> list[str]:
     """Rows with their reasons beside them, or below them where ``room`` (characters) is less."""
-    cells: list[tuple[str, ...]] = [
-        ("ACTION", "KIND", "NAME", "ID"),
-        *((r.action, r.kind, r.name, r.id.rpartition("/")[2]) for r in rows),
-    ]
-    if not any(each.id for each in rows):
-        cells = [cell[:3] for cell in cells]
-    beside = columns([(*cell, why) for cell, why in zip(cells, ("WHY", *map(_why, rows)), strict=True)])
-    if max(map(len, beside)) <= room:
-        return beside
-    head, *lines = columns([cell[:3] for cell in cells])
-    below = [folded(f"{_why(each)} ({each.id})" if each.id else _why(each), "    ", room) for each in rows]
-    return [head, *(line for row, why in zip(lines, below, strict=True) for line in (row, *why))]
+    reasons = tuple(map(_why, rows))
+    cells = [(r.action, r.kind, r.name, r.id.rpartition("/")[2]) for r in rows]
+    heads = ("ACTION", "KIND", "NAME", "ID")
+    beside = Rows((*heads, "WHY"), tuple((*cell, why) for cell, why in zip(cells, reasons, strict=True)))
+    if any(cell[3] for cell in cells) and fits(beside, room):
+        return printed(beside, room)
+    whys = (f"{why} ({cell[3]})" if cell[3] else why for cell, why in zip(cells, reasons, strict=True))
+    return printed(
+        Rows((*heads[:3], "WHY"), tuple((*cell[:3], why) for cell, why in zip(cells, whys, strict=True))), room
+    )
 
 
 def _why(row: PlanRow) -> str:
@@ -201,7 +205,8 @@ def _why(row: PlanRow) -> str:
     return f"{row.attribute}: {row.reason}"
 
 
-def _print(plan: Plan) -> None:
+def print_plan(plan: Plan) -> None:
+    """For people."""
     counts = Counter(row.action for row in plan.rows)
     nothing = "nothing can be done yet" if plan.problems or plan.unanswered else "nothing to do"
     say(f"{plan.object}: " + (", ".join(f"{counts[action]} to {action}" for action in counts) or nothing))
@@ -210,6 +215,6 @@ def _print(plan: Plan) -> None:
             say(f"  {line}")
     if plan.writes:
         calls = ", ".join(f"{number} to {api}" for api, number in sorted(plan.writes.items()))
-        say(f"  at most so many writes to the cloud, by API: {calls}")
+        tell(f"  at most so many writes to the cloud, by API: {calls}")
     for note in plan.notes:
-        say(f"  note: {note}")
+        tell(f"  note: {note}")

@@ -18,7 +18,7 @@ from freehold.kube.resources import EVENTS, Json, Key, Resource
 AS_TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json"
 """https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables"""
 
-_REMARKS = ("NOTE", "MESSAGE")
+_REMARKS = ("NOTE", "MESSAGE", "WHY")
 """Heads of last columns that hold a sentence."""
 
 _LEAST_REMARK = 40
@@ -122,6 +122,12 @@ def printed(table: Rows, room: int) -> list[str]:
     folds = (_with_remark(line[:-1], row[-1], room) for line, row in zip(lines, table.rows, strict=True))
     named = f"{head[:-1]}{table.heads[-1]}" if room - len(head) >= _LEAST_REMARK else head[:-1].rstrip()
     return [named, *(each for fold in folds for each in fold)]
+
+
+def fits(table: Rows, room: int) -> bool:
+    """Whether the sentences of the last column stand beside their rows."""
+    widest = max(map(len, columns([(*row[:-1], "|") for row in (table.heads, *table.rows)])))
+    return room - widest >= _LEAST_REMARK or max(map(len, columns([table.heads, *table.rows]))) <= room
 
 
 def _with_remark(cells: str, remark: str, room: int) -> list[str]:

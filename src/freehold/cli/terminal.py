@@ -46,17 +46,25 @@ def say(text: str = "", stream: IO[str] | None = None) -> None:
 
 
 def warn(text: str) -> None:
-    """The same on standard error, so that it never mixes with data."""
-    say(text, sys.stderr)
+    """A sentence on standard error, so that it never mixes with data."""
+    tell(text, sys.stderr)
+
+
+def tell(text: str, stream: IO[str] | None = None, *, bullet: str = "") -> None:
+    """Print a sentence; on a terminal broken between words, its indentation kept."""
+    out = stream or sys.stdout
+    if not out.isatty():
+        say(f"{bullet}{text}", out)
+        return
+    indent = bullet or " " * (len(text) - len(text.lstrip(" ")))
+    room = shutil.get_terminal_size().columns
+    for line in text.split("\n"):
+        print("\n".join(folded(line.strip(), " " * len(indent), room, first=indent)), file=out, flush=True)
 
 
 def print_error(sentence: str, bullet: str = "") -> None:
-    """A sentence on standard error; where that is a terminal, broken between words."""
-    if sys.stderr.isatty():
-        lines = folded(sentence, " " * len(bullet), shutil.get_terminal_size().columns, first=bullet)
-        print("\n".join(lines), file=sys.stderr, flush=True)
-    else:
-        warn(f"{bullet}{sentence}")
+    """A sentence, or one of a list, on standard error."""
+    tell(sentence, sys.stderr, bullet=bullet)
 
 
 def columns(rows: Iterable[Sequence[str]], gap: str = "   ") -> list[str]:

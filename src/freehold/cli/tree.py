@@ -17,7 +17,7 @@ from freehold.cli.reading import key_ring, one
 from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import opened
-from freehold.cli.terminal import Painter, columns, duration, escaped, folded, painter, plain, say, width
+from freehold.cli.terminal import Painter, columns, duration, escaped, folded, painter, plain, tell, width
 from freehold.cli.view import Line, View, view
 from freehold.kube.resources import Key
 
@@ -52,16 +52,9 @@ def run(name: str, output: str, namespace: str, state: Path | None, kubeconfig: 
             for line in tree_lines(seen, proven, inside, session.clock.now(), width(), painter()):
                 print(line, flush=True)
             for each in remarks(seen, simulated=session.simulated):
-                _say_folded(each)
+                tell(each)
 
     run_to_end(read())
-
-
-def _say_folded(text: str) -> None:
-    if sys.stdout.isatty():
-        print("\n".join(folded(text, "  ", width(), first="")), flush=True)
-    else:
-        say(text)
 
 
 def remarks(seen: View, *, simulated: bool) -> Iterator[str]:
