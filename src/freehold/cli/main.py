@@ -41,6 +41,7 @@ def cli() -> None:
 @cli.command(short_help="Apply a manifest and wait until it is Ready.", epilog=_STALL_EPILOG)
 @options.filename("Manifest to apply", required=True)
 @options.simulate
+@options.simulate_settings
 @options.feature_gates
 @options.namespace
 @click.option("--create-namespace", is_flag=True, help="Create the namespaces that the manifest needs and are missing.")
@@ -116,6 +117,7 @@ def tree(**given: Any) -> None:
     "--detailed-exitcode", is_flag=True, help="Exit code 0: nothing to do; 2: changes; 1: anything else, misuse too."
 )
 @options.simulate
+@options.simulate_settings
 @options.feature_gates
 @options.output
 @options.namespace
@@ -198,6 +200,7 @@ def resolve(**given: Any) -> None:
 
 @cli.command(short_help="Run the embedded Kubernetes API and the operator.")
 @options.simulate
+@options.simulate_settings
 @click.option("--simulator", default="", metavar="URL", help="Use a simulated cloud that runs already.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="Port of the API on 127.0.0.1 [default: a free one]."
@@ -369,6 +372,7 @@ def operator_(**given: Any) -> None:
     show_default=True,
     help="Simulated seconds in a real one.",
 )
+@options.simulate_settings
 @click.option(
     "--keep", type=options.NonEmptyPath(path_type=Path), help="Keep the state in this directory, to look at afterwards."
 )

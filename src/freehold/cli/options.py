@@ -145,6 +145,13 @@ def simulate(function: F) -> F:
     return click.option("--simulate", is_flag=True, help="Use the simulated IBM Cloud; needs no account.")(function)
 
 
+def simulate_settings(function: F) -> F:
+    return click.option(
+        "--simulate-settings", type=NonEmptyPath(path_type=Path), metavar="FILE",
+        help="Settings of the simulated cloud (quotas, rates, delays, …) as JSON; kept with the state.",
+    )(function)  # fmt: skip
+
+
 def feature_gates(function: F) -> F:
     """``NAME=true,…``: the value is a set of gates."""
     return click.option(

@@ -19,7 +19,7 @@ from freehold.cli.applying import missing_namespaces, not_in_manifest, targets, 
 from freehold.cli.down import absent, named
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.formats import emit
-from freehold.cli.live import api_key_of
+from freehold.cli.live import api_key_of, refuse_settings
 from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Access, Session, opened
@@ -41,13 +41,15 @@ NOTHING, CHANGES = 0, 2
 
 def run(
     filename: Sequence[str], down: str, simulate: bool, speed: float, output: str, namespace: str, state: Path | None,
-    detailed_exitcode: bool, feature_gates: FeatureGates,
+    detailed_exitcode: bool, feature_gates: FeatureGates, simulate_settings: Path | None,
 ) -> int:  # fmt: skip
     """The command; its exit code. Raises CliError, also when the manifest would be refused."""
     if bool(down) == bool(filename):
         raise CliError("say what to plan: freehold plan -f FILE, or freehold plan --down NAME", code=MISUSED)
     documents = manifests.read(*filename, namespace=namespace) if filename else []
-    target = access(state, operator=False, simulate=simulate, speed=speed, gates=feature_gates)
+    target = access(
+        state, operator=False, simulate=simulate, speed=speed, gates=feature_gates, settings=simulate_settings
+    )
     plans = run_to_end(_plans(target, documents, down, namespace))
     if output != "table":
         emit(output, [_document(each) for each in plans])
@@ -154,11 +156,14 @@ async def cloud_of(session: Session, target: Access, stack: AsyncExitStack) -> t
         return "", api_key_of(os.environ)
     state = target.state
     assert state is not None
+    refuse_settings(state, target.options)
     if state.choose(target.options.simulate) is CloudChoice.IBM:
         return "", api_key_of(os.environ)
     if state.cloud is None:  # a world that nobody will come back to
         state = StateDirectory.open(Path(stack.enter_context(TemporaryDirectory(prefix="freehold-plan-"))))
-    return await stack.enter_async_context(simulated_cloud(state, target.options.speed)), API_KEY
+    return await stack.enter_async_context(
+        simulated_cloud(state, target.options.speed, target.options.settings)
+    ), API_KEY
 
 
 def _refusals(plan: Plan) -> list[str]:

@@ -33,5 +33,5 @@ def _value(quoted: str) -> str:
 
 
 def _first_wrong(value: str, pattern: str) -> str:
-    """The character after the longest beginning that is allowed; these patterns allow every beginning of a legal text."""
+    """The character after the longest allowed beginning; the patterns of tags allow every beginning of a legal text."""
     return next((value[at] for at in range(len(value)) if not re.match(pattern, value[: at + 1])), "")

@@ -19,10 +19,13 @@ from freehold.cli.terminal import say, tell, warn
 def run(
     filename: Sequence[str], simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str,
     timeout: float, feature_gates: FeatureGates, create_namespace: bool,
+    simulate_settings: Path | None,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
     documents = manifests.read(*filename, namespace=namespace)
-    target = access(state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, gates=feature_gates)
+    target = access(
+        state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, gates=feature_gates, settings=simulate_settings
+    )
     run_to_end(_up(target, documents, namespace, timeout, create_namespaces=create_namespace))
 
 
