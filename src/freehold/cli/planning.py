@@ -56,9 +56,12 @@ def run(
     else:
         for each in plans:
             print_plan(each)
-    refused = [f"{each.object}: {problem}" for each in plans for problem in _refusals(each)]
-    if refused:
-        raise CliError("the manifest would not become Ready as it is", refused)
+    problems = [f"{each.object}: {problem}" for each in plans for problem in each.problems]
+    refused = [f"{each.object}: {row.kind} {row.name}: {row.reason}" for each in plans for row in _refused(each)]
+    if output == "table" and refused:
+        raise CliError(f"the manifest would not become Ready as it is: see refuse above ({len(refused)})", problems)
+    if refused or problems:
+        raise CliError("the manifest would not become Ready as it is", [*problems, *refused])
     unanswered = [f"{each.object}: {question}" for each in plans for question in each.unanswered]
     if unanswered:
         raise CliError("the plan is not known: the cloud could not be asked; run the same command again", unanswered)
@@ -166,9 +169,8 @@ async def cloud_of(session: Session, target: Access, stack: AsyncExitStack) -> t
     ), API_KEY
 
 
-def _refusals(plan: Plan) -> list[str]:
-    rows = [f"{row.kind} {row.name}: {row.reason}" for row in plan.rows if row.action == "refuse"]
-    return [*plan.problems, *rows]
+def _refused(plan: Plan) -> list[PlanRow]:
+    return [row for row in plan.rows if row.action == "refuse"]
 
 
 def _document(plan: Plan) -> Mapping[str, Any]:
