@@ -12,6 +12,9 @@ import time
 from dataclasses import dataclass
 
 
+_SIZE = ("COLUMNS", "LINES")
+
+
 @dataclass(frozen=True)
 class Shown:
     """What a person saw, as the terminal got it, and how the command ended."""
@@ -30,11 +33,12 @@ def freehold_on_terminal(
     **env: str,
 ) -> Shown:
     """Run ``freehold`` there; ``typed`` is typed as soon as ``after`` is seen."""
+    command = [sys.executable, "-m", "freehold.cli.main", *arguments]
+    # The environment is given whole: readline, once imported, sets COLUMNS below Python's own view of it.
+    environment = {**{name: value for name, value in os.environ.items() if name not in _SIZE}, **env}
     child, terminal = pty.fork()
     if child == 0:
-        os.environ.update(env)
-        os.environ.pop("COLUMNS", None)
-        os.execv(sys.executable, [sys.executable, "-m", "freehold.cli.main", *arguments])  # noqa: S606 - the child is the command
+        os.execve(command[0], command, environment)  # noqa: S606 - the child is the command
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     seen, deadline = b"", time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -59,7 +59,7 @@ def run(
     problems = [f"{each.object}: {problem}" for each in plans for problem in each.problems]
     refused = [f"{each.object}: {row.kind} {row.name}: {row.reason}" for each in plans for row in _refused(each)]
     if output == "table" and refused:
-        raise CliError(f"the manifest would not become Ready as it is: see refuse above ({len(refused)})", problems)
+        raise CliError(f"the manifest would not become Ready as it is: {len(refused)} refused, see above", problems)
     if refused or problems:
         raise CliError("the manifest would not become Ready as it is", [*problems, *refused])
     unanswered = [f"{each.object}: {question}" for each in plans for question in each.unanswered]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -119,20 +119,28 @@ def printed(table: Rows, room: int) -> list[str]:
     if max(map(len, beside)) <= room:
         return beside
     head, *lines = columns([(*table.heads[:-1], "|"), *((*row[:-1], "|") for row in table.rows)])
-    folds = (_with_remark(line[:-1], row[-1], room) for line, row in zip(lines, table.rows, strict=True))
-    named = f"{head[:-1]}{table.heads[-1]}" if room - len(head) >= _LEAST_REMARK else head[:-1].rstrip()
+    beside_them = room - len(head) >= _least_room(row[-1] for row in table.rows)
+    rows = zip(lines, table.rows, strict=True)
+    folds = (_with_remark(line[:-1], row[-1], room, beside=beside_them) for line, row in rows)
+    named = f"{head[:-1]}{table.heads[-1]}" if beside_them else head[:-1].rstrip()
     return [named, *(each for fold in folds for each in fold)]
 
 
 def fits(table: Rows, room: int) -> bool:
     """Whether the sentences of the last column stand beside their rows."""
     widest = max(map(len, columns([(*row[:-1], "|") for row in (table.heads, *table.rows)])))
-    return room - widest >= _LEAST_REMARK or max(map(len, columns([table.heads, *table.rows]))) <= room
+    least = _least_room(row[-1] for row in table.rows)
+    return room - widest >= least or max(map(len, columns([table.heads, *table.rows]))) <= room
 
 
-def _with_remark(cells: str, remark: str, room: int) -> list[str]:
-    """A row and its sentence: beside it in a column of its own, or below it where that would be narrow."""
-    if room - len(cells) < _LEAST_REMARK:
+def _least_room(remarks: Iterable[str]) -> int:
+    """What a column of sentences needs: an id that is broken cannot be copied."""
+    return max(_LEAST_REMARK, *(len(word) for each in remarks for word in each.split()), 0)
+
+
+def _with_remark(cells: str, remark: str, room: int, *, beside: bool) -> list[str]:
+    """A row and its sentence: beside it in a column of its own, or below it."""
+    if not beside:
         return [cells.rstrip(), *folded(remark, "    ", room)]
     return folded(remark, " " * len(cells), room, first=cells) or [cells.rstrip()]
 
@@ -165,7 +173,9 @@ class GrowingTable:
         whole = self._line(row)
         if not remark or len(whole) <= self._room:
             return [*heads, whole]
-        return [*heads, *_with_remark(self._line((*row[:-1], "|"))[:-1], row[-1], self._room)]
+        cells = self._line((*row[:-1], "|"))[:-1]
+        beside = self._room - len(cells) >= _least_room(row[-1:])
+        return [*heads, *_with_remark(cells, row[-1], self._room, beside=beside)]
 
     def _line(self, row: tuple[str, ...]) -> str:
         return columns([self._widest, row])[-1]
