@@ -11,7 +11,6 @@ import termios
 import time
 from dataclasses import dataclass
 
-
 _SIZE = ("COLUMNS", "LINES")
 
 

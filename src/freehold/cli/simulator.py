@@ -53,7 +53,7 @@ async def simulated_cloud(
         )  # fmt: skip
     lock.let_go()
     try:
-        url = await _announced(process, state.simulator_log)
+        url = await _announced(process, state.simulator_log, used)
         if text:
             write_whole(state.simulator_settings, text)
         yield url
@@ -87,18 +87,19 @@ async def _take(lock: Lock) -> None:
         await asyncio.sleep(0.05)
 
 
-async def _announced(process: asyncio.subprocess.Process, log: Path) -> str:
+async def _announced(process: asyncio.subprocess.Process, log: Path, settings: Path | None) -> str:
     assert process.stdout is not None
     try:
         line = await asyncio.wait_for(process.stdout.readline(), _START_SECONDS)
         return str(json.loads(line)["url"])
     except (TimeoutError, ValueError, KeyError):
-        raise CliError(f"the simulated cloud did not start: {_complaint(log)}") from None
+        given = f" with the settings in {settings}" if settings else ""
+        raise CliError(f"the simulated cloud did not start{given}: {_complaint(log)}") from None
 
 
 def _complaint(log: Path) -> str:
     lines = log.read_text(errors="replace").strip().splitlines()
-    last = lines[-1] if lines else f"it gave no answer in {_START_SECONDS:.0f} s"
+    last = lines[-1].removeprefix("freehold_sim: ") if lines else f"it gave no answer in {_START_SECONDS:.0f} s"
     if "No module named" in last:
         return f"{last}; install it with the extra: pip install 'freehold[simulate]'"
     return last

@@ -111,8 +111,7 @@ def tree_lines(
     lines = [heads, _painted(drawn[0], rows[0], paint)]
     for branch, row, text in zip(branches, rows[1:], drawn[1:], strict=True):
         lines.append(_painted(text, row, paint))
-        below = [": ".join(filter(None, (row[3], row[5]))), row[4]] if shown == 3 else [*row[shown:]]
-        lines += [escaped(f"{branch.below}{each}") for each in below if each]
+        lines += [escaped(f"{branch.below}{each}") for each in _below(row, shown) if each]
         if branch.line.note:
             lines += folded(branch.line.note, escaped(branch.below), room)
     return lines
@@ -124,6 +123,14 @@ def _row(branch: _Branch, proofs: Mapping[str, str], now: float) -> tuple[str, .
     proof = proofs.get(line.id, "") if line.id else ""
     name = f"{branch.stem}{line.kind}/{line.name}"
     return name, line.state, since, line.ownership or "unknown", line.id, proof
+
+
+def _below(row: Sequence[str], shown: int) -> Sequence[str]:
+    """The cells that have no column; that nothing is known of what is not there is not worth a line."""
+    if shown > _HEADS.index("OWNERSHIP"):
+        return row[shown:]
+    ownership, ident, proof = row[shown:]
+    return ": ".join(filter(None, (ownership, proof))) if ident or proof else "", ident
 
 
 def _painted(text: str, row: Sequence[str], paint: Painter) -> str:

@@ -191,7 +191,7 @@ class Settings:
         Raises TypeError for a field that does not exist, or has a value of another type.
         """
         settings = Settings()
-        _check("the settings", settings, overrides)
+        _check("settings", settings, overrides)
         values = dict(overrides)
         for part in ("delays", "lags", "quotas", "assumptions"):
             base = getattr(settings, part)
@@ -213,10 +213,10 @@ class Settings:
 def _check(where: str, defaults: Any, given: Any, also: tuple[str, ...] = ()) -> None:
     """Raise TypeError with what is wrong in `given`, by the fields of `defaults` and the types of their values."""
     if not isinstance(given, Mapping):
-        raise TypeError(f"{where} must be an object with names and values, not {given!r}")
+        raise TypeError(f"{where}: must be an object with names and values, not {given!r}")
     known = {f.name for f in fields(defaults)} | set(also)
     if unknown := sorted(given.keys() - known):
-        raise TypeError(f"{where} has no {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
+        raise TypeError(f"{where}: there is no {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
     for name, value in given.items():
         if wanted := _other_type(getattr(defaults, name, 1.0), value):
             raise TypeError(f"{where}: {name} must be {wanted}, not {value!r}")

@@ -1,35 +1,49 @@
 """The tree shows each resource in the one that it is in, and its state in colour where that is wanted."""
 
+import re
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from freehold.cli.nesting import INSIDE, parents
+from freehold.cli.nesting import parents
 from freehold.cli.terminal import painter, plain
 from freehold.cli.tree import remarks, tree_lines
 from freehold.cli.view import View, view
 from freehold.lifecycle.journal import Entry, Journal, Phase, dumps
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
-from harness.account import Account
+
+
+def _row(kind: str, name: str, ident: str = "", state: str = "Ready", message: str = "") -> dict[str, Any]:
+    row = {"kind": kind, "name": name, "id": ident, "state": state, "message": message}
+    return {**row, "reason": "WaitingForRequirement"} if message.startswith("waits for") else row
+
 
 ROWS = [
-    {"kind": "vpc", "name": "old", "id": "r006-0", "state": "Surplus", "message": "is ours, and not wanted any more"},
-    {"kind": "vpc", "name": "v", "id": "r006-1", "state": "Ready"},
-    {"kind": "vpc-subnet", "name": "s", "id": "r006-2", "state": "Ready"},
-    {"kind": "vpc-subnet", "name": "t", "state": "Waiting", "message": "waits for vpc v"},
-    {"kind": "transit-gateway", "name": "g", "id": "g-1", "state": "Blocked", "message": "a quota is reached"},
-    {"kind": "transit-gateway-connection", "name": "c", "state": "Waiting"},
+    _row("vpc", "old", "r006-0", "Surplus", "is ours, and not wanted any more"),
+    _row("vpc", "v", "r006-1"),
+    _row("subnet", "s", "r006-2"),
+    _row("subnet", "t", state="Waiting", message="waits for vpc v"),
+    _row("balancer", "b", "r006-4"),
+    _row("gateway", "g", "g-1", "Blocked", "a quota is reached"),
+    _row("connection", "c", "c-1"),
+    _row("connection", "d", state="Waiting", message="waits for gateway g, vpc v"),
 ]
+ENTRIES = {
+    NodeKey("vpc", "old"): Entry(Phase.OWNED, id="us-south/r006-0", target="crn-0", requires=()),
+    NodeKey("vpc", "main"): Entry(Phase.OWNED, id="us-south/r006-1", target="crn-1", requires=()),
+    NodeKey("subnet", "s"): Entry(Phase.OWNED, id="us-south/r006-2", target="crn-2", requires=("vpc/main",)),
+    NodeKey("balancer", "b"): Entry(Phase.OWNED, id="r006-4", target="crn-4", requires=("subnet/s", "vpc/main")),
+    NodeKey("gateway", "g"): Entry(Phase.OWNED, id="g-1", target="crn-5", requires=()),
+    NodeKey("connection", "c"): Entry(
+        Phase.OWNED, id="g-1/c-1", target="crn-5", carried=True, requires=("gateway/g", "vpc/main")
+    ),
+}
 
 
-def _object(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    entries = {
-        NodeKey("vpc", "old"): Entry(Phase.OWNED, id="us-south/r006-0", target="crn"),
-        NodeKey("vpc", "main"): Entry(Phase.OWNED, id="us-south/r006-1", target="crn"),
-        NodeKey("vpc-subnet", "s"): Entry(Phase.OWNED, id="us-south/r006-2", target="crn", requires=("vpc/main",)),
-    }
+def _object(rows: list[dict[str, Any]], entries: Mapping[NodeKey, Entry] = ENTRIES) -> dict[str, Any]:
     journal = dumps(Journal(Owner("u", "K", "n", "a"), entries))
     ready = {"type": "Ready", "status": "False", "reason": "NotReady", "observedGeneration": 1}
     return {
@@ -44,36 +58,39 @@ def _lines(rows: list[dict[str, Any]], room: int = sys.maxsize) -> tuple[View, l
     return seen, tree_lines(seen, {}, parents(_object(rows), seen.lines), 0.0, room)
 
 
+def _nesting(rows: list[dict[str, Any]], entries: Mapping[NodeKey, Entry] = ENTRIES) -> dict[str, str]:
+    """By name the name of what a resource is in."""
+    lines = view(_object(rows, entries)).lines
+    inside = parents(_object(rows, entries), lines)
+    return {
+        line.name: lines[within].name if within is not None else "" for line, within in zip(lines, inside, strict=True)
+    }
+
+
 def test_a_resource_stands_below_the_one_that_it_is_in() -> None:
-    _, lines = _lines(ROWS)
-    drawn = [line.removeprefix("  ").split("  ")[0].rstrip() for line in lines]
-    assert drawn == [
-        "NAME",
-        "K/a",
-        "├─vpc/old",
-        "│",  # the surplus' reason
-        "├─vpc/v",
-        "│ └─vpc-subnet/s",
-        "├─vpc-subnet/t",
-        "│",
-        "└─transit-gateway/g",
-        "│ a quota is reached",
-        "└─transit-gateway-connection/c",
-    ], "of two VPCs the journal tells which; a subnet without a record may be of either"
+    """A load balancer is where its VPC and subnet have in common; a connection is where its mark is."""
+    assert _nesting(ROWS) == {"old": "", "v": "", "s": "v", "t": "v", "b": "v", "g": "", "c": "g", "d": ""}
 
 
-def test_an_only_parent_needs_no_record() -> None:
-    """While resources are being created, the journal has no edges of those that wait."""
-    rows = ROWS[1:]
-    assert parents({"metadata": {}}, view(_object(rows)).lines) == [None, 0, 0, None, 3]
+def test_the_tree_is_drawn_with_its_branches() -> None:
+    _, lines = _lines([row for row in ROWS if row["name"] in ("v", "s", "g", "c")])
+    assert [re.sub("  +(Ready|Blocked|Progressing).*", "", line) for line in lines if "/" in line] == [
+        "K/a", "├─vpc/v", "│ └─subnet/s", "└─gateway/g", "  └─connection/c",
+    ]  # fmt: skip
 
 
-def test_what_people_look_for_in_a_resource_requires_it() -> None:
-    kinds = Account().kinds
-    for kind, within in INSIDE.items():
-        required = {*kinds[kind].requires, kinds[kind].carrier}
-        beyond = {each for name in required if name for each in kinds[name].requires}
-        assert within in required | beyond, kind
+def test_without_a_journal_what_waits_is_in_what_it_waits_for() -> None:
+    assert _nesting(ROWS, {}) == {"old": "", "v": "", "s": "", "t": "v", "b": "", "g": "", "c": "", "d": ""}
+
+
+def test_a_forged_journal_with_a_circle_is_shown_all_the_same() -> None:
+    circle = {
+        NodeKey("vpc", "main"): Entry(Phase.OWNED, id="r006-1", target="crn-1", requires=("subnet/s",)),
+        NodeKey("subnet", "s"): Entry(Phase.OWNED, id="r006-2", target="crn-2", requires=("vpc/main",)),
+    }
+    seen = view(_object(ROWS, circle))
+    lines = tree_lines(seen, {}, parents(_object(ROWS, circle), seen.lines), 0.0)
+    assert all(any(f"/{row['name']} " in line for line in lines) for row in ROWS)
 
 
 @pytest.mark.parametrize("room", [60, 80, 120])
