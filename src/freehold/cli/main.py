@@ -146,7 +146,7 @@ def orphans(**given: Any) -> None:
 @click.option("--uuid", default="", callback=options.filled, help="The object's uuid, as freehold orphans lists it.")
 @click.option("--all", "all_", is_flag=True, help="List all that could be recovered; recover nothing.")
 @click.option("--key-lost", is_flag=True, help="What this key ring cannot prove is this object's too; seal it anew.")
-@click.option("--yes", is_flag=True, help="Do it, instead of showing what would happen.")
+@options.yes("Do it, instead of showing what would happen.")
 @options.simulate
 @options.namespace
 @options.state
@@ -163,7 +163,7 @@ def recover(**given: Any) -> None:
 
 @cli.command(short_help="Delete what an object owns and its spec no longer wants.")
 @partial(options.name, required=True)
-@click.option("--yes", is_flag=True, help="Do it, instead of showing what would happen.")
+@options.yes("Do it, instead of showing what would happen.")
 @options.simulate
 @options.namespace
 @options.state
@@ -183,7 +183,7 @@ def prune(**given: Any) -> None:
 @click.argument("resource", required=False, callback=options.filled)
 @click.option("--mine", "verdict", flag_value="mine", help="A create that was cut off made it: it is the object's own.")
 @click.option("--not-mine", "verdict", flag_value="not-mine", help="That create made nothing, and is sent again.")
-@click.option("--yes", is_flag=True, help="Do it, instead of showing the evidence.")
+@options.yes("Do it, instead of showing the evidence.")
 @options.simulate
 @options.namespace
 @options.state
@@ -235,7 +235,7 @@ def _ring(function: F) -> F:
     return options.state(function)
 
 
-def _yes(name: str, words: str) -> Callable[[F], F]:
+def _flag(name: str, words: str) -> Callable[[F], F]:
     return click.option(name, is_flag=True, help=words)
 
 
@@ -292,7 +292,7 @@ def keys_export(name: str | None, **where: Any) -> None:
 
 @keys.command(name="accept", short_help="Accept that a key is lost for ever.")
 @click.argument("digest", metavar="KEY", callback=options.filled)
-@_yes("--yes", "Do it, instead of showing what would happen.")
+@options.yes("Do it, instead of showing what would happen.")
 @_ring
 def keys_accept(digest: str, yes: bool, **where: Any) -> None:
     """Accept that KEY is lost for ever: the objects that name it are served again, as far as their marks prove them.
@@ -315,8 +315,8 @@ def keys_remove(digest: str, **where: Any) -> None:
 
 
 @keys.command(name="require", short_help="Let records that name no key count no more.")
-@_yes("--undo", "Let them count again: for objects that come from an older version.")
-@_yes("--force", "Also while objects still have such records.")
+@_flag("--undo", "Let them count again: for objects that come from an older version.")
+@_flag("--force", "Also while objects still have such records.")
 @_ring
 def keys_require(undo: bool, force: bool, **where: Any) -> None:
     """Let records and marks from before the key ring, which name no key, count no more. Anybody could forge those."""
