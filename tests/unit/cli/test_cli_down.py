@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
+from freehold.cli.deletion_plans import show_deletion
 from freehold.cli.down import absent
-from freehold.cli.live import ServeOptions
-from freehold.cli.session import Access, Session
+from freehold.cli.kinds import OURS
+from freehold.cli.live import ServeOptions, kubeconfig
+from freehold.cli.session import Access, Session, opened
+from freehold.kube.client import KubeClient
 from freehold.kube.resources import Key
 from harness.terminals import freehold_on_terminal
 
@@ -78,3 +82,23 @@ def test_names_that_are_not_there_are_one_sentence() -> None:
     session = Session(Access(None, ServeOptions()))
     told = absent(Key("team", "a"), session, "b").sentence
     assert told == "there is no IBMPowerVSCluster team/a, team/b; freehold get -n team shows what there is"
+
+
+async def test_where_no_plan_can_be_made_what_the_status_says_is_shown(
+    client: KubeClient, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With --kubeconfig the operator's key ring or the account's key may not be here."""
+    cluster = yaml.safe_load(MINIMAL)
+    await client.create(OURS[0], cluster)
+    key = Key("default", "minimal")
+    row = {"kind": "vpc", "name": "v", "id": "r006-1", "state": "Ready", "ownership": "managed"}
+    given = {"kind": "vpc", "name": "w", "id": "r006-2", "state": "Ready", "ownership": "unmanaged"}
+    await client.patch(OURS[0], key, {"status": {"resources": [row, given]}}, subresource="status")
+    config = tmp_path / "kubeconfig"
+    config.write_text(kubeconfig(client.connection.server))
+    access = Access(None, ServeOptions(), str(config))
+    async with opened(access) as session:
+        assert await show_deletion(session, access, [(OURS[0], key)]) == ["IBMPowerVSCluster default/minimal"]
+    shown = capsys.readouterr()
+    assert "there is no key ring that this command can read" in shown.err
+    assert "r006-1" in shown.out and "r006-2" not in shown.out
