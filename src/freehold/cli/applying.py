@@ -11,6 +11,7 @@ from freehold.cli.errors import CliError
 from freehold.cli.kinds import OURS, Catalog
 from freehold.cli.manifests import ManifestDocument
 from freehold.cli.merging import apply_patch, with_last_applied
+from freehold.cli.refusals import reworded
 from freehold.kube.client import KubeClient, PatchKind
 from freehold.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, KubeError, NotFound
 from freehold.kube.resources import NAMESPACES, Json, Key, Resource
@@ -76,16 +77,27 @@ async def targets(client: KubeClient, documents: Sequence[ManifestDocument], nam
     return sorted(found, key=lambda target: target.resource.kind not in _FIRST)
 
 
-async def apply(client: KubeClient, wanted: Sequence[Target]) -> list[Applied]:
+async def apply(client: KubeClient, wanted: Sequence[Target], *, create_namespaces: bool = False) -> list[Applied]:
     """Create or patch every target, namespaces first. Raises CliError, before any write, with all that is wrong."""
     missing = await missing_namespaces(client, wanted)
+    unmade = not_in_manifest(missing, wanted)
+    if unmade and not create_namespaces:
+        raise CliError(await _no_namespace(client, unmade))
     await trial(client, wanted, missing)
-    for name in sorted(missing - {each.key.name for each in wanted if each.resource == NAMESPACES}):
+    for name in unmade:
         try:
             await _create_namespace(client, name, _REAL)
         except AlreadyExists:
             continue  # somebody else was faster
     return [await _apply_one(client, each) for each in wanted]
+
+
+async def _no_namespace(client: KubeClient, missing: Sequence[str]) -> str:
+    there = sorted(each["metadata"]["name"] for each in (await client.list(NAMESPACES)).items)
+    return (
+        f"nothing was applied: there is no namespace {', '.join(missing)}; --create-namespace makes it, or choose "
+        f"another one (there are: {', '.join(there[:10])})"
+    )
 
 
 async def trial(client: KubeClient, wanted: Sequence[Target], missing: Collection[str] = ()) -> list[Json]:
@@ -135,6 +147,7 @@ def sentences(refusal: KubeError) -> list[str]:
 
 def _cause(cause: Json) -> str:
     field, message = str(cause.get("field") or ""), str(cause.get("message") or "is wrong")
+    message = reworded(message)
     return message if field in ("", "<nil>") or message.startswith(f"{field}:") else f"{field}: {message}"
 
 
@@ -142,6 +155,11 @@ async def missing_namespaces(client: KubeClient, wanted: Sequence[Target]) -> fr
     """Namespaces that the targets go to and the server does not have."""
     named = {each.key.namespace for each in wanted if each.key.namespace}
     return frozenset({name for name in named if not await _exists(client, name)})
+
+
+def not_in_manifest(missing: Collection[str], wanted: Sequence[Target]) -> list[str]:
+    """Of the ``missing`` namespaces those that the manifest itself does not make."""
+    return sorted(set(missing) - {each.key.name for each in wanted if each.resource == NAMESPACES})
 
 
 async def _exists(client: KubeClient, namespace: str) -> bool:

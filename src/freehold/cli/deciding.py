@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from freehold.api.names import DECISIONS_ANNOTATION, JOURNAL_ANNOTATION
-from freehold.cli.down import named
+from freehold.cli import hints
+from freehold.cli.down import absent, named
 from freehold.cli.errors import CliError
-from freehold.cli.kinds import OURS
 from freehold.cli.reading import key_ring
 from freehold.cli.session import Access, Session
 from freehold.cli.terminal import say
@@ -33,7 +33,7 @@ async def the_object(session: Session, key: Key) -> tuple[Resource, Json]:
     """The stored object of that name. Raises CliError."""
     found = await named(session, key)
     if not found:
-        raise CliError(f"there is no {OURS[0].kind} {key}; freehold get shows what there is")
+        raise absent(key, session)
     resource, _ = found[0]
     raw = await session.client.get(resource, key)
     return resource, {"apiVersion": resource.api_version, "kind": resource.kind, **raw}
@@ -111,4 +111,5 @@ async def decide(session: Session, resource: Resource, raw: Json) -> None:
                 raise CliError(f"not done: {', '.join(refused)}")
             return
         await asyncio.sleep(_GLANCE_SECONDS)
-    raise CliError(f"the operator has not answered yet; the decision is stored: freehold tree {key.name} shows more")
+    more = hints.command("tree", key.name, namespace=key.namespace, usual=session.namespace)
+    raise CliError(f"the operator has not answered yet; the decision is stored: {more} shows more")

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from freehold.api.names import PAUSED_ANNOTATION, RECOVERED
-from freehold.cli import manifests
+from freehold.cli import hints, manifests
 from freehold.cli.applying import Target, targets
+from freehold.cli.asking import agreed, somebody_is_there
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.following import Followed, UntilGone, ViewSnapshot, follow, last_views
 from freehold.cli.kinds import OURS
@@ -15,41 +16,66 @@ from freehold.cli.progress import display
 from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Access, Session, opened
-from freehold.cli.terminal import say, warn
+from freehold.cli.terminal import say, tell, warn
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Key, Resource
 
 
 def run(
-    name: str | None, filename: Sequence[str], simulate: bool, speed: float, namespace: str, state: Path | None,
-    kubeconfig: str, timeout: float,
+    names: Sequence[str], filename: Sequence[str], yes: bool, simulate: bool, speed: float, namespace: str,
+    state: Path | None, kubeconfig: str, timeout: float,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
-    if (name is None) == (not filename):
+    if bool(names) == bool(filename):
         raise CliError("say what to delete: freehold down NAME, or freehold down -f FILE", code=MISUSED)
     documents = manifests.read(*filename, namespace=namespace) if filename else []
     target = access(state, kubeconfig=kubeconfig, simulate=simulate, speed=speed)
-    run_to_end(_down(target, name or "", documents, namespace, timeout))
+    ask = not yes and somebody_is_there()
+    run_to_end(_down(target, tuple(dict.fromkeys(names)), documents, namespace, timeout, ask=ask))
 
 
 async def _down(
-    target: Access, name: str, documents: Sequence[manifests.ManifestDocument], namespace: str, patience: float
+    target: Access,
+    names: Sequence[str],
+    documents: Sequence[manifests.ManifestDocument],
+    namespace: str,
+    patience: float,
+    *,
+    ask: bool,
 ) -> None:
     async with opened(target) as session:
-        say(session.describe())
+        tell(session.describe())
         where = namespace or session.namespace
         wanted = await targets(session.client, documents, where) if documents else []
         ours: list[Followed] = [(each.resource, each.key) for each in wanted if each.ours]
-        if name:
-            ours = await named(session, Key(where, name))
+        found = {name: await named(session, Key(where, name)) for name in names}
+        missing = [name for name in names if not found[name]]
+        if names and len(missing) == len(names):
+            raise absent(Key(where, missing[0]), session)
+        ours += [each for name in names for each in found[name]]
+        others = [each for each in wanted if not each.ours]
+        if ask and not await _approved(session, target, ours, others):
+            raise CliError("nothing was deleted")
         present = await _delete(session, ours)
-        if name and not present:
-            raise CliError(f"there is no {OURS[0].kind} {where}/{name}; freehold get shows what there is")
         if present:
             with display() as show:
                 picture = await follow(session, present, show, UntilGone(), patience=patience)
             _conclude(picture)
-        await _delete_others(session, [each for each in wanted if not each.ours])
+        await _delete_others(session, others)
+        if missing:
+            raise absent(Key(where, missing[0]), session, *missing[1:])
+
+
+async def _approved(session: Session, target: Access, ours: Sequence[Followed], others: Sequence[Target]) -> bool:
+    """Shows what would be deleted, and asks. What is being deleted already needs no answer."""
+    from freehold.cli.deletion_plans import show_deletion
+
+    fresh = await show_deletion(session, target, ours)
+    if others:
+        tell(f"deleted too, never served by Freehold: {', '.join(map(str, others))}")
+    if not fresh and not others:
+        return True
+    return await agreed(f"Delete {', '.join(fresh)}?" if fresh else "Delete them?")
 
 
 async def named(session: Session, key: Key) -> list[Followed]:
@@ -62,6 +88,13 @@ async def named(session: Session, key: Key) -> list[Followed]:
             continue
         found.append((resource, key))
     return found
+
+
+def absent(key: Key, session: Session, *more: str) -> CliError:
+    """Nothing that is served has this name, nor one of ``more`` in the same namespace."""
+    shown = hints.command("get", namespace=key.namespace, usual=session.namespace)
+    keys = ", ".join(str(Key(key.namespace, name)) for name in (key.name, *more))
+    return CliError(f"there is no {OURS[0].kind} {keys}; {shown} shows what there is")
 
 
 async def _delete(session: Session, wanted: Iterable[Followed]) -> list[Followed]:
@@ -90,7 +123,7 @@ async def _delete_others(session: Session, others: Sequence[Target]) -> None:
     """In the reverse of the order of applying, so that namespaces come last."""
     gone = [str(each) for each in reversed(others) if await _gone(session, each)]
     if gone:
-        say(f"deleted, never served by Freehold: {', '.join(gone)}")
+        tell(f"deleted, never served by Freehold: {', '.join(gone)}")
 
 
 async def _gone(session: Session, target: Target) -> bool:
@@ -104,9 +137,9 @@ async def _gone(session: Session, target: Target) -> bool:
 def _conclude(picture: ViewSnapshot) -> None:
     """What was deleted and what was not. Never that something is gone which nobody looked for."""
     for view in last_views(picture).values():
-        say(f"{view.title} is gone, {'and everything that it owned' if view.owned else 'and it owned nothing'}")
+        tell(f"{view.title} is gone, {'and everything that it owned' if view.owned else 'and it owned nothing'}")
         for line in view.not_ours:
-            say(f"  kept: {line.kind} {line.name} {line.id}: {line.note}")
+            tell(f"  kept: {line.kind} {line.name} {line.id}: {line.note}")
         if view.not_looked_for:
             warn(f"on no record of {view.title}, and not looked for; freehold orphans shows what has its marks:")
         for line in view.not_looked_for:

@@ -18,9 +18,9 @@ import yaml
 
 from freehold.cli import keys_report as report
 from freehold.cli.errors import CliError
+from freehold.cli.formats import emit
 from freehold.cli.kinds import OURS
 from freehold.cli.manifests import read_text
-from freehold.cli.reading import emit
 from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Access, Session, opened

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from freehold.cli.errors import CliError
 from freehold.kube.client import KubeClient
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Resource
@@ -28,23 +27,22 @@ class Catalog:
                 return resource
         return None
 
-    async def named(self, word: str) -> Resource:
+    async def named(self, word: str) -> Resource | None:
         """The resource that a user means: kind, plural, singular or short name, with or without its group.
 
-        Ours come first, then the core group, then the rest. Raises CliError naming what there is.
+        Ours come first, then the core group, then the rest. None where the server has no such kind.
         """
         name, _, group = word.lower().partition(".")
-        seen = []
         for api_version in await self._versions():
             for resource, called in await self._in(api_version):
                 if name in called and (not group or resource.group == group):
                     return resource
-                seen.append(resource.plural)
-        ours = OURS[0].plural
-        raise CliError(
-            f"this server has no kind {word!r}; if that is a name: freehold get {ours} {word}",
-            [f"kinds: {', '.join(sorted(set(seen)))}"],
-        )
+        return None
+
+    async def names(self) -> list[str]:
+        """What all kinds of the server are called, in the plural."""
+        found = [resource.plural for version in await self._versions() for resource, _ in await self._in(version)]
+        return sorted(set(found))
 
     async def _versions(self) -> list[str]:
         groups = (await self._client.request("GET", "/apis")).get("groups") or []

@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -42,7 +43,8 @@ class ServeOptions:
 
     ``simulator`` is the URL of a simulated cloud that runs already; else one is started where the state
     is bound to it. ``install`` False leaves the stored CRDs as they are: enough to read by, and quicker.
-    ``deep_every`` shortens the pause between deep passes (seconds of domain time). ``gates``: the features that are on.
+    ``settings``: a file for the simulated cloud that is started. ``deep_every`` shortens the pause between deep passes
+    (seconds of domain time). ``gates``: the features that are on.
     """
 
     operator: bool = True
@@ -53,6 +55,7 @@ class ServeOptions:
     port: int = 0
     deep_every: float | None = None
     gates: FeatureGates = ALL_OFF
+    settings: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -89,14 +92,25 @@ async def _cloud(state: StateDirectory, options: ServeOptions, stack: AsyncExitS
     """The simulator's URL (empty for the real cloud) and the API key."""
     if not options.operator:
         return "", ""
+    refuse_settings(state, options)
     if options.simulator:
         state.bind(simulate=True)
         return options.simulator, API_KEY
     if not options.simulate and state.cloud is None:
         api_key_of(os.environ)  # before the state is bound to a cloud that cannot be reached
     if state.bind(options.simulate) is CloudChoice.SIMULATED:
-        return await stack.enter_async_context(simulated_cloud(state, options.speed)), API_KEY
+        return await stack.enter_async_context(simulated_cloud(state, options.speed, options.settings)), API_KEY
     return "", api_key_of(os.environ)
+
+
+def refuse_settings(state: StateDirectory, options: ServeOptions) -> None:
+    """Raises CliError where settings are given and no simulated cloud is started."""
+    if options.settings is None:
+        return
+    if options.simulator:
+        raise CliError("--simulate-settings is for a simulated cloud that this command starts, not for --simulator URL")
+    if state.choose(options.simulate) is CloudChoice.IBM:
+        raise CliError("--simulate-settings is for the simulated cloud: add --simulate")
 
 
 def api_key_of(env: Mapping[str, str], simulated: str = "--simulate") -> str:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import click
 
-from freehold.cli import options
+from freehold.cli import completing, options
 from freehold.cli.errors import FAILED, INTERRUPTED, MISUSED, CliError
 from freehold.cli.terminal import escaped, print_error, warn
 
@@ -41,8 +41,10 @@ def cli() -> None:
 @cli.command(short_help="Apply a manifest and wait until it is Ready.", epilog=_STALL_EPILOG)
 @options.filename("Manifest to apply", required=True)
 @options.simulate
+@options.simulate_settings
 @options.feature_gates
 @options.namespace
+@click.option("--create-namespace", is_flag=True, help="Create the namespaces that the manifest needs and are missing.")
 @options.state
 @options.kubeconfig
 @options.timeout
@@ -54,31 +56,35 @@ def up(**given: Any) -> None:
 
 
 @cli.command(short_help="Delete, and wait until all that is owned is gone.", epilog=_STALL_EPILOG)
-@options.name
+@options.names
 @options.filename("Manifest whose objects to delete")
+@options.yes("Do not ask. Without a terminal nothing is asked.")
 @options.simulate
 @options.namespace
 @options.state
 @options.kubeconfig
 @options.timeout
 def down(**given: Any) -> None:
-    """Delete an object, or a manifest's, and wait until all that it owns is gone."""
+    """Delete objects, or a manifest's, and wait until all that they own is gone. On a terminal shows the plan first."""
     from freehold.cli import down as command
 
     command.run(**given)
 
 
 @cli.command(short_help="Show objects: the clusters, or any kind.")
-@click.argument("kind", required=False, callback=options.filled)
-@options.name
+@click.argument(
+    "words", metavar="[KIND] [NAME]...", nargs=-1, callback=options.filled, shell_complete=completing.kinds_and_names
+)
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of every namespace.")
+@options.selector
 @click.option("-w", "--watch", is_flag=True, help="Go on showing changes, until Ctrl-C.")
-@options.output
+@options.get_output
+@click.option("--show-managed-fields", is_flag=True, help="With json and yaml: also metadata.managedFields.")
 @options.namespace
 @options.state
 @options.kubeconfig
 def get(**given: Any) -> None:
-    """Show objects: the clusters, or any KIND, or one by NAME."""
+    """Show objects: the clusters, or any KIND, or those of some NAMEs."""
     from freehold.cli import reading
 
     reading.get(**given)
@@ -92,20 +98,26 @@ def get(**given: Any) -> None:
 @options.kubeconfig
 def tree(**given: Any) -> None:
     """Show an object's cloud resources: state, ownership and its proof, id, what blocks."""
-    from freehold.cli import reading
+    from freehold.cli import tree as command
 
-    reading.tree(**given)
+    command.run(**given)
 
 
 @cli.command(short_help="Say what a manifest, or a deletion, would do; write nothing.")
 @options.filename("Manifest to plan")
 @click.option(
-    "--down", default="", metavar="NAME", callback=options.filled, help="Plan the deletion of this object instead."
+    "--down",
+    default="",
+    metavar="NAME",
+    callback=options.filled,
+    shell_complete=completing.names,
+    help="Plan the deletion of this object instead.",
 )
 @click.option(
     "--detailed-exitcode", is_flag=True, help="Exit code 0: nothing to do; 2: changes; 1: anything else, misuse too."
 )
 @options.simulate
+@options.simulate_settings
 @options.feature_gates
 @options.output
 @options.namespace
@@ -134,7 +146,7 @@ def orphans(**given: Any) -> None:
 @click.option("--uuid", default="", callback=options.filled, help="The object's uuid, as freehold orphans lists it.")
 @click.option("--all", "all_", is_flag=True, help="List all that could be recovered; recover nothing.")
 @click.option("--key-lost", is_flag=True, help="What this key ring cannot prove is this object's too; seal it anew.")
-@click.option("--yes", is_flag=True, help="Do it, instead of showing what would happen.")
+@options.yes("Do it, instead of showing what would happen.")
 @options.simulate
 @options.namespace
 @options.state
@@ -151,7 +163,7 @@ def recover(**given: Any) -> None:
 
 @cli.command(short_help="Delete what an object owns and its spec no longer wants.")
 @partial(options.name, required=True)
-@click.option("--yes", is_flag=True, help="Do it, instead of showing what would happen.")
+@options.yes("Do it, instead of showing what would happen.")
 @options.simulate
 @options.namespace
 @options.state
@@ -171,7 +183,7 @@ def prune(**given: Any) -> None:
 @click.argument("resource", required=False, callback=options.filled)
 @click.option("--mine", "verdict", flag_value="mine", help="A create that was cut off made it: it is the object's own.")
 @click.option("--not-mine", "verdict", flag_value="not-mine", help="That create made nothing, and is sent again.")
-@click.option("--yes", is_flag=True, help="Do it, instead of showing the evidence.")
+@options.yes("Do it, instead of showing the evidence.")
 @options.simulate
 @options.namespace
 @options.state
@@ -188,6 +200,7 @@ def resolve(**given: Any) -> None:
 
 @cli.command(short_help="Run the embedded Kubernetes API and the operator.")
 @options.simulate
+@options.simulate_settings
 @click.option("--simulator", default="", metavar="URL", help="Use a simulated cloud that runs already.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="Port of the API on 127.0.0.1 [default: a free one]."
@@ -222,7 +235,7 @@ def _ring(function: F) -> F:
     return options.state(function)
 
 
-def _yes(name: str, words: str) -> Callable[[F], F]:
+def _flag(name: str, words: str) -> Callable[[F], F]:
     return click.option(name, is_flag=True, help=words)
 
 
@@ -279,7 +292,7 @@ def keys_export(name: str | None, **where: Any) -> None:
 
 @keys.command(name="accept", short_help="Accept that a key is lost for ever.")
 @click.argument("digest", metavar="KEY", callback=options.filled)
-@_yes("--yes", "Do it, instead of showing what would happen.")
+@options.yes("Do it, instead of showing what would happen.")
 @_ring
 def keys_accept(digest: str, yes: bool, **where: Any) -> None:
     """Accept that KEY is lost for ever: the objects that name it are served again, as far as their marks prove them.
@@ -302,8 +315,8 @@ def keys_remove(digest: str, **where: Any) -> None:
 
 
 @keys.command(name="require", short_help="Let records that name no key count no more.")
-@_yes("--undo", "Let them count again: for objects that come from an older version.")
-@_yes("--force", "Also while objects still have such records.")
+@_flag("--undo", "Let them count again: for objects that come from an older version.")
+@_flag("--force", "Also while objects still have such records.")
 @_ring
 def keys_require(undo: bool, force: bool, **where: Any) -> None:
     """Let records and marks from before the key ring, which name no key, count no more. Anybody could forge those."""
@@ -359,6 +372,7 @@ def operator_(**given: Any) -> None:
     show_default=True,
     help="Simulated seconds in a real one.",
 )
+@options.simulate_settings
 @click.option(
     "--keep", type=options.NonEmptyPath(path_type=Path), help="Keep the state in this directory, to look at afterwards."
 )

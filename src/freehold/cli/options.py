@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
+
+from freehold.cli import completing
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,7 +48,17 @@ def filename(what: str, *, required: bool = False) -> Callable[[F], F]:
 
 
 def name(function: F, *, required: bool = False) -> F:
-    return click.argument("name", required=required, callback=filled)(function)
+    return click.argument("name", required=required, callback=filled, shell_complete=completing.names)(function)
+
+
+def names(function: F) -> F:
+    return click.argument("names", metavar="[NAME]...", nargs=-1, callback=filled, shell_complete=completing.names)(
+        function
+    )
+
+
+def yes(words: str) -> Callable[[F], F]:
+    return click.option("--yes", is_flag=True, help=words)
 
 
 def state(function: F) -> F:
@@ -78,10 +91,50 @@ def output(function: F) -> F:
     )(function)
 
 
+class _GetOutput(click.ParamType[Any]):
+    """The value of ``get -o``."""
+
+    name = "format"
+    _WORDS = ("table", "wide", "name", "json", "yaml")
+    _JSONPATH = "jsonpath="
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from freehold.cli.formats import Format, Output
+        from freehold.cli.jsonpath import compile_template
+
+        if not isinstance(value, str):
+            return value
+        if value in self._WORDS:
+            return Output(Format(value))
+        if not value.startswith(self._JSONPATH):
+            self.fail(f"{value!r} is none of {', '.join(self._WORDS)}, jsonpath=TEMPLATE", param, ctx)
+        try:
+            return Output(Format.JSONPATH, compile_template(value.removeprefix(self._JSONPATH)))
+        except ValueError as problem:
+            self.fail(str(problem), param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(each) for each in (*self._WORDS, self._JSONPATH) if each.startswith(incomplete)]
+
+
+def get_output(function: F) -> F:
+    return click.option(
+        "-o", "--output", type=_GetOutput(), default="table", show_default=True,
+        metavar="FORMAT", help="table, wide, name, json, yaml, or jsonpath=TEMPLATE.",
+    )(function)  # fmt: skip
+
+
+def selector(function: F) -> F:
+    return click.option(
+        "-l", "--selector", default="", callback=filled, help="Only objects with these labels: KEY=VALUE,…"
+    )(function)
+
+
 def namespace(function: F) -> F:
     return click.option(
-        "-n", "--namespace", default="", callback=filled, help="Namespace [default: the context's, else default]."
-    )(function)
+        "-n", "--namespace", default="", callback=filled, shell_complete=completing.namespaces,
+        help="Namespace [default: the context's, else default].",
+    )(function)  # fmt: skip
 
 
 def simulate(function: F) -> F:
@@ -90,6 +143,13 @@ def simulate(function: F) -> F:
         help="Simulated seconds in a real one.",
     )(function)  # fmt: skip
     return click.option("--simulate", is_flag=True, help="Use the simulated IBM Cloud; needs no account.")(function)
+
+
+def simulate_settings(function: F) -> F:
+    return click.option(
+        "--simulate-settings", type=NonEmptyPath(path_type=Path), metavar="FILE",
+        help="Settings of the simulated cloud (quotas, rates, delays, …) as JSON; kept with the state.",
+    )(function)  # fmt: skip
 
 
 def feature_gates(function: F) -> F:

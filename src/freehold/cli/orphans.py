@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from freehold.cli.errors import CliError
+from freehold.cli.formats import emit
 from freehold.cli.kinds import OURS
 from freehold.cli.planning import cloud_of
-from freehold.cli.reading import emit
 from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Access, Session, opened

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 from freehold.api.feature_gates import FeatureGates
 from freehold.cli import manifests
-from freehold.cli.applying import missing_namespaces, targets, trial
-from freehold.cli.down import named
+from freehold.cli.applying import missing_namespaces, not_in_manifest, targets, trial
+from freehold.cli.down import absent, named
 from freehold.cli.errors import MISUSED, CliError
-from freehold.cli.kinds import OURS
-from freehold.cli.live import api_key_of
-from freehold.cli.reading import emit
+from freehold.cli.formats import emit
+from freehold.cli.live import api_key_of, refuse_settings
 from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Access, Session, opened
 from freehold.cli.simulator import API_KEY, clock_of, simulated_cloud
 from freehold.cli.state_directory import CloudChoice, StateDirectory
-from freehold.cli.terminal import columns, folded, say, width
+from freehold.cli.tables import Rows, fits, printed
+from freehold.cli.terminal import say, tell, warn, width
 from freehold.kube.resources import Json, Key
 
 if TYPE_CHECKING:
@@ -41,22 +41,27 @@ NOTHING, CHANGES = 0, 2
 
 def run(
     filename: Sequence[str], down: str, simulate: bool, speed: float, output: str, namespace: str, state: Path | None,
-    detailed_exitcode: bool, feature_gates: FeatureGates,
+    detailed_exitcode: bool, feature_gates: FeatureGates, simulate_settings: Path | None,
 ) -> int:  # fmt: skip
     """The command; its exit code. Raises CliError, also when the manifest would be refused."""
     if bool(down) == bool(filename):
         raise CliError("say what to plan: freehold plan -f FILE, or freehold plan --down NAME", code=MISUSED)
     documents = manifests.read(*filename, namespace=namespace) if filename else []
-    target = access(state, operator=False, simulate=simulate, speed=speed, gates=feature_gates)
+    target = access(
+        state, operator=False, simulate=simulate, speed=speed, gates=feature_gates, settings=simulate_settings
+    )
     plans = run_to_end(_plans(target, documents, down, namespace))
     if output != "table":
         emit(output, [_document(each) for each in plans])
     else:
         for each in plans:
-            _print(each)
-    refused = [f"{each.object}: {problem}" for each in plans for problem in _refusals(each)]
-    if refused:
-        raise CliError("the manifest would not become Ready as it is", refused)
+            print_plan(each)
+    problems = [f"{each.object}: {problem}" for each in plans for problem in each.problems]
+    refused = [f"{each.object}: {row.kind} {row.name}: {row.reason}" for each in plans for row in _refused(each)]
+    if output == "table" and refused:
+        raise CliError(f"the manifest would not become Ready as it is: {len(refused)} refused, see above", problems)
+    if refused or problems:
+        raise CliError("the manifest would not become Ready as it is", [*problems, *refused])
     unanswered = [f"{each.object}: {question}" for each in plans for question in each.unanswered]
     if unanswered:
         raise CliError("the plan is not known: the cloud could not be asked; run the same command again", unanswered)
@@ -79,7 +84,10 @@ async def _plans(
 async def _applied(session: Session, documents: Sequence[manifests.ManifestDocument], where: str) -> list[Json]:
     """The objects as the server would store them."""
     wanted = await targets(session.client, documents, where)
-    would_be = await trial(session.client, wanted, await missing_namespaces(session.client, wanted))
+    missing = await missing_namespaces(session.client, wanted)
+    if unmade := not_in_manifest(missing, wanted):
+        warn(f"there is no namespace {', '.join(unmade)}: freehold up makes it with --create-namespace only")
+    would_be = await trial(session.client, wanted, missing)
     return [obj for each, obj in zip(wanted, would_be, strict=True) if each.ours]
 
 
@@ -87,9 +95,14 @@ async def _deleted(session: Session, key: Key) -> list[Json]:
     """The stored objects of that name, as if their deletion had been requested."""
     found = [await session.client.get(resource, key) for resource, _ in await named(session, key)]
     if not found:
-        raise CliError(f"there is no {OURS[0].kind} {key}; freehold get shows what there is")
+        raise absent(key, session)
+    return list(map(as_deleted, found))
+
+
+def as_deleted(obj: Json) -> Json:
+    """The object as if its deletion had been requested now."""
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return [{**obj, "metadata": {"deletionTimestamp": stamp, **obj["metadata"]}} for obj in found]
+    return {**obj, "metadata": {"deletionTimestamp": stamp, **obj["metadata"]}}
 
 
 async def asked(
@@ -146,16 +159,18 @@ async def cloud_of(session: Session, target: Access, stack: AsyncExitStack) -> t
         return "", api_key_of(os.environ)
     state = target.state
     assert state is not None
+    refuse_settings(state, target.options)
     if state.choose(target.options.simulate) is CloudChoice.IBM:
         return "", api_key_of(os.environ)
     if state.cloud is None:  # a world that nobody will come back to
         state = StateDirectory.open(Path(stack.enter_context(TemporaryDirectory(prefix="freehold-plan-"))))
-    return await stack.enter_async_context(simulated_cloud(state, target.options.speed)), API_KEY
+    return await stack.enter_async_context(
+        simulated_cloud(state, target.options.speed, target.options.settings)
+    ), API_KEY
 
 
-def _refusals(plan: Plan) -> list[str]:
-    rows = [f"{row.kind} {row.name}: {row.reason}" for row in plan.rows if row.action == "refuse"]
-    return [*plan.problems, *rows]
+def _refused(plan: Plan) -> list[PlanRow]:
+    return [row for row in plan.rows if row.action == "refuse"]
 
 
 def _document(plan: Plan) -> Mapping[str, Any]:
@@ -179,18 +194,16 @@ def _row(row: PlanRow) -> Mapping[str, Any]:
 
 def _table(rows: Sequence[PlanRow], room: int) -> list[str]:
     """Rows with their reasons beside them, or below them where ``room`` (characters) is less."""
-    cells: list[tuple[str, ...]] = [
-        ("ACTION", "KIND", "NAME", "ID"),
-        *((r.action, r.kind, r.name, r.id.rpartition("/")[2]) for r in rows),
-    ]
-    if not any(each.id for each in rows):
-        cells = [cell[:3] for cell in cells]
-    beside = columns([(*cell, why) for cell, why in zip(cells, ("WHY", *map(_why, rows)), strict=True)])
-    if max(map(len, beside)) <= room:
-        return beside
-    head, *lines = columns([cell[:3] for cell in cells])
-    below = [folded(f"{_why(each)} ({each.id})" if each.id else _why(each), "    ", room) for each in rows]
-    return [head, *(line for row, why in zip(lines, below, strict=True) for line in (row, *why))]
+    reasons = tuple(map(_why, rows))
+    cells = [(r.action, r.kind, r.name, r.id.rpartition("/")[2]) for r in rows]
+    heads = ("ACTION", "KIND", "NAME", "ID")
+    beside = Rows((*heads, "WHY"), tuple((*cell, why) for cell, why in zip(cells, reasons, strict=True)))
+    if any(cell[3] for cell in cells) and fits(beside, room):
+        return printed(beside, room)
+    whys = (f"{why} ({cell[3]})" if cell[3] else why for cell, why in zip(cells, reasons, strict=True))
+    return printed(
+        Rows((*heads[:3], "WHY"), tuple((*cell[:3], why) for cell, why in zip(cells, whys, strict=True))), room
+    )
 
 
 def _why(row: PlanRow) -> str:
@@ -199,7 +212,8 @@ def _why(row: PlanRow) -> str:
     return f"{row.attribute}: {row.reason}"
 
 
-def _print(plan: Plan) -> None:
+def print_plan(plan: Plan) -> None:
+    """For people."""
     counts = Counter(row.action for row in plan.rows)
     nothing = "nothing can be done yet" if plan.problems or plan.unanswered else "nothing to do"
     say(f"{plan.object}: " + (", ".join(f"{counts[action]} to {action}" for action in counts) or nothing))
@@ -208,6 +222,6 @@ def _print(plan: Plan) -> None:
             say(f"  {line}")
     if plan.writes:
         calls = ", ".join(f"{number} to {api}" for api, number in sorted(plan.writes.items()))
-        say(f"  at most so many writes to the cloud, by API: {calls}")
+        tell(f"  at most so many writes to the cloud, by API: {calls}")
     for note in plan.notes:
-        say(f"  note: {note}")
+        tell(f"  note: {note}")

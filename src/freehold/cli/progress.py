@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from freehold.cli.terminal import columns, duration, escaped, folded, say, shortened
-from freehold.cli.view import Line, View, ViewPhase
+from freehold.cli.errors import CliError
+from freehold.cli.terminal import duration, escaped, folded, say, shortened
+from freehold.cli.view import Line, View, ViewPhase, sentence
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -31,6 +32,10 @@ DONE = ("Gone", "Kept", "NotCreated", "Unknown")
 _COLUMNS = ("", "KIND", "NAME", "STATE", "ELAPSED", "NOTE")
 _GIVING_WAY = (("NOTE", 0), ("NAME", 28), ("KIND", 8), ("NAME", 12), ("KIND", 0))
 """On a narrow terminal: which column is cut, and how narrow it may become, in this order."""
+
+_NOTE = _COLUMNS.index("NOTE")
+_LEAST_NOTE = 24
+"""Characters in which a note still says something; where there are fewer it stands below its row."""
 
 _NAME_WIDTH = 60
 _NOTE_WIDTH = 100
@@ -87,6 +92,7 @@ class PlainDisplay:
 
     def __init__(self) -> None:
         self._said: dict[tuple[str, str, str], tuple[str, str]] = {}
+        self._told: dict[str, set[str]] = {}
         self._last_state: dict[str, tuple[object, ...]] = {}
         self._watch = ElapsedTimer()
 
@@ -102,30 +108,33 @@ class PlainDisplay:
     def show(self, views: Sequence[View], now: float) -> None:
         for view in views:
             present = {line.key for line in view.lines}
-            names = max((len(_cut(line.name, _NAME_WIDTH)) for line in view.lines), default=0)
+            names = max((len(shortened(line.name)) for line in view.lines), default=0)
             for line in view.lines:
                 elapsed = _elapsed(self._watch.elapsed(view, line, now))
                 word = (line.state, line.reason if line.state != "Ready" else "")
                 key = (view.title, *line.key)
                 if self._said.get(key) != word and not _untouched(view, line):
                     self._said[key] = word
-                    self._row(line.kind, _cut(line.name, _NAME_WIDTH).ljust(names), line.state, elapsed, line.note)
+                    self._row(line.kind, shortened(line.name).ljust(names), line.state, elapsed, _own_note(view, line))
             for key in [key for key in self._said if key[0] == view.title and key[1:] not in present]:
                 if (
                     self._said.pop(key)[0] == "Deleting"
                 ):  # of others nobody knows: the spec may just not want them any more
-                    self._row(key[1], _cut(key[2], _NAME_WIDTH), "Gone", "", "")
+                    self._row(key[1], shortened(key[2]), "Gone", "", "")
             state = (view.blocked, view.held, bool(view.retrying))
             if self._last_state.get(view.title, ((), (), False)) != state:
                 self._last_state[view.title] = state
-                for text in attention(view):
-                    say(f"  {text}")
+                lines = attention(view)
+                for text in lines:
+                    if text not in self._told.get(view.title, ()):
+                        say(f"  {text}")
+                self._told[view.title] = set(lines)
 
     @staticmethod
     def _row(kind: str, name: str, state: str, elapsed: str, note: str) -> None:
         mark = _MARKS.get(state, "…")
         text = f"  {mark} {kind:<26} {name:<36} {state:<10} {elapsed:>7}"
-        say(f"{text}   {_cut(note, _NOTE_WIDTH)}" if note else text.rstrip())
+        say(f"{text}   {shortened(note)}" if note else text.rstrip())
 
 
 class LiveDisplay:
@@ -134,6 +143,7 @@ class LiveDisplay:
     def __init__(self) -> None:
         self._watch = ElapsedTimer()
         self._live: Live | None = None
+        self._last: tuple[Sequence[View], float] | None = None
 
     def __enter__(self) -> Self:
         from rich.live import Live  # a hundred milliseconds that only a terminal needs
@@ -142,8 +152,10 @@ class LiveDisplay:
         self._live.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._live is not None:
+            if self._last is not None and kind is not None and issubclass(kind, CliError):
+                self._redraw(*self._last, tell=False)  # the error says it, below the table
             self._live.stop()
             self._live = None
 
@@ -156,12 +168,18 @@ class LiveDisplay:
             self._live.console.print(Text(escaped(text)))
 
     def show(self, views: Sequence[View], now: float) -> None:
+        self._last = views, now
+        self._redraw(views, now, tell=True)
+
+    def _redraw(self, views: Sequence[View], now: float, *, tell: bool) -> None:
         if self._live is not None:
             # Room is left for the ^C that a terminal echoes: a line that wraps would spoil the redrawing.
             size = self._live.console.size
-            self._live.update(self._drawn(views, now, size.width - 4, size.height - 1), refresh=True)
+            self._live.update(self._drawn(views, now, size.width - 4, size.height - 1, tell=tell), refresh=True)
 
-    def _drawn(self, views: Sequence[View], now: float, width: int, height: int) -> RenderableType:
+    def _drawn(
+        self, views: Sequence[View], now: float, width: int, height: int, *, tell: bool = True
+    ) -> RenderableType:
         """As much as fits the terminal: every resource, else those that are not done, else the objects alone."""
         from rich.console import Group
 
@@ -169,20 +187,25 @@ class LiveDisplay:
         parts: list[RenderableType] = []
         for done in ((), ("Ready", *DONE), tuple({line.state for view in views for line in view.lines})):
             chosen = ([row for row in rows if row[0].state not in done] for rows in cells)
-            parts = [each for view, rows in zip(views, chosen, strict=True) for each in _object(view, rows, width)]
-            if sum(getattr(each, "row_count", 1) for each in parts) <= height:
+            parts = [
+                each for view, rows in zip(views, chosen, strict=True) for each in _object(view, rows, width, tell=tell)
+            ]
+            if len(parts) <= height:
                 break
         return Group(*parts)
 
     def _cells(self, view: View, line: Line, now: float) -> tuple[str, ...]:
         mark = " " if _untouched(view, line) else _MARKS.get(line.state, "…")
         elapsed = _elapsed(self._watch.elapsed(view, line, now))
-        cells = (mark, line.kind, _cut(line.name, _NAME_WIDTH), line.state, elapsed, _cut(line.note, _NOTE_WIDTH))
+        note = cut(shortened(_own_note(view, line)), _NOTE_WIDTH)
+        cells = (mark, line.kind, _middle_cut(shortened(line.name), _NAME_WIDTH), line.state, elapsed, note)
         return tuple(map(escaped, cells))
 
 
-def _object(view: View, rows: Sequence[tuple[Line, tuple[str, ...]]], width: int) -> list[RenderableType]:
-    from rich.table import Table
+def _object(
+    view: View, rows: Sequence[tuple[Line, tuple[str, ...]]], width: int, *, tell: bool
+) -> list[RenderableType]:
+    from rich.cells import cell_len
     from rich.text import Text
 
     looking = "" if attention(view) else "the cloud is being looked at"
@@ -190,28 +213,45 @@ def _object(view: View, rows: Sequence[tuple[Line, tuple[str, ...]]], width: int
     head = f"{view.title}   {view.phase.value}   {count}".rstrip()
     parts: list[RenderableType] = [
         Text(escaped(head), style="bold", no_wrap=True, overflow="ellipsis"),
-        *(Text(each, style="yellow") for text in attention(view) for each in folded(text, "   ", width)),
+        *(Text(each, style="yellow") for text in attention(view) if tell for each in folded(text, "   ", width)),
     ]
     if not rows:
         return parts
     heads, *fitted = _fitting([_COLUMNS, *(cells for _, cells in rows)], width)
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-    for name in _COLUMNS:
-        table.add_column(no_wrap=True, justify="right" if name == "ELAPSED" else "left")
-    table.add_row(*(Text(cell, style="dim") for cell in heads))
-    for (line, _), row in zip(rows, fitted, strict=True):
+    widths = [max(map(cell_len, column)) for column in zip(heads, *fitted, strict=True)]
+    parts.append(_drawn_row(heads, widths, ("dim",) * len(heads)))
+    for (line, cells), row in zip(rows, fitted, strict=True):
         style = "dim" if _untouched(view, line) else _STYLES.get(line.state, "yellow")
-        table.add_row(*(Text(cell, style=style if i in (0, 3) else "") for i, cell in enumerate(row)))
-    return [*parts, table]
+        parts.append(_drawn_row(row, widths, (style, "", "", style, "", "")))
+        if cells[_NOTE] and not row[_NOTE]:
+            parts.append(Text(f"   {cut(cells[_NOTE], width - 3)}", style="dim", no_wrap=True))
+    return parts
 
 
-def attention(view: View) -> list[str]:
-    """What a person should know at once: what is retried, what blocks, and what goes on meanwhile."""
+def _drawn_row(cells: Sequence[str], widths: Sequence[int], styles: Sequence[str]) -> RenderableType:
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    text = Text(no_wrap=True, overflow="ellipsis")
+    for name, cell, room, style in zip(_COLUMNS, cells, widths, styles, strict=True):
+        gap = " " * (room - cell_len(cell))
+        text.append(f"{gap}{cell}" if name == "ELAPSED" else f"{cell}{gap}", style=style)
+        text.append("  ")
+    text.rstrip()
+    return text
+
+
+def attention(view: View, *, rows_shown: bool = False) -> list[str]:
+    """What a person should know at once: what is retried, what blocks, and what goes on meanwhile.
+
+    ``rows_shown``: the resources stand above with their own sentences, which are not repeated.
+    """
     rest = f" (and {len(view.retrying) - 1} more)" if len(view.retrying) > 1 else ""
+    told = set(map(sentence, view.lines)) if rows_shown else set()
     lines = [
-        *(f"blocked: {text}" for text in view.blocked),
-        *(f"held: {text}" for text in view.held),
-        *(f"retrying: {text}{rest}" for text in view.retrying[:1]),
+        *(f"blocked: {text}" for text in view.blocked if text not in told),
+        *(f"held: {text}" for text in view.held if text not in told),
+        *(f"retrying: {text}{rest}" for text in view.retrying[:1] if text not in told),
     ]
     if not view.blocked:
         return lines
@@ -225,9 +265,18 @@ def _elapsed(seconds: float | None) -> str:
     return "" if seconds is None else duration(seconds)
 
 
-def _cut(text: str, width: int) -> str:
-    text = shortened(text)
-    return text if len(text) <= width else text[: width - 1] + "…"
+def _own_note(view: View, line: Line) -> str:
+    """Why it is in its state; the reason's word alone where the whole sentence stands with the object."""
+    told = (*view.blocked, *view.held, *view.retrying[:1])
+    return line.reason if sentence(line) in told else line.note
+
+
+def cut(text: str, width: int) -> str:
+    """At most ``width`` characters, ended between words where it has some."""
+    if len(text) <= width:
+        return text
+    whole = text[:width].rpartition(" ")[0].rstrip(" ,;:")
+    return f"{whole if len(whole) > width // 2 else text[: max(width - 1, 0)]}…" if width > 0 else ""
 
 
 def _fitting(rows: Sequence[tuple[str, ...]], width: int) -> list[tuple[str, ...]]:
@@ -237,6 +286,8 @@ def _fitting(rows: Sequence[tuple[str, ...]], width: int) -> list[tuple[str, ...
         excess = sum(widths) + 2 * len(widths) - width
         index = _COLUMNS.index(column)
         widths[index] = max(widths[index] - max(excess, 0), min(widths[index], least))
+    if widths[_NOTE] < _LEAST_NOTE:  # it stands below its row
+        rows, widths = [(*row[:_NOTE], "") for row in rows], [*widths[:_NOTE], 0]
     return [tuple(_middle_cut(cell, room) for cell, room in zip(row, widths, strict=True)) for row in rows]
 
 
@@ -244,42 +295,12 @@ def _middle_cut(text: str, width: int) -> str:
     """Cut in the middle where it can be: names differ in how they end."""
     if len(text) <= width:
         return text
-    tail = width * 2 // 3 if width >= 10 and " " not in text else 0
+    if " " in text:
+        return cut(text, width)
+    tail = width * 2 // 3 if width >= 10 else 0
     return f"{text[: max(width - tail - 1, 0)]}…{text[len(text) - tail :]}" if width else ""
 
 
 def _untouched(view: View, line: Line) -> bool:
     """Unchanged since the deletion was requested."""
     return view.outdated or (view.phase is ViewPhase.DELETING and line.state == "Ready")
-
-
-def tree_lines(view: View, proofs: Mapping[str, str], now: float, room: int = sys.maxsize) -> list[str]:
-    """The object, and below it each resource with its ownership, what proves that, id, and what keeps it.
-
-    ``proofs`` is by id; ``now`` in epoch seconds of domain time. Where ``room`` (characters) is not
-    enough for a table, a resource takes several lines.
-    """
-    if not view.lines:
-        return [escaped(f"{view.title}   {view.phase.value}   no resource has been reported yet")]
-    head = f"{view.title}   {view.phase.value}"
-    lines = [escaped(f"{head}   {view.endpoint}" if view.endpoint else head)]
-    rows: list[tuple[str, ...]] = [("", "KIND", "NAME", "STATE", "FOR", "OWNERSHIP", "PROOF", "ID")]
-    for index, line in enumerate(view.lines):
-        branch = "└─" if index == len(view.lines) - 1 else "├─"
-        since = duration(now - line.since) if line.since else ""
-        proof = proofs.get(line.id, "") if line.id else ""
-        rows.append((branch, line.kind, line.name, line.state, since, line.ownership or "unknown", proof, line.id))
-    table = columns(rows, "  ")
-    if max(map(len, table)) <= room:
-        lines.append(table[0])
-    else:
-        table = ["", *(escaped(f"{row[0]} {row[1]} {row[2]}: {row[3]} {row[4]}") for row in rows[1:])]
-    for row, drawn, line in zip(rows[1:], table[1:], view.lines, strict=True):
-        indent = "      " if row[0] == "└─" else "│     "
-        lines.append(drawn)
-        if "OWNERSHIP" not in table[0]:
-            owned = f"{row[5]}: {row[6]}" if row[6] else row[5]
-            lines += [f"{indent}{escaped(each)}" for each in (owned, row[7]) if each]
-        if line.note:
-            lines += folded(line.note, indent, room)
-    return lines

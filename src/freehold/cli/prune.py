@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from freehold.cli import hints
 from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who, with_decisions
 from freehold.cli.errors import CliError
 from freehold.cli.planning import asked, cloud_of
@@ -48,7 +49,7 @@ async def _prune(target: Access, name: str, namespace: str, *, yes: bool) -> Non
         if not allowed:
             raise CliError("nothing of it can be deleted")
         if not yes:
-            say(f"nothing was done. To delete it: freehold prune {name} -n {key.namespace} --yes")
+            say(f"nothing was done. To delete it: {hints.command('prune', name, namespace=key.namespace)} --yes")
             return
         approved = with_decisions(raw, _decisions(session, raw, allowed), ring)
         await decide(session, resource, approved)

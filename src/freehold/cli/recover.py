@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from freehold.cli import orphans
+from freehold.cli import hints, orphans
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.kinds import OURS
 from freehold.cli.orphans import present_uuids
@@ -88,7 +88,8 @@ async def _recover(target: Access, name: str, uuid: str, namespace: str, *, key_
             return
         await _create(session, rebuilt(recovery, POWERVS_CLUSTER, number, deps, seal_anew=key_lost))
         say(f"{owner.kind} {owner.namespace}/{owner.name} is there again, paused: nothing is written to the cloud")
-        say(f"apply its manifest: freehold up -f FILE; or delete all: freehold down {owner.name} -n {owner.namespace}")
+        up = hints.command("up -f FILE", namespace=owner.namespace)
+        say(f"apply its manifest: {up}; or delete all: {hints.command('down', owner.name, namespace=owner.namespace)}")
 
 
 def _chosen(found: Sequence[MarkedOwner], name: str, uuid: str, namespace: str) -> MarkedOwner:
@@ -111,7 +112,7 @@ async def _refuse_namesake(session: Session, key: Key) -> None:
         return
     raise CliError(
         f"there is an {OURS[0].kind} {key} already, with another uuid: what both would own must not be mixed. Delete "
-        f"it first, if it owns nothing: freehold down {key.name} -n {key.namespace}"
+        f"it first, if it owns nothing: {hints.command('down', key.name, namespace=key.namespace)}"
     )
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from freehold.cli import hints
 from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who, with_decisions
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.planning import cloud_of
@@ -28,7 +29,8 @@ def run(
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
     if verdict and not resource:
-        raise CliError(f"say which resource: freehold resolve {name} RESOURCE --{verdict}", code=MISUSED)
+        this = hints.command("resolve", name, "RESOURCE", namespace=namespace)
+        raise CliError(f"say which resource: {this} --{verdict}", code=MISUSED)
     if yes and not verdict:
         raise CliError("say what is decided: --mine or --not-mine", code=MISUSED)
     target = access(state, kubeconfig=kubeconfig, operator=yes, simulate=simulate, speed=speed)
@@ -56,7 +58,8 @@ async def _resolve(target: Access, name: str, resource: str, verdict: str, names
         if not resource:
             for each in found:
                 _print(each)
-            say(f"to decide: freehold resolve {name} -n {key.namespace} RESOURCE --mine, or --not-mine")
+            this = hints.command("resolve", name, "RESOURCE", namespace=key.namespace)
+            say(f"to decide: {this} --mine, or --not-mine")
             return
         question, candidate = _chosen(matching(found, resource), resource, verdict)
         _print(question)
@@ -66,7 +69,8 @@ async def _resolve(target: Access, name: str, resource: str, verdict: str, names
         if not yes:
             _say_what_follows(question, candidate, verdict)
             what = ident.rpartition("/")[2] or str(question.key)
-            say(f"nothing was done. To decide so: freehold resolve {name} -n {key.namespace} {what} --{verdict} --yes")
+            this = hints.command("resolve", name, what, namespace=key.namespace)
+            say(f"nothing was done. To decide so: {this} --{verdict} --yes")
             return
         now = round(session.clock.now(), 3)
         made = Decision(Verdict(verdict), str(question.key), ident, question.entry.attempt, who(), now)

@@ -47,10 +47,11 @@ def access(
     simulate: bool = False,
     speed: float = SPEED,
     gates: FeatureGates = ALL_OFF,
+    settings: Path | None = None,
 ) -> Access:
     """Where a command goes. Raises CliError when the state directory cannot be used, or both ways were given."""
     if kubeconfig:
-        if simulate:
+        if simulate or settings:
             raise CliError(
                 "--simulate and --kubeconfig exclude each other: the operator in the cluster has its own cloud",
                 code=MISUSED,
@@ -64,7 +65,10 @@ def access(
     directory = StateDirectory.open(state or default_path())
     log_to(directory.log)
     return Access(
-        directory, ServeOptions(operator=operator, install=install, simulate=simulate, speed=speed, gates=gates)
+        directory,
+        ServeOptions(
+            operator=operator, install=install, simulate=simulate, speed=speed, gates=gates, settings=settings
+        ),
     )
 
 

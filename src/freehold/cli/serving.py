@@ -19,13 +19,19 @@ from freehold.cli.terminal import say
 
 def run(
     simulate: bool, speed: float, simulator: str, port: int, deep_every: float | None, until_stdin_closes: bool,
-    state: Path | None, feature_gates: FeatureGates,
+    state: Path | None, feature_gates: FeatureGates, simulate_settings: Path | None,
 ) -> None:  # fmt: skip
     """The command. Raises CliError; returns when it was told to stop."""
     directory = StateDirectory.open(state or default_path())
     log_to(directory.log)
     options = ServeOptions(
-        simulate=simulate, speed=speed, simulator=simulator, port=port, deep_every=deep_every, gates=feature_gates
+        simulate=simulate,
+        speed=speed,
+        simulator=simulator,
+        port=port,
+        deep_every=deep_every,
+        gates=feature_gates,
+        settings=simulate_settings,
     )
     try:
         run_to_end(_serve(directory, options, until_stdin_closes))

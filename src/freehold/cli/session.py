@@ -116,6 +116,7 @@ class Session:
             if server is not None and await self._usable(server, operator=self._access.options.operator):
                 if self._access.options.operator:
                     _require_gates(server, self._access.options.gates)
+                    _refuse_settings(server, self._access.options.settings)
                     await _require_ring(state)
                 await self._use(Connection(server.url))
                 return
@@ -182,6 +183,12 @@ def _require_gates(server: LiveServer, wanted: FeatureGates) -> None:
             f"process {server.pid} serves this state with {', '.join(missing)} off: end it, and run this command "
             f"again, or freehold serve --feature-gates={','.join(f'{name}=true' for name in missing)}"
         )
+
+
+def _refuse_settings(server: LiveServer, settings: Path | None) -> None:
+    """The simulated cloud of another process runs with its own."""
+    if settings is not None:
+        raise CliError(f"process {server.pid} serves this state: end it, and run this command again, for {settings}")
 
 
 async def _require_ring(state: StateDirectory) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import aiohttp
 
 from freehold.cli.errors import CliError
-from freehold.cli.state_directory import Lock, StateDirectory
+from freehold.cli.state_directory import Lock, StateDirectory, write_whole
 from freehold.kube.client import why_unreachable
 from freehold.lifecycle.clock import SystemClock
 
@@ -33,20 +33,30 @@ _STOP_SECONDS = 10.0
 
 
 @asynccontextmanager
-async def simulated_cloud(state: StateDirectory, speed: float = SPEED) -> AsyncIterator[str]:
-    """Run the simulator on the world of ``state``; gives its base URL. Raises CliError when it does not start."""
+async def simulated_cloud(
+    state: StateDirectory, speed: float = SPEED, settings: Path | None = None
+) -> AsyncIterator[str]:
+    """Run the simulator on the world of ``state``; gives its base URL. Raises CliError when it does not start.
+
+    ``settings``: a file that replaces the settings which the world had before.
+    """
+    text = _readable(settings) if settings else ""
+    used = settings or (state.simulator_settings if state.simulator_settings.exists() else None)
     lock = Lock(state.world_lock)
     await _take(lock)
     with state.simulator_log.open("w") as complaints:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "freehold_sim", "--speed", str(speed), "--state", str(state.world),
-            "--until-stdin-closes",
+            "--until-stdin-closes", *(("--settings", f"ibm={used}") if used else ()),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=complaints,
             pass_fds=(lock.descriptor,), start_new_session=True,
         )  # fmt: skip
     lock.let_go()
     try:
-        yield await _announced(process, state.simulator_log)
+        url = await _announced(process, state.simulator_log, used)
+        if text:
+            write_whole(state.simulator_settings, text)
+        yield url
     finally:
         if process.stdin is not None:
             process.stdin.close()
@@ -57,6 +67,18 @@ async def simulated_cloud(state: StateDirectory, speed: float = SPEED) -> AsyncI
             await process.wait()
 
 
+def _readable(settings: Path) -> str:
+    """Raises CliError for a file that is no JSON; the simulator knows what may be in it."""
+    try:
+        text = settings.read_text()
+        json.loads(text)
+    except OSError as problem:
+        raise CliError(f"the settings {settings} cannot be read: {problem.strerror}") from problem
+    except ValueError as problem:
+        raise CliError(f"the settings {settings} are not JSON: {problem}") from problem
+    return text
+
+
 async def _take(lock: Lock) -> None:
     deadline = time.monotonic() + _STOP_SECONDS
     while not lock.take():
@@ -65,18 +87,19 @@ async def _take(lock: Lock) -> None:
         await asyncio.sleep(0.05)
 
 
-async def _announced(process: asyncio.subprocess.Process, log: Path) -> str:
+async def _announced(process: asyncio.subprocess.Process, log: Path, settings: Path | None) -> str:
     assert process.stdout is not None
     try:
         line = await asyncio.wait_for(process.stdout.readline(), _START_SECONDS)
         return str(json.loads(line)["url"])
     except (TimeoutError, ValueError, KeyError):
-        raise CliError(f"the simulated cloud did not start: {_complaint(log)}") from None
+        given = f" with the settings in {settings}" if settings else ""
+        raise CliError(f"the simulated cloud did not start{given}: {_complaint(log)}") from None
 
 
 def _complaint(log: Path) -> str:
     lines = log.read_text(errors="replace").strip().splitlines()
-    last = lines[-1] if lines else f"it gave no answer in {_START_SECONDS:.0f} s"
+    last = lines[-1].removeprefix("freehold_sim: ") if lines else f"it gave no answer in {_START_SECONDS:.0f} s"
     if "No module named" in last:
         return f"{last}; install it with the extra: pip install 'freehold[simulate]'"
     return last

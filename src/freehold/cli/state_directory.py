@@ -82,6 +82,11 @@ class StateDirectory:
         return whole.parent / f"{whole.name or 'freehold'}.keys"
 
     @property
+    def simulator_settings(self) -> Path:
+        """What ``--simulate-settings`` gave: the simulated cloud keeps it, whichever command starts it next."""
+        return self.path / "simulated-cloud-settings.json"
+
+    @property
     def audit(self) -> Path:
         return self.path / "audit.jsonl"
 

@@ -8,7 +8,7 @@ import shutil
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO
 
 API_KEY_VARIABLE = "IBMCLOUD_API_KEY"
@@ -46,17 +46,25 @@ def say(text: str = "", stream: IO[str] | None = None) -> None:
 
 
 def warn(text: str) -> None:
-    """The same on standard error, so that it never mixes with data."""
-    say(text, sys.stderr)
+    """A sentence on standard error, so that it never mixes with data."""
+    tell(text, sys.stderr)
+
+
+def tell(text: str, stream: IO[str] | None = None, *, bullet: str = "") -> None:
+    """Print a sentence; on a terminal broken between words, its indentation kept."""
+    out = stream or sys.stdout
+    if not out.isatty():
+        say(f"{bullet}{text}", out)
+        return
+    indent = bullet or " " * (len(text) - len(text.lstrip(" ")))
+    room = shutil.get_terminal_size().columns
+    for line in text.split("\n"):
+        print("\n".join(folded(line.strip(), " " * len(indent), room, first=indent)), file=out, flush=True)
 
 
 def print_error(sentence: str, bullet: str = "") -> None:
-    """A sentence on standard error; where that is a terminal, broken between words."""
-    if sys.stderr.isatty():
-        lines = folded(sentence, " " * len(bullet), shutil.get_terminal_size().columns, first=bullet)
-        print("\n".join(lines), file=sys.stderr, flush=True)
-    else:
-        warn(f"{bullet}{sentence}")
+    """A sentence, or one of a list, on standard error."""
+    tell(sentence, sys.stderr, bullet=bullet)
 
 
 def columns(rows: Iterable[Sequence[str]], gap: str = "   ") -> list[str]:
@@ -89,6 +97,26 @@ def folded(text: str, indent: str, room: int, *, first: str | None = None) -> li
         subsequent_indent=indent,
         break_on_hyphens=False,
     )
+
+
+Painter = Callable[[str, str], str]
+"""Gives a text a colour, by its name."""
+
+
+def plain(text: str, colour: str) -> str:
+    """No colour at all."""
+    return text
+
+
+def painter(env: Mapping[str, str] = os.environ) -> Painter:
+    """Colours on a terminal, unless the user does without (https://no-color.org); none anywhere else."""
+    return _coloured if sys.stdout.isatty() and not env.get("NO_COLOR") and env.get("TERM") != "dumb" else plain
+
+
+def _coloured(text: str, colour: str) -> str:
+    import click
+
+    return click.style(text, fg=colour)
 
 
 def duration(seconds: float) -> str:

@@ -13,24 +13,34 @@ from freehold.cli.progress import display
 from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Access, opened
-from freehold.cli.terminal import say, warn
+from freehold.cli.terminal import say, tell, warn
 
 
 def run(
     filename: Sequence[str], simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str,
-    timeout: float, feature_gates: FeatureGates,
+    timeout: float, feature_gates: FeatureGates, create_namespace: bool,
+    simulate_settings: Path | None,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
     documents = manifests.read(*filename, namespace=namespace)
-    target = access(state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, gates=feature_gates)
-    run_to_end(_up(target, documents, namespace, timeout))
+    target = access(
+        state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, gates=feature_gates, settings=simulate_settings
+    )
+    run_to_end(_up(target, documents, namespace, timeout, create_namespaces=create_namespace))
 
 
-async def _up(target: Access, documents: Sequence[manifests.ManifestDocument], namespace: str, patience: float) -> None:
+async def _up(
+    target: Access,
+    documents: Sequence[manifests.ManifestDocument],
+    namespace: str,
+    patience: float,
+    *,
+    create_namespaces: bool,
+) -> None:
     async with opened(target) as session:
-        say(session.describe())
+        tell(session.describe())
         wanted = await targets(session.client, documents, namespace or session.namespace)
-        applied = await apply(session.client, wanted)
+        applied = await apply(session.client, wanted, create_namespaces=create_namespaces)
         _print_applied(applied)
         followed = [(each.resource, each.key) for each in wanted if each.ours]
         if not followed:
@@ -47,7 +57,7 @@ def _print_applied(applied: Sequence[Applied]) -> None:
             say(f"{each.target}: {each.verb.value}")
     others = [each for each in applied if not each.target.ours]
     if others:
-        say(f"kept, not served by Freehold: {_counted(others)}")
+        tell(f"kept, not served by Freehold: {_counted(others)}")
 
 
 def _counted(applied: Sequence[Applied]) -> str:
@@ -61,8 +71,8 @@ def _counted(applied: Sequence[Applied]) -> str:
 def _conclude(picture: ViewSnapshot) -> None:
     for each in picture.views:
         where = f", endpoint {each.endpoint}" if each.endpoint else ""
-        say(f"{each.title} is Ready: {len(each.lines)} resources{where}")
+        tell(f"{each.title} is Ready: {len(each.lines)} resources{where}")
         for note in each.notes:
-            say(f"  note: {note}")
+            tell(f"  note: {note}")
         for sentence in each.deviations:
             warn(f"warning: {each.title} is Ready and differs from its spec: {sentence}")

@@ -72,7 +72,7 @@ class View:
 
     ``held`` are sentences too: what keeps a delete waiting, and may need somebody or not.
     ``retrying`` are what the cloud gave no answer to, and is asked again. ``outdated``: it is being deleted, and says
-    nothing of that yet.
+    nothing of that yet. ``reason`` is that of the Ready condition.
     """
 
     kind: str
@@ -88,6 +88,7 @@ class View:
     moving: bool
     has_status: bool
     outdated: bool = False
+    reason: str = ""
 
     @property
     def title(self) -> str:
@@ -149,12 +150,13 @@ def view(obj: Json) -> View:
         lines=lines,
         endpoint=_endpoint(obj),
         blocked=blocked,
-        held=tuple(_sentence(line) for line in lines if line.state == "Waiting" and line.reason == _HELD),
+        held=tuple(sentence(line) for line in lines if line.state == "Waiting" and line.reason == _HELD),
         retrying=() if outdated else tuple(_retrying(conditions, lines)),
         outdated=outdated,
         notes=tuple(_notes(conditions)),
         moving=not current or outdated or any(line.moving for line in lines) or (not lines and not blocked),
         has_status=bool(conditions),
+        reason=str((find(conditions, names.READY) or {}).get("reason") or ""),
     )
 
 
@@ -191,7 +193,7 @@ def _blocked(conditions: Sequence[Json], lines: Iterable[Line], *, deleting: boo
     invalid = find(conditions, names.SPEC_VALID) or {}
     if invalid.get("status") == "False" and not deleting:
         yield from _findings(str(invalid.get("message") or "the spec is not valid"))
-    rows = [_sentence(line) for line in lines if line.state == "Blocked"]
+    rows = [sentence(line) for line in lines if line.state == "Blocked"]
     yield from rows
     ready = find(conditions, names.READY) or {}
     held = ready.get("status") != "True" and ready.get("reason") not in _ON_THE_WAY | _RETRIED
@@ -199,7 +201,8 @@ def _blocked(conditions: Sequence[Json], lines: Iterable[Line], *, deleting: boo
         yield str(ready.get("message") or ready.get("reason"))
 
 
-def _sentence(line: Line) -> str:
+def sentence(line: Line) -> str:
+    """Which resource, and why it is in its state."""
     return f"{line.kind} {line.name}: {line.message or line.reason}"
 
 
@@ -207,7 +210,7 @@ def _retrying(conditions: Sequence[Json], lines: Iterable[Line]) -> Iterable[str
     ready = find(conditions, names.READY) or {}
     if ready.get("reason") in _RETRIED:
         yield from _findings(str(ready.get("message") or ready["reason"]))
-    yield from (_sentence(line) for line in lines if line.state == "Waiting" and line.reason in _RETRIED)
+    yield from (sentence(line) for line in lines if line.state == "Waiting" and line.reason in _RETRIED)
 
 
 def _notes(conditions: Sequence[Json]) -> Iterable[str]:

@@ -12,7 +12,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from freehold.cli.session import Session
-from freehold.cli.terminal import columns
 from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.kube.watch import Change, Reflector, State
 
@@ -21,12 +20,12 @@ from freehold.kube.watch import Change, Reflector, State
 class Changes:
     """Passes on what looks different from before: every new connection lists everything again.
 
-    ``look`` is what is shown of an object; ``show`` shows it, or that it is gone.
+    ``look`` is what is shown of an object; ``show`` shows it, or that it is gone. ``names``: only these; empty for all.
     """
 
     look: Callable[[Json], object]
     show: Callable[[Json, bool], None]
-    name: str | None = None
+    names: frozenset[str] = frozenset()
     _seen: dict[Key, tuple[Json, object]] = field(default_factory=dict)
 
     def listed(self, objects: Iterable[Json]) -> None:
@@ -39,7 +38,7 @@ class Changes:
 
     def take(self, key: Key, obj: Json | None) -> None:
         """Take the newest of one object; None when it has gone."""
-        if self.name not in (None, key.name):
+        if self.names and key.name not in self.names:
             return
         before = self._seen.pop(key, None)
         if obj is not None:
@@ -50,26 +49,11 @@ class Changes:
             self.show(before[0], True)
 
 
-class Rows:
-    """A table that grows at its end, as kubectl's does: a column may become wider, never narrower."""
-
-    def __init__(self) -> None:
-        self._widest: tuple[str, ...] | None = None
-
-    def widen(self, row: tuple[str, ...]) -> None:
-        """Leave room for this row."""
-        rows = [row, self._widest] if self._widest else [row]
-        self._widest = tuple(max(cells, key=len) for cells in zip(*rows, strict=True))
-
-    def line(self, row: tuple[str, ...]) -> str:
-        self.widen(row)
-        assert self._widest is not None
-        return columns([self._widest, row])[-1]
-
-
-async def follow_changes(session: Session, resource: Resource, namespace: str, changes: Changes) -> None:
+async def follow_changes(
+    session: Session, resource: Resource, namespace: str, changes: Changes, *, selector: str = ""
+) -> None:
     """Until the server of a state directory goes away; a cluster's is asked again for ever."""
-    reflector = Reflector(session.client, resource, namespace)
+    reflector = Reflector(session.client, resource, namespace, label_selector=selector)
     lost = asyncio.Event()
 
     def on_state() -> None:

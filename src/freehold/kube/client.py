@@ -190,8 +190,9 @@ class KubeClient:
         query: Mapping[str, str] | None = None,
         body: object = None,
         content_type: str = "application/json",
+        accept: str = "",
     ) -> Json:
-        """One request; returns the decoded response body, {} if it is empty.
+        """One request; returns the decoded response body, {} if it is empty. ``accept``: another form of it.
 
         After a 401 the credentials are renewed and the request is retried once. A read honors the Retry-After
         of a 429 or 503 (up to ``LONGEST_WAIT_SECONDS``, three times); a write is not retried here, but by the
@@ -203,7 +204,7 @@ class KubeClient:
         while True:
             attempts -= 1
             try:
-                return await self._attempt(method, url, data, content_type)
+                return await self._attempt(method, url, data, content_type, accept)
             except (Throttled, Unavailable) as problem:
                 wait = problem.retry_after
                 if problem.code == 429 and wait is None:
@@ -212,8 +213,10 @@ class KubeClient:
                     raise
                 await self._sleep(wait * (1.0 + random.random() * 0.2))
 
-    async def _attempt(self, method: str, url: URL, data: bytes | None, content_type: str) -> Json:
+    async def _attempt(self, method: str, url: URL, data: bytes | None, content_type: str, accept: str) -> Json:
         headers = {"Content-Type": content_type} if data is not None else {}
+        if accept:
+            headers["Accept"] = accept
         try:
             response = await self._send(method, url, data, headers, self._timeout)
             async with response:

@@ -188,18 +188,58 @@ class Settings:
     def from_dict(overrides: Mapping[str, Any]) -> "Settings":
         """Return the defaults with `overrides`: nested like the fields, `delays.scale` is a factor.
 
-        Raises TypeError for a field that does not exist.
+        Raises TypeError for a field that does not exist, or has a value of another type.
         """
-        values, settings = dict(overrides), Settings()
+        settings = Settings()
+        _check("settings", settings, overrides)
+        values = dict(overrides)
         for part in ("delays", "lags", "quotas", "assumptions"):
-            changes = dict(values.get(part, {}))
             base = getattr(settings, part)
+            _check(part, base, values.get(part, {}), also=("scale",) if part == "delays" else ())
+            changes = dict(values.get(part, {}))
             if part == "delays":
                 base = base.scaled(float(changes.pop("scale", 1.0)))
             values[part] = replace(base, **changes)
         if "power_zones" in values:
             values["power_zones"] = {name: PowerZone(**zone) for name, zone in values["power_zones"].items()}
+        if "rate_limits" in values:
+            values["rate_limits"] = _rate_limits(values["rate_limits"])
         return replace(settings, **values)
 
     def vpc_zones(self, region: str) -> tuple[str, ...]:
         return tuple(f"{region}-{n}" for n in (1, 2, 3)) if region in self.vpc_regions else ()
+
+
+def _check(where: str, defaults: Any, given: Any, also: tuple[str, ...] = ()) -> None:
+    """Raise TypeError with what is wrong in `given`, by the fields of `defaults` and the types of their values."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{where}: must be an object with names and values, not {given!r}")
+    known = {f.name for f in fields(defaults)} | set(also)
+    if unknown := sorted(given.keys() - known):
+        raise TypeError(f"{where}: there is no {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
+    for name, value in given.items():
+        if wanted := _other_type(getattr(defaults, name, 1.0), value):
+            raise TypeError(f"{where}: {name} must be {wanted}, not {value!r}")
+
+
+def _other_type(default: Any, value: Any) -> str:
+    """The type that `value` should have, in words; empty where it has it."""
+    if isinstance(default, bool):
+        return "" if isinstance(value, bool) else "true or false"
+    if isinstance(default, int | float):
+        return "" if _is_number(value) else "a number"
+    if isinstance(default, str):
+        return "" if isinstance(value, str) else "a text"
+    return ""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _rate_limits(given: Any) -> dict[str, tuple[int, float]]:
+    """Raise TypeError for a limit that is not two numbers."""
+    for name, limit in dict(given).items():
+        if not (isinstance(limit, list | tuple) and len(limit) == 2 and all(map(_is_number, limit))):
+            raise TypeError(f"rate_limits: {name} must be two numbers: calls, and seconds; not {limit!r}")
+    return {name: (int(calls), float(seconds)) for name, (calls, seconds) in dict(given).items()}

@@ -65,11 +65,27 @@ async def test_unknown_kinds_are_all_named_before_anything_is_written(client: Ku
         await client.get(CONFIG_MAPS, Key("default", "a"))
 
 
-async def test_a_missing_namespace_is_made_and_an_impossible_one_is_refused_first(client: KubeClient) -> None:
-    await _apply(client, _document("ConfigMap", "a", namespace="fresh"))
+async def test_a_mistyped_namespace_is_not_created_unasked(client: KubeClient) -> None:
+    """`up -n tpyo` would make a second cluster beside the one that was meant."""
+    with pytest.raises(
+        CliError, match=r"no namespace tpyo; --create-namespace makes it.*there are: default"
+    ) as refused:
+        await _apply(client, _document("ConfigMap", "a", namespace="tpyo"))
+    assert refused.value.more == ()
+    with pytest.raises(NotFound):
+        await client.get(NAMESPACES, Key("", "tpyo"))
+
+
+async def test_a_missing_namespace_is_made_when_asked_and_an_impossible_one_is_refused_first(
+    client: KubeClient,
+) -> None:
+    async def apply_asked(*documents: ManifestDocument) -> None:
+        await apply(client, await targets(client, documents, "default"), create_namespaces=True)
+
+    await apply_asked(_document("ConfigMap", "a", namespace="fresh"))
     assert (await client.get(NAMESPACES, Key("", "fresh")))["metadata"]["name"] == "fresh"
     with pytest.raises(CliError) as refused:
-        await _apply(client, _document("ConfigMap", "b"), _document("ConfigMap", "c", namespace="Not Legal"))
+        await apply_asked(_document("ConfigMap", "b"), _document("ConfigMap", "c", namespace="Not Legal"))
     assert any(each.startswith("Namespace Not Legal: metadata.name") for each in refused.value.more)
     with pytest.raises(NotFound):
         await client.get(CONFIG_MAPS, Key("default", "b"))
@@ -100,13 +116,14 @@ async def test_a_field_removed_from_the_manifest_is_removed_from_the_object(clie
     ],
 )
 async def test_a_kind_is_found_by_its_common_names(client: KubeClient, word: str, kind: str) -> None:
-    assert (await Catalog(client).named(word)).kind == kind
+    named = await Catalog(client).named(word)
+    assert named is not None and named.kind == kind
 
 
-async def test_the_error_for_an_unknown_kind_lists_the_known_ones(client: KubeClient) -> None:
-    with pytest.raises(CliError, match=r"no kind 'gizmo'.*ibmpowervsclusters"):
-        await Catalog(client).named("gizmo")
+async def test_an_unknown_kind_is_no_kind(client: KubeClient) -> None:
+    assert await Catalog(client).named("gizmo") is None
     assert await Catalog(client).of("v1", "Gizmo") is None
+    assert "ibmpowervsclusters" in await Catalog(client).names()
     assert OURS[0].kind == "IBMPowerVSCluster"
 
 

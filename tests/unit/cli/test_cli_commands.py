@@ -121,6 +121,25 @@ def test_a_namespace_that_contradicts_the_manifest_is_refused(tmp_path: Path) ->
         assert "IBMPowerVSCluster minimal: metadata.namespace is default" in done.stderr
 
 
+@pytest.mark.parametrize("command", (["down", "a"], ["plan", "--down", "a"], ["prune", "a"]))
+def test_an_advised_command_has_the_namespace(command: list[str], tmp_path: Path) -> None:
+    """Copied without it, the command would look at another namespace."""
+    world = ("--simulate", "--state", str(tmp_path))
+    assert "; freehold get -n kube-system shows" in _freehold(*command, "-n", "kube-system", *world).stderr
+    assert "; freehold get shows" in _freehold(*command, *world).stderr
+
+
+def test_up_in_a_mistyped_namespace_names_the_option_that_creates_it(tmp_path: Path) -> None:
+    manifest = Path(MINIMAL).read_text().replace("namespace: default", "namespace: tpyo")
+    world = ("-f", "-", "--simulate", "--state", str(tmp_path))
+    done = _freehold("up", *world, stdin=manifest)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "there is no namespace tpyo; --create-namespace makes it" in done.stderr
+    planned = _freehold("plan", *world, stdin=manifest)
+    assert "freehold up makes it with --create-namespace only" in planned.stderr
+    assert "to create" in planned.stdout
+
+
 def test_only_the_owner_can_read_the_state_also_in_a_directory_open_to_all(tmp_path: Path) -> None:
     """Secrets are stored as they were applied."""
     tmp_path.chmod(0o755)

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from freehold.cli.progress import ElapsedTimer, LiveDisplay, PlainDisplay, _fitting, tree_lines
+from freehold.cli.progress import ElapsedTimer, LiveDisplay, PlainDisplay, _fitting, cut
 from freehold.cli.proofs import proofs
+from freehold.cli.tree import tree_lines
 from freehold.cli.view import View, view
 from freehold.lifecycle.journal import Entry, Journal, Phase, dumps
 from freehold.lifecycle.keys import KeyRing
@@ -98,7 +99,7 @@ def test_hostile_names_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     with PlainDisplay() as show:
         show.show([seen], T0)
     assert "\x1b" not in capsys.readouterr().out
-    assert all("\x1b" not in line for line in tree_lines(seen, {}, T0))
+    assert all("\x1b" not in line for line in tree_lines(seen, {}, [None], T0))
 
 
 RING = KeyRing.single(b"k" * 32)
@@ -140,7 +141,7 @@ def test_the_tree_shows_ownership_and_its_proof() -> None:
         "c-1": "mark on its carrier, read back; record signed",
         "w-1": "given by id in the spec",
     }
-    lines = tree_lines(_view("Ready", id="r006-1", ownership="managed", message="a note"), proven, T0 + 60)
+    lines = tree_lines(_view("Ready", id="r006-1", ownership="managed", message="a note"), proven, [None], T0 + 60)
     assert "managed" in lines[2]
     assert "own marks, read back" in lines[2]
     assert lines[3].endswith("a note")
@@ -169,7 +170,7 @@ def test_a_live_table_fits_its_terminal(width: int) -> None:
 
 def test_a_narrow_tree_has_the_same_content() -> None:
     seen = _view("Ready", id="r006-1", ownership="managed", message="a note")
-    wide, narrow = (tree_lines(seen, {"r006-1": "own marks, read back"}, T0 + 60, room) for room in (200, 40))
+    wide, narrow = (tree_lines(seen, {"r006-1": "own marks, read back"}, [None], T0 + 60, room) for room in (200, 40))
     for said in ("vpc", "Ready", "1m00s", "managed", "own marks, read back", "r006-1", "a note"):
         assert any(said in line for line in wide), said
         assert any(said in line for line in narrow), said
@@ -219,3 +220,64 @@ def test_a_short_terminal_shows_every_object(height: int, shown: str) -> None:
     assert sum("6/7 ready" in line for line in lines) == 3
     assert any("r0" in line for line in lines) is (shown == "everything")
     assert any("late" in line for line in lines) is (shown != "the objects")
+
+
+LONG = (
+    "vpc prod-vpc (us-south/r006-f4201c65) exists and is not ours: " + "name it in the spec to use it as it is, or " * 3
+)
+
+
+def _blocked(*more: dict[str, Any], message: str = LONG) -> View:
+    rows = [{"kind": "vpc", "name": "v", "state": "Blocked", "reason": "NameTaken", "message": message}, *more]
+    ready = {"type": "Ready", "status": "False", "reason": "NotReady", "observedGeneration": 1}
+    metadata = {"name": "a", "namespace": "n", "generation": 1}
+    return view({"kind": "K", "metadata": metadata, "status": {"resources": rows, "conditions": [ready]}})
+
+
+def test_a_refusal_is_printed_once_and_whole_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """A log has no width, and the advice stands at the end of the sentence."""
+    second = {"kind": "vpc", "name": "w", "state": "Blocked", "reason": "QuotaReached", "message": "ask for more"}
+    with PlainDisplay() as show:
+        show.show([_blocked()], T0)
+        show.show([_blocked(second)], T0 + 5)
+    said = capsys.readouterr().out
+    assert said.count(LONG.strip()) == 1
+    assert said.count("ask for more") == 1
+    assert "…" not in said
+
+
+def test_a_note_is_not_cut_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    note = "waits for " + ", ".join(f"vpc-subnet subnet-{number}" for number in range(20))
+    with PlainDisplay() as show:
+        show.show([_view("Waiting", reason="WaitingForRequirement", message=note)], T0)
+    assert note in capsys.readouterr().out
+
+
+def _drawn(seen: View, columns: int, *, tell: bool = True) -> str:
+    console = Console(width=columns, height=50, file=StringIO())
+    console.print(LiveDisplay()._drawn([seen], T0, columns - 4, 50, tell=tell))
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]  # a StringIO
+    return text
+
+
+@pytest.mark.parametrize("columns", [80, 160])
+def test_the_reason_is_visible_on_a_terminal_of_any_width(columns: int) -> None:
+    """With 80 columns there is no room beside long names."""
+    names = {"kind": "transit-gateway-connection", "name": "freehold-demo-transitgateway-vpc-con", "state": "Waiting"}
+    seen = _blocked({**names, "reason": "Provisioning", "message": "its state is pending"})
+    drawn = _drawn(seen, columns)
+    assert "its state is pending" in drawn
+    assert " ".join(drawn.split()).count(LONG.strip()) == 1
+    assert max(map(len, drawn.splitlines())) <= columns
+
+
+def test_the_last_table_leaves_a_refusal_to_the_error_below_it() -> None:
+    drawn = _drawn(_blocked(), 80, tell=False)
+    assert "NameTaken" in drawn
+    assert "is not ours" not in drawn
+
+
+def test_a_text_is_cut_between_words() -> None:
+    assert cut("waits for vpc freehold-demo-vpc, vpc-subnet a", 35) == "waits for vpc freehold-demo-vpc…"
+    assert cut("short", 35) == "short"
+    assert cut("x" * 50, 10) == "x" * 9 + "…"

@@ -3,14 +3,18 @@
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import requests
 
 from freehold.cli.errors import CliError
 from freehold.cli.simulator import ask, clock_of, simulated_cloud, stopped_clock
 from freehold.cli.state_directory import Lock, StateDirectory
+
+MINIMAL = str(Path(__file__).parents[3] / "examples" / "powervs-minimal.yaml")
 
 PARENT = """
 import asyncio, pathlib, sys
@@ -62,3 +66,55 @@ async def test_the_back_door_refuses_in_its_own_words(tmp_path: Path) -> None:
     async with simulated_cloud(StateDirectory.open(tmp_path)) as url:
         with pytest.raises(CliError, match=r"refuses strangers/fly.*unknown verb: fly"):
             await ask(url, "strangers/fly", {})
+
+
+async def test_settings_are_kept_with_the_simulated_cloud(tmp_path: Path) -> None:
+    """`freehold down` starts the same account again, and nobody has to name its settings twice."""
+    given = tmp_path / "settings.json"
+    given.write_text('{"api_key": "another", "quotas": {"vpcs_per_region": 3}}')
+    state = StateDirectory.open(tmp_path / "state")
+    for settings in (given, None):
+        async with simulated_cloud(state, 1000.0, settings) as url:
+            form = {"grant_type": "urn:ibm:params:oauth:grant-type:apikey", "apikey": "another"}
+            answer = await asyncio.to_thread(requests.post, f"{url}/iam/identity/token", data=form, timeout=60)
+            assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (None, "settings.json cannot be read: No such file or directory"),
+        ("{", "settings.json are not JSON: Expecting property name"),
+        ("[1]", "settings.json: settings: must be an object with names and values, not [1]"),
+        ('{"quota": {}}', "settings: there is no quota; there are: account_id, api_key, assumptions, delays"),
+        ('{"quotas": {"vpcs": 1}}', "quotas: there is no vpcs; there are: access_tags, gateways, gateways_per_region"),
+        ('{"quotas": 5}', "quotas: must be an object with names and values, not 5"),
+        ('{"quotas": {"gateways": "x"}}', "quotas: gateways must be a number, not 'x'"),
+        ('{"rate_limits": {"vpc.*": 5}}', "rate_limits: vpc.* must be two numbers: calls, and seconds; not 5"),
+    ],
+    ids=["missing", "no JSON", "a list", "unknown part", "unknown quota", "no object", "no number", "no rate"],
+)
+async def test_bad_settings_are_one_sentence(tmp_path: Path, text: str | None, sentence: str) -> None:
+    given = tmp_path / "settings.json"
+    if text is not None:
+        given.write_text(text)
+    state = StateDirectory.open(tmp_path / "state")
+    with pytest.raises(CliError) as refused:
+        async with simulated_cloud(state, 1000.0, given):
+            raise AssertionError("it must not start")
+    assert sentence in refused.value.sentence
+    assert not state.simulator_settings.exists(), "what is refused is not kept"
+
+
+def test_settings_without_a_simulated_cloud_are_refused(tmp_path: Path) -> None:
+    environment = {**os.environ, "IBMCLOUD_API_KEY": "a-key-that-nobody-sees"}
+    for arguments, sentence in (
+        (["serve", "--state", str(tmp_path)], "--simulate-settings is for the simulated cloud: add --simulate"),
+        (["up", "-f", MINIMAL, "--kubeconfig", "x"], "--simulate and --kubeconfig exclude each other"),
+        (["serve", "--state", str(tmp_path), "--simulator", "http://x"], "that this command starts, not for --simulat"),
+    ):
+        command = [sys.executable, "-m", "freehold.cli.main", *arguments, "--simulate-settings", "x.json"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=environment)
+        assert done.returncode in (1, 2)
+        assert sentence in done.stderr
+        assert done.stderr.count("\n") == 1

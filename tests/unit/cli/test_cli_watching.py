@@ -13,7 +13,8 @@ import pytest
 from freehold.cli.live import ServeOptions
 from freehold.cli.session import Access, Session, opened
 from freehold.cli.state_directory import LiveServer, Lock, StateDirectory
-from freehold.cli.watching import Changes, Rows, follow_changes
+from freehold.cli.tables import GrowingTable
+from freehold.cli.watching import Changes, follow_changes
 from freehold.kube.resources import CONFIG_MAPS, Key
 
 READER = ServeOptions(operator=False)
@@ -40,17 +41,26 @@ def test_only_visible_changes_are_shown() -> None:
 
 def test_a_watch_of_one_name_shows_no_other() -> None:
     shown: list[str] = []
-    changes = Changes(lambda obj: obj, lambda obj, _: shown.append(obj["metadata"]["name"]), "a")
+    changes = Changes(lambda obj: obj, lambda obj, _: shown.append(obj["metadata"]["name"]), frozenset("a"))
     changes.listed([_map("a"), _map("b")])
     assert shown == ["a"]
 
 
 def test_a_growing_table_stays_aligned() -> None:
-    rows = Rows()
-    for each in (("NAME", "READY"), ("a-long-name", "1/2")):
-        rows.widen(each)
-    assert rows.line(("NAME", "READY")) == "NAME          READY"
-    assert rows.line(("a", "2/2")) == "a             2/2"
+    """A row that needs more room gets the heads again: without them nobody knows which column is which."""
+    table = GrowingTable(("NAME", "READY", "NOTE"), 60)
+    table.reserve(("a-long-name", "", ""))
+    assert table.lines(("a", "1/2", "")) == ["NAME          READY   NOTE", "a             1/2"]
+    assert table.lines(("a", "2/2", "")) == ["a             2/2"]
+    assert table.lines(("a-longer-name", "0/2", "")) == ["NAME            READY   NOTE", "a-longer-name   0/2"]
+
+
+def test_a_long_note_of_a_watched_object_is_folded_and_never_cut() -> None:
+    note = "blocked: spec.zone: there is no PowerVS zone 'dal99'; choose one of dal10, dal12"
+    narrow, wide = (GrowingTable(("NAME", "NOTE"), room).lines(("a", note)) for room in (40, 400))
+    assert " ".join(" ".join(narrow[1:]).split()) == f"a {note}"
+    assert max(map(len, narrow)) <= 40
+    assert wide[1] == f"a      {note}"
 
 
 async def test_changes_are_shown_until_the_server_ends(tmp_path: Path) -> None:
@@ -99,7 +109,8 @@ def test_a_watch_shows_the_existing_objects_and_ends_quietly(tmp_path: Path) -> 
     command = [sys.executable, "-m", "freehold.cli.main", "get", "ns", "-w", "--state", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None and running.stderr is not None
-        assert [running.stdout.readline().strip() for _ in range(3)] == ["NAME", "default", "kube-system"]
+        shown = [running.stdout.readline().split() for _ in range(3)]
+        assert [each[:2] for each in shown] == [["NAME", "STATUS"], ["default", "Active"], ["kube-system", "Active"]]
         assert "nothing is at work on" in running.stderr.readline()
         running.send_signal(2)
         out, err = running.communicate(timeout=60)

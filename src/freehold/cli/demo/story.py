@@ -74,7 +74,7 @@ class Stage:
             yield session, process.kill
 
 
-def run(filename: str | None, speed: float, keep: Path | None) -> None:
+def run(filename: str | None, speed: float, keep: Path | None, simulate_settings: Path | None) -> None:
     """The command. Raises CliError when a step is not as it should be, and says where its state was left."""
     if filename is None and not EXAMPLE.exists():
         raise CliError("the example manifest is not part of this installation; give one with -f FILE")
@@ -88,7 +88,7 @@ def run(filename: str | None, speed: float, keep: Path | None) -> None:
     say(f"freehold demo: {_shown(source)} on a simulated IBM Cloud, {speed:g} simulated seconds in a real one")
     say(f"state in {home.path}; deep passes every {_DEEP_EVERY} simulated seconds instead of 600, for the story's sake")
     try:
-        run_to_end(_story(home, documents, clusters[0], speed))
+        run_to_end(_story(home, documents, clusters[0], speed, simulate_settings))
     except KeyboardInterrupt:
         if keep is None:
             _remove(home.path)
@@ -116,11 +116,12 @@ async def _story(
     documents: Sequence[manifests.ManifestDocument],
     cluster: manifests.ManifestDocument,
     speed: float,
+    settings: Path | None,
 ) -> None:
     cloud = StateDirectory.open(home.path / "cloud")
     state = StateDirectory.open(home.path / "state")
     async with AsyncExitStack() as stack:
-        world = World(await stack.enter_async_context(simulated_cloud(cloud, speed)))
+        world = World(await stack.enter_async_context(simulated_cloud(cloud, speed, settings)))
         stage = Stage(world, state, documents, cluster)
         await _strangers_arrive(stage)
         with display() as show:

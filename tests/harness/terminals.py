@@ -1,0 +1,60 @@
+"""A command on a real terminal: a pseudo-terminal of a given width, on which somebody may type."""
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+from dataclasses import dataclass
+
+_SIZE = ("COLUMNS", "LINES")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a person saw, as the terminal got it, and how the command ended."""
+
+    text: str
+    code: int
+
+
+def freehold_on_terminal(
+    *arguments: str,
+    columns: int = 80,
+    rows: int = 50,
+    typed: str = "",
+    after: str = "",
+    seconds: float = 240.0,
+    **env: str,
+) -> Shown:
+    """Run ``freehold`` there; ``typed`` is typed as soon as ``after`` is seen."""
+    command = [sys.executable, "-m", "freehold.cli.main", *arguments]
+    # The environment is given whole: readline, once imported, sets COLUMNS below Python's own view of it.
+    environment = {**{name: value for name, value in os.environ.items() if name not in _SIZE}, **env}
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execve(command[0], command, environment)  # noqa: S606 - the child is the command
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    seen, deadline = b"", time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not select.select([terminal], [], [], 0.2)[0]:
+            continue
+        try:
+            more = os.read(terminal, 65536)
+        except OSError:  # Linux: the other end has been closed
+            break
+        if not more:
+            break
+        seen += more
+        if typed and after.encode() in seen:
+            os.write(terminal, typed.encode())
+            typed = ""
+    else:
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    return Shown(seen.decode(errors="replace").replace("\r\n", "\n"), os.waitstatus_to_exitcode(status))

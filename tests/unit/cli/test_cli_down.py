@@ -1,0 +1,104 @@
+"""`freehold down` asks a person who is there, and nobody else."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from freehold.cli.deletion_plans import show_deletion
+from freehold.cli.down import absent
+from freehold.cli.kinds import OURS
+from freehold.cli.live import ServeOptions, kubeconfig
+from freehold.cli.session import Access, Session, opened
+from freehold.kube.client import KubeClient
+from freehold.kube.resources import Key
+from harness.terminals import freehold_on_terminal
+
+MINIMAL = (Path(__file__).parents[3] / "examples" / "powervs-minimal.yaml").read_text()
+QUESTION = "[y/N]"
+
+
+def _freehold(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "freehold.cli.main", *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=240, check=False)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
+    """A state with the cluster ``minimal``, and ``second`` and ``third``, which own nothing: their zone is wrong."""
+    options = ("--state", str(tmp_path_factory.mktemp("state")), "--simulate", "--speed", "300")
+    assert _freehold("up", "-f", "-", *options, stdin=MINIMAL).returncode == 0
+    wrong = MINIMAL.replace("dal10", "dal99")
+    two = "\n---\n".join(wrong.replace("name: minimal", f"name: {name}") for name in ("second", "third"))
+    assert _freehold("up", "-f", "-", *options, stdin=two).returncode == 1
+    yield options
+
+
+def _names(world: tuple[str, ...]) -> list[str]:
+    return _freehold("get", "-o", "jsonpath={.items[*].metadata.name}", *world[:2]).stdout.split()
+
+
+@pytest.mark.parametrize("answer", ["\n", "n\n", "\x04"], ids=["enter", "no", "end of input"])
+def test_on_a_terminal_the_plan_is_shown_and_without_a_yes_nothing_is_deleted(
+    world: tuple[str, ...], answer: str
+) -> None:
+    shown = freehold_on_terminal("down", "minimal", *world, typed=answer, after=QUESTION)
+    assert shown.code == 1
+    assert "default/minimal: 10 to delete" in shown.text
+    assert "ours by its marks" in shown.text
+    assert "Delete IBMPowerVSCluster default/minimal? [y/N]" in shown.text
+    assert "nothing was deleted" in shown.text
+    assert "minimal" in _names(world)
+
+
+def test_interrupting_the_question_deletes_nothing(world: tuple[str, ...]) -> None:
+    shown = freehold_on_terminal("down", "minimal", *world, typed="\x03", after=QUESTION)
+    assert shown.code == 130
+    assert "minimal" in _names(world)
+
+
+def test_yes_deletes_and_several_names_are_deleted_together(world: tuple[str, ...]) -> None:
+    shown = freehold_on_terminal("down", "minimal", *world, typed="y\n", after=QUESTION)
+    assert shown.code == 0, shown.text
+    assert _names(world) == ["second", "third"]
+    done = _freehold("down", "second", "nobody", "third", *world)
+    assert done.returncode == 1, "without a terminal nothing is asked"
+    assert QUESTION not in done.stdout
+    assert "there is no IBMPowerVSCluster default/nobody; freehold get shows what there is" in done.stderr
+    assert _names(world) == [], "a name that is not there keeps nothing of the others"
+
+
+def test_with_yes_nothing_is_asked_on_a_terminal_either(world: tuple[str, ...]) -> None:
+    assert _freehold("up", "-f", "-", *world, stdin=MINIMAL).returncode == 0
+    shown = freehold_on_terminal("down", "minimal", "--yes", *world)
+    assert shown.code == 0, shown.text
+    assert QUESTION not in shown.text
+
+
+def test_names_that_are_not_there_are_one_sentence() -> None:
+    session = Session(Access(None, ServeOptions()))
+    told = absent(Key("team", "a"), session, "b").sentence
+    assert told == "there is no IBMPowerVSCluster team/a, team/b; freehold get -n team shows what there is"
+
+
+async def test_where_no_plan_can_be_made_what_the_status_says_is_shown(
+    client: KubeClient, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With --kubeconfig the operator's key ring or the account's key may not be here."""
+    cluster = yaml.safe_load(MINIMAL)
+    await client.create(OURS[0], cluster)
+    key = Key("default", "minimal")
+    row = {"kind": "vpc", "name": "v", "id": "r006-1", "state": "Ready", "ownership": "managed"}
+    given = {"kind": "vpc", "name": "w", "id": "r006-2", "state": "Ready", "ownership": "unmanaged"}
+    await client.patch(OURS[0], key, {"status": {"resources": [row, given]}}, subresource="status")
+    config = tmp_path / "kubeconfig"
+    config.write_text(kubeconfig(client.connection.server))
+    access = Access(None, ServeOptions(), str(config))
+    async with opened(access) as session:
+        assert await show_deletion(session, access, [(OURS[0], key)]) == ["IBMPowerVSCluster default/minimal"]
+    shown = capsys.readouterr()
+    assert "there is no key ring that this command can read" in shown.err
+    assert "r006-1" in shown.out and "r006-2" not in shown.out

@@ -1,0 +1,188 @@
+"""`freehold get`: which objects, in which form, and what is said of those that are not there."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import yaml
+
+from freehold.cli.formats import Format, Output
+from freehold.cli.kinds import OURS
+
+SERVED = "infrastructure.cluster.x-k8s.io/v1beta2"
+
+
+class Served:
+    """A state directory that a running process serves, without a cloud."""
+
+    def __init__(self, state: Path, url: str) -> None:
+        self.state = state
+        self.url = url
+
+    def run(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "freehold.cli.main", *arguments]
+        given = {**os.environ, "FREEHOLD_STATE": str(self.state), **env}
+        return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=given)
+
+    def get(self, *arguments: str) -> str:
+        done = self.run("get", *arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def post(self, path: str, obj: dict[str, Any]) -> None:
+        requests.post(f"{self.url}{path}", json=obj, timeout=60).raise_for_status()
+
+
+def _cluster(name: str, **labels: str) -> dict[str, Any]:
+    return {
+        "apiVersion": SERVED, "kind": "IBMPowerVSCluster",
+        "metadata": {"name": name, "namespace": "default", "labels": labels},
+        "spec": {"network": {"name": "n"}, "serviceInstanceID": "s"},
+    }  # fmt: skip
+
+
+def _event(name: str, message: str, last: str) -> dict[str, Any]:
+    involved = {"kind": "IBMPowerVSCluster", "name": "a", "namespace": "default"}
+    return {
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": name, "namespace": "default"},
+        "type": "Normal", "reason": "Seen", "message": message, "lastTimestamp": last, "involvedObject": involved,
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    state = tmp_path_factory.mktemp("state")
+    program = (
+        "import asyncio, pathlib, sys\n"
+        "from freehold.cli.live import ServeOptions, live_server\n"
+        "from freehold.cli.state_directory import Lock, StateDirectory\n"
+        "async def serve():\n"
+        "    state = StateDirectory.open(pathlib.Path(sys.argv[1])); lock = Lock(state.lock); lock.take()\n"
+        "    async with live_server(state, lock, ServeOptions(operator=False)) as running:\n"
+        "        print(running.server.url, flush=True)\n"
+        "        await asyncio.to_thread(sys.stdin.read)\n"
+        "asyncio.run(serve())\n"
+    )
+    command = [sys.executable, "-c", program, str(state)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin and process.stdout
+        there = Served(state, process.stdout.readline().strip())
+        collection = f"/apis/{SERVED}/namespaces/default/ibmpowervsclusters"
+        there.post(collection, _cluster("a", team="x"))
+        there.post(collection, _cluster("b", team="y"))
+        there.post("/api/v1/namespaces/default/events", _event("1", "the newer one", "2026-01-02T00:00:00Z"))
+        there.post("/api/v1/namespaces/default/events", _event("2", "the older one", "2026-01-01T00:00:00Z"))
+        yield there
+        process.stdin.close()
+
+
+def test_the_clusters_are_shown_without_a_kind(served: Served) -> None:
+    heads, *rows = served.get().splitlines()
+    assert heads.split()[:3] == ["NAME", "PHASE", "READY"]
+    assert [row.split()[:2] for row in rows] == [["a", "Progressing"], ["b", "Progressing"]]
+    assert served.get("-A").splitlines()[1].split()[:2] == ["default", "a"]
+    assert served.get("-o", "wide").splitlines()[0].split()[:5] == ["NAME", "PHASE", "READY", "AGE", "REASON"]
+
+
+def test_a_name_is_enough(served: Served) -> None:
+    """`freehold get NAME` is what people try after `freehold tree NAME`."""
+    assert [row.split()[0] for row in served.get("b").splitlines()] == ["NAME", "b"]
+    assert [row.split()[0] for row in served.get("b", "a").splitlines()] == ["NAME", "b", "a"]
+    assert [row.split()[0] for row in served.get("ibmpowervscluster", "a").splitlines()] == ["NAME", "a"]
+
+
+def test_a_word_that_is_neither_kind_nor_name_lists_both(served: Served) -> None:
+    done = served.run("get", "gizmo")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert (
+        "no kind 'gizmo', and there is no IBMPowerVSCluster gizmo in namespace default; there are: a, b" in done.stderr
+    )
+    assert "configmaps" in done.stderr
+
+
+def test_what_is_there_is_shown_although_another_name_is_not(served: Served) -> None:
+    done = served.run("get", "a", "nobody")
+    assert done.returncode == 1
+    assert [row.split()[0] for row in done.stdout.splitlines()] == ["NAME", "a"]
+    assert done.stderr == "freehold: there is no IBMPowerVSCluster nobody in namespace default; there are: a, b\n"
+
+
+def test_a_selector_chooses(served: Served) -> None:
+    assert served.get("-l", "team=y", "-o", "name") == f"ibmpowervscluster.{SERVED.partition('/')[0]}/b\n"
+    assert served.get("-l", "team=z") == "no ibmpowervsclusters with team=z in namespace default\n"
+    assert served.run("get", "a", "-l", "team=x").returncode == 2
+
+
+def test_events_come_in_their_order_with_what_they_say(served: Served) -> None:
+    heads, *rows = served.get("events").splitlines()
+    assert [heads.split()[-1], *(row[heads.index("MESSAGE") :] for row in rows)] == [
+        "MESSAGE", "the older one", "the newer one",
+    ]  # fmt: skip
+
+
+def test_other_kinds_have_the_columns_of_the_server(served: Served) -> None:
+    heads, *rows = served.get("namespaces").splitlines()
+    assert heads.split() == ["NAME", "STATUS", "AGE"]
+    assert [row.split()[1] for row in rows] == ["Active", "Active"]
+    assert [row.split()[0] for row in served.get("ns", "default").splitlines()] == ["NAME", "default"]
+
+
+@pytest.mark.parametrize(("asked", "there"), [(False, False), (True, True)])
+def test_managed_fields_are_printed_only_when_asked_for(
+    asked: bool, there: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    obj = {"kind": "K", "metadata": {"name": "a", "managedFields": [{"manager": "m"}]}}
+    for each in (Format.JSON, Format.YAML):
+        Output(each, managed_fields=asked).documents(OURS[0], [obj], as_list=False)
+        assert ("managedFields" in capsys.readouterr().out) is there
+    assert "managedFields" in obj["metadata"], "what was read is not changed"
+
+
+def test_one_name_is_printed_as_an_object_and_several_as_a_list(served: Served) -> None:
+    shown = yaml.safe_load(served.get("a", "-o", "yaml"))
+    assert (shown["kind"], shown["metadata"]["name"]) == ("IBMPowerVSCluster", "a")
+    both = json.loads(served.get("a", "b", "-o", "json"))
+    assert [each["metadata"]["name"] for each in both["items"]] == ["a", "b"]
+
+
+def test_a_template_is_given_the_object_or_the_list(served: Served) -> None:
+    assert served.get("a", "-o", "jsonpath={.metadata.labels.team}") == "x"
+    names = "jsonpath={range .items[*]}{.metadata.name}{'\\n'}{end}"
+    assert served.get("-o", names) == "a\nb\n"
+    refused = served.run("get", "-o", "jsonpath={.a")
+    assert refused.returncode == 2
+    assert "there is no closing brace" in refused.stderr
+    assert "'wd' is none of table, wide, name, json, yaml, jsonpath=TEMPLATE" in served.run("get", "-o", "wd").stderr
+
+
+def _completed(served: Served, *words: str, state: Path | None = None) -> list[str]:
+    env = {"_FREEHOLD_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    done = served.run(**env, **({"FREEHOLD_STATE": str(state)} if state else {}))
+    assert (done.returncode, done.stderr) == (0, "")
+    return [line.partition(",")[2] for line in done.stdout.split()]
+
+
+def test_names_and_kinds_are_completed_from_the_running_server(served: Served) -> None:
+    assert _completed(served, "freehold", "tree", "") == ["a", "b"]
+    assert _completed(served, "freehold", "down", "a", "") == ["b"], "a name that is there already is not offered"
+    assert _completed(served, "freehold", "get", "ev") == ["events"]
+    assert _completed(served, "freehold", "get", "ns", "kube") == ["kube-system"]
+    assert _completed(served, "freehold", "tree", "-n", "def") == ["default"]
+    assert _completed(served, "freehold", "get", "-o", "js") == ["json", "jsonpath="]
+
+
+def test_completion_starts_nothing_and_says_nothing_where_nothing_runs(served: Served, tmp_path: Path) -> None:
+    nowhere = tmp_path / "none"
+    assert _completed(served, "freehold", "tree", "", state=nowhere) == []
+    assert not nowhere.exists()
+    nowhere.mkdir()
+    (nowhere / "server.lock").write_text('{"url": "http://127.0.0.1:9", "pid": 1, "operator": true}')
+    assert _completed(served, "freehold", "tree", "", state=nowhere) == [], "left behind by a kill -9"
+    (nowhere / "server.lock").write_text("{")
+    assert _completed(served, "freehold", "get", "", state=nowhere) == []

@@ -1,0 +1,122 @@
+"""The tree shows each resource in the one that it is in, and its state in colour where that is wanted."""
+
+import re
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from freehold.cli.nesting import parents
+from freehold.cli.terminal import painter, plain
+from freehold.cli.tree import remarks, tree_lines
+from freehold.cli.view import View, view
+from freehold.lifecycle.journal import Entry, Journal, Phase, dumps
+from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.ownership import Owner
+
+
+def _row(kind: str, name: str, ident: str = "", state: str = "Ready", message: str = "") -> dict[str, Any]:
+    row = {"kind": kind, "name": name, "id": ident, "state": state, "message": message}
+    return {**row, "reason": "WaitingForRequirement"} if message.startswith("waits for") else row
+
+
+ROWS = [
+    _row("vpc", "old", "r006-0", "Surplus", "is ours, and not wanted any more"),
+    _row("vpc", "v", "r006-1"),
+    _row("subnet", "s", "r006-2"),
+    _row("subnet", "t", state="Waiting", message="waits for vpc v"),
+    _row("balancer", "b", "r006-4"),
+    _row("gateway", "g", "g-1", "Blocked", "a quota is reached"),
+    _row("connection", "c", "c-1"),
+    _row("connection", "d", state="Waiting", message="waits for gateway g, vpc v"),
+]
+ENTRIES = {
+    NodeKey("vpc", "old"): Entry(Phase.OWNED, id="us-south/r006-0", target="crn-0", requires=()),
+    NodeKey("vpc", "main"): Entry(Phase.OWNED, id="us-south/r006-1", target="crn-1", requires=()),
+    NodeKey("subnet", "s"): Entry(Phase.OWNED, id="us-south/r006-2", target="crn-2", requires=("vpc/main",)),
+    NodeKey("balancer", "b"): Entry(Phase.OWNED, id="r006-4", target="crn-4", requires=("subnet/s", "vpc/main")),
+    NodeKey("gateway", "g"): Entry(Phase.OWNED, id="g-1", target="crn-5", requires=()),
+    NodeKey("connection", "c"): Entry(
+        Phase.OWNED, id="g-1/c-1", target="crn-5", carried=True, requires=("gateway/g", "vpc/main")
+    ),
+}
+
+
+def _object(rows: list[dict[str, Any]], entries: Mapping[NodeKey, Entry] = ENTRIES) -> dict[str, Any]:
+    journal = dumps(Journal(Owner("u", "K", "n", "a"), entries))
+    ready = {"type": "Ready", "status": "False", "reason": "NotReady", "observedGeneration": 1}
+    return {
+        "kind": "K",
+        "metadata": {"name": "a", "namespace": "n", "generation": 1, "annotations": {"freehold.dev/journal": journal}},
+        "status": {"resources": rows, "conditions": [ready]},
+    }
+
+
+def _lines(rows: list[dict[str, Any]], room: int = sys.maxsize) -> tuple[View, list[str]]:
+    seen = view(_object(rows))
+    return seen, tree_lines(seen, {}, parents(_object(rows), seen.lines), 0.0, room)
+
+
+def _nesting(rows: list[dict[str, Any]], entries: Mapping[NodeKey, Entry] = ENTRIES) -> dict[str, str]:
+    """By name the name of what a resource is in."""
+    lines = view(_object(rows, entries)).lines
+    inside = parents(_object(rows, entries), lines)
+    return {
+        line.name: lines[within].name if within is not None else "" for line, within in zip(lines, inside, strict=True)
+    }
+
+
+def test_a_resource_stands_below_the_one_that_it_is_in() -> None:
+    """A load balancer is where its VPC and subnet have in common; a connection is where its mark is."""
+    assert _nesting(ROWS) == {"old": "", "v": "", "s": "v", "t": "v", "b": "v", "g": "", "c": "g", "d": ""}
+
+
+def test_the_tree_is_drawn_with_its_branches() -> None:
+    _, lines = _lines([row for row in ROWS if row["name"] in ("v", "s", "g", "c")])
+    assert [re.sub("  +(Ready|Blocked|Progressing).*", "", line) for line in lines if "/" in line] == [
+        "K/a", "├─vpc/v", "│ └─subnet/s", "└─gateway/g", "  └─connection/c",
+    ]  # fmt: skip
+
+
+def test_without_a_journal_what_waits_is_in_what_it_waits_for() -> None:
+    assert _nesting(ROWS, {}) == {"old": "", "v": "", "s": "", "t": "v", "b": "", "g": "", "c": "", "d": ""}
+
+
+def test_a_forged_journal_with_a_circle_is_shown_all_the_same() -> None:
+    circle = {
+        NodeKey("vpc", "main"): Entry(Phase.OWNED, id="r006-1", target="crn-1", requires=("subnet/s",)),
+        NodeKey("subnet", "s"): Entry(Phase.OWNED, id="r006-2", target="crn-2", requires=("vpc/main",)),
+    }
+    seen = view(_object(ROWS, circle))
+    lines = tree_lines(seen, {}, parents(_object(ROWS, circle), seen.lines), 0.0)
+    assert all(any(f"/{row['name']} " in line for line in lines) for row in ROWS)
+
+
+@pytest.mark.parametrize("room", [60, 80, 120])
+def test_a_tree_fits_its_terminal(room: int) -> None:
+    assert max(map(len, _lines(ROWS, room)[1])) <= room
+
+
+def test_a_reason_stands_once(capsys: pytest.CaptureFixture[str]) -> None:
+    seen, lines = _lines(ROWS)
+    told = "\n".join([*lines, *remarks(seen, simulated=False)])
+    assert told.count("a quota is reached") == 1
+    assert "somebody must act before n/a is Ready" in told
+
+
+@pytest.mark.parametrize(
+    ("terminal", "env", "coloured"),
+    [(True, {}, True), (True, {"NO_COLOR": "1"}, False), (True, {"TERM": "dumb"}, False), (False, {}, False)],
+    ids=["terminal", "NO_COLOR", "dumb terminal", "pipe"],
+)
+def test_states_have_colours_where_they_are_wanted(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool, env: dict[str, str], coloured: bool
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    paint = painter(env)
+    assert (paint is not plain) is coloured
+    seen, bare = _lines(ROWS)
+    painted = tree_lines(seen, {}, parents(_object(ROWS), seen.lines), 0.0, paint=paint)
+    assert any("\x1b[31mBlocked\x1b[0m" in line for line in painted) is coloured
+    assert (painted == bare) is not coloured
