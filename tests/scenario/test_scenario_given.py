@@ -53,6 +53,18 @@ def test_what_is_given_by_id_is_never_called_the_clusters_own() -> None:
     assert {row["ownership"] for row in harness.status()["resources"]} == {"unmanaged"}
 
 
+def test_what_waits_names_what_it_waits_for() -> None:
+    """Also in the pass that finds what it needs: it is made in the next one, and nobody waits for nothing."""
+    harness = Harness(example(serviceInstance={"name": "theirs-serviceInstance"}, network=None))
+    infrastructure(harness)
+    told = set[str]()
+    while not harness.ready():
+        result = harness.pass_once()
+        told |= {str(row.get("message")) for row in harness.status().get("resources") or ()}
+        harness.clock.advance(max(getattr(result, "seconds", 60.0), 0.01))
+    assert not [message for message in told if message.strip().endswith("waits for")]
+
+
 def test_reuse_by_name_is_reported() -> None:
     """A person may not know that a resource of that name exists: plan and conditions report it."""
     harness = Harness(example(**everything_by_name()))

@@ -245,7 +245,10 @@ def _explain_requirements(ctx: PassContext) -> None:
         nodes = ctx.graph.nodes
         unfinished = {r for r in nodes[key].requires if not isinstance(ctx.outcomes.get(r), Ready)}
         names = ", ".join(sorted(f"{r.kind} {nodes[r].name}" for r in unfinished))
-        ctx.outcomes[key] = Waiting(Reason.REQUIREMENT, ctx.deps.intervals.slow, f"waits for {names}")
+        if unfinished:
+            ctx.outcomes[key] = Waiting(Reason.REQUIREMENT, ctx.deps.intervals.slow, f"waits for {names}")
+        else:  # what it needs was found in this pass
+            ctx.outcomes[key] = Waiting(Reason.REQUIREMENT, 1.0, "is looked for in the next pass")
 
 
 async def release(
