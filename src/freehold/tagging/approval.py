@@ -1,0 +1,60 @@
+"""A plan that overwrites foreign values or removes tags on many resources waits until a person approves its digest.
+
+Adding waits for nobody.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from freehold.tagging.plan import Delta, ResourcePlan
+from freehold.tagging.wanted_keys import Cause
+
+DEFAULT_APPROVE_ABOVE: Final = 100
+_FOREIGN: Final = (Cause.FOREIGN, Cause.DRIFTED)
+
+
+@dataclass(frozen=True)
+class NotNeeded:
+    resources: int
+
+
+@dataclass(frozen=True)
+class Approved:
+    digest: str
+
+
+@dataclass(frozen=True)
+class ApprovalNeeded:
+    """``digest`` is what the approval annotation must have."""
+
+    digest: str
+    resources: int
+    limit: int
+
+    @property
+    def message(self) -> str:
+        return (
+            f"the plan overwrites foreign values or removes tags on {self.resources} resources, more than {self.limit}"
+            f": approve it by its digest {self.digest}, or narrow the classifiers"
+        )
+
+
+def approval(plans: Iterable[ResourcePlan], above: int, given: str) -> NotNeeded | Approved | ApprovalNeeded:
+    """``given``: the digest that a person approved, empty where there is none."""
+    risky = sorted((plan.resource.id, _risky(plan.delta)) for plan in plans if _risky(plan.delta))
+    if len(risky) <= above:
+        return NotNeeded(len(risky))
+    digest = hashlib.sha256(json.dumps(risky, ensure_ascii=True).encode()).hexdigest()[:16]
+    return Approved(digest) if given == digest else ApprovalNeeded(digest, len(risky), above)
+
+
+def _risky(delta: Delta) -> list[tuple[str, list[str], str | None]]:
+    """Key, the values that would be lost, and the one that replaces them."""
+    overwritten = [(each.key, sorted(each.seen), each.value) for each in delta.upserts if each.cause in _FOREIGN]
+    removed = [(each.key, sorted(each.seen), None) for each in delta.removals]
+    return [*overwritten, *removed]
