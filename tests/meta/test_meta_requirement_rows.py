@@ -1,4 +1,4 @@
-"""Each row of tagging, infrastructure and the readings of metadata names what shows it, or says that nothing does yet."""
+"""Each row of tagging, infrastructure and the readings of metadata names what shows it, or says: not yet."""
 
 import ast
 import re
