@@ -3,7 +3,7 @@
 import pytest
 
 from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound, Throttled, Unavailable, Unknown
-from freehold.tagging.approval import ApprovalNeeded, Approved, NotNeeded, approval
+from freehold.tagging.approval import ApprovalNeeded, Approved, NotNeeded, Risk, approval, risk
 from freehold.tagging.batches import Batch, Verb, batches
 from freehold.tagging.conflicts import Claim
 from freehold.tagging.failures import (
@@ -221,3 +221,8 @@ def test_a_new_value_of_our_own_tags_waits_for_nobody() -> None:
 def test_what_is_skipped_needs_no_approval() -> None:
     wanted = claim(update(env="test"), foreign=ForeignValuePolicy.SKIP)
     assert approval(fleet(101, wanted=wanted, env="prod"), 100, "") == NotNeeded(0)
+
+
+def test_a_resource_on_which_nothing_is_lost_goes_ahead_while_others_wait() -> None:
+    plans = [*fleet(1), *fleet(1, env="prod"), *fleet(1, wanted=claim(delete("env"), update(a="1")), env="x")]
+    assert [risk(each) for each in plans] == [Risk.NONE, Risk.OVERWRITES_OR_REMOVES, Risk.OVERWRITES_OR_REMOVES]
