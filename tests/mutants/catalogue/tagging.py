@@ -20,6 +20,8 @@ MUTANTS = (
         "ours = at.seen & entry.values",
         "ours = at.seen",
         "a value that somebody else set since is removed with the key that left the spec",
+        killed_by="tests/unit/tagging/test_tagging_operations.py::TestA11WhoSetTheValue"
+        "::test_a_key_that_left_the_spec_stays_with_the_value_of_somebody_else",
     ),
     _wanted(
         "_decide_present",
