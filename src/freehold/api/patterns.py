@@ -13,6 +13,9 @@ GATEWAY_NAME: Final = r"^([a-zA-Z]|[a-zA-Z][-_a-zA-Z0-9]*[a-zA-Z0-9])$"
 COS_NAME: Final = r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"
 TAG_KEY: Final = r"^[A-Za-z0-9_.:-][A-Za-z0-9 _.:-]*$"
 TAG_VALUE: Final = r"^[A-Za-z0-9 _.:-]*$"
+OPCODE: Final = r"^([aA][dD][dD]|[uU][pP][dD][aA][tT][eE]|[dD][eE][lL][eE][tT][eE])$"
+DURATION: Final = r"^(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$"
+"""Go's notation (https://pkg.go.dev/time#ParseDuration), without a sign."""
 CONDITION_REASON: Final = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
 """The pattern of Kubernetes; Cluster API core mirrors our reason, and its patch fails if the reason does not match.
 
@@ -45,6 +48,8 @@ WORDS: Final[dict[str, str]] = {
     "and ends with a letter or digit",
     TAG_KEY: "a tag's key has letters, digits, spaces and _ - . : and does not begin with a space",
     TAG_VALUE: "a tag's value has letters, digits, spaces and _ - . : only",
+    OPCODE: "use one of the opcodes add, update, delete",
+    DURATION: "write a duration like 10m or 1h30m",
     CONDITION_REASON: "a reason is one word of letters, digits and _ , : that begins with a letter",
     CONDITION_TYPE: "a condition type is one word of letters and digits, with an optional domain prefix",
     URL_PATH: "it must be the path of a URL, beginning with a slash",

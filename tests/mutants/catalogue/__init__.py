@@ -1,6 +1,6 @@
 """The list of mutants, by folder of the sources."""
 
-from mutants.catalogue import clouds_ibm, given, kube, lifecycle, operator, reconcilers
+from mutants.catalogue import clouds_ibm, given, kube, lifecycle, operator, reconcilers, tagging
 
 MUTANTS = (
     *operator.MUTANTS,
@@ -9,4 +9,5 @@ MUTANTS = (
     *clouds_ibm.MUTANTS,
     *given.MUTANTS,
     *lifecycle.MUTANTS,
+    *tagging.MUTANTS,
 )

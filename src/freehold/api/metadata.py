@@ -1,0 +1,123 @@
+"""``CloudMetadata`` (metadata-controller.cloud.io/v1alpha1): which resources, how often, and with which providers.
+
+Both spellings of the proposal are accepted (docs/reference/metadata-compat.md A1, A2). Not served yet.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
+
+from freehold.api import patterns
+from freehold.api.base import ApiModel, Items, Rule
+from freehold.api.metadata_status import MetadataStatus
+
+GROUP: Final = "metadata-controller.cloud.io"
+VERSION: Final = "v1alpha1"
+
+Classifiers = Annotated[dict[str, Annotated[str, Field(max_length=256)]], Field(min_length=1, max_length=50)]
+Conditions = Annotated[dict[str, Annotated[str, Field(max_length=256)]], Field(max_length=50)]
+Name = Annotated[str, Field(min_length=1, max_length=253)]
+
+
+class MetadataReference(ApiModel):
+    """A provider's object."""
+
+    name: Name
+    """Its name."""
+    namespace: Annotated[str, Field(max_length=63)] | None = None
+    """Its namespace; the object's own where there is none."""
+
+
+def _equal_references(spec: Any) -> bool:
+    return spec.awsref is None or spec.awsmetadataref is None or spec.awsref == spec.awsmetadataref
+
+
+class CloudProviders(ApiModel):
+    """References to the objects of each provider. Without one, nothing is done."""
+
+    RULES = (
+        Rule(
+            "!has(self.awsref) || !has(self.awsmetadataref) || self.awsref == self.awsmetadataref",
+            "awsref and awsmetadataref are two spellings of one field and differ; remove awsmetadataref",
+            _equal_references,
+        ),
+    )
+
+    awsref: MetadataReference | None = None
+    """The AWSMetadata."""
+    awsmetadataref: MetadataReference | None = None
+    """The AWSMetadata, in the proposal's other spelling."""
+    ibmref: MetadataReference | None = None
+    """The IBMMetadata."""
+
+
+class ClassifierSpec(ApiModel):
+    """The proposal's other spelling of ``classifiers``."""
+
+    classifiers: Classifiers
+    """Tags by which the resources are found, joined by OR."""
+
+
+class ControllerConfig(ApiModel):
+    """How the controller acts."""
+
+    limit: Literal["POLICY_APPLY_PARTIAL", "POLICY_APPLY_STRICT"] = "POLICY_APPLY_STRICT"
+    """What happens when the list is longer than a resource allows: part of it is applied, or none."""
+    syncevery: Annotated[str, Field(max_length=32, pattern=patterns.DURATION)] | None = None
+    """How often the resources are looked at, like 10m; at least 30s."""
+
+
+def _has_classifiers(spec: Any) -> bool:
+    return spec.classifiers is not None or spec.classifier is not None
+
+
+def _equal_classifiers(spec: Any) -> bool:
+    return spec.classifiers is None or spec.classifier is None or spec.classifiers == spec.classifier.classifiers
+
+
+class CloudMetadataSpec(ApiModel):
+    """Which resources are looked after."""
+
+    RULES = (
+        Rule(
+            "has(self.classifiers) || has(self.classifier)",
+            "there is no classifier: name at least one tag by which the resources are found",
+            _has_classifiers,
+        ),
+        Rule(
+            "!has(self.classifiers) || !has(self.classifier) || self.classifiers == self.classifier.classifiers",
+            "classifiers and classifier are two spellings of one field and differ; remove classifier",
+            _equal_classifiers,
+        ),
+    )
+
+    cloudprovider: CloudProviders | None = None
+    """The providers' objects."""
+    classifiers: Classifiers | None = None
+    """Tags by which the resources are found, joined by OR; read only, no wildcards."""
+    classifier: ClassifierSpec | None = None
+    """The same in the proposal's other spelling."""
+    match_all: Conditions | None = None
+    """Tags that each resource must also have."""
+    not_match: Conditions | None = None
+    """Tags that none of the resources may have."""
+    kinds: Annotated[Items[Annotated[str, Field(max_length=128)]], Field(max_length=100)] = ()
+    """Only these kinds of resources, like ec2:volume."""
+    controllerconfig: ControllerConfig | None = None
+    """How the controller acts."""
+
+    @property
+    def found_by(self) -> dict[str, str]:
+        """The classifiers, in whichever spelling."""
+        return self.classifiers or (self.classifier.classifiers if self.classifier else {})
+
+
+class CloudMetadata(ApiModel):
+    """The tags of cloud resources, kept as the referenced objects say."""
+
+    spec: CloudMetadataSpec
+    """What is wanted."""
+    status: MetadataStatus | None = None
+    """What is."""

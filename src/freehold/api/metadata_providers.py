@@ -1,0 +1,128 @@
+"""``AWSMetadata`` and ``IBMMetadata``: the tags for one provider. Not served yet.
+
+What the schema cannot say (Unicode twins, 51 tags over several operations, a classifier among the tags, which is
+another object's) is said by :mod:`freehold.tagging.validation`. Source: docs/reference/metadata-compat.md A3, A15, A29.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from freehold.api import patterns
+from freehold.api.base import ApiModel, Items, Rule
+from freehold.api.metadata_status import MetadataStatus
+
+AWS_GROUP: Final = "metadata-controller.aws.io"
+IBM_GROUP: Final = "metadata-controller.ibm.io"
+VERSION: Final = "v1alpha1"
+
+AwsTags = Annotated[dict[str, Annotated[str, Field(max_length=256)]], Field(max_length=50)]
+IbmTags = Annotated[dict[str, Annotated[str, Field(max_length=127, pattern=patterns.TAG_VALUE)]], Field(max_length=50)]
+Opcode = Annotated[str, Field(max_length=6, pattern=patterns.OPCODE)]
+Keys = Annotated[Items[Annotated[str, Field(min_length=1, max_length=128)]], Field(max_length=50)]
+
+AWS_RULES: Final = (
+    Rule(
+        "!has(self.resourcetags) || self.resourcetags.all(key, size(key) >= 1 && size(key) <= 128)",
+        "a key has 1 to 128 characters on AWS",
+        lambda spec: all(1 <= len(key) <= 128 for key in spec.resourcetags or {}),
+        field=".resourcetags",
+    ),
+    Rule(
+        "!has(self.resourcetags) || self.resourcetags.all(key, !key.matches('^[aA][wW][sS]:'))",
+        "keys that begin with aws: are reserved by AWS; choose another",
+        lambda spec: not any(key.lower().startswith("aws:") for key in spec.resourcetags or {}),
+        field=".resourcetags",
+    ),
+)
+IBM_RULES: Final = (
+    Rule(
+        "!has(self.resourcetags) || self.resourcetags.all(key, key.matches('^[A-Za-z0-9 _.-]+$')"
+        " && size(key) + size(self.resourcetags[key]) <= 127)",
+        "a key has letters, digits, spaces and _ - . and, with its value and the colon, at most 128 characters",
+        lambda spec: all(_is_ibm_tag(key, value) for key, value in (spec.resourcetags or {}).items()),
+        field=".resourcetags",
+    ),
+)
+
+
+def _is_ibm_tag(key: str, value: str) -> bool:
+    legal = bool(key) and all(each.isascii() and (each.isalnum() or each in " _.-") for each in key)
+    return legal and len(key) + len(value) <= 127
+
+
+class AWSOperation(ApiModel):
+    """One opcode with its tags."""
+
+    RULES = AWS_RULES
+
+    opcode: Opcode = "update"
+    """``add``, ``update`` or ``delete``."""
+    resourcetags: AwsTags | None = None
+    """The tags; in a delete, an empty value is any value."""
+    tagkeys: Keys = ()
+    """Keys to delete, whatever their values are."""
+
+
+class IBMOperation(ApiModel):
+    """One opcode with its tags."""
+
+    RULES = IBM_RULES
+
+    opcode: Opcode = "update"
+    """``add``, ``update`` or ``delete``."""
+    resourcetags: IbmTags | None = None
+    """The tags; in a delete, an empty value is any value."""
+    tagkeys: Keys = ()
+    """Keys to delete, whatever their values are."""
+
+
+class AWSRole(ApiModel):
+    """A role to assume."""
+
+    arn: Annotated[str, Field(min_length=20, max_length=2048)]
+    """Its ARN."""
+    external_id: Annotated[str, Field(min_length=2, max_length=1224)] | None = None
+    """The external id that its trust policy asks for."""
+
+
+class AWSMetadataSpec(AWSOperation):
+    """The tags, and with which account and in which regions. No key is ever in a spec."""
+
+    operations: Annotated[Items[AWSOperation], Field(max_length=16)] = ()
+    """More operations; each key is in one of them."""
+    regions: Annotated[Items[Annotated[str, Field(max_length=32)]], Field(max_length=64)] = ()
+    """The regions."""
+    role: AWSRole | None = None
+    """A role to assume; the operator's own credentials where there is none."""
+    deletion_policy: Literal["Retain", "Remove"] = "Retain"
+    """Whether the tags go with the object."""
+
+
+class IBMMetadataSpec(IBMOperation):
+    """The tags. No key is ever in a spec."""
+
+    operations: Annotated[Items[IBMOperation], Field(max_length=16)] = ()
+    """More operations; each key is in one of them."""
+    deletion_policy: Literal["Retain", "Remove"] = "Retain"
+    """Whether the tags go with the object."""
+
+
+class AWSMetadata(ApiModel):
+    """Tags for resources in AWS."""
+
+    spec: AWSMetadataSpec
+    """What is wanted."""
+    status: MetadataStatus | None = None
+    """What is."""
+
+
+class IBMMetadata(ApiModel):
+    """Tags for resources in IBM Cloud."""
+
+    spec: IBMMetadataSpec
+    """What is wanted."""
+    status: MetadataStatus | None = None
+    """What is."""

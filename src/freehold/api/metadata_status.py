@@ -1,0 +1,39 @@
+"""The status of the metadata kinds: a list of conditions, and one flat condition as the proposal spells it.
+
+Source: docs/reference/metadata-compat.md A5 to A7.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from freehold.api.base import ApiModel, Int64, Items, Timestamp, extensions
+from freehold.api.powervs_status import V1Beta2Condition
+
+Labels = Annotated[dict[str, Annotated[str, Field(max_length=256)]], Field(max_length=50)]
+
+
+class MetadataStatus(ApiModel):
+    """What became of the last pass. A report: all of it can be lost."""
+
+    conditions: Annotated[
+        Items[V1Beta2Condition],
+        Field(max_length=32, json_schema_extra=extensions(list_type="map", list_map_keys=["type"])),
+    ] = ()
+    """Ready, Approved, Policy, Request, Applied."""
+    type: str | None = None
+    """Type of the condition that sums up."""
+    status: Any = None
+    """``True``, ``False`` or ``Unknown``; a boolean of an old manifest is accepted."""
+    last_transition_time: Timestamp | None = None
+    """When ``status`` last changed."""
+    reason: str | None = None
+    """One word; the cloud's code where a cloud refused."""
+    message: str | None = None
+    """Which resources, and who must do what."""
+    resourcetags: Labels | None = None
+    """The tags that are applied now."""
+    observed_generation: Annotated[Int64, Field(ge=0)] | None = None
+    """The generation of the spec that was observed."""

@@ -1,0 +1,71 @@
+"""A plan that overwrites foreign values or removes tags on many resources waits until a person approves its digest.
+
+Resources on which nothing is overwritten or removed wait for nobody. One that waits does so whole, because its
+additions may need the room that its removals make.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from freehold.tagging.plan import Delta, ResourcePlan
+from freehold.tagging.wanted_keys import Cause
+
+DEFAULT_APPROVE_ABOVE: Final = 100
+_FOREIGN: Final = (Cause.FOREIGN, Cause.DRIFTED)
+
+
+class Risk(StrEnum):
+    NONE = "None"
+    OVERWRITES_OR_REMOVES = "OverwritesOrRemoves"
+
+
+def risk(plan: ResourcePlan) -> Risk:
+    return Risk.OVERWRITES_OR_REMOVES if _lost_values(plan.delta) else Risk.NONE
+
+
+@dataclass(frozen=True)
+class NotNeeded:
+    resources: int
+
+
+@dataclass(frozen=True)
+class Approved:
+    digest: str
+
+
+@dataclass(frozen=True)
+class ApprovalNeeded:
+    """``digest`` is what the approval annotation must have."""
+
+    digest: str
+    resources: int
+    limit: int
+
+    @property
+    def message(self) -> str:
+        return (
+            f"the plan overwrites foreign values or removes tags on {self.resources} resources, more than {self.limit}"
+            f": approve it by its digest {self.digest}, or narrow the classifiers"
+        )
+
+
+def approval(plans: Iterable[ResourcePlan], above: int, given: str) -> NotNeeded | Approved | ApprovalNeeded:
+    """``given``: the digest that a person approved, empty where there is none."""
+    risky = sorted((plan.resource.id, _lost_values(plan.delta)) for plan in plans if risk(plan) is not Risk.NONE)
+    if len(risky) <= above:
+        return NotNeeded(len(risky))
+    digest = hashlib.sha256(json.dumps(risky, ensure_ascii=True).encode()).hexdigest()[:16]
+    return Approved(digest) if given == digest else ApprovalNeeded(digest, len(risky), above)
+
+
+def _lost_values(delta: Delta) -> list[tuple[str, list[str], str | None]]:
+    """Key, the values that would be lost, and the one that replaces them."""
+    overwritten = [(each.key, sorted(each.seen), each.value) for each in delta.upserts if each.cause in _FOREIGN]
+    removed = [(each.key, sorted(each.seen), None) for each in delta.removals]
+    return [*overwritten, *removed]

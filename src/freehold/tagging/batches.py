@@ -1,0 +1,137 @@
+"""The calls that carry out plans: resources with equal deltas share a call.
+
+A batch is a value; ``clouds`` sends it. One without tags cannot be made: DeleteTags of EC2 without tags would remove
+every tag (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteTags.html).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from freehold.tagging.plan import ResourcePlan
+from freehold.tagging.resources import Cloud, Resource
+from freehold.tagging.wanted_keys import Cause, Removal, Upsert
+
+
+class Verb(StrEnum):
+    UNTAG_RESOURCES = "UntagResources"
+    DELETE_TAGS = "DeleteTags"
+    DETACH = "detach_tag"
+    TAG_RESOURCES = "TagResources"
+    CREATE_TAGS = "CreateTags"
+    ATTACH_UPDATE = "attach_tag update=true"
+    """Replaces the values of a key in one step: only where every value that was read is ours."""
+    ATTACH = "attach_tag"
+
+
+TARGETS: Final[Mapping[Verb, int]] = {
+    Verb.UNTAG_RESOURCES: 20,
+    Verb.TAG_RESOURCES: 20,
+    Verb.DELETE_TAGS: 200,
+    Verb.CREATE_TAGS: 200,
+    Verb.DETACH: 100,
+    Verb.ATTACH_UPDATE: 100,
+    Verb.ATTACH: 100,
+}
+"""Resources in a call. EC2 takes 1,000 and recommends smaller batches; one bad id fails its whole call."""
+
+KEYS_TO_REMOVE: Final = 50
+"""Keys in one UntagResources (its service model); the others have no smaller limit."""
+
+
+@dataclass(frozen=True, order=True)
+class Batch:
+    """``tags``: key and value. A value is None where the call takes the key alone."""
+
+    verb: Verb
+    account: str
+    region: str
+    targets: tuple[str, ...]
+    tags: tuple[tuple[str, str | None], ...]
+
+    def __post_init__(self) -> None:
+        if not self.tags:
+            raise ValueError(f"{self.verb} without tags")
+        if not 0 < len(self.targets) <= TARGETS[self.verb]:
+            raise ValueError(f"{self.verb} on {len(self.targets)} resources: it takes 1 to {TARGETS[self.verb]}")
+
+    def only(self, targets: Collection[str]) -> Batch:
+        return replace(self, targets=tuple(each for each in self.targets if each in targets))
+
+    def halves(self) -> tuple[Batch, Batch]:
+        middle = len(self.targets) // 2
+        return replace(self, targets=self.targets[:middle]), replace(self, targets=self.targets[middle:])
+
+
+def batches(plans: Iterable[ResourcePlan]) -> tuple[Batch, ...]:
+    """In the order in which they are sent: every removal goes before the first addition."""
+    targets: dict[tuple[int, str, str, _Part], set[str]] = {}
+    for plan in plans:
+        for part in _parts(plan):
+            order = list(Verb).index(part.verb)
+            targets.setdefault((order, plan.resource.account, plan.resource.region, part), set()).add(plan.resource.id)
+    found: list[Batch] = []
+    for _, account, region, part in sorted(targets, key=_by_call):
+        ids, size = sorted(targets[_, account, region, part]), TARGETS[part.verb]
+        chunks = (tuple(ids[at : at + size]) for at in range(0, len(ids), size))
+        found += [Batch(part.verb, account, region, chunk, part.tags) for chunk in chunks]
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one call does to a resource."""
+
+    verb: Verb
+    tags: tuple[tuple[str, str | None], ...]
+
+
+def _by_call(key: tuple[int, str, str, _Part]) -> tuple[int, str, str, tuple[tuple[str, str], ...]]:
+    order, account, region, part = key
+    return order, account, region, tuple((name, value or "") for name, value in part.tags)
+
+
+def _parts(plan: ResourcePlan) -> Iterator[_Part]:
+    resource, delta = plan.resource, plan.delta
+    if resource.cloud is Cloud.IBM:
+        yield from _ibm_parts(delta.removals, delta.upserts)
+        return
+    native = _is_ec2(resource)
+    for at in range(0, len(delta.removals), KEYS_TO_REMOVE):
+        chunk = delta.removals[at : at + KEYS_TO_REMOVE]
+        yield (
+            _native_removal(chunk) if native else _Part(Verb.UNTAG_RESOURCES, tuple((each.key, None) for each in chunk))
+        )
+    if delta.upserts:
+        written = tuple((each.key, each.value) for each in delta.upserts)
+        yield _Part(Verb.CREATE_TAGS if native else Verb.TAG_RESOURCES, written)
+
+
+def _is_ec2(resource: Resource) -> bool:
+    return resource.kind.startswith("ec2:")
+
+
+def _native_removal(removals: Collection[Removal]) -> _Part:
+    """EC2 removes a tag only if it still has the value that was read."""
+    return _Part(Verb.DELETE_TAGS, tuple((each.key, value) for each in removals for value in sorted(each.seen)))
+
+
+def _ibm_parts(removals: Collection[Removal], upserts: Collection[Upsert]) -> Iterator[_Part]:
+    """A foreign value is detached by its name, so that nothing goes that was not read."""
+    outdated = [each for each in upserts if each.cause is Cause.OUTDATED and not _has_label(each)]
+    new = [each for each in upserts if each not in outdated]
+    detached = [(each.key, value) for each in removals for value in each.seen]
+    detached += [(each.key, value) for each in new for value in each.seen - {each.value}]
+    attached = [(each.key, each.value) for each in new]
+    changed = [(each.key, each.value) for each in outdated]
+    for verb, tags in ((Verb.DETACH, detached), (Verb.ATTACH_UPDATE, changed), (Verb.ATTACH, attached)):
+        if tags:
+            yield _Part(verb, tuple(sorted(tags)))
+
+
+def _has_label(upsert: Upsert) -> bool:
+    """``update=true`` replaces ``key:*``, and a label has no colon."""
+    return not upsert.value or "" in upsert.seen

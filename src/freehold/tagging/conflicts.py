@@ -1,0 +1,61 @@
+"""Objects that want something different of one key of one resource: the older one wins.
+
+Source: docs/reference/metadata-compat.md A18. The tags that a cluster's spec asks for go before every metadata object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from freehold.tagging.limits import LimitPolicy
+from freehold.tagging.operations import Agreement, Want, Wants
+from freehold.tagging.ownership import ForeignValuePolicy
+
+
+@dataclass(frozen=True, order=True)
+class Claimant:
+    """A metadata object, ordered by age. ``created`` is its creationTimestamp in seconds."""
+
+    created: float
+    uid: str
+    name: str
+    """``<kind> <namespace>/<name>``, for people."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What one object wants of a resource that its classifiers select."""
+
+    claimant: Claimant
+    wants: Wants
+    limit: LimitPolicy = LimitPolicy.STRICT
+    foreign: ForeignValuePolicy = ForeignValuePolicy.TAKE_OVER
+
+
+@dataclass(frozen=True)
+class Granted:
+    """What is left of a claim: the wants that nobody older contradicts, and for the others who does."""
+
+    claim: Claim
+    wants: Wants
+    lost: Mapping[str, str]
+
+
+def grant_by_age(claims: Sequence[Claim], cluster_keys: Mapping[str, str]) -> tuple[Granted, ...]:
+    """The oldest first. ``cluster_keys``: keys that clusters ask for, with the cluster's name for people."""
+    winners: dict[str, tuple[Want, Claimant]] = {}
+    granted: list[Granted] = []
+    for claim in sorted(claims, key=lambda each: each.claimant):
+        wants: dict[str, Want] = {}
+        lost: dict[str, str] = {}
+        for key, want in claim.wants.items():
+            winner, by = winners.setdefault(key, (want, claim.claimant))
+            if key in cluster_keys:
+                lost[key] = cluster_keys[key]
+            elif winner.agrees_with(want) is Agreement.DISAGREE:
+                lost[key] = by.name
+            elif by == claim.claimant:
+                wants[key] = want
+        granted.append(Granted(claim, wants, lost))
+    return tuple(granted)

@@ -1,0 +1,201 @@
+"""One resource: from its tags, what is wanted of it and what we wrote, to the keys to write and to remove.
+
+Nothing differs: nothing is to be done. A key is written or removed with the value that was seen, so that who executes
+the plan can read again and see whether it still fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from freehold.tagging.conflicts import Claim, Claimant, Granted, grant_by_age
+from freehold.tagging.limits import Fits, TooMany, Trimmed, fit, limit_of, slots_used
+from freehold.tagging.operations import Opcode
+from freehold.tagging.ownership import Entry, Proof, Record, RecordLost
+from freehold.tagging.protected import Exemption, exemption
+from freehold.tagging.resources import Resource
+from freehold.tagging.rules import Rules
+from freehold.tagging.wanted_keys import (
+    AsWanted,
+    Kept,
+    KeySituation,
+    Reason,
+    Removal,
+    Upsert,
+    decide_dropped,
+    decide_wanted,
+)
+
+
+@dataclass(frozen=True)
+class Note:
+    """What was not done for one object, and why. ``key`` is empty where it is about the whole resource."""
+
+    claimant: Claimant
+    key: str
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True)
+class Delta:
+    """Sorted by key. Removals go first: they free what the additions may need."""
+
+    removals: tuple[Removal, ...] = ()
+    upserts: tuple[Upsert, ...] = ()
+
+
+class Verdict(StrEnum):
+    NOTHING_TO_DO = "NothingToDo"
+    CHANGES = "Changes"
+
+
+@dataclass(frozen=True)
+class ResourcePlan:
+    """``record_before`` is stored before the first write of ``delta``, ``record_after`` when it has succeeded."""
+
+    resource: Resource
+    delta: Delta
+    notes: tuple[Note, ...]
+    record_before: Record | RecordLost
+    record_after: Record | RecordLost
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict.CHANGES if self.delta != Delta() else Verdict.NOTHING_TO_DO
+
+
+def plan_resource(
+    resource: Resource, claims: Sequence[Claim], record: Record | RecordLost, rules: Rules
+) -> ResourcePlan:
+    """``claims``: of every object that selects the resource, and, with no wants, of one that is deleted with
+    ``deletionPolicy: Remove``. What an object wrote that has no claim here stays."""
+    if exemption(resource) is Exemption.EXEMPT:
+        message = f"{resource.id} is exempt by its tag; nothing of it is changed"
+        notes = tuple(Note(claim.claimant, "", Reason.EXEMPT, message) for claim in claims)
+        return ResourcePlan(resource, Delta(), notes, record, record)
+    return _Planner(resource, record, rules).plan(grant_by_age(claims, rules.cluster_keys))
+
+
+class _Planner:
+    """The working state of one resource's plan."""
+
+    def __init__(self, resource: Resource, record: Record | RecordLost, rules: Rules) -> None:
+        self._resource = resource
+        self._record = record
+        self._known: Record = {} if isinstance(record, RecordLost) else record
+        self._rules = rules
+        self._notes: list[Note] = []
+        self._removals: dict[str, Removal] = {}
+        self._upserts: dict[str, Upsert] = {}
+        self._before: dict[str, Entry] = dict(self._known)
+        self._after: dict[str, Entry] = dict(self._known)
+
+    def plan(self, granted: Sequence[Granted]) -> ResourcePlan:
+        wanted = {key for each in granted for key in (*each.wants, *each.lost)} | set(self._rules.cluster_keys)
+        additions = [(each, self._wanted(each)) for each in granted]
+        for each in granted:
+            self._dropped(each.claim.claimant, wanted)
+            if isinstance(self._record, RecordLost):
+                message = f"what was written on {self._resource.id} is not known any more: nothing is removed as ours"
+                self._note(each.claim.claimant, "", Reason.RECORD_LOST, message)
+        freed = sum(len(each.seen) for each in self._removals.values())
+        free = limit_of(self._resource) - slots_used(self._resource) + freed
+        for each, upserts in additions:
+            free = self._fitted(each.claim, upserts, free)
+        return self._result()
+
+    def _wanted(self, granted: Granted) -> dict[str, Upsert]:
+        """Removals and notes are put down; what is to be written must still be fitted into the limit."""
+        claimant = granted.claim.claimant
+        for key, winner in sorted(granted.lost.items()):
+            message = f"{winner} wants something different of the tag {key!r} on {self._resource.id}, and comes first"
+            self._note(claimant, key, Reason.CONFLICT, message)
+        upserts: dict[str, Upsert] = {}
+        for key, want in sorted(granted.wants.items()):
+            decision = decide_wanted(self._situation(key), want, granted.claim.foreign)
+            if isinstance(decision, Upsert):
+                upserts[key] = decision
+            elif isinstance(decision, AsWanted):
+                self._as_wanted(key, claimant, decision, want.opcode)
+            else:
+                self._settle(claimant, key, decision)
+        return upserts
+
+    def _dropped(self, claimant: Claimant, wanted: set[str]) -> None:
+        """Keys that were written for this object, and that no object names any more."""
+        for key, entry in sorted(self._known.items()):
+            if entry.writer == claimant.uid and key not in wanted:
+                decision = decide_dropped(self._situation(key), entry)
+                if isinstance(decision, AsWanted):
+                    self._forget(key)
+                else:
+                    self._settle(claimant, key, decision)
+
+    def _situation(self, key: str) -> KeySituation:
+        seen = self._resource.tags.get(key, frozenset())
+        return KeySituation(self._resource, key, seen, self._known.get(key), self._rules)
+
+    def _as_wanted(self, key: str, claimant: Claimant, decision: AsWanted, opcode: Opcode) -> None:
+        """What is as wanted without a write of ours does not become ours (docs/reference/metadata-compat.md A13)."""
+        if opcode is Opcode.DELETE:
+            self._forget(key)
+        elif key in self._known:
+            self._before[key] = self._after[key] = Entry(claimant.uid, decision.values, Proof.CONFIRMED)
+
+    def _forget(self, key: str) -> None:
+        self._before.pop(key, None)
+        self._after.pop(key, None)
+
+    def _settle(self, claimant: Claimant, key: str, decision: Removal | Kept) -> None:
+        if isinstance(decision, Removal):
+            self._removals[key] = decision
+            self._after.pop(key, None)
+        else:
+            self._note(claimant, key, decision.reason, decision.message)
+
+    def _fitted(self, claim: Claim, upserts: dict[str, Upsert], free: int) -> int:
+        fitted = fit({key: 1 - len(each.seen) for key, each in upserts.items()}, free, claim.limit)
+        limit = limit_of(self._resource)
+        match fitted:
+            case TooMany():
+                message = (
+                    f"{self._resource.id} can have {limit} tags, and the list needs {fitted.missing} more than are "
+                    "free: shorten it, remove tags, or set limit POLICY_APPLY_PARTIAL"
+                )
+                self._note(claim.claimant, "", Reason.LIMIT_EXCEEDED, message)
+                return fitted.free
+            case Trimmed():
+                for key in fitted.keys:
+                    message = f"the tag {key!r} is left out on {self._resource.id}, which can have {limit} tags"
+                    self._note(claim.claimant, key, Reason.TRIMMED, message)
+                    del upserts[key]
+            case Fits():
+                pass
+        for key, upsert in upserts.items():
+            self._write(claim.claimant, key, upsert)
+        return fitted.free
+
+    def _write(self, claimant: Claimant, key: str, upsert: Upsert) -> None:
+        earlier = self._known.get(key, Entry(claimant.uid, frozenset(), Proof.INTENDED))
+        self._upserts[key] = upsert
+        self._before[key] = earlier.about_to_write(claimant.uid, upsert.value)
+        self._after[key] = Entry(claimant.uid, frozenset({upsert.value}), Proof.CONFIRMED)
+
+    def _note(self, claimant: Claimant, key: str, reason: Reason, message: str) -> None:
+        self._notes.append(Note(claimant, key, reason, message))
+
+    def _result(self) -> ResourcePlan:
+        delta = Delta(
+            tuple(each for _, each in sorted(self._removals.items())),
+            tuple(each for _, each in sorted(self._upserts.items())),
+        )
+        before = self._before if self._before else self._record_if_lost(self._before)
+        after = self._after if self._after else self._record_if_lost(self._after)
+        return ResourcePlan(self._resource, delta, tuple(self._notes), before, after)
+
+    def _record_if_lost(self, empty: Record) -> Record | RecordLost:
+        """A lost record stays lost until something is written."""
+        return self._record if isinstance(self._record, RecordLost) else empty

@@ -1,0 +1,79 @@
+"""Keys that no metadata object may touch, keys that are ignored by choice, and resources that are exempt.
+
+Protected are the keys of the cloud itself, and every key that lets somebody's collector delete a resource: whoever may
+write tags could otherwise make Freehold, CAPA or an in-cluster controller take a stranger's load balancer.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from freehold.tagging.resources import Cloud, Resource, canonical
+
+_RESERVED: Final = ("aws:", "eks:")
+"""Reserved by AWS, in any case (https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html)."""
+
+_DOMAINS: Final = (
+    "freehold.dev",  # our marks on AWS (ADR 27)
+    "x-k8s.io",  # our marks on IBM Cloud (ADR 4), Cluster API
+    "k8s.io",  # sigs.k8s.io/cluster-api-provider-aws/…, k8s.io/cluster-autoscaler/…
+    "kubernetes.io",  # kubernetes.io/cluster/…, kubernetes.io/service-name
+    "k8s.aws",  # elbv2.k8s.aws/cluster, ingress.k8s.aws/…, service.k8s.aws/…, karpenter.k8s.aws/…
+    "k8s.amazonaws.com",  # node.k8s.amazonaws.com/…: interfaces of the VPC CNI
+    "csi.aws.com",  # ebs.csi.aws.com/cluster, efs.csi.aws.com/cluster
+    "karpenter.sh",
+)
+_KEYS: Final = ("kubernetescluster", "csivolumename", "csivolumesnapshotname")
+"""Names from before keys had domains: the cloud provider's KubernetesCluster, the EBS CSI driver's CSIVolumeName."""
+
+_OF_DOMAIN: Final = re.compile(rf"(?:^|\.)(?:{'|'.join(map(re.escape, _DOMAINS))})(?:[/.:]|$)")
+"""A domain or one below it. A dot may follow instead of a slash: IBM Cloud's tags have no slash (ADR 4)."""
+
+EXEMPT_KEY: Final = {Cloud.AWS: "freehold.dev/metadata", Cloud.IBM: "freehold.dev.metadata"}
+EXEMPT_VALUE: Final = "ignore"
+"""The tag by which somebody exempts a resource from every metadata object."""
+
+
+class Access(StrEnum):
+    """Whether a metadata object may touch a key."""
+
+    ALLOWED = "Allowed"
+    PROTECTED = "Protected"
+    IGNORED = "Ignored"
+
+
+@dataclass(frozen=True)
+class IgnoreList:
+    """Keys that no operation touches, by configuration."""
+
+    keys: frozenset[str] = frozenset()
+    prefixes: tuple[str, ...] = ("openshift.io/",)
+
+
+def is_reserved(key: str) -> Access:
+    """Keys of the cloud itself: they are refused by it and do not count against its limit."""
+    return Access.PROTECTED if key.lower().startswith(_RESERVED[0]) else Access.ALLOWED
+
+
+def access(cloud: Cloud, key: str, ignored: IgnoreList) -> Access:
+    """Protection is compared without case, so that no other spelling of a key slips through."""
+    lowered = key.lower()
+    if lowered.startswith(_RESERVED) or lowered in _KEYS or _OF_DOMAIN.search(lowered):
+        return Access.PROTECTED
+    spelled = canonical(cloud, key)
+    listed = spelled in {canonical(cloud, each) for each in ignored.keys}
+    prefixed = spelled.startswith(tuple(canonical(cloud, each) for each in ignored.prefixes))
+    return Access.IGNORED if listed or prefixed else Access.ALLOWED
+
+
+class Exemption(StrEnum):
+    MANAGED = "Managed"
+    EXEMPT = "Exempt"
+
+
+def exemption(resource: Resource) -> Exemption:
+    marked = EXEMPT_VALUE in resource.tags.get(EXEMPT_KEY[resource.cloud], frozenset())
+    return Exemption.EXEMPT if marked else Exemption.MANAGED

@@ -1,0 +1,19 @@
+"""What holds for a resource whatever the objects say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from freehold.tagging.protected import IgnoreList
+
+
+@dataclass(frozen=True)
+class Rules:
+    ignored: IgnoreList = field(default_factory=IgnoreList)
+    classifier_keys: frozenset[str] = frozenset()
+    """Of every object that selects the resource: they are read only (docs/reference/metadata-compat.md A22)."""
+    cluster_keys: Mapping[str, str] = field(default_factory=dict)
+    """Keys that a cluster's spec asks for on this resource, with the cluster's name for people."""
+    contested: frozenset[str] = frozenset()
+    """Keys that are left alone until the next sync period (``contested.py``)."""

@@ -1,0 +1,42 @@
+"""How often an object is reconciled: ``syncevery`` in Go's notation (docs/reference/metadata-compat.md A8).
+
+Source of the notation: https://pkg.go.dev/time#ParseDuration.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+DEFAULT: Final = 600.0
+FLOOR: Final = 30.0
+JITTER: Final = 0.1
+
+_SECONDS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_PART: Final = r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)"
+PATTERN: Final = rf"^(?:{_PART})+$"
+
+
+@dataclass(frozen=True)
+class UnparsableDuration:
+    text: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.text!r} is not a duration: write it like 10m or 1h30m"
+
+
+def parse_sync_period(text: str | None) -> float | UnparsableDuration:
+    """Seconds; the default where there is none, and never below the floor."""
+    if text is None:
+        return DEFAULT
+    if not re.fullmatch(PATTERN.strip("^$"), text):
+        return UnparsableDuration(text)
+    seconds = sum(float(number) * _SECONDS[unit] for number, unit in re.findall(_PART, text))
+    return max(seconds, FLOOR)
+
+
+def with_jitter(period: float, fraction: float) -> float:
+    """``fraction`` is in [0, 1): objects must not reconcile in lockstep."""
+    return period * (1 - JITTER + 2 * JITTER * fraction)

@@ -1,0 +1,110 @@
+"""What is wrong with the tags of a spec, before anything is read or written.
+
+Source: docs/reference/metadata-compat.md#limits-and-legal-tags. The schema says the same as far as a schema can.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from freehold.tagging.classifiers import Classifiers, changed_classifiers
+from freehold.tagging.operations import Contradictions, Opcode, Operation, merge
+from freehold.tagging.protected import Access, IgnoreList, access
+from freehold.tagging.resources import Cloud, ibm_tag_name
+
+LONGEST_KEY: Final = 128
+LONGEST_VALUE: Final = 256
+LONGEST_IBM_TAG: Final = 128
+MOST_TAGS: Final = 50
+
+_AWS_SIGNS: Final = frozenset("_.:/=+-@")
+_IBM_ILLEGAL: Final = re.compile(r"[^A-Za-z0-9 _\-.:]")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """``path`` is the field in the manifest."""
+
+    path: str
+    message: str
+
+
+def problems(
+    cloud: Cloud, operations: Sequence[Operation], classifiers: Classifiers | None, path: str
+) -> tuple[Problem, ...]:
+    """``path``: of the operations; ``classifiers``: None where the object does not name them itself."""
+    found: list[Problem] = []
+    for number, operation in enumerate(operations):
+        at = f"{path}[{number}]" if len(operations) > 1 else path
+        found += _of_operation(cloud, operation, f"{at}.resourcetags")
+    keys = [key for operation in operations for key in operation.tags]
+    present = {key for each in operations if each.opcode is not Opcode.DELETE for key in each.tags}
+    if len(present) > MOST_TAGS:
+        found.append(Problem(path, f"there are {len(present)} tags, and a resource can have {MOST_TAGS}: remove some"))
+    found += _twins(cloud, keys, path)
+    if isinstance(merged := merge(cloud, operations), Contradictions):
+        found.append(Problem(path, merged.message))
+    for key in changed_classifiers(cloud, classifiers, keys) if classifiers else ():
+        message = f"the tag {key!r} is a classifier, by which the resources are found: it is read only. Remove it here"
+        found.append(Problem(path, message))
+    return tuple(found)
+
+
+def _of_operation(cloud: Cloud, operation: Operation, path: str) -> Iterator[Problem]:
+    for key, value in sorted(operation.tags.items()):
+        if access(cloud, key, IgnoreList(prefixes=())) is Access.PROTECTED:
+            yield Problem(f"{path}[{key!r}]", f"the key {key!r} is protected: no metadata object may change it")
+        complaints = _aws(key, value or "") if cloud is Cloud.AWS else _ibm(key, value or "")
+        yield from (Problem(f"{path}[{key!r}]", message) for message in complaints)
+
+
+def _aws(key: str, value: str) -> Iterator[str]:
+    if not key:
+        yield "a key is empty: give it a name"
+    for word, text, longest in (("key", key, LONGEST_KEY), ("value", value, LONGEST_VALUE)):
+        if len(text) > longest:
+            yield f"the {word} {_shown(text)} has {len(text)} characters, AWS allows {longest}: shorten it"
+        if bad := next((each for each in text if not _aws_legal(each)), ""):
+            yield f"the {word} {_shown(text)} has {bad!r} in it: use letters, digits, spaces and any of _ . : / = + - @"
+    if value.lower().startswith("aws:"):
+        yield f"the value {_shown(value)} begins with aws:, which AWS reserves: choose another"
+
+
+def _aws_legal(character: str) -> bool:
+    return character in _AWS_SIGNS or unicodedata.category(character)[0] in "LZN"
+
+
+def _ibm(key: str, value: str) -> Iterator[str]:
+    if not key.strip():
+        yield "a key is empty: give it a name"
+    if ":" in key:
+        yield f"the key {_shown(key)} has ':' in it, which on IBM Cloud ends the key: use another character"
+    name = ibm_tag_name(key, value)
+    if len(name) > LONGEST_IBM_TAG:
+        yield f"the tag {_shown(name)} has {len(name)} characters, IBM Cloud allows {LONGEST_IBM_TAG}: shorten it"
+    if bad := _IBM_ILLEGAL.search(name):
+        yield f"the tag {_shown(name)} has {bad.group()!r} in it: use letters, digits, spaces and any of _ - . :"
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 40 else f"{text[:40]}…")
+
+
+def _twins(cloud: Cloud, keys: Iterable[str], path: str) -> Iterator[Problem]:
+    """Different keys that a person, or the cloud, takes for the same."""
+    found = list(dict.fromkeys(keys))
+    yield from _same_under(found, lambda key: unicodedata.normalize("NFC", key), path, "look the same and are not")
+    if cloud is Cloud.IBM:
+        yield from _same_under(found, str.lower, path, "are the same on IBM Cloud, which knows no case")
+
+
+def _same_under(keys: Sequence[str], fold: Callable[[str], str], path: str, why: str) -> Iterator[Problem]:
+    first: dict[str, str] = {}
+    for key in keys:
+        other = first.setdefault(fold(key), key)
+        if other != key:
+            yield Problem(path, f"the keys {other!a} and {key!a} {why}: keep one")

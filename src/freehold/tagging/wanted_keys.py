@@ -1,0 +1,182 @@
+"""One key of one resource: what is wanted of it, against who set it.
+
+The table of docs/reference/metadata-compat.md A11, A13, A14 and A30 is here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from freehold.tagging.operations import Opcode, Want
+from freehold.tagging.ownership import Entry, ForeignValuePolicy, Holder, Proof, holder
+from freehold.tagging.protected import Access, access
+from freehold.tagging.resources import Cloud, Resource, canonical
+from freehold.tagging.rules import Rules
+
+
+class Reason(StrEnum):
+    """Why a key, or a whole resource, is left as it is. The words appear in conditions and must not change."""
+
+    TAG_EXISTS = "TagExists"
+    FOREIGN_VALUE = "ForeignValue"
+    SKIPPED = "Skipped"
+    VALUE_DIFFERS = "ValueDiffers"
+    PROTECTED = "Protected"
+    IGNORED = "Ignored"
+    CLASSIFIER = "Classifier"
+    CONTESTED = "Contested"
+    CONFLICT = "Conflict"
+    LIMIT_EXCEEDED = "LimitExceeded"
+    TRIMMED = "Trimmed"
+    EXEMPT = "Exempt"
+    RECORD_LOST = "RecordLost"
+
+
+class Cause(StrEnum):
+    """Why a key is written or removed; the audit log has it."""
+
+    MISSING = "Missing"
+    STRIPPED = "Stripped"
+    """We wrote it, and somebody took it off."""
+    OUTDATED = "Outdated"
+    """What is there is ours, and the spec has changed."""
+    DRIFTED = "Drifted"
+    """The key is ours, and somebody changed its value."""
+    FOREIGN = "Foreign"
+    """Somebody else's value is taken over."""
+    DELETED = "Deleted"
+    """An operation lists it for deletion."""
+    DROPPED = "Dropped"
+    """It is ours, and no object names it any more."""
+
+
+@dataclass(frozen=True)
+class Upsert:
+    """``seen``: the values that are replaced; empty where there is none."""
+
+    key: str
+    value: str
+    seen: frozenset[str]
+    cause: Cause
+
+
+@dataclass(frozen=True)
+class Removal:
+    """``seen``: the values to remove, as they were read."""
+
+    key: str
+    seen: frozenset[str]
+    cause: Cause
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Left as it is."""
+
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True)
+class AsWanted:
+    """Nothing to do; ``values`` are there."""
+
+    values: frozenset[str]
+
+
+@dataclass(frozen=True)
+class KeySituation:
+    """A key of a resource, as it was found. ``entry`` is our record of it."""
+
+    resource: Resource
+    key: str
+    seen: frozenset[str]
+    entry: Entry | None
+    rules: Rules
+
+    @property
+    def subject(self) -> str:
+        return f"the tag {self.key!r} on {self.resource.id}"
+
+
+def decide_wanted(at: KeySituation, want: Want, policy: ForeignValuePolicy) -> Upsert | Removal | Kept | AsWanted:
+    if untouchable := _untouchable(at):
+        return untouchable
+    decision: Upsert | Removal | Kept | AsWanted
+    if want.opcode is Opcode.DELETE or want.value is None:
+        decision = _decide_delete(at, want.value)
+    else:
+        decision = _decide_present(at, want.opcode, want.value, policy)
+    return _contested(at) if isinstance(decision, Upsert | Removal) and at.key in at.rules.contested else decision
+
+
+def decide_dropped(at: KeySituation, entry: Entry) -> Removal | Kept | AsWanted:
+    """Only the values that we wrote go; a value that somebody set since then stays."""
+    if untouchable := _untouchable(at):
+        return untouchable
+    ours = at.seen & entry.values
+    if not ours:
+        return AsWanted(at.seen)
+    return _contested(at) if at.key in at.rules.contested else Removal(at.key, ours, Cause.DROPPED)
+
+
+def _contested(at: KeySituation) -> Kept:
+    message = f"{at.subject} is set back by somebody each time: it is left until the next sync period"
+    return Kept(Reason.CONTESTED, message)
+
+
+def _untouchable(at: KeySituation) -> Kept | None:
+    if at.key in {canonical(at.resource.cloud, key) for key in at.rules.classifier_keys}:
+        return Kept(Reason.CLASSIFIER, f"{at.subject} is a classifier, by which the resource is found: it is read only")
+    match access(at.resource.cloud, at.key, at.rules.ignored):
+        case Access.PROTECTED:
+            return Kept(Reason.PROTECTED, f"{at.subject} is protected: no metadata object may change it")
+        case Access.IGNORED:
+            return Kept(Reason.IGNORED, f"{at.subject} is on the ignore list")
+        case Access.ALLOWED:
+            return None
+
+
+def _decide_delete(at: KeySituation, value: str | None) -> Removal | Kept | AsWanted:
+    if not at.seen:
+        return AsWanted(at.seen)
+    if value is None:
+        return Removal(at.key, at.seen, Cause.DELETED)
+    if value in at.seen:
+        return Removal(at.key, frozenset({value}), Cause.DELETED)
+    if at.resource.cloud is Cloud.IBM:  # other values of the key are other tags
+        return AsWanted(at.seen)
+    found = ", ".join(repr(each) for each in sorted(at.seen))
+    message = f"{at.subject} is to be deleted with the value {value!r} and has {found}: it is left as it is"
+    return Kept(Reason.VALUE_DIFFERS, message)
+
+
+def _decide_present(
+    at: KeySituation, opcode: Opcode, value: str, policy: ForeignValuePolicy
+) -> Upsert | Kept | AsWanted:
+    if at.seen == {value} or (opcode is Opcode.ADD and value in at.seen):
+        return AsWanted(frozenset({value}))
+    match holder(at.entry, at.seen):
+        case Holder.NOBODY:
+            written = at.entry is not None and at.entry.proof is Proof.CONFIRMED
+            return Upsert(at.key, value, at.seen, Cause.STRIPPED if written else Cause.MISSING)
+        case Holder.OURS:
+            return Upsert(at.key, value, at.seen, Cause.OUTDATED)
+        case Holder.DRIFTED:
+            return _foreign_value(at, value, policy, Cause.DRIFTED)
+        case Holder.FOREIGN if opcode is Opcode.ADD:
+            advice = "delete it there, or use the opcode update to take it over"
+            return Kept(Reason.TAG_EXISTS, f"{at.subject} exists already with another value: {advice}")
+        case Holder.FOREIGN:
+            return _foreign_value(at, value, policy, Cause.FOREIGN)
+
+
+def _foreign_value(at: KeySituation, value: str, policy: ForeignValuePolicy, cause: Cause) -> Upsert | Kept:
+    match policy:
+        case ForeignValuePolicy.TAKE_OVER:
+            return Upsert(at.key, value, at.seen, cause)
+        case ForeignValuePolicy.SKIP:
+            return Kept(Reason.SKIPPED, f"{at.subject} has a value that somebody else set: it is skipped")
+        case ForeignValuePolicy.FAIL:
+            return Kept(Reason.FOREIGN_VALUE, f"{at.subject} has a value that somebody else set: clear it there")

@@ -1,0 +1,95 @@
+"""Resources, objects and plans for the tests of tagging, and a cloud that carries a plan out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from freehold.tagging.conflicts import Claim, Claimant
+from freehold.tagging.limits import LimitPolicy
+from freehold.tagging.operations import Contradictions, Opcode, Operation, Wants, merge, operation
+from freehold.tagging.ownership import Entry, ForeignValuePolicy, Proof, Record, RecordLost
+from freehold.tagging.plan import ResourcePlan, plan_resource
+from freehold.tagging.resources import Cloud, Resource, aws_tags, ibm_tags
+from freehold.tagging.rules import Rules
+from freehold.tagging.wanted_keys import Reason
+
+VOLUME = "arn:aws:ec2:eu-west-1:111122223333:volume/vol-1"
+CRN = "crn:v1:bluemix:public:is:eu-de:a/1::subnet:1"
+
+
+def volume(tags: Mapping[str, str], kind: str = "ec2:volume", arn: str = VOLUME, region: str = "eu-west-1") -> Resource:
+    return Resource(arn, Cloud.AWS, kind, "111122223333", region, aws_tags(tags))
+
+
+def subnet(*names: str, crn: str = CRN) -> Resource:
+    return Resource(crn, Cloud.IBM, "is:subnet", "1", "eu-de", ibm_tags(names))
+
+
+def wants(*operations: Operation, cloud: Cloud = Cloud.AWS) -> Wants:
+    merged = merge(cloud, operations)
+    assert not isinstance(merged, Contradictions)
+    return merged
+
+
+def claim(
+    *operations: Operation,
+    name: str = "first",
+    created: float = 1.0,
+    limit: LimitPolicy = LimitPolicy.STRICT,
+    foreign: ForeignValuePolicy = ForeignValuePolicy.TAKE_OVER,
+    cloud: Cloud = Cloud.AWS,
+) -> Claim:
+    claimant = Claimant(created, f"uid-{name}", f"AWSMetadata ns/{name}")
+    return Claim(claimant, wants(*operations, cloud=cloud), limit, foreign)
+
+
+def add(**tags: str) -> Operation:
+    return operation(Opcode.ADD, tags)
+
+
+def update(**tags: str) -> Operation:
+    return operation(Opcode.UPDATE, tags)
+
+
+def delete(*keys: str, **tags: str) -> Operation:
+    return operation(Opcode.DELETE, tags, keys)
+
+
+def wrote(writer: str = "first", **tags: str) -> Record:
+    """What we wrote, confirmed."""
+    return {key: Entry(f"uid-{writer}", frozenset({value}), Proof.CONFIRMED) for key, value in tags.items()}
+
+
+def plan(
+    resource: Resource, *claims: Claim, record: Record | RecordLost | None = None, rules: Rules | None = None
+) -> ResourcePlan:
+    return plan_resource(resource, claims, {} if record is None else record, rules or Rules())
+
+
+def applied(done: ResourcePlan) -> Resource:
+    """The resource after the cloud carried the plan out: first the removals, then the upserts."""
+    tags = dict(done.resource.tags)
+    for removal in done.delta.removals:
+        left = tags[removal.key] - removal.seen
+        tags.pop(removal.key)
+        if left:
+            tags[removal.key] = left
+    tags |= {upsert.key: frozenset({upsert.value}) for upsert in done.delta.upserts}
+    return replace(done.resource, tags=tags)
+
+
+def written(done: ResourcePlan) -> dict[str, str]:
+    return {each.key: each.value for each in done.delta.upserts}
+
+
+def removed(done: ResourcePlan) -> dict[str, frozenset[str]]:
+    return {each.key: each.seen for each in done.delta.removals}
+
+
+def reasons(done: ResourcePlan) -> list[tuple[str, Reason]]:
+    return [(note.key, note.reason) for note in done.notes]
+
+
+def plain(tags: Sequence[str], value: str = "v") -> dict[str, str]:
+    return dict.fromkeys(tags, value)

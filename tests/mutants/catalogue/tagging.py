@@ -1,0 +1,104 @@
+"""Safety lines of the tag decisions: whose a tag is, what may be touched, how much is sent."""
+
+from functools import partial
+
+from mutants.rows import Mutant
+
+_wanted = partial(Mutant, "tagging/wanted_keys.py")
+_ownership = partial(Mutant, "tagging/ownership.py")
+_plan = partial(Mutant, "tagging/plan.py")
+_protected = partial(Mutant, "tagging/protected.py")
+_classifiers = partial(Mutant, "tagging/classifiers.py")
+_batches = partial(Mutant, "tagging/batches.py")
+_limits = partial(Mutant, "tagging/limits.py")
+_failures = partial(Mutant, "tagging/failures.py")
+_conflicts = partial(Mutant, "tagging/conflicts.py")
+
+MUTANTS = (
+    _wanted(
+        "decide_dropped",
+        "ours = at.seen & entry.values",
+        "ours = at.seen",
+        "a value that somebody else set since is removed with the key that left the spec",
+        killed_by="tests/unit/tagging/test_tagging_operations.py::TestA11WhoSetTheValue"
+        "::test_a_key_that_left_the_spec_stays_with_the_value_of_somebody_else",
+    ),
+    _wanted(
+        "_decide_present",
+        "case Holder.FOREIGN if opcode is Opcode.ADD:",
+        "case Holder.FOREIGN if False:",
+        "add overwrites a foreign value",
+    ),
+    _wanted(
+        "_untouchable",
+        "if at.key in {canonical(at.resource.cloud, key) for key in at.rules.classifier_keys}:",
+        "if False:",
+        "an object changes a classifier, and the fleet deselects itself",
+    ),
+    _ownership(
+        "holder",
+        "return Holder.DRIFTED if entry.proof is Proof.CONFIRMED else Holder.FOREIGN",
+        "return Holder.DRIFTED",
+        "an intention that never took effect makes a foreign value ours",
+    ),
+    _plan(
+        "_Planner._write",
+        "self._before[key] = earlier.about_to_write(claimant.uid, upsert.value)",
+        "self._before[key] = self._known.get(key, earlier)",
+        "the record before a write does not have what is written: after a crash it is nobody's",
+    ),
+    _plan(
+        "_Planner.plan",
+        "wanted = {key for each in granted for key in (*each.wants, *each.lost)} | set(self._rules.cluster_keys)",
+        "wanted = {key for each in granted for key in (*each.wants, *each.lost)}",
+        "a tag that a cluster asks for is removed because an object dropped it",
+    ),
+    _protected(
+        "access",
+        "lowered = key.lower()",
+        "lowered = key",
+        "another spelling of a protected key slips through",
+    ),
+    _classifiers(
+        "select",
+        "return next(_refusals(classifiers, resource), Selection.SELECTED)",
+        "return Selection.SELECTED",
+        "whatever the query of the cloud took for a match is tagged",
+    ),
+    _classifiers(
+        "Classifiers",
+        "if not self.any_of:",
+        "if False:",
+        "no classifier selects the whole account",
+    ),
+    _batches(
+        "Batch",
+        "if not self.tags:",
+        "if False:",
+        "DeleteTags without tags removes every tag",
+    ),
+    _batches(
+        "_ibm_parts",
+        "if each.cause is Cause.OUTDATED and not _has_label(each)]",
+        "if not _has_label(each)]",
+        "attach with update=true removes foreign values that were not read",
+    ),
+    _limits(
+        "fit",
+        "if policy is LimitPolicy.STRICT:",
+        "if False:",
+        "a strict list is applied in part",
+    ),
+    _failures(
+        "after_refused_call",
+        "return (ReadFirst(batch.targets),)",
+        "return (SendAgain(batch),)",
+        "a call whose reply was lost is sent again without a look",
+    ),
+    _conflicts(
+        "grant_by_age",
+        "for claim in sorted(claims, key=lambda each: each.claimant):",
+        "for claim in claims:",
+        "which of two objects wins hangs on the order in which they are listed",
+    ),
+)

@@ -1,0 +1,322 @@
+"""Which resources, how many tags, and which keys (docs/reference/metadata-compat.md)."""
+
+import pytest
+
+from freehold.tagging.classifiers import Classifiers, Condition, Query, Selection, queries, released, select
+from freehold.tagging.contested import Standing, Turns, set_back, standing
+from freehold.tagging.limits import LimitPolicy, limit_of
+from freehold.tagging.operations import Opcode, Operation, operation
+from freehold.tagging.ownership import Record
+from freehold.tagging.plan import Delta, Verdict
+from freehold.tagging.protected import Access, IgnoreList, access
+from freehold.tagging.resources import Cloud, Resource
+from freehold.tagging.rules import Rules
+from freehold.tagging.sync_period import UnparsableDuration, parse_sync_period, with_jitter
+from freehold.tagging.wanted_keys import Reason
+from harness.tagged_fleet import (
+    VOLUME,
+    add,
+    applied,
+    claim,
+    delete,
+    plain,
+    plan,
+    reasons,
+    removed,
+    subnet,
+    update,
+    volume,
+    written,
+    wrote,
+)
+
+FOREIGN_47 = plain([f"z{number}" for number in range(47)])
+FIVE = update(e="1", d="1", c="1", b="1", a="1")
+
+
+# --- limits ------------------------------------------------------------------------------------
+
+
+def test_a8_strict_is_the_default() -> None:
+    done = plan(volume(FOREIGN_47), claim(FIVE))
+    assert reasons(done) == [("", Reason.LIMIT_EXCEEDED)]
+
+
+def test_a9_partial_keeps_what_is_there_then_sorts_then_trims() -> None:
+    done = plan(volume(FOREIGN_47), claim(FIVE, limit=LimitPolicy.PARTIAL))
+    assert written(done) == {"a": "1", "b": "1", "c": "1"}
+    assert reasons(done) == [("d", Reason.TRIMMED), ("e", Reason.TRIMMED)]
+
+
+def test_a9_sorts_by_code_point() -> None:
+    full = plain([f"z{number}" for number in range(49)])
+    done = plan(volume(full), claim(update(é="1", a="1", B="1"), limit=LimitPolicy.PARTIAL))
+    assert written(done) == {"B": "1"}
+
+
+def test_a9_what_is_there_goes_before_a_new_key_that_sorts_first() -> None:
+    full = plain([f"z{number}" for number in range(49)]) | {"m": "1"}
+    done = plan(volume(full), claim(update(a="1", m="2"), limit=LimitPolicy.PARTIAL), record=wrote(m="1"))
+    assert written(done) == {"m": "2"}
+
+
+def test_a25_strict_is_all_or_nothing_before_any_write() -> None:
+    """A change of a value needs no room, and is held back all the same: the list is applied whole or not at all."""
+    done = plan(volume(FOREIGN_47 | {"a": "old"}), claim(FIVE), record=wrote(a="old"))
+    assert (done.verdict, done.record_after) == (Verdict.NOTHING_TO_DO, wrote(a="old"))
+    assert VOLUME in done.notes[0].message
+
+
+def test_a25_removals_make_room_in_the_same_plan() -> None:
+    done = plan(volume(FOREIGN_47), claim(FIVE, delete("z0", "z1")))
+    assert (len(done.delta.removals), len(done.delta.upserts), done.notes) == (2, 5, ())
+
+
+def test_a25_one_resource_that_is_full_does_not_fail_the_others() -> None:
+    assert len(plan(volume({}), claim(FIVE)).delta.upserts) == 5
+
+
+def test_an_older_object_gets_the_room_first() -> None:
+    older = claim(update(y="1", x="1"), created=1.0)
+    younger = claim(update(a="1", b="1"), name="second", created=2.0, limit=LimitPolicy.PARTIAL)
+    done = plan(volume(FOREIGN_47), younger, older)
+    assert written(done) == {"x": "1", "y": "1", "a": "1"}
+
+
+@pytest.mark.parametrize(
+    ("resource", "limit"),
+    [
+        (volume({}), 50),
+        (volume({}, kind="s3:object"), 10),
+        (volume({}, kind="s3:bucket"), 50),
+        (subnet(), 1000),
+    ],
+    ids=["A26 default", "A26 S3 object", "A26 S3 bucket", "A26 IBM"],
+)
+def test_limit_is_that_of_the_kind(resource: Resource, limit: int) -> None:
+    assert limit_of(resource) == limit
+
+
+def test_a26_tags_of_aws_itself_do_not_count() -> None:
+    own = {"aws:cloudformation:stack-name": "s", "AWS:x": "y", "aws:z": ""}
+    assert len(plan(volume(FOREIGN_47 | own), claim(update(a="1", b="1", c="1"))).delta.upserts) == 3
+
+
+# --- classifiers -------------------------------------------------------------------------------
+
+
+def any_of(*conditions: tuple[str, str], **narrowed: frozenset[str]) -> Classifiers:
+    return Classifiers(frozenset(Condition(*each) for each in conditions), **narrowed)
+
+
+def test_a19_or_is_a_query_for_each_key_and_equal_classifiers_share_it() -> None:
+    found = queries([any_of(("env", "test"), ("team", "a")), any_of(("env", "dev")), any_of(("team", "a"))])
+    assert found == (Query("env", ("dev", "test")), Query("team", ("a",)))
+
+
+def test_a19_a_query_has_at_most_20_values() -> None:
+    found = queries([any_of(*(("env", f"v{number:02}") for number in range(41)))])
+    assert [len(query.values) for query in found] == [20, 20, 1]
+
+
+def test_a19_either_classifier_selects() -> None:
+    wanted = any_of(("env", "test"), ("team", "a"))
+    assert select(wanted, volume({"team": "a", "env": "prod"})) is Selection.SELECTED
+    assert select(wanted, volume({"team": "b"})) is Selection.NOT_CLASSIFIED
+
+
+def test_a20_empty_classifiers_cannot_be_made() -> None:
+    with pytest.raises(ValueError, match="there is no classifier"):
+        any_of()
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [("*", "test"), ("t?st", "test"), ("", "test"), ("Test", "test")],
+    ids=["A21 star", "A21 question mark", "A21 empty is empty", "A21 case"],
+)
+def test_classifier_is_compared_exactly(value: str, found: str) -> None:
+    assert select(any_of(("env", value)), volume({"env": found})) is Selection.NOT_CLASSIFIED
+    assert select(any_of(("env", value)), volume({"env": value})) is Selection.SELECTED
+
+
+def test_a21_case_is_no_difference_on_ibm_cloud() -> None:
+    assert select(any_of(("Env", "Test")), subnet("env:test")) is Selection.SELECTED
+
+
+@pytest.mark.parametrize("wanted", [update(env="other"), delete("env"), add(env="other")])
+def test_a22_classifiers_of_every_object_are_read_only(wanted: Operation) -> None:
+    done = plan(volume({"env": "test"}), claim(wanted), rules=Rules(classifier_keys=frozenset({"env"})))
+    assert (done.verdict, reasons(done)) == (Verdict.NOTHING_TO_DO, [("env", Reason.CLASSIFIER)])
+
+
+@pytest.mark.parametrize(
+    ("narrowed", "selection"),
+    [
+        ({"all_of": frozenset({Condition("team", "b")})}, Selection.NOT_ALL_MATCH),
+        ({"none_of": frozenset({Condition("team", "a")})}, Selection.EXCLUDED),
+        ({"kinds": frozenset({"s3:bucket"})}, Selection.OTHER_KIND),
+        ({"regions": frozenset({"us-east-1"})}, Selection.OTHER_REGION),
+        ({"accounts": frozenset({"444455556666"})}, Selection.OTHER_ACCOUNT),
+        ({"all_of": frozenset({Condition("team", "a")}), "kinds": frozenset({"ec2:volume"})}, Selection.SELECTED),
+    ],
+)
+def test_what_was_found_is_narrowed(narrowed: dict[str, frozenset[str]], selection: Selection) -> None:
+    assert select(any_of(("env", "test"), **narrowed), volume({"env": "test", "team": "a"})) is selection
+
+
+def test_a_stack_set_is_selected_only_when_its_kind_is_named() -> None:
+    """To tag it starts an update of its stacks."""
+    resource = volume({"env": "test"}, kind="cloudformation:stackset")
+    assert select(any_of(("env", "test")), resource) is Selection.OTHER_KIND
+    named = any_of(("env", "test"), kinds=frozenset({resource.kind}))
+    assert select(named, resource) is Selection.SELECTED
+
+
+def test_a23_a_resource_that_lost_its_classifier_is_released() -> None:
+    found = [volume({"env": "test"}, arn="kept"), volume({"ours": "1"}, arn="lost"), volume({}, arn="never-ours")]
+    assert released(["kept", "lost", "not-read"], found, any_of(("env", "test"))) == ("lost",)
+
+
+# --- keys that nobody may touch ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "aws:createdBy",
+        "AWS:x",
+        "eks:cluster-name",
+        "freehold.dev/owner-uuid",
+        "powervs.cluster.x-k8s.io.owner",
+        "sigs.k8s.io/cluster-api-provider-aws/cluster/a",
+        "kubernetes.io/cluster/a",
+        "kubernetes.io/service-name",
+        "Kubernetes.io/service-name",
+        "elbv2.k8s.aws/cluster",
+        "ingress.k8s.aws/stack",
+        "node.k8s.amazonaws.com/instance_id",
+        "ebs.csi.aws.com/cluster",
+        "karpenter.sh/nodepool",
+        "KubernetesCluster",
+    ],
+)
+@pytest.mark.parametrize("opcode", list(Opcode))
+def test_protected_key_is_refused_in_every_operation(key: str, opcode: Opcode) -> None:
+    """Whoever may tag could otherwise make a collector take a stranger's resource."""
+    done = plan(volume({}), claim(operation(opcode, {key: "owned"})))
+    assert (done.verdict, reasons(done)) == (Verdict.NOTHING_TO_DO, [(key, Reason.PROTECTED)])
+    there = plan(volume({key: "owned"}), claim(delete(key)))
+    assert there.verdict is Verdict.NOTHING_TO_DO
+
+
+def test_a_protected_key_that_a_forged_record_calls_ours_stays() -> None:
+    done = plan(
+        volume({"kubernetes.io/cluster/a": "owned"}), claim(), record=wrote(**{"kubernetes.io/cluster/a": "owned"})
+    )
+    assert done.verdict is Verdict.NOTHING_TO_DO
+
+
+@pytest.mark.parametrize("key", ["env", "awsome", "my-kubernetes.io/x", "kubernetes.iox/y", "Name"])
+def test_other_keys_are_allowed(key: str) -> None:
+    assert access(Cloud.AWS, key, IgnoreList()) is Access.ALLOWED
+
+
+def test_ignore_list_has_keys_and_prefixes_and_no_case_on_ibm_cloud() -> None:
+    ignored = IgnoreList(frozenset({"Cost"}), ("Map-",))
+    assert [access(Cloud.AWS, key, ignored) for key in ("Cost", "Map-x")] == [Access.IGNORED] * 2
+    assert access(Cloud.AWS, "cost", ignored) is Access.ALLOWED
+    assert [access(Cloud.IBM, key, ignored) for key in ("cost", "map-x")] == [Access.IGNORED] * 2
+
+
+@pytest.mark.parametrize(
+    "resource", [volume({"freehold.dev/metadata": "ignore"}), subnet("freehold.dev.metadata:ignore")]
+)
+def test_an_exempt_resource_is_left_alone(resource: Resource) -> None:
+    done = plan(resource, claim(update(env="test"), cloud=resource.cloud), record=wrote(old="x"))
+    assert (done.verdict, reasons(done)) == (Verdict.NOTHING_TO_DO, [("", Reason.EXEMPT)])
+    assert done.record_after == wrote(old="x")
+
+
+# --- several objects -----------------------------------------------------------------------------
+
+
+def test_a18_the_older_object_wins_and_the_other_is_told_who() -> None:
+    older, younger = claim(delete("k")), claim(update(k="1", m="1"), name="second", created=2.0)
+    done = plan(volume({"k": "0"}), younger, older)
+    assert (removed(done), written(done)) == ({"k": {"0"}}, {"m": "1"})
+    [note] = done.notes
+    assert (note.claimant.name, note.reason) == ("AWSMetadata ns/second", Reason.CONFLICT)
+    assert note.message.startswith("AWSMetadata ns/first wants something different of the tag 'k'")
+
+
+def test_a18_objects_that_agree_are_in_no_conflict() -> None:
+    done = plan(volume({}), claim(add(k="1")), claim(update(k="1"), name="second", created=2.0))
+    assert (written(done), done.notes) == ({"k": "1"}, ())
+
+
+def test_a18_a_key_goes_over_to_the_object_that_still_wants_it() -> None:
+    done = plan(volume({"k": "1"}), claim(), claim(update(k="1"), name="second", created=2.0), record=wrote(k="1"))
+    assert (done.verdict, done.record_after) == (Verdict.NOTHING_TO_DO, wrote("second", k="1"))
+
+
+def test_a24_what_an_object_wrote_stays_when_it_is_deleted_and_goes_when_it_says_remove() -> None:
+    """A deleted object with ``deletionPolicy: Remove`` still has a claim, without wants."""
+    there = volume({"env": "test"})
+    assert plan(there, record=wrote(env="test")).verdict is Verdict.NOTHING_TO_DO
+    assert removed(plan(there, claim(), record=wrote(env="test"))) == {"env": {"test"}}
+
+
+@pytest.mark.parametrize("record", [{}, wrote(team="x")], ids=["foreign", "written by us before"])
+@pytest.mark.parametrize("wanted", [[update(team="y")], [delete("team")], []], ids=["update", "delete", "dropped"])
+def test_tags_that_a_cluster_asks_for_are_never_touched(record: Record, wanted: list[Operation]) -> None:
+    rules = Rules(cluster_keys={"team": "IBMPowerVSCluster ns/a"})
+    done = plan(volume({"team": "x"}), claim(*wanted), record=record, rules=rules)
+    assert done.verdict is Verdict.NOTHING_TO_DO
+    assert reasons(done) == ([("team", Reason.CONFLICT)] if wanted else [])
+
+
+# --- keys that are set back ------------------------------------------------------------------------
+
+
+def test_a_key_is_contested_after_three_turns_until_the_next_sync_period() -> None:
+    turns: Turns | None = None
+    for at in (0.0, 10.0, 20.0):
+        assert standing(turns, at, 600) is Standing.FREE
+        turns = set_back(turns, at, 600)
+    assert standing(turns, 21.0, 600) is Standing.CONTESTED
+    assert standing(turns, 600.0, 600) is Standing.FREE
+    assert set_back(turns, 600.0, 600) == Turns(1, 600.0)
+
+
+def test_a_contested_key_is_left_and_named() -> None:
+    done = plan(volume({}), claim(update(k="1", m="1")), rules=Rules(contested=frozenset({"k"})))
+    assert (written(done), reasons(done)) == ({"m": "1"}, [("k", Reason.CONTESTED)])
+
+
+# --- the sync period -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("10m", 600.0), ("1h30m", 5400.0), ("1.5h", 5400.0), ("90s", 90.0), ("1s", 30.0), ("500ms", 30.0), (None, 600.0)],
+    ids=["A8 example", "A8 two units", "A8 fraction", "A8 seconds", "A8 floor", "A8 floor of ms", "A8 default"],
+)
+def test_sync_period_is_a_duration_of_go(text: str | None, seconds: float) -> None:
+    assert parse_sync_period(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "10", "10 m", "m", "-10m", "10m!", "1d", "10m\n"])
+def test_unparsable_period_is_refused(text: str) -> None:
+    assert isinstance(parse_sync_period(text), UnparsableDuration)
+
+
+def test_a8_jitter_is_a_tenth() -> None:
+    assert (with_jitter(600, 0.0), with_jitter(600, 0.5)) == (540.0, 600.0)
+    assert with_jitter(600, 0.999) < 660.0
+
+
+def test_trimmed_tags_are_not_in_the_record() -> None:
+    done = plan(volume(FOREIGN_47), claim(FIVE, limit=LimitPolicy.PARTIAL))
+    assert done.record_after == wrote(a="1", b="1", c="1")
+    assert plan(applied(done), claim(FIVE, limit=LimitPolicy.PARTIAL), record=done.record_after).delta == Delta()
