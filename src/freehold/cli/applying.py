@@ -11,8 +11,9 @@ from freehold.cli.errors import CliError
 from freehold.cli.kinds import OURS, Catalog
 from freehold.cli.manifests import ManifestDocument
 from freehold.cli.merging import apply_patch, with_last_applied
-from freehold.kube.client import KubeClient, PatchKind
+from freehold.kube.client import KubeClient
 from freehold.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, KubeError, NotFound
+from freehold.kube.object_client import PatchKind
 from freehold.kube.resources import NAMESPACES, Json, Key, Resource
 
 _TRIAL = {"dryRun": "All", "fieldValidation": "Strict"}

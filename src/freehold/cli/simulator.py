@@ -19,7 +19,7 @@ import aiohttp
 
 from freehold.cli.errors import CliError
 from freehold.cli.state_directory import Lock, StateDirectory
-from freehold.kube.client import why_unreachable
+from freehold.kube.object_client import why_unreachable
 from freehold.lifecycle.clock import SystemClock
 
 API_KEY = "simulated-api-key"

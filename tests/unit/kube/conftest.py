@@ -13,7 +13,8 @@ from aiohttp import web
 
 from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store
-from freehold.kube import Connection, KubeClient
+from freehold.kube.client import KubeClient
+from freehold.kube.config import Connection
 
 
 @dataclass
