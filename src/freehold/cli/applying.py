@@ -11,9 +11,8 @@ from freehold.cli.errors import CliError
 from freehold.cli.kinds import OURS, Catalog
 from freehold.cli.manifests import ManifestDocument
 from freehold.cli.merging import apply_patch, with_last_applied
-from freehold.kube.client import KubeClient
 from freehold.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, KubeError, NotFound
-from freehold.kube.object_client import PatchKind
+from freehold.kube.object_client import ObjectClient, PatchKind
 from freehold.kube.resources import NAMESPACES, Json, Key, Resource
 
 _TRIAL = {"dryRun": "All", "fieldValidation": "Strict"}
@@ -57,7 +56,7 @@ class Applied:
     obj: Json
 
 
-async def targets(client: KubeClient, documents: Sequence[ManifestDocument], namespace: str) -> list[Target]:
+async def targets(client: ObjectClient, documents: Sequence[ManifestDocument], namespace: str) -> list[Target]:
     """Where each document goes; an object without a namespace goes to ``namespace``.
 
     Raises CliError naming every kind that the server does not know.
@@ -77,7 +76,7 @@ async def targets(client: KubeClient, documents: Sequence[ManifestDocument], nam
     return sorted(found, key=lambda target: target.resource.kind not in _FIRST)
 
 
-async def apply(client: KubeClient, wanted: Sequence[Target]) -> list[Applied]:
+async def apply(client: ObjectClient, wanted: Sequence[Target]) -> list[Applied]:
     """Create or patch every target, namespaces first. Raises CliError, before any write, with all that is wrong."""
     missing = await missing_namespaces(client, wanted)
     await trial(client, wanted, missing)
@@ -89,7 +88,7 @@ async def apply(client: KubeClient, wanted: Sequence[Target]) -> list[Applied]:
     return [await _apply_one(client, each) for each in wanted]
 
 
-async def trial(client: KubeClient, wanted: Sequence[Target], missing: Collection[str] = ()) -> list[Json]:
+async def trial(client: ObjectClient, wanted: Sequence[Target], missing: Collection[str] = ()) -> list[Json]:
     """What the server would make of every target; writes nothing. Raises CliError with all that is wrong."""
     would_be: list[Json] = []
     problems: list[str] = []
@@ -109,12 +108,12 @@ async def trial(client: KubeClient, wanted: Sequence[Target], missing: Collectio
     return would_be
 
 
-async def _create_namespace(client: KubeClient, name: str, query: dict[str, str]) -> None:
+async def _create_namespace(client: ObjectClient, name: str, query: dict[str, str]) -> None:
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     await client.request("POST", NAMESPACES.collection_path(), query=query, body=body)
 
 
-async def _all_wrong(client: KubeClient, target: Target, key: Key, refusal: KubeError) -> list[str]:
+async def _all_wrong(client: ObjectClient, target: Target, key: Key, refusal: KubeError) -> list[str]:
     """A server that meets an unknown field looks no further: ask it again for the rest."""
     unknown = [f"{path}: {word} field" for word, path in _STRICT.findall(refusal.message)]
     if not unknown:
@@ -139,13 +138,13 @@ def _cause(cause: Json) -> str:
     return message if field in ("", "<nil>") or message.startswith(f"{field}:") else f"{field}: {message}"
 
 
-async def missing_namespaces(client: KubeClient, wanted: Sequence[Target]) -> frozenset[str]:
+async def missing_namespaces(client: ObjectClient, wanted: Sequence[Target]) -> frozenset[str]:
     """Namespaces that the targets go to and the server does not have."""
     named = {each.key.namespace for each in wanted if each.key.namespace}
     return frozenset({name for name in named if not await _exists(client, name)})
 
 
-async def _exists(client: KubeClient, namespace: str) -> bool:
+async def _exists(client: ObjectClient, namespace: str) -> bool:
     try:
         await client.get(NAMESPACES, Key("", namespace))
     except NotFound:
@@ -153,7 +152,7 @@ async def _exists(client: KubeClient, namespace: str) -> bool:
     return True
 
 
-async def _apply_one(client: KubeClient, target: Target) -> Applied:
+async def _apply_one(client: ObjectClient, target: Target) -> Applied:
     for _ in range(_ATTEMPTS):
         try:
             return await _put(client, target, target.key, _REAL)
@@ -164,7 +163,7 @@ async def _apply_one(client: KubeClient, target: Target) -> Applied:
     raise CliError(f"{target} changes too fast to be applied: {problem.message}")
 
 
-async def _put(client: KubeClient, target: Target, key: Key, query: dict[str, str]) -> Applied:
+async def _put(client: ObjectClient, target: Target, key: Key, query: dict[str, str]) -> Applied:
     wanted = with_last_applied(_placed(target, key))
     try:
         current = await client.get(target.resource, key)

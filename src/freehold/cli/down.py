@@ -7,14 +7,14 @@ from pathlib import Path
 
 from freehold.api.names import PAUSED_ANNOTATION, RECOVERED
 from freehold.cli import manifests
+from freehold.cli.access import Access, access
 from freehold.cli.applying import Target, targets
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.following import Followed, UntilGone, ViewSnapshot, follow, last_views
 from freehold.cli.kinds import OURS
 from freehold.cli.progress import display
-from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
-from freehold.cli.session import Access, Session, opened
+from freehold.cli.session import Session, opened
 from freehold.cli.terminal import say, warn
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Key, Resource

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from freehold.api.feature_gates import ALL_OFF, FeatureGates
 from freehold.apiserver.crds import COLLECTION as DEFINITIONS
 from freehold.apiserver.errors import ApiError
 from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store, in_words
+from freehold.cli.access import ServeOptions
 from freehold.cli.errors import CliError
-from freehold.cli.simulator import API_KEY, SPEED, clock_of, simulated_cloud
+from freehold.cli.simulator import API_KEY, clock_of, simulated_cloud
 from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory, write_whole
 from freehold.cli.terminal import API_KEY_VARIABLE, warn
 from freehold.kube.client import KubeClient
@@ -34,25 +34,6 @@ if TYPE_CHECKING:
     from freehold.operator.app import Operator, Settings
 
 _STOP_SECONDS = 20.0
-
-
-@dataclass(frozen=True)
-class ServeOptions:
-    """What is to be served. ``operator`` False serves the objects alone, to be read.
-
-    ``simulator`` is the URL of a simulated cloud that runs already; else one is started where the state
-    is bound to it. ``install`` False leaves the stored CRDs as they are: enough to read by, and quicker.
-    ``deep_every`` shortens the pause between deep passes (seconds of domain time). ``gates``: the features that are on.
-    """
-
-    operator: bool = True
-    install: bool = True
-    simulate: bool = False
-    speed: float = SPEED
-    simulator: str = ""
-    port: int = 0
-    deep_every: float | None = None
-    gates: FeatureGates = ALL_OFF
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from freehold.api.feature_gates import FeatureGates
 from freehold.cli import manifests
+from freehold.cli.access import Access, access
 from freehold.cli.applying import missing_namespaces, targets, trial
 from freehold.cli.down import named
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.kinds import OURS
 from freehold.cli.live import api_key_of
 from freehold.cli.reading import emit
-from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
-from freehold.cli.session import Access, Session, opened
+from freehold.cli.session import Session, opened
 from freehold.cli.simulator import API_KEY, clock_of, simulated_cloud
 from freehold.cli.state_directory import CloudChoice, StateDirectory
 from freehold.cli.terminal import columns, folded, say, width

@@ -7,23 +7,20 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import yaml
-
+from freehold.cli.access import Access, access
 from freehold.cli.errors import INTERRUPTED, CliError
 from freehold.cli.kinds import OURS, Catalog
 from freehold.cli.progress import attention, tree_lines
-from freehold.cli.proofs import proofs
-from freehold.cli.running import access
-from freehold.cli.running import run as run_to_end
-from freehold.cli.session import Access, Session, opened
+from freehold.cli.quick import ReadSession, read
 from freehold.cli.terminal import columns, say, width
 from freehold.cli.view import View, view
-from freehold.cli.watching import Changes, Rows, follow_changes
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json, Key, Resource
-from freehold.lifecycle.keys import KeyRing
+
+if TYPE_CHECKING:
+    from freehold.lifecycle.keys import KeyRing
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,7 @@ class GetQuery:
     namespace: str
     everywhere: bool
 
-    async def meant(self, session: Session) -> tuple[Resource, str]:
+    async def meant(self, session: ReadSession) -> tuple[Resource, str]:
         """The resource, and the namespace, empty for all. Raises CliError for an unknown kind."""
         resource = await Catalog(session.client).named(self.kind) if self.kind else OURS[0]
         anywhere = self.everywhere or not resource.namespaced
@@ -48,20 +45,21 @@ def get(
 ) -> None:  # fmt: skip
     """The command. Raises CliError; a watch ends by Ctrl-C, without a word."""
     question = GetQuery(kind, name, namespace, all_namespaces)
-    target = access(state, kubeconfig=kubeconfig, operator=False, install=False)
+    target = access(state, kubeconfig=kubeconfig, operator=False, install=False, log=watch)
     if not watch:
-        run_to_end(_read(target, question, output))
+        read(target, lambda session: _read(session, question, output))
         return
+    from freehold.cli.running import run as run_to_end
+
     try:
         run_to_end(_watch(target, question, output))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
 
 
-async def _read(target: Access, question: GetQuery, output: str) -> None:
-    async with opened(target) as session:
-        resource, where = await question.meant(session)
-        found = await _objects(session, resource, where, question.name)
+async def _read(session: ReadSession, question: GetQuery, output: str) -> None:
+    resource, where = await question.meant(session)
+    found = await _objects(session, resource, where, question.name)
     if output == "table":
         _table(resource, found, where)
     else:
@@ -69,6 +67,9 @@ async def _read(target: Access, question: GetQuery, output: str) -> None:
 
 
 async def _watch(target: Access, question: GetQuery, output: str) -> None:
+    from freehold.cli.session import opened
+    from freehold.cli.watching import Changes, Rows, follow_changes
+
     async with opened(target) as session:
         resource, where = await question.meant(session)
         found = await _objects(session, resource, where, question.name)
@@ -94,7 +95,7 @@ async def _watch(target: Access, question: GetQuery, output: str) -> None:
             changes.listed(await _objects(session, resource, where, None))
 
 
-async def _objects(session: Session, resource: Resource, namespace: str, name: str | None) -> list[Json]:
+async def _objects(session: ReadSession, resource: Resource, namespace: str, name: str | None) -> list[Json]:
     if name is None:
         listed = (await session.client.list(resource, namespace)).items
         return [{"apiVersion": resource.api_version, "kind": resource.kind, **each} for each in listed]
@@ -103,7 +104,7 @@ async def _objects(session: Session, resource: Resource, namespace: str, name: s
     return [await one(session, resource, Key(namespace if resource.namespaced else "", name))]
 
 
-async def one(session: Session, resource: Resource, key: Key) -> Json:
+async def one(session: ReadSession, resource: Resource, key: Key) -> Json:
     """One object. Raises CliError that says what there is instead."""
     try:
         return await session.client.get(resource, key)
@@ -157,32 +158,37 @@ def row(resource: Resource, obj: Json) -> tuple[str, ...]:
 
 def tree(name: str, output: str, namespace: str, state: Path | None, kubeconfig: str) -> None:
     """The command. Raises CliError."""
-    target = access(state, kubeconfig=kubeconfig, operator=False, install=False)
+    from freehold.cli.proofs import proofs
 
-    async def read() -> None:
-        async with opened(target) as session:
-            obj = await one(session, OURS[0], Key(namespace or session.namespace, name))
-            seen, proven = view(obj), proofs(obj, await key_ring(target, session))
-            if output != "table":
-                emit(output, document(seen, proven))
-                return
-            _print(tree_lines(seen, proven, session.clock.now(), width()))
-            if session.simulated and seen.lines:
-                say("times are simulated")
-            _print(attention(seen))
-            for each in seen.notes:
-                say(f"note: {each}")
+    target = access(state, kubeconfig=kubeconfig, operator=False, install=False, log=False)
 
-    run_to_end(read())
+    async def show(session: ReadSession) -> None:
+        obj = await one(session, OURS[0], Key(namespace or session.namespace, name))
+        seen, proven = view(obj), proofs(obj, await key_ring(target, session))
+        if output != "table":
+            emit(output, document(seen, proven))
+            return
+        _print(tree_lines(seen, proven, session.clock.now(), width()))
+        if session.simulated and seen.lines:
+            say("times are simulated")
+        _print(attention(seen))
+        for each in seen.notes:
+            say(f"note: {each}")
+
+    read(target, show)
 
 
-async def key_ring(target: Access, session: Session) -> KeyRing | None:
+async def key_ring(target: Access, session: ReadSession) -> KeyRing | None:
     """The operator's key ring; None where there is none that this user may read."""
-    from freehold.operator.keyring import RingError
+    from freehold.operator.keyring import RingError, RingStore
     from freehold.operator.keyring_file import FileRing
-    from freehold.operator.keyring_secret import SecretRing
 
-    store = FileRing(target.state.keys) if target.state else SecretRing(session.client)
+    if target.state:
+        store: RingStore = FileRing(target.state.keys)
+    else:
+        from freehold.operator.keyring_secret import SecretRing
+
+        store = SecretRing(session.client)
     try:
         found = (await store.read()).document
     except RingError:
@@ -216,6 +222,8 @@ def emit(output: str, content: Any, *, stream: bool = False) -> None:
     if output == "json":
         say(json.dumps(content, indent=2))
     else:
+        import yaml
+
         if stream:
             say("---")
         say(yaml.safe_dump(content, sort_keys=False, width=110).rstrip())

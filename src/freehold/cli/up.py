@@ -7,12 +7,12 @@ from pathlib import Path
 
 from freehold.api.feature_gates import FeatureGates
 from freehold.cli import manifests
+from freehold.cli.access import Access, access
 from freehold.cli.applying import Applied, Verb, apply, targets
 from freehold.cli.following import UntilReady, ViewSnapshot, follow
 from freehold.cli.progress import display
-from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
-from freehold.cli.session import Access, opened
+from freehold.cli.session import opened
 from freehold.cli.terminal import say, warn
 
 
