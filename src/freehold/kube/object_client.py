@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -172,6 +171,8 @@ class ObjectClient(ABC):
                     wait = 1.0
                 if not attempts or wait is None or wait > LONGEST_WAIT_SECONDS:
                     raise
+                import random  # only who must wait pays for it
+
                 await self._sleep(wait * (1.0 + random.random() * 0.2))
 
     # --- answers -------------------------------------------------------------------------------
