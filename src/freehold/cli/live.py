@@ -15,8 +15,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from freehold.apiserver.crds import COLLECTION as DEFINITIONS
 from freehold.apiserver.errors import ApiError
 from freehold.apiserver.server import ApiServer
@@ -141,15 +139,23 @@ def _definitions() -> list[dict[str, Any]]:
 
 def kubeconfig(url: str) -> str:
     """A kubeconfig with one context, ``freehold``."""
-    content = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "freehold",
-        "clusters": [{"name": "freehold", "cluster": {"server": url}}],
-        "contexts": [{"name": "freehold", "context": {"cluster": "freehold", "user": "freehold"}}],
-        "users": [{"name": "freehold", "user": {}}],
-    }
-    return str(yaml.safe_dump(content, sort_keys=False))
+    return f"""\
+apiVersion: v1
+kind: Config
+current-context: freehold
+clusters:
+- name: freehold
+  cluster:
+    server: {url}
+contexts:
+- name: freehold
+  context:
+    cluster: freehold
+    user: freehold
+users:
+- name: freehold
+  user: {{}}
+"""
 
 
 def _settings(
