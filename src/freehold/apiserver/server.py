@@ -15,7 +15,7 @@ from freehold.apiserver.builtins import built_in_resources
 from freehold.apiserver.controllers import Controllers
 from freehold.apiserver.crds import crd_resource
 from freehold.apiserver.definitions import Definitions
-from freehold.apiserver.handlers import Handlers
+from freehold.apiserver.handlers import Extension, Handlers
 from freehold.apiserver.objects import Objects
 from freehold.apiserver.resources import Registry
 from freehold.apiserver.store import Json, Store
@@ -75,6 +75,10 @@ class ApiServer:
         self.url = f"http://{bound[0]}:{bound[1]}"
         self._handlers.address = f"{bound[0]}:{bound[1]}"
         return self.url
+
+    def extend(self, path: str, extension: Extension) -> None:
+        """Answer POST requests to ``path``, which is none of Kubernetes, from now on."""
+        self._handlers.extensions[path] = extension
 
     def _restore(self) -> None:
         for name in self._definitions.restore():

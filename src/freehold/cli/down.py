@@ -13,6 +13,7 @@ from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.following import Followed, UntilGone, ViewSnapshot, follow, last_views
 from freehold.cli.kinds import OURS
 from freehold.cli.progress import display
+from freehold.cli.quick import ReadSession
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.terminal import say, warn
@@ -52,7 +53,7 @@ async def _down(
         await _delete_others(session, [each for each in wanted if not each.ours])
 
 
-async def named(session: Session, key: Key) -> list[Followed]:
+async def named(session: ReadSession, key: Key) -> list[Followed]:
     """The objects of that name, of every kind that is served."""
     found: list[Followed] = []
     for resource in OURS:

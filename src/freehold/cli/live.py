@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,10 +20,12 @@ from freehold.apiserver.errors import ApiError
 from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store, in_words
 from freehold.cli.access import ServeOptions
+from freehold.cli.credentials import API_KEY, api_key_of
 from freehold.cli.errors import CliError
-from freehold.cli.simulator import API_KEY, clock_of, simulated_cloud
+from freehold.cli.plan_service import PLANS, PlanService
+from freehold.cli.simulator import clock_of, simulated_cloud
 from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory, write_whole
-from freehold.cli.terminal import API_KEY_VARIABLE, warn
+from freehold.cli.terminal import warn
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.lifecycle.clock import SystemClock
@@ -52,13 +54,15 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
         clock = await clock_of(simulator) if simulator else SystemClock()
         store = _open(state)
         stack.callback(store.close)
-        url = await _serve(store, options, stack)
+        api = await _serve(store, options, stack)
+        url = api.url
         write_whole(state.kubeconfig, kubeconfig(url))
         server = LiveServer(url, os.getpid(), options.operator, simulator, sorted(options.gates))
         failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if options.operator:
             settings = _settings(state, options, server, api_key, clock)
             await _require_ring(settings)
+            api.extend(PLANS, PlanService(settings, state.keys).answer)
             await stack.enter_async_context(_operating(settings, failed))
         lock.publish(server)
         yield Running(server, clock, failed)
@@ -76,16 +80,6 @@ async def _cloud(state: StateDirectory, options: ServeOptions, stack: AsyncExitS
     if state.bind(options.simulate) is CloudChoice.SIMULATED:
         return await stack.enter_async_context(simulated_cloud(state, options.speed)), API_KEY
     return "", api_key_of(os.environ)
-
-
-def api_key_of(env: Mapping[str, str], simulated: str = "--simulate") -> str:
-    """The key of the real account. Raises CliError when there is none; ``simulated`` is the command's other target."""
-    key = env.get(API_KEY_VARIABLE, "").strip()
-    if not key:
-        raise CliError(
-            f"no credentials: set {API_KEY_VARIABLE} to your API key, or use the simulated cloud: {simulated}"
-        )
-    return key
 
 
 _LOST = "freehold orphans shows what is in the cloud and has no object here"
@@ -109,18 +103,19 @@ def _open(state: StateDirectory) -> Store:
         raise CliError(f"the store {state.store} cannot be opened: {problem}; restore it from a backup") from problem
 
 
-async def _serve(store: Store, options: ServeOptions, stack: AsyncExitStack) -> str:
+async def _serve(store: Store, options: ServeOptions, stack: AsyncExitStack) -> ApiServer:
     known = not options.install and store.scan(DEFINITIONS)
     api = ApiServer(store, [] if known else _definitions(), restored=_say_restored)
     stack.push_async_callback(api.stop)
     try:
-        return await api.start(port=options.port)
+        await api.start(port=options.port)
     except ApiError as problem:
         raise CliError(problem.message) from problem
     except OSError as problem:
         raise CliError(
             f"port {options.port} on 127.0.0.1 cannot be used: {os.strerror(problem.errno or 0)}; choose another --port"
         ) from problem
+    return api
 
 
 def _say_restored(name: str) -> None:

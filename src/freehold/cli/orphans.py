@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from freehold.cli.access import Access, access
 from freehold.cli.errors import CliError
 from freehold.cli.kinds import OURS
-from freehold.cli.planning import cloud_of
+from freehold.cli.local_plans import cloud_of
 from freehold.cli.reading import emit
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Coroutine
-from contextlib import closing
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from freehold.cli.access import Access
 from freehold.cli.errors import CliError
@@ -20,6 +20,9 @@ from freehold.kube.blocking import BlockingClient, run_blocking
 from freehold.kube.errors import KubeError
 from freehold.kube.object_client import ObjectClient
 from freehold.lifecycle.clock import SystemClock
+
+if TYPE_CHECKING:
+    from freehold.cli.session import Session
 
 T = TypeVar("T")
 
@@ -60,18 +63,34 @@ class QuickSession:
 
 def read(target: Access, work: Callable[[ReadSession], Coroutine[Any, Any, T]]) -> T:
     """Do ``work`` with a server that runs already, else the long way. Raises CliError."""
+    with session(target) as found:
+        if found is not None:
+            return finished(work(found))
+    return the_long_way(target, work)
+
+
+@contextmanager
+def session(target: Access, *, operator: bool = False, timeout: float = 30.0) -> Iterator[QuickSession | None]:
+    """With the server that runs already; None where there is none, or with ``operator`` none that runs one.
+
+    ``timeout`` is seconds for one request.
+    """
     server = _serving(target)
-    if server is None or target.state is None:
-        return _the_long_way(target, work)
-    with closing(BlockingClient(server.url)) as client:
-        clock = _answers(client, server)
-        if clock is not None:
-            signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C, which is how ``running`` takes it
-            try:
-                return run_blocking(work(QuickSession(client, target.state, clock)))
-            except KubeError as problem:
-                raise CliError(problem.message) from problem
-    return _the_long_way(target, work)
+    if server is None or target.state is None or (operator and not server.operator):
+        yield None
+        return
+    with closing(BlockingClient(server.url, timeout=timeout)) as client:
+        clock = _answers(server)
+        yield None if clock is None else QuickSession(client, target.state, clock)
+
+
+def finished(work: Coroutine[Any, Any, T]) -> T:
+    """What comes of a coroutine that asks only a :class:`QuickSession`. Raises CliError."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C, which is how ``running`` takes it
+    try:
+        return run_blocking(work)
+    except KubeError as problem:
+        raise CliError(problem.message) from problem
 
 
 def _serving(target: Access) -> LiveServer | None:
@@ -83,10 +102,11 @@ def _serving(target: Access) -> LiveServer | None:
     return server if server is not None and lock.held_elsewhere else None
 
 
-def _answers(client: BlockingClient, server: LiveServer) -> SystemClock | None:
+def _answers(server: LiveServer) -> SystemClock | None:
     """Its domain clock; None where it, or its simulated cloud, does not answer just now."""
     try:
-        run_blocking(client.request("GET", "/version"))
+        with closing(BlockingClient(server.url, timeout=_ANSWER_SECONDS)) as client:
+            run_blocking(client.request("GET", "/version"))
         return _clock(server.simulator) if server.simulator else SystemClock()
     except (KubeError, KeyError, TypeError, ValueError):
         return None
@@ -98,7 +118,8 @@ def _clock(simulator: str) -> SystemClock:
     return SystemClock(float(told["speed"]), (time.time(), float(told["now"])))
 
 
-def _the_long_way(target: Access, work: Callable[[ReadSession], Coroutine[Any, Any, T]]) -> T:
+def the_long_way(target: Access, work: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
+    """Do ``work`` on an event loop, with a session of any sort. Raises CliError."""
     from freehold.cli.logs import log_to
     from freehold.cli.running import run
     from freehold.cli.session import opened
@@ -107,7 +128,7 @@ def _the_long_way(target: Access, work: Callable[[ReadSession], Coroutine[Any, A
         log_to(target.state.log)
 
     async def whole() -> T:
-        async with opened(target) as session:
-            return await work(session)
+        async with opened(target) as found:
+            return await work(found)
 
     return run(whole())

@@ -11,8 +11,8 @@ from freehold.cli import orphans
 from freehold.cli.access import Access, access
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.kinds import OURS
+from freehold.cli.local_plans import cloud_of
 from freehold.cli.orphans import present_uuids
-from freehold.cli.planning import cloud_of
 from freehold.cli.reading import key_ring
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from freehold.cli.access import Access, access
 from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who, with_decisions
 from freehold.cli.errors import MISUSED, CliError
-from freehold.cli.planning import cloud_of
+from freehold.cli.local_plans import cloud_of
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import opened
 from freehold.cli.terminal import columns, say

@@ -23,9 +23,6 @@ from freehold.cli.state_directory import Lock, StateDirectory
 from freehold.kube.object_client import why_unreachable
 from freehold.lifecycle.clock import SystemClock
 
-API_KEY = "simulated-api-key"
-"""The one key that the simulated account knows; no secret."""
-
 _START_SECONDS = 120.0
 _STOP_SECONDS = 10.0
 

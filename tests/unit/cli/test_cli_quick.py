@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from freehold.cli.state_directory import Lock
+from freehold.operator.plan import Action, Plan, PlanRow, dumped, loaded
 
 NEVER = ("aiohttp", "asyncio", "pydantic", "cel", "requests", "rich", "prompt_toolkit", "sqlite3", "jsonschema_rs")
 
@@ -127,3 +128,65 @@ def test_a_server_that_does_not_answer_is_left_to_the_long_way(tmp_path: Path) -
             reading.wait(1)
         process.stdin.close()
         assert reading.communicate()[0] == "no ibmpowervsclusters in namespace default\n"
+
+
+MANIFEST = """\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: IBMPowerVSCluster
+metadata:
+  name: wanted
+  annotations: {powervs.cluster.x-k8s.io/create-infra: "true"}
+spec:
+  zone: dal10
+  resourceGroup: {name: Default}
+  serviceInstance: {name: wanted-workspace}
+  network: {name: wanted-network}
+  vpc: {name: wanted-vpc, region: us-south}
+"""
+
+
+def test_a_served_plan_is_made_by_the_server_and_reads_as_one_made_here(tmp_path: Path) -> None:
+    """The server has the SDKs loaded; their import costs ten times the rest of the command."""
+    state, manifest = tmp_path / "state", tmp_path / "wanted.yaml"
+    manifest.write_text(MANIFEST)
+    command = ("plan", "-f", str(manifest), "--detailed-exitcode")
+    with serving(state):
+        served = freehold(state, *command, imports=True)
+        assert "default/wanted" in served.stdout and " create " in served.stdout, served.stderr[-2000:]
+        assert not imported(served) & {*NEVER, "ibm_vpc", "ibm_platform_services", "ibm_cloud_sdk_core"}
+        refused = freehold(state, "plan", "--down", "nothing")
+        wrong = freehold(state, "plan", "-f", str(manifest), "-n", "other", "-o", "json")
+        assert "freehold_sim" not in imported(served)
+    alone = freehold(state, *command)
+    assert (served.returncode, served.stdout) == (alone.returncode, alone.stdout)
+    again = freehold(state, "plan", "--down", "nothing")
+    assert (refused.returncode, refused.stderr) == (again.returncode, again.stderr)
+    assert wrong.stdout == freehold(state, "plan", "-f", str(manifest), "-n", "other", "-o", "json").stdout
+
+
+def test_an_unchanged_up_starts_neither_a_server_nor_a_simulator(served: Path, tmp_path: Path) -> None:
+    manifest = tmp_path / "map.yaml"
+    manifest.write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
+    for verb in ("created", "unchanged"):
+        done = freehold(served, "up", "-f", str(manifest), imports=True)
+        assert f"ConfigMap {verb}" in done.stdout, done.stderr[-2000:]
+    assert not imported(done) & {"pydantic", "cel", "requests", "sqlite3", "jsonschema_rs", "rich"}
+    modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert not {
+        each for each in modules if each.startswith(("freehold.apiserver", "freehold_sim", "freehold.cli.live"))
+    }
+
+
+def test_reading_what_is_not_served_imports_nothing_for_writes(tmp_path: Path) -> None:
+    """CEL drags in prompt_toolkit; only a write needs its rules."""
+    state = tmp_path / "state"
+    assert freehold(state, "get").returncode == 0  # the store, with the CRDs in it
+    done = freehold(state, "get", imports=True)
+    assert not imported(done) & {"pydantic", "cel", "prompt_toolkit", "requests", "yaml", "rich", "jsonschema_rs"}
+
+
+def test_a_plan_survives_json() -> None:
+    row = PlanRow("vpc", "vpc", "v", Action.UPDATE, "why", "id", "name", "a", ["b"])
+    whole = Plan("default/a", (row,), ("p",), ("u",), ("n",), {"vpc": 2}, gone=True, refused={"vpc/vpc": "no"})
+    for plan in (whole, Plan("default/a")):
+        assert loaded(json.loads(json.dumps(dumped(plan)))) == plan
