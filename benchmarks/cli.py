@@ -1,4 +1,4 @@
-"""What the commands of a person cost, in CPU, beside an interpreter that does nothing (and kubectl, where there is one).
+"""What the commands of a person cost, in CPU, beside an interpreter that does nothing (and kubectl, if there is one).
 
 Of a command the CPU-seconds of its process and of the processes that it started count, not those of a server that runs
 already: on a busy machine, wall time would measure the others.
@@ -105,7 +105,7 @@ def _ratio(command: Sequence[str], env: Mapping[str, str] | None = None) -> floa
     """Best of several, turn by turn, so that a busy moment strikes both alike."""
     took = [(_cpu([sys.executable, "-c", "pass"]), _cpu(command, env)) for _ in range(TRIES)]
     nothing, something = (min(column) for column in zip(*took, strict=True))
-    return round(something / nothing, 1)
+    return float(round(something / nothing, 1))
 
 
 def _cpu(command: Sequence[str], env: Mapping[str, str] | None = None) -> float:

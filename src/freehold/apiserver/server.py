@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 
 from aiohttp import web
 
+from freehold.apiserver import batches
+from freehold.apiserver.batches import Batches
 from freehold.apiserver.builtins import built_in_resources
 from freehold.apiserver.controllers import Controllers
 from freehold.apiserver.crds import crd_resource
@@ -50,6 +52,7 @@ class ApiServer:
         self._definitions = Definitions(store, self._objects, self._registry, crd)
         self._closing = asyncio.Event()
         self._handlers = Handlers(store, self._objects, self._registry, now, self._closing)
+        self.extend(batches.PATH, Batches(self._objects, self._registry).answer)
         self._restored = restored
         self._controllers = Controllers(store, self._objects, self._registry, now, self._restore)
         self._background: asyncio.Task[None] | None = None

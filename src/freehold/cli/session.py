@@ -143,6 +143,7 @@ class Session:
 
     async def _use(self, connection: Connection) -> None:
         self._client = await self._stack.enter_async_context(KubeClient(connection))
+        self._client.batches = self.embedded
 
     async def renew(self) -> None:
         """Connect again after the server has gone away. Raises CliError when it was ours, or a real cluster's."""

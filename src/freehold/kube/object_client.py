@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from urllib.parse import urlencode
 
-from freehold.kube.errors import Expired, KubeError, Throttled, Unauthorized, Unavailable, of_response
+from freehold.kube.errors import Expired, KubeError, Throttled, Unauthorized, Unavailable, of_response, of_status
 from freehold.kube.resources import Json, Key, Resource, key_of
 
 PAGE_SIZE = 500
 READ_ATTEMPTS = 4
 LONGEST_WAIT_SECONDS = 10.0
 """The longest ``Retry-After`` that a read waits for; a longer one is raised to the caller."""
+
+BATCH = "/freehold/batch"
+BATCH_REQUESTS = 250
+BATCH_BYTES = 1024 * 1024
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -47,6 +51,30 @@ class ObjectList:
     resource_version: str
 
 
+@dataclass(frozen=True)
+class Request:
+    """One request of :meth:`ObjectClient.many`."""
+
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: object = None
+    content_type: str = "application/json"
+
+    def encoded(self) -> str:
+        """As a batch has it."""
+        return _encode(
+            {
+                "method": self.method, "path": self.path, "query": self.query, "contentType": self.content_type,
+                "body": self.body,
+            }
+        )  # fmt: skip
+
+
+Outcomes = list[Json | KubeError]
+"""What came of requests, in their order."""
+
+
 class ObjectClient(ABC):
     """Talks to one API server; ``server`` is its URL.
 
@@ -56,6 +84,8 @@ class ObjectClient(ABC):
     def __init__(self, server: str, sleep: Sleep) -> None:
         self._server = server.rstrip("/")
         self._sleep = sleep
+        self.batches = False
+        """Whether the server takes many requests in one: the embedded one does."""
 
     @abstractmethod
     async def _attempt(self, method: str, path: str, query: str, data: bytes | None, content_type: str) -> Json:
@@ -159,6 +189,11 @@ class ObjectClient(ABC):
         queue of its caller.
         """
         data = _encode(body).encode() if body is not None else None
+        return await self._sent(method, path, query, data, content_type)
+
+    async def _sent(
+        self, method: str, path: str, query: Mapping[str, str] | None, data: bytes | None, content_type: str
+    ) -> Json:
         given = urlencode({name: value for name, value in query.items() if value}) if query else ""
         attempts = READ_ATTEMPTS if method == "GET" else 1
         while True:
@@ -174,6 +209,33 @@ class ObjectClient(ABC):
                 import random  # only who must wait pays for it
 
                 await self._sleep(wait * (1.0 + random.random() * 0.2))
+
+    async def many(self, requests: Sequence[Request], done: Callable[[int], None] = lambda number: None) -> Outcomes:
+        """What comes of each request, in their order; ``done`` is told how many were sent. Raises Unavailable.
+
+        GET, POST and PATCH of single objects. Nothing is repeated that may have taken effect.
+        """
+        found: Outcomes = []
+        if self.batches:
+            for part in _parts([each.encoded() for each in requests]):
+                data = f'{{"requests":[{",".join(part)}]}}'.encode()
+                answer = await self._sent("POST", BATCH, None, data, "application/json")
+                found += map(_outcome, answer["answers"])
+                done(len(found))
+            return found
+        for each in requests:
+            try:
+                found.append(
+                    await self.request(
+                        each.method, each.path, query=each.query, body=each.body, content_type=each.content_type
+                    )
+                )
+            except Unavailable:
+                raise
+            except KubeError as refusal:
+                found.append(refusal)
+            done(len(found))
+        return found
 
     # --- answers -------------------------------------------------------------------------------
 
@@ -199,6 +261,25 @@ class ObjectClient(ABC):
         if isinstance(problem, TimeoutError):
             return Unavailable(f"{what}: {self._server} did not answer in time")
         return Unavailable(f"{what}: {self._server} cannot be reached: {why_unreachable(problem)}")
+
+
+def _parts(encoded: Iterable[str]) -> Iterator[list[str]]:
+    """Batches: of no more than ``BATCH_REQUESTS``, and of no more than ``BATCH_BYTES`` unless one alone has more."""
+    part: list[str] = []
+    size = 0
+    for each in encoded:
+        if part and (len(part) == BATCH_REQUESTS or size + len(each) > BATCH_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(each)
+        size += len(each)
+    if part:
+        yield part
+
+
+def _outcome(answer: Json) -> Json | KubeError:
+    body: Json = answer["body"]
+    return body if answer["code"] < 300 else of_status(body, answer["code"])
 
 
 def why_unreachable(problem: Exception) -> str:
