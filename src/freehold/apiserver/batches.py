@@ -24,7 +24,8 @@ _AT_ONCE = 50
 class Batches:
     """Answers ``{"requests": [{method, path, query, contentType, body}]}`` with ``{"answers": [{code, body}]}``.
 
-    GET, POST and PATCH of single objects; the body of a refusal is its Status.
+    GET, POST and PATCH of single objects; the body of a refusal is its Status. With ``"brief": true`` the body of
+    an object has only its resourceVersion.
     """
 
     def __init__(self, objects: Objects, registry: Registry) -> None:
@@ -36,9 +37,10 @@ class Batches:
         given = body.get("requests")
         if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
             raise errors.bad_request("requests is not a list of objects")
-        answers = []
+        answers, brief = [], body.get("brief") is True
         for number, each in enumerate(given, 1):
-            answers.append(self._answer(each))
+            answer = self._answer(each)
+            answers.append(_brief(answer) if brief and answer["code"] < 300 else answer)
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)
         return {"answers": answers}
@@ -69,3 +71,8 @@ class Batches:
             patched = self._objects.patch(resource, key, body, kind, options, notes, custom=resource.custom)
             return 200, resource.shown(patched.obj)
         raise errors.method_not_allowed(method)
+
+
+def _brief(answer: Json) -> Json:
+    version = answer["body"]["metadata"].get("resourceVersion")
+    return {"code": answer["code"], "body": {"metadata": {"resourceVersion": version}}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from freehold.cli.errors import CliError
@@ -54,7 +54,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Applied:
-    """What became of one document; ``obj`` as the server holds it, with its defaults."""
+    """What became of one document; ``obj`` is the server's answer, of a batch no more than the resourceVersion."""
 
     target: Target
     verb: Verb
@@ -73,9 +73,9 @@ class _Put:
 
 @dataclass(frozen=True)
 class _Trial:
-    """What the server has of a target, and would make of it."""
+    """A write on trial, and what the server would make of it."""
 
-    current: Json | None
+    put: _Put
     applied: Applied
 
 
@@ -110,26 +110,25 @@ async def targets(client: ObjectClient, documents: Sequence[ManifestDocument], n
 async def apply(client: ObjectClient, wanted: Sequence[Target], tell: Tell = _nobody) -> list[Applied]:
     """Create or patch every target, namespaces first. Raises CliError, before any write, with all that is wrong."""
     missing = await missing_namespaces(client, wanted)
-    tried = await _tried(client, wanted, missing, tell)
+    tried = await _tried(client, wanted, missing, tell, brief=True)
     for name in sorted(missing - {each.key.name for each in wanted if each.resource == NAMESPACES}):
         try:
             await _create_namespace(client, name, _REAL)
         except AlreadyExists:
             continue  # somebody else was faster
-    puts = [
-        _put(each, each.key, None if each.key.namespace in missing else trial.current, _REAL, pinned=True)
-        for each, trial in zip(wanted, tried, strict=True)
-    ]
-    outcomes = await _sent(client, puts, "applied", tell)
+    puts = [_for_good(each.put) for each in tried]
+    outcomes = await _outcomes(client, puts, lambda number: tell("applied", number, len(puts)))
     return [await _settled(client, each, outcome) for each, outcome in zip(wanted, outcomes, strict=True)]
 
 
 async def trial(client: ObjectClient, wanted: Sequence[Target], missing: Collection[str] = ()) -> list[Json]:
     """What the server would make of every target; writes nothing. Raises CliError with all that is wrong."""
-    return [each.applied.obj for each in await _tried(client, wanted, missing, _nobody)]
+    return [each.applied.obj for each in await _tried(client, wanted, missing, _nobody, brief=False)]
 
 
-async def _tried(client: ObjectClient, wanted: Sequence[Target], missing: Collection[str], tell: Tell) -> list[_Trial]:
+async def _tried(
+    client: ObjectClient, wanted: Sequence[Target], missing: Collection[str], tell: Tell, *, brief: bool
+) -> list[_Trial]:
     problems: list[str] = []
     for name in sorted(missing):
         try:
@@ -139,28 +138,29 @@ async def _tried(client: ObjectClient, wanted: Sequence[Target], missing: Collec
     keys = [Key("default", each.key.name) if each.key.namespace in missing else each.key for each in wanted]
     found = await _current(client, list(zip(wanted, keys, strict=True)))
     puts = [_put(each, key, old, _TRIAL) for each, key, old in zip(wanted, keys, found, strict=True)]
+    outcomes = await _outcomes(client, puts, lambda number: tell("checked", number, len(puts)), brief=brief)
     tried = []
-    for put, outcome in zip(puts, await _sent(client, puts, "checked", tell), strict=True):
+    for put, outcome in zip(puts, outcomes, strict=True):
         if isinstance(outcome, KubeError):
             wrong = await _all_wrong(client, put, outcome)
             problems += [f"{put.target}: {sentence}" for sentence in wrong]
         else:
-            tried.append(_Trial(put.current, outcome))
+            tried.append(_Trial(put, outcome))
     if problems:
         raise CliError("nothing was applied: the API server refuses the manifest", problems)
     return tried
 
 
 async def _current(client: ObjectClient, places: Sequence[tuple[Target, Key]]) -> list[Json | None]:
-    """What the server has of each. Collections of which much is wanted are listed: that takes fewer requests."""
+    """What the server has of each. Collections of which much is wanted are listed, where each would be a request."""
     where = Counter((target.resource, key.namespace) for target, key in places)
+    listing = {place for place, number in where.items() if number > _LISTED and not client.batches}
     listed: dict[tuple[Resource, Key], Json] = {}
-    for (resource, namespace), number in where.items():
-        if number > _LISTED:
-            for each in (await client.list(resource, namespace)).items:
-                typed = {"apiVersion": resource.api_version, "kind": resource.kind, **each}
-                listed[resource, key_of(each)] = typed
-    single = [(t.resource, k) for t, k in places if where[t.resource, k.namespace] <= _LISTED]
+    for resource, namespace in listing:
+        for each in (await client.list(resource, namespace)).items:
+            typed = {"apiVersion": resource.api_version, "kind": resource.kind, **each}
+            listed[resource, key_of(each)] = typed
+    single = [(t.resource, k) for t, k in places if (t.resource, k.namespace) not in listing]
     answers = await client.many([Request("GET", resource.object_path(key)) for resource, key in single])
     for place, answer in zip(single, answers, strict=True):
         if isinstance(answer, KubeError):
@@ -227,8 +227,8 @@ async def _settled(client: ObjectClient, target: Target, outcome: Applied | Kube
     raise CliError(f"{target} changes too fast to be applied: {problem.message}")
 
 
-def _put(target: Target, key: Key, current: Json | None, query: Mapping[str, str], *, pinned: bool = False) -> _Put:
-    """What creates the object, or patches ``current``. ``pinned``: only as long as it is still the one at hand."""
+def _put(target: Target, key: Key, current: Json | None, query: Mapping[str, str]) -> _Put:
+    """What creates the object, or patches ``current``."""
     wanted = with_last_applied(_placed(target, key))
     query = {**query, "fieldManager": _MANAGER}
     if current is None:
@@ -237,22 +237,31 @@ def _put(target: Target, key: Key, current: Json | None, query: Mapping[str, str
     patch = apply_patch(current, wanted)
     if not patch:
         return _Put(target, key, current, None)
-    if pinned:
-        version = current["metadata"].get("resourceVersion")
-        patch = {**patch, "metadata": {**(patch.get("metadata") or {}), "resourceVersion": version}}
     path = target.resource.object_path(key)
     return _Put(target, key, current, Request("PATCH", path, query, patch, PatchKind.MERGE.value))
 
 
-async def _sent(client: ObjectClient, puts: Sequence[_Put], verb: str, tell: Tell) -> list[Applied | KubeError]:
-    """The same, telling how far it is."""
-    return await _outcomes(client, puts, lambda number: tell(verb, number, len(puts)))
+def _for_good(tried: _Put) -> _Put:
+    """The same write as on trial, and a patch only while the object is still the one that was looked at."""
+    if tried.key != tried.target.key:  # its namespace was missing
+        return _put(tried.target, tried.target.key, None, _REAL)
+    if tried.request is None:
+        return tried
+    query, body = {**_REAL, "fieldManager": _MANAGER}, tried.request.body
+    if tried.current is not None and isinstance(body, dict):
+        version = tried.current["metadata"].get("resourceVersion")
+        body = {**body, "metadata": {**(body.get("metadata") or {}), "resourceVersion": version}}
+    return replace(tried, request=replace(tried.request, query=query, body=body))
 
 
 async def _outcomes(
-    client: ObjectClient, puts: Sequence[_Put], done: Callable[[int], None] = lambda number: None
+    client: ObjectClient,
+    puts: Sequence[_Put],
+    done: Callable[[int], None] = lambda number: None,
+    *,
+    brief: bool = True,
 ) -> list[Applied | KubeError]:
-    answers = iter(await client.many([each.request for each in puts if each.request], done))
+    answers = iter(await client.many([each.request for each in puts if each.request], done, brief=brief))
     return [_outcome(each, next(answers) if each.request else None) for each in puts]
 
 

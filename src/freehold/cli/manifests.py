@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from freehold.cli.collector import uncollected
 from freehold.cli.errors import CliError
 
 Json = dict[str, Any]
@@ -157,7 +158,8 @@ def _parsed(text: str) -> list[Any]:
     """Every document. Raises yaml.YAMLError, ValueError, RecursionError."""
     if all(map(_shallow, re.split("^---", text, flags=re.MULTILINE))):
         try:
-            return list(yaml.load_all(text, Loader=_QuickLoader))
+            with uncollected():
+                return list(yaml.load_all(text, Loader=_QuickLoader))
         except (yaml.YAMLError, ValueError, RecursionError):
             pass  # the other one says it in its words
     return list(yaml.load_all(text, Loader=_Loader))

@@ -80,6 +80,7 @@ def session(target: Access, *, operator: bool = False, timeout: float = 30.0) ->
         yield None
         return
     with closing(BlockingClient(server.url, timeout=timeout)) as client:
+        client.batches = True
         clock = _answers(server)
         yield None if clock is None else QuickSession(client, target.state, clock)
 

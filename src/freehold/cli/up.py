@@ -9,6 +9,7 @@ from freehold.api.feature_gates import FeatureGates
 from freehold.cli import manifests
 from freehold.cli.access import Access, access
 from freehold.cli.applying import Applied, Verb, apply, targets
+from freehold.cli.collector import uncollected
 from freehold.cli.counting import Counting
 from freehold.cli.following import UntilReady, ViewSnapshot, follow
 from freehold.cli.progress import display
@@ -31,7 +32,7 @@ async def _up(target: Access, documents: Sequence[manifests.ManifestDocument], n
     async with opened(target) as session:
         say(session.describe())
         wanted = await targets(session.client, documents, namespace or session.namespace)
-        with Counting() as counting:
+        with Counting() as counting, uncollected():
             applied = await apply(session.client, wanted, counting)
         _print_applied(applied)
         followed = [(each.resource, each.key) for each in wanted if each.ours]

@@ -210,19 +210,22 @@ class ObjectClient(ABC):
 
                 await self._sleep(wait * (1.0 + random.random() * 0.2))
 
-    async def many(self, requests: Sequence[Request], done: Callable[[int], None] = lambda number: None) -> Outcomes:
+    async def many(
+        self, requests: Sequence[Request], done: Callable[[int], None] = lambda number: None, *, brief: bool = False
+    ) -> Outcomes:
         """What comes of each request, in their order; ``done`` is told how many were sent. Raises Unavailable.
 
-        GET, POST and PATCH of single objects. Nothing is repeated that may have taken effect.
+        GET, POST and PATCH of single objects. Nothing is repeated that may have taken effect. With ``brief``
+        only the resourceVersion of an object is wanted.
         """
-        found: Outcomes = []
         if self.batches:
-            for part in _parts([each.encoded() for each in requests]):
-                data = f'{{"requests":[{",".join(part)}]}}'.encode()
-                answer = await self._sent("POST", BATCH, None, data, "application/json")
-                found += map(_outcome, answer["answers"])
-                done(len(found))
-            return found
+            try:
+                return await self._in_batches(requests, done, brief=brief)
+            except KubeError as problem:
+                if problem.code not in (404, 405):
+                    raise
+                self.batches = False  # a server of an earlier version
+        found: Outcomes = []
         for each in requests:
             try:
                 found.append(
@@ -234,6 +237,15 @@ class ObjectClient(ABC):
                 raise
             except KubeError as refusal:
                 found.append(refusal)
+            done(len(found))
+        return found
+
+    async def _in_batches(self, requests: Sequence[Request], done: Callable[[int], None], *, brief: bool) -> Outcomes:
+        found: Outcomes = []
+        for part in _parts([each.encoded() for each in requests]):
+            data = f'{{"brief":{_encode(brief)},"requests":[{",".join(part)}]}}'.encode()
+            answer = await self._sent("POST", BATCH, None, data, "application/json")
+            found += map(_outcome, answer["answers"])
             done(len(found))
         return found
 

@@ -103,7 +103,9 @@ def test_a_directory_without_a_manifest_is_reported(tmp_path: Path) -> None:
         read(str(tmp_path))
 
 
-@pytest.mark.parametrize("nested", ["[" * 100_000, "- " * 100_000, "{a: " * 100_000, "? " * 100_000], ids=lambda text: text[:3])
+@pytest.mark.parametrize(
+    "nested", ["[" * 100_000, "- " * 100_000, "{a: " * 100_000, "? " * 100_000], ids=lambda text: text[:3]
+)
 def test_what_is_nested_too_deeply_is_reported(tmp_path: Path, nested: str) -> None:
     """libyaml recurses on the stack of C: the process would end without a word."""
     with pytest.raises(CliError) as refused:
