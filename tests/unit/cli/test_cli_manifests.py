@@ -113,10 +113,10 @@ def test_what_is_nested_too_deeply_is_reported(tmp_path: Path, nested: str) -> N
     assert "YAML" in refused.value.sentence
 
 
-@pytest.mark.parametrize("nested", ["[" * 4_900, "- " * 4_900, "{a: " * 4_900], ids=lambda text: text[:3])
-def test_the_deepest_nesting_that_libyaml_is_given_does_not_end_the_process(tmp_path: Path, nested: str) -> None:
+@pytest.mark.parametrize("opener", ["[", "- ", "{a: "])
+def test_the_deepest_nesting_that_libyaml_is_given_does_not_end_the_process(tmp_path: Path, opener: str) -> None:
     with pytest.raises(CliError):
-        read(_file(tmp_path, f"{GOOD}---\n{nested}"))
+        read(_file(tmp_path, f"{GOOD}---\n{opener * 4_900}"))
 
 
 def test_both_loaders_read_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

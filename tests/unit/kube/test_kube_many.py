@@ -30,7 +30,7 @@ REQUESTS = [
     Request("GET", f"{MAPS}/trial"),
     Request("PATCH", f"{MAPS}/a", STRICT, {"data": {"x": None, "y": "é"}}, "application/merge-patch+json"),
     Request("PATCH", f"{MAPS}/a", {}, {"metadata": {"resourceVersion": "1"}}, "application/merge-patch+json"),
-    Request("PATCH", f"{MAPS}/a", {}, [], "text/plain"),
+    Request("PATCH", f"{MAPS}/a", {}, [{"op": "test", "path": "/data/y", "value": "z"}], "application/json-patch+json"),
     Request("GET", f"{MAPS}/a"),
     Request("GET", "/api/v1/namespaces/gone/configmaps/a"),
     Request("GET", "/apis/none/v1/things/a"),
