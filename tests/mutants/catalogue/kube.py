@@ -22,14 +22,14 @@ REQUESTS = (
         "a field that is gone, nested ones too, stays in the status",
     ),
     _objects(
-        "ObjectClient.request",
+        "ObjectClient._sent",
         'attempts = READ_ATTEMPTS if method == "GET" else 1',
         "attempts = READ_ATTEMPTS",
         "a write that may have taken effect is sent again by the client",
         killed_by="tests/unit/kube/test_kube_client.py::test_a_write_is_not_retried_and_its_error_has_the_wait",
     ),
     _objects(
-        "ObjectClient.request",
+        "ObjectClient._sent",
         " or wait > LONGEST_WAIT_SECONDS",
         "",
         "a read waits as long as a server says, and holds its worker",
