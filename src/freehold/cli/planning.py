@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from freehold.cli import manifests, quick
-from freehold.cli.access import Access, access, refuse_settings
+from freehold.cli.access import Access, access
 from freehold.cli.applying import missing_namespaces, not_in_manifest, targets, trial
 from freehold.cli.credentials import api_key_of
 from freehold.cli.errors import MISUSED, CliError
@@ -77,6 +77,8 @@ def _plans_of_server(
     target: Access, documents: Sequence[manifests.ManifestDocument], down: str, namespace: str
 ) -> list[Plan] | None:
     """The plans of the process that serves the state, for its account; None where there is none that makes plans."""
+    if target.options.settings is not None:
+        return None  # they are of a simulated cloud that is started for this plan, if at all
     with quick.session(target, operator=True, timeout=_PLAN_SECONDS) as session:
         if session is None:
             return None
@@ -93,7 +95,6 @@ def _require_cloud(target: Access) -> None:
     """What planning in this process would refuse, the server's own account is not asked for either."""
     assert target.state is not None
     if target.state.choose(target.options.simulate) is CloudChoice.IBM:
-        refuse_settings(target.state, target.options)
         api_key_of(os.environ)
 
 

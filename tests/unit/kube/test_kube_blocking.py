@@ -66,6 +66,19 @@ async def test_an_answer_means_the_same_to_both_clients(answer: web.Response, sc
     assert first == second
 
 
+async def test_both_ask_for_another_form_of_the_answer(scripted: Any) -> None:
+    async def as_asked(request: web.Request) -> web.Response:
+        return web.json_response({"accept": request.headers["Accept"]})
+
+    scripted.handler = as_asked
+    for accept, sent in (("application/json;as=Table", "application/json;as=Table"), ("", "application/json")):
+
+        async def ask(client: ObjectClient, accept: str = accept) -> Json:
+            return await client.request("GET", "/api/v1/events", accept=accept)
+
+        assert await both(ask, scripted.url) == [({"accept": sent},), ({"accept": sent},)]
+
+
 async def test_a_server_that_is_not_there_is_named_by_the_same_sentence() -> None:
     first, second = await both(get, "http://127.0.0.1:9")
     assert first == second
