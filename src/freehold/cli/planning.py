@@ -78,7 +78,7 @@ def _plans_of_server(
 ) -> list[Plan] | None:
     """The plans of the process that serves the state, for its account; None where there is none that makes plans."""
     if target.options.settings is not None:
-        return None  # they are of a simulated cloud that is started for this plan, if at all
+        return None  # the server has settings of its own
     with quick.session(target, operator=True, timeout=_PLAN_SECONDS) as session:
         if session is None:
             return None

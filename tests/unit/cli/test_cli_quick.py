@@ -93,7 +93,7 @@ def test_it_says_what_the_long_way_says(served: Path) -> None:
     """A kubeconfig takes the way over aiohttp: same objects, same sentences, same exit codes."""
     for command in (
         ("get",), ("get", "-o", "yaml"), ("get", "namespaces", "-o", "name"), ("get", "ibmpowervsclusters", "missing"),
-        ("get", "crd", "-l", "a=b"), ("get", "namespaces", "default", "other"), ("tree", "quiet"),
+        ("get", "crd", "-l", "a=b"), ("get", "namespaces", "default", "other", "-o", "name"), ("tree", "quiet"),
         ("get", "nonsense"), ("get", "ibmpowervsclusters", "x", "-A"), ("tree", "missing"),
     ):  # fmt: skip
         quick = freehold(served, *command)
@@ -173,16 +173,6 @@ def test_a_served_plan_is_made_by_the_server_and_reads_as_one_made_here(tmp_path
     again = freehold(state, "plan", "--down", "nothing")
     assert (refused.returncode, refused.stderr) == (again.returncode, again.stderr)
     assert wrong.stdout == freehold(state, "plan", "-f", str(manifest), "-n", "other", "-o", "json").stdout
-
-
-def test_settings_of_a_simulated_cloud_are_no_settings_of_the_server(served: Path, tmp_path: Path) -> None:
-    """Its plan would be made in another cloud than the one that was asked for."""
-    manifest, settings = tmp_path / "wanted.yaml", tmp_path / "settings.yaml"
-    manifest.write_text(MANIFEST)
-    settings.write_text("{}")
-    done = freehold(served, "plan", "-f", str(manifest), "--simulate-settings", str(settings))
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "serves this state: end it" in done.stderr
 
 
 def test_an_unchanged_up_starts_neither_a_server_nor_a_simulator(served: Path, tmp_path: Path) -> None:
