@@ -149,7 +149,7 @@ def _version_errors(version: Any, path: str) -> list[FieldError]:
             )
         ]
     try:
-        CustomStrategy(schema, has_status=False)
+        CustomStrategy(schema, has_status=False).compile()
     except ValueError as problem:
         return [FieldError.invalid(f"{path}.schema.openAPIV3Schema", version.get("name"), str(problem))]
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from freehold.apiserver import structural
@@ -26,8 +27,19 @@ class CustomStrategy:
     def __init__(self, schema: dict[str, Any], *, has_status: bool) -> None:
         self._schema = schema
         self._has_status = has_status
-        self._validator = Validator(schema)
-        self._rules = Rules(schema)
+
+    # Built for the first write: their libraries take longer to import than reading a store does.
+    @cached_property
+    def _validator(self) -> Validator:
+        return Validator(self._schema)
+
+    @cached_property
+    def _rules(self) -> Rules:
+        return Rules(self._schema)
+
+    def compile(self) -> None:
+        """Raises ValueError when the schema cannot be compiled."""
+        _ = self._validator, self._rules
 
     def decode(self, obj: Json) -> Findings:
         unknown = structural.prune(obj, self._schema)

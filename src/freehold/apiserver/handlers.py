@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
 
 from aiohttp import web
@@ -22,6 +22,9 @@ from freehold.apiserver.watching import Watch
 _LOG = logging.getLogger(__name__)
 _HEALTH = ("/healthz", "/readyz", "/livez")
 
+Extension = Callable[[Json], Awaitable[Json]]
+"""Answers a POST with a JSON object to a path of its own. Raises ApiError."""
+
 
 class Handlers:
     """Handles every request of one server."""
@@ -35,6 +38,7 @@ class Handlers:
         self._now = now
         self._closing = closing
         self.address = ""
+        self.extensions: dict[str, Extension] = {}
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Route by path. Refusals and internal errors are answered with a Status object."""
@@ -42,6 +46,8 @@ class Handlers:
             if request.path == REVIEWS and request.method == "POST":
                 body, _ = requests.decode_body(await request.read(), request.content_type)
                 return _json(encode(access_review(body)), 201)
+            if request.path in self.extensions:
+                return await self._extended(request, self.extensions[request.path])
             target = requests.parse_path(request.path)
             if target is None:
                 return self._document(request)
@@ -58,6 +64,14 @@ class Handlers:
             _LOG.exception("%s %s could not be served", request.method, request.path)
             failure = ApiError(500, "InternalError", "Internal error occurred: the server log has the details")
             return _json(encode(failure.status()), failure.code)
+
+    async def _extended(self, request: web.Request, extension: Extension) -> web.StreamResponse:
+        if request.method != "POST":
+            raise errors.method_not_allowed(request.method)
+        body, _ = requests.decode_body(await request.read(), request.content_type)
+        if not isinstance(body, dict):
+            raise errors.bad_request("the body of the request is not a JSON object")
+        return _json(encode(await extension(body)))
 
     def _document(self, request: web.Request) -> web.StreamResponse:
         """Paths other than resources: health, version, discovery."""

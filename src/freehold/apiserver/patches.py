@@ -5,9 +5,6 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import jsonpatch
-from jsonpointer import JsonPointerException, resolve_pointer
-
 from freehold.apiserver import errors
 from freehold.apiserver.store import Json
 
@@ -110,6 +107,9 @@ def _malformed(operation: Any) -> str:
 
 def _applied(document: Any, operation: Json) -> Any:
     """One operation applied. The library's messages show Python's types; these are those of a real API server."""
+    import jsonpatch  # hardly any client sends such patches
+    from jsonpointer import JsonPointerException
+
     kind, path = operation["op"], operation["path"]
     try:
         return jsonpatch.JsonPatch([operation]).apply(document, in_place=True)
@@ -123,6 +123,8 @@ def _applied(document: Any, operation: Json) -> Any:
 
 
 def _resolves(document: Any, pointer: str) -> bool:
+    from jsonpointer import JsonPointerException, resolve_pointer
+
     try:
         resolve_pointer(document, pointer)
     except (JsonPointerException, TypeError, KeyError, IndexError, ValueError):

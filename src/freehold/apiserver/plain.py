@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from freehold.apiserver import structural
@@ -19,7 +20,10 @@ class PlainStrategy:
 
     def __init__(self, schema: Mapping[str, Any] | None = None) -> None:
         self.schema = schema
-        self._validator = Validator(schema) if schema else None
+
+    @cached_property
+    def _validator(self) -> Validator | None:
+        return Validator(self.schema) if self.schema else None
 
     def decode(self, obj: Json) -> Findings:
         if not self.schema:

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from freehold.apiserver import errors, protobuf
 from freehold.apiserver.errors import FieldError
 from freehold.apiserver.objects import DeleteOptions, WriteOptions
@@ -138,9 +136,11 @@ def decode_body(data: bytes, content_type: str) -> tuple[Any, tuple[str, ...]]:
     except (ValueError, RecursionError) as problem:
         if not is_yaml:  # the typed clients send JSON under the name of YAML; it is read much faster
             raise errors.bad_request(f"error parsing the body of the request as JSON: {problem}") from problem
+    from freehold.apiserver import yaml_body  # hardly any client sends YAML
+
     try:
-        return yaml.load(data, Loader=_Yaml), ()  # noqa: S506 - a SafeLoader
-    except (yaml.YAMLError, ValueError, RecursionError) as problem:
+        return yaml_body.decode(data), ()
+    except ValueError as problem:
         raise errors.bad_request(f"error parsing the body of the request as YAML: {problem}") from problem
 
 
@@ -156,16 +156,6 @@ def _json(data: bytes) -> tuple[Any, tuple[str, ...]]:
 
     value = json.loads(data, object_pairs_hook=pairs)
     return value, tuple(sorted({path for obj, key in duplicated for path in _paths_to(value, obj, key, "")}))
-
-
-class _Yaml(yaml.CSafeLoader):
-    """YAML as Go reads it for Kubernetes: a time without quotes is text."""
-
-
-_Yaml.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-}
 
 
 def _paths_to(value: Any, wanted: dict[str, Any], key: str, path: str) -> list[str]:

@@ -11,11 +11,13 @@ from datetime import UTC, datetime
 
 from aiohttp import web
 
+from freehold.apiserver import batches
+from freehold.apiserver.batches import Batches
 from freehold.apiserver.builtins import built_in_resources
 from freehold.apiserver.controllers import Controllers
 from freehold.apiserver.crds import crd_resource
 from freehold.apiserver.definitions import Definitions
-from freehold.apiserver.handlers import Handlers
+from freehold.apiserver.handlers import Extension, Handlers
 from freehold.apiserver.objects import Objects
 from freehold.apiserver.resources import Registry
 from freehold.apiserver.store import Json, Store
@@ -50,6 +52,7 @@ class ApiServer:
         self._definitions = Definitions(store, self._objects, self._registry, crd)
         self._closing = asyncio.Event()
         self._handlers = Handlers(store, self._objects, self._registry, now, self._closing)
+        self.extend(batches.PATH, Batches(self._objects, self._registry).answer)
         self._restored = restored
         self._controllers = Controllers(store, self._objects, self._registry, now, self._restore)
         self._background: asyncio.Task[None] | None = None
@@ -75,6 +78,10 @@ class ApiServer:
         self.url = f"http://{bound[0]}:{bound[1]}"
         self._handlers.address = f"{bound[0]}:{bound[1]}"
         return self.url
+
+    def extend(self, path: str, extension: Extension) -> None:
+        """Answer POST requests to ``path``, which is none of Kubernetes, from now on."""
+        self._handlers.extensions[path] = extension
 
     def _restore(self) -> None:
         for name in self._definitions.restore():

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_network
-from typing import Any
-
-import jsonschema_rs
+from typing import TYPE_CHECKING, Any
 
 from freehold.apiserver.errors import FieldError, shown
 from freehold.apiserver.structural import ROOT_FIELDS, Schema
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 _COPIED = (
     "enum", "pattern", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties",
@@ -30,6 +31,8 @@ class Validator:
     """A compiled schema. Raises ValueError at construction when the schema cannot be compiled."""
 
     def __init__(self, schema: Schema) -> None:
+        import jsonschema_rs  # only where something is written
+
         self._compiled = jsonschema_rs.Draft202012Validator(
             _translate(schema, root=True), validate_formats=True, formats=_FORMATS
         )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from freehold.cli.errors import CliError
@@ -12,14 +13,18 @@ from freehold.cli.kinds import OURS, Catalog
 from freehold.cli.manifests import ManifestDocument
 from freehold.cli.merging import apply_patch, with_last_applied
 from freehold.cli.refusals import reworded
-from freehold.kube.client import KubeClient, PatchKind
 from freehold.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, KubeError, NotFound
-from freehold.kube.resources import NAMESPACES, Json, Key, Resource
+from freehold.kube.object_client import ObjectClient, PatchKind, Request
+from freehold.kube.resources import NAMESPACES, Json, Key, Resource, key_of
 
 _TRIAL = {"dryRun": "All", "fieldValidation": "Strict"}
 _REAL = {"fieldValidation": "Strict"}
 _FIRST = ("Namespace", "CustomResourceDefinition")
 _ATTEMPTS = 5
+_LISTED = 20
+"""A collection of which more is wanted is listed: that takes fewer requests than to ask for each."""
+
+_MANAGER = "freehold"
 _STRICT = re.compile(r'(unknown|duplicate) field "([^"]+)"')
 """How a server words what strict field validation found."""
 
@@ -50,14 +55,40 @@ class Target:
 
 @dataclass(frozen=True)
 class Applied:
-    """What became of one document; ``obj`` as the server holds it, with its defaults."""
+    """What became of one document; ``obj`` is the server's answer, of a batch no more than the resourceVersion."""
 
     target: Target
     verb: Verb
     obj: Json
 
 
-async def targets(client: KubeClient, documents: Sequence[ManifestDocument], namespace: str) -> list[Target]:
+@dataclass(frozen=True)
+class _Put:
+    """One write: ``request`` is None where ``current`` is as wanted."""
+
+    target: Target
+    key: Key
+    current: Json | None
+    request: Request | None
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A write on trial, and what the server would make of it."""
+
+    put: _Put
+    applied: Applied
+
+
+Tell = Callable[[str, int, int], None]
+"""Told of every step: what is being done (``checked``, ``applied``), how many of how many requests are done."""
+
+
+def _nobody(verb: str, done: int, total: int) -> None:
+    """Nobody waits for it."""
+
+
+async def targets(client: ObjectClient, documents: Sequence[ManifestDocument], namespace: str) -> list[Target]:
     """Where each document goes; an object without a namespace goes to ``namespace``.
 
     Raises CliError naming every kind that the server does not know.
@@ -77,22 +108,26 @@ async def targets(client: KubeClient, documents: Sequence[ManifestDocument], nam
     return sorted(found, key=lambda target: target.resource.kind not in _FIRST)
 
 
-async def apply(client: KubeClient, wanted: Sequence[Target], *, create_namespaces: bool = False) -> list[Applied]:
+async def apply(
+    client: ObjectClient, wanted: Sequence[Target], tell: Tell = _nobody, *, create_namespaces: bool = False
+) -> list[Applied]:
     """Create or patch every target, namespaces first. Raises CliError, before any write, with all that is wrong."""
     missing = await missing_namespaces(client, wanted)
     unmade = not_in_manifest(missing, wanted)
     if unmade and not create_namespaces:
         raise CliError(await _no_namespace(client, unmade))
-    await trial(client, wanted, missing)
+    tried = await _tried(client, wanted, missing, tell, brief=True)
     for name in unmade:
         try:
             await _create_namespace(client, name, _REAL)
         except AlreadyExists:
             continue  # somebody else was faster
-    return [await _apply_one(client, each) for each in wanted]
+    puts = [_for_good(each.put) for each in tried]
+    outcomes = await _outcomes(client, puts, lambda number: tell("applied", number, len(puts)))
+    return [await _settled(client, each, outcome) for each, outcome in zip(wanted, outcomes, strict=True)]
 
 
-async def _no_namespace(client: KubeClient, missing: Sequence[str]) -> str:
+async def _no_namespace(client: ObjectClient, missing: Sequence[str]) -> str:
     there = sorted(each["metadata"]["name"] for each in (await client.list(NAMESPACES)).items)
     return (
         f"nothing was applied: there is no namespace {', '.join(missing)}; --create-namespace makes it, or choose "
@@ -100,41 +135,68 @@ async def _no_namespace(client: KubeClient, missing: Sequence[str]) -> str:
     )
 
 
-async def trial(client: KubeClient, wanted: Sequence[Target], missing: Collection[str] = ()) -> list[Json]:
+async def trial(client: ObjectClient, wanted: Sequence[Target], missing: Collection[str] = ()) -> list[Json]:
     """What the server would make of every target; writes nothing. Raises CliError with all that is wrong."""
-    would_be: list[Json] = []
+    return [each.applied.obj for each in await _tried(client, wanted, missing, _nobody, brief=False)]
+
+
+async def _tried(
+    client: ObjectClient, wanted: Sequence[Target], missing: Collection[str], tell: Tell, *, brief: bool
+) -> list[_Trial]:
     problems: list[str] = []
     for name in sorted(missing):
         try:
             await _create_namespace(client, name, _TRIAL)
         except KubeError as refusal:
             problems += [f"Namespace {name}: {sentence}" for sentence in sentences(refusal)]
-    for each in wanted:
-        key = Key("default", each.key.name) if each.key.namespace in missing else each.key
-        try:
-            would_be.append((await _put(client, each, key, _TRIAL)).obj)
-        except KubeError as refusal:
-            problems += [f"{each}: {sentence}" for sentence in await _all_wrong(client, each, key, refusal)]
+    keys = [Key("default", each.key.name) if each.key.namespace in missing else each.key for each in wanted]
+    found = await _current(client, list(zip(wanted, keys, strict=True)))
+    puts = [_put(each, key, old, _TRIAL) for each, key, old in zip(wanted, keys, found, strict=True)]
+    outcomes = await _outcomes(client, puts, lambda number: tell("checked", number, len(puts)), brief=brief)
+    tried = []
+    for put, outcome in zip(puts, outcomes, strict=True):
+        if isinstance(outcome, KubeError):
+            wrong = await _all_wrong(client, put, outcome)
+            problems += [f"{put.target}: {sentence}" for sentence in wrong]
+        else:
+            tried.append(_Trial(put, outcome))
     if problems:
         raise CliError("nothing was applied: the API server refuses the manifest", problems)
-    return would_be
+    return tried
 
 
-async def _create_namespace(client: KubeClient, name: str, query: dict[str, str]) -> None:
+async def _current(client: ObjectClient, places: Sequence[tuple[Target, Key]]) -> list[Json | None]:
+    """What the server has of each. Collections of which much is wanted are listed, where each would be a request."""
+    where = Counter((target.resource, key.namespace) for target, key in places)
+    listing = {place for place, number in where.items() if number > _LISTED and not client.batches}
+    listed: dict[tuple[Resource, Key], Json] = {}
+    for resource, namespace in listing:
+        for each in (await client.list(resource, namespace)).items:
+            typed = {"apiVersion": resource.api_version, "kind": resource.kind, **each}
+            listed[resource, key_of(each)] = typed
+    single = [(t.resource, k) for t, k in places if (t.resource, k.namespace) not in listing]
+    answers = await client.many([Request("GET", resource.object_path(key)) for resource, key in single])
+    for place, answer in zip(single, answers, strict=True):
+        if isinstance(answer, KubeError):
+            if not isinstance(answer, NotFound):
+                raise answer
+        else:
+            listed[place] = answer
+    return [listed.get((target.resource, key)) for target, key in places]
+
+
+async def _create_namespace(client: ObjectClient, name: str, query: dict[str, str]) -> None:
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     await client.request("POST", NAMESPACES.collection_path(), query=query, body=body)
 
 
-async def _all_wrong(client: KubeClient, target: Target, key: Key, refusal: KubeError) -> list[str]:
+async def _all_wrong(client: ObjectClient, put: _Put, refusal: KubeError) -> list[str]:
     """A server that meets an unknown field looks no further: ask it again for the rest."""
     unknown = [f"{path}: {word} field" for word, path in _STRICT.findall(refusal.message)]
     if not unknown:
         return sentences(refusal)
-    try:
-        await _put(client, target, key, {**_TRIAL, "fieldValidation": "Ignore"})
-    except KubeError as rest:
-        return [*unknown, *sentences(rest)]
-    return unknown
+    (rest,) = await _outcomes(client, [_put(put.target, put.key, put.current, {**_TRIAL, "fieldValidation": "Ignore"})])
+    return [*unknown, *sentences(rest)] if isinstance(rest, KubeError) else unknown
 
 
 def sentences(refusal: KubeError) -> list[str]:
@@ -151,7 +213,7 @@ def _cause(cause: Json) -> str:
     return message if field in ("", "<nil>") or message.startswith(f"{field}:") else f"{field}: {message}"
 
 
-async def missing_namespaces(client: KubeClient, wanted: Sequence[Target]) -> frozenset[str]:
+async def missing_namespaces(client: ObjectClient, wanted: Sequence[Target]) -> frozenset[str]:
     """Namespaces that the targets go to and the server does not have."""
     named = {each.key.namespace for each in wanted if each.key.namespace}
     return frozenset({name for name in named if not await _exists(client, name)})
@@ -162,7 +224,7 @@ def not_in_manifest(missing: Collection[str], wanted: Sequence[Target]) -> list[
     return sorted(set(missing) - {each.key.name for each in wanted if each.resource == NAMESPACES})
 
 
-async def _exists(client: KubeClient, namespace: str) -> bool:
+async def _exists(client: ObjectClient, namespace: str) -> bool:
     try:
         await client.get(NAMESPACES, Key("", namespace))
     except NotFound:
@@ -170,31 +232,69 @@ async def _exists(client: KubeClient, namespace: str) -> bool:
     return True
 
 
-async def _apply_one(client: KubeClient, target: Target) -> Applied:
+async def _settled(client: ObjectClient, target: Target, outcome: Applied | KubeError) -> Applied:
+    """The outcome of a write, which is repeated where somebody else was faster. Raises CliError, KubeError."""
     for _ in range(_ATTEMPTS):
-        try:
-            return await _put(client, target, target.key, _REAL)
-        except (AlreadyExists, Conflict, NotFound) as raced:
-            problem: KubeError = raced  # somebody else created, changed or deleted it meanwhile: look again
-        except Invalid as refusal:
-            raise CliError(f"{target} was refused", sentences(refusal)) from refusal
+        if isinstance(outcome, Applied):
+            return outcome
+        if isinstance(outcome, Invalid):
+            raise CliError(f"{target} was refused", sentences(outcome)) from outcome
+        if not isinstance(outcome, AlreadyExists | Conflict | NotFound):
+            raise outcome
+        problem = outcome  # somebody else created, changed or deleted it meanwhile: look again
+        (current,) = await _current(client, [(target, target.key)])
+        (outcome,) = await _outcomes(client, [_put(target, target.key, current, _REAL)])
     raise CliError(f"{target} changes too fast to be applied: {problem.message}")
 
 
-async def _put(client: KubeClient, target: Target, key: Key, query: dict[str, str]) -> Applied:
+def _put(target: Target, key: Key, current: Json | None, query: Mapping[str, str]) -> _Put:
+    """What creates the object, or patches ``current``."""
     wanted = with_last_applied(_placed(target, key))
-    try:
-        current = await client.get(target.resource, key)
-    except NotFound:
-        created = await client.request("POST", target.resource.collection_path(key.namespace), query=query, body=wanted)
-        return Applied(target, Verb.CREATED, created)
+    query = {**query, "fieldManager": _MANAGER}
+    if current is None:
+        path = target.resource.collection_path(key.namespace)
+        return _Put(target, key, None, Request("POST", path, query, wanted))
     patch = apply_patch(current, wanted)
     if not patch:
-        return Applied(target, Verb.UNCHANGED, current)
+        return _Put(target, key, current, None)
     path = target.resource.object_path(key)
-    patched = await client.request("PATCH", path, query=query, body=patch, content_type=PatchKind.MERGE.value)
-    same = patched["metadata"].get("resourceVersion") == current["metadata"].get("resourceVersion")
-    return Applied(target, Verb.UNCHANGED if same else Verb.CONFIGURED, patched)
+    return _Put(target, key, current, Request("PATCH", path, query, patch, PatchKind.MERGE.value))
+
+
+def _for_good(tried: _Put) -> _Put:
+    """The same write as on trial, and a patch only while the object is still the one that was looked at."""
+    if tried.key != tried.target.key:  # its namespace was missing
+        return _put(tried.target, tried.target.key, None, _REAL)
+    if tried.request is None:
+        return tried
+    query, body = {**_REAL, "fieldManager": _MANAGER}, tried.request.body
+    if tried.current is not None and isinstance(body, dict):
+        version = tried.current["metadata"].get("resourceVersion")
+        body = {**body, "metadata": {**(body.get("metadata") or {}), "resourceVersion": version}}
+    return replace(tried, request=replace(tried.request, query=query, body=body))
+
+
+async def _outcomes(
+    client: ObjectClient,
+    puts: Sequence[_Put],
+    done: Callable[[int], None] = lambda number: None,
+    *,
+    brief: bool = True,
+) -> list[Applied | KubeError]:
+    answers = iter(await client.many([each.request for each in puts if each.request], done, brief=brief))
+    return [_outcome(each, next(answers) if each.request else None) for each in puts]
+
+
+def _outcome(put: _Put, answer: Json | KubeError | None) -> Applied | KubeError:
+    if isinstance(answer, KubeError):
+        return answer
+    if answer is None:
+        assert put.current is not None
+        return Applied(put.target, Verb.UNCHANGED, put.current)
+    if put.current is None:
+        return Applied(put.target, Verb.CREATED, answer)
+    same = answer["metadata"].get("resourceVersion") == put.current["metadata"].get("resourceVersion")
+    return Applied(put.target, Verb.UNCHANGED if same else Verb.CONFIGURED, answer)
 
 
 def _placed(target: Target, key: Key) -> Json:

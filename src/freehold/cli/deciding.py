@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from freehold.api.names import DECISIONS_ANNOTATION, JOURNAL_ANNOTATION
 from freehold.cli import hints
+from freehold.cli.access import Access
 from freehold.cli.down import absent, named
 from freehold.cli.errors import CliError
 from freehold.cli.reading import key_ring
-from freehold.cli.session import Access, Session
+from freehold.cli.session import Session
 from freehold.cli.terminal import say
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json, Key, Resource

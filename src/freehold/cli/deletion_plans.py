@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
+from freehold.cli.access import Access
 from freehold.cli.errors import CliError
 from freehold.cli.following import Followed
-from freehold.cli.planning import as_deleted, asked, cloud_of, print_plan
+from freehold.cli.local_plans import asked, cloud_of
+from freehold.cli.planning import as_deleted, print_plan
 from freehold.cli.reading import key_ring
-from freehold.cli.session import Access, Session
+from freehold.cli.session import Session
 from freehold.cli.terminal import columns, say, warn
 from freehold.cli.view import view
 from freehold.kube.errors import NotFound

@@ -7,15 +7,16 @@ from pathlib import Path
 
 from freehold.api.names import PAUSED_ANNOTATION, RECOVERED
 from freehold.cli import hints, manifests
+from freehold.cli.access import Access, access
 from freehold.cli.applying import Target, targets
 from freehold.cli.asking import agreed, somebody_is_there
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.following import Followed, UntilGone, ViewSnapshot, follow, last_views
 from freehold.cli.kinds import OURS
 from freehold.cli.progress import display
-from freehold.cli.running import access
+from freehold.cli.quick import ReadSession
 from freehold.cli.running import run as run_to_end
-from freehold.cli.session import Access, Session, opened
+from freehold.cli.session import Session, opened
 from freehold.cli.terminal import say, tell, warn
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Key, Resource
@@ -78,7 +79,7 @@ async def _approved(session: Session, target: Access, ours: Sequence[Followed], 
     return await agreed(f"Delete {', '.join(fresh)}?" if fresh else "Delete them?")
 
 
-async def named(session: Session, key: Key) -> list[Followed]:
+async def named(session: ReadSession, key: Key) -> list[Followed]:
     """The objects of that name, of every kind that is served."""
     found: list[Followed] = []
     for resource in OURS:
@@ -90,7 +91,7 @@ async def named(session: Session, key: Key) -> list[Followed]:
     return found
 
 
-def absent(key: Key, session: Session, *more: str) -> CliError:
+def absent(key: Key, session: ReadSession, *more: str) -> CliError:
     """Nothing that is served has this name, nor one of ``more`` in the same namespace."""
     shown = hints.command("get", namespace=key.namespace, usual=session.namespace)
     keys = ", ".join(str(Key(key.namespace, name)) for name in (key.name, *more))

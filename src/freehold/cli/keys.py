@@ -17,13 +17,13 @@ import click
 import yaml
 
 from freehold.cli import keys_report as report
+from freehold.cli.access import Access, access
 from freehold.cli.errors import CliError
 from freehold.cli.formats import emit
 from freehold.cli.kinds import OURS
 from freehold.cli.manifests import read_text
-from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
-from freehold.cli.session import Access, Session, opened
+from freehold.cli.session import Session, opened
 from freehold.cli.terminal import columns, say, warn
 from freehold.kube.errors import KubeError
 from freehold.operator.keyring import (

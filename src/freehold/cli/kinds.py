@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from freehold.kube.client import KubeClient
 from freehold.kube.errors import NotFound
+from freehold.kube.object_client import ObjectClient
 from freehold.kube.resources import Resource
 from freehold.operator.kinds import SERVED_RESOURCES
 
@@ -16,7 +16,7 @@ OURS: tuple[Resource, ...] = SERVED_RESOURCES
 class Catalog:
     """Discovery, asked once for each group and version."""
 
-    def __init__(self, client: KubeClient) -> None:
+    def __init__(self, client: ObjectClient) -> None:
         self._client = client
         self._known: dict[str, list[tuple[Resource, frozenset[str]]]] = {}
 

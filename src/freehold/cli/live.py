@@ -10,23 +10,22 @@ import asyncio
 import logging
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from freehold.api.feature_gates import ALL_OFF, FeatureGates
 from freehold.apiserver.crds import COLLECTION as DEFINITIONS
 from freehold.apiserver.errors import ApiError
 from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store, in_words
+from freehold.cli.access import ServeOptions, refuse_settings
+from freehold.cli.credentials import API_KEY, api_key_of
 from freehold.cli.errors import CliError
-from freehold.cli.simulator import API_KEY, SPEED, clock_of, simulated_cloud
+from freehold.cli.plan_service import PLANS, PlanService
+from freehold.cli.simulator import clock_of, simulated_cloud
 from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory, write_whole
-from freehold.cli.terminal import API_KEY_VARIABLE, warn
+from freehold.cli.terminal import warn
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.lifecycle.clock import SystemClock
@@ -35,27 +34,6 @@ if TYPE_CHECKING:
     from freehold.operator.app import Operator, Settings
 
 _STOP_SECONDS = 20.0
-
-
-@dataclass(frozen=True)
-class ServeOptions:
-    """What is to be served. ``operator`` False serves the objects alone, to be read.
-
-    ``simulator`` is the URL of a simulated cloud that runs already; else one is started where the state
-    is bound to it. ``install`` False leaves the stored CRDs as they are: enough to read by, and quicker.
-    ``settings``: a file for the simulated cloud that is started. ``deep_every`` shortens the pause between deep passes
-    (seconds of domain time). ``gates``: the features that are on.
-    """
-
-    operator: bool = True
-    install: bool = True
-    simulate: bool = False
-    speed: float = SPEED
-    simulator: str = ""
-    port: int = 0
-    deep_every: float | None = None
-    gates: FeatureGates = ALL_OFF
-    settings: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -76,13 +54,15 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
         clock = await clock_of(simulator) if simulator else SystemClock()
         store = _open(state)
         stack.callback(store.close)
-        url = await _serve(store, options, stack)
+        api = await _serve(store, options, stack)
+        url = api.url
         write_whole(state.kubeconfig, kubeconfig(url))
         server = LiveServer(url, os.getpid(), options.operator, simulator, sorted(options.gates))
         failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if options.operator:
             settings = _settings(state, options, server, api_key, clock)
             await _require_ring(settings)
+            api.extend(PLANS, PlanService(settings, state.keys).answer)
             await stack.enter_async_context(_operating(settings, failed))
         lock.publish(server)
         yield Running(server, clock, failed)
@@ -101,26 +81,6 @@ async def _cloud(state: StateDirectory, options: ServeOptions, stack: AsyncExitS
     if state.bind(options.simulate) is CloudChoice.SIMULATED:
         return await stack.enter_async_context(simulated_cloud(state, options.speed, options.settings)), API_KEY
     return "", api_key_of(os.environ)
-
-
-def refuse_settings(state: StateDirectory, options: ServeOptions) -> None:
-    """Raises CliError where settings are given and no simulated cloud is started."""
-    if options.settings is None:
-        return
-    if options.simulator:
-        raise CliError("--simulate-settings is for a simulated cloud that this command starts, not for --simulator URL")
-    if state.choose(options.simulate) is CloudChoice.IBM:
-        raise CliError("--simulate-settings is for the simulated cloud: add --simulate")
-
-
-def api_key_of(env: Mapping[str, str], simulated: str = "--simulate") -> str:
-    """The key of the real account. Raises CliError when there is none; ``simulated`` is the command's other target."""
-    key = env.get(API_KEY_VARIABLE, "").strip()
-    if not key:
-        raise CliError(
-            f"no credentials: set {API_KEY_VARIABLE} to your API key, or use the simulated cloud: {simulated}"
-        )
-    return key
 
 
 _LOST = "freehold orphans shows what is in the cloud and has no object here"
@@ -144,18 +104,19 @@ def _open(state: StateDirectory) -> Store:
         raise CliError(f"the store {state.store} cannot be opened: {problem}; restore it from a backup") from problem
 
 
-async def _serve(store: Store, options: ServeOptions, stack: AsyncExitStack) -> str:
+async def _serve(store: Store, options: ServeOptions, stack: AsyncExitStack) -> ApiServer:
     known = not options.install and store.scan(DEFINITIONS)
     api = ApiServer(store, [] if known else _definitions(), restored=_say_restored)
     stack.push_async_callback(api.stop)
     try:
-        return await api.start(port=options.port)
+        await api.start(port=options.port)
     except ApiError as problem:
         raise CliError(problem.message) from problem
     except OSError as problem:
         raise CliError(
             f"port {options.port} on 127.0.0.1 cannot be used: {os.strerror(problem.errno or 0)}; choose another --port"
         ) from problem
+    return api
 
 
 def _say_restored(name: str) -> None:
@@ -174,15 +135,23 @@ def _definitions() -> list[dict[str, Any]]:
 
 def kubeconfig(url: str) -> str:
     """A kubeconfig with one context, ``freehold``."""
-    content = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "freehold",
-        "clusters": [{"name": "freehold", "cluster": {"server": url}}],
-        "contexts": [{"name": "freehold", "context": {"cluster": "freehold", "user": "freehold"}}],
-        "users": [{"name": "freehold", "user": {}}],
-    }
-    return str(yaml.safe_dump(content, sort_keys=False))
+    return f"""\
+apiVersion: v1
+kind: Config
+current-context: freehold
+clusters:
+- name: freehold
+  cluster:
+    server: {url}
+contexts:
+- name: freehold
+  context:
+    cluster: freehold
+    user: freehold
+users:
+- name: freehold
+  user: {{}}
+"""
 
 
 def _settings(

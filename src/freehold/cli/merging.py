@@ -7,7 +7,6 @@ what the last apply set and the new manifest leaves out is removed; what others 
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import Any
 
@@ -19,14 +18,13 @@ Json = dict[str, Any]
 
 def with_last_applied(wanted: Json) -> Json:
     """``wanted``, with itself in the annotation that the next apply compares with."""
-    marked = copy.deepcopy(wanted)
-    annotations = dict(marked["metadata"].get("annotations") or {})
+    metadata = dict(wanted["metadata"])
+    annotations = dict(metadata.get("annotations") or {})
     annotations.pop(LAST_APPLIED, None)
-    if annotations or "annotations" in marked["metadata"]:
-        marked["metadata"]["annotations"] = annotations
-    plain = json.dumps(marked, separators=(",", ":"), sort_keys=True)
-    marked["metadata"]["annotations"] = {**annotations, LAST_APPLIED: plain}
-    return marked
+    if annotations or "annotations" in metadata:
+        metadata["annotations"] = annotations
+    plain = json.dumps({**wanted, "metadata": metadata}, separators=(",", ":"), sort_keys=True)
+    return {**wanted, "metadata": {**metadata, "annotations": {**annotations, LAST_APPLIED: plain}}}
 
 
 def apply_patch(current: Json, wanted: Json) -> Json:

@@ -13,7 +13,7 @@ from typing import Any
 from freehold.api.names import JOURNAL_ANNOTATION
 from freehold.cli.view import Line
 from freehold.lifecycle.journal import CorruptJournal, Journal, loads
-from freehold.lifecycle.outcomes import Reason
+from freehold.lifecycle.reasons import Reason
 
 _WAITS = "waits for "
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from freehold.api.feature_gates import FeatureGates
 from freehold.api.served import SERVED
+from freehold.cli.credentials import API_KEY, api_key_of
 from freehold.cli.errors import CliError
-from freehold.cli.live import api_key_of
+from freehold.cli.logs import tell_looks
 from freehold.cli.running import run as run_to_end
-from freehold.cli.running import tell_looks
-from freehold.cli.simulator import API_KEY, clock_of
+from freehold.cli.simulator import clock_of
 from freehold.cli.terminal import say
 
 

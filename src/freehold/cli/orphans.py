@@ -8,13 +8,13 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from freehold.cli.access import Access, access
 from freehold.cli.errors import CliError
 from freehold.cli.formats import emit
 from freehold.cli.kinds import OURS
-from freehold.cli.planning import cloud_of
-from freehold.cli.running import access
+from freehold.cli.local_plans import cloud_of
 from freehold.cli.running import run as run_to_end
-from freehold.cli.session import Access, Session, opened
+from freehold.cli.session import Session, opened
 from freehold.cli.terminal import columns, duration, say, warn
 
 if TYPE_CHECKING:

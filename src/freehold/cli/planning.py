@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 import os
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from freehold.api.feature_gates import FeatureGates
-from freehold.cli import manifests
+from freehold.cli import manifests, quick
+from freehold.cli.access import Access, access
 from freehold.cli.applying import missing_namespaces, not_in_manifest, targets, trial
-from freehold.cli.down import absent, named
+from freehold.cli.credentials import api_key_of
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.formats import emit
-from freehold.cli.live import api_key_of, refuse_settings
-from freehold.cli.running import access
-from freehold.cli.running import run as run_to_end
-from freehold.cli.session import Access, Session, opened
-from freehold.cli.simulator import API_KEY, clock_of, simulated_cloud
-from freehold.cli.state_directory import CloudChoice, StateDirectory
+from freehold.cli.plan_service import plans_of_server
+from freehold.cli.quick import ReadSession
+from freehold.cli.state_directory import CloudChoice
 from freehold.cli.tables import Rows, fits, printed
 from freehold.cli.terminal import say, tell, warn, width
 from freehold.kube.resources import Json, Key
 
 if TYPE_CHECKING:
     from freehold.api.feature_gates import FeatureGates
-    from freehold.lifecycle.keys import KeyRing
-    from freehold.operator.plan_rows import PlanRow
-    from freehold.operator.planning import Plan
+    from freehold.cli.session import Session
+    from freehold.operator.plan import Plan, PlanRow
 
 NOTHING, CHANGES = 0, 2
 """Exit codes with ``--detailed-exitcode``; anything else is FAILED."""
+
+_PLAN_SECONDS = 600.0
+"""The longest that a server may take for plans: it asks the cloud about each resource."""
 
 
 def run(
@@ -48,9 +45,17 @@ def run(
         raise CliError("say what to plan: freehold plan -f FILE, or freehold plan --down NAME", code=MISUSED)
     documents = manifests.read(*filename, namespace=namespace) if filename else []
     target = access(
-        state, operator=False, simulate=simulate, speed=speed, gates=feature_gates, settings=simulate_settings
+        state,
+        operator=False,
+        simulate=simulate,
+        speed=speed,
+        gates=feature_gates,
+        settings=simulate_settings,
+        log=False,
     )
-    plans = run_to_end(_plans(target, documents, down, namespace))
+    plans = _plans_of_server(target, documents, down, namespace)
+    if plans is None:
+        plans = quick.the_long_way(target, lambda session: _plans(session, target, documents, down, namespace))
     if output != "table":
         emit(output, [_document(each) for each in plans])
     else:
@@ -68,20 +73,59 @@ def run(
     return CHANGES if detailed_exitcode and any(each.changes for each in plans) else NOTHING
 
 
-async def _plans(
+def _plans_of_server(
     target: Access, documents: Sequence[manifests.ManifestDocument], down: str, namespace: str
+) -> list[Plan] | None:
+    """The plans of the process that serves the state, for its account; None where there is none that makes plans."""
+    if target.options.settings is not None:
+        return None  # the server has settings of its own
+    with quick.session(target, operator=True, timeout=_PLAN_SECONDS) as session:
+        if session is None:
+            return None
+        _require_cloud(target)
+
+        async def ask() -> list[Plan] | None:
+            objects = await _objects(session, documents, down, namespace)
+            return await plans_of_server(session.client, objects, target.options.gates) if objects else []
+
+        return quick.finished(ask())
+
+
+def _require_cloud(target: Access) -> None:
+    """What planning in this process would refuse, the server's own account is not asked for either."""
+    assert target.state is not None
+    if target.state.choose(target.options.simulate) is CloudChoice.IBM:
+        api_key_of(os.environ)
+
+
+async def _plans(
+    session: Session, target: Access, documents: Sequence[manifests.ManifestDocument], down: str, namespace: str
 ) -> list[Plan]:
-    async with opened(target) as session, AsyncExitStack() as stack:
-        where = namespace or session.namespace
-        objects = await _deleted(session, Key(where, down)) if down else await _applied(session, documents, where)
-        if not objects:
-            say("nothing in this manifest is served by Freehold")
-            return []
+    from freehold.cli.local_plans import asked, cloud_of, ring_at
+
+    objects = await _objects(session, documents, down, namespace)
+    if not objects:
+        return []
+    assert target.state is not None
+    async with AsyncExitStack() as stack:
         cloud = await cloud_of(session, target, stack)
-        return await asked(session, objects, cloud, await _ring(target), target.options.gates)
+        return await asked(session, objects, cloud, await ring_at(target.state.keys), target.options.gates)
 
 
-async def _applied(session: Session, documents: Sequence[manifests.ManifestDocument], where: str) -> list[Json]:
+async def _objects(
+    session: ReadSession, documents: Sequence[manifests.ManifestDocument], down: str, namespace: str
+) -> list[Json]:
+    """What is to be planned."""
+    where = namespace or session.namespace
+    if down:
+        return await _deleted(session, Key(where, down))
+    objects = await _applied(session, documents, where)
+    if not objects:
+        say("nothing in this manifest is served by Freehold")
+    return objects
+
+
+async def _applied(session: ReadSession, documents: Sequence[manifests.ManifestDocument], where: str) -> list[Json]:
     """The objects as the server would store them."""
     wanted = await targets(session.client, documents, where)
     missing = await missing_namespaces(session.client, wanted)
@@ -91,8 +135,10 @@ async def _applied(session: Session, documents: Sequence[manifests.ManifestDocum
     return [obj for each, obj in zip(wanted, would_be, strict=True) if each.ours]
 
 
-async def _deleted(session: Session, key: Key) -> list[Json]:
+async def _deleted(session: ReadSession, key: Key) -> list[Json]:
     """The stored objects of that name, as if their deletion had been requested."""
+    from freehold.cli.down import absent, named
+
     found = [await session.client.get(resource, key) for resource, _ in await named(session, key)]
     if not found:
         raise absent(key, session)
@@ -103,70 +149,6 @@ def as_deleted(obj: Json) -> Json:
     """The object as if its deletion had been requested now."""
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {**obj, "metadata": {"deletionTimestamp": stamp, **obj["metadata"]}}
-
-
-async def asked(
-    session: Session, objects: Sequence[Json], cloud: tuple[str, str], ring: KeyRing, gates: FeatureGates
-) -> list[Plan]:
-    """What serving each of ``objects`` would do. ``cloud`` is of :func:`cloud_of`."""
-    from freehold.api.served import served_of
-    from freehold.operator.app import Settings
-    from freehold.operator.kinds import SERVED_RESOURCES
-    from freehold.operator.other_objects import StoredObjects
-    from freehold.operator.owner_cluster import OwnerClusterReader
-    from freehold.operator.planning import plan
-    from freehold.reconcilers.gate import Mode
-
-    url, key = cloud
-    clock = await clock_of(url) if url else session.clock
-    settings = Settings(
-        kube=session.client.connection,
-        api_key=key,
-        ibm_url=url or None,
-        cluster_api="off",
-        clock=clock,
-        gates=gates,
-    )
-    others = StoredObjects(session.client, SERVED_RESOURCES)
-    plans = []
-    for obj in objects:
-        owners = OwnerClusterReader(session.client, Mode(settings.cluster_api), served_of(str(obj["kind"])))
-        plans.append(await plan(obj, settings, ring, await owners.context(obj), others))
-    return plans
-
-
-async def _ring(target: Access) -> KeyRing:
-    """The state's key ring; one for this plan alone where there is none yet. Raises CliError."""
-    from freehold.operator.keyring import RingDocument, RingError
-    from freehold.operator.keyring_file import FileRing
-
-    assert target.state is not None
-    try:
-        found = await FileRing(target.state.keys).read()
-    except RingError as problem:
-        raise CliError(problem.message) from problem
-    return (found.document or RingDocument.fresh(time.time())).ring()
-
-
-async def cloud_of(session: Session, target: Access, stack: AsyncExitStack) -> tuple[str, str]:
-    """The URL of a simulated cloud (empty for the real one) and the key, for a command that only reads.
-
-    It binds the state to neither.
-    """
-    if session.simulator:
-        return session.simulator, API_KEY
-    if target.kubeconfig:
-        return "", api_key_of(os.environ)
-    state = target.state
-    assert state is not None
-    refuse_settings(state, target.options)
-    if state.choose(target.options.simulate) is CloudChoice.IBM:
-        return "", api_key_of(os.environ)
-    if state.cloud is None:  # a world that nobody will come back to
-        state = StateDirectory.open(Path(stack.enter_context(TemporaryDirectory(prefix="freehold-plan-"))))
-    return await stack.enter_async_context(
-        simulated_cloud(state, target.options.speed, target.options.settings)
-    ), API_KEY
 
 
 def _refused(plan: Plan) -> list[PlanRow]:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from freehold.cli import hints
+from freehold.cli.access import Access, access
 from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who, with_decisions
 from freehold.cli.errors import CliError
-from freehold.cli.planning import asked, cloud_of
-from freehold.cli.running import access
+from freehold.cli.local_plans import asked, cloud_of
 from freehold.cli.running import run as run_to_end
-from freehold.cli.session import Access, Session, opened
+from freehold.cli.session import Session, opened
 from freehold.cli.terminal import columns, say, warn
 from freehold.kube.resources import Json, Key
 

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from freehold.cli import tables
+from freehold.cli.access import Access, access
 from freehold.cli.errors import INTERRUPTED, MISUSED, CliError
 from freehold.cli.formats import Format, Output
 from freehold.cli.kinds import OURS, Catalog
-from freehold.cli.running import access
-from freehold.cli.running import run as run_to_end
-from freehold.cli.session import Access, Session, opened
-from freehold.cli.tables import GrowingTable, Rows, TableStyle
+from freehold.cli.quick import ReadSession, read
+from freehold.cli.tables import Rows, TableStyle
 from freehold.cli.terminal import say, width
-from freehold.cli.view import ViewPhase
-from freehold.cli.watching import Changes, follow_changes
-from freehold.kube.errors import KubeError, NotFound
-from freehold.kube.resources import Json, Key, Resource, key_of
-from freehold.lifecycle.keys import KeyRing
+from freehold.kube.errors import NotFound
+from freehold.kube.resources import Json, Key, Resource
+
+if TYPE_CHECKING:
+    from freehold.lifecycle.keys import KeyRing
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class GetQuery:
     selector: str
     wide: bool
 
-    async def meant(self, session: Session) -> Meant:
+    async def meant(self, session: ReadSession) -> Meant:
         """Raises CliError where the first word is no kind, and no name of an object of ours either."""
         resource, names = OURS[0], self.words
         if self.words:
@@ -66,7 +65,7 @@ class GetQuery:
         style = TableStyle(width(), self.wide, self.everywhere and resource.namespaced, session.namespace)
         return Meant(resource, where, tuple(dict.fromkeys(names)), self.selector, style)
 
-    async def _require_named(self, session: Session, catalog: Catalog) -> None:
+    async def _require_named(self, session: ReadSession, catalog: Catalog) -> None:
         word, where = self.words[0], self.namespace or session.namespace
         try:
             await session.client.get(OURS[0], Key(where, word))
@@ -84,24 +83,26 @@ def get(
     """The command. Raises CliError; a watch ends by Ctrl-C, without a word."""
     output = replace(output, managed_fields=show_managed_fields)
     query = GetQuery(words, namespace, all_namespaces, selector, output.format is Format.WIDE)
-    target = access(state, kubeconfig=kubeconfig, operator=False, install=False)
+    target = access(state, kubeconfig=kubeconfig, operator=False, install=False, log=watch)
     if not watch:
-        run_to_end(_read(target, query, output))
+        read(target, lambda session: _read(session, query, output))
         return
+    from freehold.cli.get_watch import watched
+    from freehold.cli.running import run as run_to_end
+
     try:
-        run_to_end(_watch(target, query, output))
+        run_to_end(watched(target, query, output))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
 
 
-async def _read(target: Access, query: GetQuery, output: Output) -> None:
-    async with opened(target) as session:
-        meant = await query.meant(session)
-        if output.format.tabular and meant.resource not in OURS:
-            table, missing = await _server_table(session, meant)
-        else:
-            found, missing = await _objects(session, meant)
-            table = tables.of_ours(found, meant.style)
+async def _read(session: ReadSession, query: GetQuery, output: Output) -> None:
+    meant = await query.meant(session)
+    if output.format.tabular and meant.resource not in OURS:
+        table, missing = await server_table(session, meant)
+    else:
+        found, missing = await objects(session, meant)
+        table = tables.of_ours(found, meant.style)
     if output.format.tabular:
         _print_table(meant, table, quiet=bool(missing))
     elif found or not meant.names:
@@ -112,13 +113,13 @@ async def _read(target: Access, query: GetQuery, output: Output) -> None:
 
 def _print_table(meant: Meant, table: Rows, *, quiet: bool) -> None:
     if table.rows:
-        _print(tables.printed(table, meant.style.room))
+        print_lines(tables.printed(table, meant.style.room))
     elif not quiet:
         chosen = f" with {meant.selector}" if meant.selector else ""
         say(f"no {meant.resource.plural}{chosen}" + (f" in namespace {meant.where}" if meant.where else ""))
 
 
-async def _server_table(session: Session, meant: Meant) -> tuple[Rows, list[str]]:
+async def server_table(session: ReadSession, meant: Meant) -> tuple[Rows, list[str]]:
     """In the server's columns; and a sentence for each name that is not there."""
     client, resource, where, style = session.client, meant.resource, meant.where, meant.style
     if not meant.names:
@@ -132,7 +133,7 @@ async def _server_table(session: Session, meant: Meant) -> tuple[Rows, list[str]
     return tables.joined(found) if found else Rows(("NAME",)), missing
 
 
-async def _objects(session: Session, meant: Meant) -> tuple[list[Json], list[str]]:
+async def objects(session: ReadSession, meant: Meant) -> tuple[list[Json], list[str]]:
     """What there is; and a sentence for each name that is not there."""
     resource = meant.resource
     if not meant.names:
@@ -147,7 +148,7 @@ async def _objects(session: Session, meant: Meant) -> tuple[list[Json], list[str
     return found, missing
 
 
-async def one(session: Session, resource: Resource, key: Key) -> Json:
+async def one(session: ReadSession, resource: Resource, key: Key) -> Json:
     """One object. Raises CliError that says what there is instead."""
     try:
         return await session.client.get(resource, key)
@@ -155,7 +156,7 @@ async def one(session: Session, resource: Resource, key: Key) -> Json:
         raise CliError(await _absent(session, resource, key)) from None
 
 
-async def _absent(session: Session, resource: Resource, key: Key) -> str:
+async def _absent(session: ReadSession, resource: Resource, key: Key) -> str:
     present = [each["metadata"]["name"] for each in (await session.client.list(resource, key.namespace)).items]
     there = f"there are: {', '.join(sorted(present)[:10])}" if present else "there is none at all"
     where = f" in namespace {key.namespace}" if key.namespace else ""
@@ -166,100 +167,17 @@ def _short(name: str) -> str:
     return name if len(name) <= 80 else f"{name[:79]}…"
 
 
-async def _watch(target: Access, query: GetQuery, output: Output) -> None:
-    async with opened(target) as session:
-        meant = await query.meant(session)
-        found, missing = await _objects(session, meant)
-        if missing:
-            raise CliError(missing[0], missing[1:])
-        shown = _Shown(meant, output)
-        await shown.begin(session, found)
-        changes = Changes(shown.look, shown.take, frozenset(meant.names))
-        changes.listed(found)
-        await shown.print(session)
-    while True:
-        async with opened(replace(target, join=True)) as session:
-            printing = asyncio.create_task(shown.print_for_ever(session))
-            try:
-                await follow_changes(session, meant.resource, meant.where, changes, selector=meant.selector)
-            finally:
-                printing.cancel()
-                await asyncio.gather(printing, return_exceptions=True)
-        async with opened(target) as session:  # what the server that has gone did last
-            changes.listed((await _objects(session, replace(meant, names=())))[0])
-            await shown.print(session)
-
-
-class _Shown:
-    """Prints changes in their order. A row of a kind that is not ours is asked of the server."""
-
-    def __init__(self, meant: Meant, output: Output) -> None:
-        self._meant = meant
-        self._output = output
-        self._waiting: asyncio.Queue[tuple[Json, bool]] = asyncio.Queue()
-        self._table = GrowingTable(("NAME",), meant.style.room)
-
-    def look(self, obj: Json) -> object:
-        """What of an object must change to be shown again."""
-        if self._output.format.tabular and self._meant.resource in OURS:
-            return tables.of_ours([obj], replace(self._meant.style, wide=False)).rows
-        return obj
-
-    def take(self, obj: Json, gone: bool) -> None:
-        self._waiting.put_nowait((obj, gone))
-
-    async def begin(self, session: Session, found: Sequence[Json]) -> None:
-        """Choose columns wide enough for what is there."""
-        if not self._output.format.tabular:
-            return
-        if self._meant.resource in OURS:
-            table = tables.of_ours(found, self._meant.style)
-        else:
-            table, _ = await _server_table(session, self._meant)
-        self._table = GrowingTable(table.heads, self._meant.style.room)
-        longest = max((each.value for each in ViewPhase), key=len)
-        self._table.reserve([longest if head == "PHASE" else "" for head in table.heads])
-        for row in table.rows:
-            self._table.reserve((*row[:-1], ""))
-
-    async def print(self, session: Session) -> None:
-        """What waits to be printed now."""
-        while not self._waiting.empty():
-            await self._print(session, *self._waiting.get_nowait())
-
-    async def print_for_ever(self, session: Session) -> None:
-        while True:
-            await self._print(session, *await self._waiting.get())
-
-    async def _print(self, session: Session, obj: Json, gone: bool) -> None:
-        if self._output.format.tabular:
-            _print(self._table.lines(await self._row(session, obj, gone)))
-        elif not gone:
-            self._output.documents(self._meant.resource, [obj], as_list=False, stream=True)
-
-    async def _row(self, session: Session, obj: Json, gone: bool) -> tuple[str, ...]:
-        style, resource = self._meant.style, self._meant.resource
-        if resource in OURS:
-            (row,) = tables.of_ours([obj], style).rows
-            return (*row[:-1], "gone") if gone else row
-        key = key_of(obj)
-        if not gone:
-            try:
-                return (await tables.of_server(session.client, resource, key.namespace, style, name=key.name)).rows[0]
-            except KubeError:
-                pass  # the object, or the server, has gone since: the watch tells of that next
-        row = (key.namespace, key.name) if style.namespace else (key.name,)
-        blank = [""] * max(self._table.width - len(row) - 1, 0)
-        return (*row, *blank, "gone" if gone else "")[: max(self._table.width, len(row))]
-
-
-async def key_ring(target: Access, session: Session) -> KeyRing | None:
+async def key_ring(target: Access, session: ReadSession) -> KeyRing | None:
     """The operator's key ring; None where there is none that this user may read."""
-    from freehold.operator.keyring import RingError
+    from freehold.operator.keyring import RingError, RingStore
     from freehold.operator.keyring_file import FileRing
-    from freehold.operator.keyring_secret import SecretRing
 
-    store = FileRing(target.state.keys) if target.state else SecretRing(session.client)
+    if target.state:
+        store: RingStore = FileRing(target.state.keys)
+    else:
+        from freehold.operator.keyring_secret import SecretRing
+
+        store = SecretRing(session.client)
     try:
         found = (await store.read()).document
     except RingError:
@@ -267,6 +185,6 @@ async def key_ring(target: Access, session: Session) -> KeyRing | None:
     return found.ring() if found else None
 
 
-def _print(lines: Iterable[str]) -> None:
+def print_lines(lines: Iterable[str]) -> None:
     for line in lines:
         say(line)

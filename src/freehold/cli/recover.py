@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from freehold.cli import hints, orphans
+from freehold.cli.access import Access, access
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.kinds import OURS
+from freehold.cli.local_plans import cloud_of
 from freehold.cli.orphans import present_uuids
-from freehold.cli.planning import cloud_of
 from freehold.cli.reading import key_ring
-from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
-from freehold.cli.session import Access, Session, opened
+from freehold.cli.session import Session, opened
 from freehold.cli.terminal import columns, say
 from freehold.kube.errors import AlreadyExists, NotFound
 from freehold.kube.resources import NAMESPACES, Key

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from freehold.cli import hints
+from freehold.cli.access import Access, access
 from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who, with_decisions
 from freehold.cli.errors import MISUSED, CliError
-from freehold.cli.planning import cloud_of
-from freehold.cli.running import access
+from freehold.cli.local_plans import cloud_of
 from freehold.cli.running import run as run_to_end
-from freehold.cli.session import Access, opened
+from freehold.cli.session import opened
 from freehold.cli.terminal import columns, say
 from freehold.kube.resources import Key
 

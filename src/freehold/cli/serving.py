@@ -9,9 +9,10 @@ from pathlib import Path
 from shlex import quote
 
 from freehold.api.feature_gates import FeatureGates
+from freehold.cli.access import ServeOptions
 from freehold.cli.errors import CliError
-from freehold.cli.live import ServeOptions, live_server
-from freehold.cli.running import log_to
+from freehold.cli.live import live_server
+from freehold.cli.logs import log_to
 from freehold.cli.running import run as run_to_end
 from freehold.cli.state_directory import CloudChoice, Lock, StateDirectory, default_path
 from freehold.cli.terminal import say

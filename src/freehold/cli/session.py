@@ -9,12 +9,12 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from freehold.api.feature_gates import FeatureGates
+from freehold.cli.access import Access
 from freehold.cli.errors import CliError
-from freehold.cli.live import Running, ServeOptions, live_server
 from freehold.cli.simulator import clock_of, stopped_clock
 from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory
 from freehold.cli.terminal import warn
@@ -24,6 +24,9 @@ from freehold.kube.config import Connection
 from freehold.kube.errors import KubeError
 from freehold.lifecycle.clock import SystemClock
 
+if TYPE_CHECKING:
+    from freehold.cli.live import Running
+
 _PATIENCE_SECONDS = 30.0
 """How long another process may take to start its server, or a reader to finish."""
 
@@ -31,19 +34,6 @@ _JOIN_SECONDS = 0.5
 
 _LEAST_BYTES = 64 * 1024
 """Free on the disk of the state directory; with less the store cannot be relied on to take one more object."""
-
-
-@dataclass(frozen=True)
-class Access:
-    """How to get in: a kubeconfig, else the state directory served as wished.
-
-    ``join``: only where somebody else serves it, with an operator, and however long that takes.
-    """
-
-    state: StateDirectory | None
-    options: ServeOptions
-    kubeconfig: str = ""
-    join: bool = False
 
 
 class Session:
@@ -123,6 +113,8 @@ class Session:
             if time.monotonic() > deadline:
                 raise CliError(_busy(state, server))
             await asyncio.sleep(0.1)
+        from freehold.cli.live import live_server  # the whole API server: only where no other process has one
+
         self.running = await self._stack.enter_async_context(live_server(state, lock, self._access.options))
         self.clock, self.simulator = self.running.clock, self.running.server.simulator
         if not self._access.options.operator and state.cloud is CloudChoice.SIMULATED:
@@ -152,6 +144,7 @@ class Session:
 
     async def _use(self, connection: Connection) -> None:
         self._client = await self._stack.enter_async_context(KubeClient(connection))
+        self._client.batches = self.embedded
 
     async def renew(self) -> None:
         """Connect again after the server has gone away. Raises CliError when it was ours, or a real cluster's."""

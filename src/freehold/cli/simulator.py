@@ -17,16 +17,11 @@ from typing import Any
 
 import aiohttp
 
+from freehold.cli.access import SPEED
 from freehold.cli.errors import CliError
 from freehold.cli.state_directory import Lock, StateDirectory, write_whole
-from freehold.kube.client import why_unreachable
+from freehold.kube.object_client import why_unreachable
 from freehold.lifecycle.clock import SystemClock
-
-API_KEY = "simulated-api-key"
-"""The one key that the simulated account knows; no secret."""
-
-SPEED = 30.0
-"""Simulated seconds in a real one, where nothing else is asked for."""
 
 _START_SECONDS = 120.0
 _STOP_SECONDS = 10.0

@@ -199,6 +199,21 @@ class Lock:
         self._descriptor = descriptor
         return True
 
+    @property
+    def held_elsewhere(self) -> bool:
+        """Whether another process holds it; neither it nor the content is touched."""
+        try:
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
+
     def publish(self, server: LiveServer) -> None:
         """Let other commands know where the server is."""
         os.pwrite(self.descriptor, json.dumps(asdict(server)).encode(), 0)

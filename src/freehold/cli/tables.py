@@ -12,7 +12,7 @@ from freehold.cli import hints
 from freehold.cli.progress import attention
 from freehold.cli.terminal import columns, duration, folded
 from freehold.cli.view import view
-from freehold.kube.client import KubeClient
+from freehold.kube.object_client import ObjectClient
 from freehold.kube.resources import EVENTS, Json, Key, Resource
 
 AS_TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json"
@@ -70,7 +70,7 @@ def _placed(style: TableStyle, namespace: str, cells: Sequence[str]) -> tuple[st
 
 
 async def of_server(
-    client: KubeClient, resource: Resource, where: str, style: TableStyle, *, name: str = "", selector: str = ""
+    client: ObjectClient, resource: Resource, where: str, style: TableStyle, *, name: str = "", selector: str = ""
 ) -> Rows:
     """Objects of another kind, in the columns that the server has for it. Events come oldest first."""
     path = resource.object_path(Key(where, name)) if name else resource.collection_path(where)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
-import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import IO
 
 API_KEY_VARIABLE = "IBMCLOUD_API_KEY"
@@ -56,6 +55,8 @@ def tell(text: str, stream: IO[str] | None = None, *, bullet: str = "") -> None:
     if not out.isatty():
         say(f"{bullet}{text}", out)
         return
+    import shutil
+
     indent = bullet or " " * (len(text) - len(text.lstrip(" ")))
     room = shutil.get_terminal_size().columns
     for line in text.split("\n"):
@@ -69,27 +70,40 @@ def print_error(sentence: str, bullet: str = "") -> None:
 
 def columns(rows: Iterable[Sequence[str]], gap: str = "   ") -> list[str]:
     """Rows as aligned lines, escaped; the first row is usually the header."""
-    from rich.cells import cell_len
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    cells = [tuple(map(escaped, row)) for row in rows]
+    widths = [max(map(_cells, column)) for column in zip_longest(*cells, fillvalue="")]
+    return [
+        gap.join(f"{cell}{' ' * (wide - _cells(cell))}" for cell, wide in zip(row, widths, strict=False)).rstrip()
+        for row in cells
+    ]
 
-    table, widest = Table.grid(padding=(0, len(gap), 0, 0)), 0
-    for row in rows:
-        cells = [Text(escaped(cell), no_wrap=True) for cell in row]
-        widest += sum(cell_len(cell.plain) + len(gap) for cell in cells)
-        table.add_row(*cells)
-    console = Console(width=max(widest, 1), color_system=None, force_terminal=False, legacy_windows=False)
-    return ["".join(part.text for part in line).rstrip() for line in console.render_lines(table)] if widest else []
+
+def _cells(text: str) -> int:
+    """How many cells of a terminal the text takes."""
+    if text.isascii() or not any(map(_not_one_cell, text)):
+        return len(text)
+    from rich.cells import cell_len  # its tables know what Unicode's properties leave open
+
+    return cell_len(text)
+
+
+def _not_one_cell(character: str) -> bool:
+    return unicodedata.east_asian_width(character) in "WF" or unicodedata.category(character) in ("Mn", "Me")
 
 
 def width() -> int:
     """Characters in a line of the terminal; no end where standard output is not one."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    if not sys.stdout.isatty():
+        return sys.maxsize
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def folded(text: str, indent: str, room: int, *, first: str | None = None) -> list[str]:
     """``text`` in lines of at most ``room`` characters, escaped and indented, the first one by ``first`` instead."""
+    import textwrap
+
     return textwrap.wrap(
         escaped(text),
         min(max(room, 40), 1000),

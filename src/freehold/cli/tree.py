@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from freehold.cli.access import access
 from freehold.cli.formats import emit
 from freehold.cli.kinds import OURS
 from freehold.cli.nesting import parents
 from freehold.cli.progress import attention
 from freehold.cli.proofs import proofs
+from freehold.cli.quick import ReadSession, read
 from freehold.cli.reading import key_ring, one
-from freehold.cli.running import access
-from freehold.cli.running import run as run_to_end
-from freehold.cli.session import opened
 from freehold.cli.terminal import Painter, columns, duration, escaped, folded, painter, plain, tell, width
 from freehold.cli.view import Line, View, view
 from freehold.kube.resources import Key
@@ -39,22 +38,21 @@ COLOURS = {
 
 def run(name: str, output: str, namespace: str, state: Path | None, kubeconfig: str) -> None:
     """The command. Raises CliError."""
-    target = access(state, kubeconfig=kubeconfig, operator=False, install=False)
+    target = access(state, kubeconfig=kubeconfig, operator=False, install=False, log=False)
 
-    async def read() -> None:
-        async with opened(target) as session:
-            obj = await one(session, OURS[0], Key(namespace or session.namespace, name))
-            seen, proven = view(obj), proofs(obj, await key_ring(target, session))
-            inside = parents(obj, seen.lines)
-            if output != "table":
-                emit(output, document(seen, proven, inside))
-                return
-            for line in tree_lines(seen, proven, inside, session.clock.now(), width(), painter()):
-                print(line, flush=True)
-            for each in remarks(seen, simulated=session.simulated):
-                tell(each)
+    async def show(session: ReadSession) -> None:
+        obj = await one(session, OURS[0], Key(namespace or session.namespace, name))
+        seen, proven = view(obj), proofs(obj, await key_ring(target, session))
+        inside = parents(obj, seen.lines)
+        if output != "table":
+            emit(output, document(seen, proven, inside))
+            return
+        for line in tree_lines(seen, proven, inside, session.clock.now(), width(), painter()):
+            print(line, flush=True)
+        for each in remarks(seen, simulated=session.simulated):
+            tell(each)
 
-    run_to_end(read())
+    read(target, show)
 
 
 def remarks(seen: View, *, simulated: bool) -> Iterator[str]:

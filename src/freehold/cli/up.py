@@ -7,12 +7,14 @@ from pathlib import Path
 
 from freehold.api.feature_gates import FeatureGates
 from freehold.cli import manifests
+from freehold.cli.access import Access, access
 from freehold.cli.applying import Applied, Verb, apply, targets
+from freehold.cli.collector import uncollected
+from freehold.cli.counting import Counting
 from freehold.cli.following import UntilReady, ViewSnapshot, follow
 from freehold.cli.progress import display
-from freehold.cli.running import access
 from freehold.cli.running import run as run_to_end
-from freehold.cli.session import Access, opened
+from freehold.cli.session import opened
 from freehold.cli.terminal import say, tell, warn
 
 
@@ -40,7 +42,8 @@ async def _up(
     async with opened(target) as session:
         tell(session.describe())
         wanted = await targets(session.client, documents, namespace or session.namespace)
-        applied = await apply(session.client, wanted, create_namespaces=create_namespaces)
+        with Counting() as counting, uncollected():
+            applied = await apply(session.client, wanted, counting, create_namespaces=create_namespaces)
         _print_applied(applied)
         followed = [(each.resource, each.key) for each in wanted if each.ours]
         if not followed:

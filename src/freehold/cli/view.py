@@ -11,7 +11,7 @@ from typing import Any
 
 from freehold.api import names
 from freehold.api.conditions import find
-from freehold.lifecycle.outcomes import Reason
+from freehold.lifecycle.reasons import Reason
 
 Json = Mapping[str, Any]
 

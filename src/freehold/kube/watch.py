@@ -20,8 +20,9 @@ from enum import Enum
 
 import aiohttp
 
-from freehold.kube.client import PAGE_SIZE, KubeClient, Sleep
+from freehold.kube.client import KubeClient
 from freehold.kube.errors import Expired, KubeError, NotFound, Unavailable, of_status
+from freehold.kube.object_client import PAGE_SIZE, Sleep
 from freehold.kube.resources import Json, Key, Resource, key_of
 
 _LOG = logging.getLogger(__name__)

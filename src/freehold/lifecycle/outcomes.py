@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, StrEnum
+from enum import Enum
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.kinds import Observed
+from freehold.lifecycle.reasons import Reason as Reason
 
 
 class Category(Enum):
@@ -15,43 +16,6 @@ class Category(Enum):
     MANAGED = "managed"  # created by us, marked, kept in sync, deleted
     SHARED = "shared"  # created and deleted by us, in between handed to the in-cluster provider
     UNMANAGED = "unmanaged"  # given: never changed, never deleted
-
-
-class Reason(StrEnum):
-    """Why something waits, is blocked or is kept. The words appear in conditions and must not change."""
-
-    # waiting
-    REQUIREMENT = "WaitingForRequirement"
-    PROVISIONING = "Provisioning"
-    CREATING = "Creating"
-    SETTLING = "Settling"
-    MARKING = "Marking"
-    UPDATING = "Updating"
-    DELETING = "Deleting"
-    DEPENDENTS = "WaitingForDependents"
-    RETRYING = "Retrying"
-    THROTTLED = "Throttled"
-    # blocked: somebody must act
-    NAME_TAKEN = "NameTaken"
-    NOT_FOUND = "NotFound"
-    PRESUMED_ONLY = "PresumedOnly"
-    VANISHING = "Vanishing"
-    AMBIGUOUS = "Ambiguous"
-    FAILED = "ProvisioningFailed"
-    QUOTA = "QuotaReached"
-    DENIED = "Denied"
-    INVALID = "InvalidRequest"
-    NOT_OWNED = "NotOwned"
-    IN_USE = "InUse"
-    UNKNOWN_KIND = "UnknownKind"
-    KEY_MISSING = "KeyMissing"
-    UNMARKABLE = "Unmarkable"
-    UNFIT = "Unfit"
-    DRIFTED = "Drifted"
-    FROZEN = "Frozen"
-    # kept on delete
-    GIVEN = "GivenInSpec"
-    REUSED_BY_NAME = "ReusedByName"
 
 
 @dataclass(frozen=True)

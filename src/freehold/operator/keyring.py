@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import secrets
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -103,7 +103,7 @@ class RingDocument:
 
     def with_new_key(self, now: float) -> RingDocument:
         """One more key, which writes from now on; the others can still be read."""
-        key = secrets.token_bytes(LEAST_BYTES)
+        key = os.urandom(LEAST_BYTES)
         return replace(self, writing=digest_of(key), keys={**self.keys, digest_of(key): StoredKey(key, now)})
 
     def with_keys_of(self, other: RingDocument) -> RingDocument:

@@ -7,7 +7,6 @@ import fcntl
 import hashlib
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
@@ -98,6 +97,8 @@ class FileRing:
     @contextlib.contextmanager
     def _written(self, text: str) -> Iterator[Path]:
         """The text in a file of its own, on the disk, in the same directory. mkstemp makes it with mode 0600."""
+        import tempfile  # a command that only reads the ring pays for no random numbers
+
         descriptor, name = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)
         try:
             with os.fdopen(descriptor, "w") as file:

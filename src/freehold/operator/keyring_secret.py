@@ -12,7 +12,7 @@ import binascii
 from typing import Any
 
 from freehold.kube import errors as kube
-from freehold.kube.client import KubeClient
+from freehold.kube.object_client import ObjectClient
 from freehold.kube.resources import SECRETS, Json, Key
 from freehold.operator.keyring import (
     ChangedRing,
@@ -34,7 +34,7 @@ ENTRY = "ring.json"
 class SecretRing:
     """A ring in a Secret."""
 
-    def __init__(self, client: KubeClient, namespace: str = NAMESPACE, name: str = NAME) -> None:
+    def __init__(self, client: ObjectClient, namespace: str = NAMESPACE, name: str = NAME) -> None:
         self._client = client
         self._key = Key(namespace, name)
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from freehold.kube import errors as kube
-from freehold.kube.client import ObjectList
+from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.lifecycle.errors import Unavailable
 from freehold.lifecycle.journal import AttachedTags, CorruptJournal, Journal

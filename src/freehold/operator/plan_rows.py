@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
 
 from freehold.lifecycle import dry_run
 from freehold.lifecycle.dry_run import Write, is_planned
@@ -13,63 +10,9 @@ from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason, Surplus, Waiting
+from freehold.operator.plan import Action as Action
+from freehold.operator.plan import PlanRow as PlanRow
 from freehold.reconcilers.adapter import PassReport, Wanted
-
-
-class Action(StrEnum):
-    """What would become of one resource, or of something of it."""
-
-    CREATE = "create"
-    MAY_CREATE = "may create"
-    UPDATE = "update"
-    ADD_PART = "add part"
-    REMOVE_PART = "remove part"
-    ATTACH = "attach"
-    DETACH = "detach"
-    DELETE = "delete"
-    RECREATE = "recreate"  # by hand: what differs from the spec is not changed in place
-    SURPLUS = "surplus"
-    REUSE = "reuse"
-    KEEP = "keep"
-    WAIT = "wait"
-    REFUSE = "refuse"
-
-    @property
-    def changes(self) -> bool:
-        """Whether it writes to the cloud."""
-        return self in _CHANGES
-
-
-_CHANGES = frozenset(
-    {
-        Action.CREATE,
-        Action.MAY_CREATE,
-        Action.UPDATE,
-        Action.ADD_PART,
-        Action.REMOVE_PART,
-        Action.ATTACH,
-        Action.DETACH,
-        Action.DELETE,
-    }
-)
-
-
-@dataclass(frozen=True)
-class PlanRow:
-    """One resource, or one change of it. ``reason`` says why, and what proves it, for a person.
-
-    ``attribute`` is what changes inside (an attribute, a part, a tag), ``before`` and ``after`` its values.
-    """
-
-    kind: str
-    logical: str
-    name: str
-    action: Action
-    reason: str
-    id: str = ""
-    attribute: str = ""
-    before: Any = None
-    after: Any = None
 
 
 def rows_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -28,7 +28,9 @@ from freehold.operator.app import Settings, clouds_of
 from freehold.operator.audit import NoAudit
 from freehold.operator.controller import Done, RequeueAfter
 from freehold.operator.events import Severity
-from freehold.operator.plan_rows import PlanRow, rows_of
+from freehold.operator.plan import Plan as Plan
+from freehold.operator.plan import PlanRow as PlanRow
+from freehold.operator.plan_rows import rows_of
 from freehold.operator.reconciler import Reconciler
 from freehold.reconcilers import gate, identity
 from freehold.reconcilers.adapter import Adapter, Desired, PassReport, Refused, StatusUpdate, Undecided, Wanted
@@ -40,30 +42,6 @@ _UNANSWERED = frozenset({Reason.RETRYING, Reason.THROTTLED})
 """The cloud could not be asked. Nothing is wrong with the manifest, as far as is known."""
 _LASTING = _UNANSWERED | {Reason.REQUIREMENT}
 """No wait ends these within a plan: what they wait for is waiting itself, or blocked."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Of one object (``namespace/name``). ``problems`` are sentences with a field path that stop everything.
-
-    ``unanswered`` is what the cloud could not be asked: nothing is wrong with the manifest, as far as is known.
-    ``writes``: at most how many writes each API gets. ``gone``: the object would be deleted.
-    ``refused``: decisions that would not be acted on, by node, and why.
-    """
-
-    object: str
-    rows: tuple[PlanRow, ...] = ()
-    problems: tuple[str, ...] = ()
-    unanswered: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    writes: Mapping[str, int] = field(default_factory=dict)
-    gone: bool = False
-    refused: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def changes(self) -> bool:
-        """Whether anything would be written to the cloud."""
-        return any(row.action.changes for row in self.rows)
 
 
 async def plan(

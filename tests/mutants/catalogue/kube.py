@@ -5,6 +5,7 @@ from functools import partial
 from mutants.rows import Mutant
 
 _client = partial(Mutant, "kube/client.py")
+_objects = partial(Mutant, "kube/object_client.py")
 _errors = partial(Mutant, "kube/errors.py")
 _watch = partial(Mutant, "kube/watch.py")
 _auth = partial(Mutant, "kube/auth.py")
@@ -20,15 +21,15 @@ REQUESTS = (
         "patch: Json = {}",
         "a field that is gone, nested ones too, stays in the status",
     ),
-    _client(
-        "KubeClient.request",
+    _objects(
+        "ObjectClient._sent",
         'attempts = READ_ATTEMPTS if method == "GET" else 1',
         "attempts = READ_ATTEMPTS",
         "a write that may have taken effect is sent again by the client",
         killed_by="tests/unit/kube/test_kube_client.py::test_a_write_is_not_retried_and_its_error_has_the_wait",
     ),
-    _client(
-        "KubeClient.request",
+    _objects(
+        "ObjectClient._sent",
         " or wait > LONGEST_WAIT_SECONDS",
         "",
         "a read waits as long as a server says, and holds its worker",
@@ -57,32 +58,32 @@ REQUESTS = (
         "allow_redirects=True",
         "our token follows a redirect, and a DELETE becomes a GET",
     ),
-    _client(
-        "KubeClient.delete",
+    _objects(
+        "ObjectClient.delete",
         "if uid or resource_version:",
         "if False:",
         "a different object of the same name is deleted",
     ),
-    _client(
-        "KubeClient.pages",
+    _objects(
+        "ObjectClient.pages",
         "            if not token:\n                return",
         "            return",
         "a list ends after its first page: what is on the others counts as gone",
     ),
-    _client(
-        "KubeClient.list",
+    _objects(
+        "ObjectClient.list",
         "for size in (limit, 0):",
         "for size in (limit,):",
         "a list whose pages expire is never requested in one piece",
     ),
-    _client(
-        "KubeClient._attempt",
-        'raise Unavailable(f"{method} {url.path}: the answer is not JSON", code=response.status) from None',
+    _objects(
+        "ObjectClient._decoded",
+        'raise Unavailable(f"{what}: the answer is not JSON", code=status) from None',
         "return {}",
         "the HTML page of a proxy counts as an empty object",
     ),
-    _client(
-        "KubeClient._attempt",
+    _objects(
+        "ObjectClient._decoded",
         "if not isinstance(decoded, dict):",
         "if False:",
         "an answer that is not an object reaches the callers",

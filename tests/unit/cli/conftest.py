@@ -19,6 +19,7 @@ async def client() -> AsyncIterator[KubeClient]:
     api = ApiServer(store, [*custom_resource_definitions(), *(each.crd() for each in PLACEHOLDERS)])
     try:
         async with KubeClient(Connection(await api.start())) as talking:
+            talking.batches = True  # as a session of the embedded server has it
             yield talking
     finally:
         await api.stop()

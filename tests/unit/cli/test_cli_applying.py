@@ -1,12 +1,15 @@
 """Applying is all or nothing, reports all errors, and can be repeated."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from freehold.api.crd import SERVED
+from freehold.api.names import LAST_APPLIED
 from freehold.cli.applying import Applied, Verb, apply, targets
+from freehold.cli.counting import Counting
 from freehold.cli.errors import CliError
 from freehold.cli.kinds import OURS, Catalog
 from freehold.cli.manifests import ManifestDocument, read
@@ -133,3 +136,76 @@ def test_our_kinds_are_those_that_are_served() -> None:
         (each.group, each.version, each.plural, each.kind)
         for each in SERVED  # of api.crd, with the types
     ]
+
+
+MANY = [_document("ConfigMap", f"m{number}", data={"n": str(number)}) for number in range(1200)]
+
+
+async def test_many_documents_take_few_requests_and_tell_how_far_they_are(
+    client: KubeClient, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One request each at most: a look, a trial and a write of each would be three."""
+    sent: list[str] = []
+    attempt = KubeClient._attempt
+
+    async def counted(self: KubeClient, method: str, path: str, *rest: Any) -> Any:
+        sent.append(f"{method} {path}")
+        return await attempt(self, method, path, *rest)
+
+    monkeypatch.setattr(KubeClient, "_attempt", counted)
+    wanted = await targets(client, MANY, "default")
+    for verb in (Verb.CREATED, Verb.UNCHANGED):
+        sent.clear()
+        with Counting() as counting:
+            applied = await apply(client, wanted, counting)
+        assert {each.verb for each in applied} == {verb}
+        assert len(sent) < 30
+    lines = [f"{verb} {n} of 1200 documents" for verb in ("checked", "applied") for n in (1000, 1200)]
+    assert capsys.readouterr().out.splitlines() == lines
+
+    client.batches = False
+    sent.clear()
+    applied = await apply(client, wanted)
+    assert {each.verb for each in applied} == {Verb.UNCHANGED} and len(sent) < 10
+    fresh = await targets(client, [*MANY, _document("ConfigMap", "new")], "default")
+    assert [each.verb for each in await apply(client, fresh)].count(Verb.CREATED) == 1
+
+
+async def test_few_documents_are_not_counted(client: KubeClient, capsys: pytest.CaptureFixture[str]) -> None:
+    with Counting() as counting:
+        await apply(client, await targets(client, MANY[:400], "default"), counting)
+    assert capsys.readouterr().out == ""
+
+
+def test_a_terminal_shows_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    with Counting() as counting:
+        counting("checked", 700, 700)
+    shown = capsys.readouterr().out
+    assert "checked" in shown and "700/700" in shown
+
+
+@pytest.mark.parametrize("batches", [True, False])
+async def test_an_object_that_changes_between_trial_and_write_is_looked_at_again(
+    batches: bool, client: KubeClient
+) -> None:
+    """The patch was made from what the trial saw: sent blindly it could put back what somebody took out."""
+    document = _document("ConfigMap", "a", data={"ours": "1"})
+    await _apply(client, document)
+    wanted = await targets(client, [_document("ConfigMap", "a", data={"ours": "2"})], "default")
+    client.batches = batches
+    changed: list[object] = []
+    many = client.many
+
+    async def meddled(*given: Any, **named: Any) -> Any:
+        if len(changed) == 2:  # after the look and the trial
+            theirs = {"data": {"theirs": "1"}, "metadata": {"annotations": {LAST_APPLIED: None}}}
+            await client.patch(CONFIG_MAPS, Key("default", "a"), theirs)
+        changed.append(None)
+        return await many(*given, **named)
+
+    client.many = meddled  # type: ignore[method-assign]  # somebody else's write, at the one moment that matters
+    (applied,) = await apply(client, wanted)
+    assert applied.verb is Verb.CONFIGURED and len(changed) > 3
+    assert (await client.get(CONFIG_MAPS, Key("default", "a")))["data"] == {"ours": "2", "theirs": "1"}

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from freehold.cli.access import Access, ServeOptions
 from freehold.cli.deletion_plans import show_deletion
 from freehold.cli.down import absent
 from freehold.cli.kinds import OURS
-from freehold.cli.live import ServeOptions, kubeconfig
-from freehold.cli.session import Access, Session, opened
+from freehold.cli.live import kubeconfig
+from freehold.cli.session import Session, opened
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import Key
 from harness.terminals import freehold_on_terminal

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from freehold.cli import manifests
 from freehold.cli.errors import CliError
 from freehold.cli.manifests import read
 
@@ -100,3 +101,27 @@ def test_several_sources_are_one_manifest(tmp_path: Path) -> None:
 def test_a_directory_without_a_manifest_is_reported(tmp_path: Path) -> None:
     with pytest.raises(CliError, match=r"holds no manifest \(\*\.yaml, \*\.yml, \*\.json\)"):
         read(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "nested", ["[" * 100_000, "- " * 100_000, "{a: " * 100_000, "? " * 100_000], ids=lambda text: text[:3]
+)
+def test_what_is_nested_too_deeply_is_reported(tmp_path: Path, nested: str) -> None:
+    """libyaml recurses on the stack of C: the process would end without a word."""
+    with pytest.raises(CliError) as refused:
+        read(_file(tmp_path, f"{GOOD}---\n{nested}"))
+    assert "YAML" in refused.value.sentence
+
+
+@pytest.mark.parametrize("opener", ["[", "- ", "{a: "])
+def test_the_deepest_nesting_that_libyaml_is_given_does_not_end_the_process(tmp_path: Path, opener: str) -> None:
+    with pytest.raises(CliError):
+        read(_file(tmp_path, f"{GOOD}---\n{opener * 4_900}"))
+
+
+def test_both_loaders_read_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = f"{GOOD}data: {{a: 2024-01-01, b: 0o17, c: yes, d: 1e3, e: ~, f: '1', g: 0x1F, h: 1_000, <<: {{z: 1}}}}\n"
+    content += "text: |\n  --- x\n  é\nfolded: >-\n  a\n  b\n---\n" + GOOD.replace("name: a", "name: c")
+    quick = read(_file(tmp_path, content))
+    monkeypatch.setattr(manifests, "_DEEPEST", -1)
+    assert read(_file(tmp_path, content)) == quick

@@ -60,7 +60,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     state = tmp_path_factory.mktemp("state")
     program = (
         "import asyncio, pathlib, sys\n"
-        "from freehold.cli.live import ServeOptions, live_server\n"
+        "from freehold.cli.access import ServeOptions\n"
+        "from freehold.cli.live import live_server\n"
         "from freehold.cli.state_directory import Lock, StateDirectory\n"
         "async def serve():\n"
         "    state = StateDirectory.open(pathlib.Path(sys.argv[1])); lock = Lock(state.lock); lock.take()\n"

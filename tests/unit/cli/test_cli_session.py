@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from freehold.api.feature_gates import FeatureGate
+from freehold.cli.access import Access, ServeOptions
 from freehold.cli.errors import CliError
-from freehold.cli.live import ServeOptions
-from freehold.cli.session import Access, Session, opened
+from freehold.cli.session import Session, opened
 from freehold.cli.state_directory import LiveServer, Lock, StateDirectory
 from freehold.kube.resources import CONFIG_MAPS, Key
 

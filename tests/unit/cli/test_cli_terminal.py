@@ -68,6 +68,30 @@ def test_an_error_message_is_wrapped_between_words_on_a_terminal_and_nowhere_els
     ]
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("a", "b"), ("longer", "")],
+        [("├─", "größer ✓"), ("", "x…")],
+        [("名前", "e\u0301"), ("a", "👩‍🔧 ｆｕｌｌ")],
+        [("\u1100", "\u200b"), ("ab\x1b", "z")],
+    ],
+    ids=["ascii", "one cell each", "wide and combining", "escaped"],
+)
+def test_columns_are_those_of_rich(rows: list[tuple[str, str]]) -> None:
+    """Which costs a hundred milliseconds, and draws the tables on a terminal."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 3, 0, 0))
+    for row in rows:
+        table.add_row(*(Text(terminal.escaped(cell), no_wrap=True) for cell in row))
+    console = Console(width=200, color_system=None, force_terminal=False, legacy_windows=False)
+    drawn = ["".join(part.text for part in line).rstrip() for line in console.render_lines(table)]
+    assert terminal.columns(rows) == drawn
+
+
 def test_columns_are_aligned_by_display_width() -> None:
     """A wide character takes two cells: if it counted as one, every column after it would be shifted."""
     lines = terminal.columns([("NAME", "STATE"), ("名前", "Ready"), ("a", "Blocked")])

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from freehold.cli.live import ServeOptions
-from freehold.cli.session import Access, Session, opened
+from freehold.cli.access import Access, ServeOptions
+from freehold.cli.session import Session, opened
 from freehold.cli.state_directory import LiveServer, Lock, StateDirectory
 from freehold.cli.tables import GrowingTable
 from freehold.cli.watching import Changes, follow_changes

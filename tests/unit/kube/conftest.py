@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,8 @@ from aiohttp import web
 
 from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store
-from freehold.kube import Connection, KubeClient
+from freehold.kube.client import KubeClient
+from freehold.kube.config import Connection
 
 
 @dataclass
@@ -85,6 +87,19 @@ async def client(scripted: Scripted) -> AsyncIterator[KubeClient]:
 @pytest.fixture
 async def embedded() -> AsyncIterator[KubeClient]:
     """A client of a real API server (the embedded one)."""
+    async with _server() as found:
+        yield found
+
+
+@pytest.fixture
+async def other() -> AsyncIterator[KubeClient]:
+    """A client of another one."""
+    async with _server() as found:
+        yield found
+
+
+@asynccontextmanager
+async def _server() -> AsyncIterator[KubeClient]:
     store = Store.open(":memory:")
     server = ApiServer(store)
     url = await server.start()

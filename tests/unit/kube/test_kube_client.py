@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from freehold.kube import Connection, Json, Key, KubeClient, PatchKind, errors
+from freehold.kube import errors
 from freehold.kube.auth import Credential
-from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
+from freehold.kube.client import KubeClient
+from freehold.kube.config import Connection
+from freehold.kube.object_client import PatchKind
+from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, Json, Key, Resource
 
 A = Key("default", "a")
 OK = web.json_response({"metadata": {"name": "a"}})

@@ -16,9 +16,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from freehold.kube import Connection, Key, KubeClient, errors
+from freehold.kube import errors
 from freehold.kube.auth import Credential, Static
-from freehold.kube.resources import CONFIG_MAPS
+from freehold.kube.client import KubeClient
+from freehold.kube.config import Connection
+from freehold.kube.resources import CONFIG_MAPS, Key
 from freehold.kube.tls import TlsContext, TlsSettings
 
 PAIR = tuple[bytes, bytes]

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from freehold.kube import Json, Key, KubeClient
+from freehold.kube.client import KubeClient
 from freehold.kube.errors import Throttled, Unavailable
-from freehold.kube.resources import CONFIG_MAPS
+from freehold.kube.resources import CONFIG_MAPS, Json, Key
 from freehold.kube.watch import Change, Origin, Reflector, State, Synced, _lines
 
 Seen = Change | Synced

@@ -12,9 +12,10 @@ import pytest
 
 from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store
-from freehold.kube import Connection, Json, Key, KubeClient, Resource
+from freehold.kube.client import KubeClient
+from freehold.kube.config import Connection
 from freehold.kube.errors import Conflict, Unavailable
-from freehold.kube.resources import CONFIG_MAPS
+from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
 from freehold.kube.watch import State
 from freehold.operator.controller import Controller, Done, RequeueAfter, Result, Watched
 from harness.virtual_time import VirtualTime

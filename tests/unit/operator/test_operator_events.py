@@ -9,8 +9,9 @@ import pytest
 
 from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store
-from freehold.kube import Connection, Json, Key, KubeClient
-from freehold.kube.resources import EVENTS
+from freehold.kube.client import KubeClient
+from freehold.kube.config import Connection
+from freehold.kube.resources import EVENTS, Json, Key
 from freehold.operator.events import BURST, QUEUED, EventRecorder, Severity
 
 OBJ: Json = {

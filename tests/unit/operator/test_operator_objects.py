@@ -11,7 +11,8 @@ from freehold.api import names
 from freehold.api.crd import custom_resource_definitions
 from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store
-from freehold.kube import Connection, KubeClient
+from freehold.kube.client import KubeClient
+from freehold.kube.config import Connection
 from freehold.kube.resources import Key
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Journal, StaleObject

@@ -9,7 +9,7 @@ import pytest
 
 from freehold.api import names
 from freehold.kube import errors as kube
-from freehold.kube.client import ObjectList
+from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Resource
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.errors import Unavailable

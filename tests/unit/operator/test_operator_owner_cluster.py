@@ -9,8 +9,8 @@ import pytest
 
 from freehold.api import names
 from freehold.api.served import POWERVS_CLUSTER, ClusterLink, ServedName
-from freehold.kube.client import ObjectList
 from freehold.kube.errors import Forbidden, KubeError, NotFound, Unavailable
+from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource
 from freehold.operator.owner_cluster import OwnerClusterReader, cluster_mapper
 from freehold.reconcilers import gate

@@ -12,9 +12,10 @@ from freehold.api import names
 from freehold.api.crd import custom_resource_definitions
 from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store
-from freehold.kube import Connection, Json, Key, KubeClient
+from freehold.kube.client import KubeClient
+from freehold.kube.config import Connection
 from freehold.kube.errors import Unavailable
-from freehold.kube.resources import CONFIG_MAPS, SECRETS, Resource
+from freehold.kube.resources import CONFIG_MAPS, SECRETS, Json, Key, Resource
 from freehold.kube.watch import Change, Origin, State
 from freehold.lifecycle.errors import Throttled
 from freehold.operator.app import ConflictingProvider, Operator, Settings

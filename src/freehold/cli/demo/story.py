@@ -12,6 +12,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from freehold.cli import manifests
+from freehold.cli.access import Access, ServeOptions
 from freehold.cli.applying import Target, apply, targets
 from freehold.cli.demo import checks
 from freehold.cli.demo.ending import closing_table, reported_as
@@ -19,11 +20,10 @@ from freehold.cli.demo.servers import server
 from freehold.cli.demo.world import Resource, World, others, ours
 from freehold.cli.errors import INTERRUPTED, CliError
 from freehold.cli.following import Followed, UntilGone, UntilReady, ViewSnapshot, follow, last_views
-from freehold.cli.live import ServeOptions
+from freehold.cli.logs import log_to
 from freehold.cli.progress import Display, display
-from freehold.cli.running import log_to
 from freehold.cli.running import run as run_to_end
-from freehold.cli.session import Access, Session, opened
+from freehold.cli.session import Session, opened
 from freehold.cli.simulator import simulated_cloud
 from freehold.cli.state_directory import StateDirectory
 from freehold.cli.terminal import columns, say

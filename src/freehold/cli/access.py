@@ -1,0 +1,96 @@
+"""Where a command goes: a kubeconfig, or a state directory and how it is to be served. It imports little."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from freehold.api.feature_gates import ALL_OFF, FeatureGates
+from freehold.cli.errors import MISUSED, CliError
+from freehold.cli.state_directory import CloudChoice, StateDirectory, default_path
+
+SPEED = 30.0
+"""Simulated seconds in a real one, where nothing else is asked for."""
+
+
+@dataclass(frozen=True)
+class ServeOptions:
+    """What is to be served. ``operator`` False serves the objects alone, to be read.
+
+    ``simulator`` is the URL of a simulated cloud that runs already; else one is started where the state
+    is bound to it. ``install`` False leaves the stored CRDs as they are: enough to read by, and quicker.
+    ``settings``: a file for the simulated cloud that is started. ``deep_every`` shortens the pause between deep passes
+    (seconds of domain time). ``gates``: the features that are on.
+    """
+
+    operator: bool = True
+    install: bool = True
+    simulate: bool = False
+    speed: float = SPEED
+    simulator: str = ""
+    port: int = 0
+    deep_every: float | None = None
+    gates: FeatureGates = ALL_OFF
+    settings: Path | None = None
+
+
+@dataclass(frozen=True)
+class Access:
+    """How to get in: a kubeconfig, else the state directory served as wished.
+
+    ``join``: only where somebody else serves it, with an operator, and however long that takes.
+    """
+
+    state: StateDirectory | None
+    options: ServeOptions
+    kubeconfig: str = ""
+    join: bool = False
+
+
+def access(
+    state: Path | None,
+    *,
+    kubeconfig: str = "",
+    operator: bool = True,
+    install: bool = True,
+    simulate: bool = False,
+    speed: float = SPEED,
+    gates: FeatureGates = ALL_OFF,
+    settings: Path | None = None,
+    log: bool = True,
+) -> Access:
+    """Where a command goes. Raises CliError when the state directory cannot be used, or both ways were given.
+
+    From now on the log goes to the state directory, unless ``log`` is False.
+    """
+    if kubeconfig:
+        if simulate or settings:
+            raise CliError(
+                "--simulate and --kubeconfig exclude each other: the operator in the cluster has its own cloud",
+                code=MISUSED,
+            )
+        if gates:
+            raise CliError(
+                "--feature-gates and --kubeconfig exclude each other: the operator in the cluster has its own gates",
+                code=MISUSED,
+            )
+        return Access(None, ServeOptions(operator=operator), kubeconfig)
+    directory = StateDirectory.open(state or default_path())
+    if log:
+        from freehold.cli.logs import log_to
+
+        log_to(directory.log)
+    options = ServeOptions(
+        operator=operator, install=install, simulate=simulate, speed=speed, gates=gates, settings=settings
+    )
+    return Access(directory, options)
+
+
+def refuse_settings(state: StateDirectory, options: ServeOptions) -> None:
+    """Raises CliError where settings are given and no simulated cloud is started."""
+    if options.settings is None:
+        return
+    if options.simulator:
+        raise CliError("--simulate-settings is for a simulated cloud that this command starts, not for --simulator URL")
+    if state.choose(options.simulate) is CloudChoice.IBM:
+        raise CliError("--simulate-settings is for the simulated cloud: add --simulate")

@@ -1,0 +1,70 @@
+"""A client for a command that asks a server on this machine a few things and ends: no event loop, no aiohttp.
+
+aiohttp's import alone costs twenty times what ``python -c pass`` does (docs/reference/kubernetes.md#runtime), more
+than all of ``freehold get``. Plain HTTP without credentials, which is what the embedded API server speaks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Coroutine
+from http.client import HTTPConnection, HTTPException, RemoteDisconnected
+from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
+
+from freehold.kube.object_client import ObjectClient
+from freehold.kube.resources import Json
+
+T = TypeVar("T")
+
+
+class BlockingClient(ObjectClient):
+    """One connection, kept open. Its coroutines never wait: :func:`run_blocking` runs what awaits only them."""
+
+    def __init__(self, server: str, *, timeout: float = 30.0, user_agent: str = "freehold") -> None:
+        super().__init__(server, _sleep)
+        parts = urlsplit(self._server)
+        if parts.scheme != "http":
+            raise ValueError(f"{server} is not served over plain HTTP")
+        self._headers = {"User-Agent": user_agent, "Accept": "application/json"}
+        self._connection = HTTPConnection(parts.hostname or "", parts.port, timeout=timeout)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    async def _attempt(
+        self, method: str, path: str, query: str, data: bytes | None, content_type: str, accept: str
+    ) -> Json:
+        what = f"{method} {unquote(path)}"
+        headers = {**self._headers, "Accept": accept} if accept else dict(self._headers)
+        if data is not None:
+            headers["Content-Type"] = content_type
+        try:
+            self._connection.request(method, f"{path}?{query}" if query else path, data, headers)
+            response = self._connection.getresponse()
+            answer = response.read()
+        except RemoteDisconnected as problem:
+            self.close()
+            raise self._no_answer(what, ConnectionError("Server disconnected")) from problem
+        except (OSError, HTTPException) as problem:
+            self.close()
+            raise self._no_answer(what, problem) from problem
+        if response.status >= 300:
+            raise self._refusal(response.status, answer, response.headers.get("Retry-After"), what)
+        return self._decoded(answer, response.status, what)
+
+
+async def _sleep(seconds: float) -> None:
+    time.sleep(seconds)  # noqa: ASYNC251 (there is no event loop to block)
+
+
+def run_blocking(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that waits for nothing but a :class:`BlockingClient`, in one step and without an event loop."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    work.close()
+    raise RuntimeError("the coroutine waits for an event loop, and there is none")

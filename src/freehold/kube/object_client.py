@@ -1,0 +1,306 @@
+"""What every client of an API server offers, whatever sends the requests. Objects are plain dicts."""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from urllib.parse import urlencode
+
+from freehold.kube.errors import Expired, KubeError, Throttled, Unauthorized, Unavailable, of_response, of_status
+from freehold.kube.resources import Json, Key, Resource, key_of
+
+PAGE_SIZE = 500
+READ_ATTEMPTS = 4
+LONGEST_WAIT_SECONDS = 10.0
+"""The longest ``Retry-After`` that a read waits for; a longer one is raised to the caller."""
+
+BATCH = "/freehold/batch"
+BATCH_REQUESTS = 250
+BATCH_BYTES = 1024 * 1024
+
+Sleep = Callable[[float], Awaitable[None]]
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class PatchKind(StrEnum):
+    """Content types of a patch. Strategic merge is omitted: servers refuse it for custom resources."""
+
+    MERGE = "application/merge-patch+json"
+    JSON = "application/json-patch+json"
+
+
+@dataclass(frozen=True)
+class Page:
+    """Part of a list. ``resource_version`` is the list's, the same on every page of a correct server."""
+
+    items: list[Json]
+    resource_version: str
+    token: str = ""
+
+
+@dataclass(frozen=True)
+class ObjectList:
+    """A whole list, at one resourceVersion."""
+
+    items: list[Json]
+    resource_version: str
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request of :meth:`ObjectClient.many`."""
+
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: object = None
+    content_type: str = "application/json"
+
+    def encoded(self) -> str:
+        """As a batch has it."""
+        return _encode(
+            {
+                "method": self.method, "path": self.path, "query": self.query, "contentType": self.content_type,
+                "body": self.body,
+            }
+        )  # fmt: skip
+
+
+Outcomes = list[Json | KubeError]
+"""What came of requests, in their order."""
+
+
+class ObjectClient(ABC):
+    """Talks to one API server; ``server`` is its URL.
+
+    Every method raises a :class:`~freehold.kube.errors.KubeError`.
+    """
+
+    def __init__(self, server: str, sleep: Sleep) -> None:
+        self._server = server.rstrip("/")
+        self._sleep = sleep
+        self.batches = False
+        """Whether the server takes many requests in one: the embedded one does."""
+
+    @abstractmethod
+    async def _attempt(
+        self, method: str, path: str, query: str, data: bytes | None, content_type: str, accept: str
+    ) -> Json:
+        """One request, sent once; ``query`` is encoded. Returns the decoded body, {} if it is empty."""
+
+    # --- objects -------------------------------------------------------------------------------
+
+    async def get(self, resource: Resource, key: Key) -> Json:
+        """One object. Raises NotFound."""
+        return await self.request("GET", resource.object_path(key))
+
+    async def create(self, resource: Resource, obj: Json) -> Json:
+        """Create ``obj`` in its ``metadata.namespace``. Raises AlreadyExists, Invalid."""
+        path = resource.collection_path(str(obj.get("metadata", {}).get("namespace") or ""))
+        return await self.request("POST", path, body=obj)
+
+    async def replace(self, resource: Resource, obj: Json, subresource: str = "") -> Json:
+        """Replace the stored object with ``obj``. Raises Conflict when its resourceVersion is stale."""
+        return await self.request("PUT", resource.object_path(key_of(obj), subresource), body=obj)
+
+    async def patch(
+        self, resource: Resource, key: Key, body: object, kind: PatchKind = PatchKind.MERGE, subresource: str = ""
+    ) -> Json:
+        """Patch an object. A ``metadata.resourceVersion`` in a merge patch makes it fail with Conflict when stale."""
+        path = resource.object_path(key, subresource)
+        return await self.request("PATCH", path, body=body, content_type=kind.value)
+
+    async def patch_status(self, resource: Resource, key: Key, body: object, kind: PatchKind = PatchKind.MERGE) -> Json:
+        """Patch the status subresource; ``body`` is the whole patch, ``{"status": ...}``."""
+        return await self.patch(resource, key, body, kind, "status")
+
+    async def delete(
+        self, resource: Resource, key: Key, *, uid: str = "", resource_version: str = "", propagation: str = ""
+    ) -> Json:
+        """Request deletion; returns the object if it has finalizers, else a Status.
+
+        ``uid`` and ``resource_version`` are preconditions: on a mismatch nothing is deleted and Conflict
+        is raised. ``propagation`` is Background, Foreground or Orphan. Raises NotFound.
+        """
+        conditions = {"uid": uid, "resourceVersion": resource_version}
+        options: Json = {"apiVersion": "v1", "kind": "DeleteOptions"}
+        if uid or resource_version:
+            options["preconditions"] = {name: value for name, value in conditions.items() if value}
+        if propagation:
+            options["propagationPolicy"] = propagation
+        return await self.request("DELETE", resource.object_path(key), body=options)
+
+    # --- lists ---------------------------------------------------------------------------------
+
+    async def pages(
+        self, resource: Resource, namespace: str = "", *, label_selector: str = "", field_selector: str = "",
+        limit: int = PAGE_SIZE,
+    ) -> AsyncIterator[Page]:  # fmt: skip
+        """A consistent list, page by page. Raises Expired when the server compacts the history before the last page."""
+        query = {"labelSelector": label_selector, "fieldSelector": field_selector, "limit": str(limit) if limit else ""}
+        token = ""
+        while True:
+            answer = await self.request("GET", resource.collection_path(namespace), query={**query, "continue": token})
+            meta = answer.get("metadata") or {}
+            token = str(meta.get("continue") or "")
+            yield Page(answer.get("items") or [], str(meta.get("resourceVersion") or ""), token)
+            if not token:
+                return
+
+    async def list(
+        self, resource: Resource, namespace: str = "", *, label_selector: str = "", field_selector: str = "",
+        limit: int = PAGE_SIZE,
+    ) -> ObjectList:  # fmt: skip
+        """The whole list at one resourceVersion; if a page expires, it is requested again without paging."""
+        for size in (limit, 0):
+            items: list[Json] = []
+            version = ""
+            try:
+                async for page in self.pages(
+                    resource, namespace, label_selector=label_selector, field_selector=field_selector, limit=size
+                ):
+                    items += page.items
+                    version = version or page.resource_version
+            except Expired:
+                if size == 0:
+                    raise
+                continue
+            return ObjectList(items, version)
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    # --- requests ------------------------------------------------------------------------------
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: object = None,
+        content_type: str = "application/json",
+        accept: str = "",
+    ) -> Json:
+        """One request; returns the decoded response body, {} if it is empty. ``accept``: another form of it.
+
+        After a 401 the credentials are renewed and the request is retried once. A read honors the Retry-After
+        of a 429 or 503 (up to ``LONGEST_WAIT_SECONDS``, three times); a write is not retried here, but by the
+        queue of its caller.
+        """
+        data = _encode(body).encode() if body is not None else None
+        return await self._sent(method, path, query, data, content_type, accept)
+
+    async def _sent(
+        self, method: str, path: str, query: Mapping[str, str] | None, data: bytes | None, content_type: str,
+        accept: str = "",
+    ) -> Json:  # fmt: skip
+        given = urlencode({name: value for name, value in query.items() if value}) if query else ""
+        attempts = READ_ATTEMPTS if method == "GET" else 1
+        while True:
+            attempts -= 1
+            try:
+                return await self._attempt(method, path, given, data, content_type, accept)
+            except (Throttled, Unavailable) as problem:
+                wait = problem.retry_after
+                if problem.code == 429 and wait is None:
+                    wait = 1.0
+                if not attempts or wait is None or wait > LONGEST_WAIT_SECONDS:
+                    raise
+                import random  # only who must wait pays for it
+
+                await self._sleep(wait * (1.0 + random.random() * 0.2))
+
+    async def many(
+        self, requests: Sequence[Request], done: Callable[[int], None] = lambda number: None, *, brief: bool = False
+    ) -> Outcomes:
+        """What comes of each request, in their order; ``done`` is told how many were sent. Raises Unavailable.
+
+        GET, POST and PATCH of single objects. Nothing is repeated that may have taken effect. With ``brief``
+        only the resourceVersion of an object is wanted.
+        """
+        if self.batches:
+            try:
+                return await self._in_batches(requests, done, brief=brief)
+            except KubeError as problem:
+                if problem.code not in (404, 405):
+                    raise
+                self.batches = False  # a server of an earlier version
+        found: Outcomes = []
+        for each in requests:
+            try:
+                found.append(
+                    await self.request(
+                        each.method, each.path, query=each.query, body=each.body, content_type=each.content_type
+                    )
+                )
+            except Unavailable:
+                raise
+            except KubeError as refusal:
+                found.append(refusal)
+            done(len(found))
+        return found
+
+    async def _in_batches(self, requests: Sequence[Request], done: Callable[[int], None], *, brief: bool) -> Outcomes:
+        found: Outcomes = []
+        for part in _parts([each.encoded() for each in requests]):
+            data = f'{{"brief":{_encode(brief)},"requests":[{",".join(part)}]}}'.encode()
+            answer = await self._sent("POST", BATCH, None, data, "application/json")
+            found += map(_outcome, answer["answers"])
+            done(len(found))
+        return found
+
+    # --- answers -------------------------------------------------------------------------------
+
+    def _decoded(self, answer: bytes, status: int, what: str) -> Json:
+        """The body of a successful response; ``what`` is method and path."""
+        if not answer:
+            return {}
+        try:
+            decoded = json.loads(answer)
+        except ValueError:
+            raise Unavailable(f"{what}: the answer is not JSON", code=status) from None
+        if not isinstance(decoded, dict):
+            raise Unavailable(f"{what}: the answer is not a JSON object", code=status)
+        return decoded
+
+    def _refusal(self, status: int, body: bytes, retry_after: str | None, what: str) -> KubeError:
+        error = of_response(status, body, retry_after, what)
+        if isinstance(error, Unauthorized):
+            error.message = f"{self._server} refuses the credentials: {error.message}"
+        return error
+
+    def _no_answer(self, what: str, problem: Exception) -> Unavailable:
+        if isinstance(problem, TimeoutError):
+            return Unavailable(f"{what}: {self._server} did not answer in time")
+        return Unavailable(f"{what}: {self._server} cannot be reached: {why_unreachable(problem)}")
+
+
+def _parts(encoded: Iterable[str]) -> Iterator[list[str]]:
+    """Batches: of no more than ``BATCH_REQUESTS``, and of no more than ``BATCH_BYTES`` unless one alone has more."""
+    part: list[str] = []
+    size = 0
+    for each in encoded:
+        if part and (len(part) == BATCH_REQUESTS or size + len(each) > BATCH_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(each)
+        size += len(each)
+    if part:
+        yield part
+
+
+def _outcome(answer: Json) -> Json | KubeError:
+    body: Json = answer["body"]
+    return body if answer["code"] < 300 else of_status(body, answer["code"])
+
+
+def why_unreachable(problem: Exception) -> str:
+    """A short reason for users; a library's own text repeats the address and names the failed call."""
+    cause = getattr(problem, "os_error", problem)
+    if isinstance(cause, ConnectionError) and cause.errno:
+        return os.strerror(cause.errno)
+    return str(problem) or type(problem).__name__

@@ -1,0 +1,42 @@
+"""Why a resource waits, is blocked or is kept: the words that appear in statuses. Data only."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Why something waits, is blocked or is kept. The words appear in conditions and must not change."""
+
+    # waiting
+    REQUIREMENT = "WaitingForRequirement"
+    PROVISIONING = "Provisioning"
+    CREATING = "Creating"
+    SETTLING = "Settling"
+    MARKING = "Marking"
+    UPDATING = "Updating"
+    DELETING = "Deleting"
+    DEPENDENTS = "WaitingForDependents"
+    RETRYING = "Retrying"
+    THROTTLED = "Throttled"
+    # blocked: somebody must act
+    NAME_TAKEN = "NameTaken"
+    NOT_FOUND = "NotFound"
+    PRESUMED_ONLY = "PresumedOnly"
+    VANISHING = "Vanishing"
+    AMBIGUOUS = "Ambiguous"
+    FAILED = "ProvisioningFailed"
+    QUOTA = "QuotaReached"
+    DENIED = "Denied"
+    INVALID = "InvalidRequest"
+    NOT_OWNED = "NotOwned"
+    IN_USE = "InUse"
+    UNKNOWN_KIND = "UnknownKind"
+    KEY_MISSING = "KeyMissing"
+    UNMARKABLE = "Unmarkable"
+    UNFIT = "Unfit"
+    DRIFTED = "Drifted"
+    FROZEN = "Frozen"
+    # kept on delete
+    GIVEN = "GivenInSpec"
+    REUSED_BY_NAME = "ReusedByName"

@@ -1,0 +1,203 @@
+"""A command that only asks a server which runs already imports, and starts, nothing of a server."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from freehold.cli.state_directory import Lock
+from freehold.operator.plan import Action, Plan, PlanRow, dumped, loaded
+
+NEVER = ("aiohttp", "asyncio", "pydantic", "cel", "requests", "rich", "prompt_toolkit", "sqlite3", "jsonschema_rs")
+
+
+def freehold(state: Path, *arguments: str, imports: bool = False) -> subprocess.CompletedProcess[str]:
+    flags = ["-X", "importtime"] if imports else []
+    command = [sys.executable, *flags, "-m", "freehold.cli.main", *arguments, "--state", str(state)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def imported(done: subprocess.CompletedProcess[str]) -> set[str]:
+    """The top-level packages that a command with ``-X importtime`` imported."""
+    lines = (line for line in done.stderr.splitlines() if line.startswith("import time:"))
+    return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
+
+
+@contextmanager
+def serving(state: Path) -> Iterator[subprocess.Popen[str]]:
+    """``freehold serve --simulate`` in a process of its own, until it is killed or the block ends."""
+    command = [sys.executable, "-m", "freehold.cli.main", "serve", "--simulate", "--state", str(state)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert process.stdout is not None
+        assert "serving" in process.stdout.readline()
+        yield process
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A state directory that is served, with one paused object in it."""
+    state = tmp_path_factory.mktemp("quick") / "state"
+    with serving(state):
+        from freehold.kube.blocking import BlockingClient, run_blocking
+        from freehold.operator.kinds import POWERVS_CLUSTERS
+
+        server = Lock(state / "server.lock").read()
+        assert server is not None
+        client = BlockingClient(server.url)
+        obj = {
+            "apiVersion": POWERVS_CLUSTERS.api_version,
+            "kind": POWERVS_CLUSTERS.kind,
+            "metadata": {"name": "quiet", "namespace": "default", "annotations": {"cluster.x-k8s.io/paused": ""}},
+            "spec": {"serviceInstanceID": "a-b-c", "network": {"name": "n"}},
+        }
+        run_blocking(client.create(POWERVS_CLUSTERS, obj))
+        client.close()
+        yield state
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("get",),
+        ("get", "quiet"),
+        ("get", "namespaces"),
+        ("get", "events"),
+        ("get", "-o", "json"),
+        ("get", "-o", "wide"),
+        ("get", "-o", "jsonpath={.items[*].metadata.name}"),
+        ("tree", "quiet"),
+        ("get", "nothing"),
+    ],
+    ids=" ".join,
+)
+def test_reading_what_is_served_imports_little(command: tuple[str, ...], served: Path) -> None:
+    """Of these, aiohttp alone would cost more than all the rest of the command."""
+    done = freehold(served, *command, imports=True)
+    assert not imported(done) & {*NEVER, "yaml"}, done.stderr[-2000:]
+    assert "freehold" in imported(done)
+
+
+def test_it_says_what_the_long_way_says(served: Path) -> None:
+    """A kubeconfig takes the way over aiohttp: same objects, same sentences, same exit codes."""
+    for command in (
+        ("get",), ("get", "-o", "yaml"), ("get", "namespaces", "-o", "name"), ("get", "ibmpowervsclusters", "missing"),
+        ("get", "crd", "-l", "a=b"), ("get", "namespaces", "default", "other", "-o", "name"), ("tree", "quiet"),
+        ("get", "nonsense"), ("get", "ibmpowervsclusters", "x", "-A"), ("tree", "missing"),
+    ):  # fmt: skip
+        quick = freehold(served, *command)
+        environment = [sys.executable, "-m", "freehold.cli.main", *command, "--kubeconfig", str(served / "kubeconfig")]
+        slow = subprocess.run(environment, capture_output=True, text=True, timeout=120, check=False)
+        assert (quick.returncode, quick.stdout, quick.stderr) == (slow.returncode, slow.stdout, slow.stderr), command
+
+
+def test_it_writes_nothing_into_the_state_directory(served: Path) -> None:
+    before = {each.name: each.stat().st_mtime_ns for each in served.iterdir() if each.name.startswith("server")}
+    assert freehold(served, "get").returncode == 0
+    assert before == {each.name: each.stat().st_mtime_ns for each in served.iterdir() if each.name in before}
+
+
+def test_a_killed_server_is_not_asked(tmp_path: Path) -> None:
+    """Its lock file still names its port, which may be another program's by now."""
+    state = tmp_path / "state"
+    with serving(state) as process:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    assert json.loads((state / "server.lock").read_text())["url"]
+    done = freehold(state, "get")
+    assert (done.returncode, done.stdout) == (0, "no ibmpowervsclusters in namespace default\n"), done.stderr
+
+
+def test_a_server_that_does_not_answer_is_left_to_the_long_way(tmp_path: Path) -> None:
+    """Which waits for it, and serves the state itself once nobody holds it any more."""
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    holder = (
+        "import sys; from pathlib import Path; from freehold.cli.state_directory import Lock, LiveServer; "
+        "lock = Lock(Path(sys.argv[1])); assert lock.take(); "
+        "lock.publish(LiveServer('http://127.0.0.1:9', 1, True)); print('held', flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", holder, str(state / "server.lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdin is not None
+        assert process.stdout.readline() == "held\n"
+        reading = subprocess.Popen(
+            [sys.executable, "-m", "freehold.cli.main", "get", "--state", str(state)], stdout=subprocess.PIPE, text=True
+        )
+        with pytest.raises(subprocess.TimeoutExpired):
+            reading.wait(1)
+        process.stdin.close()
+        assert reading.communicate()[0] == "no ibmpowervsclusters in namespace default\n"
+
+
+MANIFEST = """\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: IBMPowerVSCluster
+metadata:
+  name: wanted
+  annotations: {powervs.cluster.x-k8s.io/create-infra: "true"}
+spec:
+  zone: dal10
+  resourceGroup: {name: Default}
+  serviceInstance: {name: wanted-workspace}
+  network: {name: wanted-network}
+  vpc: {name: wanted-vpc, region: us-south}
+"""
+
+
+def test_a_served_plan_is_made_by_the_server_and_reads_as_one_made_here(tmp_path: Path) -> None:
+    """The server has the SDKs loaded; their import costs ten times the rest of the command."""
+    state, manifest = tmp_path / "state", tmp_path / "wanted.yaml"
+    manifest.write_text(MANIFEST)
+    command = ("plan", "-f", str(manifest), "--detailed-exitcode")
+    with serving(state):
+        served = freehold(state, *command, imports=True)
+        assert "default/wanted" in served.stdout and " create " in served.stdout, served.stderr[-2000:]
+        assert not imported(served) & {*NEVER, "ibm_vpc", "ibm_platform_services", "ibm_cloud_sdk_core"}
+        refused = freehold(state, "plan", "--down", "nothing")
+        wrong = freehold(state, "plan", "-f", str(manifest), "-n", "other", "-o", "json")
+        assert "freehold_sim" not in imported(served)
+    alone = freehold(state, *command)
+    assert (served.returncode, served.stdout) == (alone.returncode, alone.stdout)
+    again = freehold(state, "plan", "--down", "nothing")
+    assert (refused.returncode, refused.stderr) == (again.returncode, again.stderr)
+    assert wrong.stdout == freehold(state, "plan", "-f", str(manifest), "-n", "other", "-o", "json").stdout
+
+
+def test_an_unchanged_up_starts_neither_a_server_nor_a_simulator(served: Path, tmp_path: Path) -> None:
+    manifest = tmp_path / "map.yaml"
+    manifest.write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
+    for verb in ("created", "unchanged"):
+        done = freehold(served, "up", "-f", str(manifest), imports=True)
+        assert f"ConfigMap {verb}" in done.stdout, done.stderr[-2000:]
+    assert not imported(done) & {"pydantic", "cel", "requests", "sqlite3", "jsonschema_rs", "rich"}
+    modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert not {
+        each for each in modules if each.startswith(("freehold.apiserver", "freehold_sim", "freehold.cli.live"))
+    }
+
+
+def test_reading_what_is_not_served_imports_nothing_for_writes(tmp_path: Path) -> None:
+    """CEL drags in prompt_toolkit; only a write needs its rules."""
+    state = tmp_path / "state"
+    assert freehold(state, "get").returncode == 0  # the store, with the CRDs in it
+    done = freehold(state, "get", imports=True)
+    assert not imported(done) & {"pydantic", "cel", "prompt_toolkit", "requests", "yaml", "rich", "jsonschema_rs"}
+
+
+def test_a_plan_survives_json() -> None:
+    row = PlanRow("vpc", "vpc", "v", Action.UPDATE, "why", "id", "name", "a", ["b"])
+    whole = Plan("default/a", (row,), ("p",), ("u",), ("n",), {"vpc": 2}, gone=True, refused={"vpc/vpc": "no"})
+    for plan in (whole, Plan("default/a")):
+        assert loaded(json.loads(json.dumps(dumped(plan)))) == plan
