@@ -6,9 +6,14 @@ from typing import Any
 
 import yaml
 
+_DEEPEST = 100_000
+"""Marks of nesting in a body. libyaml recurses without a limit, and a million of them end the process."""
+
 
 def decode(data: bytes) -> Any:
     """The decoded body. Raises ValueError for what cannot be read."""
+    if sum(map(data.count, (b"[", b"{", b"- ", b"? "))) > _DEEPEST:
+        raise ValueError(f"the body has more than {_DEEPEST} lists and maps")
     try:
         return yaml.load(data, Loader=_Loader)  # noqa: S506 - a SafeLoader
     except (yaml.YAMLError, RecursionError) as problem:
