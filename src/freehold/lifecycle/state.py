@@ -12,6 +12,7 @@ from enum import Enum
 from math import inf
 
 from freehold.lifecycle.durations import Verb
+from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import Blocked, Ready, Surplus, Waiting
@@ -27,10 +28,11 @@ class Attached:
 
 @dataclass(frozen=True)
 class Refused:
-    """Something that was refused: how many seconds were waited last, and until when nothing is tried."""
+    """Something that was refused: how many seconds were waited last, until when nothing is tried, and why."""
 
     waited: float
     until: float
+    error: CloudError
 
 
 @dataclass(frozen=True)

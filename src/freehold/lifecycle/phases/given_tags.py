@@ -70,6 +70,7 @@ async def to_spec(ctx: PassContext, shown: TagsByTarget) -> None:
             _record(ctx, target, row.tags)
     await _attach(ctx, wanted, shown)
     await _take_off(ctx, wanted)
+    _note_refused(ctx, wanted)
 
 
 async def take_back(ctx: PassContext) -> bool:
@@ -88,13 +89,15 @@ async def _attach(ctx: PassContext, wanted: Mapping[str, NodeKey], shown: TagsBy
     due = {target: key for target, key in wanted.items() if key in ctx.ready_nodes and _is_due(ctx, target)}
     if len(due) > 1 and not due.keys() <= shown.keys():
         shown = await _index(ctx, due)
-    for target, key in due.items():
+    for target in due:
         try:
             missing = await _missing(ctx, target, shown)
         except CloudError as problem:
-            _note(ctx, key, problem, _retry_after(ctx, target, problem))
+            _retry_after(ctx, target, problem)
             continue
         ctx.state.tags_checked[target] = ctx.user_tags
+        if not missing and not _dropped(ctx, target, before.get(target, AttachedTags()), wanted):
+            ctx.state.tags_refused.pop(target, None)
         if missing:
             changes.append(TagChange(target, missing))
     if not changes:
@@ -108,7 +111,7 @@ async def _attach(ctx: PassContext, wanted: Mapping[str, NodeKey], shown: TagsBy
         ctx.state.tags_checked.pop(target, None)
         if not isinstance(error, Unknown):  # nothing happened: whoever attaches it now attaches his own
             _record(ctx, target, before.get(target, AttachedTags()).tags)
-        _note(ctx, wanted[target], error, _retry_after(ctx, target, error))
+        _retry_after(ctx, target, error)
 
 
 async def _index(ctx: PassContext, due: Collection[str]) -> TagsByTarget:
@@ -137,7 +140,8 @@ def _retry_after(ctx: PassContext, target: str, error: CloudError) -> float:
     """Twice as long each time, up to the slow interval: the object is at rest otherwise."""
     before = ctx.state.tags_refused.get(target)
     seconds = min(2 * before.waited if before else of_error(error).after, ctx.deps.intervals.slow)
-    ctx.state.tags_refused[target] = Refused(seconds, ctx.now + seconds)
+    ctx.state.tags_refused[target] = Refused(seconds, ctx.now + seconds, error)
+    ctx.come_back_after(seconds)
     return seconds
 
 
@@ -226,12 +230,13 @@ def _record(ctx: PassContext, target: str, tags: Collection[str]) -> None:
     ctx.journal = replace(ctx.journal, attached=rows)
 
 
-def _note(ctx: PassContext, key: NodeKey, error: CloudError, after: float) -> None:
-    """The object is ready without them: the resource is others', and is as wanted otherwise."""
-    outcome, problem = ctx.outcomes.get(key), of_error(error)
-    ctx.come_back_after(after)
-    if isinstance(outcome, Ready):
-        ctx.outcomes[key] = replace(outcome, reason=problem.reason, note=f"its tags are not as wanted: {error.message}")
+def _note_refused(ctx: PassContext, wanted: Mapping[str, NodeKey]) -> None:
+    """Until they are as wanted. The object is ready without them: the resource is others'."""
+    for target, key in wanted.items():
+        refused, outcome = ctx.state.tags_refused.get(target), ctx.outcomes.get(key)
+        if refused is not None and isinstance(outcome, Ready):
+            note = f"its tags are not as wanted: {refused.error.message}"
+            ctx.outcomes[key] = replace(outcome, reason=of_error(refused.error).reason, note=note)
 
 
 def _held(ctx: PassContext, target: str, wanted: Mapping[str, NodeKey], error: CloudError) -> None:
@@ -239,9 +244,7 @@ def _held(ctx: PassContext, target: str, wanted: Mapping[str, NodeKey], error: C
     after, first = _retry_after(ctx, target, error), target not in ctx.state.tags_held
     ctx.state.tags_held[target] = f"{error.message}. Taking our tags off {target} is tried again; or detach them there"
     if target in wanted:
-        _note(ctx, wanted[target], error, after)
         return
-    ctx.come_back_after(after)
     if first and not ctx.state.releasing:
         ctx.notes.append(ctx.state.tags_held[target])
     _tell_held(ctx, target, after)
