@@ -1,0 +1,119 @@
+"""The commands of ``freehold keys``. Only click and the standard library here (see ``main``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from freehold.cli import options
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _ring(function: F) -> F:
+    """Whose key ring: the state directory's, or that of the operator in a cluster."""
+    function = click.option(
+        "-n", "--namespace", default="", callback=options.filled,
+        help="With --kubeconfig: the operator's namespace, where its Secret is [default: freehold-system].",
+    )(function)  # fmt: skip
+    function = click.option(
+        "--kubeconfig",
+        default="",
+        type=click.Path(),
+        metavar="FILE",
+        callback=options.filled,
+        help="The key ring of the operator in this cluster, instead of the state directory's.",
+    )(function)
+    return options.state(function)
+
+
+def _flag(name: str, words: str) -> Callable[[F], F]:
+    return click.option(name, is_flag=True, help=words)
+
+
+@click.group(short_help="Show and change the operator's key ring.")
+def keys() -> None:
+    """Show and change the operator's key ring, which proves that what it finds is its own.
+
+    On a laptop it is a file beside the state directory, in a cluster a Secret of the operator's namespace.
+    Make a backup of it: what was made under a key that is lost is proved by nothing else.
+    """
+
+
+@keys.command(name="list", short_help="Show the keys, and how many objects need each.")
+@options.output
+@_ring
+def keys_list(output: str, **where: Any) -> None:
+    """Show the keys by their digests, how many objects name each, and which keys are missing."""
+    from freehold.cli import keys as command
+
+    command.list_(command.ring_target(**where), output)
+
+
+@keys.command(name="new", short_help="Make a new key, which writes from now on.")
+@_ring
+def keys_new(**where: Any) -> None:
+    """Make a new key, which writes from now on. The old ones can still be read; records are renewed over time."""
+    from freehold.cli import keys as command
+
+    command.new(command.ring_target(**where))
+
+
+@keys.command(name="add", short_help="Bring keys of another ring, a backup or an export.")
+@click.argument("filename", metavar="FILE", type=click.Path(), callback=options.filled)
+@_ring
+def keys_add(filename: str, **where: Any) -> None:
+    """Bring the keys of FILE (- for standard input): an export, or a Secret as kubectl prints it.
+
+    Nothing is overwritten, and the writing key stays. Objects that miss one of the keys are served again.
+    """
+    from freehold.cli import keys as command
+
+    command.add(command.ring_target(**where), filename)
+
+
+@keys.command(name="export", short_help="Print the ring, or what one object needs of it.")
+@click.argument("name", metavar="[[NAMESPACE/]NAME]", required=False, callback=options.filled)
+@_ring
+def keys_export(name: str | None, **where: Any) -> None:
+    """Print the key ring: a backup. With an object's NAME only that object's keys, to hand it on by itself."""
+    from freehold.cli import keys as command
+
+    command.export(command.ring_target(**where), name)
+
+
+@keys.command(name="accept", short_help="Accept that a key is lost for ever.")
+@click.argument("digest", metavar="KEY", callback=options.filled)
+@options.yes("Do it, instead of showing what would happen.")
+@_ring
+def keys_accept(digest: str, yes: bool, **where: Any) -> None:
+    """Accept that KEY is lost for ever: the objects that name it are served again, as far as their marks prove them.
+
+    Shows the plan; with --yes it is done.
+    """
+    from freehold.cli import keys as command
+
+    command.accept(command.ring_target(**where), digest, yes)
+
+
+@keys.command(name="remove", short_help="Remove a key that no object needs.")
+@click.argument("digest", metavar="KEY", callback=options.filled)
+@_ring
+def keys_remove(digest: str, **where: Any) -> None:
+    """Remove KEY, which must not be the writing one and which no object may name."""
+    from freehold.cli import keys as command
+
+    command.remove(command.ring_target(**where), digest)
+
+
+@keys.command(name="require", short_help="Let records that name no key count no more.")
+@_flag("--undo", "Let them count again: for objects that come from an older version.")
+@_flag("--force", "Also while objects still have such records.")
+@_ring
+def keys_require(undo: bool, force: bool, **where: Any) -> None:
+    """Let records and marks from before the key ring, which name no key, count no more. Anybody could forge those."""
+    from freehold.cli import keys as command
+
+    command.require(command.ring_target(**where), undo, force)
