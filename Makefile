@@ -48,7 +48,7 @@ edits: $(STAMP) ## every edit of a spec after every pass of a creation
 mutants: $(STAMP) ## careless edits of safety lines, each on a copy: the tests must notice (ARGS="--only REGEX" for some)
 	@PYTHONPATH=tests $(BIN)/python -m mutants $(ARGS)
 
-crds: $(STAMP) ## generate deploy/crds from the types in freehold.api
+crds: $(STAMP) ## generate deploy/crds, and the pages about fields, from freehold.api
 	@$(BIN)/python -m freehold.api.generate
 
 requirements: $(STAMP) ## pin every dependency by hash again (names no index)

@@ -20,6 +20,11 @@ def place_of(kind: str, seen: Observed) -> Place:
     return Place(kind, Ref(seen.id, seen.target))
 
 
+def has_birth_mark(seen: Observed, nonce: str) -> bool:
+    """Whether the nonce of a create is in a name of what it made, or in a tag that it was born with."""
+    return any(nonce in text for text in (*seen.nonce_fields, *(seen.tags or ())))
+
+
 @dataclass(frozen=True)
 class CloudUnderTest:
     """``homes``: the kinds that are created inside another resource, and the kind of that resource.

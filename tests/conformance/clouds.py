@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from conformance.aws import AWS
 from conformance.bench import CloudUnderTest
 from conformance.ibm import IBM
 from freehold.lifecycle.kinds import Dedupe, Kind
 
-CLOUDS: Mapping[str, CloudUnderTest] = {"ibm": IBM}
+CLOUDS: Mapping[str, CloudUnderTest] = {"ibm": IBM, "aws": AWS}
 
 
 def each(chosen: Callable[[CloudUnderTest, Kind], bool] = lambda cloud, kind: True) -> Any:

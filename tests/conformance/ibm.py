@@ -39,12 +39,18 @@ class IbmBench(Account):
     homes = HOMES
     keeps_nonce = frozenset({"load-balancer", "transit-gateway-connection"})
     other_lists = frozenset({"cos-bucket", "vpc"})
-    creates, all_but_tokens = "*.create_*", "[!i]*"
+    all_but_tokens = "[!i]*"
     credentials = "IBMCLOUD_API_KEY"
+    region = "us-south"
+    goes_twice: frozenset[str] = frozenset()
 
     def __init__(self, settings: Settings | None = None) -> None:
         super().__init__(settings)
         self.stands: dict[str, Observed] = {}
+
+    def creates(self, kind: str) -> str:
+        """The pattern of the operations that create it."""
+        return "*.create_*"
 
     def secret(self) -> str:
         return self.settings.api_key

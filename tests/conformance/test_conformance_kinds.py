@@ -42,6 +42,9 @@ async def test_create_rename_delete(bench: Any, kind: str) -> None:
     _, took = await bench.until(kind, seen, None)
     assert took <= entry.delete_time + 1
     assert await bench.find(kind, request, NONCE) == []
+    if kind in bench.goes_twice:
+        await entry.driver.delete(ref)
+        return
     with pytest.raises(NotFound):
         await entry.driver.delete(ref)
 

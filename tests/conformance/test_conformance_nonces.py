@@ -53,7 +53,8 @@ async def test_namesakes_are_in_the_same_reply(bench: Any, kind: str) -> None:
     cost = len(bench.requests()) - before
     found = await bench.by_nonce(kind, bench.places(), NONCE, want)
     assert without == []
-    assert [one.id for one in found] == expected == [made.id]
+    named = [] if bench.kinds[kind].nameless else [made.id]
+    assert [one.id for one in found] == expected == named
     if (
         kind not in bench.other_lists
     ):  # without names, the nonce reads nothing of the one, and every region of the other
@@ -151,9 +152,9 @@ async def test_a_missing_permission_is_reported_with_action_and_place(bench: Any
     with pytest.raises(errors.Denied) as caught:
         await bench.by_nonce(kind, bench.places(), NONCE)
     said = caught.value.message
-    assert "refused to list" in said or "refused to get" in said
+    assert any(f"refused to {verb}" in said for verb in ("list", "get", "describe"))
     places = [seen.id.rpartition("/")[2] for name, seen in bench.stands.items() if name == bench.homes.get(kind)]
-    assert all(place in said for place in places) or "us-south" in said
+    assert all(place in said for place in places) or bench.region in said
 
 
 @WITH_NONCE

@@ -11,11 +11,13 @@ from collections.abc import Iterable
 
 import pytest
 
-from lab import families
+from lab import families, mapped
 from lab.families import NOTHING_NAMED, Case
 from lab.families_memory import FAMILIES, NAMED, PAIRS
 
 CI_CASES = 30
+CI_CASES_IN_A_MAP = 6
+"""Of each family in the second, smaller world (:mod:`lab.mapped`)."""
 MOST_CALLS = 531
 """Three times the calls of an undisturbed life: no recovery may overload the cloud."""
 MOST_CALLS_IN = {
@@ -37,7 +39,8 @@ def _hold(family: str, cases: Iterable[Case], most_named: int = 0) -> None:
 def test_family(family: str) -> None:
     """CI takes a deterministic sample of the longer families."""
     most = NAMED.get(family, NOTHING_NAMED).sampled
-    _hold(family, families.sample(FAMILIES[family](), CI_CASES), most_named=most)
+    about = CI_CASES_IN_A_MAP if family.endswith(mapped.SUFFIX) else CI_CASES
+    _hold(family, families.sample(FAMILIES[family](), about), most_named=most)
 
 
 @pytest.mark.slow

@@ -13,17 +13,13 @@ from typing import Any
 import pytest
 import requests
 from e2e_client import MERGE, STRATEGIC, TABLE, Http, Kubectl, config_map
-from e2e_protobuf import ACCEPT, PROTOBUF, envelope, lease, lease_spec, metadata, micro_time, reference
+from e2e_protobuf import ACCEPT, PROTOBUF, envelope, lease, lease_spec, metadata, micro_time, reference, refusal
 from e2e_servers import PATIENCE
 
 pytestmark = pytest.mark.e2e
 
 APPLY = "application/apply-patch+yaml"
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-METADATA_INFORMER_LIST = (
-    "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
-    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
-)
 MOMENT = datetime(2026, 11, 22, 16, 52, 43, 623650, tzinfo=UTC)
 CLIENT_GO_LEASE = (
     "azhzAAofChZjb29yZGluYXRpb24uazhzLmlvL3YxEgVMZWFzZRJGCh4KB21hbmFnZXISABoHZGVmYXVsdCIAKgAyADgAQgASJAoCbWUQBBoMCNu7"
@@ -43,6 +39,15 @@ def test_our_bodies_are_those_of_client_go() -> None:
     assert lease("manager", "default", spec) == base64.b64decode(CLIENT_GO_LEASE)
 
 
+def test_a_refusal_is_read_in_protobuf_too() -> None:
+    cause = {1: "FieldManagerConflict", 2: 'conflict with "one"', 3: ".data.x"}
+    status = {2: "Failure", 3: "x" * 200, 4: "Conflict", 5: {1: "a", 2: "", 3: "configmaps", 4: cause}, 6: 409}
+    answer = requests.Response()
+    answer._content = envelope("v1", "Status", status)
+    told = {"reason": "FieldManagerConflict", "message": 'conflict with "one"', "field": ".data.x"}
+    assert refusal(answer) == {"message": "x" * 200, "reason": "Conflict", "details": {"causes": [told]}}
+
+
 def test_leader_election_in_protobuf(http: Http) -> None:
     """client-go's LeaseLock: get (404), create, renew, refused with an old version, given up, and taken over."""
     leases = f"/apis/coordination.k8s.io/v1/namespaces/{http.namespace}/leases"
@@ -50,7 +55,7 @@ def test_leader_election_in_protobuf(http: Http) -> None:
     assert http.get(one, ACCEPT).status_code == 404
     body = lease("manager", http.namespace, lease_spec("one", 15, MOMENT, MOMENT, 0))
     assert send(http, "POST", leases, body).status_code == 201
-    assert send(http, "POST", leases, body).json()["reason"] == "AlreadyExists"
+    assert refusal(send(http, "POST", leases, body))["reason"] == "AlreadyExists"
     made = http.get(one).json()
     assert made["spec"] == {
         "holderIdentity": "one", "leaseDurationSeconds": 15, "leaseTransitions": 0,
@@ -61,7 +66,7 @@ def test_leader_election_in_protobuf(http: Http) -> None:
     renewal = lease("manager", http.namespace, lease_spec("one", 15, MOMENT, later, 0), uid, version)
     assert send(http, "PUT", one, renewal).status_code == 200
     stale = lease("manager", http.namespace, lease_spec("two", 15, later, later, 1), uid, version)
-    assert send(http, "PUT", one, stale).json()["reason"] == "Conflict", "who read before the renewal loses"
+    assert refusal(send(http, "PUT", one, stale))["reason"] == "Conflict", "who read before the renewal loses"
     version = http.get(one).json()["metadata"]["resourceVersion"]
     released = lease("manager", http.namespace, lease_spec("", 1, later, later, 0), uid, version)
     assert send(http, "PUT", one, released).status_code == 200
@@ -138,6 +143,8 @@ def test_a_metadata_informer(http: Http, kind: str) -> None:
     http.merge(f"{path}/a", {"metadata": {"labels": {"l": "1"}}})
     answer = http.get(path, METADATA, **query)
     events = [json.loads(line) for line in answer.text.splitlines()]
+    # A cluster's controllers put a config map of their own into each namespace.
+    events = [each for each in events if each["type"] == "BOOKMARK" or each["object"]["metadata"]["name"] == "a"]
     kinds = {(each["object"]["kind"], each["object"]["apiVersion"]) for each in events}
     assert kinds == {("PartialObjectMetadata", "meta.k8s.io/v1")}, events
     changed, *rest = events
@@ -167,23 +174,30 @@ def managers(obj: dict[str, Any]) -> list[tuple[str, str, str]]:
     return sorted((each["manager"], each["operation"], each.get("subresource", "")) for each in entries)
 
 
+def stored(http: Http, path: str) -> dict[str, Any]:
+    """In JSON: what an apply answers may be in protobuf."""
+    found: dict[str, Any] = http.get(path).json()
+    return found
+
+
 def test_applying_creates_then_changes_then_conflicts(http: Http) -> None:
     path = f"{http.config_maps}/a"
     body = config_map("a", {"x": "1"}, namespace=http.namespace, creationTimestamp=None)
-    made = apply(http, path, body, "one")
-    assert (made.status_code, managers(made.json())) == (201, [("one", "Apply", "")])
-    assert made.json()["metadata"]["managedFields"][0]["fieldsV1"] == {"f:data": {"f:x": {}}}
-    assert (
-        apply(http, path, body, "one").json()["metadata"]["resourceVersion"]
-        == (made.json()["metadata"]["resourceVersion"])
-    ), "the same again is no write"
-    refused = apply(http, path, config_map("a", {"x": "2"}), "two")
-    assert (refused.status_code, refused.json()["reason"]) == (409, "Conflict")
-    assert refused.json()["message"] == 'Apply failed with 1 conflict: conflict with "one": .data.x'
-    assert refused.json()["details"]["causes"] == [
+    assert apply(http, path, body, "one").status_code == 201
+    made = stored(http, path)
+    assert managers(made) == [("one", "Apply", "")]
+    assert made["metadata"]["managedFields"][0]["fieldsV1"] == {"f:data": {"f:x": {}}}
+    assert apply(http, path, body, "one").status_code == 200
+    assert stored(http, path)["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"], "no write"
+    answer = apply(http, path, config_map("a", {"x": "2"}), "two")
+    refused = refusal(answer)
+    assert (answer.status_code, refused["reason"]) == (409, "Conflict")
+    assert refused["message"] == 'Apply failed with 1 conflict: conflict with "one": .data.x'
+    assert refused["details"]["causes"] == [
         {"reason": "FieldManagerConflict", "message": 'conflict with "one"', "field": ".data.x"}
     ]
-    forced = apply(http, path, config_map("a", {"x": "2"}), "two", force="true").json()
+    assert apply(http, path, config_map("a", {"x": "2"}), "two", force="true").status_code == 200
+    forced = stored(http, path)
     assert (forced["data"], managers(forced)) == ({"x": "2"}, [("two", "Apply", "")])
 
 
@@ -201,7 +215,7 @@ def test_an_update_takes_over_what_it_changes(http: Http) -> None:
     apply(http, path, config_map("a", {"x": "1", "y": "1"}), "one")
     edited = http.call("PATCH", path, {"data": {"x": "2"}}, MERGE, fieldManager="editor").json()
     assert managers(edited) == [("editor", "Update", ""), ("one", "Apply", "")]
-    refused = apply(http, path, config_map("a", {"x": "3", "y": "1"}), "one").json()
+    refused = refusal(apply(http, path, config_map("a", {"x": "3", "y": "1"}), "one"))
     assert refused["message"] == 'Apply failed with 1 conflict: conflict with "editor" using v1: .data.x'
 
 
@@ -233,9 +247,9 @@ def test_an_apply_says_who_it_is_for(http: Http) -> None:
     forced = http.call("PATCH", path, config_map("a"), MERGE, force="true")
     assert forced.status_code == 422 and "may not be specified for non-apply patch" in forced.text
     own = apply(http, path, config_map("a", managedFields=[]), "one")
-    assert own.status_code == 400 and "metadata.managedFields must be nil" in own.text
+    assert own.status_code == 400 and "metadata.managedFields must be nil" in refusal(own)["message"]
     gone = apply(http, f"{http.config_maps}/b", config_map("b", uid="00000000-0000-0000-0000-000000000000"), "one")
-    assert gone.status_code == 409 and "uid mismatch" in gone.text
+    assert gone.status_code == 409 and "uid mismatch" in refusal(gone)["message"]
 
 
 def test_kubectl_apply_server_side(http: Http, kubectl: Kubectl) -> None:

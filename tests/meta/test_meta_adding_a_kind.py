@@ -13,8 +13,14 @@ from freehold.lifecycle.port import InlinePort
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "freehold"
-KNOWING = ("clouds/ibm/kinds/", "reconcilers/powervs/keys.py", "cli/demo/")
-"""Places that may name a kind: its own file, the nodes that want it, and the demo."""
+KNOWING = (
+    "clouds/ibm/kinds/",
+    "clouds/aws/",
+    "reconcilers/powervs/keys.py",
+    "reconcilers/aws_cluster/keys.py",
+    "cli/demo/",
+)
+"""Places that may name a kind: its own file, the nodes that want it, and the demo; another cloud has the same words."""
 
 
 def test_a_cloud_resource_kind_is_named_only_where_contributing_allows() -> None:

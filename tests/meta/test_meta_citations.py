@@ -20,9 +20,9 @@ PRIVATE = {
     "a document by its number": r"\bseeds? (docs? )?0\d\d\b|\bseeds/",
     "an issue that is not named as PROJECT#N": r"\bissues?( item)? #?\d+\b|\bissue, item \d",
     "a page of docs/reference without its path": (
-        r"(?<![\w/(\[-])(ibm-cloud|capi-contract|kubernetes|reliability)\.md\b|\bcapi-contract (\d|M\d|O\d|§)"
+        r"(?<![\w/(\[-])(ibm-cloud|aws|capi-contract|kubernetes|reliability)\.md\b|\bcapi-contract (\d|M\d|O\d|§)"
     ),
-    "a page that is not in the repository": r"(?<![\w-])(kubernetes-client|style-anchors|tags|aws|design)\.md\b",
+    "a page that is not in the repository": r"(?<![\w-])(kubernetes-client|style-anchors|tags|design)\.md\b",
     "a path of one machine": r"(?<![\w.])/(work|home|root|Users)/\w",
 }
 

@@ -9,12 +9,13 @@ a pass without changes writes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 from freehold.api.names import (
+    AWS_PART_CONDITIONS,
     DELETING,
     PAUSED,
     POWERVS_PART_CONDITIONS,
@@ -35,7 +36,19 @@ MESSAGE_LIMIT: Final = 10240
 REASON_LIMIT: Final = 256
 """In characters; the same source."""
 
-_FIRST: Final = (READY, *POWERVS_PART_CONDITIONS)
+
+def _in_both_orders(first: Sequence[str], second: Sequence[str]) -> Iterator[str]:
+    """All of both; what both have keeps its place among the others of each."""
+    rest = list(second)
+    for each in first:
+        if each in rest:
+            yield from rest[: rest.index(each)]
+            del rest[: rest.index(each) + 1]
+        yield each
+    yield from rest
+
+
+_FIRST: Final = (READY, *_in_both_orders(POWERVS_PART_CONDITIONS, AWS_PART_CONDITIONS))
 _LAST: Final = (DELETING, PAUSED)
 _REASON = re.compile(CONDITION_REASON)
 

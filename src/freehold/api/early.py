@@ -24,17 +24,17 @@ TEXT_LIMIT: Final = 256
 
 _OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _ADDRESS = f"({_OCTET}[.]){{3}}{_OCTET}"
-_RANGE = f"{_ADDRESS}/(3[0-2]|[12]?[0-9])"
+RANGE = f"{_ADDRESS}/(3[0-2]|[12]?[0-9])"
 _PLACE = "[a-z]([-a-z0-9]*[a-z0-9])?"
 
 
-def _spelled(field: str, pattern: str, message: str, *, unless: str = "") -> Rule:
+def spelled(field: str, pattern: str, message: str, *, unless: str = "") -> Rule:
     """The rule that a text field is empty or has the form ``pattern``; ``unless`` names a field that makes it idle."""
     idle = f"has(self.{unless}) || " if unless else ""
     return Rule(f"{idle}!has(self.{field}) || self.{field}.matches('^({pattern})?$')", message, field=f".{field}")
 
 
-def _unique(field: str, message: str) -> Rule:
+def unique(field: str, message: str) -> Rule:
     """The rule that no two items of a list have the same ``field``."""
     cel = f"self.all(a, !has(a.{field}) || self.exists_one(b, has(b.{field}) && b.{field} == a.{field}))"
     return Rule(cel, message)
@@ -47,30 +47,30 @@ def _short(parent: str, field: str, limit: int) -> Rule:
     return Rule(cel, f"IBM Cloud allows names of at most {limit} characters; shorten it", field=f".{parent}.{field}")
 
 
-ZONE: Final = _spelled(
+ZONE: Final = spelled(
     "zone", _PLACE, "a zone is written in lower-case letters, digits and dashes, for example dal10 or us-south-1"
 )
-REGION: Final = _spelled(
+REGION: Final = spelled(
     "region", _PLACE, "a region is written in lower-case letters, digits and dashes, for example us-south"
 )
-BUCKET_REGION: Final = _spelled(
+BUCKET_REGION: Final = spelled(
     "bucketRegion", _PLACE, "a region is written in lower-case letters, digits and dashes, for example us-south"
 )
-CIDR: Final = _spelled("cidr", _RANGE, "it is not an IPv4 range; write one like 192.168.10.0/24", unless="id")
-DNS_SERVER: Final = _spelled("dnsServer", _ADDRESS, "it is not an IPv4 address; write one like 1.1.1.1", unless="id")
-DHCP_NAME: Final = _spelled(
+CIDR: Final = spelled("cidr", RANGE, "it is not an IPv4 range; write one like 192.168.10.0/24", unless="id")
+DNS_SERVER: Final = spelled("dnsServer", _ADDRESS, "it is not an IPv4 address; write one like 1.1.1.1", unless="id")
+DHCP_NAME: Final = spelled(
     "name", "[-a-zA-Z0-9]{1,100}", "a DHCP server's name has at most 100 letters, digits and dashes", unless="id"
 )
 NAME_LENGTHS: Final = (_short("serviceInstance", "name", 180), _short("network", "name", 128))
 """Sources: docs/reference/ibm-cloud.md#resource-controller, docs/reference/ibm-cloud.md#powervs."""
 
 UNIQUE_SUBNETS: Final = (
-    _unique("name", "two subnets have the same name; rename one"),
-    _unique("id", "two subnets have the same id; remove one"),
+    unique("name", "two subnets have the same name; rename one"),
+    unique("id", "two subnets have the same id; remove one"),
 )
 UNIQUE_LOAD_BALANCERS: Final = (
-    _unique("name", "two load balancers have the same name; rename one"),
-    _unique("id", "two load balancers have the same id; remove one"),
+    unique("name", "two load balancers have the same name; rename one"),
+    unique("id", "two load balancers have the same id; remove one"),
 )
 ONE_PUBLIC: Final = Rule(
     "size(self) == 0 || self.exists(b, b.public)",

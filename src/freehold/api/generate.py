@@ -1,4 +1,4 @@
-"""``python -m freehold.api.generate [--check]``: generates ``deploy/crds``, or lists stale files."""
+"""``python -m freehold.api.generate [--check]``: generates ``deploy/crds`` and pages of docs, or lists stale files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 
 import yaml
 
+from freehold.api import field_tables
 from freehold.api.crd import SERVED, custom_resource_definition
 
 DIRECTORY = Path("deploy/crds")
+DOCS = Path("docs/reference")
 _HEADER = "# Generated from the types in src/freehold/api by `make crds`. Do not edit.\n"
 
 
@@ -56,19 +58,36 @@ def write(directory: Path) -> None:
         (directory / name).write_text(content, encoding="utf-8")
 
 
+def stale_pages(directory: Path) -> tuple[str, ...]:
+    """Sorted names of generated pages that are missing or differ. Other pages are written by hand."""
+    wanted = field_tables.rendered()
+    present = {name: (directory / name).read_text(encoding="utf-8") for name in wanted if (directory / name).exists()}
+    return tuple(sorted(name for name in wanted if wanted[name] != present.get(name)))
+
+
+def write_pages(directory: Path) -> None:
+    """Writes every generated page."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, content in field_tables.rendered().items():
+        (directory / name).write_text(content, encoding="utf-8")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Exit code 0 on success, 1 when ``--check`` finds a stale file."""
     parser = argparse.ArgumentParser(prog="python -m freehold.api.generate", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is stale")
     parser.add_argument("--directory", type=Path, default=DIRECTORY, help="where the CRDs are (default: %(default)s)")
+    parser.add_argument("--docs", type=Path, default=DOCS, help="where the pages are (default: %(default)s)")
     options = parser.parse_args(arguments)
     if not options.check:
         write(options.directory)
+        write_pages(options.docs)
         return 0
-    names = stale(options.directory)
-    for name in names:
-        print(f"{options.directory / name} is out of date; run `make crds`", file=sys.stderr)
-    return 1 if names else 0
+    paths = [options.directory / name for name in stale(options.directory)]
+    paths += [options.docs / name for name in stale_pages(options.docs)]
+    for path in paths:
+        print(f"{path} is out of date; run `make crds`", file=sys.stderr)
+    return 1 if paths else 0
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from freehold.api.base import ApiModel, Int64, Items, Timestamp, extensions
-from freehold.api.powervs_status import V1Beta2Condition
+from freehold.api.status import V1Beta2Condition
 
 Labels = Annotated[dict[str, Annotated[str, Field(max_length=256)]], Field(max_length=50)]
 

@@ -11,6 +11,7 @@ VPC_NAME: Final = r"^([a-z]|[a-z][-a-z0-9]*[a-z0-9])$"
 VPC_ID: Final = r"^[-0-9a-z_]+$"
 GATEWAY_NAME: Final = r"^([a-zA-Z]|[a-zA-Z][-_a-zA-Z0-9]*[a-zA-Z0-9])$"
 COS_NAME: Final = r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"
+AWS_LOAD_BALANCER_NAME: Final = r"^[A-Za-z0-9]([A-Za-z0-9]{0,31}|[-A-Za-z0-9]{0,30}[A-Za-z0-9])$"
 TAG_KEY: Final = r"^[A-Za-z0-9_.:-][A-Za-z0-9 _.:-]*$"
 TAG_VALUE: Final = r"^[A-Za-z0-9 _.:-]*$"
 OPCODE: Final = r"^([aA][dD][dD]|[uU][pP][dD][aA][tT][eE]|[dD][eE][lL][eE][tT][eE])$"
@@ -44,8 +45,10 @@ WORDS: Final[dict[str, str]] = {
     VPC_ID: "an id has lower-case letters, digits, dashes and underscores",
     GATEWAY_NAME: "a transit gateway's name has letters, digits, dashes and underscores, begins with a letter and "
     "ends with a letter or digit",
-    COS_NAME: "a name in Cloud Object Storage has 3 to 63 lower-case letters, digits, dots and dashes, and begins "
+    COS_NAME: "a name in object storage has 3 to 63 lower-case letters, digits, dots and dashes, and begins "
     "and ends with a letter or digit",
+    AWS_LOAD_BALANCER_NAME: "a load balancer's name has 1 to 32 letters, digits and dashes, and neither begins nor "
+    "ends with a dash",
     TAG_KEY: "a tag's key has letters, digits, spaces and _ - . : and does not begin with a space",
     TAG_VALUE: "a tag's value has letters, digits, spaces and _ - . : only",
     OPCODE: "use one of the opcodes add, update, delete",

@@ -14,7 +14,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from freehold.api import early, patterns
-from freehold.api.base import ApiModel, Int32, Items, Rule, checked
+from freehold.api.base import ApiModel, Items, Rule, checked
+from freehold.api.endpoint import APIEndpoint
 from freehold.api.names import TAG_PREFIX
 from freehold.api.powervs_status import IBMPowerVSClusterStatus
 from freehold.api.powervs_vpc import Place, Subnet, VPCLoadBalancerSpec, VPCResourceReference, VPCSecurityGroup
@@ -61,15 +62,6 @@ class IBMPowerVSResourceReference(ApiModel):
     """The name to look up; the resource is created if it does not exist."""
     regex: Annotated[str, Field(min_length=1)] | None = None
     """A pattern for names. Accepted and stored, but not used when the infrastructure is created."""
-
-
-class APIEndpoint(ApiModel):
-    """The endpoint of the API server of the cluster."""
-
-    host: Annotated[str, Field(max_length=512)] | None = None
-    """Hostname or address. Set from the public load balancer unless the user has set it."""
-    port: Int32 | None = None
-    """TCP port; 6443 unless the Cluster sets another one."""
 
 
 class DHCPServer(ApiModel):

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from freehold.api import names
+from freehold.api.aws_fields import AWS_CLUSTER_FIELDS
+from freehold.api.served_fields import ServedField
 
 
 class ClusterLink(Enum):
@@ -30,7 +32,10 @@ class MachineName:
 
 @dataclass(frozen=True)
 class ServedName:
-    """The names of one kind, its finalizer, and its link to a Cluster."""
+    """The names of one kind, its finalizer, and its link to a Cluster.
+
+    ``fields`` says which are acted on; without a list, the kind's own code does.
+    """
 
     group: str
     version: str
@@ -40,6 +45,7 @@ class ServedName:
     link: ClusterLink = ClusterLink.INFRASTRUCTURE
     machines: MachineName | None = None
     namespaced: bool = True
+    fields: tuple[ServedField, ...] = ()
 
     @property
     def crd(self) -> str:
@@ -55,6 +61,29 @@ POWERVS_CLUSTER = ServedName(
     names.POWERVS_CLUSTER_FINALIZER,
     machines=MachineName(names.POWERVS_MACHINE_KIND, names.POWERVS_MACHINE_PLURAL),
 )
+
+AWS_CLUSTER = ServedName(
+    names.INFRASTRUCTURE_GROUP,
+    names.V1BETA2,
+    names.AWS_CLUSTER_KIND,
+    names.AWS_CLUSTER_PLURAL,
+    names.AWS_CLUSTER_FINALIZER,
+    machines=MachineName(names.AWS_MACHINE_KIND, names.AWS_MACHINE_PLURAL),
+    fields=AWS_CLUSTER_FIELDS,
+)
+"""Not served yet."""
+
+
+def _identity(kind: str, plural: str) -> ServedName:
+    """One that AWSClusters refer to. Nothing is created for it, so it has no finalizer."""
+    return ServedName(
+        names.INFRASTRUCTURE_GROUP, names.V1BETA2, kind, plural, "", link=ClusterLink.NONE, namespaced=False
+    )
+
+
+AWS_STATIC_IDENTITY = _identity(names.AWS_STATIC_IDENTITY_KIND, names.AWS_STATIC_IDENTITY_PLURAL)
+AWS_ROLE_IDENTITY = _identity(names.AWS_ROLE_IDENTITY_KIND, names.AWS_ROLE_IDENTITY_PLURAL)
+AWS_CONTROLLER_IDENTITY = _identity(names.AWS_CONTROLLER_IDENTITY_KIND, names.AWS_CONTROLLER_IDENTITY_PLURAL)
 
 SERVED: tuple[ServedName, ...] = (POWERVS_CLUSTER,)
 

@@ -11,8 +11,8 @@ from freehold.apiserver.custom import CustomStrategy
 from freehold.apiserver.errors import FieldError
 from freehold.apiserver.metadata import timestamp
 from freehold.apiserver.plain import PlainStrategy
-from freehold.apiserver.resources import Resource
-from freehold.apiserver.store import Json
+from freehold.apiserver.resources import Registry, Resource
+from freehold.apiserver.store import Json, Store
 from freehold.apiserver.strategy import Findings, content, put_back, take_only
 from freehold.apiserver.tables import AGE, NAME, Column, at
 
@@ -188,6 +188,12 @@ def served_resources(crd: Json) -> list[Resource]:
         for version in spec["versions"]
         if version.get("served")
     ]
+
+
+def serve_stored(store: Store, registry: Registry) -> None:
+    """Serve each CRD that is stored."""
+    for stored in store.scan(COLLECTION):
+        registry.set_custom(stored.obj["metadata"]["name"], served_resources(stored.obj))
 
 
 def _columns(version: Json) -> tuple[Column, ...]:

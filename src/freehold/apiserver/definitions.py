@@ -6,7 +6,7 @@ import copy
 import logging
 from collections.abc import Sequence
 
-from freehold.apiserver.crds import COLLECTION, served_resources
+from freehold.apiserver.crds import COLLECTION, serve_stored, served_resources
 from freehold.apiserver.errors import ApiError, Notes
 from freehold.apiserver.objects import Objects, WriteOptions
 from freehold.apiserver.resources import Registry, Resource
@@ -25,8 +25,7 @@ class Definitions:
         self._registry = registry
         self._crd = crd
         self._wanted: dict[str, Json] = {}
-        for stored in store.scan(COLLECTION):
-            registry.set_custom(stored.obj["metadata"]["name"], served_resources(stored.obj))
+        serve_stored(store, registry)
         store.observe(self._follow)
 
     def install(self, crds: Sequence[Json]) -> None:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from aiohttp import web
 
-from freehold.apiserver import discovery, errors, listing, openapi, patches, requests
+from freehold.apiserver import errors, listing, patches, requests
 from freehold.apiserver.access import REVIEWS, access_review
 from freehold.apiserver.errors import ApiError, Notes
 from freehold.apiserver.objects import Objects, WriteOptions
-from freehold.apiserver.rendering import View, view
+from freehold.apiserver.reading import JSON, Answer, Reader
+from freehold.apiserver.rendering import View
 from freehold.apiserver.requests import Target
-from freehold.apiserver.resources import Registry, Resource
+from freehold.apiserver.resources import Resource
 from freehold.apiserver.store import Json, Store, Stored, encode, key_of
 from freehold.apiserver.watching import Watch
 
 _LOG = logging.getLogger(__name__)
-_HEALTH = ("/healthz", "/readyz", "/livez")
 
 Extension = Callable[[Json], Awaitable[Json]]
 """Answers a POST with a JSON object to a path of its own. Raises ApiError."""
@@ -29,15 +28,11 @@ Extension = Callable[[Json], Awaitable[Json]]
 class Handlers:
     """Handles every request of one server."""
 
-    def __init__(
-        self, store: Store, objects: Objects, registry: Registry, now: Callable[[], datetime], closing: asyncio.Event
-    ) -> None:
+    def __init__(self, store: Store, objects: Objects, reader: Reader, closing: asyncio.Event) -> None:
         self._store = store
         self._objects = objects
-        self._registry = registry
-        self._now = now
+        self._reader = reader
         self._closing = closing
-        self.address = ""
         self.extensions: dict[str, Extension] = {}
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -48,15 +43,14 @@ class Handlers:
                 return _json(encode(access_review(body)), 201)
             if request.path in self.extensions:
                 return await self._extended(request, self.extensions[request.path])
-            target = requests.parse_path(request.path)
-            if target is None:
-                return self._document(request)
-            resource = self._registry.find(target.group, target.version, target.plural)
-            if resource is None or not resource.verbs[1:]:
-                raise errors.no_such_path()
-            return await self._serve(request, resource, target)
+            found = self._reader.locate(request.path)
+            if found is not None:
+                return await self._serve(request, *found)
+            if request.method != "GET":
+                raise errors.method_not_allowed(request.method)
+            return _response(self._reader.document(request.path))
         except ApiError as refusal:
-            return _json(encode(refusal.status()), refusal.code, refusal.headers.items())
+            return _json(encode(refusal.status()), refusal.code, tuple(refusal.headers.items()))
         except web.HTTPRequestEntityTooLarge:
             too_big = ApiError(413, "RequestEntityTooLarge", "the body of the request is larger than this server takes")
             return _json(encode(too_big.status()), too_big.code)
@@ -73,53 +67,14 @@ class Handlers:
             raise errors.bad_request("the body of the request is not a JSON object")
         return _json(encode(await extension(body)))
 
-    def _document(self, request: web.Request) -> web.StreamResponse:
-        """Paths other than resources: health, version, discovery."""
-        if request.method != "GET":
-            raise errors.method_not_allowed(request.method)
-        path = request.path.rstrip("/")
-        parts = path.split("/")[1:]
-        found: Json | None = None
-        if path.startswith(_HEALTH):
-            return web.Response(body=b"ok", content_type="text/plain")
-        if path == "/openapi/v2":
-            return web.Response(body=openapi.VERSION_2, content_type=openapi.VERSION_2_TYPE)
-        if path == "/version":
-            found = dict(discovery.SERVER_VERSION)
-        elif path == "/api":
-            found = discovery.core_versions(self.address)
-        elif path == "/apis":
-            found = discovery.group_list(self._registry)
-        elif parts[0] == "api" and len(parts) == 2:
-            found = discovery.resource_list(self._registry, "", parts[1])
-        elif parts[0] == "apis" and len(parts) == 2:
-            found = discovery.group(self._registry, parts[1])
-        elif parts[0] == "apis" and len(parts) == 3:
-            found = discovery.resource_list(self._registry, parts[1], parts[2])
-        elif path == "/openapi/v3":
-            found = openapi.index(self._registry)
-        elif parts[:2] == ["openapi", "v3"] and parts[2:3] == ["api"] and len(parts) == 4:
-            found = openapi.document(self._registry, "", parts[3])
-        elif parts[:2] == ["openapi", "v3"] and parts[2:3] == ["apis"] and len(parts) == 5:
-            found = openapi.document(self._registry, parts[3], parts[4])
-        if found is None:
-            raise errors.no_such_path()
-        return _json(encode(found))
-
     async def _serve(self, request: web.Request, resource: Resource, target: Target) -> web.StreamResponse:
-        if target.subresource and target.subresource not in resource.subresources:
-            raise errors.no_such_path()
-        if bool(target.namespace) > resource.namespaced:
-            raise errors.no_such_path()
+        if request.method == "GET" and not (requests.flag(request.query, "watch") and not target.name):
+            return _response(self._reader.resource(resource, target, request.query, _accept(request)))
         notes = Notes([resource.deprecation] if resource.deprecation else [])
         if not target.name:
             return await self._serve_collection(request, resource, target, notes)
-        if resource.namespaced and target.namespace is None:
-            raise errors.no_such_path()
         key = (target.namespace or "", target.name)
         match request.method:
-            case "GET":
-                return self._answer(request, resource, self._objects.get(resource, *key), notes)
             case "PUT":
                 body, duplicates = requests.decode_body(await request.read(), request.content_type)
                 options = _options(request, "UpdateOptions", duplicates)
@@ -148,11 +103,8 @@ class Handlers:
         self, request: web.Request, resource: Resource, target: Target, notes: Notes
     ) -> web.StreamResponse:
         match request.method:
-            case "GET" if requests.flag(request.query, "watch"):
-                return await self._watch(request, resource, target)
             case "GET":
-                page = listing.list_page(self._store, resource, target.namespace, request.query)
-                return _json(self._view(request, resource).page(page), 200, notes.headers())
+                return await self._watch(request, resource, target)
             case "POST":
                 if resource.namespaced and target.namespace is None:
                     raise errors.method_not_allowed("POST without a namespace")
@@ -185,7 +137,11 @@ class Handlers:
         return _json(self._view(request, resource).one(stored), code, notes.headers())
 
     def _view(self, request: web.Request, resource: Resource) -> View:
-        return view(resource, request.headers.get("Accept", ""), request.query, self._now)
+        return self._reader.view(resource, request.query, _accept(request))
+
+
+def _accept(request: web.Request) -> str:
+    return request.headers.get("Accept", "")
 
 
 def _options(request: web.Request, kind: str, duplicates: tuple[str, ...]) -> WriteOptions:
@@ -193,10 +149,14 @@ def _options(request: web.Request, kind: str, duplicates: tuple[str, ...]) -> Wr
     return requests.write_options(request.query, kind, duplicates, agent, applies)
 
 
-def _json(body: bytes, code: int = 200, headers: Iterable[tuple[str, str]] = ()) -> web.Response:
+def _json(body: bytes, code: int = 200, headers: Sequence[tuple[str, str]] = ()) -> web.Response:
     # Exactly application/json: some clients decode a Status only from it (docs/reference/kubernetes.md#requests).
-    response = web.Response(body=body, status=code, content_type="application/json")
-    for name, value in headers:
+    return _response(Answer(body, JSON, headers), code)
+
+
+def _response(answer: Answer, code: int = 200) -> web.Response:
+    response = web.Response(body=answer.body, status=code, content_type=answer.content_type)
+    for name, value in answer.headers:
         response.headers.add(name, value)
     return response
 

@@ -19,6 +19,7 @@ from freehold.apiserver.crds import crd_resource
 from freehold.apiserver.definitions import Definitions
 from freehold.apiserver.handlers import Extension, Handlers
 from freehold.apiserver.objects import Objects
+from freehold.apiserver.reading import Reader
 from freehold.apiserver.resources import Registry
 from freehold.apiserver.store import Json, Store
 
@@ -51,7 +52,8 @@ class ApiServer:
         self._objects = Objects(store, now)
         self._definitions = Definitions(store, self._objects, self._registry, crd)
         self._closing = asyncio.Event()
-        self._handlers = Handlers(store, self._objects, self._registry, now, self._closing)
+        self._reader = Reader(store, self._objects, self._registry, now)
+        self._handlers = Handlers(store, self._objects, self._reader, self._closing)
         self.extend(batches.PATH, Batches(self._objects, self._registry).answer)
         self._restored = restored
         self._controllers = Controllers(store, self._objects, self._registry, now, self._restore)
@@ -76,7 +78,7 @@ class ApiServer:
         self._background = asyncio.create_task(self._controllers.run(self._closing), name="apiserver-controllers")
         bound = self._runner.addresses[0]
         self.url = f"http://{bound[0]}:{bound[1]}"
-        self._handlers.address = f"{bound[0]}:{bound[1]}"
+        self._reader.address = f"{bound[0]}:{bound[1]}"
         return self.url
 
     def extend(self, path: str, extension: Extension) -> None:

@@ -38,13 +38,15 @@ class ServeOptions:
 class Access:
     """How to get in: a kubeconfig, else the state directory served as wished.
 
-    ``join``: only where somebody else serves it, with an operator, and however long that takes.
+    ``join``: only where somebody else serves it, with an operator, and however long that takes. Of the operator in the
+    cluster of a kubeconfig: the namespace of its key ring, empty for the usual one (its simulated cloud: ``options``).
     """
 
     state: StateDirectory | None
     options: ServeOptions
     kubeconfig: str = ""
     join: bool = False
+    keys_namespace: str = ""
 
 
 def access(
@@ -57,6 +59,8 @@ def access(
     speed: float = SPEED,
     gates: FeatureGates = ALL_OFF,
     settings: Path | None = None,
+    simulator: str = "",
+    keys_namespace: str = "",
     log: bool = True,
 ) -> Access:
     """Where a command goes. Raises CliError when the state directory cannot be used, or both ways were given.
@@ -74,7 +78,14 @@ def access(
                 "--feature-gates and --kubeconfig exclude each other: the operator in the cluster has its own gates",
                 code=MISUSED,
             )
-        return Access(None, ServeOptions(operator=operator), kubeconfig)
+        options = ServeOptions(operator=operator, simulator=simulator)
+        return Access(None, options, kubeconfig, keys_namespace=keys_namespace)
+    if simulator or keys_namespace:
+        raise CliError(
+            "--simulator and --keys-namespace go with --kubeconfig: a state directory has a cloud and a key ring of "
+            "its own",
+            code=MISUSED,
+        )
     directory = StateDirectory.open(state or default_path())
     if log:
         from freehold.cli.logs import log_to

@@ -14,9 +14,9 @@ from freehold.cli import hints
 from freehold.cli.access import Access
 from freehold.cli.down import absent, named
 from freehold.cli.errors import CliError
-from freehold.cli.reading import key_ring
+from freehold.cli.lookup import key_ring
 from freehold.cli.session import Session
-from freehold.cli.terminal import say
+from freehold.cli.terminal import tell
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json, Key, Resource
 
@@ -105,7 +105,7 @@ async def decide(session: Session, resource: Resource, raw: Json) -> None:
         for each in now:
             if each.answer and each.node not in told:
                 told.add(each.node)
-                say(f"{each.verdict} {each.node}: {each.answer}")
+                tell(f"{each.verdict} {each.node}: {each.answer}")
                 refused += [each.node] if each.answer.startswith(decisions.REFUSED) else []
         if not decisions.pending(now):
             if refused:

@@ -9,8 +9,8 @@ from freehold.cli.access import Access
 from freehold.cli.errors import CliError
 from freehold.cli.following import Followed
 from freehold.cli.local_plans import asked, cloud_of
+from freehold.cli.lookup import key_ring
 from freehold.cli.planning import as_deleted, print_plan
-from freehold.cli.reading import key_ring
 from freehold.cli.session import Session
 from freehold.cli.terminal import columns, say, warn
 from freehold.cli.view import view

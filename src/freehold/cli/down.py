@@ -24,13 +24,16 @@ from freehold.kube.resources import Key, Resource
 
 def run(
     names: Sequence[str], filename: Sequence[str], yes: bool, simulate: bool, speed: float, namespace: str,
-    state: Path | None, kubeconfig: str, timeout: float,
+    state: Path | None, kubeconfig: str, timeout: float, simulator: str, keys_namespace: str,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
     if bool(names) == bool(filename):
         raise CliError("say what to delete: freehold down NAME, or freehold down -f FILE", code=MISUSED)
     documents = manifests.read(*filename, namespace=namespace) if filename else []
-    target = access(state, kubeconfig=kubeconfig, simulate=simulate, speed=speed)
+    target = access(
+        state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, simulator=simulator,
+        keys_namespace=keys_namespace,
+    )  # fmt: skip
     ask = not yes and somebody_is_there()
     run_to_end(_down(target, tuple(dict.fromkeys(names)), documents, namespace, timeout, ask=ask))
 

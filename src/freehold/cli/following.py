@@ -9,8 +9,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from freehold.cli.attention import attention
 from freehold.cli.errors import CliError
-from freehold.cli.progress import DONE, Display, attention
+from freehold.cli.progress import DONE, Display
 from freehold.cli.session import Session
 from freehold.cli.view import View, view
 from freehold.kube.resources import Json, Key, Resource

@@ -44,7 +44,8 @@ class Output:
             for each in objects:
                 say(name_of(resource, each))
             return
-        shown = objects if self.managed_fields else list(map(without_managed_fields, objects))
+        whole = self.managed_fields or self.render is not None  # a template may ask for them, as in kubectl
+        shown = objects if whole else list(map(without_managed_fields, objects))
         content = {"apiVersion": "v1", "kind": "List", "items": shown} if as_list else shown[0]
         if self.render is None:
             emit(self.format.value, content, stream=stream)

@@ -1,8 +1,23 @@
-"""Commands that messages tell people to run next: they must work as they are printed."""
+"""Commands that messages tell people to run next: they must work as they are printed.
+
+A message says ``freehold tree NAME``. Who reads it gave ``--state`` or ``--kubeconfig``, and the command that they
+paste must have it too. Some messages come from the status of an object, whose operator cannot know that; so the options
+are added where text is put on a terminal.
+"""
 
 from __future__ import annotations
 
+import re
 from shlex import quote
+
+import click
+
+_GIVEN = "freehold.given"
+_OPTIONS = ("--state", "--kubeconfig", "--simulator", "--keys-namespace")
+_COMMAND = re.compile(
+    r"\bfreehold (?P<verb>up|down|get|tree|plan|orphans|recover|prune|resolve|serve"
+    r"|keys (?:list|new|add|export|accept|remove|require))\b(?! --(?:state|kubeconfig)\b)"
+)
 
 
 def command(words: str, *names: str, namespace: str = "", usual: str = "default") -> str:
@@ -11,3 +26,37 @@ def command(words: str, *names: str, namespace: str = "", usual: str = "default"
     if namespace and namespace != usual:
         parts += ["-n", quote(namespace)]
     return " ".join(parts)
+
+
+def remember(context: click.Context, option: str, value: str) -> None:
+    """An option of the running command that the commands in its messages need too."""
+    context.meta.setdefault(_GIVEN, {})[option] = value
+
+
+def pasteable(text: str) -> str:
+    """``text`` with the options of the running command that say where, in each command in it that takes them."""
+    context = click.get_current_context(silent=True)
+    given = context.meta.get(_GIVEN) if context else None
+    if not context or not given:
+        return text
+    root = context.find_root().command
+    return _COMMAND.sub(lambda found: _placed(found["verb"], root, given), text)
+
+
+def _placed(verb: str, root: click.Command, given: dict[str, str]) -> str:
+    taken = _taken(root, verb.split())
+    parts = [f"{_as_taken(option, verb)} {quote(given[option])}" for option in _OPTIONS if option in given]
+    return " ".join(["freehold", verb, *(each for each in parts if each.split(" ")[0] in taken)])
+
+
+def _taken(command: click.Command, words: list[str]) -> set[str]:
+    """The options of a command."""
+    for word in words:
+        if isinstance(command, click.Group):
+            command = command.commands[word]
+    return {option for parameter in command.params for option in parameter.opts}
+
+
+def _as_taken(option: str, verb: str) -> str:
+    """The commands for the key ring itself call its namespace ``-n``."""
+    return "-n" if option == "--keys-namespace" and verb.startswith("keys ") else option

@@ -1,7 +1,6 @@
 """Templates of ``-o jsonpath=``, as in kubectl: text, paths, quoted text, and range to end.
 
-Source: https://kubernetes.io/docs/reference/kubectl/jsonpath/. Paths are those of printer columns (no slices, unions
-or recursive descent).
+Source: https://kubernetes.io/docs/reference/kubectl/jsonpath/. Paths are those of :mod:`freehold.apiserver.jsonpath`.
 """
 
 from __future__ import annotations
@@ -91,4 +90,5 @@ def _values(path: Callable[[Any], list[Any]]) -> Render:
 
 
 def _text(value: Any) -> str:
-    return "\n".join(map(escaped, (value if isinstance(value, str) else json.dumps(value)).split("\n")))
+    shown = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), sort_keys=True)
+    return "\n".join(map(escaped, shown.split("\n")))

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from freehold.cli import options
+from freehold.cli import hints, options
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -15,7 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def _ring(function: F) -> F:
     """Whose key ring: the state directory's, or that of the operator in a cluster."""
     function = click.option(
-        "-n", "--namespace", default="", callback=options.filled,
+        "-n", "--namespace", default="", callback=_remembered,
         help="With --kubeconfig: the operator's namespace, where its Secret is [default: freehold-system].",
     )(function)  # fmt: skip
     function = click.option(
@@ -23,10 +23,18 @@ def _ring(function: F) -> F:
         default="",
         type=click.Path(),
         metavar="FILE",
-        callback=options.filled,
+        callback=options.where,
         help="The key ring of the operator in this cluster, instead of the state directory's.",
     )(function)
     return options.state(function)
+
+
+def _remembered(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """The namespace of the ring: other ``keys`` commands, that messages name, need it too."""
+    value = options.filled(context, parameter, value)
+    if value:
+        hints.remember(context, "--keys-namespace", str(value))
+    return value
 
 
 def _flag(name: str, words: str) -> Callable[[F], F]:

@@ -24,7 +24,7 @@ from freehold.cli.kinds import OURS
 from freehold.cli.manifests import read_text
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
-from freehold.cli.terminal import columns, say, warn
+from freehold.cli.terminal import columns, say, tell, warn
 from freehold.kube.errors import KubeError
 from freehold.operator.keyring import (
     Acceptance,
@@ -109,12 +109,12 @@ def list_(where: RingTarget, output: str) -> None:
         if output != "table":
             emit(output, report.document(found))
             return
-        say(f"key ring in {place.store.where}" if place.found.document else f"no key ring in {place.store.where}")
+        tell(f"key ring in {place.store.where}" if place.found.document else f"no key ring in {place.store.where}")
         if found.rows:
             for line in columns([report.HEADS, *(report.cells(row, time.time()) for row in found.rows)]):
                 say(line)
         for line in report.remarks(found):
-            say(line)
+            tell(line)
 
     _run(where, show)
 
@@ -127,13 +127,13 @@ def new(where: RingTarget) -> None:
         if before is None:
             made = first_ring(place.store.where, place.needed, time.time())
             await place.write(made)
-            say(f"key {made.writing} made: the first of a new key ring in {place.store.where}; make a backup of it")
+            tell(f"key {made.writing} made: the first of a new key ring in {place.store.where}; make a backup of it")
             return
         made = before.with_new_key(time.time())
         await place.write(made)
-        say(f"key {made.writing} made: it writes from now on, and {before.writing} can still be read")
-        say("what the old key wrote is renewed over time, object by object; freehold keys list counts what is left")
-        say(f"make a new backup of {place.store.where}")
+        tell(f"key {made.writing} made: it writes from now on, and {before.writing} can still be read")
+        tell("what the old key wrote is renewed over time, object by object; freehold keys list counts what is left")
+        tell(f"make a new backup of {place.store.where}")
 
     _run(where, make)
 
@@ -152,12 +152,12 @@ def add(where: RingTarget, filename: str) -> None:
             after = _successor(place.needed).with_keys_of(offered)
         keys, handed_on = added(before, after)
         if after == before:
-            say(f"nothing to add: the key ring in {place.store.where} holds all of these keys")
+            tell(f"nothing to add: the key ring in {place.store.where} holds all of these keys")
             return
         await place.write(after)
         for line in report.additions(keys, handed_on, after.writing, before is None, place.store.where):
-            say(line)
-        say(report.mended(report.lacking(before, place.needed), report.lacking(after, place.needed)))
+            tell(line)
+        tell(report.mended(report.lacking(before, place.needed), report.lacking(after, place.needed)))
 
     _run(where, bring)
 
@@ -185,16 +185,16 @@ def accept(where: RingTarget, digest: str, yes: bool) -> None:
         document = place.found.document or _successor(place.needed)
         concerned = [need for need in place.needed if report.unaccepted(document, digest, need)]
         if not concerned and digest in document.accepted:
-            say(f"key {digest} is noted as lost already, for every object that names it")
+            tell(f"key {digest} is noted as lost already, for every object that names it")
             return
         if not concerned:
             raise CliError(*_nothing_lost(document, digest, place.needed))
         if place.found.document is None:
-            say(f"there is no key ring in {place.store.where}: a new one is made, and notes what is lost")
+            tell(f"there is no key ring in {place.store.where}: a new one is made, and notes what is lost")
         for line in report.acceptance(document, digest, concerned):
-            say(line)
+            tell(line)
         if not yes:
-            say(f"nothing has been changed; to go on: freehold keys accept {digest} --yes")
+            tell(f"nothing has been changed; to go on: freehold keys accept {digest} --yes")
             return
         twins = [need for need in concerned if sum(other.uuid == need.uuid for other in concerned) > 1]
         if twins:
@@ -205,7 +205,7 @@ def accept(where: RingTarget, digest: str, yes: bool) -> None:
         records = {need.uuid: need.records.get(digest, frozenset[str]()) for need in concerned}
         acceptance = Acceptance(float(int(time.time())), getpass.getuser(), records)
         await place.write(document.accepting(digest, acceptance))
-        say(f"key {digest} is noted as lost in {place.store.where}; should it turn up: freehold keys add FILE")
+        tell(f"key {digest} is noted as lost in {place.store.where}; should it turn up: freehold keys add FILE")
 
     _run(where, give_up)
 
@@ -232,7 +232,7 @@ def remove(where: RingTarget, digest: str) -> None:
                 f"in {int(wait) + 1} s"
             )
         await place.write(document.without(digest))
-        say(f"key {digest} removed from {place.store.where}; no object names it")
+        tell(f"key {digest} removed from {place.store.where}; no object names it")
 
     _run(where, take_out)
 
@@ -263,7 +263,7 @@ def require(where: RingTarget, undo: bool, force: bool) -> None:
             await count_again(place, needing)
             return
         if not document.unkeyed:
-            say("records that name no key do not count already")
+            tell("records that name no key do not count already")
             return
         counted = [need for need in needing if need.uuid in document.unkeyed]
         if counted and not force:
@@ -273,16 +273,16 @@ def require(where: RingTarget, undo: bool, force: bool) -> None:
                 [str(need.object) for need in counted],
             )
         await place.write(replace(document, unkeyed=frozenset()))
-        say("records that name no key do not count any more")
+        tell("records that name no key do not count any more")
 
     async def count_again(place: Place, needing: Sequence[Need]) -> None:
         document = place.document
         back = [need for need in needing if need.uuid not in document.unkeyed]
         if not back:
-            say("records that name no key count already, for every object that has some")
+            tell("records that name no key count already, for every object that has some")
             return
         await place.write(replace(document, unkeyed=document.unkeyed | {need.uuid for need in back}))
-        say(f"records that name no key count again for {objects(back)}, until they are renewed")
+        tell(f"records that name no key count again for {objects(back)}, until they are renewed")
 
     _run(where, end)
 

@@ -23,7 +23,7 @@ from freehold.cli.access import ServeOptions, refuse_settings
 from freehold.cli.credentials import API_KEY, api_key_of
 from freehold.cli.errors import CliError
 from freehold.cli.plan_service import PLANS, PlanService
-from freehold.cli.simulator import clock_of, simulated_cloud
+from freehold.cli.simulator import clock_of, limits_of, simulated_cloud
 from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory, write_whole
 from freehold.cli.terminal import warn
 from freehold.kube.client import KubeClient
@@ -173,6 +173,7 @@ def _settings(
         intervals=intervals,
         keys=state.keys,
         gates=options.gates,
+        limits=limits_of(clock, server.simulator),
     )
 
 

@@ -90,5 +90,5 @@ async def cloud_of(session: Session, target: Access, stack: AsyncExitStack) -> t
         return "", api_key_of(os.environ)
     if state.cloud is None:  # a world that nobody will come back to
         state = StateDirectory.open(Path(stack.enter_context(TemporaryDirectory(prefix="freehold-plan-"))))
-    simulated = simulated_cloud(state, target.options.speed, target.options.settings)
+    simulated = simulated_cloud(state, target.options.speed, target.options.settings, keep=False)
     return await stack.enter_async_context(simulated), API_KEY

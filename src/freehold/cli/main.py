@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import click
 
-from freehold.cli import completing, options
+from freehold.cli import completing, hints, options
 from freehold.cli.errors import FAILED, INTERRUPTED, MISUSED, CliError
 from freehold.cli.key_commands import keys
 from freehold.cli.terminal import escaped, print_error, warn
@@ -33,7 +33,18 @@ _STALL_EPILOG = """What blocks is said at once, and the rest goes on meanwhile; 
 person the command ends, exit code 1. What the cloud gives no answer to is asked again until --timeout."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
+class _Program(click.Group):
+    """Commands in its refusals can be pasted: they get the options that say where, known only while it runs."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except CliError as problem:
+            more = map(hints.pasteable, problem.more)
+            raise CliError(hints.pasteable(problem.sentence), tuple(more), code=problem.code) from problem
+
+
+@click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
 @click.version_option(package_name="freehold", message="%(prog)s %(version)s")
 def cli() -> None:
     """Create once, own by tag, collect, delete exactly what is owned: the cloud resources behind clusters."""
@@ -63,7 +74,7 @@ def up(**given: Any) -> None:
 @options.simulate
 @options.namespace
 @options.state
-@options.kubeconfig
+@options.of_cluster
 @options.timeout
 def down(**given: Any) -> None:
     """Delete objects, or a manifest's, and wait until all that they own is gone. On a terminal shows the plan first."""
@@ -134,7 +145,7 @@ def plan(**given: Any) -> None:
 @options.simulate
 @options.output
 @options.state
-@options.kubeconfig
+@options.of_cluster
 def orphans(**given: Any) -> None:
     """List what carries our marks in the account and has no object in this API server, by owner. Changes nothing."""
     from freehold.cli import orphans as command
@@ -151,7 +162,7 @@ def orphans(**given: Any) -> None:
 @options.simulate
 @options.namespace
 @options.state
-@options.kubeconfig
+@options.of_cluster
 def recover(**given: Any) -> None:
     """Rebuild an object whose store was lost from its marks in the cloud: a plan, with --yes the object, paused.
 
@@ -168,7 +179,7 @@ def recover(**given: Any) -> None:
 @options.simulate
 @options.namespace
 @options.state
-@options.kubeconfig
+@options.of_cluster
 def prune(**given: Any) -> None:
     """Delete the surplus of an object: what it owns and its spec no longer wants. A plan, with --yes the deletion.
 
@@ -188,7 +199,7 @@ def prune(**given: Any) -> None:
 @options.simulate
 @options.namespace
 @options.state
-@options.kubeconfig
+@options.of_cluster
 def resolve(**given: Any) -> None:
     """Show the evidence for creates whose outcome is unclear, and decide: RESOURCE is a node, a name or an id.
 

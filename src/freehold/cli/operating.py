@@ -13,7 +13,7 @@ from freehold.cli.credentials import API_KEY, api_key_of
 from freehold.cli.errors import CliError
 from freehold.cli.logs import tell_looks
 from freehold.cli.running import run as run_to_end
-from freehold.cli.simulator import clock_of
+from freehold.cli.simulator import clock_of, limits_of
 from freehold.cli.terminal import say
 
 
@@ -41,6 +41,7 @@ async def _operate(
     from freehold.operator.app import ConflictingProvider, Operator, RingSecret, Settings
 
     connection = load(kubeconfig=kubeconfig)
+    clock = await clock_of(simulator) if simulator else SystemClock()
     settings = Settings(
         kube=connection,
         api_key=API_KEY if simulator else api_key_of(os.environ, "--simulator URL"),
@@ -48,7 +49,8 @@ async def _operate(
         cluster_api=cluster_api,
         namespace=namespace or None,
         workers=workers,
-        clock=await clock_of(simulator) if simulator else SystemClock(),
+        clock=clock,
+        limits=limits_of(clock, simulator),
         audit=audit,
         gates=feature_gates,
         keys=RingSecret(keys_namespace or pod_namespace(kubeconfig) or RingSecret().namespace),

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from freehold.cli import completing
+from freehold.cli import completing, hints
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,6 +22,14 @@ def filled(context: click.Context, parameter: click.Parameter, value: Any) -> An
         source = context.get_parameter_source(parameter.name or "")
         if source is not click.core.ParameterSource.DEFAULT:
             raise click.BadParameter(_EMPTY)
+    return value
+
+
+def where(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """An option that says whose objects are meant: commands that messages name get it too."""
+    value = filled(context, parameter, value)
+    if value:
+        hints.remember(context, parameter.opts[-1], str(value))
     return value
 
 
@@ -65,6 +73,7 @@ def state(function: F) -> F:
     return click.option(
         "--state",
         type=NonEmptyPath(path_type=Path),
+        callback=where,
         help="State directory [default: $FREEHOLD_STATE or the XDG state directory].",
     )(function)
 
@@ -75,9 +84,21 @@ def kubeconfig(function: F) -> F:
         default="",
         type=click.Path(),
         metavar="FILE",
-        callback=filled,
+        callback=where,
         help="Use this cluster, and the operator in it, instead of the embedded API.",
     )(function)
+
+
+def of_cluster(function: F) -> F:
+    """What a command that itself asks the cloud must know of the operator in a cluster: its cloud and its key ring."""
+    function = click.option(
+        "--keys-namespace", default="", callback=where,
+        help="With --kubeconfig: where the operator's key ring is [default: freehold-system].",
+    )(function)  # fmt: skip
+    return click.option(
+        "--simulator", default="", metavar="URL", callback=where,
+        help="With --kubeconfig: the simulated cloud that the operator there uses.",
+    )(kubeconfig(function))  # fmt: skip
 
 
 def output(function: F) -> F:
@@ -100,7 +121,6 @@ class _GetOutput(click.ParamType[Any]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from freehold.cli.formats import Format, Output
-        from freehold.cli.jsonpath import compile_template
 
         if not isinstance(value, str):
             return value
@@ -108,6 +128,8 @@ class _GetOutput(click.ParamType[Any]):
             return Output(Format(value))
         if not value.startswith(self._JSONPATH):
             self.fail(f"{value!r} is none of {', '.join(self._WORDS)}, jsonpath=TEMPLATE", param, ctx)
+        from freehold.cli.jsonpath import compile_template  # only a template needs it
+
         try:
             return Output(Format.JSONPATH, compile_template(value.removeprefix(self._JSONPATH)))
         except ValueError as problem:
@@ -148,7 +170,7 @@ def simulate(function: F) -> F:
 def simulate_settings(function: F) -> F:
     return click.option(
         "--simulate-settings", type=NonEmptyPath(path_type=Path), metavar="FILE",
-        help="Settings of the simulated cloud (quotas, rates, delays, …) as JSON; kept with the state.",
+        help="Settings of the simulated cloud (quotas, rates, delays, …) as JSON; kept with the state, except by plan.",
     )(function)  # fmt: skip
 
 

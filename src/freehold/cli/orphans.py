@@ -15,7 +15,8 @@ from freehold.cli.kinds import OURS
 from freehold.cli.local_plans import cloud_of
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
-from freehold.cli.terminal import columns, duration, say, warn
+from freehold.cli.tables import Rows, printed
+from freehold.cli.terminal import duration, say, tell, warn, width
 
 if TYPE_CHECKING:
     from freehold.operator.orphans import Marked, MarkedOwner, Unmarked
@@ -26,19 +27,25 @@ _NOBODY_KNOWS = (
 )
 
 
-def run(simulate: bool, speed: float, output: str, state: Path | None, kubeconfig: str) -> None:
+def run(
+    simulate: bool, speed: float, output: str, state: Path | None, kubeconfig: str, simulator: str,
+    keys_namespace: str,
+) -> None:  # fmt: skip
     """The command. Raises CliError."""
-    target = access(state, kubeconfig=kubeconfig, operator=False, install=False, simulate=simulate, speed=speed)
+    target = access(
+        state, kubeconfig=kubeconfig, operator=False, install=False, simulate=simulate, speed=speed,
+        simulator=simulator, keys_namespace=keys_namespace,
+    )  # fmt: skip
     found, born, now = run_to_end(_found(target))
     if output != "table":
         emit(output, [*map(_document, found), *([_unmarked_document(born)] if born.resources else [])])
         return
     if not found and not born.resources:
-        say("none: all that carries our marks has an object here")
+        tell("none: all that carries our marks has an object here")
     for owner in found:
         _print(owner, now)
     if found:
-        say(_NOBODY_KNOWS)
+        tell(_NOBODY_KNOWS)
     _print_unmarked(born, now)
 
 
@@ -120,22 +127,24 @@ def _print_unmarked(born: Unmarked, now: float) -> None:
         warn(f"could not be listed: {problem}")
     if not born.resources:
         return
-    say("without a mark, but with the name of a create of Freehold's that was cut off; nothing tells whose they are:")
-    rows = [("KIND", "NAME", "AGE", "ID")]
+    tell("without a mark, but with the name of a create of Freehold's that was cut off; nothing tells whose they are:")
+    rows = []
     for kind, one in born.resources:
         age = duration(now - one.created_at) if one.created_at is not None else "?"
         rows.append((kind, one.name, age, one.id.rpartition("/")[2]))
-    for line in columns(rows, "  "):
-        say(line)
-    say("Be sure that no other operator is making them just now; then delete them in the cloud.")
+    _print_rows(rows)
+    tell("Be sure that no other operator is making them just now; then delete them in the cloud.")
 
 
 def _print(owner: MarkedOwner, now: float) -> None:
     names = " and ".join(name.replace(".", "/", 1) for name in owner.names) or "no owner named"
     age = f", the oldest {duration(now - owner.since)} old" if owner.since is not None else ""
-    say(f"{names} (uuid {owner.uuid}): {len(owner.resources)} resources{age}")
-    rows = [("KIND", "NAME", "AGE", "ID"), *(_row(one, now) for one in owner.resources)]
-    for line in columns(rows, "  "):
+    tell(f"{names} (uuid {owner.uuid}): {len(owner.resources)} resources{age}")
+    _print_rows([_row(one, now) for one in owner.resources])
+
+
+def _print_rows(rows: Sequence[tuple[str, ...]]) -> None:
+    for line in printed(Rows(("KIND", "NAME", "AGE", "ID"), tuple(rows)), width()):
         say(line)
 
 

@@ -20,7 +20,7 @@ from freehold.cli.formats import emit
 from freehold.cli.plan_service import plans_of_server
 from freehold.cli.quick import ReadSession
 from freehold.cli.state_directory import CloudChoice
-from freehold.cli.tables import Rows, fits, printed
+from freehold.cli.tables import with_ids
 from freehold.cli.terminal import say, tell, warn, width
 from freehold.kube.resources import Json, Key
 
@@ -176,16 +176,8 @@ def _row(row: PlanRow) -> Mapping[str, Any]:
 
 def _table(rows: Sequence[PlanRow], room: int) -> list[str]:
     """Rows with their reasons beside them, or below them where ``room`` (characters) is less."""
-    reasons = tuple(map(_why, rows))
-    cells = [(r.action, r.kind, r.name, r.id.rpartition("/")[2]) for r in rows]
-    heads = ("ACTION", "KIND", "NAME", "ID")
-    beside = Rows((*heads, "WHY"), tuple((*cell, why) for cell, why in zip(cells, reasons, strict=True)))
-    if any(cell[3] for cell in cells) and fits(beside, room):
-        return printed(beside, room)
-    whys = (f"{why} ({cell[3]})" if cell[3] else why for cell, why in zip(cells, reasons, strict=True))
-    return printed(
-        Rows((*heads[:3], "WHY"), tuple((*cell[:3], why) for cell, why in zip(cells, whys, strict=True))), room
-    )
+    cells = [(row.action, row.kind, row.name, row.id.rpartition("/")[2], _why(row)) for row in rows]
+    return with_ids(("ACTION", "KIND", "NAME", "ID", "WHY"), cells, room)
 
 
 def _why(row: PlanRow) -> str:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
+from freehold.cli.attention import attention
 from freehold.cli.errors import CliError
-from freehold.cli.terminal import duration, escaped, folded, say, shortened
+from freehold.cli.hints import pasteable
+from freehold.cli.terminal import duration, escaped, folded, say, shortened, tell
 from freehold.cli.view import Line, View, ViewPhase, sentence
 
 if TYPE_CHECKING:
@@ -127,14 +129,14 @@ class PlainDisplay:
                 lines = attention(view)
                 for text in lines:
                     if text not in self._told.get(view.title, ()):
-                        say(f"  {text}")
+                        tell(f"  {text}")
                 self._told[view.title] = set(lines)
 
     @staticmethod
     def _row(kind: str, name: str, state: str, elapsed: str, note: str) -> None:
         mark = _MARKS.get(state, "…")
         text = f"  {mark} {kind:<26} {name:<36} {state:<10} {elapsed:>7}"
-        say(f"{text}   {shortened(note)}" if note else text.rstrip())
+        say(f"{text}   {pasteable(shortened(note))}" if note else text.rstrip())
 
 
 class LiveDisplay:
@@ -239,26 +241,6 @@ def _drawn_row(cells: Sequence[str], widths: Sequence[int], styles: Sequence[str
         text.append("  ")
     text.rstrip()
     return text
-
-
-def attention(view: View, *, rows_shown: bool = False) -> list[str]:
-    """What a person should know at once: what is retried, what blocks, and what goes on meanwhile.
-
-    ``rows_shown``: the resources stand above with their own sentences, which are not repeated.
-    """
-    rest = f" (and {len(view.retrying) - 1} more)" if len(view.retrying) > 1 else ""
-    told = set(map(sentence, view.lines)) if rows_shown else set()
-    lines = [
-        *(f"blocked: {text}" for text in view.blocked if text not in told),
-        *(f"held: {text}" for text in view.held if text not in told),
-        *(f"retrying: {text}{rest}" for text in view.retrying[:1] if text not in told),
-    ]
-    if not view.blocked:
-        return lines
-    going = [f"{line.kind} {line.name}" for line in view.lines if line.moving]
-    aim = "gone" if view.phase is ViewPhase.DELETING else "Ready"
-    meanwhile = f"; meanwhile at work: {', '.join(going)}" if going else ""
-    return [*lines, f"somebody must act before {view.namespace}/{view.name} is {aim}{meanwhile}"]
 
 
 def _elapsed(seconds: float | None) -> str:

@@ -13,7 +13,8 @@ from freehold.cli.errors import CliError
 from freehold.cli.local_plans import asked, cloud_of
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
-from freehold.cli.terminal import columns, say, warn
+from freehold.cli.tables import with_ids
+from freehold.cli.terminal import say, tell, warn, width
 from freehold.kube.resources import Json, Key
 
 if TYPE_CHECKING:
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
 
 
 def run(
-    name: str, yes: bool, simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str
-) -> None:
+    name: str, yes: bool, simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str,
+    simulator: str, keys_namespace: str,
+) -> None:  # fmt: skip
     """The command. Raises CliError."""
-    target = access(state, kubeconfig=kubeconfig, operator=yes, simulate=simulate, speed=speed)
+    target = access(
+        state, kubeconfig=kubeconfig, operator=yes, simulate=simulate, speed=speed, simulator=simulator,
+        keys_namespace=keys_namespace,
+    )  # fmt: skip
     run_to_end(_prune(target, name, namespace, yes=yes))
 
 
@@ -40,7 +45,7 @@ async def _prune(target: Access, name: str, namespace: str, *, yes: bool) -> Non
         _refuse_unknown(today)
         surplus = [row for row in today.rows if row.action == "surplus"]
         if not surplus:
-            say(f"{key} has no surplus: its spec wants all that it owns")
+            tell(f"{key} has no surplus: its spec wants all that it owns")
             return
         wished = with_decisions(raw, _decisions(session, raw, surplus), ring)
         (plan,) = await asked(session, [wished], cloud, ring, target.options.gates)
@@ -49,7 +54,7 @@ async def _prune(target: Access, name: str, namespace: str, *, yes: bool) -> Non
         if not allowed:
             raise CliError("nothing of it can be deleted")
         if not yes:
-            say(f"nothing was done. To delete it: {hints.command('prune', name, namespace=key.namespace)} --yes")
+            tell(f"nothing was done. To delete it: {hints.command('prune', name, namespace=key.namespace)} --yes")
             return
         approved = with_decisions(raw, _decisions(session, raw, allowed), ring)
         await decide(session, resource, approved)
@@ -75,9 +80,9 @@ def _print(plan: Plan, surplus: list[PlanRow]) -> list[PlanRow]:
     deleted = {(row.kind, row.logical): row for row in plan.rows if row.action == "delete"}
     allowed = [row for row in surplus if (row.kind, row.logical) in deleted]
     rows = [(row.kind, row.name, row.id.rpartition("/")[2], deleted[row.kind, row.logical].reason) for row in allowed]
-    say(f"{plan.object}: {len(allowed)} to delete")
+    tell(f"{plan.object}: {len(allowed)} to delete")
     if rows:
-        for line in columns([("KIND", "NAME", "ID", "WHY"), *rows], "  "):
+        for line in with_ids(("KIND", "NAME", "ID", "WHY"), rows, width()):
             say(line)
     for row in surplus:
         if row not in allowed:

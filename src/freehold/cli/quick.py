@@ -1,24 +1,26 @@
-"""Commands that ask a server which runs already: without an event loop, aiohttp, or anything of a server.
+"""Commands that only ask: a server which runs already, else the store itself. No event loop, no aiohttp.
 
-Those imports cost three times what the command itself does. Where no server runs, or it does not answer, or is a real
-cluster's, the command goes the long way (``session``), which starts one, waits, or says what is wrong.
+Those imports cost three times what the command itself does. Where a server does not answer, or is a real cluster's, or
+the store must be made or mended first, the command goes the long way (``session``), which starts a server, waits, or
+says what is wrong.
 """
 
 from __future__ import annotations
 
 import signal
-import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from freehold.cli.access import Access
+from freehold.cli.clocks import continued, stopped_clock
 from freehold.cli.errors import CliError
 from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory
-from freehold.kube.blocking import BlockingClient, run_blocking
 from freehold.kube.errors import KubeError
 from freehold.kube.object_client import ObjectClient
+from freehold.kube.resources import Json
+from freehold.kube.stepping import run_blocking
 from freehold.lifecycle.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -49,9 +51,9 @@ class ReadSession(Protocol):
 
 @dataclass(frozen=True)
 class QuickSession:
-    """With the server that serves a state directory."""
+    """With the server that serves a state directory, or with its store."""
 
-    client: BlockingClient
+    client: ObjectClient
     state: StateDirectory
     clock: SystemClock
     namespace: str = "default"
@@ -62,10 +64,11 @@ class QuickSession:
 
 
 def read(target: Access, work: Callable[[ReadSession], Coroutine[Any, Any, T]]) -> T:
-    """Do ``work`` with a server that runs already, else the long way. Raises CliError."""
-    with session(target) as found:
-        if found is not None:
-            return finished(work(found))
+    """Do ``work`` with a server that runs already, else with the store, else the long way. Raises CliError."""
+    for way in (session, _of_store):
+        with way(target) as found:
+            if found is not None:
+                return finished(work(found))
     return the_long_way(target, work)
 
 
@@ -79,10 +82,26 @@ def session(target: Access, *, operator: bool = False, timeout: float = 30.0) ->
     if server is None or target.state is None or (operator and not server.operator):
         yield None
         return
+    from freehold.kube.blocking import BlockingClient  # HTTP, which is not needed where no server runs
+
     with closing(BlockingClient(server.url, timeout=timeout)) as client:
         client.batches = True
         clock = _answers(server)
         yield None if clock is None else QuickSession(client, target.state, clock)
+
+
+@contextmanager
+def _of_store(target: Access) -> Iterator[QuickSession | None]:
+    """With the store, where no other process has it; None where it cannot be read as it is."""
+    if target.state is None:
+        yield None
+        return
+    from freehold.cli.stored import stored_client  # the resources of the API server
+
+    with stored_client(target.state) as client:
+        simulated = target.state.cloud is CloudChoice.SIMULATED
+        clock = stopped_clock(target.state.world) if simulated else SystemClock()
+        yield None if client is None else QuickSession(client, target.state, clock)
 
 
 def finished(work: Coroutine[Any, Any, T]) -> T:
@@ -106,17 +125,17 @@ def _serving(target: Access) -> LiveServer | None:
 def _answers(server: LiveServer) -> SystemClock | None:
     """Its domain clock; None where it, or its simulated cloud, does not answer just now."""
     try:
-        with closing(BlockingClient(server.url, timeout=_ANSWER_SECONDS)) as client:
-            run_blocking(client.request("GET", "/version"))
-        return _clock(server.simulator) if server.simulator else SystemClock()
+        _asked(server.url, "/version")
+        return continued(_asked(server.simulator, "/_sim/clock")) if server.simulator else SystemClock()
     except (KubeError, KeyError, TypeError, ValueError):
         return None
 
 
-def _clock(simulator: str) -> SystemClock:
-    with closing(BlockingClient(simulator, timeout=_ANSWER_SECONDS)) as client:
-        told = run_blocking(client.request("GET", "/_sim/clock"))
-    return SystemClock(float(told["speed"]), (time.time(), float(told["now"])))
+def _asked(base: str, path: str) -> Json:
+    from freehold.kube.blocking import BlockingClient
+
+    with closing(BlockingClient(base, timeout=_ANSWER_SECONDS)) as client:
+        return run_blocking(client.request("GET", path))
 
 
 def the_long_way(target: Access, work: Callable[[Session], Coroutine[Any, Any, T]]) -> T:

@@ -6,21 +6,18 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from freehold.cli import tables
-from freehold.cli.access import Access, access
+from freehold.cli.access import access
 from freehold.cli.errors import INTERRUPTED, MISUSED, CliError
 from freehold.cli.formats import Format, Output
 from freehold.cli.kinds import OURS, Catalog
+from freehold.cli.lookup import absent, short
 from freehold.cli.quick import ReadSession, read
 from freehold.cli.tables import Rows, TableStyle
 from freehold.cli.terminal import say, width
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json, Key, Resource
-
-if TYPE_CHECKING:
-    from freehold.lifecycle.keys import KeyRing
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ class GetQuery:
             await session.client.get(OURS[0], Key(where, word))
         except NotFound:
             raise CliError(
-                f"this server has no kind {_short(word)!r}, and {await _absent(session, OURS[0], Key(where, word))}",
+                f"this server has no kind {short(word)!r}, and {await absent(session, OURS[0], Key(where, word))}",
                 [f"kinds: {', '.join(await catalog.names())}"],
             ) from None
 
@@ -129,7 +126,7 @@ async def server_table(session: ReadSession, meant: Meant) -> tuple[Rows, list[s
         try:
             found.append(await tables.of_server(client, resource, where, style, name=name))
         except NotFound:
-            missing.append(await _absent(session, resource, meant.key(name)))
+            missing.append(await absent(session, resource, meant.key(name)))
     return tables.joined(found) if found else Rows(("NAME",)), missing
 
 
@@ -144,45 +141,8 @@ async def objects(session: ReadSession, meant: Meant) -> tuple[list[Json], list[
         try:
             found.append(await session.client.get(resource, meant.key(name)))
         except NotFound:
-            missing.append(await _absent(session, resource, meant.key(name)))
+            missing.append(await absent(session, resource, meant.key(name)))
     return found, missing
-
-
-async def one(session: ReadSession, resource: Resource, key: Key) -> Json:
-    """One object. Raises CliError that says what there is instead."""
-    try:
-        return await session.client.get(resource, key)
-    except NotFound:
-        raise CliError(await _absent(session, resource, key)) from None
-
-
-async def _absent(session: ReadSession, resource: Resource, key: Key) -> str:
-    present = [each["metadata"]["name"] for each in (await session.client.list(resource, key.namespace)).items]
-    there = f"there are: {', '.join(sorted(present)[:10])}" if present else "there is none at all"
-    where = f" in namespace {key.namespace}" if key.namespace else ""
-    return f"there is no {resource.kind} {_short(key.name)}{where}; {there}"
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 80 else f"{name[:79]}…"
-
-
-async def key_ring(target: Access, session: ReadSession) -> KeyRing | None:
-    """The operator's key ring; None where there is none that this user may read."""
-    from freehold.operator.keyring import RingError, RingStore
-    from freehold.operator.keyring_file import FileRing
-
-    if target.state:
-        store: RingStore = FileRing(target.state.keys)
-    else:
-        from freehold.operator.keyring_secret import SecretRing
-
-        store = SecretRing(session.client)
-    try:
-        found = (await store.read()).document
-    except RingError:
-        return None
-    return found.ring() if found else None
 
 
 def print_lines(lines: Iterable[str]) -> None:

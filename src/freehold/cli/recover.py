@@ -12,11 +12,12 @@ from freehold.cli.access import Access, access
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.kinds import OURS
 from freehold.cli.local_plans import cloud_of
+from freehold.cli.lookup import key_ring
 from freehold.cli.orphans import present_uuids
-from freehold.cli.reading import key_ring
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
-from freehold.cli.terminal import columns, say
+from freehold.cli.tables import with_ids
+from freehold.cli.terminal import say, tell, width
 from freehold.kube.errors import AlreadyExists, NotFound
 from freehold.kube.resources import NAMESPACES, Key
 
@@ -29,17 +30,20 @@ if TYPE_CHECKING:
 
 def run(
     name: str | None, uuid: str, all_: bool, key_lost: bool, yes: bool, simulate: bool, speed: float, namespace: str,
-    state: Path | None, kubeconfig: str,
+    state: Path | None, kubeconfig: str, simulator: str, keys_namespace: str,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
     if all_:
         if name or uuid or yes or key_lost:
             raise CliError("--all only lists; recover them one at a time: freehold recover --uuid U", code=MISUSED)
-        orphans.run(simulate, speed, "table", state, kubeconfig)
+        orphans.run(simulate, speed, "table", state, kubeconfig, simulator, keys_namespace)
         return
     if (name is None) == (not uuid):
         raise CliError("say what to recover: freehold recover NAME, or freehold recover --uuid U", code=MISUSED)
-    target = access(state, kubeconfig=kubeconfig, operator=False, simulate=simulate, speed=speed)
+    target = access(
+        state, kubeconfig=kubeconfig, operator=False, simulate=simulate, speed=speed, simulator=simulator,
+        keys_namespace=keys_namespace,
+    )  # fmt: skip
     run_to_end(_recover(target, name or "", uuid, namespace, key_lost=key_lost, yes=yes))
 
 
@@ -84,12 +88,12 @@ async def _recover(target: Access, name: str, uuid: str, namespace: str, *, key_
             )
         if not yes:
             lost = " --key-lost" if key_lost and recovery.unproven else ""
-            say(f"nothing was done. To make the object, paused: freehold recover --uuid {owner.uuid}{lost} --yes")
+            tell(f"nothing was done. To make the object, paused: freehold recover --uuid {owner.uuid}{lost} --yes")
             return
         await _create(session, rebuilt(recovery, POWERVS_CLUSTER, number, deps, seal_anew=key_lost))
-        say(f"{owner.kind} {owner.namespace}/{owner.name} is there again, paused: nothing is written to the cloud")
+        tell(f"{owner.kind} {owner.namespace}/{owner.name} is there again, paused: nothing is written to the cloud")
         up = hints.command("up -f FILE", namespace=owner.namespace)
-        say(f"apply its manifest: {up}; or delete all: {hints.command('down', owner.name, namespace=owner.namespace)}")
+        tell(f"apply its manifest: {up}; or delete all: {hints.command('down', owner.name, namespace=owner.namespace)}")
 
 
 def _chosen(found: Sequence[MarkedOwner], name: str, uuid: str, namespace: str) -> MarkedOwner:
@@ -127,12 +131,11 @@ async def _create(session: Session, obj: dict[str, object]) -> None:
 
 def _print(recovery: Recovery, *, key_lost: bool) -> None:
     owner = recovery.owner
-    say(f"{owner.kind} {owner.namespace}/{owner.name} (uuid {owner.uuid}):")
-    heads = ("", "KIND", "NAME", "ID", "PROOF")
-    rows = [heads, *(_row(one, is_in=recovery.is_recovered(one, key_lost=key_lost)) for one in recovery.resources)]
-    for line in columns(rows, "  "):
+    tell(f"{owner.kind} {owner.namespace}/{owner.name} (uuid {owner.uuid}):")
+    rows = [_row(one, is_in=recovery.is_recovered(one, key_lost=key_lost)) for one in recovery.resources]
+    for line in with_ids(("ACTION", "KIND", "NAME", "ID", "PROOF"), rows, width()):
         say(line)
-    say(
+    tell(
         "Another management cluster or laptop may still serve it: two operators would work against each other. Be sure "
         "that it is gone there."
     )

@@ -16,7 +16,8 @@ from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.local_plans import cloud_of
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import opened
-from freehold.cli.terminal import columns, say
+from freehold.cli.tables import with_ids
+from freehold.cli.terminal import say, tell, width
 from freehold.kube.resources import Key
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 def run(
     name: str, resource: str | None, verdict: str | None, yes: bool, simulate: bool, speed: float, namespace: str,
-    state: Path | None, kubeconfig: str,
+    state: Path | None, kubeconfig: str, simulator: str, keys_namespace: str,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
     if verdict and not resource:
@@ -33,7 +34,10 @@ def run(
         raise CliError(f"say which resource: {this} --{verdict}", code=MISUSED)
     if yes and not verdict:
         raise CliError("say what is decided: --mine or --not-mine", code=MISUSED)
-    target = access(state, kubeconfig=kubeconfig, operator=yes, simulate=simulate, speed=speed)
+    target = access(
+        state, kubeconfig=kubeconfig, operator=yes, simulate=simulate, speed=speed, simulator=simulator,
+        keys_namespace=keys_namespace,
+    )  # fmt: skip
     run_to_end(_resolve(target, name, resource or "", verdict or "", namespace, yes=yes))
 
 
@@ -53,13 +57,13 @@ async def _resolve(target: Access, name: str, resource: str, verdict: str, names
         deps = replace(account.read_only_deps(ring), others=StoredObjects(session.client, SERVED_RESOURCES))
         found = await questions(journal_of(raw), deps)
         if not found:
-            say(f"{key}: nothing is left for a person to decide")
+            tell(f"{key}: nothing is left for a person to decide")
             return
         if not resource:
             for each in found:
                 _print(each)
             this = hints.command("resolve", name, "RESOURCE", namespace=key.namespace)
-            say(f"to decide: {this} --mine, or --not-mine")
+            tell(f"to decide: {this} --mine, or --not-mine")
             return
         question, candidate = _chosen(matching(found, resource), resource, verdict)
         _print(question)
@@ -70,7 +74,7 @@ async def _resolve(target: Access, name: str, resource: str, verdict: str, names
             _say_what_follows(question, candidate, verdict)
             what = ident.rpartition("/")[2] or str(question.key)
             this = hints.command("resolve", name, what, namespace=key.namespace)
-            say(f"nothing was done. To decide so: {this} --{verdict} --yes")
+            tell(f"nothing was done. To decide so: {this} --{verdict} --yes")
             return
         now = round(session.clock.now(), 3)
         made = Decision(Verdict(verdict), str(question.key), ident, question.entry.attempt, who(), now)
@@ -96,28 +100,30 @@ def _chosen(
 def _print(question: Question) -> None:
     entry = question.entry
     sent = datetime.fromtimestamp(entry.opened, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    if question.vanished:
-        say(f"{question.key}: created {entry.fails} times, and vanished each time before it could be marked")
+    if question.vanished and entry.gone:
+        tell(f"{question.key}: {entry.gone} was made for it and has gone; whether another one is made is the question")
+    elif question.vanished:
+        tell(f"{question.key}: created {entry.fails} times, and vanished each time before it could be marked")
     else:
         by = f" as {entry.by}" if entry.by else ""
-        say(f"{question.key}: a create was sent at {sent}{by}; its outcome is unknown")
+        tell(f"{question.key}: a create was sent at {sent}{by}; its outcome is unknown")
     if question.unread:
-        say(f"  what it may have made could not be read: {question.unread}")
+        tell(f"  what it may have made could not be read: {question.unread}")
     rows = [_row(one) for one in question.candidates]
-    for line in columns([("NAME", "ID", "CREATED", "BY", "EVIDENCE"), *rows], "  ") if rows else ():
+    for line in with_ids(("NAME", "CREATED", "BY", "ID", "EVIDENCE"), rows, width()) if rows else ():
         say(line)
     if not rows and not question.unread:
-        say("  nothing in the cloud could be it")
+        tell("  nothing in the cloud could be it")
 
 
 def _row(one: Candidate) -> tuple[str, ...]:
     seen = one.observed
     made = datetime.fromtimestamp(seen.created_at, UTC).strftime("%Y-%m-%d %H:%M:%S") if seen.created_at else "?"
-    return seen.name, seen.id.rpartition("/")[2], made, seen.created_by or "?", one.evidence
+    return seen.name, made, seen.created_by or "?", seen.id.rpartition("/")[2], one.evidence
 
 
 def _say_what_follows(question: Question, candidate: Candidate | None, verdict: str) -> None:
     if verdict == "mine" and candidate:
-        say(f"{candidate.observed.id} would be this object's own: it is marked, and deleted with the object")
+        tell(f"{candidate.observed.id} would be this object's own: it is marked, and deleted with the object")
     else:
-        say(f"the create of {question.key} would count as one without effect; the next pass may create it again")
+        tell(f"the create of {question.key} would count as one without effect; the next pass may create it again")

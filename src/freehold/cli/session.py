@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from freehold.api.feature_gates import FeatureGates
 from freehold.cli.access import Access
+from freehold.cli.clocks import stopped_clock
 from freehold.cli.errors import CliError
-from freehold.cli.simulator import clock_of, stopped_clock
+from freehold.cli.simulator import clock_of
 from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory
 from freehold.cli.terminal import warn
 from freehold.kube import config
@@ -61,7 +62,8 @@ class Session:
     def describe(self) -> str:
         """For people: whose API this is, and which cloud is behind it."""
         if not self.embedded:
-            return f"cluster {self.client.connection.server}"
+            cloud = f", with the simulated IBM Cloud at {self.simulator}" if self.simulator else ""
+            return f"cluster {self.client.connection.server}{cloud}"
         state = self._access.state
         assert state is not None
         if not self.simulated:
@@ -76,7 +78,8 @@ class Session:
     @property
     def simulated(self) -> bool:
         """Whether the times that the objects report are a simulated cloud's."""
-        return self._access.state is not None and self._access.state.cloud is CloudChoice.SIMULATED
+        state = self._access.state
+        return bool(self.simulator) if state is None else state.cloud is CloudChoice.SIMULATED
 
     def refuse_full_disk(self) -> None:
         """Raises CliError when what this process serves can not be stored: it would be tried again for ever, unseen."""
@@ -92,6 +95,9 @@ class Session:
         if self._access.kubeconfig:
             connection = config.load(kubeconfig=self._access.kubeconfig)
             self.namespace = connection.namespace
+            self.simulator = self._access.options.simulator
+            if self.simulator:
+                self.clock = await clock_of(self.simulator)
             await self._use(connection)
             return
         state = self._access.state
@@ -104,9 +110,9 @@ class Session:
         while not lock.take():
             server = lock.read()
             if server is not None and await self._usable(server, operator=self._access.options.operator):
+                _refuse_settings(server, self._access.options.settings)
                 if self._access.options.operator:
                     _require_gates(server, self._access.options.gates)
-                    _refuse_settings(server, self._access.options.settings)
                     await _require_ring(state)
                 await self._use(Connection(server.url))
                 return
@@ -180,8 +186,11 @@ def _require_gates(server: LiveServer, wanted: FeatureGates) -> None:
 
 def _refuse_settings(server: LiveServer, settings: Path | None) -> None:
     """The simulated cloud of another process runs with its own."""
-    if settings is not None:
-        raise CliError(f"process {server.pid} serves this state: end it, and run this command again, for {settings}")
+    if settings is not None and server.operator:
+        raise CliError(
+            f"process {server.pid} serves this state, and its cloud has settings of its own: end it, and run this "
+            f"command again, for {settings}; or leave --simulate-settings out"
+        )
 
 
 async def _require_ring(state: StateDirectory) -> None:

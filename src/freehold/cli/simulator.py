@@ -13,15 +13,22 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
 from freehold.cli.access import SPEED
+from freehold.cli.clocks import continued
 from freehold.cli.errors import CliError
 from freehold.cli.state_directory import Lock, StateDirectory, write_whole
 from freehold.kube.object_client import why_unreachable
 from freehold.lifecycle.clock import SystemClock
+
+if TYPE_CHECKING:
+    from freehold.operator.limits import Limits
+
+CALLS_A_SECOND = 10.0
+"""What the operator allows itself for each API of a real cloud (``freehold.operator.limits``)."""
 
 _START_SECONDS = 120.0
 _STOP_SECONDS = 10.0
@@ -29,11 +36,11 @@ _STOP_SECONDS = 10.0
 
 @asynccontextmanager
 async def simulated_cloud(
-    state: StateDirectory, speed: float = SPEED, settings: Path | None = None
+    state: StateDirectory, speed: float = SPEED, settings: Path | None = None, *, keep: bool = True
 ) -> AsyncIterator[str]:
     """Run the simulator on the world of ``state``; gives its base URL. Raises CliError when it does not start.
 
-    ``settings``: a file that replaces the settings which the world had before.
+    ``settings``: a file that replaces the settings which the world had before, with ``keep`` for good.
     """
     text = _readable(settings) if settings else ""
     used = settings or (state.simulator_settings if state.simulator_settings.exists() else None)
@@ -49,7 +56,7 @@ async def simulated_cloud(
     lock.let_go()
     try:
         url = await _announced(process, state.simulator_log, used)
-        if text:
+        if text and keep:
             write_whole(state.simulator_settings, text)
         yield url
     finally:
@@ -118,14 +125,15 @@ async def ask(base: str, path: str, body: Any = None) -> Any:
 
 async def clock_of(base: str) -> SystemClock:
     """The simulator's domain clock, continued here."""
-    told = await ask(base, "clock")
-    return SystemClock(float(told["speed"]), (time.time(), float(told["now"])))
+    return continued(await ask(base, "clock"))
 
 
-def stopped_clock(world: Path) -> SystemClock:
-    """The domain time at which a simulated cloud that does not run now was left; wall time where there is none."""
-    try:
-        left = float(json.loads(world.read_text())["time"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return SystemClock()
-    return SystemClock(0.0, (time.time(), left))
+def limits_of(clock: SystemClock, simulator: str) -> Limits:
+    """The rate at which the operator asks the cloud: of a simulated one, in the seconds of its own clock.
+
+    At the rate for a real cloud a call would wait for its turn for minutes of simulated time, and a create is not sent
+    so long after the write that allows it (ADR 15): several clusters at a high speed would never be Ready.
+    """
+    from freehold.operator.limits import Limits
+
+    return Limits(CALLS_A_SECOND * max(clock.speed, 1.0)) if simulator else Limits()

@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from freehold.cli import hints
-from freehold.cli.progress import attention
-from freehold.cli.terminal import columns, duration, folded
+from freehold.cli.attention import attention
+from freehold.cli.terminal import columns, duration, folded, shortened
 from freehold.cli.view import view
 from freehold.kube.object_client import ObjectClient
 from freehold.kube.resources import EVENTS, Json, Key, Resource
@@ -18,8 +18,8 @@ from freehold.kube.resources import EVENTS, Json, Key, Resource
 AS_TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json"
 """https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables"""
 
-_REMARKS = ("NOTE", "MESSAGE", "WHY")
-"""Heads of last columns that hold a sentence."""
+_REMARKS = ("NOTE", "MESSAGE", "WHY", "PROOF", "EVIDENCE", "ID")
+"""Heads of last columns that hold a sentence, or what else may stand below its row."""
 
 _LEAST_REMARK = 40
 """Characters in a line below which a sentence is hard to read in a column."""
@@ -126,6 +126,16 @@ def printed(table: Rows, room: int) -> list[str]:
     return [named, *(each for fold in folds for each in fold)]
 
 
+def with_ids(heads: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> list[str]:
+    """Aligned lines of rows that end with an id and a sentence. With little ``room`` the id stands in the sentence."""
+    whole = Rows(tuple(heads), tuple(map(tuple, rows)))
+    if any(row[-2] for row in rows) and fits(whole, room):
+        return printed(whole, room)
+    sentences = (f"{row[-1]} ({row[-2]})" if row[-2] else row[-1] for row in rows)
+    short = tuple((*row[:-2], each) for row, each in zip(rows, sentences, strict=True))
+    return printed(Rows((*heads[:-2], heads[-1]), short), room)
+
+
 def fits(table: Rows, room: int) -> bool:
     """Whether the sentences of the last column stand beside their rows."""
     widest = max(map(len, columns([(*row[:-1], "|") for row in (table.heads, *table.rows)])))
@@ -135,7 +145,7 @@ def fits(table: Rows, room: int) -> bool:
 
 def _least_room(remarks: Iterable[str]) -> int:
     """What a column of sentences needs: an id that is broken cannot be copied."""
-    return max(_LEAST_REMARK, *(len(word) for each in remarks for word in each.split()), 0)
+    return max(_LEAST_REMARK, *(len(word) for each in remarks for word in shortened(each).split()), 0)
 
 
 def _with_remark(cells: str, remark: str, room: int, *, beside: bool) -> list[str]:

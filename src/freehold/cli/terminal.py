@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import IO
 
+from freehold.cli.hints import pasteable
+
 API_KEY_VARIABLE = "IBMCLOUD_API_KEY"
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
@@ -50,8 +52,8 @@ def warn(text: str) -> None:
 
 
 def tell(text: str, stream: IO[str] | None = None, *, bullet: str = "") -> None:
-    """Print a sentence; on a terminal broken between words, its indentation kept."""
-    out = stream or sys.stdout
+    """Print a sentence; on a terminal broken between words, its indentation kept. Commands in it can be pasted."""
+    out, text = stream or sys.stdout, pasteable(text)
     if not out.isatty():
         say(f"{bullet}{text}", out)
         return
@@ -69,8 +71,8 @@ def print_error(sentence: str, bullet: str = "") -> None:
 
 
 def columns(rows: Iterable[Sequence[str]], gap: str = "   ") -> list[str]:
-    """Rows as aligned lines, escaped; the first row is usually the header."""
-    cells = [tuple(map(escaped, row)) for row in rows]
+    """Rows as aligned lines, escaped, commands in them pasteable; the first row is usually the header."""
+    cells = [tuple(escaped(pasteable(cell)) for cell in row) for row in rows]
     widths = [max(map(_cells, column)) for column in zip_longest(*cells, fillvalue="")]
     return [
         gap.join(f"{cell}{' ' * (wide - _cells(cell))}" for cell, wide in zip(row, widths, strict=False)).rstrip()
@@ -101,12 +103,18 @@ def width() -> int:
 
 
 def folded(text: str, indent: str, room: int, *, first: str | None = None) -> list[str]:
-    """``text`` in lines of at most ``room`` characters, escaped and indented, the first one by ``first`` instead."""
+    """``text`` in lines of at most ``room`` characters, escaped and indented, the first one by ``first`` instead.
+
+    Commands in it can be pasted. A resource name of the cloud that is longer than a line is shortened, not broken.
+    """
     import textwrap
 
+    text, room = pasteable(text), min(max(room, 40), 1000)
+    if any(len(word) > room - len(indent) for word in text.split()):
+        text = shortened(text)
     return textwrap.wrap(
         escaped(text),
-        min(max(room, 40), 1000),
+        room,
         initial_indent=indent if first is None else first,
         subsequent_indent=indent,
         break_on_hyphens=False,

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from freehold.cli.access import access
+from freehold.cli.attention import attention
 from freehold.cli.formats import emit
 from freehold.cli.kinds import OURS
+from freehold.cli.lookup import key_ring, one
 from freehold.cli.nesting import parents
-from freehold.cli.progress import attention
 from freehold.cli.proofs import proofs
 from freehold.cli.quick import ReadSession, read
-from freehold.cli.reading import key_ring, one
 from freehold.cli.terminal import Painter, columns, duration, escaped, folded, painter, plain, tell, width
 from freehold.cli.view import Line, View, view
 from freehold.kube.resources import Key

@@ -7,19 +7,15 @@ than all of ``freehold get``. Plain HTTP without credentials, which is what the 
 from __future__ import annotations
 
 import time
-from collections.abc import Coroutine
 from http.client import HTTPConnection, HTTPException, RemoteDisconnected
-from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from freehold.kube.object_client import ObjectClient
 from freehold.kube.resources import Json
 
-T = TypeVar("T")
-
 
 class BlockingClient(ObjectClient):
-    """One connection, kept open. Its coroutines never wait: :func:`run_blocking` runs what awaits only them."""
+    """One connection, kept open. Its coroutines never wait: ``stepping.run_blocking`` runs what awaits only them."""
 
     def __init__(self, server: str, *, timeout: float = 30.0, user_agent: str = "freehold") -> None:
         super().__init__(server, _sleep)
@@ -57,14 +53,3 @@ class BlockingClient(ObjectClient):
 
 async def _sleep(seconds: float) -> None:
     time.sleep(seconds)  # noqa: ASYNC251 (there is no event loop to block)
-
-
-def run_blocking(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that waits for nothing but a :class:`BlockingClient`, in one step and without an event loop."""
-    try:
-        work.send(None)
-    except StopIteration as done:
-        result: T = done.value
-        return result
-    work.close()
-    raise RuntimeError("the coroutine waits for an event loop, and there is none")

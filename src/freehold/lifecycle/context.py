@@ -12,7 +12,7 @@ from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps, PassResult
 from freehold.lifecycle.journal import Entry, Journal, Phase, Store
 from freehold.lifecycle.keys import ObjectKeys
-from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, NonceSet, Observed, State, Tagging
+from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, NonceSet, Observed, State, Tagging, Want
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.ownership import CarriedMark, Evidence, Owner, Strength
 from freehold.lifecycle.port import Call, Effect
@@ -87,12 +87,15 @@ class PassContext:
         return self.deps.registry[key.kind]
 
     def possible_kinds(self) -> list[str]:
-        """The kinds that this object may have used: all that there are where the spec or the journal cannot tell."""
+        """The kinds that this object may have used: all that there are where the spec or the journal cannot tell.
+
+        Those that no index lists are always among them: after a restore neither spec, record nor index may name one.
+        """
         registry, entries = self.deps.registry, self.journal.entries
         if not self.graph.nodes or not entries:
             return list(registry)
         used = {key.kind for key in entries} | {key.kind for key in self.graph.nodes}
-        return [kind for kind in registry if kind in used]
+        return [kind for kind in registry if kind in used or not registry[kind].indexed]
 
     def longest_settle(self) -> float:
         """Seconds after which no create or attach for this object can take effect any more."""
@@ -160,6 +163,23 @@ class PassContext:
                 spent |= self._spent(key)
         return _AnyNonce(self.keys, kind, listed - spent, frozenset(spent))
 
+    def sought(self, key: NodeKey) -> NonceSet:
+        """The birth marks by which what a create of this node made is looked for.
+
+        All that are not spent, where a tag beside them names the node: a restored journal may have forgotten more
+        attempts than can be listed, and what has no name is found by nothing else.
+        """
+        return self.any_nonce(key.kind) if self.kind(key).tagging is Tagging.ON_CREATE else self.nonces(key)
+
+    def is_of_another_node(self, want: Want, observed: Observed) -> bool:
+        """Whether it was found by a birth mark alone, and that is not of this node."""
+        key = want.key
+        if self.kind(key).tagging is not Tagging.ON_CREATE or observed.name == want.name:
+            return False
+        if self.has_birth_mark(key, observed) or self.has_unspent_birth_mark(key, observed):
+            return False
+        return self.has_nonce(key._replace(logical=""), observed)
+
     def has_nonce(self, key: NodeKey, observed: Observed) -> bool:
         """Whether it has a nonce of this object's that is not spent, of whichever node of its kind."""
         known = self.any_nonce(key.kind)
@@ -177,8 +197,11 @@ class PassContext:
         """``vacant`` is to follow the record of a resource that is gone.
 
         A record that we did not sign says nothing about our attempt: its nonce may still be on a resource of ours.
+        What is made only once, and went without our request, is not made again.
         """
         entry = self.journal.entries[key]
+        if self.kind(key).once and entry.phase is not Phase.REUSED and not entry.deleting:
+            vacant = replace(vacant, gone=entry.id)
         forged = entry.phase.ours and not self.is_signed(key) and self.kind(key).dedupe is Dedupe.NONCE
         return replace(vacant, attempt=entry.attempt) if forged else vacant
 
@@ -200,7 +223,7 @@ class PassContext:
         """The mark of this node on this resource, sealed with the key ``digest``."""
         codec = self.deps.codec
         if observed.carried:
-            seal = self.keys.carried_seal(digest, key.kind, _bare(observed.id), observed.target)
+            seal = self.keys.carried_seal(digest, key.kind, codec.carried_id(key.kind, observed.id), observed.target)
             return codec.carried(self.owner, key.kind, observed.id, seal)
         return codec.node(key, self.keys.seal(digest, key, observed.target))
 
@@ -212,11 +235,40 @@ class PassContext:
     def marks(self, key: NodeKey, observed: Observed) -> frozenset[str]:
         """The tags that we want on its target."""
         mark = frozenset({self.seal_mark(key, observed)})
-        return mark if observed.carried else self.deps.codec.owner(self.owner) | mark
+        return mark if observed.carried else self._named(key) | mark
+
+    def _named(self, key: NodeKey) -> frozenset[str]:
+        """The marks that say whose it is and which node; copied ones say the same."""
+        codec = self.deps.codec
+        return codec.owner(self.owner) | codec.within(self.owner) | codec.label(key)
+
+    def birth_tags(self, key: NodeKey, nonce: str, beside: frozenset[str]) -> frozenset[str]:
+        """What a create sets, of a kind that takes tags on create: its marks, and ``beside`` them."""
+        return self._over(self._named(key) | {self.deps.codec.birth(key, nonce)}, beside)
 
     def tags(self, key: NodeKey, observed: Observed) -> frozenset[str]:
-        """The marks and, where they are not on somebody else's carrier, the user's tags."""
-        return self.marks(key, observed) | (frozenset() if observed.carried else self.user_tags)
+        """The marks and, where they are not on somebody else's carrier, the node's and the user's tags."""
+        return self._over(self.marks(key, observed), frozenset() if observed.carried else self.beside_marks(key))
+
+    def node_tags(self, key: NodeKey) -> frozenset[str]:
+        """The node's own tags, if the resource is ours and can have any."""
+        if key not in self.graph.nodes or self.kind(key).tagging is Tagging.NEVER:
+            return frozenset()
+        return self.graph.nodes[key].tags
+
+    def tags_on_given(self, key: NodeKey) -> frozenset[str]:
+        """What belongs on the resource of this node if it is not ours."""
+        return self._over(self.graph.nodes[key].given_tags, self.user_tags)
+
+    def beside_marks(self, key: NodeKey) -> frozenset[str]:
+        """The node's and the user's tags, for a resource of ours."""
+        return self._over(self.node_tags(key), self.user_tags)
+
+    def _over(self, tags: frozenset[str], others: frozenset[str]) -> frozenset[str]:
+        """Both; where tags are a map, of ``others`` only those whose keys ``tags`` do not have."""
+        codec = self.deps.codec
+        keys = {codec.key(tag) for tag in tags} if codec.keyed else frozenset[str]()
+        return tags | {tag for tag in others if codec.key(tag) not in keys}
 
     def lagging(self, key: NodeKey, missing: frozenset[str]) -> bool:
         """Whether what a read does not show was attached so lately that the read may be behind."""
@@ -238,7 +290,9 @@ class PassContext:
         entry = self.journal.get(key)
         if entry is None or entry.phase is not Phase.INTENDED:
             return ""
-        if observed.created_at is not None and observed.created_at < entry.opened - CLOCK_SKEW:
+        # The look before a create shows what is old, so what the create answered with is not, whatever our clock says.
+        old = observed.created_at is not None and observed.created_at < entry.opened - CLOCK_SKEW
+        if old and self.node(key).answered != observed.id:
             return "it is older than its create by this operator's clock"
         if entry.by and observed.created_by and observed.created_by != entry.by:
             return f"{observed.created_by} created it, and the create was sent as {entry.by}"
@@ -247,6 +301,18 @@ class PassContext:
     def has_birth_mark(self, key: NodeKey, observed: Observed) -> bool:
         """Whether it has a birth mark of one of this node's attempts that may still turn up, whenever it was made."""
         return not self.possible_nonces(key, observed).isdisjoint(self.nonces(key))
+
+    def has_unspent_birth_mark(self, key: NodeKey, observed: Observed) -> bool:
+        """Whether its marks name this node with some nonce of ours whose attempt is on no record.
+
+        A journal that a restore rolled back may have forgotten more attempts than are looked for: refused creates count
+        too. Whose node it is only the mark tells, which can be copied, so such a resource is not taken.
+        """
+        words = self.possible_nonces(key, observed) if self.kind(key).tagging is Tagging.ON_CREATE else ()
+        if (key.kind, observed.id) in {(known.kind, entry.id) for known, entry in self.journal.entries.items()}:
+            return False
+        spent = self._spent(key)
+        return any(self.keys.recognises(key.kind, word) and word not in spent for word in words)
 
     def attempt_of(self, key: NodeKey, observed: Observed) -> int:
         """The attempt of this node that its birth mark is of; 0 where it has none that may still turn up."""
@@ -267,20 +333,26 @@ class PassContext:
         if kind.dedupe is Dedupe.NONCE:
             words |= {word for text in observed.nonce_fields for word in text.casefold().replace("_", "-").split("-")}
         if observed.tags is not None and kind.tagging is Tagging.ON_CREATE:
-            words |= {mark.seal for mark in self.deps.codec.read(observed.tags).nodes if _is_of(mark.key, key)}
+            words |= {mark.seal for mark in self.deps.codec.read(observed.tags).nodes if self._is_of(mark.key, key)}
         return frozenset(words)
+
+    def _is_of(self, marked: NodeKey, key: NodeKey) -> bool:
+        """Whether a mark is of this node, which it may spell in another way, or of its kind where no node is known."""
+        codec = self.deps.codec
+        one, other = (codec.fold({*codec.label(node), codec.birth(node, "-")}) for node in (marked, key))
+        return one == other or (not key.logical and marked.kind == key.kind)
 
     def evidence(self, key: NodeKey, observed: Observed, tags: Collection[str]) -> Evidence:
         """What the tags on a target prove about this node."""
         entry, codec = self.journal.get(key), self.deps.codec
         recorded = bool(entry and entry.id == observed.id and self.is_signed(key))
         if observed.carried:
-            mark = CarriedMark(key.kind, self.owner.uuid, _bare(observed.id))
+            mark = CarriedMark(key.kind, self.owner.uuid, codec.carried_id(key.kind, observed.id))
             vouched = self._vouched(key, observed, tags)
             found = ownership.proves_carried(codec, tags, mark, recorded=recorded, vouched=vouched)
         else:
             found = ownership.proves(codec, self.owner, tags, acceptable=self.seals(key, observed), recorded=recorded)
-        if found.strength is Strength.COPIED and entry and self._accepted(key, entry, observed, tags):
+        if found.strength is Strength.COPIED and self.is_accepted(key, observed, tags):
             return Evidence(Strength.PROVEN, "record and marks agree; a person accepted that its key is lost")
         return found
 
@@ -298,9 +370,10 @@ class PassContext:
         plain = self.deps.codec.carried(self.owner, key.kind, observed.id)
         return not self.deps.codec.fold(keyed - {plain}).isdisjoint(self.deps.codec.fold(tags))
 
-    def _accepted(self, key: NodeKey, entry: Entry, observed: Observed, tags: Collection[str]) -> bool:
+    def is_accepted(self, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
         """Whether its key is lost for ever, a person accepted that, and the record agrees with the marks."""
-        if entry.id != observed.id or not entry.phase.ours:
+        entry = self.journal.get(key)
+        if entry is None or entry.id != observed.id or not entry.phase.ours:
             return False
         if not self.deps.ring.forgives(entry.key, self.owner.uuid, str(key), entry.id):
             return False
@@ -326,8 +399,9 @@ class PassContext:
 
     def is_carried_by(self, key: NodeKey, id_: str, target: str) -> bool:
         """Whether ``target`` can carry the mark of this resource: both come from the journal, which others may edit."""
-        known = key.kind in self.deps.registry
-        return known and self.kind(key).driver.identify(target, id_.rpartition("/")[2]) == id_
+        if key.kind not in self.deps.registry:
+            return False
+        return self.kind(key).driver.identify(target, self.deps.codec.carried_id(key.kind, id_)) == id_
 
     def delete_is_fresh(self, key: NodeKey) -> bool:
         """Whether its delete may still be under way although a read does not show it: for twice the published time."""
@@ -340,6 +414,7 @@ class PassContext:
         if before is None or before.state is not observed.state:
             self.node(key).pending_since = None
         self.node(key).last_seen = observed
+        self.node(key).seen_since_attach = True
         self.node(key).absent_since = None
         entry = self.journal.get(key)
         if entry and entry.id and (entry.target, entry.carried) != (observed.target, observed.carried):
@@ -350,7 +425,10 @@ class PassContext:
 
     def category(self, key: NodeKey) -> Category:
         entry = self.journal.get(key)
-        return Category.MANAGED if entry and entry.phase.ours else Category.UNMANAGED
+        if entry is None or not entry.phase.ours:
+            return Category.UNMANAGED
+        shared = self.graph.nodes[key].shared if key in self.graph.nodes else entry.shared
+        return Category.SHARED if shared else Category.MANAGED
 
     def finish(self, *, released: bool = False) -> PassResult:
         waits = [o.after for o in self.outcomes.values() if isinstance(o, Waiting | Blocked)]
@@ -399,16 +477,6 @@ class PassContext:
 
     def due(self, key: NodeKey) -> bool:
         return self.deep or self.now >= self.node(key).look_at - 0.001
-
-
-def _is_of(marked: NodeKey, key: NodeKey) -> bool:
-    """Whether a mark is of this node, or of its kind where the node is not known."""
-    return str(marked).casefold() == str(key).casefold() or (not key.logical and marked.kind == key.kind)
-
-
-def _bare(id_: str) -> str:
-    """Without what it is in, which some kinds write before their ids."""
-    return id_.rpartition("/")[2]
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ from freehold.lifecycle.kinds import (
     Tagging,
     Want,
 )
+from freehold.lifecycle.ownership import Codec
 from freehold.lifecycle.port import Call, Effect, Port
 
 T = TypeVar("T")
@@ -106,6 +107,15 @@ class Overlay:
         found: T = self._read[question]
         return found
 
+    async def each_once(
+        self, name: str, keys: Sequence[str], ask: Callable[[Sequence[str]], Awaitable[Mapping[str, T | CloudError]]]
+    ) -> Mapping[str, T | CloudError]:
+        """The same for several, those that were not asked for yet in one call."""
+        asked = [key for key in keys if (name, key) not in self._read]
+        answers = await ask(asked) if asked else {}
+        self._read |= {(name, key): found for key, found in answers.items() if not isinstance(found, CloudError)}
+        return {key: answers[key] if key in answers else self._read[name, key] for key in keys}
+
     def seen(self, kind: Kind, observed: Observed) -> Observed:
         """``observed`` as it will be once the cloud is done with it, with what the passes have changed."""
         changed = self.attributes.get((kind.name, observed.id), {})
@@ -118,6 +128,8 @@ class Overlay:
         if changed:
             name = str(changed.get("name", observed.name))
             observed = replace(observed, name=name, attributes={**observed.attributes, **changed})
+        if observed.parts is not None:
+            observed = replace(observed, parts=self.parts.get((kind.name, observed.id), observed.parts))
         if observed.tags is not None and observed.target in self.tags:
             observed = replace(observed, tags=self.tags[observed.target])
         self.carriers[observed.id] = self.carriers[observed.target] = kind.name, observed
@@ -272,21 +284,56 @@ class DryRunDriver:
         inner = kind.parts
         if is_planned(ref.id) or inner is None:
             return frozenset()
+        _, seen = overlay.carriers.get(ref.id, ("", None))
+        if seen is not None and seen.parts is not None:
+            return seen.parts
         return await overlay.once(("parts", kind.name, ref.id), lambda: inner.parts(ref))
 
     async def add_part(self, ref: Ref, part: Part) -> None:
-        overlay, kind = self._overlay, self._kind
-        have = await self.parts(ref)
-        if not (kind.born_with_parts and is_planned(ref.id)):  # its create brings it
-            overlay.writes.append(Write(Action.ADD_PART, kind.name, ref.id, str(part), after=dict(part.request)))
-            overlay.calls[kind.api] += kind.calls_a_part
-        overlay.parts[kind.name, ref.id] = have | {part}
+        await self._add(ref, [part])
+        if not self._is_born_with_parts(ref):
+            self._overlay.calls[self._kind.api] += self._kind.calls_a_part
+
+    async def add_parts(self, ref: Ref, parts: Sequence[Part]) -> None:
+        await self._add(ref, parts)
+        if not self._is_born_with_parts(ref):
+            self._overlay.calls[self._kind.api] += len({part.kind for part in parts})
 
     async def remove_part(self, ref: Ref, part: Part) -> None:
-        have = await self.parts(ref)
-        self._overlay.writes.append(Write(Action.REMOVE_PART, self._kind.name, ref.id, str(part), dict(part.request)))
+        await self._remove(ref, [part])
         self._overlay.calls[self._kind.api] += 1
-        self._overlay.parts[self._kind.name, ref.id] = have - {part}
+
+    async def remove_parts(self, ref: Ref, parts: Sequence[Part]) -> None:
+        await self._remove(ref, parts)
+        self._overlay.calls[self._kind.api] += len({part.kind for part in parts})
+
+    def _is_born_with_parts(self, ref: Ref) -> bool:
+        """Whether its create brings them."""
+        return self._kind.born_with_parts and is_planned(ref.id)
+
+    async def _add(self, ref: Ref, parts: Sequence[Part]) -> None:
+        overlay, kind = self._overlay, self._kind
+        have = await self.parts(ref)
+        if not self._is_born_with_parts(ref):
+            overlay.writes += [
+                Write(Action.ADD_PART, kind.name, ref.id, str(part), after=dict(part.request)) for part in parts
+            ]
+        overlay.parts[kind.name, ref.id] = have | frozenset(parts)
+
+    async def _remove(self, ref: Ref, parts: Sequence[Part]) -> None:
+        overlay, kind = self._overlay, self._kind
+        have = await self.parts(ref)
+        overlay.writes += [
+            Write(Action.REMOVE_PART, kind.name, ref.id, str(part), dict(part.request)) for part in parts
+        ]
+        overlay.parts[kind.name, ref.id] = have - frozenset(parts)
+
+    async def change_part(self, ref: Ref, part: Part) -> None:
+        have = await self.parts(ref)
+        before = next((each.behavior for each in have if each == part), "")
+        self._overlay.writes.append(Write(Action.UPDATE, self._kind.name, ref.id, str(part), before, part.behavior))
+        self._overlay.calls[self._kind.api] += self._kind.calls_a_part
+        self._overlay.parts[self._kind.name, ref.id] = (have - {part}) | {part}
 
     async def children(self, ref: Ref) -> Sequence[Observed]:
         inner, overlay = self._kind.container, self._overlay
@@ -300,9 +347,10 @@ class DryRunDriver:
 class DryRunTagger:
     """Tags on the overlay."""
 
-    def __init__(self, inner: Tagger, overlay: Overlay) -> None:
+    def __init__(self, inner: Tagger, overlay: Overlay, codec: Codec) -> None:
         self._inner = inner
         self._overlay = overlay
+        self._codec = codec
 
     @property
     def api(self) -> str:
@@ -324,6 +372,13 @@ class DryRunTagger:
             return frozenset()
         return await self._overlay.once(("tags", target), lambda: self._inner.tags_of(target))
 
+    async def tags_of_each(self, targets: Sequence[str]) -> Mapping[str, frozenset[str] | CloudError]:
+        known = {target: self._overlay.tags[target] for target in targets if target in self._overlay.tags}
+        planned = {target: frozenset[str]() for target in targets if is_planned(target)}
+        real = [target for target in targets if target not in known and target not in planned]
+        found = await self._overlay.each_once("tags", real, self._inner.tags_of_each)
+        return {**planned, **found, **known}
+
     async def attach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
         return await self._change(Action.ATTACH, changes)
 
@@ -339,13 +394,13 @@ class DryRunTagger:
                 failed[change.target] = error
                 continue
             self._overlay.calls[self.api] += 1
-            folded = {tag.casefold() for tag in have}
+            folded = self._codec.fold(have)
             for tag in sorted(change.tags):
-                if (tag.casefold() in folded) is (action is Action.DETACH):
+                if (self._codec.fold([tag]) <= folded) is (action is Action.DETACH):
                     before, after = (None, tag) if action is Action.ATTACH else (tag, None)
                     self._overlay.writes.append(Write(action, "", change.target, tag, before, after))
-            named = {tag.casefold() for tag in change.tags}
-            left = frozenset(tag for tag in have if tag.casefold() not in named)
+            named = {self._codec.key(tag) for tag in change.tags}
+            left = frozenset(tag for tag in have if self._codec.key(tag) not in named)
             self._overlay.tags[change.target] = left | (change.tags if action is Action.ATTACH else frozenset())
         return failed
 
@@ -366,7 +421,7 @@ class DryRunPort:
 def dry_run_deps(deps: EngineDeps, overlay: Overlay) -> EngineDeps:
     """``deps``, which must be behind a :class:`port.ReadOnlyPort`, with everything that writes on ``overlay``."""
     overlay.identity, overlay.tag_api = deps.identity, deps.tagger.api
-    tagger = DryRunTagger(deps.tagger, overlay)
+    tagger = DryRunTagger(deps.tagger, overlay, deps.codec)
     return replace(
         deps,
         registry=Registry([_dry(kind, overlay) for kind in deps.registry.values()]),
@@ -385,6 +440,8 @@ def _dry(kind: Kind, overlay: Overlay) -> Kind:
         kind,
         driver=driver,
         parts=driver if kind.parts else None,
+        part_batches=driver if kind.part_batches else None,
+        part_changer=driver if kind.part_changer else None,
         container=driver if kind.container else None,
     )
 

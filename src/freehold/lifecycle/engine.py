@@ -11,6 +11,7 @@ that does what can be done now and returns when to come back. A pass never waits
     decide*    act on what a person has decided
     mark*      read marks back: a record whose mark is read is OWNED
     recovery*  a process that did not mint the identity looks for what is ours by its marks and on no record
+    drift*     parts without which nothing that depends on their resource can be made
     fitness*   look into given resources for what must be inside them
     create*    look for what exists; one patch of the journal with the exact requests of this wave; the whole wave
                at once; one patch with the ids
@@ -25,8 +26,9 @@ that does what can be done now and returns when to come back. A pass never waits
     intents*      resolve creates that were interrupted
     decide*       act on what a person has decided
     observe*      read what nothing else of ours depends on; what is gone leaves the journal
+    inner owners* wait for what a machine of this cluster, for example, still has
     mark*         read the marks, in the pass that deletes
-    delete*       one patch that records the requests; then the deletes of what the marks prove
+    delete*       one patch that records the requests; for what the marks prove the parts that hold it, then the delete
     final check*  once nothing is on record and the settle time is over: index and native lists show nothing of ours
 """
 
@@ -54,7 +56,9 @@ from freehold.lifecycle.phases import (
     final_check,
     fitness,
     given_tags,
+    inner_owners,
     intents,
+    keyed_tags,
     mark,
     observe,
     prune,
@@ -103,10 +107,13 @@ async def ensure(
     if _must_read_marks_first(ctx):
         marked = await mark.read(ctx)
     await recovery.by_marks(ctx, marked)
+    if ctx.deep:
+        await recovery.unlisted(ctx)
     if _may_be_wanted_by_another_name(ctx, journal):
         await ctx.save()
         return ctx.finish()
     create.drop_stale_refs(ctx)
+    await drift.essential_parts(ctx)
     await fitness.check(ctx)
     wave = await fitness.admitted(ctx, await create.select(ctx))
     ctx.creating = [node.key for node in wave]
@@ -122,6 +129,7 @@ async def ensure(
     await mark.detach_dropped(ctx)
     await given_tags.to_spec(ctx, marked)
     mark.ready_only_if_marked(ctx, list(graph.nodes))
+    keyed_tags.tell(ctx)
     await renewal.renew(ctx)
     await prune.prune(ctx, marked)
     ctx.journal = add_edges(ctx.journal, graph)
@@ -214,7 +222,7 @@ async def _is_idle(ctx: PassContext) -> bool:
     state, deps = ctx.state, ctx.deps
     if ctx.decisions or ctx.now >= state.deep_at or not ctx.graph.nodes.keys() <= ctx.journal.entries.keys():
         return False
-    if ctx.journal.tags != ctx.user_tags or not given_tags.is_settled(ctx):
+    if ctx.journal.tags != ctx.user_tags or not given_tags.is_settled(ctx) or not mark.node_tags_are_recorded(ctx):
         return False
     entries = {key: ctx.journal.entries[key] for key in ctx.graph.nodes}
     if any(confirm.is_unfinished(ctx, key, entry) for key, entry in ctx.journal.entries.items()):
@@ -228,11 +236,11 @@ async def _is_idle(ctx: PassContext) -> bool:
         return True
     for key, entry in entries.items():
         observed = state.node(key).observed
-        if entry.phase is Phase.OWNED and ctx.kind(key).markable and not entry.carried:
-            have = deps.codec.fold(snapshot.targets.get(entry.target, frozenset()))
-            if not deps.codec.fold(ctx.marks(key, observed) | ctx.user_tags) <= have:
-                state.invalidate()  # missing from an index is a hint: ask the resource itself
-                return False
+        if entry.phase is not Phase.OWNED or not ctx.kind(key).markable or not ctx.kind(key).indexed or entry.carried:
+            continue
+        if mark.missing(ctx, key, observed, snapshot.targets.get(entry.target, frozenset())):
+            state.invalidate()  # missing from an index is a hint: ask the resource itself
+            return False
     ctx.outcomes.update(state.at_rest)
     return True
 
@@ -243,12 +251,16 @@ def _explain_requirements(ctx: PassContext) -> None:
         if key in ctx.outcomes:
             continue
         nodes = ctx.graph.nodes
-        unfinished = {r for r in nodes[key].requires if not isinstance(ctx.outcomes.get(r), Ready)}
+        unfinished = {r for r in nodes[key].requires if not _is_done(ctx, r)}
         names = ", ".join(sorted(f"{r.kind} {nodes[r].name}" for r in unfinished))
         if unfinished:
             ctx.outcomes[key] = Waiting(Reason.REQUIREMENT, ctx.deps.intervals.slow, f"waits for {names}")
         else:  # what it needs was found in this pass
             ctx.outcomes[key] = Waiting(Reason.REQUIREMENT, 1.0, "is looked for in the next pass")
+
+
+def _is_done(ctx: PassContext, key: NodeKey) -> bool:
+    return isinstance(ctx.outcomes.get(key), Ready) and key in ctx.ready_nodes
 
 
 async def release(
@@ -275,8 +287,8 @@ async def release(
     await decide.apply(ctx)
     await mark.detach_retired(ctx)
     present, held = await delete.observe_owned(ctx), frozenset[NodeKey]()
-    if present or not state.index_read:
-        marked = await mark.read(ctx)
+    if (present or not state.index_read) and not await inner_owners.hold(ctx, present):
+        marked = await mark.read(ctx) if not state.index_read or mark.asks_index(ctx, present) else {}
         state.index_read = True
         await recovery.by_marks(ctx, marked)
         proven = await delete.prove(ctx, present, marked)

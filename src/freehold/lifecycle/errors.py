@@ -16,6 +16,7 @@
         ├── TokenReused         the client token made something else before: find that
         ├── Quota               a limit of the account is reached
         ├── Denied              credentials or permissions
+        ├── NotOffered          the partition or region has no such service
         ├── Frozen              the object is not to be changed now
         └── Invalid             the cloud refuses the request as such
 
@@ -106,6 +107,10 @@ class Quota(NeedsPerson):
 
 class Denied(NeedsPerson):
     """The credentials are wrong, expired beyond refresh, or lack a permission."""
+
+
+class NotOffered(NeedsPerson):
+    """The partition or region does not have the service."""
 
 
 class Invalid(NeedsPerson):

@@ -38,10 +38,13 @@ class Node:
 
     ``request`` computes the create request from what is known of the requirements; ``given`` likewise
     the id, when the spec names the resource by id, and ``field`` where it does, for messages. ``parts`` is the set
-    wanted inside it. ``unfit`` says why a resource of others, which is never changed, will not do; empty when it does.
-    ``lacks`` says the same of what is inside it. ``through`` is the resource that must let traffic through to it once
-    it is ours, and why that one, if it belongs to others, will not do. ``noun`` is what the spec calls it, where that
-    is not its kind.
+    wanted inside it, and ``parts_require`` what they name beyond ``requires``: two nodes may name each other.
+    ``unfit`` says why a resource of others, which is never changed, will not do; empty when it does. ``lacks`` says the
+    same of what is inside it. ``through`` is the resource that must let traffic through to it once it is ours, and why
+    that one, if it belongs to others, will not do. ``noun`` is what the spec calls it, where that is not its kind.
+    ``tags`` belong on the resource beside marks and the user's tags, and before a user's of the same key (its role,
+    ``kubernetes.io/cluster/<name>``); ``given_tags`` do if it is not ours. ``shared``: it is handed to the in-cluster
+    provider (:attr:`outcomes.Category.SHARED`).
     """
 
     key: NodeKey
@@ -51,11 +54,15 @@ class Node:
     requires: frozenset[NodeKey] = frozenset()
     given: Callable[[ReadyNodes], str] | None = None
     parts: Callable[[ReadyNodes], frozenset[Part]] = no_parts
+    parts_require: frozenset[NodeKey] = frozenset()
     field: str = ""
     unfit: Callable[[Observed], str] = fits
     lacks: Lacks | None = None
     through: tuple[NodeKey, Lacks] | None = None
     noun: str = ""
+    tags: frozenset[str] = frozenset()
+    given_tags: frozenset[str] = frozenset()
+    shared: bool = False
 
     def absent(self, id_: str) -> str:
         """The sentence for an id that the cloud does not know."""
@@ -73,7 +80,7 @@ class Graph:
                 raise ValueError(f"there are two nodes {node.key}")
             self.nodes[node.key] = node
         for node in self.nodes.values():
-            missing = node.requires - self.nodes.keys()
+            missing = (node.requires | node.parts_require) - self.nodes.keys()
             if missing:
                 raise ValueError(f"{node.key} requires {', '.join(map(str, missing))}, which nothing wants")
         self.order = tuple(graphlib.TopologicalSorter({k: n.requires for k, n in self.nodes.items()}).static_order())

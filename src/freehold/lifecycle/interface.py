@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.decisions import Conclusion
 from freehold.lifecycle.durations import Durations
-from freehold.lifecycle.inventory import Inventory, NoOthers, OtherObjects, Tagger
+from freehold.lifecycle.inventory import InnerOwners, Inventory, NoOthers, OtherObjects, Tagger
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import NodeKey, Registry
 from freehold.lifecycle.outcomes import Outcome
 from freehold.lifecycle.ownership import Codec
 from freehold.lifecycle.port import PassInHand, Port
+from freehold.lifecycle.secret_values import NoSecrets, SecretReader
 from freehold.lifecycle.shared_lists import SharedLists
 
 
@@ -54,7 +55,11 @@ class EngineDeps:
     in_hand: PassInHand = field(default_factory=PassInHand)
     lists: SharedLists | None = None
     """None where every look is to ask for each resource itself, as in a plan."""
+    inner: InnerOwners | None = None
+    """None where nothing can be part of an object."""
     others: OtherObjects = field(default_factory=NoOthers)
+    secrets: SecretReader = field(default_factory=NoSecrets)
+    """Reads the secret values that requests refer to."""
     identity: str = ""
     """The cloud identity of the credentials, as the cloud shows it on what they create; empty where it does not."""
     legacy_secret: bytes = field(default=b"", repr=False)

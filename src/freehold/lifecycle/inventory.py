@@ -14,6 +14,7 @@ from typing import Protocol
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.keys import KeyRing
+from freehold.lifecycle.kinds import Registry
 from freehold.lifecycle.ownership import Codec, Owner
 
 TagsByTarget = Mapping[str, frozenset[str]]
@@ -47,11 +48,44 @@ class Tagger(Protocol):
         """Ask the resource itself: what is attached to it; empty when nothing is, or it is not there."""
         ...
 
+    async def tags_of_each(self, targets: Sequence[str]) -> Mapping[str, frozenset[str] | CloudError]:
+        """The same of several resources, or why one could not be asked, in as few calls as the cloud allows."""
+        ...
+
     async def attach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
         """Batches identical sets; the reply holds the targets that failed (empty: all done)."""
         ...
 
     async def detach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]: ...
+
+
+async def one_by_one(tagger: Tagger, targets: Sequence[str]) -> Mapping[str, frozenset[str] | CloudError]:
+    """:meth:`Tagger.tags_of_each` where the cloud has no call for several."""
+    found: dict[str, frozenset[str] | CloudError] = {}
+    for target in targets:
+        try:
+            found[target] = await tagger.tags_of(target)
+        except CloudError as error:
+            found[target] = error
+    return found
+
+
+class InnerOwners(Protocol):
+    """The owners that can be part of an object (the machines of a cluster), and what they have."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of those owners."""
+        ...
+
+    @property
+    def registry(self) -> Registry:
+        """The kinds of resources that they can have."""
+        ...
+
+    async def within(self, uuid: str) -> TagsByTarget:
+        """From the index, now: every target with a mark that its owner is part of ``uuid``. Raises CloudError."""
+        ...
 
 
 class OtherObjects(Protocol):

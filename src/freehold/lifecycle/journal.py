@@ -53,6 +53,11 @@ class Entry:
     of the ring's key that the nonce, token, seal and signature of this entry are made with; empty where the
     entry is from before the ring. ``by`` is the cloud identity that an open intent was sent with.
     ``requires`` are the nodes that must outlive it (:mod:`deletion_order`); None where they are not known.
+    ``node_tags`` are the node's own (:attr:`graph.Node.tags`) that may be on it, as ``Journal.tags`` are the user's.
+    ``shared``: the in-cluster provider manages it, also when the spec wants it no more. ``tags`` are those beside the
+    marks that an open create was sent with, where a client token binds them; None where none does. ``had_effect``: the
+    cloud said that the open intent's client token has made something. ``gone``: the id of what was there, has gone and
+    is not made again (:attr:`kinds.Kind.once`).
     """
 
     phase: Phase
@@ -70,11 +75,16 @@ class Entry:
     key: str = ""
     by: str = ""
     requires: tuple[str, ...] | None = None
+    node_tags: tuple[str, ...] = ()
+    shared: bool = False
+    tags: tuple[str, ...] | None = None
+    had_effect: bool = False
+    gone: str = ""
 
 
 @dataclass(frozen=True)
 class AttachedTags:
-    """The user's tags that we put on a resource that is not ours (:mod:`phases.given_tags`), signed with ``key``."""
+    """The tags that we put on a resource that is not ours (:mod:`phases.given_tags`), signed with ``key``."""
 
     tags: tuple[str, ...] = ()
     signature: str = ""
@@ -89,7 +99,7 @@ class Journal:
     another account nothing of it can be seen, and nothing of that means gone. ``tags`` are the user's that may
     be on what is ours: written before they are attached, and until they have been detached. ``key`` is the digest
     of the ring's key that the identity was minted or last renewed under; empty until an object from before the
-    ring has been renewed whole. ``attached`` are the user's tags that we put on resources that are not ours, by target.
+    ring has been renewed whole. ``attached`` are the tags that we put on resources that are not ours, by target.
     """
 
     owner: Owner
@@ -139,6 +149,13 @@ def let_go(entry: Entry) -> Entry:
     return Entry(Phase.VACANT, target=carrier, carried=bool(carrier), attempt=attempt, earlier=entry.earlier)
 
 
+def after_refusal(entry: Entry, *, token_spent: bool) -> Entry:
+    """The create was refused: nothing was made, and its attempt goes on, or ends with its token."""
+    attempt = entry.attempt + 1 if token_spent and entry.attempt < MOST_REFUSED else entry.attempt
+    closed = replace(entry, phase=Phase.VACANT, request=None, opened=0.0, key="", by="", tags=None, had_effect=False)
+    return replace(closed, attempt=attempt)
+
+
 def unmanaged(entry: Entry | None, phase: Phase, observed: Observed) -> Entry:
     """Record what is not ours, GIVEN or REUSED, over what was tried before."""
     seen = Entry(phase, observed.id, observed.target, observed.carried, attempt=0)
@@ -182,6 +199,11 @@ _SHORT = {
     "key": "k",
     "by": "b",
     "requires": "q",
+    "node_tags": "w",
+    "shared": "x",
+    "tags": "g",
+    "had_effect": "h",
+    "gone": "n",
 }
 _EMPTY = Entry(Phase.INTENDED)
 
@@ -197,7 +219,8 @@ def dumps(journal: Journal) -> str:
             if value != getattr(_EMPTY, name):
                 row[short] = value
         entries[str(key)] = row
-    document = {"v": FORMAT, "owner": [owner.uuid, owner.kind, owner.namespace, owner.name], "nodes": entries}
+    said = [owner.uuid, owner.kind, owner.namespace, owner.name, *([owner.within] if owner.within else [])]
+    document: dict[str, Any] = {"v": FORMAT, "owner": said, "nodes": entries}
     if journal.account:
         document["account"] = journal.account
     if journal.tags:
@@ -228,22 +251,27 @@ def loads(text: str) -> Journal:
 
 _DIGEST = re.compile("[a-z2-7]{10}|")
 MOST_ATTEMPTS = 10_000
+MOST_REFUSED = MOST_ATTEMPTS // 2
+"""Refusals repeat every few minutes for as long as nobody acts. From here on the token is kept, so that the journal
+stays readable."""
 
 
 def _entry(row: Mapping[str, Any]) -> Entry:
     """Raises ValueError for what we never write: a user with edit rights can write anything here."""
     values = {name: row[short] for name, short in _SHORT.items() if short in row}
-    for name in ("earlier", "parts", "requires"):
+    for name in ("earlier", "parts", "requires", "node_tags", "tags"):
         if name in values:
             values[name] = tuple(map(_text_field, values[name]))
     entry = Entry(phase=Phase(row["p"]), **values)
-    for text in (entry.id, entry.target, entry.signature, entry.by):
+    for text in (entry.id, entry.target, entry.signature, entry.by, entry.gone):
         _text_field(text)
     _digest(entry.key)
     times = (entry.opened, entry.deleting)
     if not all(isinstance(time, int | float) and not isinstance(time, bool) and isfinite(time) for time in times):
         raise ValueError("a time that is no number")
-    if not isinstance(entry.carried, bool) or not isinstance(entry.request, dict | None):
+    if not all(isinstance(said, bool) for said in (entry.carried, entry.shared, entry.had_effect)):
+        raise ValueError("no truth value")
+    if not isinstance(entry.request, dict | None):
         raise ValueError("a field of another type")
     if not all(isinstance(n, int) and 0 <= n <= MOST_ATTEMPTS for n in (entry.attempt, entry.fails)):
         raise ValueError("a number of attempts that nobody makes")

@@ -17,6 +17,7 @@ import hashlib
 import hmac
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 
 from freehold.lifecycle import ownership
@@ -29,6 +30,8 @@ UNKEYED = ""
 LEAST_BYTES = 32
 _SLOT = 6
 _CHECK = 6
+_MAC_BYTES = 20
+"""The longest text that is made of a MAC, a client token, has the letters of as many bytes."""
 
 
 def digest_of(key: bytes) -> str:
@@ -167,6 +170,10 @@ class ObjectKeys:
             return ownership.seal(self.owner, key, target)
         return self._mac(digest, "seal", str(key).casefold(), target.casefold())[:8]
 
+    def secret_digest(self, digest: str, key: NodeKey, place: str, value: bytes) -> str:
+        """Tells in the journal whether a secret value is the same: keyed, so that nobody can try values against it."""
+        return self._mac(digest, "secret", str(key), place, hashlib.sha256(value).hexdigest())[:32]
+
     def carried_seal(self, digest: str, kind: str, ident: str, carrier: str) -> str:
         """What makes a carrier's mark a proof, where the mark has room for it; empty under no key."""
         if digest == UNKEYED:
@@ -178,5 +185,12 @@ class ObjectKeys:
 
     def _mac(self, digest: str, *parts: str) -> str:
         owner = self.owner
-        said = "\0".join((owner.uuid, owner.kind, owner.namespace, owner.name, *parts))
-        return _text(hmac.new(self.derived[digest], said.encode(), hashlib.sha256).digest())
+        within = (owner.within,) if owner.within else ()
+        said = "\0".join((owner.uuid, owner.kind, owner.namespace, owner.name, *within, *parts))
+        return _keyed_text(self.derived[digest], said)
+
+
+@lru_cache(maxsize=4096)
+def _keyed_text(key: bytes, said: str) -> str:
+    """Kept for a while: a pass asks for the same nonces many times."""
+    return _text(hmac.digest(key, said.encode(), "sha256")[:_MAC_BYTES])

@@ -51,6 +51,13 @@ class Witness(Enum):
     KEY = "key"
 
 
+class TokenBinding(Enum):
+    """What must be the same in a repeated create for its client token to name the first resource."""
+
+    PARAMETERS = "parameters"  # tags among them; another request is refused (errors.TokenReused)
+    CALLER = "caller"  # under another identity the same token makes a second resource
+
+
 class State(Enum):
     """Where a resource is in its life; each driver maps its vendor's words to these."""
 
@@ -70,7 +77,8 @@ class Observed:
     birth mark may be (own name, pool names). ``created_at`` is epoch seconds of the cloud's clock.
     ``created_by`` is the cloud identity that made it, empty where the cloud does not show that.
     ``tags`` are those that came with the same read, None where the read does not show tags. ``region``: durations are
-    learned apart by it; empty where the kind has none.
+    learned apart by it; empty where the kind has none. ``parts`` are all that is inside, None where the read does not
+    show that.
     """
 
     id: str
@@ -84,6 +92,7 @@ class Observed:
     tags: frozenset[str] | None = None
     vendor_state: str = ""  # the vendor's own word for the state
     region: str = ""
+    parts: frozenset[Part] | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -163,7 +172,10 @@ class Driver(Protocol):
         ...
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
-        """Everything in the scope of each want with its name or one of its nonces, in any state."""
+        """Everything in the scope of each want with its name or one of its nonces, in any state.
+
+        Of a nameless kind (:attr:`Kind.nameless`) only what has one of its nonces.
+        """
         ...
 
     async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
@@ -195,13 +207,39 @@ class Driver(Protocol):
 
 
 class PartsDriver(Protocol):
-    """Of kinds that hold parts."""
+    """Of kinds that hold parts.
 
-    async def parts(self, ref: Ref) -> frozenset[Part]: ...
+    Each write may be sent again after a lost reply or a stale read: a part that is there already, and one that is gone
+    already, are no errors.
+    """
+
+    async def parts(self, ref: Ref) -> frozenset[Part]:
+        """Not asked of a resource whose own read shows its parts (:attr:`Observed.parts`)."""
+        ...
 
     async def add_part(self, ref: Ref, part: Part) -> None: ...
 
     async def remove_part(self, ref: Ref, part: Part) -> None: ...
+
+
+class PartBatches(Protocol):
+    """Of kinds that take all parts of one sort in one call."""
+
+    async def add_parts(self, ref: Ref, parts: Sequence[Part]) -> None:
+        """As :meth:`PartsDriver.add_part` for each: those that are there already do not keep the others out."""
+        ...
+
+    async def remove_parts(self, ref: Ref, parts: Sequence[Part]) -> None:
+        """As :meth:`PartsDriver.remove_part` for each: those that are gone already do not keep the others in."""
+        ...
+
+
+class PartChanger(Protocol):
+    """Of kinds whose parts are changed in place."""
+
+    async def change_part(self, ref: Ref, part: Part) -> None:
+        """Let the part of this natural key do what ``part.behavior`` and ``part.request`` say."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -251,11 +289,17 @@ class Kind:
     sent may still take effect, plus read lag, plus tag lag: every guarantee rests on it.
     ``requires`` names the kinds that must outlive it (deletion order). ``carrier`` is the kind that
     has its mark when it can have none itself; ``carrier_owned``: only a carrier of our own will do.
-    ``token_life``: for how long a repeated token answers with the first resource. ``create_only``: what a create
-    decides for life and no read shows; the journal keeps what was asked for.
+    ``token_life``: for how long a repeated token answers with the first resource, at least, and ``token_binds``: what
+    must be the same in it. ``create_only``: what a create decides for life and no read shows; the journal keeps what
+    was asked for. ``answers_existing``: its create answers with what has the name already, whoever made it, so the
+    reply counts only with our birth mark on it. ``once``: what has gone is not made again by itself (a machine was
+    more than its request): it is reported, and a person decides.
     ``outputs``: the attributes that only the cloud can fill in and other nodes' requests read; ``addresses``: those
-    under which others reach it. ``api`` is that of its calls (:class:`port.Call`); to add a part takes up to
-    ``calls_a_part`` of them.
+    under which others reach it. ``exclusive_parts``: the kinds of parts that are all ours; ``essential_parts``: those
+    without which nothing that depends on the resource can be made; ``holding_parts``: those that are taken out before a
+    delete, because they would refuse it, or that of what they name. ``api`` is that of its calls (:class:`port.Call`);
+    to add a part takes up to ``calls_a_part`` of them. ``indexed``: the tag index lists it. ``nameless``: it has no
+    name of its own in the cloud, so nobody else's can be in the way or be meant: marks and tokens alone tell ours.
     """
 
     name: str
@@ -268,6 +312,8 @@ class Kind:
     mutable: frozenset[str] = frozenset()
     contains: tuple[str, ...] = ()
     exclusive_parts: frozenset[str] = frozenset()
+    essential_parts: frozenset[str] = frozenset()
+    holding_parts: frozenset[str] = frozenset()
     born_with_parts: bool = False
     prunable: bool = False
     create_time: float = 5.0
@@ -275,15 +321,22 @@ class Kind:
     settle: float = 60.0
     attempts: int = 2
     token_life: float = float("inf")
+    token_binds: frozenset[TokenBinding] = frozenset({TokenBinding.PARAMETERS})
     create_only: frozenset[str] = frozenset()
+    answers_existing: bool = False
+    once: bool = False
     outputs: frozenset[str] = frozenset()
     api: str = ""
     calls_a_part: int = 1
     parts: PartsDriver | None = None
+    part_batches: PartBatches | None = None
+    part_changer: PartChanger | None = None
     container: ContainerDriver | None = None
     usage: UsageDriver | None = None
     addresses: frozenset[str] = frozenset()
     listing: Listing | None = None
+    indexed: bool = True
+    nameless: bool = False
 
     @property
     def markable(self) -> bool:
@@ -307,6 +360,15 @@ class Kind:
         """
         return self.tagging is Tagging.ON_CREATE or self.dedupe is Dedupe.NONCE
 
+    @property
+    def spends_tokens(self) -> bool:
+        """Whether the create after a refused one takes a new client token.
+
+        The cloud may have bound the token to the refused request, or repeat the refusal. Without a birth mark the token
+        is kept: with a restored journal an earlier one would make a second resource, which nothing tells from ours.
+        """
+        return self.dedupe is Dedupe.TOKEN and self.tells_apart
+
 
 class Registry(Mapping[str, Kind]):
     """The kinds that one object may use, by name: an explicit tuple, checked when it is built."""
@@ -319,6 +381,8 @@ class Registry(Mapping[str, Kind]):
             for other in (*kind.requires, *((kind.carrier,) if kind.carrier else ())):
                 if other not in self._kinds:
                     raise ValueError(f"kind {kind.name} names {other}, which is not registered")
+            if kind.answers_existing and not kind.tells_apart:
+                raise ValueError(f"kind {kind.name} answers with what was there, and its creates have no birth mark")
 
     @property
     def carried(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ class Category(Enum):
     """The ownership categories of docs/reference/requirements.md W12 to W14."""
 
     MANAGED = "managed"  # created by us, marked, kept in sync, deleted
-    SHARED = "shared"  # created and deleted by us, in between handed to the in-cluster provider
+    SHARED = "shared"  # created, marked and deleted by us; what it is and has in it is the in-cluster provider's
     UNMANAGED = "unmanaged"  # given: never changed, never deleted
 
 
@@ -71,6 +71,7 @@ _BLOCKING: dict[type[errors.CloudError], Reason] = {
     errors.NotOwned: Reason.NOT_OWNED,
     errors.Quota: Reason.QUOTA,
     errors.Denied: Reason.DENIED,
+    errors.NotOffered: Reason.DENIED,
     errors.Invalid: Reason.INVALID,
     errors.NotFound: Reason.NOT_FOUND,
     errors.Frozen: Reason.FROZEN,

@@ -26,13 +26,14 @@ class Owner:
     """The identity that owns cloud resources: minted once per object, kept across restore and move.
 
     ``uuid`` is the object's first UID (docs/reference/requirements.md T7); a restored object has a new UID
-    and keeps this one.
+    and keeps this one. ``within`` is the uuid of the owner that it is part of (a machine's cluster), or empty.
     """
 
     uuid: str
     kind: str
     namespace: str
     name: str
+    within: str = ""
 
 
 UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -85,31 +86,76 @@ class CarriedMark:
 
 @dataclass(frozen=True)
 class Marks:
-    """The marks on one target, decoded; other tags are left out."""
+    """The marks on one target, decoded; other tags are left out. ``within``: the uuids of what its owner is part of."""
 
     owners: frozenset[str] = frozenset()
     uuids: frozenset[str] = frozenset()
     nodes: frozenset[NodeMark] = frozenset()
     carried: frozenset[CarriedMark] = frozenset()
+    within: frozenset[str] = frozenset()
 
 
 class Codec(Protocol):
-    """How one cloud spells our marks as tags. Comparison is case-folded where the cloud's is."""
+    """How one cloud spells our marks as tags, and when two tags are the same or cannot be beside each other.
+
+    The engine handles a tag as one text. ``keyed``: tags are a map, a resource has one value for a key. So an attach
+    can overwrite another's value, and a detach take it (:mod:`phases.keyed_tags`). Otherwise they are a set.
+    """
+
+    @property
+    def keyed(self) -> bool: ...
+
+    def key(self, tag: str) -> str:
+        """That of which a resource has one: the key in a map, the whole tag, folded, in a set."""
+        ...
 
     def owner(self, owner: Owner) -> frozenset[str]:
         """The two marks of docs/reference/requirements.md T7: owner and uuid."""
         ...
 
+    def within(self, owner: Owner) -> frozenset[str]:
+        """The mark that says what the owner is part of; none where it is part of nothing. It proves nothing."""
+        ...
+
+    def namespace_and_name(self, said: str) -> tuple[str, str]:
+        """Of the object that an owner's mark names. What was cut, or is nobody's, is some other text."""
+        ...
+
+    def label(self, key: NodeKey) -> frozenset[str]:
+        """The marks that name kind and logical name, where the sealed one does not."""
+        ...
+
     def node(self, key: NodeKey, seal: str) -> str:
-        """The mark that names kind and logical name, sealed."""
+        """The sealed mark; it names kind and logical name where :meth:`label` does not."""
+        ...
+
+    def birth(self, key: NodeKey, nonce: str) -> str:
+        """The mark with the nonce that a create sets, of a kind that takes tags on create."""
+        ...
+
+    @property
+    def seals_together(self) -> int:
+        """How many seals one value has room for; 1 where each has a tag of its own."""
+        ...
+
+    def joined(self, tags: Collection[str]) -> frozenset[str]:
+        """``tags`` as they can be on one resource together: several seals in one value, where it has room for them."""
         ...
 
     def carried(self, owner: Owner, kind: str, ident: str, seal: str = "") -> str:
         """The mark on a carrier; the seal is left out where there is no room for it."""
         ...
 
+    def carried_id(self, kind: str, ident: str) -> str:
+        """What a carrier's mark says of the engine id ``ident``: it names that one alone on its carrier."""
+        ...
+
     def read(self, tags: Collection[str]) -> Marks:
         """Decode everything that has the form of our marks, of any owner."""
+        ...
+
+    def is_mark(self, tag: str) -> bool:
+        """Whether it has the form of a mark, or of a part of one."""
         ...
 
     def user(self, key: str, value: str) -> str:
@@ -117,7 +163,7 @@ class Codec(Protocol):
         ...
 
     def fold(self, tags: Collection[str]) -> frozenset[str]:
-        """Tags in the form in which two of them are the same tag."""
+        """Tags in the form in which two of them are the same tag; a value with several seals as several tags."""
         ...
 
 
@@ -158,7 +204,7 @@ def proves(
     marks, ours = codec.read(tags), codec.read(codec.owner(owner))
     both = codec.fold(codec.owner(owner)) <= have
     # A resource with the marks of two owners is deleted by neither.
-    if rivals := _rivals(codec, marks, ours):
+    if rivals := _rivals(marks, ours):
         two = not codec.fold(codec.owner(owner)).isdisjoint(have)
         return Evidence(Strength.DISPUTED if two else Strength.OTHERS, f"another owner's mark: {rivals}")
     if both and sealed:
@@ -197,7 +243,11 @@ def _shows(codec: Codec, tags: Collection[str], mark: CarriedMark) -> bool:
     return plain(mark) in {plain(one) for one in codec.read(tags).carried}
 
 
-def _rivals(codec: Codec, marks: Marks, ours: Marks) -> str:
+def _rivals(marks: Marks, ours: Marks) -> str:
     """Other owners' uuids and names among the marks, for a person; empty when there is none."""
-    foreign = (codec.fold(marks.uuids) - codec.fold(ours.uuids)) | (codec.fold(marks.owners) - codec.fold(ours.owners))
+
+    def folded(names: Collection[str]) -> frozenset[str]:
+        return frozenset(name.strip().casefold() for name in names)
+
+    foreign = (folded(marks.uuids) - folded(ours.uuids)) | (folded(marks.owners) - folded(ours.owners))
     return ", ".join(sorted(foreign))

@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import Frozen, Unavailable
+from freehold.lifecycle.secret_values import SecretValue
 
 T = TypeVar("T")
 
@@ -39,6 +40,7 @@ class Call:
     or marks something, which nobody may do who has lost the object meanwhile (:class:`FencedPort`);
     ``not_after`` is the monotonic domain time after which it must not be sent any more. ``sender`` is the object that
     it is sent for, where calls take turns; ``look``: it is of a look at what is at rest, and others go first.
+    ``hidden`` are the secret values in the request: they are taken out of what is logged of it and of its answer.
     """
 
     api: str
@@ -51,6 +53,7 @@ class Call:
     not_after: float = math.inf
     sender: str = ""
     look: bool = False
+    hidden: tuple[SecretValue, ...] = ()
 
 
 @dataclass

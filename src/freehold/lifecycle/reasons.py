@@ -24,6 +24,7 @@ class Reason(StrEnum):
     NOT_FOUND = "NotFound"
     PRESUMED_ONLY = "PresumedOnly"
     VANISHING = "Vanishing"
+    GONE = "Gone"
     AMBIGUOUS = "Ambiguous"
     FAILED = "ProvisioningFailed"
     QUOTA = "QuotaReached"
@@ -36,6 +37,7 @@ class Reason(StrEnum):
     UNMARKABLE = "Unmarkable"
     UNFIT = "Unfit"
     DRIFTED = "Drifted"
+    TAG_TAKEN = "TagTaken"
     FROZEN = "Frozen"
     # kept on delete
     GIVEN = "GivenInSpec"

@@ -14,7 +14,7 @@ from math import ceil, inf
 
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.kinds import Listed, Listing, Ref, Registry
+from freehold.lifecycle.kinds import Listed, Listing, Part, Ref, Registry
 
 _LOG = logging.getLogger(__name__)
 
@@ -104,4 +104,9 @@ class SharedLists:
 
 def _same(before: Listed | None, row: Listed) -> Listed:
     """The row of before where nothing has changed: objects at rest remember it, and one of the two is enough."""
-    return before if before == row else row
+    return before if before == row and _behaviors(before) == _behaviors(row) else row
+
+
+def _behaviors(row: Listed) -> set[tuple[Part, str]]:
+    """What parts do, which their equality leaves out."""
+    return {(part, part.behavior) for part in (*(row.parts or ()), *(row.observed.parts or ()))}

@@ -67,9 +67,13 @@ class NodeState:
 
     ``look_at`` and ``retry_at``: nothing is asked, or tried, before then. ``held`` is the outcome until then.
     ``unproven``: on record, and neither signed by us nor proven by marks when last read; nothing that is ours waits
-    for it. ``inside_unknown``: why it could not be looked into. ``renewal_refused``: it took no new seal when that was
-    last tried. ``started`` is what is timed now; ``took`` and ``before`` are the seconds that it took, and those of the
-    longest chain of creates or deletes before it, since the object was last at rest.
+    for it. ``parts_refused``: the parts that this process has put on record and that the cloud has not taken so far;
+    ``part_unknown_at``: when an add of one last had no answer. ``inside_unknown``: why it could not be looked into.
+    ``renewal_refused``: it took no new seal when that was last tried. ``seen_since_attach``: whether it was looked at
+    since tags were last attached. ``taken``: the wanted tags whose keys have another's value
+    (:mod:`phases.keyed_tags`). ``started`` is what is timed now; ``took`` and ``before`` are the seconds that it took,
+    and those of the longest chain of creates or deletes before it, since the object was last at rest. ``answered``: the
+    id that a create of this process answered with, which only a birth mark can prove.
     """
 
     last_seen: Observed | None = None
@@ -82,14 +86,19 @@ class NodeState:
     delete_sent: float | None = None
     refused_since: float | None = None
     attached: Attached | None = None
+    seen_since_attach: bool = True
     parts_checked: bool = False
+    parts_refused: frozenset[str] = frozenset()
+    part_unknown_at: float = -inf
     inside_unknown: str = ""
     marks_doubted: bool = False
     unproven: bool = False
     renewal_refused: bool = False
+    taken: tuple[tuple[str, str], ...] = ()
     started: Started | None = None
     took: float = 0.0
     before: float = 0.0
+    answered: str = ""
 
     @property
     def observed(self) -> Observed:
@@ -124,7 +133,8 @@ def earliest(known: float | None, now: float) -> float:
 class ObjectState:
     """What is remembered of one object.
 
-    ``minted``: this process wrote the identity, so nothing of an earlier process can be in flight. ``made``: what
+    ``minted``: this process wrote the identity, so nothing of an earlier process can be in flight. ``planning``: for a
+    plan that is only taken for granted, and what an earlier process made is looked for. ``made``: what
     creates answered, by node and attempt, until it is on record: better than any witness. ``last_sent``: when this
     process last sent a create, or attached a mark to something of others. ``confirmed``: the journal as this process
     last read it, or wrote it with success; ``tried``: that of its last write, whose reply may be lost.
@@ -132,13 +142,15 @@ class ObjectState:
     ``marks_read_at``: when the index was last asked for all marks of this object. ``at_rest``: the outcomes of the
     last pass, if it left nothing to do. ``copied``: messages about copied marks, by target. ``own_look_due``: something
     changed, so the next look reads each resource itself; ``looked_at``: when the last such look ended.
-    ``tags_checked``: the user's tags that targets which are not ours were last seen, or made, to have, by target;
-    ``tags_of_others``: which of them were there before and are nobody's that is known; ``tags_refused``: when the tags
-    of such a target are tried again; ``tags_held``: why some of them could not be taken off.
+    ``tags_checked``: the tags that targets which are not ours were last seen, or made, to have, by target;
+    ``tags_of_others``: which of them were there before and are nobody's that is known; ``tags_taken``: which of them
+    have another's value under their key; ``tags_refused``: when the tags of such a target are tried again;
+    ``tags_held``: why some of them could not be taken off.
     """
 
     first_seen: float
     minted: bool = False
+    planning: bool = False
     nodes: dict[NodeKey, NodeState] = field(default_factory=dict)
     detached: Attached | None = None
     gone: set[str] = field(default_factory=set)
@@ -157,6 +169,7 @@ class ObjectState:
     looked_at: float = -inf
     tags_checked: dict[str, frozenset[str]] = field(default_factory=dict)
     tags_of_others: dict[str, frozenset[str]] = field(default_factory=dict)
+    tags_taken: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     tags_refused: dict[str, Refused] = field(default_factory=dict)
     tags_held: dict[str, str] = field(default_factory=dict)
 
@@ -178,7 +191,7 @@ class ObjectState:
 
     def dry_run_copy(self) -> ObjectState:
         """A copy for a plan, as if settled: what a plan learns must not change what is really done next."""
-        return replace(copy.deepcopy(replace(self, confirmed=None, tried=None)), minted=True)
+        return replace(copy.deepcopy(replace(self, confirmed=None, tried=None)), minted=True, planning=True)
 
     def invalidate(self) -> None:
         """Something changed or a hint came: look at everything in the next pass."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from freehold.api import names
 from freehold.kube.resources import Json
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.keys import KeyRing
@@ -52,16 +53,23 @@ class Binding:
 
 @dataclass(frozen=True)
 class NoCredentials:
-    """The operator has no credentials for the account of this object. ``message`` says which, and where they go."""
+    """The operator has no credentials for the account of this object, or it names no account.
+
+    ``message`` says which, and where they go.
+    """
 
     message: str
+    reason: str = names.REASON_NO_CREDENTIALS
 
 
 class Accounts(Protocol):
     """The accounts of one kind of object."""
 
-    def binding(self, raw: Json) -> Binding | NoCredentials:
-        """What serves ``raw``. One account is one value in memory: what was seen in another one is forgotten."""
+    async def binding(self, raw: Json) -> Binding | NoCredentials:
+        """What serves ``raw``. One account is one value in memory: what was seen in another one is forgotten.
+
+        Raises KubeError where the API server had to be asked and did not answer.
+        """
         ...
 
 
@@ -71,5 +79,5 @@ class OneAccount:
 
     found: Binding | NoCredentials
 
-    def binding(self, raw: Any) -> Binding | NoCredentials:
+    async def binding(self, raw: Any) -> Binding | NoCredentials:
         return self.found

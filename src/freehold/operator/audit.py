@@ -3,7 +3,7 @@
 A line holds the object, the call, the resource, what was asked, the vendor's request id and the outcome. What is
 left in the cloud when an object goes has a line too (outcome ``kept``, no call): its event may be refused, because
 nothing can be created in a namespace that is being deleted. So has a decision of a person, with who made it.
-Requests that drivers put into ``Call.detail`` never hold secrets (lifecycle/port.py).
+Requests that drivers put into ``Call.detail`` never hold secrets; what they put into ``Call.hidden`` is taken out.
 """
 
 from __future__ import annotations

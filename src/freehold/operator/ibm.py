@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -22,11 +21,12 @@ from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, Registry, State
 from freehold.lifecycle.outcomes import of_error
-from freehold.lifecycle.port import FencedPort, LookPort, PassInHand, Port, ReadOnlyPort
+from freehold.lifecycle.port import LookPort, Port
 from freehold.lifecycle.shared_lists import SharedLists
-from freehold.operator.audit import Audit, NoAudit
+from freehold.operator.audit import Audit
 from freehold.operator.limits import Limits
-from freehold.operator.ports import ObjectPort, PacedPort, ThreadPort
+from freehold.operator.ports import PacedPort, ThreadPort
+from freehold.operator.served_account import ServedAccount
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch, Several
 from freehold.reconcilers.powervs.existing import ById, IdLookup
 from freehold.reconcilers.powervs.facts import PowerZone
@@ -36,7 +36,7 @@ THREADS = 16
 """SDK calls in flight; more objects than this wait their turn."""
 
 
-class IbmAccount:
+class IbmAccount(ServedAccount):
     """Shared by all objects: one token, one inventory, one bucket an API. A context manager: ends its threads.
 
     ``url`` is the base of a simulated cloud, None for the real one; ``mount`` and ``port`` put tests' own
@@ -57,13 +57,10 @@ class IbmAccount:
     ) -> None:
         self._session = IbmSession(Credentials(api_key), Endpoints.at(url) if url else None, mount)
         self._legacy_secret = hashlib.sha256(b"freehold journal\0" + api_key.encode()).digest()
-        self._clock = clock
-        self._audit = audit or NoAudit()
-        self._intervals = intervals or Intervals()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ibm") if port is None else None
-        self.port: Port = port or PacedPort(ThreadPort(self._require_pool()), limits or Limits(), clock)
+        paced = port or PacedPort(ThreadPort(self._require_pool()), limits or Limits(), clock)
+        super().__init__(paced, clock, audit, intervals)
         self._codec = IbmCodec()
-        self._deps: dict[str, EngineDeps] = {}
         facts = IbmFacts(ApiClient(self._session, self.port), clock)
         registry = ibm_kinds(self._session, self.port)
         looking = LookPort(self.port)
@@ -87,21 +84,6 @@ class IbmAccount:
     def name(self) -> str:
         return "IBM Cloud"
 
-    def deps(self, subject: str, ring: KeyRing) -> EngineDeps:
-        """The engine's tools for one object; what it changes is audited under ``subject``."""
-        if subject not in self._deps:  # drivers remember what saves calls, such as where a subnet lives
-            in_hand = PassInHand()
-            audited = ObjectPort(self.port, subject, self._audit, in_hand)
-            fenced = FencedPort(audited, self._clock, self._intervals.fence)
-            self._deps[subject] = replace(self._behind(fenced, ring), in_hand=in_hand)
-        if self._deps[subject].ring != ring:
-            self._deps[subject] = replace(self._deps[subject], ring=ring)
-        return self._deps[subject]
-
-    def read_only_deps(self, ring: KeyRing) -> EngineDeps:
-        """Tools that send no write, the drivers' neither: for plans, and for objects that must not change."""
-        return replace(self._behind(ReadOnlyPort(self.port), ring), durations=Durations(self._clock), lists=None)
-
     def _behind(self, port: Port, ring: KeyRing) -> EngineDeps:
         registry = ibm_kinds(self._session, port)
         return EngineDeps(
@@ -122,18 +104,6 @@ class IbmAccount:
     async def account(self) -> str:
         """The id of the account that the API key is of. Raises CloudError."""
         return await ApiClient(self._session, self.port).account()
-
-    def left(self, subject: str, resource: str, why: str) -> None:
-        """The object goes, and this resource stays."""
-        self._audit.kept(subject, resource, why)
-
-    def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
-        """A person's decision about a resource was acted on, or refused."""
-        self._audit.decided(subject, what, by, done=done, why=why)
-
-    def forget(self, subject: str) -> None:
-        """The object is gone."""
-        self._deps.pop(subject, None)
 
     def facts_reader(self) -> IbmFactsReader:
         """What manifests depend on; answers are shared and cached."""

@@ -7,6 +7,7 @@ import itertools
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 SLOWEST = 0.1
 """Calls a second below which a bucket is never throttled: somebody has to find out when it is over."""
@@ -145,6 +146,12 @@ class Bucket:
         now = self._now()
         self._tokens = min(self._burst, self._tokens + (now - self._seen) * self._rate)
         self._seen = now
+
+
+class Buckets(Protocol):
+    """The buckets of each API: those of one account and region, or of several that are told apart somehow."""
+
+    def bucket(self, api: str) -> Bucket: ...
 
 
 class Limits:

@@ -109,7 +109,7 @@ async def unmarked(deps: EngineDeps, recorded: Collection[str]) -> Unmarked:
         for kind, one in born
         if one.id not in recorded
         and (one.carried or one.target not in targets)
-        and one.id.rpartition("/")[2] not in carried
+        and deps.codec.carried_id(kind, one.id) not in carried
         and one.state is not State.DELETING
     ]
     return Unmarked(tuple(sorted(left, key=lambda pair: (pair[0], pair[1].name))), (*problems, *more))

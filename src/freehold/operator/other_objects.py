@@ -61,8 +61,9 @@ def claimed(objects: Iterable[Json], owner: Owner, target: str, ring: KeyRing | 
         row = journal.attached.get(target, AttachedTags())
         if ring is None or _is_proven(raw, journal, target, row, ring):
             found |= frozenset(row.tags)
-        if ring is None and any(entry.target == target and not entry.carried for entry in journal.ours.values()):
-            found |= journal.tags
+        for entry in journal.ours.values():
+            if ring is None and entry.target == target and not entry.carried:
+                found |= journal.tags | set(entry.node_tags)
     return found
 
 

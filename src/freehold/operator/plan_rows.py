@@ -148,26 +148,25 @@ class _Rows:
                 of_deleted = any(mark.id.casefold() in gone for mark in carried)
                 key = self._targets.get(write.id)
                 before = self._before.get(key) if key else None
-                unmarked = self._is_mark(write.attribute) and not (before and before.phase is Phase.OWNED)
+                unmarked = self._deps.codec.is_mark(write.attribute) and not (before and before.phase is Phase.OWNED)
                 return is_planned(write.id) or is_planned(write.attribute) or of_deleted or unmarked
         return False
 
     def _why(self, write: Write) -> str:
         match write.action:
             case dry_run.Action.ATTACH:
-                return "a mark of ours is missing" if self._is_mark(write.attribute) else "the spec asks for it"
+                return (
+                    "a mark of ours is missing" if self._deps.codec.is_mark(write.attribute) else "the spec asks for it"
+                )
             case dry_run.Action.DETACH:
-                mark = self._is_mark(write.attribute)
+                mark = self._deps.codec.is_mark(write.attribute)
                 return "the mark is not used any more" if mark else "the spec does not ask for it any more"
             case dry_run.Action.REMOVE_PART:
-                return "the spec does not ask for it any more"
+                deleted = (write.kind, write.id) in self._deleted
+                return "taken out before the delete" if deleted else "the spec does not ask for it any more"
             case dry_run.Action.UPDATE:
                 return f"is {write.before!r}, the spec says {write.after!r}"
         return "the spec asks for it"
-
-    def _is_mark(self, tag: str) -> bool:
-        found = self._deps.codec.read([tag])
-        return bool(found.owners or found.uuids or found.nodes or found.carried)
 
 
 def _folded(writes: Sequence[Write]) -> list[Write]:

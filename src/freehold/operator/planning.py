@@ -69,7 +69,7 @@ async def plan_with(
 ) -> Plan:
     """The same with kind and accounts passed in."""
     copied = _ObjectCopy(raw, served)
-    binding = accounts.binding(copied.raw)
+    binding = await accounts.binding(copied.raw)
     if isinstance(binding, NoCredentials):
         return Plan(str(key_of(copied.raw)), problems=(binding.message,))
     return await _DryRun(binding, clock, copied, ring, cluster, others).plan()

@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import Throttled
 from freehold.lifecycle.port import Call, Effect, PassInHand, Port, too_late
+from freehold.lifecycle.secret_values import withhold, without
 from freehold.operator.audit import Audit
-from freehold.operator.limits import Expired, Limits
+from freehold.operator.limits import Buckets, Expired
 
 T = TypeVar("T")
 
@@ -61,7 +62,7 @@ class PacedPort:
     reads, and where they are fewer than a pass has reads it would never come to its deletes.
     """
 
-    def __init__(self, inner: Port, limits: Limits, clock: Clock, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, inner: Port, limits: Buckets, clock: Clock, now: Callable[[], float] = time.monotonic) -> None:
         self._inner = inner
         self._limits = limits
         self._clock = clock
@@ -101,7 +102,10 @@ class PacedPort:
 
 
 class ObjectPort:
-    """One object's port: what it changes is audited under its name, and it says which pass a read is of."""
+    """One object's port: what it changes is audited under its name, and it says which pass a read is of.
+
+    Secret values leave it towards the cloud only: they are in no line of the audit log and in no error.
+    """
 
     def __init__(self, inner: Port, subject: str, audit: Audit, in_hand: PassInHand | None = None) -> None:
         self._inner = inner
@@ -113,10 +117,13 @@ class ObjectPort:
         call = replace(call, sender=self._subject, look=self._in_hand.look)
         if call.effect is not Effect.WRITE:
             return await self._inner.send(call)
+        if call.hidden:
+            call = replace(call, detail=without(call.detail, call.hidden))
         self._audit.sent(self._subject, call)
         try:
             reply = await self._inner.send(call)
         except BaseException as error:
+            withhold(error, call.hidden)
             self._audit.done(self._subject, call, error)
             raise
         self._audit.done(self._subject, call, None)

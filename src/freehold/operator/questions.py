@@ -35,17 +35,21 @@ class Question:
 
     @property
     def vanished(self) -> bool:
-        """It was made and vanished, again and again: whether it is tried once more is the question."""
+        """It was made and has gone, once or again and again: whether it is made once more is the question."""
         return self.entry.phase is Phase.VACANT
 
 
 async def questions(journal: Journal, deps: EngineDeps) -> tuple[Question, ...]:
-    """The creates that are open, or were given up. A pass may still resolve some of them by itself."""
+    """The creates that are open, or were given up, and what is made only once and has gone.
+
+    A pass may still resolve some of them by itself.
+    """
     ctx = PassContext(deps, Graph(()), journal, _Unsaved(), ObjectState(deps.clock.monotonic()))
     found = []
     for key, entry in sorted(journal.entries.items()):
         kind = deps.registry.get(key.kind)
-        given_up = kind is not None and entry.phase is Phase.VACANT and entry.fails >= kind.attempts
+        gone = kind is not None and kind.once and bool(entry.gone)
+        given_up = kind is not None and entry.phase is Phase.VACANT and (gone or entry.fails >= kind.attempts)
         if kind is not None and (entry.phase is Phase.INTENDED or given_up):
             found.append(await _question(ctx, key, entry))
     return tuple(found)

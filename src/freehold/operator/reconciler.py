@@ -147,10 +147,10 @@ class Reconciler:
 
     async def _bind(self, document: ObjectHandle, proceed: gate.Proceed | None) -> tuple[Result, tuple[str, ...]]:
         """Without credentials nothing of it can be seen, also while it is being deleted, and nothing counts as gone."""
-        binding = self._accounts.binding(document.raw)
+        binding = await self._accounts.binding(document.raw)
         if isinstance(binding, NoCredentials):
             self._known.pop(document.raw["metadata"]["uid"], None)  # another operator may serve it meanwhile
-            why = status.held(document.raw, names.REASON_NO_CREDENTIALS, binding.message, self._now())
+            why = status.held(document.raw, binding.reason, binding.message, self._now())
             await self._write(document, why)
             return RequeueAfter(SLOW_SECONDS), ()
         return await self._identified(document, binding, proceed)

@@ -12,6 +12,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any, Protocol
 
+from freehold.api import names
 from freehold.api.served import ServedName
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Journal
@@ -45,10 +46,11 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Refused:
-    """A person must change the manifest first; nothing is created or changed."""
+    """A person must change the manifest first; nothing is created or changed. ``reason`` is the condition's."""
 
     problems: tuple[Problem, ...]
     notes: tuple[SpecWarning, ...] = ()
+    reason: str = names.REASON_INVALID_SPEC
 
 
 @dataclass(frozen=True)

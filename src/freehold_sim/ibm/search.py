@@ -160,10 +160,13 @@ def _term(text: str) -> Test:
     value = "".join(literal for literal, _ in pieces)
     wild = [place for place, (_, wildcard) in enumerate(pieces) if wildcard]
     plain = not wild
-    pattern = re.compile("".join(wildcard or re.escape(literal) for literal, wildcard in pieces)) if wild else None
+    ends_open = wild == [len(pieces) - 1] and pieces[-1][1] == ".*"
+    pattern = None if plain or ends_open else re.compile("".join(w or re.escape(literal) for literal, w in pieces))
 
     def fits(held: str) -> bool:
-        return held == value if pattern is None else pattern.fullmatch(held) is not None
+        if pattern is None:
+            return held.startswith(value) if ends_open else held == value
+        return pattern.fullmatch(held) is not None
 
     def tagged(hit: Hit) -> bool:
         return value in hit.tags if plain else any(map(fits, hit.tags))
@@ -171,7 +174,6 @@ def _term(text: str) -> Test:
     def tagged_crns(world: World) -> Collection[str] | None:
         if plain:
             return world.crns_with_tag(value)
-        ends_open = wild == [len(pieces) - 1] and pieces[-1][1] == ".*"
         return world.crns_with_tag_prefix(value) if ends_open else None
 
     def itself(world: World) -> Collection[str] | None:

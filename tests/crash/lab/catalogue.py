@@ -173,9 +173,9 @@ def stripped_tags(on: Ground) -> Iterator[Case]:
 
 
 def deleted_behind(on: Ground) -> Iterator[Case]:
-    """Somebody deletes a resource of ours, with everything in it."""
+    """Somebody deletes a resource of ours, with everything in it. What is made only once is reported."""
     for crash in NO_CRASH_TOO:
-        yield from meddling(on.world, "strike", on.kinds, crash, on.moments)
+        yield from meddling(on.world, "strike", on.kinds, crash, on.moments, [Reason.GONE])
 
 
 def handed_over(on: Ground) -> Iterator[Case]:

@@ -29,14 +29,15 @@ def _acts(on: Ground) -> list[tuple[str, str]]:
         "strike": on.kinds,
         "move_in": on.hosts,
     }
-    rows = [[(act, kind) for kind in kinds] for act, kinds in table.items()]
+    rows = [[(act, kind) for kind in kinds] for act, kinds in table.items() if kinds]
     longest = max(map(len, rows))
     return [row[i % len(row)] for i in range(longest) for row in rows]
 
 
 def _excuse(kind: str) -> Excuse:
-    """A resource of that kind, or its container, may have to stay as a stranger left it."""
-    return Excuse(frozenset({Reason.NAME_TAKEN, Reason.NOT_OWNED, Reason.AMBIGUOUS, Reason.IN_USE}), frozenset({kind}))
+    """A resource of that kind, or its container, may have to stay as a stranger left it, also if that is gone."""
+    reasons = {Reason.NAME_TAKEN, Reason.NOT_OWNED, Reason.AMBIGUOUS, Reason.IN_USE, Reason.GONE}
+    return Excuse(frozenset(reasons), frozenset({kind}))
 
 
 def _script(world: World, *, act: str, kind: str, number: int, crashes: dict[int, Fault]) -> Script:

@@ -47,9 +47,9 @@ def _edited(life: Course, *, kinds: tuple[str, ...], back: int, deleted: bool) -
     life.deleting = life.deleting or deleted
 
 
-def edited(on: Ground) -> Iterator[Case]:
+def edited(on: Ground, kinds: tuple[str, ...] = TOKENS) -> Iterator[Case]:
     """The process dies; the journal is restored, or not, and the spec is edited; then a create is sent again."""
-    for kind, back, deleted in itertools.product(TOKENS, (0, 1, 2, 3), (False, True)):
+    for kind, back, deleted in itertools.product(kinds, (0, 1, 2, 3), (False, True)):
         yield from at_each_call(
             on.world,
             (faults.AFTER, faults.late_crash(20)),
@@ -59,11 +59,11 @@ def edited(on: Ground) -> Iterator[Case]:
         )
 
 
-def refused_at_first(on: Ground) -> Iterator[Case]:
+def refused_at_first(on: Ground, kinds: tuple[str, ...] = TOKENS) -> Iterator[Case]:
     """A create is refused, the spec is edited and the create sent again; then the first intent is restored."""
     for number in on.numbers(creates):
         for gap, back in itertools.product(range(3, 24), (1, 2, 3, 4)):
-            script = partial(_refused, number=number, gap=gap)
+            script = partial(_refused, number=number, gap=gap, kinds=kinds)
             restore = partial(_edited, kinds=(), back=back, deleted=False)
             yield Case(
                 f"refused at {number}, dead {gap} later, {back} back",
@@ -74,16 +74,16 @@ def refused_at_first(on: Ground) -> Iterator[Case]:
             )
 
 
-def _refused(world: World, *, number: int, gap: int) -> Script:
+def _refused(world: World, *, number: int, gap: int, kinds: tuple[str, ...]) -> Script:
     return Script(
         {number + gap: faults.AFTER},
-        {number + 1: lambda: _resize(world, TOKENS)},
+        {number + 1: lambda: _resize(world, kinds)},
         spells=(Spell(number, 60.0, faults.QUOTA, creates),),
     )
 
 
-def families(on: Ground) -> Families:
+def families(on: Ground, kinds: tuple[str, ...] = TOKENS) -> Families:
     return {
-        "the token of another request": lambda: edited(on),
-        "the token of another request, refused at first": lambda: refused_at_first(on),
+        "the token of another request": lambda: edited(on, kinds),
+        "the token of another request, refused at first": lambda: refused_at_first(on, kinds),
     }

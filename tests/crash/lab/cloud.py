@@ -7,18 +7,19 @@ the name of its creator: the oracles use that, never the state of the engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.kinds import Observed, State
+from freehold.lifecycle.kinds import Observed, Part, State
 from lab.audit import CloudRequest
 
 US = "freehold"
 NEIGHBOUR = "freehold for another object"
+PROVIDER = "in-cluster provider"
 OPERATORS = frozenset({US, NEIGHBOUR})
 """Actors that may change only what they have created."""
 
@@ -37,6 +38,18 @@ class Traits:
     create_time: float = 10.0
     delete_time: float = 8.0
     token_life: float = float("inf")
+    shows_parts: bool = False  # a look shows what is inside
+    bound_by: frozenset[str] = frozenset()  # kinds of parts that must be out of it before it is deleted
+    held_by: frozenset[str] = frozenset()  # kinds of parts that name it, in others, and refuse its delete
+    open_to: frozenset[str] = frozenset()  # kinds of parts that others may add, too
+    indexed: bool = True
+    behind: str = ""  # a kind of part that must name its parent somewhere before it is created
+    token_of_caller: bool = False  # the same token of another caller makes a second one
+    answers_existing: bool = False  # a create answers with what has the name, whoever made it
+    tags_in_reply: bool = True  # the reply of a create shows the tags
+    secret: str = ""  # attribute of the request that no read shows
+    echoes: bool = False  # a refusal repeats the whole request
+    refusals_bind: bool = False  # a refused create binds its token, and is refused again under it
 
 
 @dataclass(frozen=True)
@@ -67,14 +80,21 @@ class Resource:
     ready_at: float
     nested: str = ""
     token: str = ""
+    caller: str = ""
+    secret_value: object = None
     names: list[tuple[float, str]] = field(default_factory=list)
     tags: list[tuple[float, frozenset[str]]] = field(default_factory=list)
     theirs: frozenset[str] = frozenset()  # tags that a stranger put on it, on purpose
+    said: dict[str, tuple[str, str, float]] = field(default_factory=dict)  # key -> tag, who attached it, and when
     parts: dict[tuple[str, str], str] = field(default_factory=dict)  # (kind, natural key) -> who added it
+    behaviors: dict[tuple[str, str], str] = field(default_factory=dict)
+    inside: list[tuple[float, frozenset[Part]]] = field(default_factory=list)  # what looks show
+    shown: set[str] = field(default_factory=set)  # keys whose present value a read has shown
+    provided: dict[str, str] = field(default_factory=dict)  # attributes that the in-cluster provider has set
     delete_at: float | None = None
     gone_at: float | None = None
     failed: bool = False
-    asked: object = None  # name and request of its create
+    asked: object = None  # name, request and tags of its create
 
     @property
     def target(self) -> str:
@@ -94,6 +114,21 @@ class Resource:
     def tagged(self, at: float) -> frozenset[str]:
         return next((tags for when, tags in reversed(self.tags) if when <= at), frozenset())
 
+    def inside_at(self, at: float) -> frozenset[Part]:
+        return next((parts for when, parts in reversed(self.inside) if when <= at), frozenset())
+
+    def present(self) -> frozenset[Part]:
+        return frozenset(
+            Part(kind, natural, id=f"{kind}-{natural}", behavior=self.behaviors.get((kind, natural), ""))
+            for kind, natural in self.parts
+        )
+
+    def names_by(self, kinds: Collection[str], id_: str) -> bool:
+        """Whether a part of these kinds names another resource."""
+        return any(
+            kind in kinds and id_ in (natural, self.behaviors.get((kind, natural))) for kind, natural in self.parts
+        )
+
     def state(self, at: float) -> State:
         if self.delete_at is not None and at >= self.delete_at:
             return State.DELETING
@@ -104,16 +139,28 @@ class Resource:
 class Cloud:
     """The whole account. Times are the wall clock's, as a vendor would show them."""
 
-    def __init__(self, traits: Mapping[str, Traits], read_lags: ReadLags, clock: ManualClock) -> None:
+    def __init__(
+        self,
+        traits: Mapping[str, Traits],
+        read_lags: ReadLags,
+        clock: ManualClock,
+        key: Callable[[str], str] = str,
+    ) -> None:
+        """``key``: of a tag, where tags are a map; the tag itself where they are a set."""
+        self.key = key
         self.traits = traits
         self.read_lags = read_lags
         self.clock = clock
         self.log: list[Resource] = []
         self.requests: dict[str, list[CloudRequest]] = {who: [] for who in OPERATORS}
         """Requests to change something, when they took effect or were refused."""
+        self.deletes: list[tuple[float, str, str]] = []  # when, who and what
         self.tampered: list[str] = []  # foreign resources that somebody other than their creator changed
         self.partial = False
         self.failing: set[str] = set()  # kinds whose new resources fail
+        self.full: set[str] = set()  # kinds of which a quota allows no more
+        self.caller = ""  # whose credentials the operator uses
+        self.refusals: dict[tuple[str, str], errors.CloudError] = {}  # by kind and token
         self._late: list[tuple[float, Callable[[], object]]] = []
         self._effect_at: float | None = None
         self._reads = 0
@@ -171,11 +218,16 @@ class Cloud:
     def index(self) -> dict[str, frozenset[str]]:
         """The tag index: it lags by the tag lag, so it also shows deleted resources."""
         at = self._as_of(self.read_lags.tag_lag)
-        return {r.target: r.tagged(at) for r in self.log if r.exists(at) and r.tagged(at)}
+        listed = [r for r in self.log if self.traits[r.kind].indexed and r.exists(at)]
+        return {r.target: r.tagged(at) for r in listed if r.tagged(at)}
 
     def tags_of(self, target: str) -> frozenset[str]:
         at = self._as_of(self.read_lags.read_lag)
-        return next((r.tagged(at) for r in self.log if r.target == target and r.exists(at)), frozenset())
+        return next((self._show_tags(r, at) for r in self.log if r.target == target and r.exists(at)), frozenset())
+
+    def _show_tags(self, resource: Resource, at: float) -> frozenset[str]:
+        resource.shown |= {key for key, (_, _, when) in resource.said.items() if when <= at}
+        return resource.tagged(at)
 
     def show(self, resource: Resource, at: float, *, nonce_fields: frozenset[str] = frozenset()) -> Observed:
         traits = self.traits[resource.kind]
@@ -186,7 +238,8 @@ class Cloud:
             target=resource.target if traits.taggable else "",
             nonce_fields=nonce_fields | {resource.name(at), resource.nested},
             created_at=resource.created_at,
-            tags=resource.tagged(at) if traits.tags_on_create else None,
+            tags=self._show_tags(resource, at) if traits.tags_on_create else None,
+            parts=resource.inside_at(at) if traits.shows_parts else None,
             attributes={**resource.attributes, "name": resource.name(at)},
         )
 
@@ -215,7 +268,16 @@ class Cloud:
         tags: frozenset[str] = frozenset(),
     ) -> Resource:
         with self._recorded(f"memory.create_{kind}", str(request.get("name", name)), creator):
-            return self._create(kind, name, request, creator, token, nested, tags)
+            if (kind, token) in self.refusals:
+                raise self.refusals[kind, token]
+            try:
+                return self._create(kind, name, request, creator, token, nested, tags)
+            except errors.CloudError as refusal:
+                if self.traits[kind].echoes:
+                    refusal = type(refusal)(f"{refusal.message}: {dict(request)}")
+                if self.traits[kind].refusals_bind and token:
+                    self.refusals.setdefault((kind, token), refusal)
+                raise refusal from None
 
     def _create(
         self,
@@ -230,16 +292,24 @@ class Cloud:
         now, traits = self.now(), self.traits[kind]
         if traits.token and token:
             for resource in self.log:
+                if traits.token_of_caller and resource.caller != self.caller:
+                    continue
                 if (resource.kind, resource.token) == (kind, token) and now - resource.created_at < traits.token_life:
-                    if resource.asked != (name, dict(request)):
-                        raise errors.Invalid(f"the token of {name} was used before, with another request")
+                    if resource.asked != (name, dict(request), tags):
+                        raise errors.TokenReused(f"the token of {name} was used before, with another request")
                     return resource
+        if kind in self.full and creator in OPERATORS:
+            raise errors.Quota(f"no more of kind {kind} are allowed")
         parent = str(request.get(traits.parent, "")) if traits.parent else ""
         if parent and self.get(parent).state(now) is State.DELETING:
             raise errors.NotReady(f"{parent} is being deleted")
+        if traits.behind and parent and not any(r.names_by({traits.behind}, parent) for r in self.living()):
+            raise errors.Invalid(f"{parent} has no {traits.behind}")
         if traits.unique:
             for resource in self.living():
                 if (resource.kind, resource.parent, resource.name(now)) == (kind, parent, name):
+                    if traits.answers_existing and resource.delete_at is None:
+                        return resource
                     raise errors.NameTaken(f"{name} is not unique", holder=resource.id)
         self._serial += 1
         resource = Resource(
@@ -248,16 +318,19 @@ class Cloud:
             creator=creator,
             role=str(request.get("role", "")),
             parent=parent,
-            attributes={k: v for k, v in request.items() if k not in ("name", "role")},
+            attributes={k: v for k, v in request.items() if k not in ("name", "role", traits.secret)},
             created_at=now,
             ready_at=now + traits.create_time,
             nested=nested,
             token=token,
             names=[(now, name)],
             tags=[(now, tags)],
-            asked=(name, dict(request)),
+            caller=self.caller,
+            secret_value=request.get(traits.secret),
+            asked=(name, dict(request), tags),
             failed=creator == US and kind in self.failing,
         )
+        resource.said = {self.key(tag): (tag, creator, now) for tag in tags}
         self.log.append(resource)
         return resource
 
@@ -269,9 +342,14 @@ class Cloud:
         now, resource = self.now(), self.get(id_)
         traits = self.traits[resource.kind]
         self._touch(resource, by, "deleted")
+        self.deletes.append((now, by, id_))
         children = [r for r in self.living() if r.parent == id_]
         if children and not traits.destroys_children:
             raise errors.InUse(f"{id_} is in use by {children[0].id}", blocker=children[0].id)
+        if inside := [f"{kind} {natural}" for kind, natural in resource.parts if kind in traits.bound_by]:
+            raise errors.InUse(f"{id_} has {inside[0]}", blocker=inside[0])
+        if holders := [r.id for r in self.living() if r.id != id_ and r.names_by(traits.held_by, id_)]:
+            raise errors.InUse(f"{id_} is named by {holders[0]}", blocker=holders[0])
         for child in children:
             self._touch(child, by, f"destroyed with {id_}")
             child.delete_at, child.gone_at = now, now
@@ -303,21 +381,69 @@ class Cloud:
         with self._recorded(f"memory.update_{_kind(id_)}", id_, by):
             resource = self.get(id_)
             self._touch(resource, by, "changed")
+            if by in OPERATORS and resource.provided.get(attribute, by) != by:
+                self.tampered.append(f"{attribute} of {id_}, set by the in-cluster provider, was changed")
             resource.attributes[attribute] = value
 
-    def add_part(self, id_: str, kind: str, natural: str, by: str) -> None:
+    def add_part(self, id_: str, kind: str, natural: str, by: str, behavior: str = "") -> None:
         with self._recorded(f"memory.add_part_{_kind(id_)}", id_, by):
-            self.get(id_).parts[kind, natural] = by
+            self._put_in(id_, kind, natural, by, behavior)
+
+    def add_parts(self, id_: str, parts: Iterable[Part], by: str) -> None:
+        with self._recorded(f"memory.add_parts_{_kind(id_)}", id_, by):
+            for part in parts:
+                self._put_in(id_, part.kind, part.natural_key, by, part.behavior)
+
+    def _put_in(self, id_: str, kind: str, natural: str, by: str, behavior: str) -> None:
+        resource = self.get(id_)
+        resource.parts.setdefault((kind, natural), by)
+        resource.behaviors.setdefault((kind, natural), behavior)
+        resource.inside.append((self.now(), resource.present()))
+
+    def change_part(self, id_: str, kind: str, natural: str, by: str, behavior: str) -> None:
+        with self._recorded(f"memory.change_part_{_kind(id_)}", id_, by):
+            resource = self.get(id_)
+            if (kind, natural) not in resource.parts:
+                raise errors.NotFound(f"{id_} has no {kind} {natural}")
+            self._touch_part(resource, kind, natural, by, "changed")
+            resource.behaviors[kind, natural] = behavior
+            resource.inside.append((self.now(), resource.present()))
 
     def remove_part(self, id_: str, kind: str, natural: str, by: str) -> None:
         with self._recorded(f"memory.remove_part_{_kind(id_)}", id_, by):
-            self.get(id_).parts.pop((kind, natural), None)
+            self._take_out(id_, kind, natural, by)
+
+    def remove_parts(self, id_: str, parts: Iterable[Part], by: str) -> None:
+        with self._recorded(f"memory.remove_parts_{_kind(id_)}", id_, by):
+            for part in parts:
+                self._take_out(id_, part.kind, part.natural_key, by)
+
+    def _take_out(self, id_: str, kind: str, natural: str, by: str) -> None:
+        resource = self.get(id_)
+        self._touch_part(resource, kind, natural, by, "removed")
+        resource.parts.pop((kind, natural), None)
+        resource.behaviors.pop((kind, natural), None)
+        resource.inside.append((self.now(), resource.present()))
+
+    def _touch_part(self, resource: Resource, kind: str, natural: str, by: str, what: str) -> None:
+        who = resource.parts.get((kind, natural), by)
+        open_to_others = kind in self.traits[resource.kind].open_to or who == PROVIDER
+        if who != by and by in OPERATORS and open_to_others:
+            self.tampered.append(f"{kind} {natural} of {who} in {resource.id} was {what}")
+
+    def provide(self, id_: str, kind: str, natural: str, **attributes: object) -> None:
+        """The in-cluster provider manages what was handed to it."""
+        resource = self.get(id_)
+        resource.parts[kind, natural] = PROVIDER
+        resource.inside.append((self.now(), resource.present()))
+        resource.attributes |= attributes
+        resource.provided |= dict.fromkeys(attributes, PROVIDER)
 
     def retag(
         self, verb: str, targets: Sequence[str], tags: frozenset[str], by: str = US
     ) -> dict[str, errors.CloudError]:
         """One request for a batch of ours. Like IBM's, the answer is success even if single targets failed."""
-        apply: Callable[[str, Collection[str]], None] = {"attach": self._attach, "detach": self._detach}[verb]
+        apply: Callable[[str, Collection[str], str], None] = {"attach": self._attach, "detach": self._detach}[verb]
         failed: dict[str, errors.CloudError] = {}
         with self._recorded(f"tags.{verb}", ",".join(targets), by):
             for position, target in enumerate(targets):
@@ -325,26 +451,54 @@ class Cloud:
                     failed[target] = errors.Unavailable(f"{target} was not tagged")
                     continue
                 try:
-                    apply(target, tags)
+                    apply(target, tags, by)
                 except errors.CloudError as error:
                     failed[target] = error
         return failed
 
+    def deny(self, operation: str, subject: str, by: str) -> None:
+        with self._recorded(operation, subject, by):
+            raise errors.Denied(f"no permission for {operation} of {subject}")
+
     def attach(self, target: str, tags: frozenset[str], by: str = US) -> None:
         if by != US:
-            self._target(target).theirs |= tags
-        self._attach(target, tags)
+            resource = self._target(target)
+            resource.theirs = self._without(resource.theirs, tags) | tags
+        self._attach(target, tags, by)
 
     def detach(self, target: str, tags: frozenset[str]) -> None:
-        self._detach(target, tags)
+        """By somebody who may."""
+        self._detach(target, tags, "somebody")
 
-    def _attach(self, target: str, tags: Collection[str]) -> None:
-        resource = self._target(target)
-        resource.tags.append((self.now(), resource.tagged(self.now()) | frozenset(tags)))
+    def _attach(self, target: str, tags: Collection[str], by: str) -> None:
+        """In a map a value replaces the one under its key, whoever wrote that."""
+        now, resource = self.now(), self._target(target)
+        for tag in tags:
+            if tag not in resource.tagged(now):
+                self._note_taken(resource, tag, by, "overwritten")
+            resource.said[self.key(tag)] = tag, by, now
+            resource.shown.discard(self.key(tag))
+        resource.tags.append((now, self._without(resource.tagged(now), tags) | frozenset(tags)))
 
-    def _detach(self, target: str, tags: Collection[str]) -> None:
-        resource = self._target(target)
-        resource.tags.append((self.now(), resource.tagged(self.now()) - frozenset(tags)))
+    def _detach(self, target: str, tags: Collection[str], by: str) -> None:
+        """In a map by key, as ``UntagResources`` does: the value is not asked."""
+        now, resource = self.now(), self._target(target)
+        for tag in tags:
+            self._note_taken(resource, tag, by, "detached")
+            resource.said.pop(self.key(tag), None)
+        resource.tags.append((now, self._without(resource.tagged(now), tags)))
+
+    def _without(self, have: frozenset[str], tags: Collection[str]) -> frozenset[str]:
+        keys = {self.key(tag) for tag in tags}
+        return frozenset(tag for tag in have if self.key(tag) not in keys)
+
+    def _note_taken(self, resource: Resource, tag: str, by: str, what: str) -> None:
+        """An operator changed another's value under the key of ``tag``, which a read has shown, or could have."""
+        said, who, when = resource.said.get(self.key(tag), ("", by, 0.0))
+        lag = max(self.read_lags.read_lag, self.read_lags.tag_lag)
+        known = self.key(tag) in resource.shown or self.now() - when > lag
+        if by in OPERATORS and who != by and said != tag and known:
+            self.tampered.append(f"{said} on {resource.id}, attached by {who}, was {what}")
 
     def _target(self, target: str) -> Resource:
         for resource in self.living():

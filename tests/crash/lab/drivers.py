@@ -8,14 +8,18 @@ from dataclasses import replace
 from typing import Any
 
 from freehold.lifecycle import errors
-from freehold.lifecycle.inventory import TagChange
+from freehold.lifecycle.inventory import TagChange, one_by_one
 from freehold.lifecycle.kinds import Birth, Listed, NodeKey, Observed, Part, Place, Ref, Request, Want
+from freehold.lifecycle.ownership import Codec
 from freehold.lifecycle.port import Call, Effect, Port
+from freehold.lifecycle.secret_values import SecretValue, values_in
 from lab.cloud import US, Cloud, Resource
 
 
 class MemoryDriver:
     """``nonce``: the place of the nonce ("name": its own name, renamed later; "nested"; "" none)."""
+
+    nameless = False
 
     def __init__(
         self, cloud: Cloud, port: Port, kind: str, *, nonce: str = "", carrier: str = "", actor: str = US
@@ -24,8 +28,12 @@ class MemoryDriver:
         self.actor = actor
         self.lists_read = 0
 
-    async def _send(self, operation: str, effect: Effect, run: Callable[[], Any], subject: str) -> Any:
+    async def _send(
+        self, operation: str, effect: Effect, run: Callable[[], Any], subject: str, request: Request | None = None
+    ) -> Any:
         call = Call("memory", f"{operation}_{self.kind}", effect, run, subject, fenced=operation == "create")
+        if request is not None:
+            call = replace(call, detail=_plain(request), hidden=values_in(request))
         return await self.port.send(call)
 
     def _show(self, resource: Resource, at: float) -> Observed:
@@ -43,15 +51,16 @@ class MemoryDriver:
             return self.cloud.create(
                 self.kind,
                 f"{name}-{birth.nonce}" if self.nonce == "name" else name,
-                request,
+                _plain(request),
                 creator=self.actor,
                 token=birth.token,
                 nested=f"{name}-{birth.nonce}" if self.nonce == "nested" else "",
                 tags=birth.marks,
             )
 
-        resource = await self._send("create", Effect.WRITE, run, name)
-        return self._show(resource, max(self.cloud.now(), resource.created_at))
+        resource = await self._send("create", Effect.WRITE, run, name, request)
+        made = self._show(resource, max(self.cloud.now(), resource.created_at))
+        return made if self.cloud.traits[self.kind].tags_in_reply else replace(made, tags=None)
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
         ids = [ref.id.rpartition("/")[2] for ref in refs]
@@ -75,7 +84,7 @@ class MemoryDriver:
         texts = {resource.name(at), resource.nested}
         if self.cloud.traits[self.kind].tags_on_create:
             texts |= resource.tagged(at)
-        return resource.name(at) == want.name or _holds(texts, want.nonces)
+        return (resource.name(at) == want.name and not self.nameless) or _holds(texts, want.nonces)
 
     async def by_nonce(
         self, places: Sequence[Place], wants: Sequence[Want], nonces: Container[str]
@@ -101,7 +110,8 @@ class MemoryDriver:
     def identify(self, target: str, carried: str = "") -> str:
         _, kind, own = target.split(":")
         if carried:
-            return f"{own}/{carried}" if kind == self.carrier else ""
+            within = carried.removeprefix(f"{own}/")  # where tags are a map, a mark has the whole id
+            return f"{own}/{within}" if kind == self.carrier and "/" not in within else ""
         return own if kind == self.kind else ""
 
     async def update(self, ref: Ref, changes: Request) -> None:
@@ -134,17 +144,34 @@ class MemoryDriver:
         self.lists_read += 1
         if self.cloud.read_lags.restless and self.lists_read % 2:
             listing = listing[::2]
-        return [Listed(self._show(resource, at), _parts(resource)) for resource, at in listing]
+        return [Listed(self._show(resource, at), resource.present()) for resource, at in listing]
 
     # -- parts and children -------------------------------------------------------------------------
 
     async def parts(self, ref: Ref) -> frozenset[Part]:
-        parts: frozenset[Part] = await self._send("parts", Effect.READ, lambda: _parts(self.cloud.get(ref.id)), ref.id)
+        def run() -> frozenset[Part]:
+            return self.cloud.get(ref.id).present()
+
+        parts: frozenset[Part] = await self._send("parts", Effect.READ, run, ref.id)
         return parts
 
     async def add_part(self, ref: Ref, part: Part) -> None:
-        add = functools.partial(self.cloud.add_part, ref.id, part.kind, part.natural_key, self.actor)
+        add = functools.partial(self.cloud.add_part, ref.id, part.kind, part.natural_key, self.actor, part.behavior)
         await self._send("add_part", Effect.WRITE, add, ref.id)
+
+    async def add_parts(self, ref: Ref, parts: Sequence[Part]) -> None:
+        add = functools.partial(self.cloud.add_parts, ref.id, parts, self.actor)
+        await self._send("add_parts", Effect.WRITE, add, ref.id)
+
+    async def remove_parts(self, ref: Ref, parts: Sequence[Part]) -> None:
+        remove = functools.partial(self.cloud.remove_parts, ref.id, parts, self.actor)
+        await self._send("remove_parts", Effect.WRITE, remove, ref.id)
+
+    async def change_part(self, ref: Ref, part: Part) -> None:
+        change = functools.partial(
+            self.cloud.change_part, ref.id, part.kind, part.natural_key, self.actor, part.behavior
+        )
+        await self._send("change_part", Effect.WRITE, change, ref.id)
 
     async def remove_part(self, ref: Ref, part: Part) -> None:
         remove = functools.partial(self.cloud.remove_part, ref.id, part.kind, part.natural_key, self.actor)
@@ -159,17 +186,29 @@ class MemoryDriver:
         return reply
 
 
-def _parts(resource: Resource) -> frozenset[Part]:
-    return frozenset(Part(kind, natural, id=f"{kind}-{natural}") for kind, natural in resource.parts)
-
-
-def _has_uuid(tags: Collection[str], uuid: str) -> bool:
-    """Whether it has a mark of this owner, or carries one for this owner."""
-    return any(f"uuid:{uuid}" == tag or (tag.startswith("carried:") and f":{uuid}:" in tag) for tag in tags)
+def _plain(request: Request) -> Request:
+    """With the secret values, as it goes over the wire."""
+    return {k: value.reveal().decode() if isinstance(value, SecretValue) else value for k, value in request.items()}
 
 
 def _holds(texts: Collection[str], nonces: Container[str]) -> bool:
-    return any(word in nonces for text in texts for word in text.replace(":", "-").split("-"))
+    return any(word in nonces for text in texts for word in text.replace(":", "-").replace("=", "-").split("-"))
+
+
+class MemorySecrets:
+    """The Secrets in the object's namespace: a person, or another controller, changes them."""
+
+    def __init__(self, secrets: Mapping[str, bytes], port: Port) -> None:
+        self.secrets, self.port = secrets, port
+
+    async def read(self, reference: str) -> bytes:
+        def run() -> bytes:
+            if reference not in self.secrets:
+                raise errors.NotFound(f"secret {reference} does not exist")
+            return self.secrets[reference]
+
+        value: bytes = await self.port.send(Call("secrets", "read_secret", Effect.READ, run, reference))
+        return value
 
 
 class MemoryTagger:
@@ -177,25 +216,43 @@ class MemoryTagger:
 
     api = "tags"
 
-    def __init__(self, cloud: Cloud, port: Port, actor: str = US) -> None:
-        self.cloud, self.port, self.actor = cloud, port, actor
+    batches_reads = False
+
+    def __init__(self, cloud: Cloud, port: Port, codec: Codec, actor: str = US) -> None:
+        self.cloud, self.port, self.codec, self.actor = cloud, port, codec, actor
 
     async def _send(self, operation: str, effect: Effect, run: Callable[[], Any], subject: str) -> Any:
         return await self.port.send(Call("tags", operation, effect, run, subject, fenced=operation == "attach"))
 
     async def marked(self, uuid: str, also: Collection[str] = ()) -> Mapping[str, frozenset[str]]:
         index = await self._send("search", Effect.READ, self.cloud.index, uuid)
-        return {target: tags for target, tags in index.items() if target in also or _has_uuid(tags, uuid)}
+        return {target: tags for target, tags in index.items() if target in also or uuid in self._uuids(tags)}
+
+    def _uuids(self, tags: frozenset[str]) -> set[str]:
+        """The owners whose marks it has or carries."""
+        marks = self.codec.read(tags)
+        return {*marks.uuids, *(mark.uuid for mark in marks.carried)}
 
     async def everything(self) -> Mapping[str, frozenset[str]]:
         index = await self._send("search_all", Effect.READ, self.cloud.index, "all")
-        return {
-            target: tags for target, tags in index.items() if any(t.startswith(("uuid:", "carried:")) for t in tags)
-        }
+        return {target: tags for target, tags in index.items() if self._uuids(tags)}
 
     async def tags_of(self, target: str) -> frozenset[str]:
         tags: frozenset[str] = await self._send("tags_of", Effect.READ, lambda: self.cloud.tags_of(target), target)
         return tags
+
+    async def tags_of_each(self, targets: Sequence[str]) -> Mapping[str, frozenset[str] | errors.CloudError]:
+        if not self.batches_reads:
+            return await one_by_one(self, targets)
+
+        def run() -> Mapping[str, frozenset[str]]:
+            return {target: self.cloud.tags_of(target) for target in targets}
+
+        try:
+            found: Mapping[str, frozenset[str]] = await self._send("tags_of_each", Effect.READ, run, ",".join(targets))
+        except errors.CloudError as error:
+            return dict.fromkeys(targets, error)
+        return found
 
     async def attach(self, changes: Sequence[TagChange]) -> Mapping[str, errors.CloudError]:
         return await self._change("attach", changes)
@@ -215,3 +272,13 @@ class MemoryTagger:
             except errors.CloudError as error:
                 failed |= dict.fromkeys(targets, error)
         return failed
+
+
+class DeniedTagger(MemoryTagger):
+    """The tag API of an account that denies it."""
+
+    async def _send(self, operation: str, effect: Effect, run: Callable[[], Any], subject: str) -> Any:
+        def deny() -> None:
+            self.cloud.deny(f"tags.{operation}", subject, self.actor if effect is Effect.WRITE else "")
+
+        return await super()._send(operation, effect, deny, subject)

@@ -14,6 +14,8 @@ from lab import (
     catalogue_more,
     catalogue_restores,
     catalogue_tokens,
+    inner,
+    mapped,
     neighbour,
     two_lives,
 )
@@ -33,15 +35,15 @@ def _lagging_world(lag: float, tag_lag: float, restless: bool) -> Callable[[], M
     return partial(MemoryWorld, ReadLags(lag, lag, tag_lag, restless))
 
 
-def _edit(**change: object) -> Callable[[Course], object]:
+def edit(**change: object) -> Callable[[Course], object]:
     return lambda life: life.world.edit(**change)  # type: ignore[attr-defined]  # the in-memory world
 
 
 def _edits() -> Iterator[tuple[str, tuple[Callable[[Course], object], Excuse]]]:
     for leaf in ("disk/data", "balancer/web", "link/a", "rule/ssh", "record/www", "ticket/seat", "site/home"):
-        yield f"without {leaf}", (_edit(drop=leaf), Excuse(surplus=True))
-        yield f"{leaf} renamed", (_edit(rename=leaf), NO_EXCUSE)
-    yield "one more disk", (_edit(add=node("disk/more", "net/main")), NO_EXCUSE)
+        yield f"without {leaf}", (edit(drop=leaf), Excuse(surplus=True))
+        yield f"{leaf} renamed", (edit(rename=leaf), NO_EXCUSE)
+    yield "one more disk", (edit(add=node("disk/more", "net/main")), NO_EXCUSE)
 
 
 def _namesake_nodes() -> list[Node]:
@@ -105,12 +107,14 @@ FAMILIES: Families = {
     **two_lives.twin_families(MEMORY),
     **neighbour.families(MEMORY),
     **catalogue_forgeries.families(MEMORY, LINKED, UNMARKABLE, VICTIMS, range(24)),
+    **mapped.families(),
+    **inner.families(),
 }
 PAIRS = partial(catalogue.pairs, MEMORY)
 
 NAMED: Mapping[str, Named] = {
     "journal rolled back one write": Named(3, 24),
-    "journal rolled back, object deleted": Named(2, 26),
+    "journal rolled back, object deleted": Named(3, 26),
     "journal rolled back, create in flight": Named(2, 16),
     "journal rolled back far": Named(38, 114),
     "an outage when a restored process comes back": Named(2, 22),
@@ -127,6 +131,14 @@ NAMED: Mapping[str, Named] = {
     "the token of another request, refused at first": Named(1, 223),
     "a new writing key, journal rolled back": Named(13, 62),
     "forged seals beside a restored journal": Named(10, 50),
-    "forged ids of unmarkable kinds": Named(4, 32),
+    "forged ids of unmarkable kinds": Named(4, 46),
     "every family in a lagging cloud": Named(1, 245),
+    "journal rolled back one write, tags are a map": Named(0, 12),
+    "journal rolled back, create in flight, tags are a map": Named(0, 8),
+    "journal rolled back, object deleted, tags are a map": Named(0, 12),
+    "journal rolled back, object deleted, with a machine, tags are a map": Named(0, 14),
+    "journal rolled back, a read fails, tags are a map": Named(0, 102),
+    "an outage when a restored process comes back, tags are a map": Named(0, 11),
+    "journal restored while the process lives, then a crash, tags are a map": Named(1, 9),
+    "journal restored under a wrong clock, tags are a map": Named(0, 24),
 }

@@ -40,7 +40,7 @@ def left(life: Course) -> list[str]:
             found += [f"{tag} is still on {thing.id}" for tag in sorted(_ours(life, thing)) if not _named(tag, said)]
             copied = _with_uuid(life, thing.tags & thing.tags_of_others)
             told = thing.id in said or any(_named(tag, said) for tag in copied)
-            if copied and thing.id in life.marked_by_strangers and not told:
+            if copied and thing.listed and thing.id in life.marked_by_strangers and not told:
                 found.append(f"{thing.id} has copied marks of ours ({', '.join(sorted(copied))}) and nobody says so")
     return found
 
@@ -69,6 +69,9 @@ def _named(tag: str, said: str) -> bool:
 
 
 def _carried_id(tag: str) -> str:
-    """The id in a carrier's mark, after the uuid and before the seal: of a bucket it has dots."""
+    """The own id in a carrier's mark, between uuid and seal, with a bucket's dots; in a map it ends the key."""
+    key, is_in_map, _ = tag.partition("=")
+    if is_in_map:
+        return key.rpartition(".")[2].rpartition("/")[2]
     last = tag.rpartition(":")[2]
     return (last.partition(".")[2] or last).partition("_")[0]

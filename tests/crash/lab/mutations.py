@@ -1,4 +1,4 @@
-"""Safety lines of the engine that families of crashes must cover: rows of :mod:`mutants.catalogue.lifecycle`.
+"""Safety lines of the engine that families of crashes must cover: rows of :mod:`mutants.catalogue`.
 
 `make mutants` tries every row with the quickest test that reaches it; here a row is applied in this process, and a
 family of crashes must fail.
@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import freehold
-from mutants.catalogue import lifecycle
+from lab import mapped
+from mutants.catalogue import MUTANTS, creates
 from mutants.rows import Mutant, edit
 
 
@@ -68,8 +69,12 @@ def _defined(scope: ast.AST, path: str) -> ast.stmt:
     return _defined(found, rest) if rest else found
 
 
-def _row(file: str, why: str) -> Mutant:
-    return next(row for row in lifecycle.MUTANTS if row.file == f"lifecycle/{file}.py" and row.why == why)
+def _row(file: str, why: str, rows: tuple[Mutant, ...] = MUTANTS) -> Mutant:
+    return next(row for row in rows if row.file == f"lifecycle/{file}.py" and row.why == why)
+
+
+def _of_creates(file: str, why: str, *families: str) -> Mutation:
+    return Mutation(_row(file, why, creates.MUTANTS), families)
 
 
 MUTATIONS = (
@@ -164,4 +169,59 @@ MUTATIONS = (
         ("journal rolled back far",),
         powervs="journal rolled back far",
     ),
+    Mutation(
+        _row("phases/keyed_tags", "another's value under a key of ours is overwritten"),
+        (f"another's value under a key of ours{mapped.SUFFIX}",),
+    ),
+    Mutation(
+        _row("phases/keyed_tags", "a detach takes a key whose value is another's"),
+        (f"a value of another's on what is given{mapped.SUFFIX}",),
+    ),
+    Mutation(
+        _row("context", "a name with capitals is not known again after a crash: a second resource is made"),
+        (f"crash before and after each call{mapped.SUFFIX}",),
+    ),
+    Mutation(
+        _row("context", "a resource never gets the tags of its node"),
+        (f"crash before and after each call{mapped.SUFFIX}",),
+    ),
+    Mutation(
+        _row("phases/parts", "rules of the in-cluster provider are removed"),
+        (f"the in-cluster provider at work on what is shared{mapped.SUFFIX}",),
+    ),
+    Mutation(
+        _row("phases/inner_owners", "a cluster is deleted under its machines"),
+        (f"crashes, with a machine{mapped.SUFFIX}",),
+    ),
+    Mutation(
+        _row("phases/inner_owners", "whoever may tag any resource can hold a cluster's delete for ever"),
+        (f"marks of a machine that are forged, with a machine{mapped.SUFFIX}",),
+    ),
 )
+
+MACHINE_MUTATIONS = (
+    _of_creates(
+        "phases/intents",
+        "a stranger's resource that a create answered with is marked, and deleted with the object",
+        "stranger of the same name",
+    ),
+    _of_creates(
+        "phases/create",
+        "a stranger's resource that a create answered with is recorded by the next pass",
+        "stranger of the same name",
+    ),
+    _of_creates(
+        "context",
+        "with a wrong clock nothing is ever created of a kind that answers with what was there",
+        "the operator's clock is wrong",
+    ),
+    _of_creates("context", "a machine that somebody terminated is made again", "our machine deleted"),
+    _of_creates(
+        "phases/create",
+        "a machine that somebody terminated is made again by the next pass",
+        "our machine deleted",
+    ),
+    _of_creates("phases/reveal", "the value of a secret is in the journal", "crash before and after each call"),
+    _of_creates("phases/intents", "a repeat is sent with a reference in place of the value", "single faults"),
+)
+"""Those of creates, which families on :mod:`lab.machines` must cover."""

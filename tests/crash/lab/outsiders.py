@@ -26,9 +26,9 @@ def seal(owner: Owner, key: NodeKey, target: str) -> str:
 
 def node_marks(codec: Codec, owner: Owner, key: NodeKey, target: str) -> frozenset[str]:
     """All marks of a resource of ours with this target."""
-    return codec.owner(owner) | {codec.node(key, seal(owner, key, target))}
+    return codec.owner(owner) | codec.label(key) | {codec.node(key, seal(owner, key, target))}
 
 
 def birth_marks(codec: Codec, owner: Owner, key: NodeKey, attempt: int) -> frozenset[str]:
     """The marks in a create of ours, for a kind that takes tags in the same call."""
-    return codec.owner(owner) | {codec.node(key, nonce(owner, key, attempt))}
+    return codec.owner(owner) | codec.label(key) | {codec.birth(key, nonce(owner, key, attempt))}

@@ -33,6 +33,7 @@ class Thing:
     aliases: frozenset[str] = frozenset()  # other ids by which the engine may record it
     tags: frozenset[str] = frozenset()  # attached now
     tags_of_others: frozenset[str] = frozenset()  # attached by a stranger on purpose
+    listed: bool = True  # a tag index shows it, so that what is copied onto it can be noticed
 
 
 class World(Protocol):
@@ -52,8 +53,8 @@ class World(Protocol):
         """Everything that exists and is not being deleted."""
         ...
 
-    def missing_user_tags(self, ident: str) -> frozenset[str]:
-        """The user's tags that a given resource lacks; empty for any other."""
+    def missing_tags(self, ident: str) -> frozenset[str]:
+        """The tags of the spec that a resource lacks, for which nobody else is to blame."""
         ...
 
     def tampered(self) -> list[str]:

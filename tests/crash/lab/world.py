@@ -12,10 +12,10 @@ from freehold.lifecycle.clock import Clock, ManualClock
 from freehold.lifecycle.durations import Durations
 from freehold.lifecycle.graph import Graph, Naming, Node, ReadyNodes
 from freehold.lifecycle.interface import EngineDeps, Intervals
-from freehold.lifecycle.inventory import Inventory
+from freehold.lifecycle.inventory import Inventory, Tagger
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, Part, Registry, Request, Tagging
-from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.ownership import Codec, Marks, Owner
 from freehold.lifecycle.port import Call, Effect, FencedPort, Port
 from freehold.lifecycle.shared_lists import SharedLists
 from freehold.operator.ports import ObjectPort
@@ -30,6 +30,8 @@ SETTLE = 40.0
 SPELLED = {"site": "name", "balancer": "nested", "rule": "nested", "hub": "name", "link": "name"}
 """The place of the nonce of a create."""
 FENCE = 10.0
+ANOTHER = Owner("another-uuid", "TestCluster", "prod", "c2")
+"""An owner who is not served here."""
 RING = KeyRing.single(b"the laboratory's only key, 32 bytes")
 
 
@@ -99,7 +101,7 @@ def kinds(cloud: Cloud, port: Port, actor: str = US) -> tuple[Kind, ...]:
         kind("site", after, Dedupe.NONCE, nonce="name", mutable=("name",), contains=("guest",)),
         kind("disk", after, Dedupe.TOKEN, requires=("net",), prunable=True),
         kind("balancer", after, Dedupe.NONCE, nonce="nested", requires=("net",)),
-        kind("wall", after, Dedupe.TOKEN, requires=("net",), parts=("allow",)),
+        kind("wall", after, Dedupe.TOKEN, requires=("net",), mutable=("notes",), parts=("allow",)),
         kind("ticket", never, Dedupe.TOKEN),
         kind("rule", never, Dedupe.NONCE, nonce="nested", requires=("wall",)),
         kind("record", never, Dedupe.KEY, requires=("net",)),
@@ -116,6 +118,9 @@ def node(
     naming: Naming = Naming.DEFAULT,
     parts: Collection[Part] = (),
     name: str = "",
+    tags: Collection[str] = (),
+    given_tags: Collection[str] = (),
+    shared: bool = False,
     **attributes: object,
 ) -> Node:
     """A wanted node whose request contains the id of each required node, under its kind."""
@@ -134,6 +139,9 @@ def node(
         frozenset(needs),
         (lambda _: given) if given else None,
         lambda _: frozenset(parts),
+        tags=frozenset(tags),
+        given_tags=frozenset(given_tags),
+        shared=shared,
     )
 
 
@@ -165,23 +173,27 @@ class MemoryWorld:
     ring: KeyRing = RING
     owner: Owner = OWNER
     actor: str = US
+    codec: Codec = field(default_factory=PlainCodec)
     _wanted: tuple[list[Node], Graph] = field(default_factory=lambda: ([], Graph([])))
 
     def __post_init__(self) -> None:
-        self.codec = PlainCodec()
+        self.life: Any = None
         self.clock = ManualClock()
         self.wall: Clock = self.clock
         self.audit = Recorder()
-        self.cloud = Cloud(self.traits, self.read_lags, self.clock)
+        self.cloud = Cloud(self.traits, self.read_lags, self.clock, self.codec.key if self.codec.keyed else str)
         self.nodes = list(self.nodes)
         if self.given_hub:
             hub = self.cloud.create("hub", "their-hub", {}, creator="stranger")
             self.cloud.attach(hub.target, frozenset({"team:blue"}), by="stranger")
-            self.nodes = [n for n in self.nodes if n.key.kind != "hub"] + [node("hub/core", given=hub.id)]
+            self.nodes = [n for n in self.nodes if n.key.kind != "hub"] + [self.given_node(hub.id)]
         for kind in self.old_strangers:
             place = {} if not self.traits[kind].parent else {self.traits[kind].parent: ""}
             self.cloud.create(kind, f"c1-{kind}-of-old", place, creator="stranger")
         self.clock.advance(3600)
+
+    def given_node(self, hub: str) -> Node:
+        return node("hub/core", given=hub)
 
     def begin(self, **how: Any) -> Life:
         self.life = Life(self, **how)
@@ -189,13 +201,13 @@ class MemoryWorld:
 
     def deps(self, port: Port) -> EngineDeps:
         port = FencedPort(ObjectPort(port, "TestCluster/prod/c1", self.audit), self.clock, FENCE)
-        tagger = MemoryTagger(self.cloud, port, self.actor)
+        tagger = self.tagger(port)
         intervals = Intervals(tag_lag=max(5.0, self.read_lags.tag_lag), shallow=60.0, deep=600.0, fence=FENCE)
-        registry = Registry(kinds(self.cloud, port, self.actor))
+        registry = Registry(self.kinds(port))
         inventory = Inventory(tagger, self.wall)
         return EngineDeps(
             registry,
-            PlainCodec(),
+            self.codec,
             tagger,
             inventory,
             port,
@@ -203,8 +215,15 @@ class MemoryWorld:
             self.ring,
             Durations(self.wall),
             intervals,
+            identity=self.cloud.caller,
             lists=SharedLists(registry, self.wall, sharers=1),
         )
+
+    def tagger(self, port: Port) -> Tagger:
+        return MemoryTagger(self.cloud, port, self.codec, self.actor)
+
+    def kinds(self, port: Port) -> tuple[Kind, ...]:
+        return kinds(self.cloud, port, self.actor)
 
     def graph(self) -> Graph:
         nodes = list(self.nodes)
@@ -232,6 +251,7 @@ class MemoryWorld:
                 self._due(r),
                 tags=r.tagged(now),
                 tags_of_others=self._of_others(r),
+                listed=self.traits[r.kind].indexed,
             )
             for r in self.cloud.living()
             if r.delete_at is None
@@ -243,27 +263,45 @@ class MemoryWorld:
         return name, self._of_others(resource) | self._carried(resource) | self._users(resource)
 
     def _users(self, resource: Resource) -> frozenset[str]:
-        """The user's tags are on what is given until the object is gone; for ever if a restored record forgot them."""
-        if not self._is_given(resource) or (self.life.released and not self.life.restored):
+        """Tags of the spec are on what is given until the object is gone; for ever if a restored record forgot them."""
+        wanted = frozenset[str]() if self.life is None else self._on_given(resource)
+        if self.life is None or not wanted or (self.life.released and not self.life.restored):
             return frozenset()
-        return resource.tagged(self.cloud.now()) & self.life.user_tags
+        return resource.tagged(self.cloud.now()) & wanted
 
-    def missing_user_tags(self, ident: str) -> frozenset[str]:
-        given = [r for r in self.cloud.living() if r.id == ident and self._is_given(r)]
-        return frozenset(tag for r in given for tag in self.life.user_tags - r.tagged(self.cloud.now()))
+    def missing_tags(self, ident: str) -> frozenset[str]:
+        """Of the spec, without those under whose keys somebody else wrote a value."""
+        now = self.cloud.now()
+        found = [r for r in self.cloud.living() if r.id == ident.rpartition("/")[2]]
+        return frozenset(
+            tag
+            for resource in found
+            for tag in self._on_given(resource) | self._on_ours(resource)
+            if tag not in resource.tagged(now)
+            and resource.said.get(self.cloud.key(tag), ("", self.actor, now))[1] == self.actor
+        )
 
-    def _is_given(self, resource: Resource) -> bool:
-        return any(node.given is not None and node.given({}) == resource.id for node in self.nodes)
+    def _on_given(self, resource: Resource) -> frozenset[str]:
+        given = [n for n in self.nodes if n.given is not None and n.given({}) == resource.id]
+        return frozenset(tag for node in given for tag in self.life.user_tags | node.given_tags)
+
+    def _on_ours(self, resource: Resource) -> frozenset[str]:
+        if resource.creator != self.actor or not self.traits[resource.kind].taggable:
+            return frozenset()
+        return frozenset(tag for node in self.nodes if str(node.key) == resource.role for tag in node.tags)
 
     def _of_others(self, resource: Resource) -> frozenset[str]:
         if resource.creator not in OPERATORS - {self.actor}:
             return resource.theirs
-        return frozenset(tag for tag in resource.tagged(self.cloud.now()) if self.owner.uuid not in tag)
+        read = self.codec.read
+        tags = resource.tagged(self.cloud.now())
+        return frozenset(tag for tag in tags if self.owner.uuid not in tag or read([tag]).within)
 
     def _carried(self, host: Resource) -> frozenset[str]:
         """Our marks on a foreign resource for one of ours: they may exist, copied ones, too, as long as ours does."""
-        inside = {r.id for r in self.cloud.living() if r.creator == self.actor}
-        tags, codec = host.tagged(self.cloud.now()), PlainCodec()
+        ours = {r.id for r in self.cloud.living() if r.creator == self.actor}
+        inside = ours | {f"{host.id}/{ident}" for ident in ours}
+        tags, codec = host.tagged(self.cloud.now()), self.codec
         return frozenset(
             tag
             for tag in tags
@@ -297,7 +335,11 @@ class MemoryWorld:
         name = model.name(now) + ("-copy" if self.traits[kind].unique else "")
         place = {self.traits[kind].parent: model.parent} if model.parent else {}
         copy = self.cloud.create(kind, name, place, creator="stranger", tags=model.tagged(now))
-        copy.theirs = _without_carried(model.tagged(now))
+        copy.theirs = self._without_carried(model.tagged(now))
+
+    def _without_carried(self, tags: frozenset[str]) -> frozenset[str]:
+        """Without copied marks that name a resource of ours: they are detached when that is gone, wherever they are."""
+        return frozenset(tag for tag in tags if not self.codec.read([tag]).carried)
 
     def brand(self, kind: str) -> None:
         """A stranger copies every tag of ours onto an old resource of theirs."""
@@ -305,7 +347,7 @@ class MemoryWorld:
         old = next((r for r in self.cloud.log if r.kind == kind and r.creator != US), None)
         if model is not None and old is not None:
             self.cloud.attach(old.target, model.tagged(self.cloud.now()), by="stranger")
-            old.theirs = _without_carried(old.theirs)
+            old.theirs = self._without_carried(old.theirs)
 
     def steal(self, kind: str) -> None:
         """Another owner takes over a resource of ours: its tags name them."""
@@ -314,25 +356,26 @@ class MemoryWorld:
             return
         taken.creator, taken.role = "another owner", ""
         self.cloud.detach(taken.target, taken.tagged(self.cloud.now()))
-        self.cloud.attach(taken.target, frozenset({"owner:prod.c2", "uuid:another-uuid"}), by=taken.creator)
+        self.cloud.attach(taken.target, self.codec.owner(ANOTHER), by=taken.creator)
         taken.names = taken.names[-1:]
 
     def claim_uuid(self, kind: str) -> None:
         """An owner of our name in another management cluster attaches its uuid beside our marks."""
-        self._claim(kind, "uuid:another-uuid")
+        self._claim(kind, lambda marks: bool(marks.uuids))
 
     def claim_owner(self, kind: str) -> None:
         """Another owner attaches its name beside our marks."""
-        self._claim(kind, "owner:prod.c2")
+        self._claim(kind, lambda marks: bool(marks.owners))
 
-    def _claim(self, kind: str, mark: str) -> None:
+    def _claim(self, kind: str, is_claim: Callable[[Marks], bool]) -> None:
         taken = self.ours(kind)
         if taken is None or any(r.parent == taken.id for r in self.cloud.living()):
             return
         taken.creator, taken.role = "another owner", ""
         taken.names = taken.names[-1:]
         taken.theirs = taken.tagged(self.cloud.now())
-        self.cloud.attach(taken.target, frozenset({mark}), by=taken.creator)
+        claim = frozenset(tag for tag in self.codec.owner(ANOTHER) if is_claim(self.codec.read([tag])))
+        self.cloud.attach(taken.target, claim, by=taken.creator)
 
     def move_in(self, kind: str) -> None:
         """A stranger puts something into ours."""
@@ -423,11 +466,6 @@ class MemoryWorld:
 
     def partially(self, failing: bool) -> None:
         self.cloud.partial = failing
-
-
-def _without_carried(tags: frozenset[str]) -> frozenset[str]:
-    """Without copied marks that name a resource of ours: they are detached when that is gone, wherever they are."""
-    return frozenset(tag for tag in tags if not tag.startswith("carried:"))
 
 
 def _renamed(old: Node) -> Node:

@@ -1,13 +1,41 @@
 """The list of mutants, by folder of the sources."""
 
-from mutants.catalogue import clouds_ibm, given, kube, lifecycle, operator, reconcilers, tagging
+from mutants.catalogue import (
+    aws_cluster,
+    clouds_aws,
+    clouds_aws_kinds,
+    clouds_aws_network,
+    clouds_ibm,
+    creates,
+    given,
+    inner_owners,
+    keyed_tags,
+    kube,
+    lifecycle,
+    mark_calls,
+    operator,
+    operator_aws,
+    parts,
+    reconcilers,
+    tagging,
+)
 
 MUTANTS = (
     *operator.MUTANTS,
+    *operator_aws.MUTANTS,
     *kube.MUTANTS,
     *reconcilers.MUTANTS,
+    *aws_cluster.MUTANTS,
+    *clouds_aws.MUTANTS,
+    *clouds_aws_kinds.MUTANTS,
+    *clouds_aws_network.MUTANTS,
     *clouds_ibm.MUTANTS,
+    *creates.MUTANTS,
     *given.MUTANTS,
+    *inner_owners.MUTANTS,
+    *keyed_tags.MUTANTS,
     *lifecycle.MUTANTS,
+    *parts.MUTANTS,
+    *mark_calls.MUTANTS,
     *tagging.MUTANTS,
 )

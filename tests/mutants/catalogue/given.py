@@ -9,7 +9,7 @@ _confirm = partial(Mutant, "lifecycle/phases/confirm.py")
 _reach = partial(Mutant, "reconcilers/powervs/reach.py")
 _places = partial(Mutant, "reconcilers/powervs/places.py")
 _wanted = partial(Mutant, "reconcilers/powervs/desired.py")
-_rows = partial(Mutant, "reconcilers/powervs/resource_rows.py")
+_rows = partial(Mutant, "reconcilers/resource_rows.py")
 _subnet = partial(Mutant, "clouds/ibm/kinds/vpc_subnet.py")
 
 MUTANTS = (
@@ -33,7 +33,7 @@ MUTANTS = (
     ),
     _confirm(
         "_is_confirmed",
-        "if any(one.lacks(parts[one.place] or frozenset()) for one in asked):",
+        "if any(one.lacks(inside[one.place] or frozenset()) for one in asked):",
         "if False:",
         "a listener that somebody removed from a given load balancer is not missed",
     ),

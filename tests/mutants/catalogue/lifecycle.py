@@ -8,6 +8,7 @@ _intents = partial(Mutant, "lifecycle/phases/intents.py")
 _observe = partial(Mutant, "lifecycle/phases/observe.py")
 _create = partial(Mutant, "lifecycle/phases/create.py")
 _drift = partial(Mutant, "lifecycle/phases/drift.py")
+_parts = partial(Mutant, "lifecycle/phases/parts.py")
 _graph = partial(Mutant, "lifecycle/graph.py")
 _order = partial(Mutant, "lifecycle/deletion_order.py")
 _inventory = partial(Mutant, "lifecycle/inventory.py")
@@ -165,13 +166,13 @@ GIVEN_TAGS = (
     ),
     _given_tags(
         "_missing",
-        "missing = frozenset(tag for tag in ctx.user_tags if not fold([tag]) & have)",
-        "missing = ctx.user_tags",
+        "frozenset(tag for tag in wanted if not fold([tag]) & have) - ",
+        "wanted - ",
         "a tag that somebody else had attached is recorded as ours, and taken off with the object",
     ),
     _given_tags(
         "_missing",
-        "shared = frozenset(tag for tag in ctx.user_tags if fold([tag]) & others & claimed)",
+        "shared = frozenset(tag for tag in wanted if fold([tag]) & others & claimed)",
         "pass",
         "of two objects with one tag the last one leaves it there",
     ),
@@ -233,9 +234,9 @@ INTENTS = (
         "a create whose nonce cannot be computed any more counts as one that had no effect",
     ),
     _intents(
-        "_resolve",
-        "elif not ctx.kind(key).tells_apart and candidates:",
-        "elif False:",
+        "_without_token",
+        "if not ctx.kind(key).tells_apart and candidates:",
+        "if False:",
         "a namesake of an interrupted create counts as a stranger's",
     ),
     _intents(
@@ -246,7 +247,7 @@ INTENTS = (
     ),
     _intents(
         "_replay",
-        "driver.create(entry.request or {}, birth)",
+        "driver.create(request, birth)",
         "driver.create(ctx.graph.nodes[key].request(ctx.ready_nodes) if key in ctx.graph.nodes else {}, birth)",
         "a create is replayed with today's spec",
     ),
@@ -261,12 +262,6 @@ INTENTS = (
         "await ctx.save_before_write()",
         "pass",
         "a replay is sent by a process that has lost its object",
-    ),
-    _intents(
-        "_expired",
-        "return ctx.deps.clock.now() - entry.opened > ctx.kind(key).token_life - CLOCK_SKEW",
-        "return False",
-        "an expired token makes a second resource",
     ),
     _intents(
         "resolve_open",
@@ -425,32 +420,32 @@ CANDIDATES = (
 )
 
 SYNCING = (
-    _drift(
-        "to_spec",
-        "    if claims:\n        await ctx.save()",
-        "    if False:\n        await ctx.save()",
+    _parts(
+        "claim",
+        "if ctx.journal != before:",
+        "if False:",
         "parts are recorded after they are added: later they look like those of others",
     ),
-    _drift(
-        "claimed_parts",
+    _parts(
+        "claimable",
         " and not part.retain",
         "",
         "a retained part is removed when nothing wants it any more",
     ),
-    _drift(
-        "_surplus_parts",
-        "if part.kind in exclusive or str(part) in claimed",
+    _parts(
+        "surplus",
+        "if is_ours(ctx, key, part)",
         "",
         "parts that others added are removed",
     ),
     _drift(
         "_changes",
-        "for a in sorted(kind.mutable) if a in wanted",
+        "for a in sorted(mutable) if a in wanted",
         "for a in sorted(wanted)",
         "an immutable attribute is changed",
     ),
     _drift(
-        "to_spec",
+        "_is_due",
         "and entry.phase is Phase.OWNED",
         "",
         "an unproven resource is changed",
@@ -622,8 +617,8 @@ PROOF = (
     ),
     _keys(
         "ObjectKeys._mac",
-        "owner.uuid, owner.kind, owner.namespace, owner.name, *parts",
-        "owner.uuid, *parts",
+        "owner.uuid, owner.kind, owner.namespace, owner.name, *within, *parts",
+        "owner.uuid, *within, *parts",
         "an identity that is copied into the annotation of another object is accepted there",
     ),
     _keys(
@@ -652,7 +647,7 @@ PROOF = (
     ),
     _ownership(
         "proves",
-        "if rivals := _rivals(codec, marks, ours):",
+        "if rivals := _rivals(marks, ours):",
         'if rivals := "":',
         "a resource that two owners claim is deleted by one of them",
     ),
@@ -676,7 +671,7 @@ PROOF = (
     ),
     _ownership(
         "_rivals",
-        "(codec.fold(marks.uuids) - codec.fold(ours.uuids)) | ",
+        "(folded(marks.uuids) - folded(ours.uuids)) | ",
         "",
         "the uuid of another owner beside ours is ignored",
     ),
@@ -717,7 +712,7 @@ PROOF = (
         "an id in the journal counts without a valid signature",
     ),
     _context(
-        "PassContext._accepted",
+        "PassContext.is_accepted",
         "if not self.deps.ring.forgives(entry.key, self.owner.uuid, str(key), entry.id):",
         "if False:",
         "marks and record prove without a key, although no person accepted its loss",
@@ -846,8 +841,8 @@ PROOF = (
     ),
     _state(
         "ObjectState.dry_run_copy",
-        "replace(copy.deepcopy(replace(self, confirmed=None, tried=None)), minted=True)",
-        "replace(self, minted=True)",
+        "replace(copy.deepcopy(replace(self, confirmed=None, tried=None)), minted=True, planning=True)",
+        "replace(self, minted=True, planning=True)",
         "a plan changes the state that passes keep",
     ),
     _state(
@@ -915,7 +910,7 @@ PASSES = (
     ),
     _engine(
         "_is_idle",
-        "if not deps.codec.fold(ctx.marks(key, observed) | ctx.user_tags) <= have:",
+        "if mark.missing(ctx, key, observed, snapshot.targets.get(entry.target, frozenset())):",
         "if False:",
         "an idle pass does not see that marks are missing in the index",
     ),
@@ -969,8 +964,8 @@ PASSES = (
     ),
     _mark(
         "detach_dropped",
-        "if dropped and ctx.journal.open:",
-        "if False:",
+        "ctx.journal.open or any(",
+        "any(",
         "user tags are forgotten while a create with them may be under way",
     ),
     _mark(
@@ -1005,8 +1000,8 @@ PASSES = (
     ),
     _mark(
         "verify",
-        "return {}\n    for key in due:\n        entry",
-        "marked = {}\n    for key in due:\n        entry",
+        "return {}\n    looks",
+        "marked = {}\n    looks",
         "marks that could not be read count as missing",
     ),
     _mark(
@@ -1068,13 +1063,13 @@ LEAVING = (
     ),
     _delete(
         "prove",
-        "if not ctx.kind(key).markable and ctx.is_signed(key):",
-        "if not ctx.kind(key).markable:",
+        "if not ctx.kind(key).markable and ctx.is_signed(key)}",
+        "if not ctx.kind(key).markable}",
         "a resource of an unmarkable kind is deleted because of an unsigned record",
     ),
     _delete(
         "prove",
-        "            ctx.requeue(key, _waiting(error))\n            continue\n        evidence",
+        "            ctx.requeue(key, _waiting(tags))\n            continue\n        evidence",
         "            tags = frozenset()\n        evidence",
         "marks that could not be read count as none",
     ),
@@ -1267,9 +1262,9 @@ LOOKS = (
         "if False:",
         "the pass that finds a resource of ours creates a second one of what the spec means by another name",
     ),
-    _drift(
-        "looks_at_parts",
-        " and not node.given",
+    _parts(
+        "are_looked_at",
+        " or node.given",
         "",
         "the rules of our own security group are removed when the spec gives it by its id",
     ),
@@ -1359,8 +1354,8 @@ LOOKS = (
     ),
     _confirm(
         "_marks_are_complete",
-        "if not mark.is_complete(ctx, key, seen, tags):",
-        "if False:",
+        "not mark.is_complete(ctx, key, seen, tags)",
+        "False",
         "stripped marks are never seen",
     ),
     _confirm(
@@ -1383,13 +1378,13 @@ LOOKS = (
     ),
     _confirm(
         "_is_confirmed",
-        "if not all(drift.is_as_wanted(ctx, key, rows[key].observed, parts[key])",
-        "if False and not all(drift.is_as_wanted(ctx, key, rows[key].observed, parts[key])",
+        "if not all(drift.is_as_wanted(ctx, key, rows[key].observed, inside[key])",
+        "if False and not all(drift.is_as_wanted(ctx, key, rows[key].observed, inside[key])",
         "drift that happened while the operator was down is never mended",
     ),
     _drift(
         "is_as_wanted",
-        "return inside <= parts and ",
+        "return wish <= inside and ",
         "return ",
         "a missing rule is confirmed",
     ),

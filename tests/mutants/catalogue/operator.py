@@ -7,6 +7,7 @@ from mutants.rows import Mutant
 _objects = partial(Mutant, "operator/objects.py")
 _reconciler = partial(Mutant, "operator/reconciler.py")
 _account = partial(Mutant, "operator/ibm.py")
+_served = partial(Mutant, "operator/served_account.py")
 _app = partial(Mutant, "operator/app.py")
 _ports = partial(Mutant, "operator/ports.py")
 _limits = partial(Mutant, "operator/limits.py")
@@ -228,14 +229,14 @@ RECONCILE = (
 )
 
 ACCOUNT = (
-    _account(
-        "IbmAccount.deps",
+    _served(
+        "ServedAccount.deps",
         "audited = ObjectPort(self.port, subject, self._audit, in_hand)",
         "audited: Port = self.port",
         "changes of the cloud are not audited",
     ),
-    _account(
-        "IbmAccount.read_only_deps",
+    _served(
+        "ServedAccount.read_only_deps",
         "self._behind(ReadOnlyPort(self.port), ring)",
         "self._behind(self.port, ring)",
         "a plan writes to the cloud",
@@ -246,8 +247,8 @@ ACCOUNT = (
         "cancel_futures=False",
         "queued calls are sent after the operator was stopped",
     ),
-    _account(
-        "IbmAccount.forget",
+    _served(
+        "ServedAccount.forget",
         "self._deps.pop(subject, None)",
         "pass",
         "drivers of deleted objects pile up",
@@ -694,14 +695,14 @@ KEY_RING = (
         "pass",
         "an added key is seen a minute later",
     ),
-    _account(
-        "IbmAccount.deps",
+    _served(
+        "ServedAccount.deps",
         "if self._deps[subject].ring != ring:",
         "if False:",
         "drivers keep the key ring from before a key was added",
     ),
-    _account(
-        "IbmAccount.deps",
+    _served(
+        "ServedAccount.deps",
         "fenced = FencedPort(audited, self._clock, self._intervals.fence)",
         "fenced = audited",
         "a create is sent long after the write that allowed it",

@@ -16,12 +16,13 @@ _groups = partial(Mutant, "reconcilers/powervs/groups.py")
 _subnets = partial(Mutant, "reconcilers/powervs/subnets.py")
 _recorded = partial(Mutant, "reconcilers/powervs/recorded.py")
 _balancers = partial(Mutant, "reconcilers/powervs/balancers.py")
-_conditions = partial(Mutant, "reconcilers/powervs/conditions.py")
-_status = partial(Mutant, "reconcilers/powervs/status.py")
+_conditions = partial(Mutant, "reconcilers/part_conditions.py")
+_status = partial(Mutant, "reconcilers/cluster_status.py")
+_powervs_status = partial(Mutant, "reconcilers/powervs/status.py")
 _any_status = partial(Mutant, "reconcilers/status.py")
 _discover = partial(Mutant, "reconcilers/powervs/discover.py")
 _storage = partial(Mutant, "reconcilers/powervs/object_storage.py")
-_table = partial(Mutant, "reconcilers/powervs/resource_rows.py")
+_table = partial(Mutant, "reconcilers/resource_rows.py")
 
 GATE = (
     _gate(
@@ -566,7 +567,7 @@ STATUS = (
         "StatusUpdate(status, spec, True)",
         "each pass writes a status although nothing changed",
     ),
-    _status(
+    _powervs_status(
         "_Fields.single",
         'ownership(entry, self.report.outcomes.get(key)) in ("managed", "shared")',
         "True",

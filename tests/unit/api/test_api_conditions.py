@@ -211,3 +211,11 @@ def test_the_phase_says_who_has_to_act(
 ) -> None:
     conditions = merge([], observations, generation=1, now=EARLY)
     assert phase(conditions, resources, deleting=deleting) == expected
+
+
+def test_the_parts_of_an_awscluster_come_in_the_order_of_upstreams_steps() -> None:
+    """Between Ready and Deleting, also where a part has the same name as one of another kind."""
+    parts = [Observation(part, "True", "Ready") for part in names.AWS_PART_CONDITIONS if part != "LoadBalancerReady"]
+    seen = [Observation("Deleting", "False", "NotDeleting"), *reversed(parts), Observation("Ready", "True", "Ready")]
+    found = [str(each["type"]) for each in merge([], seen, generation=1, now=EARLY)]
+    assert found == ["Ready", *(part.type for part in parts), "Deleting"]

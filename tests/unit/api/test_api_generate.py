@@ -12,16 +12,32 @@ import yaml
 from pydantic import BaseModel
 
 from freehold.api import generate
-from freehold.api.crd import ServedKind, UnservableSchema, custom_resource_definition, custom_resource_definitions
+from freehold.api.crd import UnservableSchema, custom_resource_definition, custom_resource_definitions
 from freehold.api.served import ServedName
+from freehold.api.served_kind import ServedKind
 
 CRDS = Path(__file__).parents[3] / "deploy" / "crds"
-DATA_MODULES = ("names", "annotations", "conditions", "patterns", "placeholders")
+DOCS = Path(__file__).parents[3] / "docs" / "reference"
+DATA_MODULES = (
+    "aws_fields",
+    "served",
+    "served_fields",
+    "names",
+    "annotations",
+    "conditions",
+    "patterns",
+    "placeholders",
+)
 
 
 def test_committed_crds_are_the_generated_ones() -> None:
     """Otherwise users install other CRDs than the code expects. Remedy: `make crds`."""
     assert generate.stale(CRDS) == ()
+
+
+def test_committed_pages_are_the_generated_ones() -> None:
+    """Remedy: `make crds`."""
+    assert generate.stale_pages(DOCS) == ()
 
 
 def test_generated_yaml_reads_back_as_the_definition_and_has_no_anchors() -> None:
@@ -34,12 +50,12 @@ def test_generated_yaml_reads_back_as_the_definition_and_has_no_anchors() -> Non
 def test_check_names_stale_files_and_write_repairs_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (name,) = generate.rendered()
     (tmp_path / "gone.yaml").write_text("old", encoding="utf-8")
-    where = ["--directory", str(tmp_path)]
+    where = ["--directory", str(tmp_path), "--docs", str(tmp_path / "docs")]
     assert generate.main([*where, "--check"]) == 1
     said = capsys.readouterr().err
-    assert "gone.yaml is out of date; run `make crds`" in said and name in said
+    assert "gone.yaml is out of date; run `make crds`" in said and name in said and "awscluster-fields.md" in said
     assert generate.main(where) == 0
-    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert {path.name for path in tmp_path.iterdir()} == {name, "docs"}
     assert generate.main([*where, "--check"]) == 0
 
 

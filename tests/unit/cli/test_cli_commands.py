@@ -125,8 +125,11 @@ def test_a_namespace_that_contradicts_the_manifest_is_refused(tmp_path: Path) ->
 def test_an_advised_command_has_the_namespace(command: list[str], tmp_path: Path) -> None:
     """Copied without it, the command would look at another namespace."""
     world = ("--simulate", "--state", str(tmp_path))
-    assert "; freehold get -n kube-system shows" in _freehold(*command, "-n", "kube-system", *world).stderr
-    assert "; freehold get shows" in _freehold(*command, *world).stderr
+    assert (
+        f"; freehold get --state {tmp_path} -n kube-system shows"
+        in _freehold(*command, "-n", "kube-system", *world).stderr
+    )
+    assert f"; freehold get --state {tmp_path} shows" in _freehold(*command, *world).stderr
 
 
 def test_up_in_a_mistyped_namespace_names_the_option_that_creates_it(tmp_path: Path) -> None:
@@ -136,7 +139,7 @@ def test_up_in_a_mistyped_namespace_names_the_option_that_creates_it(tmp_path: P
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "there is no namespace tpyo; --create-namespace makes it" in done.stderr
     planned = _freehold("plan", *world, stdin=manifest)
-    assert "freehold up makes it with --create-namespace only" in planned.stderr
+    assert f"freehold up --state {tmp_path} makes it with --create-namespace only" in planned.stderr
     assert "to create" in planned.stdout
 
 

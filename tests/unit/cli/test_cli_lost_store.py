@@ -86,7 +86,7 @@ def test_a_recovery_is_a_plan_first(state: Path) -> None:
     _lose(state)
     plan = _freehold(state, "recover", NAME)
     assert plan.returncode == 0, plan.stderr
-    assert f"freehold recover --uuid {_uuid(state)} --yes" in plan.stdout
+    assert f"freehold recover --state {state} --uuid {_uuid(state)} --yes" in plan.stdout
     assert "Another management cluster or laptop may still serve it" in plan.stdout
     assert plan.stdout.count("sealed node mark") == 8 and "left out" not in plan.stdout
     assert "no ibmpowervsclusters" in _freehold(state, "get").stdout

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +21,19 @@ from freehold.operator.plan import Action, Plan, PlanRow, dumped, loaded
 NEVER = ("aiohttp", "asyncio", "pydantic", "cel", "requests", "rich", "prompt_toolkit", "sqlite3", "jsonschema_rs")
 
 
+OTHERS_CODE = (
+    "operator.app",
+    "reconcilers",
+    "clouds",
+    "apiserver.store",
+    "apiserver.objects",
+    "cli.session",
+    "cli.live",
+    "cli.progress",
+)
+"""Parts of freehold that a command which only asks does not use."""
+
+
 def freehold(state: Path, *arguments: str, imports: bool = False) -> subprocess.CompletedProcess[str]:
     flags = ["-X", "importtime"] if imports else []
     command = [sys.executable, *flags, "-m", "freehold.cli.main", *arguments, "--state", str(state)]
@@ -27,8 +42,18 @@ def freehold(state: Path, *arguments: str, imports: bool = False) -> subprocess.
 
 def imported(done: subprocess.CompletedProcess[str]) -> set[str]:
     """The top-level packages that a command with ``-X importtime`` imported."""
+    return {name.partition(".")[0] for name in modules(done)}
+
+
+def modules(done: subprocess.CompletedProcess[str]) -> set[str]:
+    """The modules that it imported."""
     lines = (line for line in done.stderr.splitlines() if line.startswith("import time:"))
-    return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
+    return {line.rpartition("|")[2].strip() for line in lines}
+
+
+def of_others(done: subprocess.CompletedProcess[str]) -> set[str]:
+    """What it imported of the parts that it does not use."""
+    return {each for each in modules(done) if each.startswith(tuple(f"freehold.{part}" for part in OTHERS_CODE))}
 
 
 @contextmanager
@@ -50,7 +75,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A state directory that is served, with one paused object in it."""
     state = tmp_path_factory.mktemp("quick") / "state"
     with serving(state):
-        from freehold.kube.blocking import BlockingClient, run_blocking
+        from freehold.kube.blocking import BlockingClient
+        from freehold.kube.stepping import run_blocking
         from freehold.operator.kinds import POWERVS_CLUSTERS
 
         server = Lock(state / "server.lock").read()
@@ -86,7 +112,8 @@ def test_reading_what_is_served_imports_little(command: tuple[str, ...], served:
     """Of these, aiohttp alone would cost more than all the rest of the command."""
     done = freehold(served, *command, imports=True)
     assert not imported(done) & {*NEVER, "yaml"}, done.stderr[-2000:]
-    assert "freehold" in imported(done)
+    assert not of_others(done)
+    assert "freehold.cli.quick" in modules(done)
 
 
 def test_it_says_what_the_long_way_says(served: Path) -> None:
@@ -182,18 +209,65 @@ def test_an_unchanged_up_starts_neither_a_server_nor_a_simulator(served: Path, t
         done = freehold(served, "up", "-f", str(manifest), imports=True)
         assert f"ConfigMap {verb}" in done.stdout, done.stderr[-2000:]
     assert not imported(done) & {"pydantic", "cel", "requests", "sqlite3", "jsonschema_rs", "rich"}
-    modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert not {
-        each for each in modules if each.startswith(("freehold.apiserver", "freehold_sim", "freehold.cli.live"))
+        each for each in modules(done) if each.startswith(("freehold.apiserver", "freehold_sim", "freehold.cli.live"))
     }
 
 
-def test_reading_what_is_not_served_imports_nothing_for_writes(tmp_path: Path) -> None:
-    """CEL drags in prompt_toolkit; only a write needs its rules."""
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state directory that nobody serves any more, with one object and a namespace beside the usual ones."""
+    folder = tmp_path_factory.mktemp("left")
+    manifest = folder / "left.yaml"
+    paused = {"metadata": {"name": "quiet", "annotations": {"cluster.x-k8s.io/paused": ""}}}
+    spec = {"spec": {"serviceInstanceID": "a-b-c", "network": {"name": "n"}}}
+    kind = {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "IBMPowerVSCluster"}
+    manifest.write_text(json.dumps({**kind, **paused, **spec}))
+    made = freehold(folder / "state", "up", "-f", str(manifest), "--simulate", "--speed", "3000", "--timeout", "1")
+    assert "created" in made.stdout, made.stderr
+    return folder / "state"
+
+
+READS = (
+    ("get",), ("get", "quiet"), ("get", "-A"), ("get", "-o", "wide"), ("get", "-o", "json"), ("get", "namespaces"),
+    ("get", "events"), ("get", "crd", "-o", "name"), ("get", "-l", "a=b"), ("get", "nothing"), ("tree", "quiet"),
+    ("tree", "nothing"), ("get", "quiet", "-o", "jsonpath={.metadata.name}"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", READS, ids=" ".join)
+def test_reading_what_is_not_served_starts_no_server(command: tuple[str, ...], left: Path) -> None:
+    """aiohttp alone costs twenty times `python -c pass`; CEL drags in prompt_toolkit, and only a write needs it."""
+    done = freehold(left, *command, imports=True)
+    never = {*NEVER, "yaml", "http", "ssl", "email"} - {"sqlite3"}
+    assert not imported(done) & never, done.stderr[-2000:]
+    assert not {each for each in of_others(done) if not each.startswith("freehold.apiserver.")}
+    assert {"sqlite3", "freehold.apiserver.reading"} <= modules(done)
+
+
+def test_what_is_not_served_reads_as_what_is(left: Path, tmp_path: Path) -> None:
+    """Same rows, same sentences, same exit codes as of a server on a copy of the state."""
+    served = tmp_path / "state"
+    shutil.copytree(left, served)
+    alone = [told(left, command) for command in READS]
+    with serving(served):
+        assert alone == [told(served, command) for command in READS]
+
+
+def told(state: Path, command: tuple[str, ...]) -> tuple[int, str, str]:
+    """Exit code and lines, without ages and the room that they take."""
+    done = freehold(state, *command)
+    lines = re.sub(r" +\d+[smh]\d*s?\b", " AGE", done.stdout)
+    return done.returncode, re.sub(r" +", " ", lines), done.stderr
+
+
+def test_a_store_that_is_none_is_left_to_the_long_way(left: Path, tmp_path: Path) -> None:
+    """Which says what is wrong with it."""
     state = tmp_path / "state"
-    assert freehold(state, "get").returncode == 0  # the store, with the CRDs in it
-    done = freehold(state, "get", imports=True)
-    assert not imported(done) & {"pydantic", "cel", "prompt_toolkit", "requests", "yaml", "rich", "jsonschema_rs"}
+    shutil.copytree(left, state)
+    (state / "store.sqlite").write_bytes(b"something else altogether, and long enough to be taken for a database")
+    done = freehold(state, "get")
+    assert done.returncode == 1 and "cannot be opened: file is not a database" in done.stderr
 
 
 def test_a_plan_survives_json() -> None:

@@ -1,6 +1,7 @@
 """The simulator ends with its parent process, however that ends, and its world stays."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -10,9 +11,11 @@ from pathlib import Path
 import pytest
 import requests
 
+from freehold.cli.clocks import stopped_clock
 from freehold.cli.errors import CliError
-from freehold.cli.simulator import ask, clock_of, simulated_cloud, stopped_clock
+from freehold.cli.simulator import CALLS_A_SECOND, ask, clock_of, limits_of, simulated_cloud
 from freehold.cli.state_directory import Lock, StateDirectory
+from freehold.lifecycle.clock import SystemClock
 
 MINIMAL = str(Path(__file__).parents[3] / "examples" / "powervs-minimal.yaml")
 
@@ -118,3 +121,42 @@ def test_settings_without_a_simulated_cloud_are_refused(tmp_path: Path) -> None:
         assert done.returncode in (1, 2)
         assert sentence in done.stderr
         assert done.stderr.count("\n") == 1
+
+
+def test_a_plan_with_other_settings_keeps_none_and_is_refused_where_they_cannot_count(tmp_path: Path) -> None:
+    """A server that runs has a cloud with settings of its own; a plan on them would be another one than was asked."""
+    state, settings = tmp_path / "state", tmp_path / "settings.json"
+    settings.write_text(json.dumps({"quotas": {"vpcs_per_region": 0}}))
+    program = [sys.executable, "-m", "freehold.cli.main"]
+    options = ["-f", MINIMAL, "--state", str(state), "--simulate-settings", str(settings)]
+    planned = [*program, "plan", *options]
+    with subprocess.Popen(
+        [*program, "serve", "--simulate", "--state", str(state)], stdout=subprocess.PIPE, text=True
+    ) as serving:
+        try:
+            assert serving.stdout is not None and "serving" in serving.stdout.readline()
+            refused = subprocess.run(planned, capture_output=True, text=True, timeout=120, check=False)
+        finally:
+            serving.terminate()
+    assert refused.returncode == 1
+    assert f"process {serving.pid} serves this state, and its cloud has settings of its own" in refused.stderr
+    alone = subprocess.run(planned, capture_output=True, text=True, timeout=120, check=False)
+    assert "to create" in alone.stdout, alone.stderr
+    assert not StateDirectory.open(state).simulator_settings.exists(), "a plan writes nothing"
+
+
+def test_several_clusters_at_a_high_speed_are_ready(tmp_path: Path) -> None:
+    """At ten calls in a real second, creates would come too late in simulated time, each time again."""
+    text = Path(MINIMAL).read_text()
+    manifest = tmp_path / "three.yaml"
+    manifest.write_text("---\n".join(text.replace("minimal", f"m{number}") for number in (1, 2, 3)))
+    command = [sys.executable, "-m", "freehold.cli.main", "up", "-f", str(manifest), "--simulate"]
+    options = ["--speed", "500", "--state", str(tmp_path / "state"), "--timeout", "120"]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(" is Ready: ") == 3
+
+
+def test_the_rate_for_a_simulated_cloud_is_that_for_a_real_one_in_its_own_time() -> None:
+    real, simulated = limits_of(SystemClock(), ""), limits_of(SystemClock(speed=30.0), "http://127.0.0.1:9")
+    assert (real.bucket("vpc").rate, simulated.bucket("vpc").rate) == (CALLS_A_SECOND, 30 * CALLS_A_SECOND)

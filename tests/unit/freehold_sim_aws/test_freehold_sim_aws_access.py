@@ -71,6 +71,12 @@ def test_a_session_may_what_role_and_session_policy_both_allow(sim: Any) -> None
         ec2.create_vpc(CidrBlock="10.0.0.0/16", DryRun=True)
 
 
+def test_everybody_may_ask_who_they_are(sim: Any) -> None:
+    """The same is in the text of each refusal."""
+    denied = {"Version": "2012-10-17", "Statement": {"Effect": "Deny", "Action": "*", "Resource": "*"}}
+    assert _client(sim, "sts", _session(sim, denied)).get_caller_identity()["Account"] == ACCOUNT
+
+
 def test_a_role_without_policies_may_nothing_and_tags_of_a_request_can_be_demanded(sim: Any) -> None:
     arn = sim.role("bare")
     session = sim.sts.assume_role(RoleArn=arn, RoleSessionName="one")["Credentials"]

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from freehold.kube.blocking import BlockingClient, run_blocking
+from freehold.kube.blocking import BlockingClient
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.errors import KubeError
 from freehold.kube.object_client import ObjectClient
 from freehold.kube.resources import CONFIG_MAPS, Json, Key
+from freehold.kube.stepping import run_blocking
 
 A = Key("default", "a")
 MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}

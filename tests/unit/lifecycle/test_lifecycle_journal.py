@@ -27,6 +27,9 @@ ENTRIES = st.builds(
     request=st.none() | st.dictionaries(WORDS, WORDS | st.integers() | st.lists(WORDS), max_size=3),
     earlier=st.lists(WORDS, max_size=2).map(tuple),
     signature=WORDS,
+    tags=st.none() | st.lists(WORDS, max_size=2).map(tuple),
+    had_effect=st.booleans(),
+    gone=WORDS,
 )
 KEYS = st.builds(NodeKey, st.from_regex(r"[a-z-]{1,9}", fullmatch=True), WORDS)
 
@@ -108,6 +111,9 @@ def test_a_carried_id_is_kept_until_its_mark_is_off_the_carrier() -> None:
         '{"p":"i","r":["name"]}',
         '{"p":"o","q":[1]}',
         '{"p":"v","e":[1]}',
+        '{"p":"i","g":[1]}',
+        '{"p":"i","h":"yes"}',
+        '{"p":"v","n":7}',
     ),
 )
 def test_a_journal_that_we_never_write_is_refused(row: str) -> None:

@@ -114,7 +114,7 @@ def test_a_shared_read_ages_although_the_wall_clock_is_set_back() -> None:
     life = Life(world)
     clock = world.clock
     assert isinstance(clock, ManualClock)
-    inventory = Inventory(MemoryTagger(world.cloud, life.port), clock)
+    inventory = Inventory(MemoryTagger(world.cloud, life.port, world.codec), clock)
     step(inventory.shared(60.0))
     clock.jump(-86_400.0)
     clock.advance(61.0)

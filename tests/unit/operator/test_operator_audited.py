@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.errors import Denied, Unknown
 from freehold.lifecycle.port import Call, Effect, InlinePort
+from freehold.lifecycle.secret_values import SecretValue
 from freehold.operator.audit import FileAudit
 from freehold.operator.ports import ObjectPort, ThreadPort
 
@@ -94,3 +96,14 @@ async def test_a_cancellation_among_several_calls_is_no_result() -> None:
     assert stood == "fine"
     with pytest.raises(asyncio.CancelledError):
         await port.all([fine(), cancelled()])
+
+
+@pytest.mark.parametrize("error", [Denied("bad: hunter2-hunter2"), RuntimeError("hunter2-hunter2")], ids=repr)
+async def test_a_secret_value_is_in_no_line_and_in_no_error(tmp_path: Path, error: Exception) -> None:
+    """A driver was careless with what it logs, and the cloud repeats the request."""
+    hidden = (SecretValue("node-data/value", b"hunter2-hunter2"),)
+    careless = replace(call(error=error), detail={"name": "a", "data": "x hunter2-hunter2"}, hidden=hidden)
+    logged = await lines(tmp_path / "audit", careless)
+    assert "hunter2" not in json.dumps(logged)
+    assert logged[0]["request"] == {"name": "a", "data": "x (secret node-data/value)"}
+    assert "hunter2" not in str(error)

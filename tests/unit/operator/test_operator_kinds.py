@@ -17,9 +17,9 @@ def test_every_served_kind_has_types_an_adapter_and_a_resource() -> None:
     assert tuple(map(resource_of, served.SERVED)) == SERVED_RESOURCES
 
 
-def test_missing_credentials_of_a_kind_are_reported_with_the_way_to_give_them() -> None:
+async def test_missing_credentials_of_a_kind_are_reported_with_the_way_to_give_them() -> None:
     for kind, accounts_of in ADAPTERS.items():
-        found = accounts_of(Clouds()).binding({"kind": kind, "metadata": {"name": "one"}})
+        found = await accounts_of(Clouds()).binding({"kind": kind, "metadata": {"name": "one"}})
         assert isinstance(found, NoCredentials), kind
         assert "start it with " in found.message
 

@@ -25,13 +25,17 @@ OTHER = replace(US, uuid="22222222-0000-4000-8000-000000000000", name="two")
 VPC = "crn:vpc"
 ATTACHED = Journal(OTHER, attached={VPC: AttachedTags(("team:red",), "s", "")})
 OWNED = Journal(OTHER, {NodeKey("vpc", "main"): Entry(Phase.OWNED, "v", VPC)}, tags=frozenset({"team:red"}))
+OF_NODE = Journal(OTHER, {NodeKey("vpc", "main"): Entry(Phase.OWNED, "v", VPC, node_tags=("team:red",))})
 
 
 def stored(journal: Journal, **metadata: Any) -> dict[str, Any]:
     return {"metadata": {"name": "n", "annotations": {names.JOURNAL_ANNOTATION: journals.dumps(journal)}, **metadata}}
 
 
-@pytest.mark.parametrize("journal", [ATTACHED, OWNED], ids=["put on what is given", "on a resource of its own"])
+CLAIMS = {"put on what is given": ATTACHED, "on a resource of its own": OWNED, "its node's, on its own": OF_NODE}
+
+
+@pytest.mark.parametrize("journal", CLAIMS.values(), ids=CLAIMS)
 def test_another_live_object_claims_its_tag(journal: Journal) -> None:
     assert claimed([stored(journal)], US, VPC) == {"team:red"}
 

@@ -8,6 +8,7 @@ from freehold.operator.questions import Question, matching, questions
 from lab import faults
 from lab.faults import Script
 from lab.life import Life
+from lab.machines import MachineWorld
 from lab.world import MemoryWorld, node
 
 NODES = [node("net/main"), node("record/www", "net/main"), node("site/home")]
@@ -68,3 +69,16 @@ def test_an_object_at_rest_has_no_question() -> None:
     life = Life(MemoryWorld(nodes=NODES))
     life.create()
     assert step(questions(life.journal, life.deps)) == ()
+
+
+def test_what_is_made_only_once_and_has_gone_is_a_question_with_its_id() -> None:
+    """Whether it is made again; until it is decided nothing is."""
+    world = MachineWorld()
+    life = Life(world)
+    life.create()
+    (machine,) = [resource for resource in world.cloud.living() if resource.kind == "machine"]
+    world.strike("machine")
+    life.invalidate()
+    life.create()
+    (question,) = step(questions(life.journal, life.deps))
+    assert question.vanished and question.entry.gone == machine.id

@@ -12,8 +12,9 @@ from pydantic import BaseModel, Field
 from freehold.api import conditions as api_conditions
 from freehold.api import names
 from freehold.api.conditions import Observation
-from freehold.api.crd import Column, ServedKind, custom_resource_definition
+from freehold.api.crd import custom_resource_definition
 from freehold.api.served import ServedName
+from freehold.api.served_kind import Column, ServedKind
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Journal
@@ -83,7 +84,7 @@ class ToyAccounts:
         self.now = "first"
         self.found = {name: MemoryAccount(world) for name in ("first", "another")}
 
-    def binding(self, raw: Mapping[str, Any]) -> Binding | NoCredentials:
+    async def binding(self, raw: Mapping[str, Any]) -> Binding | NoCredentials:
         if self.now in self.found:
             return Binding(self.found[self.now], ToyAdapter())
         return NoCredentials(f"the operator has no credentials for the account {self.now!r}")

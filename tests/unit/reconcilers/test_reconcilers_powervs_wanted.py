@@ -557,7 +557,7 @@ def test_a_subnet_whose_zone_is_edited_stays_the_same_node() -> None:
     assert node(wish, "vpc-subnet/a:us-south-1").request(KNOWN)["zone"] == "us-south-3"
 
 
-EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.yaml"))
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("powervs-*.yaml"))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from freehold.clouds.ibm.calls import ApiClient, Json, rows
 from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound, NotReady, Quota, Unavailable
-from freehold.lifecycle.inventory import TagChange, TagsByTarget
+from freehold.lifecycle.inventory import TagChange, TagsByTarget, one_by_one
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import CarriedMark, Marks, NodeMark, Owner
 
@@ -44,12 +44,36 @@ def named_in_mark(kind: str, ident: str) -> str:
 
 
 class IbmCodec:
-    """The lifecycle's marks as user tags: ``powervs.cluster.x-k8s.io.<what>:<value>``."""
+    """The lifecycle's marks as user tags: ``powervs.cluster.x-k8s.io.<what>:<value>``. Tags are a set."""
+
+    keyed = False
+
+    def key(self, tag: str) -> str:
+        return tag.strip().casefold()
 
     def owner(self, owner: Owner) -> frozenset[str]:
         room = LONGEST - len(f"{PREFIX}owner:")
         name = _fit(f"{owner.namespace}.{owner.name}", room)
         return frozenset({f"{PREFIX}owner:{name}", f"{PREFIX}cluster-uuid:{owner.uuid}"})
+
+    def within(self, owner: Owner) -> frozenset[str]:
+        """No kind of IBM Cloud is part of another one yet."""
+        return frozenset()
+
+    def namespace_and_name(self, said: str) -> tuple[str, str]:
+        namespace, _, name = said.partition(".")
+        return namespace, name
+
+    def label(self, key: NodeKey) -> frozenset[str]:
+        return frozenset()
+
+    def birth(self, key: NodeKey, nonce: str) -> str:
+        return self.node(key, nonce)
+
+    seals_together = 1
+
+    def joined(self, tags: Collection[str]) -> frozenset[str]:
+        return frozenset(tags)
 
     def node(self, key: NodeKey, seal: str) -> str:
         before, after = f"{PREFIX}node:{key.kind}.", f".{seal}"
@@ -60,6 +84,10 @@ class IbmCodec:
         mark = f"{PREFIX}{kind}:{owner.uuid}." + named_in_mark(kind, ident)
         sealed = f"{mark}_{seal}"
         return sealed if seal and len(sealed) <= LONGEST else mark
+
+    def carried_id(self, kind: str, ident: str) -> str:
+        """Without the carrier's own id, which ids of carried resources begin with."""
+        return ident.rpartition("/")[2]
 
     def read(self, tags: Collection[str]) -> Marks:
         owners: set[str] = set()
@@ -80,6 +108,10 @@ class IbmCodec:
             elif found := _CARRIED.fullmatch(value):
                 carried.add(CarriedMark(word, found[1], found[2], found[3] or ""))
         return Marks(frozenset(owners), frozenset(uuids), frozenset(nodes), frozenset(carried))
+
+    def is_mark(self, tag: str) -> bool:
+        marks = self.read([tag])
+        return bool(marks.owners or marks.uuids or marks.nodes or marks.carried)
 
     def user(self, key: str, value: str) -> str:
         """``key:value``, or ``key`` alone; check it with :func:`validation_error` first."""
@@ -157,6 +189,9 @@ class IbmTagger:
             total = body.get("total_count")
             if not items or (total is not None and offset >= total):
                 return frozenset(found)
+
+    async def tags_of_each(self, targets: Sequence[str]) -> Mapping[str, frozenset[str] | CloudError]:
+        return await one_by_one(self, targets)
 
     async def attach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
         return await self._change("attach_tag", changes)

@@ -13,10 +13,11 @@ from math import inf
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.deletion_order import add_edges
 from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.kinds import Listed, NodeKey, Observed, Part, Ref, State
 from freehold.lifecycle.outcomes import Ready
-from freehold.lifecycle.phases import drift, fitness, given_tags, mark, observe, recovery
+from freehold.lifecycle.phases import drift, fitness, given_tags, keyed_tags, mark, observe, parts, recovery
 
 
 def is_unfinished(ctx: PassContext, key: NodeKey, entry: Entry) -> bool:
@@ -45,16 +46,16 @@ async def _is_confirmed(ctx: PassContext) -> bool:
         if not await given_tags.is_confirmed(ctx):
             return False
         asked = fitness.demands(ctx)
-        parts = {key: await _parts(ctx, key, row, {one.place for one in asked}) for key, row in rows.items()}
+        inside = {key: await _parts(ctx, key, row, {one.place for one in asked}) for key, row in rows.items()}
     except CloudError:  # the pass goes on, meets it again and tells of it
         return False
-    if any(one.lacks(parts[one.place] or frozenset()) for one in asked):
+    if any(one.lacks(inside[one.place] or frozenset()) for one in asked):
         return False
-    if not all(drift.is_as_wanted(ctx, key, rows[key].observed, parts[key]) for key in rows if _is_ours(ctx, key)):
+    if not all(drift.is_as_wanted(ctx, key, rows[key].observed, inside[key]) for key in rows if _is_ours(ctx, key)):
         return False
     ctx.deep = True
     for key, row in rows.items():
-        _remember(ctx, key, row.observed, parts[key])
+        _remember(ctx, key, row.observed, inside[key])
     ctx.outcomes.update(ctx.state.at_rest or {key: Ready(ctx.node(key).observed, ctx.category(key)) for key in rows})
     ctx.state.at_rest = {key: o for key, o in ctx.outcomes.items() if isinstance(o, Ready)}
     return True
@@ -68,6 +69,8 @@ def _is_settled(ctx: PassContext) -> bool:
     if any(is_unfinished(ctx, key, entry) for key, entry in journal.entries.items()):
         return False
     if any(entry.key != ctx.keys.writing or not ctx.is_signed(key) for key, entry in journal.ours.items()):
+        return False
+    if not mark.node_tags_are_recorded(ctx):
         return False
     if journal.key != ctx.keys.writing or not given_tags.are_renewed(ctx):
         return False
@@ -143,12 +146,11 @@ def _is_unchanged(known: Observed | None, row: Observed) -> bool:
 async def _marks_are_complete(ctx: PassContext, rows: Mapping[NodeKey, Listed]) -> bool:
     """Whether the index shows all that we want attached, no other seal of ours, and nothing that is not on record."""
     marked = (await ctx.deps.inventory.shared(_oldest(ctx))).of(ctx.owner.uuid, ctx.deps.codec)
-    for key, row in rows.items():
-        if not _is_ours(ctx, key) or not ctx.kind(key).markable:
-            continue
-        seen = row.observed
-        tags = seen.tags if seen.tags is not None else marked.get(seen.target, frozenset())
-        if not mark.is_complete(ctx, key, seen, tags):
+    ours = {key: row.observed for key, row in rows.items() if _is_ours(ctx, key) and ctx.kind(key).markable}
+    shown = {**marked, **await _unlisted(ctx, ours)}
+    for key, seen in ours.items():
+        tags = seen.tags if seen.tags is not None else shown.get(seen.target, frozenset())
+        if not mark.is_complete(ctx, key, seen, tags) or keyed_tags.taken(ctx, key, seen, tags) != ctx.node(key).taken:
             return False
         old = ctx.seals(key, seen) - {ctx.seal_mark(key, seen)}
         if not ctx.deps.codec.fold(old).isdisjoint(ctx.deps.codec.fold(tags)):
@@ -157,29 +159,42 @@ async def _marks_are_complete(ctx: PassContext, rows: Mapping[NodeKey, Listed]) 
     return not recovery.is_anything_unrecorded(ctx, marked) and not ctx.outcomes and ctx.state.copied == told
 
 
+async def _unlisted(ctx: PassContext, ours: Mapping[NodeKey, Observed]) -> TagsByTarget:
+    """The tags of what no index lists and no list shows with its tags. Raises CloudError."""
+    asked = sorted({seen.target for key, seen in ours.items() if seen.tags is None and not ctx.kind(key).indexed})
+    found: dict[str, frozenset[str]] = {}
+    for target, tags in (await ctx.deps.tagger.tags_of_each(asked) if asked else {}).items():
+        if isinstance(tags, CloudError):
+            raise tags
+        found[target] = tags
+    return found
+
+
 async def _parts(ctx: PassContext, key: NodeKey, row: Listed, places: Collection[NodeKey]) -> frozenset[Part] | None:
     """What is inside, read itself where the list does not show it; None where nothing is looked at.
 
     ``places`` are resources of others in which something must be.
     """
     driver = ctx.kind(key).parts
-    wanted = drift.looks_at_parts(ctx, key) if _is_ours(ctx, key) else key in places
+    wanted = parts.are_looked_at(ctx, key) if _is_ours(ctx, key) else key in places
     if driver is None or not wanted:
         return None
     if row.parts is not None:
         return row.parts
+    if row.observed.parts is not None:
+        return row.observed.parts
     entry = ctx.journal.entries[key]
     return await driver.parts(Ref(entry.id, entry.target))
 
 
-def _remember(ctx: PassContext, key: NodeKey, seen: Observed, parts: frozenset[Part] | None) -> None:
+def _remember(ctx: PassContext, key: NodeKey, seen: Observed, inside: frozenset[Part] | None) -> None:
     """After a restart there is nothing to compare the next list with: this is it."""
     node = ctx.node(key)
     if node.last_seen is None:
         node.last_seen = seen  # the list's own row, as long as it can be: a thousand objects would double it
-        if parts is not None:
-            wanted = ctx.graph.nodes[key].parts(ctx.ready_nodes)
-            ids = sorted(part.id for part in parts if part in wanted)
+        if inside is not None:
+            wanted = parts.wanted(ctx, key) or frozenset()
+            ids = sorted(part.id for part in inside if part in wanted)
             node.last_seen = replace(seen, attributes={**seen.attributes, "parts": ids})
     node.look_at = inf
     node.parts_checked = True

@@ -14,13 +14,13 @@ from freehold.lifecycle import polling
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.deletion_order import with_edges
 from freehold.lifecycle.durations import Verb
-from freehold.lifecycle.errors import CloudError, TokenReused, Unknown
+from freehold.lifecycle.errors import CloudError, Retryable, TokenReused, Unknown
 from freehold.lifecycle.graph import Naming, Node
-from freehold.lifecycle.journal import Entry, Phase, let_go, unmanaged
-from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Tagging, Want
+from freehold.lifecycle.journal import Entry, Phase, after_refusal, let_go, unmanaged
+from freehold.lifecycle.kinds import NodeKey, Observed, Ref, Request, State, Tagging, Want
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import UUID, Marks, Strength
-from freehold.lifecycle.phases import drift, intents, observe, recovery
+from freehold.lifecycle.phases import intents, observe, parts, recovery, reveal
 from freehold.lifecycle.state import Existence, MarkState
 
 
@@ -80,16 +80,21 @@ async def select(ctx: PassContext) -> list[Node]:
             observe.record_owned(ctx, node.key, returning, entry)
         else:
             todo.append(node)
-    wants = [Want(n.key, n.name, n.request(ctx.ready_nodes), ctx.nonces(n.key)) for n in todo]
+    wants = [Want(n.key, n.name, n.request(ctx.ready_nodes), ctx.sought(n.key)) for n in todo if _may_exist(ctx, n.key)]
     found = await observe.find(ctx, wants)
     create: list[Node] = []
     for node in todo:
-        candidates = found[node.key]
+        candidates = found.get(node.key, ())
         if isinstance(candidates, CloudError):
             ctx.block(node.key, of_error(candidates))
         elif await _decide_by_candidates(ctx, node, candidates):
             create.append(node)
     return create
+
+
+def _may_exist(ctx: PassContext, key: NodeKey) -> bool:
+    """Whether something may be there already: ours, made by an earlier process, or anybody's of this name."""
+    return not (ctx.kind(key).nameless and ctx.state.minted) or ctx.state.planning
 
 
 async def _given(ctx: PassContext, node: Node) -> None:
@@ -130,6 +135,9 @@ async def _decide_by_candidates(ctx: PassContext, node: Node, candidates: Sequen
     if ours:
         ctx.block(key, intents.ambiguous(ctx, key, ours))
         return False
+    if forgotten := [c for c in candidates if ctx.has_unspent_birth_mark(key, c)]:
+        ctx.block(key, _forgotten(ctx, key, forgotten))
+        return False
     named = [c for c in candidates if c.state is not State.DELETING]
     if len(named) > 1:
         ids = ", ".join(sorted(c.id for c in named))
@@ -149,6 +157,17 @@ async def _decide_by_candidates(ctx: PassContext, node: Node, candidates: Sequen
         await _namesake(ctx, node, named[0])
         return False
     return _may_create(ctx, node)
+
+
+def _forgotten(ctx: PassContext, key: NodeKey, found: Sequence[Observed]) -> Blocked:
+    """Made by an attempt that a restored journal does not know: another one would be a second resource."""
+    ids = ", ".join(sorted(c.id for c in found))
+    return Blocked(
+        Reason.AMBIGUOUS,
+        f"{ids} has a birth mark of {key} that is on no record: this object was restored from an older backup, or "
+        f"somebody copied the mark. Delete {ids} in the cloud if it was made for this object, or detach the mark",
+        ctx.deps.intervals.slow,
+    )
 
 
 async def _claimed(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed]) -> Sequence[Observed]:
@@ -239,6 +258,13 @@ def _own_under_another_key(ctx: PassContext, own: NodeKey, seen: Observed) -> Wa
 def _may_create(ctx: PassContext, node: Node) -> bool:
     key, kind = node.key, ctx.kind(node.key)
     entry = ctx.journal.get(key)
+    if entry and entry.gone and kind.once:
+        message = (
+            f"{node.name} ({entry.gone}) has gone and was not deleted by this operator. It is not made again by "
+            f"itself: find out who deleted it, then decide: {ctx.resolve(key)} --not-mine --yes"
+        )
+        ctx.block(key, Blocked(Reason.GONE, message, ctx.deps.intervals.slow))
+        return False
     if entry and entry.fails >= kind.attempts:
         message = (
             f"{key} was created {entry.fails} times and vanished each time before it could be marked: "
@@ -266,6 +292,8 @@ def _may_create(ctx: PassContext, node: Node) -> bool:
 
 async def create(ctx: PassContext, wave: Sequence[Node]) -> None:
     """Intend, create, record: two patches around one wave of creates."""
+    requests = await _requests(ctx, wave)
+    wave = [node for node in wave if node.key in requests]
     for node in wave:
         entry = ctx.journal.get(node.key)
         opened = round(ctx.deps.clock.now(), 3)
@@ -275,15 +303,18 @@ async def create(ctx: PassContext, wave: Sequence[Node]) -> None:
             opened=opened,
             key=ctx.keys.writing,
             by=ctx.deps.identity,
-            request=dict(node.request(ctx.ready_nodes)),
-            parts=drift.claimed_parts(ctx, node.key),
+            request=requests[node.key][0],
+            parts=parts.claimable(ctx, node.key) if ctx.kind(node.key).born_with_parts else (),
+            node_tags=tuple(sorted(ctx.node_tags(node.key))),
+            shared=node.shared,
+            tags=intents.bound_tags(ctx, node.key),
         )
         ctx.journal = ctx.journal.put(node.key, with_edges(intent, node))
     await ctx.save()
     if not wave:
         return
     ctx.state.last_sent = ctx.now
-    results = await ctx.deps.port.all([_send(ctx, node.key) for node in wave])
+    results = await ctx.deps.port.all([_send(ctx, node.key, requests[node.key][1]) for node in wave])
     for node, result in zip(wave, results, strict=True):
         _created(ctx, node.key, result)
     await ctx.save()
@@ -292,16 +323,29 @@ async def create(ctx: PassContext, wave: Sequence[Node]) -> None:
             raise defect  # not before what the others made is on record
 
 
-async def _send(ctx: PassContext, key: NodeKey) -> Observed:
-    entry = ctx.journal.entries[key]
-    assert entry.request is not None
-    return await ctx.kind(key).driver.create(entry.request, intents.birth_of(ctx, key, entry.attempt))
+async def _requests(ctx: PassContext, wave: Sequence[Node]) -> dict[NodeKey, tuple[Request, Request]]:
+    """As recorded and as sent. What refers to a secret that cannot be read is not created."""
+    found: dict[NodeKey, tuple[Request, Request]] = {}
+    for node in wave:
+        try:
+            found[node.key] = await reveal.first(ctx, node.key, node.request(ctx.ready_nodes))
+        except CloudError as error:
+            ctx.creating.remove(node.key)
+            ctx.block(node.key, of_error(error))
+    return found
+
+
+async def _send(ctx: PassContext, key: NodeKey, request: Request) -> Observed:
+    attempt = ctx.journal.entries[key].attempt
+    return await ctx.kind(key).driver.create(request, intents.birth_of(ctx, key, attempt))
 
 
 def _created(ctx: PassContext, key: NodeKey, result: Observed | Exception) -> None:
     """An id is recorded; an unknown effect stays an open intent; a refusal closes it: nothing happened."""
     entry = ctx.journal.entries[key]
-    if isinstance(result, Observed):
+    if isinstance(result, Observed) and not intents.reply_counts(ctx, key, result):
+        intents.look_for_own(ctx, key, result)
+    elif isinstance(result, Observed):
         ctx.state.made[key, entry.attempt] = result
         polling.started(ctx, key, Verb.CREATE)
         observe.record_owned(ctx, key, result, entry)
@@ -310,7 +354,10 @@ def _created(ctx: PassContext, key: NodeKey, result: Observed | Exception) -> No
             ctx.node(key).parts_checked = True
     elif isinstance(result, Unknown | TokenReused):
         ctx.node(key).open_since = ctx.now
+        if isinstance(result, TokenReused):
+            intents.token_was_used(ctx, key)
         ctx.requeue(key, Waiting(Reason.RETRYING, 5.0, result.message))
     elif isinstance(result, CloudError):
-        ctx.journal = ctx.journal.put(key, replace(entry, phase=Phase.VACANT, request=None, opened=0.0, key="", by=""))
+        spent = ctx.kind(key).spends_tokens and not isinstance(result, Retryable)
+        ctx.journal = ctx.journal.put(key, after_refusal(entry, token_spent=spent))
         ctx.block(key, of_error(result))

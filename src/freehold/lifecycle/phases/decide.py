@@ -69,8 +69,9 @@ async def _mine(ctx: PassContext, decision: Decision) -> None:
 async def candidates(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[Observed]:
     """What the create that ``entry`` records may have made: everything in its place with its name or a nonce of it."""
     request = entry.request or {}
-    want = Want(key, str(request.get("name", "")), request, ctx.nonces(key))
-    return (await ctx.kind(key).driver.find([want])).get(key, ()) if request else ()
+    want = Want(key, str(request.get("name", "")), request, ctx.sought(key))
+    found = (await ctx.kind(key).driver.find([want])).get(key, ()) if request else ()
+    return [each for each in found if not ctx.is_of_another_node(want, each)]
 
 
 async def claimed_by(ctx: PassContext, key: NodeKey, seen: Observed) -> str:
@@ -82,8 +83,9 @@ async def claimed_by(ctx: PassContext, key: NodeKey, seen: Observed) -> str:
         return ""
     tags = seen.tags if seen.tags is not None else await ctx.deps.tagger.tags_of(seen.target)
     if seen.carried:
-        bare, own = seen.id.rpartition("/")[2].casefold(), ctx.owner.uuid.casefold()
-        marks = [m for m in ctx.deps.codec.read(tags).carried if (m.kind, m.id.casefold()) == (key.kind, bare)]
+        codec, own = ctx.deps.codec, ctx.owner.uuid.casefold()
+        ident = codec.carried_id(key.kind, seen.id).casefold()
+        marks = [mark for mark in codec.read(tags).carried if (mark.kind, mark.id.casefold()) == (key.kind, ident)]
         others = sorted({mark.uuid for mark in marks if mark.uuid.casefold() != own})
         return f"a mark of uuid {', '.join(others)} on {seen.target}" if others else ""
     evidence = ctx.evidence(key, seen, tags)
@@ -91,7 +93,7 @@ async def claimed_by(ctx: PassContext, key: NodeKey, seen: Observed) -> str:
 
 
 def _not_mine(ctx: PassContext, decision: Decision) -> None:
-    """The create that was cut off had no effect, or the one that vanished again and again may be tried once more."""
+    """The create that was cut off had no effect, or what has gone, once or again and again, may be made once more."""
     key = decision.about
     entry, node = ctx.journal.get(key), ctx.node(key)
     if entry is not None and entry.attempt == decision.attempt + 1:  # a crash came between the record and the answer
@@ -107,7 +109,7 @@ def _not_mine(ctx: PassContext, decision: Decision) -> None:
             return
         ctx.journal = journals.refuse(ctx.journal, key)
     # The attempt is spent either way: a decision that is acted on twice must not close the next create.
-    entry = replace(ctx.journal.entries[key], fails=0, attempt=decision.attempt + 1)
+    entry = replace(ctx.journal.entries[key], gone="", fails=0, attempt=decision.attempt + 1)
     ctx.journal = ctx.journal.put(key, entry)
     node.open_since = node.held = None
     node.look_at = node.retry_at = float("-inf")

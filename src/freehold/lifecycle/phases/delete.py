@@ -19,7 +19,7 @@ from freehold.lifecycle.journal import Entry, Phase, let_go
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State
 from freehold.lifecycle.outcomes import Blocked, Kept, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Evidence, Strength
-from freehold.lifecycle.phases import final_check, given_tags, observe, recovery
+from freehold.lifecycle.phases import final_check, given_tags, inner_owners, keyed_tags, mark, observe, parts, recovery
 from freehold.lifecycle.state import earliest
 
 RECHECK = 300.0
@@ -94,7 +94,7 @@ async def _conclude_gone(ctx: PassContext, key: NodeKey) -> None:
     carrier_ours = any(e.target == entry.target and not e.carried for k, e in ctx.journal.ours.items() if k != key)
     if entry.carried and not carrier_ours and ctx.is_carried_by(key, entry.id, entry.target):
         marks = ctx.carried_marks(key, entry.id, entry.target)
-        failed = await ctx.deps.tagger.detach([TagChange(entry.target, marks)])
+        failed = await keyed_tags.detach(ctx, [TagChange(entry.target, marks)])
         error = failed.get(entry.target)
         if error is not None and not isinstance(error, NotFound):
             ctx.requeue(key, _waiting(error))
@@ -114,18 +114,13 @@ def _waiting(error: CloudError) -> Waiting:
 
 async def prove(ctx: PassContext, present: Collection[NodeKey], marked: TagsByTarget) -> frozenset[NodeKey]:
     """The ones that marks read in this pass prove; the others are healed, kept or reported."""
-    proven: set[NodeKey] = set()
-    for key in sorted(present):
+    # Nothing can mark some kinds: their signed record is the only proof.
+    proven = {key for key in present if not ctx.kind(key).markable and ctx.is_signed(key)}
+    shown = await mark.tags_now(ctx, sorted(set(present) - proven), marked)
+    for key, tags in shown.items():
         observed, entry = ctx.node(key).observed, ctx.journal.entries[key]
-        if not ctx.kind(key).markable and ctx.is_signed(key):
-            proven.add(key)  # nothing can mark it: the signed record is the only proof
-            continue
-        tags = observed.tags if observed.tags is not None else marked.get(observed.target, frozenset())
-        try:
-            if ctx.evidence(key, observed, tags).strength is not Strength.PROVEN and observed.target:
-                tags = await ctx.deps.tagger.tags_of(observed.target)
-        except CloudError as error:
-            ctx.requeue(key, _waiting(error))
+        if isinstance(tags, CloudError):
+            ctx.requeue(key, _waiting(tags))
             continue
         evidence = ctx.evidence(key, observed, tags)
         ctx.node(key).unproven = False
@@ -153,7 +148,11 @@ async def prove(ctx: PassContext, present: Collection[NodeKey], marked: TagsByTa
                 observed,
             )
         elif evidence.strength is Strength.HEALABLE:
-            _heal(ctx, key, entry, observed)
+            taken = keyed_tags.taken(ctx, key, observed, tags)
+            if blocked := keyed_tags.proof_taken(ctx, key, observed, taken):
+                ctx.outcomes[key] = blocked
+            else:
+                _heal(ctx, key, entry, observed)
         else:
             ctx.node(key).unproven = True
             ctx.outcomes[key] = _unproven(key, observed, evidence)
@@ -229,7 +228,9 @@ async def request(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[No
             ctx.journal = ctx.journal.put(key, replace(entry, deleting=stamp))
     await ctx.save()
     held: set[NodeKey] = set()
-    results = await ctx.deps.port.all([_request(ctx, key) for key in keys])
+    # All of them before the first delete: two resources may hold each other by their parts.
+    out = await ctx.deps.port.all([_take_out_parts(ctx, key) for key in keys])
+    results = await ctx.deps.port.all([_request(ctx, key, done) for key, done in zip(keys, out, strict=True)])
     for key, result in zip(keys, results, strict=True):
         if result is None:
             seen = replace(ctx.node(key).observed, state=State.DELETING)
@@ -265,8 +266,22 @@ def _longer(ctx: PassContext, key: NodeKey, outcome: Waiting) -> Waiting:
     return outcome if ctx.state.releasing else replace(outcome, after=max(outcome.after, (ctx.now - since) / 4))
 
 
-async def _request(ctx: PassContext, key: NodeKey) -> Waiting | None:
-    """Look inside as late as can be, then ask for the delete."""
+async def _take_out_parts(ctx: PassContext, key: NodeKey) -> Waiting | None:
+    """Not while its delete waits for what is in it: nothing of it is changed for nothing."""
+    if not ctx.kind(key).holding_parts:
+        return None
+    occupied = await _foreign_children(ctx, key)
+    if occupied is None:
+        await parts.take_out(ctx, key)
+    return occupied
+
+
+async def _request(ctx: PassContext, key: NodeKey, parts_out: Waiting | Exception | None) -> Waiting | None:
+    """Look inside as late as can be, then ask for the delete; ``parts_out``: why its parts are not taken out."""
+    if isinstance(parts_out, Exception):
+        raise parts_out
+    if parts_out is not None:
+        return parts_out
     occupied = await _foreign_children(ctx, key)
     if occupied is None:
         entry = ctx.journal.entries[key]
@@ -285,6 +300,8 @@ async def finished(ctx: PassContext) -> bool:
         ctx.outcomes[NodeKey("finalizer", "settle")] = Waiting(
             Reason.SETTLING, left, "a create or a mark that was cut off may still take effect"
         )
+        return False
+    if await inner_owners.hold(ctx, ()):
         return False
     try:
         marked = await ctx.deps.tagger.marked(ctx.owner.uuid)

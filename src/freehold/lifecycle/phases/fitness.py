@@ -83,9 +83,11 @@ async def _refusals(ctx: PassContext, due: Sequence[Demand]) -> Sequence[Blocked
 
 
 async def _inside(ctx: PassContext, place: NodeKey) -> frozenset[Part] | None:
-    """None where a look before this one found all that is needed."""
-    driver, entry = ctx.kind(place).parts, ctx.journal.entries[place]
+    """None where a look before this one found all that is needed, and showed no parts itself."""
+    driver, entry, seen = ctx.kind(place).parts, ctx.journal.entries[place], ctx.node(place).last_seen
     assert driver is not None
+    if seen is not None and seen.parts is not None:
+        return seen.parts
     return None if ctx.node(place).parts_checked else await driver.parts(Ref(entry.id, entry.target))
 
 

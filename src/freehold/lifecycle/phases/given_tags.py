@@ -1,8 +1,9 @@
-"""The user's tags on resources that are not ours: given by id, or used by their name.
+"""The user's and the node's tags on resources that are not ours: given by id, or used by their name.
 
 Only what is missing there is attached, and recorded before that (:attr:`Journal.attached`); only what is recorded is
 taken off again, when the spec drops the tag or the resource, or the object is deleted. A tag that somebody else put
-there stays. A tag that another live object of this API server has on record too stays for that object.
+there stays. A tag that another live object of this API server has on record too stays for that object. Where tags are
+a map, a key that has another's value is told and left.
 """
 
 from __future__ import annotations
@@ -16,30 +17,50 @@ from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.journal import AttachedTags, Phase
 from freehold.lifecycle.kinds import NodeKey, Tagging
 from freehold.lifecycle.outcomes import Kept, Ready, Reason, Waiting, of_error
+from freehold.lifecycle.phases import keyed_tags
 from freehold.lifecycle.state import Refused
+
+Wanted = Mapping[str, frozenset[str]]
+"""The tags that belong on each target that is not ours."""
 
 KIND = "tags"
 """In place of a kind, in outcomes about tags on a resource that is not ours."""
 
 
 def targets(ctx: PassContext) -> Mapping[str, NodeKey]:
-    """What the user's tags belong on and is not ours, with the node that uses it."""
+    """What tags of the spec may belong on and is not ours, with the node that uses it."""
     found: dict[str, NodeKey] = {}
     for key in ctx.graph.nodes:
-        entry = ctx.journal.get(key)
-        if entry is None or entry.phase not in (Phase.GIVEN, Phase.REUSED):
-            continue
-        if entry.target and not entry.carried and ctx.kind(key).tagging is not Tagging.NEVER:
-            found[entry.target] = key
+        if target := _target(ctx, key):
+            found[target] = key
     return found
+
+
+def _target(ctx: PassContext, key: NodeKey) -> str:
+    """That of what this node uses and is not ours; empty where it is, or cannot be tagged."""
+    entry = ctx.journal.get(key)
+    if entry is None or entry.phase not in (Phase.GIVEN, Phase.REUSED) or entry.carried:
+        return ""
+    return entry.target if ctx.kind(key).tagging is not Tagging.NEVER else ""
+
+
+def wanted_tags(ctx: PassContext) -> Mapping[str, frozenset[str]]:
+    """What belongs on each target. Two nodes may use one resource: of a key that both want, the first one's."""
+    codec = ctx.deps.codec
+    found: dict[str, dict[str, str]] = {}
+    for key in ctx.graph.nodes:
+        if target := _target(ctx, key):
+            tags = {codec.key(tag): tag for tag in ctx.tags_on_given(key)}
+            found[target] = tags | found.get(target, {})
+    return {target: frozenset(tags.values()) for target, tags in found.items()}
 
 
 def is_settled(ctx: PassContext) -> bool:
     """Whether, as far as this process knows, the tags are where the spec wants them and nowhere else."""
-    wanted = targets(ctx)
+    wanted = wanted_tags(ctx)
     if any(_dropped(ctx, target, row, wanted) for target, row in ctx.journal.attached.items()):
         return False
-    return not ctx.user_tags or all(ctx.state.tags_checked.get(target) == ctx.user_tags for target in wanted)
+    return all(ctx.state.tags_checked.get(target) == tags for target, tags in wanted.items() if tags)
 
 
 def are_renewed(ctx: PassContext) -> bool:
@@ -49,28 +70,29 @@ def are_renewed(ctx: PassContext) -> bool:
 
 async def is_confirmed(ctx: PassContext) -> bool:
     """Whether the index shows all of them. One read for all; none where nothing is wanted. Raises CloudError."""
-    wanted = targets(ctx)
+    wanted = wanted_tags(ctx)
     if any(_dropped(ctx, target, row, wanted) for target, row in ctx.journal.attached.items()):
         return False
-    if not wanted or not ctx.user_tags:
+    wanted = {target: tags for target, tags in wanted.items() if tags}
+    if not wanted:
         return True
     fold = ctx.deps.codec.fold
     shown = await ctx.deps.tagger.marked(ctx.owner.uuid, wanted)
-    if not all(fold(ctx.user_tags) <= fold(shown.get(target, frozenset())) for target in wanted):
+    if not all(fold(tags) <= fold(shown.get(target, frozenset())) for target, tags in wanted.items()):
         return False
-    ctx.state.tags_checked.update(dict.fromkeys(wanted, ctx.user_tags))
+    ctx.state.tags_checked.update(wanted)
     return True
 
 
 async def to_spec(ctx: PassContext, shown: TagsByTarget) -> None:
     """Attach what is missing, take off what is wanted no more. ``shown``: what the index showed in this pass."""
-    wanted = targets(ctx)
+    wanted, uses = wanted_tags(ctx), targets(ctx)
     for target, row in _rows(ctx):
         if row.key != ctx.keys.writing:
             _record(ctx, target, row.tags)
-    await _attach(ctx, wanted, shown)
+    await _attach(ctx, {target: tags for target, tags in wanted.items() if uses[target] in ctx.ready_nodes}, shown)
     await _take_off(ctx, wanted)
-    _note_refused(ctx, wanted)
+    _note_refused(ctx, uses, wanted)
 
 
 async def take_back(ctx: PassContext) -> bool:
@@ -83,19 +105,19 @@ async def take_back(ctx: PassContext) -> bool:
     return not dict(_rows(ctx))
 
 
-async def _attach(ctx: PassContext, wanted: Mapping[str, NodeKey], shown: TagsByTarget) -> None:
+async def _attach(ctx: PassContext, wanted: Wanted, shown: TagsByTarget) -> None:
     changes: list[TagChange] = []
     before = dict(_rows(ctx))
-    due = {target: key for target, key in wanted.items() if key in ctx.ready_nodes and _is_due(ctx, target)}
+    due = {target: tags for target, tags in wanted.items() if _is_due(ctx, target, tags)}
     if len(due) > 1 and not due.keys() <= shown.keys():
         shown = await _index(ctx, due)
-    for target in due:
+    for target, tags in due.items():
         try:
-            missing = await _missing(ctx, target, shown)
+            missing = await _missing(ctx, target, tags, shown)
         except CloudError as problem:
             _retry_after(ctx, target, problem)
             continue
-        ctx.state.tags_checked[target] = ctx.user_tags
+        ctx.state.tags_checked[target] = tags
         if not missing and not _dropped(ctx, target, before.get(target, AttachedTags()), wanted):
             ctx.state.tags_refused.pop(target, None)
         if missing:
@@ -121,10 +143,10 @@ async def _index(ctx: PassContext, due: Collection[str]) -> TagsByTarget:
         return {}
 
 
-def _is_due(ctx: PassContext, target: str) -> bool:
-    if not ctx.user_tags or _is_held(ctx, target):
+def _is_due(ctx: PassContext, target: str, tags: frozenset[str]) -> bool:
+    if not tags or _is_held(ctx, target):
         return False
-    return ctx.deep or ctx.state.tags_checked.get(target) != ctx.user_tags
+    return ctx.deep or ctx.state.tags_checked.get(target) != tags
 
 
 def _is_held(ctx: PassContext, target: str) -> bool:
@@ -145,19 +167,20 @@ def _retry_after(ctx: PassContext, target: str, error: CloudError) -> float:
     return seconds
 
 
-async def _missing(ctx: PassContext, target: str, shown: TagsByTarget) -> frozenset[str]:
+async def _missing(ctx: PassContext, target: str, wanted: frozenset[str], shown: TagsByTarget) -> frozenset[str]:
     """The wanted tags that ``target`` lacks; they go on record, as does what is there for another live object."""
     fold = ctx.deps.codec.fold
-    have = fold(shown.get(target, frozenset()))
-    if not fold(ctx.user_tags) <= have:
-        have = fold(await ctx.deps.tagger.tags_of(target))
-    missing = frozenset(tag for tag in ctx.user_tags if not fold([tag]) & have)
-    recorded = dict(_rows(ctx)).get(target, AttachedTags()).tags
-    others = fold(ctx.user_tags) & have - fold(recorded) - ctx.state.tags_of_others.get(target, frozenset())
+    there = shown.get(target, frozenset())
+    if not fold(wanted) <= fold(there):
+        there = await ctx.deps.tagger.tags_of(target)
+    have, recorded = fold(there), dict(_rows(ctx)).get(target, AttachedTags()).tags
+    ctx.state.tags_taken[target] = taken = keyed_tags.conflicts(ctx.deps.codec, wanted, there, recorded)
+    missing = frozenset(tag for tag in wanted if not fold([tag]) & have) - {tag for tag, _ in taken}
+    others = fold(wanted) & have - fold(recorded) - ctx.state.tags_of_others.get(target, frozenset())
     shared: frozenset[str] = frozenset()
     if others:
         claimed = fold(await ctx.deps.others.tags_on(ctx.owner, target, ctx.deps.ring))
-        shared = frozenset(tag for tag in ctx.user_tags if fold([tag]) & others & claimed)
+        shared = frozenset(tag for tag in wanted if fold([tag]) & others & claimed)
         known = ctx.state.tags_of_others.get(target, frozenset())
         ctx.state.tags_of_others[target] = known | others - claimed
     if more := (missing | shared) - frozenset(recorded):
@@ -165,7 +188,7 @@ async def _missing(ctx: PassContext, target: str, shown: TagsByTarget) -> frozen
     return missing
 
 
-async def _take_off(ctx: PassContext, wanted: Mapping[str, NodeKey]) -> None:
+async def _take_off(ctx: PassContext, wanted: Wanted) -> None:
     """Not before an attach of an earlier process can no longer take effect: it would put the tag there again."""
     own = {entry.target for entry in ctx.journal.ours.values() if entry.target and not entry.carried}
     for target, row in list(_rows(ctx)):
@@ -182,34 +205,45 @@ async def _take_off(ctx: PassContext, wanted: Mapping[str, NodeKey]) -> None:
         if _is_held(ctx, target):
             _tell_held(ctx, target, ctx.state.tags_refused[target].until - ctx.now)
             continue
+        # What a wanted value replaces is overwritten, and a detach by its key could take that value.
+        replaced = keyed_tags.superseded(ctx.deps.codec, dropped, wanted.get(target, ()))
+        there = replaced if ctx.state.tags_checked.get(target) != wanted.get(target) else frozenset()
+        if dropped == there:
+            continue
         try:
-            await _detach(ctx, target, dropped)
+            await _detach(ctx, target, dropped - replaced)
         except CloudError as error:
             _held(ctx, target, wanted, error)
         else:
             ctx.state.tags_refused.pop(target, None)
-            _record(ctx, target, frozenset(row.tags) - dropped)
+            _record(ctx, target, frozenset(row.tags) - (dropped - there))
 
 
 async def _detach(ctx: PassContext, target: str, dropped: frozenset[str]) -> None:
     fold = ctx.deps.codec.fold
     claimed = fold(await ctx.deps.others.tags_on(ctx.owner, target))
     off = frozenset(tag for tag in dropped if not fold([tag]) & claimed)
-    try:
-        have = fold(await ctx.deps.tagger.tags_of(target))
-        off = frozenset(tag for tag in off if fold([tag]) & have)
-    except (NotFound, Unavailable):
-        pass  # what is not known to the tag service may have tags, or be gone: the detach tells
-    failed = (await ctx.deps.tagger.detach([TagChange(target, off)])).get(target) if off else None
+    if not ctx.deps.codec.keyed:
+        off = await _still_there(ctx, target, off)
+    failed = (await keyed_tags.detach(ctx, [TagChange(target, off)])).get(target) if off else None
     if failed is not None and not isinstance(failed, NotFound):
         raise failed
 
 
-def _dropped(ctx: PassContext, target: str, row: AttachedTags, wanted: Collection[str]) -> frozenset[str]:
+async def _still_there(ctx: PassContext, target: str, tags: frozenset[str]) -> frozenset[str]:
+    fold = ctx.deps.codec.fold
+    try:
+        have = fold(await ctx.deps.tagger.tags_of(target))
+    except (NotFound, Unavailable):
+        return tags  # what is not known to the tag service may have tags, or be gone: the detach tells
+    return frozenset(tag for tag in tags if fold([tag]) & have)
+
+
+def _dropped(ctx: PassContext, target: str, row: AttachedTags, wanted: Wanted) -> frozenset[str]:
     """What is on record and no longer wanted there; nothing of a record that is not ours."""
     if not _is_signed(ctx, target, row):
         return frozenset()
-    keep = ctx.deps.codec.fold(ctx.user_tags) if target in wanted else frozenset()
+    keep = ctx.deps.codec.fold(wanted.get(target, ()))
     return frozenset(tag for tag in row.tags if not ctx.deps.codec.fold([tag]) & keep)
 
 
@@ -230,16 +264,19 @@ def _record(ctx: PassContext, target: str, tags: Collection[str]) -> None:
     ctx.journal = replace(ctx.journal, attached=rows)
 
 
-def _note_refused(ctx: PassContext, wanted: Mapping[str, NodeKey]) -> None:
+def _note_refused(ctx: PassContext, uses: Mapping[str, NodeKey], wanted: Wanted) -> None:
     """Until they are as wanted. The object is ready without them: the resource is others'."""
-    for target, key in wanted.items():
+    for target, key in uses.items():
         refused, outcome = ctx.state.tags_refused.get(target), ctx.outcomes.get(key)
-        if refused is not None and isinstance(outcome, Ready):
+        taken = tuple(pair for pair in ctx.state.tags_taken.get(target, ()) if pair[0] in wanted[target])
+        if isinstance(outcome, Ready) and taken:
+            ctx.outcomes[key] = keyed_tags.noted(outcome, taken)
+        elif refused is not None and isinstance(outcome, Ready):
             note = f"its tags are not as wanted: {refused.error.message}"
             ctx.outcomes[key] = replace(outcome, reason=of_error(refused.error).reason, note=note)
 
 
-def _held(ctx: PassContext, target: str, wanted: Mapping[str, NodeKey], error: CloudError) -> None:
+def _held(ctx: PassContext, target: str, wanted: Wanted, error: CloudError) -> None:
     """A tag that should come off is reported by the node that uses the resource, or in its own row on delete."""
     after, first = _retry_after(ctx, target, error), target not in ctx.state.tags_held
     ctx.state.tags_held[target] = f"{error.message}. Taking our tags off {target} is tried again; or detach them there"

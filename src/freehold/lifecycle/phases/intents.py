@@ -6,17 +6,19 @@ The only write to the cloud is the replay of a client token: asking that witness
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from math import inf
 from types import MappingProxyType
 
 from freehold.lifecycle.context import CLOCK_SKEW, PassContext
 from freehold.lifecycle.errors import CloudError, Invalid, NameTaken, NeedsPerson, NotFound, TokenReused
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase, vacated
-from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Tagging, Want, Witness
+from freehold.lifecycle.kinds import Birth, Dedupe, NodeKey, Observed, Tagging, TokenBinding, Want, Witness
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
-from freehold.lifecycle.phases import observe, recovery
+from freehold.lifecycle.phases import observe, recovery, reveal
 from freehold.lifecycle.state import earliest
 
 
@@ -77,7 +79,7 @@ def _record_made(ctx: PassContext) -> None:
 
 def _want_of(ctx: PassContext, key: NodeKey, entry: Entry) -> Want:
     request = entry.request or {}
-    return Want(key, str(request.get("name", "")), request, ctx.nonces(key))
+    return Want(key, str(request.get("name", "")), request, ctx.sought(key))
 
 
 async def _marked(
@@ -112,11 +114,21 @@ async def _resolve(
         ctx.outcomes[key] = _not_from_intent(ctx, key, foreign)
     elif entry.key and entry.key not in ctx.keys.readable:
         ctx.outcomes[key] = _key_lost(ctx, key, entry)
+    elif entry.had_effect:
+        _look_for_effect(ctx, key, candidates)
+    elif ctx.kind(key).spends_tokens and (unknown := [c for c in candidates if ctx.has_unspent_birth_mark(key, c)]):
+        _retry_later(ctx, key, _token_refused(ctx, key, unknown, "a later attempt has made something"))
     elif (still := ctx.node(key).held) and still.reason is Reason.PRESUMED_ONLY and _young(entry, candidates):
         _retry_later(ctx, key, still)  # a person decides; sending it once more would be refused once more
-    elif Witness.TOKEN in ctx.kind(key).witnesses and not _expired(ctx, key, entry):
+    elif Witness.TOKEN in ctx.kind(key).witnesses and _token_protects(ctx, key, entry):
         await _replay(ctx, key, entry, candidates)
-    elif not ctx.kind(key).tells_apart and candidates:
+    else:
+        _without_token(ctx, key, entry, candidates)
+
+
+def _without_token(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequence[Observed]) -> None:
+    """No witness shows an effect: there was none, unless nothing tells ours from a namesake."""
+    if not ctx.kind(key).tells_apart and candidates:
         names = ", ".join(c.id for c in candidates)
         ctx.outcomes[key] = Blocked(
             Reason.PRESUMED_ONLY,
@@ -179,12 +191,32 @@ def _young(entry: Entry, candidates: Sequence[Observed]) -> list[Observed]:
     return [c for c in candidates if c.created_at is None or c.created_at >= entry.opened - CLOCK_SKEW]
 
 
-def _token_refused(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed], error: CloudError) -> Blocked:
+def token_was_used(ctx: PassContext, key: NodeKey) -> None:
+    """Its client token has made something with another request, or with other tags: that is found, not made again.
+
+    On record, because once the token has expired the cloud says nothing of it any more.
+    """
+    ctx.node(key).open_since = ctx.now
+    ctx.journal = ctx.journal.put(key, replace(ctx.journal.entries[key], had_effect=True))
+
+
+def _look_for_effect(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed]) -> None:
+    """Its marks or its birth mark show it, late where reads lag; after the settle time a person decides."""
+    since = earliest(ctx.node(key).open_since, ctx.now)
+    if ctx.settled(key, since):
+        why = "its client token was used with another request before"
+        _retry_later(ctx, key, _token_refused(ctx, key, candidates, why))
+        return
+    left = min(ctx.kind(key).settle - (ctx.now - since), 30.0)
+    ctx.requeue(key, Waiting(Reason.SETTLING, left, "its client token has made something before; looking for that"))
+
+
+def _token_refused(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed], why: str) -> Blocked:
     """Its create may have had an effect that the replay does not answer with: a second one would be a duplicate."""
     ids = ", ".join(sorted(c.id for c in candidates)) or "what it made"
     return Blocked(
         Reason.PRESUMED_ONLY,
-        f"a create of {key} was cut off, and sending it again is refused ({error.message}): {ids} may be ours, which "
+        f"a create of {key} was cut off, and sending it again is refused ({why}): {ids} may be ours, which "
         f"cannot be proved. To decide: {ctx.resolve(key)} --mine, or --not-mine",
         ctx.deps.intervals.slow,
     )
@@ -201,9 +233,13 @@ def _key_lost(ctx: PassContext, key: NodeKey, entry: Entry) -> Blocked:
     )
 
 
-def _expired(ctx: PassContext, key: NodeKey, entry: Entry) -> bool:
-    """Past its life a token makes a second resource instead of naming the first."""
-    return ctx.deps.clock.now() - entry.opened > ctx.kind(key).token_life - CLOCK_SKEW
+def _token_protects(ctx: PassContext, key: NodeKey, entry: Entry) -> bool:
+    """Whether the cloud surely answers a repeat with the first resource: otherwise it would make a second one."""
+    kind, age = ctx.kind(key), ctx.deps.clock.now() - entry.opened
+    if kind.token_life < inf and not -CLOCK_SKEW <= age <= kind.token_life - CLOCK_SKEW:
+        return False  # expired; or our clock went back, and its age is unknown
+    same_caller = bool(entry.by) and entry.by == ctx.deps.identity
+    return same_caller or TokenBinding.CALLER not in kind.token_binds
 
 
 def _no_effect(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
@@ -223,16 +259,25 @@ async def _replay(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequ
     """The same request under the same token answers with the same resource, or creates it now."""
     birth = birth_of(ctx, key, entry.attempt)
     try:
+        request = await reveal.again(ctx, key, entry)
+    except CloudError as error:
+        _retry_later(ctx, key, of_error(error))
+        return
+    if request is None:
+        _without_token(ctx, key, entry, candidates)
+        return
+    try:
         await ctx.save_before_write()
         ctx.state.last_sent = ctx.now
-        observed = await ctx.kind(key).driver.create(entry.request or {}, birth)
-    except TokenReused as error:
-        _retry_later(ctx, key, _token_refused(ctx, key, candidates, error))
+        observed = await ctx.kind(key).driver.create(request, birth)
+    except TokenReused:
+        token_was_used(ctx, key)
+        _look_for_effect(ctx, key, candidates)
     except NameTaken as error:
         if not (young := _young(entry, candidates)):
             _no_effect(ctx, key, entry)  # somebody else's has the name, and had it before
         else:
-            _retry_later(ctx, key, _token_refused(ctx, key, young, error))
+            _retry_later(ctx, key, _token_refused(ctx, key, young, error.message))
     except (Invalid, NotFound):
         # Refused as such, or its place is gone: the token has made nothing, neither now nor before.
         _no_effect(ctx, key, entry)
@@ -242,7 +287,23 @@ async def _replay(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequ
     except CloudError as error:
         ctx.outcomes[key] = of_error(error)
     else:
-        observe.record_owned(ctx, key, observed, entry)
+        if reply_counts(ctx, key, observed):
+            observe.record_owned(ctx, key, observed, entry)
+        else:
+            look_for_own(ctx, key, observed)
+
+
+def reply_counts(ctx: PassContext, key: NodeKey, reply: Observed) -> bool:
+    """Whether what a create answered with is what it made, and not something of that name that was there."""
+    return not ctx.kind(key).answers_existing or ctx.has_birth_mark(key, reply)
+
+
+def look_for_own(ctx: PassContext, key: NodeKey, reply: Observed) -> None:
+    """The reply of a create proves nothing: as if it were lost, the witnesses show what it made, or whose it is."""
+    ctx.node(key).answered = reply.id
+    ctx.node(key).open_since = earliest(ctx.node(key).open_since, ctx.now)
+    message = "its create was answered; whether it made this or it was there is read from its birth mark"
+    ctx.requeue(key, Waiting(Reason.SETTLING, recovery.SOON, message))
 
 
 def birth_of(ctx: PassContext, key: NodeKey, attempt: int) -> Birth:
@@ -252,6 +313,13 @@ def birth_of(ctx: PassContext, key: NodeKey, attempt: int) -> Birth:
     nonce = ctx.keys.nonce(digest, key, attempt)
     marks: frozenset[str] = frozenset()
     if ctx.kind(key).tagging is Tagging.ON_CREATE:
-        codec = ctx.deps.codec
-        marks = codec.owner(ctx.owner) | {codec.node(key, nonce)} | ctx.user_tags
+        bound = entry.tags if entry else None
+        marks = ctx.birth_tags(key, nonce, ctx.beside_marks(key) if bound is None else frozenset(bound))
     return Birth(ctx.keys.token(digest, key, attempt), nonce, marks)
+
+
+def bound_tags(ctx: PassContext, key: NodeKey) -> tuple[str, ...] | None:
+    """The tags that the intent of a create records: with others its client token would be refused."""
+    kind = ctx.kind(key)
+    bound = kind.dedupe is Dedupe.TOKEN and TokenBinding.PARAMETERS in kind.token_binds
+    return tuple(sorted(ctx.beside_marks(key))) if bound and kind.tagging is Tagging.ON_CREATE else None

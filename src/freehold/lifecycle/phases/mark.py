@@ -5,8 +5,9 @@ A record counts as owned (OWNED) only when its mark has been *read back*. Tags a
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from math import inf
 
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError, NotFound
@@ -16,12 +17,12 @@ from freehold.lifecycle.keys import UNKEYED
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
-from freehold.lifecycle.phases import given_tags, observe
+from freehold.lifecycle.phases import given_tags, keyed_tags, observe
 from freehold.lifecycle.state import Attached, Existence, MarkState, NodeState
 
 
 async def verify(ctx: PassContext, keys: Collection[NodeKey]) -> TagsByTarget:
-    """Read marks back: one search for all, then the resource itself where the index shows nothing yet.
+    """Read marks back: in the looks at the resources, else by one search for all, then from the resources themselves.
 
     Covers records whose mark was never read back and, in a deep pass, everything of ours. Returns what
     the search showed, empty when none was needed.
@@ -33,32 +34,54 @@ async def verify(ctx: PassContext, keys: Collection[NodeKey]) -> TagsByTarget:
     if not due:
         return {}
     try:
-        marked = await read(ctx)
+        marked = await read(ctx) if ctx.deep or asks_index(ctx, due) else {}
     except CloudError as error:
         ctx.outcomes.update(dict.fromkeys(due, of_error(error)))
         for key in due:
             ctx.node(key).marks_doubted = True
         return {}
-    for key in due:
-        entry = ctx.journal.entries[key]
-        observed = ctx.node(key).observed
-        tags = observed.tags if observed.tags is not None else _indexed(ctx, key, marked)
-        if not is_complete(ctx, key, observed, tags):
-            try:
-                tags = await ctx.deps.tagger.tags_of(entry.target)
-            except CloudError as error:
-                ctx.outcomes[key] = of_error(error)
-                ctx.node(key).marks_doubted = True
-                continue
-        _judge_marks(ctx, key, observed, tags)
+    looks = {key: ctx.node(key).observed for key in due}
+    shown = {key: _indexed(ctx, key, marked) if seen.tags is None else seen.tags for key, seen in looks.items()}
+    unclear = [k for k, seen in looks.items() if seen.tags is None and not is_complete(ctx, k, seen, shown[k])]
+    for key, tags in {**shown, **await _ask(ctx, unclear)}.items():
+        if isinstance(tags, CloudError):
+            ctx.outcomes[key] = of_error(tags)
+            ctx.node(key).marks_doubted = True
+        else:
+            _judge_marks(ctx, key, looks[key], tags)
     return marked
+
+
+async def _ask(ctx: PassContext, keys: Collection[NodeKey]) -> Mapping[NodeKey, frozenset[str] | CloudError]:
+    """What the resources themselves, or their carriers, have, as few calls as the cloud allows."""
+    targets = {key: ctx.journal.entries[key].target for key in keys}
+    answers = await ctx.deps.tagger.tags_of_each(list(dict.fromkeys(targets.values()))) if targets else {}
+    return {key: answers[target] for key, target in targets.items()}
+
+
+async def tags_now(
+    ctx: PassContext, keys: Collection[NodeKey], marked: TagsByTarget
+) -> Mapping[NodeKey, frozenset[str] | CloudError]:
+    """The tags by which each is proven, or why they cannot be read: as look or index show them, else asked."""
+    shown: dict[NodeKey, frozenset[str] | CloudError] = {}
+    unclear: list[NodeKey] = []
+    for key in keys:
+        seen = ctx.node(key).observed
+        shown[key] = tags = seen.tags if seen.tags is not None else marked.get(seen.target, frozenset())
+        if seen.target and ctx.evidence(key, seen, tags).strength is not Strength.PROVEN:
+            unclear.append(key)
+    return {**shown, **await _ask(ctx, unclear)}
+
+
+def asks_index(ctx: PassContext, keys: Collection[NodeKey]) -> bool:
+    """Whether the index can show tags of them that no look at them has shown."""
+    return any(ctx.node(key).observed.tags is None and ctx.kind(key).indexed for key in keys)
 
 
 async def read(ctx: PassContext) -> TagsByTarget:
     """Read the index: all targets with our uuid mark, our carriers, and what else the user's tags belong on."""
     also = {e.target for e in ctx.journal.entries.values() if e.carried and e.target}
-    if ctx.user_tags:
-        also |= given_tags.targets(ctx).keys()
+    also |= {target for target, tags in given_tags.wanted_tags(ctx).items() if tags}
     marked = await ctx.deps.tagger.marked(ctx.owner.uuid, also)
     ctx.state.marks_read_at = ctx.now  # not before it answered: creates rest on it
     return marked
@@ -95,7 +118,7 @@ def _verification_due(ctx: PassContext, key: NodeKey) -> bool:
 def _may_be_readable(ctx: PassContext, node: NodeState) -> bool:
     """Whether a read may show the marks of a new record."""
     if node.observed.tags is not None:
-        return True
+        return node.attached is None or node.seen_since_attach
     if node.attached is None:
         # Recorded by an earlier process or recovered: it may be marked already.
         return not ctx.state.minted
@@ -105,19 +128,27 @@ def _may_be_readable(ctx: PassContext, node: NodeState) -> bool:
 def is_complete(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
     """Whether ``tags`` prove that it is ours, and are all that we want on it."""
     proven = ctx.evidence(key, observed, tags).strength is Strength.PROVEN
-    return proven and not _missing(ctx, key, observed, tags)
+    return proven and not missing(ctx, key, observed, tags)
 
 
-def _missing(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> frozenset[str]:
+def missing(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> frozenset[str]:
+    """What is to be attached. A tag whose key has another's value is not, but the mark that proves is missed then."""
     fold = ctx.deps.codec.fold
-    return fold(ctx.tags(key, observed)) - fold(tags)
+    lacking = fold(ctx.tags(key, observed)) - fold(tags)
+    if taken := keyed_tags.taken(ctx, key, observed, tags):
+        lacking -= fold({tag for tag, _ in taken} - {ctx.seal_mark(key, observed)})
+    return lacking
 
 
 def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> None:
     entry = ctx.journal.entries[key]
     evidence = ctx.evidence(key, observed, tags)
     ctx.node(key).marks_doubted = True
-    if is_complete(ctx, key, observed, tags):
+    ctx.node(key).taken = taken = keyed_tags.taken(ctx, key, observed, tags)
+    complete = is_complete(ctx, key, observed, tags)
+    if observed.tags is not None and not complete:
+        ctx.node(key).look_now()  # only another look shows other tags
+    if complete:
         ctx.node(key).marks_doubted = False
         _close(ctx, key, entry)
         ctx.verified[key] = frozenset(tags)
@@ -134,12 +165,16 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
         # The signature of its record cannot be checked; its nonce tells what that of an open intent would.
         ctx.node(key).marks_doubted = False
         observe.record_owned(ctx, key, observed, entry)
+    elif blocked := keyed_tags.proof_taken(ctx, key, observed, taken):
+        _exclude(ctx, key, blocked)
     elif not ctx.is_signed(key):
         ctx.node(key).marks_doubted = False
+        lost = keyed_tags.lost_seal(ctx, key, observed, tags)  # ours to replace, after a crash too
+        entry = replace(entry, node_tags=tuple(sorted({*entry.node_tags, *lost})))
         observe.record_owned(ctx, key, observed, entry)  # the marks prove it: its record is signed anew
     else:
         ctx.node(key).marks_doubted = False
-        if not ctx.lagging(key, _missing(ctx, key, observed, tags)):
+        if not ctx.lagging(key, missing(ctx, key, observed, tags)):
             if entry.phase is Phase.OWNED:
                 ctx.notes.append(f"{key}: a mark or tag of {entry.id} was missing and is attached again")
             ctx.node(key).attached = None
@@ -170,7 +205,7 @@ def _close(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
     digest = ctx.signing_key(key)
     signature = ctx.keys.signature(digest, key.kind, entry.id)
     record = replace(entry, phase=Phase.OWNED, request=kept, fails=0, signature=signature, key=digest, by="")
-    ctx.journal = ctx.journal.put(key, record)
+    ctx.journal = ctx.journal.put(key, replace(record, node_tags=() if entry.carried else entry.node_tags))
 
 
 def _unsigned(ctx: PassContext, key: NodeKey, observed: Observed) -> Blocked:
@@ -208,49 +243,128 @@ async def attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
             ctx.is_carried_by(key, observed.id, observed.target) and _carrier_fits(ctx, key, observed)
         ):
             continue
-        wanted[observed.target] = wanted.get(observed.target, frozenset()) | ctx.tags(key, observed)
-        due[key] = observed
+        try:
+            tags = _not_shown(ctx, observed, await keyed_tags.attachable(ctx, key, observed))
+        except NotFound as error:  # it is new, and the tag service does not know it yet
+            ctx.outcomes[key] = Waiting(Reason.MARKING, ctx.deps.intervals.tag_lag, error.message, observed)
+            continue
+        except CloudError as error:
+            ctx.outcomes[key] = of_error(error)
+            continue
+        if blocked := keyed_tags.proof_taken(ctx, key, observed, ctx.node(key).taken):
+            ctx.outcomes[key] = blocked
+            continue
+        if tags:
+            wanted[observed.target] = wanted.get(observed.target, frozenset()) | tags
+            due[key] = observed
     if not due:
         return
+    for key in due:
+        entry = ctx.journal.entries[key]
+        record = replace(entry, node_tags=tuple(sorted({*entry.node_tags, *ctx.node_tags(key)})))
+        ctx.journal = ctx.journal.put(key, record)
     # A process that dies here must not forget what it put there, and one that lost its turn must not attach.
     await ctx.save_before_write()
     ctx.state.last_sent = ctx.now
-    failed = await ctx.deps.tagger.attach([TagChange(target, tags) for target, tags in wanted.items()])
+    failed = await ctx.deps.tagger.attach(_together(ctx, wanted, due))
     for key, observed in due.items():
         if observed.target in failed:
             ctx.outcomes[key] = of_error(failed[observed.target])
-        else:
-            ctx.node(key).attached = Attached(ctx.now, ctx.tags(key, observed))
+            continue
+        node = ctx.node(key)
+        node.attached, node.seen_since_attach = Attached(ctx.now, ctx.tags(key, observed)), False
+        if observed.tags is not None and node.look_at == inf:
+            node.look_now()  # the look that reads the marks back
+
+
+def _not_shown(ctx: PassContext, observed: Observed, tags: frozenset[str]) -> frozenset[str]:
+    """Those that its last look did not show; all of them where looks show no tags."""
+    if observed.tags is None or observed.carried:
+        return tags
+    fold, have = ctx.deps.codec.fold, ctx.deps.codec.fold(observed.tags)
+    return frozenset(tag for tag in tags if not fold([tag]) <= have)
+
+
+def _together(
+    ctx: PassContext, wanted: Mapping[str, frozenset[str]], due: Mapping[NodeKey, Observed]
+) -> list[TagChange]:
+    """The seals of several resources in one value, which one call attaches to all: each fits its own resource only."""
+    codec, spelled = ctx.deps.codec, dict(wanted)
+    seals = {seen.target: ctx.seal_mark(key, seen) for key, seen in due.items() if not seen.carried}
+    alike: dict[frozenset[str], list[str]] = {}
+    for target, seal in seals.items():
+        if seal in wanted[target]:
+            alike.setdefault(wanted[target] - {seal}, []).append(target)
+    for beside, targets in alike.items():
+        for start in range(0, len(targets), codec.seals_together):
+            some = targets[start : start + codec.seals_together]
+            spelled |= dict.fromkeys(some, codec.joined(beside | {seals[target] for target in some}))
+    return [TagChange(target, tags) for target, tags in spelled.items()]
 
 
 async def detach_dropped(ctx: PassContext) -> None:
     """Take off what the spec asked for before and asks for no more, wherever we may have put it."""
-    fold = ctx.deps.codec.fold
-    # Whoever may edit the object can write tags and targets in here: no mark is one of the user's tags, and only a
-    # target that the cloud has shown with the resource is the resource's.
-    dropped = frozenset(
-        tag for tag in ctx.journal.tags if not fold([tag]) & fold(ctx.user_tags) and not _is_mark(ctx, tag)
-    )
-    if dropped and ctx.journal.open:
-        return  # a resource that an open intent made may have them since its create
     ours = {
         key: entry
         for key, entry in ctx.journal.ours.items()
         if entry.target
         and not entry.carried
         and ctx.is_signed(key)
-        and not _is_claimed_by_others(ctx, key)
+        and not _is_left_alone(ctx, key)
         and _seen(ctx, key)
     }
-    if dropped and ours:
-        targets = sorted({entry.target for entry in ours.values()})
-        failed = await ctx.deps.tagger.detach([TagChange(target, dropped) for target in targets])
-        ctx.state.detached = Attached(ctx.now, dropped)
+    of_user = _no_longer(ctx, ctx.journal.tags, ctx.user_tags)
+    replaced = keyed_tags.superseded(ctx.deps.codec, of_user, ctx.user_tags)
+    kept = frozenset() if _shown_as_wanted(ctx) else replaced
+    if of_user and (ctx.journal.open or any(_has_no_seal_of_ours(ctx, key) for key in ctx.journal.ours)):
+        kept = of_user  # a resource that an open intent made may have them since its create; another still has them
+    off = {key: _off(ctx, key, of_user - replaced - kept) for key in ours}
+    changes = {ours[key].target: tags for key, tags in off.items() if tags}
+    if changes:
+        failed = await keyed_tags.detach(ctx, [TagChange(target, changes[target]) for target in sorted(changes)])
+        ctx.state.detached = Attached(ctx.now, frozenset().union(*changes.values()))
         wrong = {target: e for target, e in failed.items() if not isinstance(e, NotFound)}
         ctx.outcomes |= {key: of_error(wrong[e.target]) for key, e in ours.items() if e.target in wrong}
         if wrong:
             return
-    ctx.journal = replace(ctx.journal, tags=ctx.user_tags)
+    for key, tags in off.items():
+        _forget_node_tags(ctx, key, tags)
+    ctx.journal = replace(ctx.journal, tags=ctx.user_tags | kept)
+
+
+def _no_longer(ctx: PassContext, tags: Collection[str], wanted: frozenset[str]) -> frozenset[str]:
+    """Those of ``tags`` that are not wanted, and no marks: who may edit the object can write any into its record."""
+    fold = ctx.deps.codec.fold
+    return frozenset(tag for tag in tags if not fold([tag]) & fold(wanted) and not ctx.deps.codec.is_mark(tag))
+
+
+def _off(ctx: PassContext, key: NodeKey, of_user: frozenset[str]) -> frozenset[str]:
+    """What is to be taken off: of the user's tags, and of those that the node had before."""
+    if key not in ctx.graph.nodes:
+        return of_user
+    wanted = ctx.tags(key, ctx.node(key).observed)
+    off = _no_longer(ctx, {*of_user, *ctx.journal.entries[key].node_tags}, wanted)
+    return off - keyed_tags.superseded(ctx.deps.codec, off, wanted)
+
+
+def _forget_node_tags(ctx: PassContext, key: NodeKey, off: frozenset[str]) -> None:
+    """What was taken off and, once a read has shown what is wanted, what that has replaced."""
+    entry = ctx.journal.entries[key]
+    if key in ctx.graph.nodes:
+        left = ctx.node_tags(key) if key in ctx.verified else frozenset(entry.node_tags) - off
+        ctx.journal = ctx.journal.put(key, replace(entry, node_tags=tuple(sorted(left))))
+
+
+def node_tags_are_recorded(ctx: PassContext) -> bool:
+    """Whether the record says that each resource of ours has the tags of its node, and no others of it."""
+    ours = ctx.journal.ours
+    return all(set(ours[key].node_tags) == ctx.node_tags(key) for key in ctx.graph.nodes if key in ours)
+
+
+def _shown_as_wanted(ctx: PassContext) -> bool:
+    """Whether this pass has read all that we want on all that is ours: no value of an older spec is left there."""
+    ours = (key for key, e in ctx.journal.ours.items() if key in ctx.graph.nodes and e.target and not e.carried)
+    return all(key in ctx.verified for key in ours)
 
 
 def _seen(ctx: PassContext, key: NodeKey) -> bool:
@@ -259,15 +373,17 @@ def _seen(ctx: PassContext, key: NodeKey) -> bool:
     return bool(seen and ctx.node(key).absent_since is None and seen.target == entry.target and not seen.carried)
 
 
-def _is_mark(ctx: PassContext, tag: str) -> bool:
-    marks = ctx.deps.codec.read([tag])
-    return bool(marks.owners or marks.uuids or marks.nodes or marks.carried)
-
-
-def _is_claimed_by_others(ctx: PassContext, key: NodeKey) -> bool:
-    """Whether this pass has seen that somebody else has a claim to it."""
+def _is_left_alone(ctx: PassContext, key: NodeKey) -> bool:
+    """Whether this pass has seen that somebody else has a claim to it, or a value in place of our seal."""
     outcome = ctx.outcomes.get(key)
-    return isinstance(outcome, Blocked) and outcome.reason is Reason.NOT_OWNED
+    claimed = isinstance(outcome, Blocked) and outcome.reason is Reason.NOT_OWNED
+    return claimed or _has_no_seal_of_ours(ctx, key)
+
+
+def _has_no_seal_of_ours(ctx: PassContext, key: NodeKey) -> bool:
+    """Another's value is in its place: a person is to find out whose it is."""
+    outcome = ctx.outcomes.get(key)
+    return isinstance(outcome, Blocked) and outcome.reason is Reason.TAG_TAKEN
 
 
 async def detach_retired(ctx: PassContext) -> None:
@@ -289,7 +405,7 @@ async def _detach_retired(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
     gone = [ref.id for ref in refs if ref.id not in existing]
     if gone:
         tags = frozenset(mark for id_ in gone for mark in ctx.carried_marks(key, id_, entry.target))
-        failed = (await ctx.deps.tagger.detach([TagChange(entry.target, tags)])).get(entry.target)
+        failed = (await keyed_tags.detach(ctx, [TagChange(entry.target, tags)])).get(entry.target)
         if failed is not None and not isinstance(failed, NotFound):
             raise failed
     ctx.journal = ctx.journal.put(key, replace(entry, earlier=()))
@@ -317,7 +433,8 @@ def ready_only_if_marked(ctx: PassContext, keys: Collection[NodeKey]) -> None:
         entry, outcome = ctx.journal.get(key), ctx.outcomes.get(key)
         if entry and entry.phase is Phase.RECORDED and isinstance(outcome, Ready):
             attached = ctx.node(key).attached
-            left = max(ctx.deps.intervals.tag_lag - (ctx.now - attached.at if attached else 0.0), 5.0)
+            lag = 0.0 if outcome.observed.tags is not None else ctx.deps.intervals.tag_lag  # of the index
+            left = max(lag - (ctx.now - attached.at if attached else 0.0), 5.0)
             if not entry.target:
                 ctx.node(key).look_now()  # its target is not known yet
             ctx.outcomes[key] = Waiting(Reason.MARKING, left, "its mark is not readable yet", outcome.observed)

@@ -91,6 +91,7 @@ def assess(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
             polling.finished(ctx, key, Verb.CREATE)
             ctx.node(key).delete_sent = None
             ctx.node(key).held = None
+            _forget_refused_delete(ctx, key)
             ctx.ready_nodes[key] = observed
             ctx.outcomes[key] = Ready(observed, ctx.category(key))
             ctx.node(key).look_at = inf
@@ -104,10 +105,21 @@ def assess(ctx: PassContext, key: NodeKey, observed: Observed) -> None:
             ctx.outcomes[key] = Blocked(
                 Reason.FAILED,
                 f"{observed.name} ({observed.id}) is {shown}: look at it in the cloud; delete it there to have it "
-                "created again",
+                f"created again{_only_once(ctx, key)}",
                 ctx.deps.intervals.slow,
                 observed,
             )
+
+
+def _forget_refused_delete(ctx: PassContext, key: NodeKey) -> None:
+    """It is wanted again and still there: if it goes now, that is not our delete (:attr:`kinds.Kind.once`)."""
+    entry = ctx.journal.get(key)
+    if entry and entry.deleting and key in ctx.graph.nodes and not ctx.state.releasing:
+        ctx.journal = ctx.journal.put(key, replace(entry, deleting=0.0))
+
+
+def _only_once(ctx: PassContext, key: NodeKey) -> str:
+    return f", and then decide: {ctx.resolve(key)} --not-mine --yes" if ctx.kind(key).once else ""
 
 
 def _refused_replacement(ctx: PassContext, key: NodeKey, observed: Observed) -> str:
@@ -137,7 +149,7 @@ def _absent(ctx: PassContext, key: NodeKey) -> None:
     elif entry.phase in (Phase.REUSED, Phase.THEIRS):
         ctx.notes.append(f"{key}: {entry.id}, used by name, is gone")
         ctx.state.forget(key)
-        ctx.journal = ctx.journal.put(key, let_go(entry))
+        ctx.journal = ctx.journal.put(key, ctx.without_resource(key, let_go(entry)))
     else:
         if ctx.node(key).delete_sent is None:
             ctx.notes.append(f"{key}: {entry.id} is gone, deleted by someone else")
@@ -152,11 +164,13 @@ def record_owned(ctx: PassContext, key: NodeKey, observed: Observed, entry: Entr
     base = entry or Entry(Phase.RECORDED, opened=ctx.deps.clock.now())
     record = replace(base, phase=Phase.RECORDED, id=observed.id, target=observed.target, carried=observed.carried)
     record = replace(record, signature=ctx.sign(key, observed.id), key=ctx.keys.writing, by="")
+    record = replace(record, tags=None, had_effect=False, gone="")
     if key in ctx.graph.nodes and not ctx.state.releasing:
         record = with_edges(record, ctx.graph.nodes[key])
     ctx.journal = ctx.journal.put(key, record)
     _only_here(ctx, key, observed.id)
     ctx.node(key).open_since = None
+    ctx.node(key).answered = ""
     ctx.node(key).look_now()
     ctx.remember(key, observed)
     assess(ctx, key, observed)
@@ -184,5 +198,9 @@ async def find(ctx: PassContext, wants: Sequence[Want]) -> dict[NodeKey, Sequenc
         if isinstance(result, Exception) and not isinstance(result, CloudError):
             raise result
         for want in group:
-            found[want.key] = result if isinstance(result, CloudError) else result.get(want.key, ())
+            found[want.key] = result if isinstance(result, CloudError) else _of_this_node(ctx, want, result)
     return found
+
+
+def _of_this_node(ctx: PassContext, want: Want, found: Mapping[NodeKey, Sequence[Observed]]) -> Sequence[Observed]:
+    return [each for each in found.get(want.key, ()) if not ctx.is_of_another_node(want, each)]

@@ -12,7 +12,7 @@ from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.kinds import NodeKey, Ref
-from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Surplus, Waiting, of_error
+from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason, Surplus, Waiting, of_error
 from freehold.lifecycle.phases import delete, mark, recovery
 
 
@@ -24,9 +24,14 @@ def surplus(ctx: PassContext) -> list[NodeKey]:
 def prunable(ctx: PassContext) -> list[NodeKey]:
     """Surplus that may be deleted: by its kind or by a decision, while nothing of ours depends on it."""
     needed = deletion_order.needed(ctx.journal.ours, ctx.journal.entries, ctx.deps.registry)
-    may = [key for key in surplus(ctx) if ctx.kind(key).prunable or key in ctx.approved]
+    may = [key for key in surplus(ctx) if _is_prunable(ctx, key) or key in ctx.approved]
     owned = [key for key in may if ctx.journal.entries[key].phase is Phase.OWNED and key not in needed]
     return [*owned, *(key for key in being_pruned(ctx) if key not in owned)]
+
+
+def _is_prunable(ctx: PassContext, key: NodeKey) -> bool:
+    """What the in-cluster provider manages may be in use by it: it goes with the object, or if a person says so."""
+    return ctx.kind(key).prunable and ctx.category(key) is not Category.SHARED
 
 
 def being_pruned(ctx: PassContext) -> list[NodeKey]:
@@ -42,7 +47,7 @@ async def prune(ctx: PassContext, marked: TagsByTarget) -> None:
         if ctx.node(key).delete_sent is None and ctx.node(key).look_at == inf:
             ctx.node(key).look_now()  # it was as wanted; now it is not wanted
     present = await delete.observe_present(ctx, free)
-    if present and not marked:
+    if not marked and mark.asks_index(ctx, present):
         try:
             marked = await mark.read(ctx)
         except CloudError as error:

@@ -15,9 +15,10 @@ from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
-from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State
+from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State, Want
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Strength
+from freehold.lifecycle.phases import keyed_tags, observe
 
 SOON = 1.0
 """Seconds until what was found is observed like everything else: nothing but time wakes the object for it."""
@@ -67,6 +68,28 @@ async def by_marks(ctx: PassContext, tags_by_target: TagsByTarget, *, last: bool
                     await _take_off(ctx, item)
 
 
+async def unlisted(ctx: PassContext) -> None:
+    """The same for kinds that no index lists: by name, where the record of a wanted node was not signed by us."""
+    wants = [
+        Want(key, node.name, node.request(ctx.ready_nodes), ctx.nonces(key))
+        for key, node in ctx.graph.nodes.items()
+        if not ctx.kind(key).indexed and _is_forged(ctx, key) and node.requires <= ctx.ready_nodes.keys()
+    ]
+    for key, found in (await observe.find(ctx, wants)).items():
+        if isinstance(found, CloudError):
+            ctx.outcomes[key] = of_error(found)
+            continue
+        known = {entry.id for other, entry in ctx.journal.entries.items() if other.kind == key.kind}
+        for seen in found:
+            if seen.id not in known and ctx.evidence(key, seen, seen.tags or ()).strength is Strength.PROVEN:
+                put_on_record(ctx, key, seen, "has our marks and was not on record")
+
+
+def _is_forged(ctx: PassContext, key: NodeKey) -> bool:
+    entry = ctx.journal.get(key)
+    return bool(entry and entry.id and entry.phase.ours and not ctx.is_signed(key))
+
+
 def _may_not_be_read(ctx: PassContext, group: Sequence[_Unrecorded], error: CloudError) -> None:
     """What our seal is on holds the delete; a carrier's mark can be written by everybody who may tag the carrier."""
     for item in group:
@@ -109,7 +132,7 @@ async def _take_off(ctx: PassContext, item: _Unrecorded) -> None:
         return
     if not stale:
         return
-    failed = await ctx.deps.tagger.detach([TagChange(item.ref.target, frozenset(stale))])
+    failed = await keyed_tags.detach(ctx, [TagChange(item.ref.target, frozenset(stale))])
     error_ = failed.get(item.ref.target)
     if error_ is not None and not isinstance(error_, NotFound):
         ctx.outcomes[item.key] = of_error(error_)
@@ -120,7 +143,7 @@ async def _take_off(ctx: PassContext, item: _Unrecorded) -> None:
 
 def _names(ctx: PassContext, item: _Unrecorded, uuid: str, ident: str) -> bool:
     """Whether this uuid and id in a carrier's mark are those of the unrecorded resource."""
-    own = item.ref.id.rpartition("/")[2]
+    own = ctx.deps.codec.carried_id(item.key.kind, item.ref.id)
     return (uuid.casefold(), ident.casefold()) == (ctx.owner.uuid.casefold(), own.casefold())
 
 
@@ -128,7 +151,8 @@ def put_on_record(ctx: PassContext, key: NodeKey, observed: Observed, why: str) 
     """Put on record what is ours and in no journal; ``why`` is told to a person.
 
     Under the node whose birth mark it has, or under the birth mark itself, so that it counts as spent also when the
-    resource is gone and the process a new one; else under ``key``.
+    resource is gone and the process a new one; else under ``key``. Whether what the spec does not want was handed to
+    the in-cluster provider is on no record: it may have been, so it is not pruned by itself.
     """
     born = [n for n in ctx.graph.nodes if n.kind == key.kind and not ctx.journal.get(n) and ctx.attempt_of(n, observed)]
     words = sorted(w for w in ctx.possible_nonces(key, observed) if ctx.keys.recognises(key.kind, w))
@@ -136,6 +160,7 @@ def put_on_record(ctx: PassContext, key: NodeKey, observed: Observed, why: str) 
     attempt = max(ctx.attempt_of(free, observed), 1)
     record = Entry(Phase.RECORDED, observed.id, observed.target, observed.carried, attempt)
     record = replace(record, signature=ctx.sign(free, observed.id), key=ctx.keys.writing)
+    record = replace(record, shared=free not in ctx.graph.nodes)
     ctx.journal = ctx.journal.put(free, record)
     ctx.remember(free, observed)
     ctx.outcomes[free] = Waiting(Reason.MARKING, SOON, f"{observed.id} was found and is on record now", observed)
@@ -190,7 +215,8 @@ def _sealed(ctx: PassContext, key: NodeKey, stub: Observed, tags: frozenset[str]
 
 
 def _carried(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unrecorded]:
-    known = {(k.kind, i.rpartition("/")[2]) for k, e in ctx.journal.entries.items() for i in (e.id, *e.earlier)}
+    carried_id, entries = ctx.deps.codec.carried_id, ctx.journal.entries
+    known = {(key.kind, carried_id(key.kind, i)) for key, entry in entries.items() for i in (entry.id, *entry.earlier)}
     found = []
     for target, tags in tags_by_target.items():
         for mark in ctx.deps.codec.read(tags).carried:

@@ -73,11 +73,7 @@ def _record(ctx: PassContext, key: NodeKey) -> None:
 
 async def _attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
     """The new seals, beside the old ones; a later deep pass reads them back."""
-    changes = [
-        TagChange(seen.target, frozenset({ctx.mark_under(key, seen, ctx.keys.writing)}))
-        for key in keys
-        for seen in [ctx.node(key).observed]
-    ]
+    changes = [TagChange(ctx.node(key).observed.target, _both_seals(ctx, key)) for key in keys]
     if not changes:
         return
     await ctx.save_before_write()
@@ -91,8 +87,18 @@ async def _attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
             ctx.outcomes[key] = replace(of_error(failed[target]), observed=ctx.node(key).observed)
 
 
+def _both_seals(ctx: PassContext, key: NodeKey) -> frozenset[str]:
+    """The new one; in a map with the old one in the same value, which it overwrites."""
+    codec, observed = ctx.deps.codec, ctx.node(key).observed
+    new = frozenset({ctx.mark_under(key, observed, ctx.keys.writing)})
+    if not codec.keyed:
+        return new
+    have = codec.fold(ctx.verified[key])
+    return codec.joined({*new, *(seal for seal in ctx.seals(key, observed) if codec.fold([seal]) <= have)})
+
+
 async def _take_off_old(ctx: PassContext) -> None:
-    """What is recorded under the writing key needs no other seal."""
+    """What is recorded under the writing key needs no other seal. In a map the new one alone overwrites both."""
     changes = []
     for key, tags in ctx.verified.items():
         entry = ctx.journal.get(key)
@@ -100,23 +106,30 @@ async def _take_off_old(ctx: PassContext) -> None:
             changes.append(TagChange(entry.target, stale))
     if not changes:
         return
-    await ctx.save()
-    for target, error in (await ctx.deps.tagger.detach(changes)).items():
+    await ctx.save_before_write() if ctx.deps.codec.keyed else await ctx.save()
+    take_off = ctx.deps.tagger.attach if ctx.deps.codec.keyed else ctx.deps.tagger.detach
+    for target, error in (await take_off(changes)).items():
         if not isinstance(error, NotFound):
             ctx.notes.append(f"{target}: an old seal could not be taken off: {error.message}")
 
 
 def _old_marks(ctx: PassContext, key: NodeKey, tags: Collection[str]) -> frozenset[str]:
-    """The marks of this very node on ``tags`` that are neither the one under the writing key nor a birth mark."""
+    """What leaves the writing key's seal alone on ``tags``: in a map that very mark, if other seals are beside it.
+
+    Elsewhere the marks of this very node that are neither the one under the writing key nor a birth mark.
+    """
     codec, observed = ctx.deps.codec, ctx.node(key).observed
     new = _new_mark(ctx, key)
+    if codec.keyed:
+        beside = codec.fold(ctx.seals(key, observed)) - new
+        return frozenset() if beside.isdisjoint(codec.fold(tags)) else new
     return frozenset(tag for tag in tags if not codec.fold([tag]) & new and _is_seal_of(ctx, key, observed, tag))
 
 
 def _is_seal_of(ctx: PassContext, key: NodeKey, observed: Observed, tag: str) -> bool:
     marks = ctx.deps.codec.read([tag])
     if observed.carried:
-        own = (ctx.owner.uuid.casefold(), observed.id.rpartition("/")[2].casefold())
+        own = (ctx.owner.uuid.casefold(), ctx.deps.codec.carried_id(key.kind, observed.id).casefold())
         return any((mark.uuid.casefold(), mark.id.casefold()) == own for mark in marks.carried)
     born = ctx.nonces(key)
     return any(

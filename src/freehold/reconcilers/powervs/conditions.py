@@ -1,20 +1,12 @@
-"""Outcomes of resources as conditions: one for each part of the infrastructure, deterministic in text."""
+"""The conditions of an IBMPowerVSCluster."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
-
 from freehold.api import names
-from freehold.api.conditions import Observation
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.journal import Journal, Phase
-from freehold.lifecycle.kinds import NodeKey
-from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Ready, Reason, Surplus, Waiting
-from freehold.reconcilers.findings import SpecWarning, text
+from freehold.reconcilers.part_conditions import Parts
 from freehold.reconcilers.powervs import keys
 
-PARTS: Mapping[str, tuple[str, ...]] = {
+PARTS: Parts = {
     names.SERVICE_INSTANCE_READY: (keys.WORKSPACE.kind,),
     names.NETWORK_READY: (keys.NETWORK.kind,),
     names.VPC_READY: (keys.VPC.kind,),
@@ -25,88 +17,3 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     names.COS_INSTANCE_CREATED: (keys.COS_INSTANCE.kind, keys.COS_BUCKET.kind),
 }
 """The kinds that each condition of v1beta2 speaks for (docs/reference/ibm-cloud.md#capibm)."""
-
-
-def wanted_parts(graph: Graph) -> tuple[str, ...]:
-    """The conditions that this graph has something to say for."""
-    kinds = {key.kind for key in graph.nodes}
-    return tuple(part for part, members in PARTS.items() if not kinds.isdisjoint(members))
-
-
-def parts(graph: Graph, journal: Journal | None, outcomes: Mapping[NodeKey, Outcome]) -> Iterator[Observation]:
-    """What each part of the infrastructure says, in the order in which they are shown."""
-    for part in wanted_parts(graph):
-        members = [key for key in graph.nodes if key.kind in PARTS[part]]
-        surplus = sorted(k for k in outcomes.keys() - graph.nodes.keys() if k.kind in PARTS[part])
-        yield _part(part, [*members, *surplus], graph, journal, outcomes)
-
-
-def _part(
-    part: str,
-    members: Sequence[NodeKey],
-    graph: Graph,
-    journal: Journal | None,
-    outcomes: Mapping[NodeKey, Outcome],
-) -> Observation:
-    """The worst of its members decides: blocked, not looked at, waiting, then what a person should know."""
-    blocked, unknown, waiting, remarks = [], [], [], []
-    for key in members:
-        node = graph.nodes.get(key)
-        name = f"{(node and node.noun) or key.kind} {node.name if node else key.logical}"
-        match outcomes.get(key):
-            case Blocked(reason=reason, message=message):
-                blocked.append((reason.value, f"{name}: {message}"))
-            case Waiting(reason=reason, message=message):
-                waiting.append((reason.value, f"{name}: {message or reason.value}"))
-            case Ready(reason=Reason() as reason, note=note):
-                remarks.append((reason.value, f"{name}: {note or reason.value}"))
-            case Ready() if _reused(key, journal):
-                used = "it existed before, is used as it is, and stays when the cluster is deleted"
-                remarks.append((names.REASON_REUSED_BY_NAME, f"{name}: {used}"))
-            case Surplus(message=message):
-                remarks.append((names.REASON_READY, f"{name}: {message}"))
-            case Ready() | Kept():
-                pass
-            case _:
-                unknown.append((names.REASON_READY_UNKNOWN, f"{name}: not reconciled yet"))
-    if blocked or waiting:
-        return _observation(part, "False", [*blocked, *waiting, *unknown])
-    if unknown:
-        return _observation(part, "Unknown", unknown)
-    return _observation(part, "True", remarks) if remarks else Observation(part, "True", names.REASON_READY)
-
-
-def _observation(part: str, status: str, lines: Sequence[tuple[str, str]]) -> Observation:
-    (reason, _), message = lines[0], "; ".join(line for _, line in lines)
-    if status == "True":
-        return Observation(part, "True", reason, message)
-    return Observation(part, "False" if status == "False" else "Unknown", reason, message)
-
-
-def _reused(key: NodeKey, journal: Journal | None) -> bool:
-    entry = journal.get(key) if journal else None
-    return entry is not None and entry.phase is Phase.REUSED
-
-
-def fields_served(notes: Sequence[SpecWarning]) -> Observation:
-    """Which fields are accepted and kept, but not acted on."""
-    ignored = [note for note in notes if not note.served]
-    if ignored:
-        return Observation(names.FIELDS_SERVED, "False", names.REASON_FIELDS_IGNORED, text(notes))
-    return Observation(names.FIELDS_SERVED, "True", names.REASON_ALL_FIELDS_SERVED, text(notes))
-
-
-def parts_deleting(table: Sequence[Mapping[str, Any]]) -> Iterator[Observation]:
-    """The parts while the object is being deleted: what goes is not ready any more, what is kept stays as it was."""
-    for part, members in PARTS.items():
-        going = [row for row in table if row["kind"] in members and row.get("state") not in ("Kept", "Unknown")]
-        if going:
-            lines = "; ".join(f"{row['kind']} {row['name']}: {row.get('state', '').lower()}" for row in going)
-            yield Observation(part, "False", names.REASON_DELETING, lines)
-
-
-def deleting(outcomes: Mapping[NodeKey, Outcome], lines: Sequence[str]) -> Observation:
-    """``Deleting``: the reason is that of what a person must act on, when there is such a thing."""
-    blocked = sorted((key, o.reason.value) for key, o in outcomes.items() if isinstance(o, Blocked))
-    reason = blocked[0][1] if blocked else names.REASON_DELETING
-    return Observation(names.DELETING, "True", reason, "; ".join(lines) or "being deleted")

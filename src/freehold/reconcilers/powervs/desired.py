@@ -18,8 +18,9 @@ from freehold.api.powervs import IBMPowerVSClusterSpec
 from freehold.lifecycle.graph import Graph, Naming, Node, ReadyNodes, no_parts
 from freehold.lifecycle.journal import Entry, Journal
 from freehold.lifecycle.kinds import NodeKey, Observed, Part, Request
-from freehold.reconcilers.adapter import Desired, Mode, Refused, Undecided, Wanted
+from freehold.reconcilers.adapter import Desired, Mode, Refused, Undecided
 from freehold.reconcilers.answers import Answer, NoAnswer
+from freehold.reconcilers.cluster_status import ClusterWanted
 from freehold.reconcilers.findings import Problem, SpecWarning
 from freehold.reconcilers.powervs import existing, keys, object_storage, places, reach
 from freehold.reconcilers.powervs import input as powervs_input
@@ -34,15 +35,12 @@ from freehold.reconcilers.stable_names import StableName
 
 
 @dataclass(frozen=True)
-class PowerVSWanted(Wanted):
-    """Also what the status needs.
+class PowerVSWanted(ClusterWanted):
+    """``endpoint`` is the first public load balancer, None without the annotation.
 
-    ``port`` is the API server's. ``endpoint`` is the load balancer whose hostname becomes the endpoint: the first
-    public one, None without the annotation. ``resource_group`` is its id, empty while unknown.
+    ``resource_group`` is the id of the resource group, empty while unknown.
     """
 
-    port: int = 6443
-    endpoint: NodeKey | None = None
     resource_group: str = ""
 
 

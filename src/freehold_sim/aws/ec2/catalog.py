@@ -22,6 +22,7 @@ IMAGES: tuple[ImageRow, ...] = (
 
 TypeRow = tuple[str, int, int, tuple[str, ...]]
 TYPES: tuple[TypeRow, ...] = (
+    ("t2.micro", 1, 1024, ("x86_64",)),
     ("t3.micro", 2, 1024, ("x86_64",)),
     ("t3.small", 2, 2048, ("x86_64",)),
     ("t3.medium", 2, 4096, ("x86_64",)),

@@ -9,7 +9,7 @@ from freehold.lifecycle.context import STRANGER
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.kinds import NodeKey, Observed
-from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Surplus, Waiting
+from freehold.lifecycle.outcomes import Blocked, Kept, Outcome, Ready, Reason, Surplus, Waiting
 
 Row = dict[str, Any]
 
@@ -31,16 +31,14 @@ def known_id(entry: Entry | None, outcome: Outcome | None) -> str:
 
 
 def vendor_id(ident: str) -> str:
-    """The cloud's own id: the last part of the engine's (``us-south/r006-…``, ``<guid>/network/<id>``)."""
-    return ident.rpartition("/")[2]
+    """The cloud's own id: the last part of the engine's (``us-south/r006-…``, ``<guid>/network/<id>``), or an ARN."""
+    return ident if ident.startswith("arn:") else ident.rpartition("/")[2]
 
 
 def ownership(entry: Entry | None, outcome: Outcome | None) -> str:
     """Whose it is, by the journal; the marks decide what the journal says (docs/explanation/ownership.md)."""
-    if isinstance(outcome, Ready) and outcome.category is Category.SHARED:
-        return "shared"
     if entry and entry.phase.ours:
-        return "managed"
+        return "shared" if entry.shared else "managed"
     if isinstance(outcome, Kept) or (entry and entry.phase in (Phase.GIVEN, Phase.REUSED)):
         return "unmanaged"
     return "unknown"

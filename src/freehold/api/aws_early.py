@@ -1,0 +1,279 @@
+"""Rules for what can be known to be wrong in an ``AWSCluster`` or an identity when it is applied.
+
+As :mod:`freehold.api.early`: only the API server checks them, and only what a write changes; the reconciler says the
+same in a condition (:mod:`freehold.reconcilers.aws_cluster.input`). Each refuses what upstream's webhook refuses
+(https://github.com/kubernetes-sigs/cluster-api-provider-aws/tree/main/webhooks), or AWS wherever upstream sends it.
+Those with ``oldSelf`` are the fields that upstream's webhook does not let change.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from freehold.api.base import Rule
+from freehold.api.early import LIST_LIMIT as LIST_LIMIT
+from freehold.api.early import RANGE, spelled
+from freehold.api.early import TEXT_LIMIT as TEXT_LIMIT
+from freehold.api.names import AWS_TAG_PREFIX, AWS_USER_TAG_LIMIT
+
+_RANGE_6 = "[0-9a-fA-F:.]+/(12[0-8]|1[01][0-9]|[1-9]?[0-9])"
+_PLACE = "[a-z0-9]+(-[a-z0-9]+)+"
+_NO_RANGE = "it is not an IPv4 range; write one like 10.0.0.0/16"
+_NO_RANGE_6 = "it is not an IPv6 range; write one like 2600:1f14:e08:7400::/56"
+
+
+def _none_of(fields: str) -> str:
+    """The expression that no list of those names has an entry."""
+    return " && ".join(f"(!has(self.{field}) || size(self.{field}) == 0)" for field in fields.split())
+
+
+def _ranges(field: str, pattern: str, message: str) -> Rule:
+    """The rule that every text of a list has the form ``pattern``."""
+    return Rule(f"!has(self.{field}) || self.{field}.all(c, c.matches('^({pattern})$'))", message, field=f".{field}")
+
+
+def _stays(field: str, message: str) -> Rule:
+    """The rule that a field has, or lacks, the value that it had."""
+    same = f"(!has(self.{field}) || self.{field} == oldSelf.{field})"
+    return Rule(f"has(self.{field}) == has(oldSelf.{field}) && {same}", message, field=f".{field}")
+
+
+# --- ingress rules -----------------------------------------------------------------------------
+
+_GROUPS = "sourceSecurityGroupIds sourceSecurityGroupRoles"
+_BLOCKS = "cidrBlocks ipv6CidrBlocks"
+INGRESS_SOURCES: Final = (
+    Rule(
+        f"!has(self.natGatewaysIPsSource) || !self.natGatewaysIPsSource || ({_none_of(f'{_BLOCKS} {_GROUPS}')})",
+        "natGatewaysIPsSource is a source by itself; remove the ranges and security groups, or write a second rule",
+    ),
+    Rule(
+        f"({_none_of(_BLOCKS)}) || ({_none_of(_GROUPS)})",
+        "a rule has ranges or security groups as its source, not both; write two rules",
+    ),
+)
+
+# --- the VPC and its subnets -------------------------------------------------------------------
+
+CARRIER_GATEWAY: Final = Rule("self.startsWith('cagw-')", "the id of a carrier gateway begins with cagw-")
+FALLBACK_ORDER: Final = Rule("self in ['none', 'amazon-pool']", "write none or amazon-pool")
+ADDRESS_POOL: Final = (
+    Rule(
+        "has(self.publicIpv4Pool) == has(self.publicIpv4PoolFallbackOrder)",
+        "publicIpv4Pool and publicIpv4PoolFallbackOrder need each other; set both or none",
+    ),
+    spelled("publicIpv4Pool", "ipv4pool-ec2-.*", "the id of a public pool begins with ipv4pool-ec2-"),
+)
+IPV6_RANGE: Final = (
+    spelled("cidrBlock", _RANGE_6, _NO_RANGE_6),
+    Rule(
+        "!has(self.cidrBlock) || self.cidrBlock == '' || has(self.poolId)",
+        "a range of your own needs its pool; set poolId, or remove cidrBlock to get a range from Amazon",
+        field=".cidrBlock",
+    ),
+    Rule(
+        "!has(self.ipamPool) || !(has(self.cidrBlock) || has(self.poolId))",
+        "ipamPool chooses the range; remove cidrBlock and poolId",
+        field=".ipamPool",
+    ),
+)
+SECONDARY_RANGE: Final = spelled("ipv4CidrBlock", RANGE, _NO_RANGE)
+VPC_RULES: Final = (
+    spelled("cidrBlock", RANGE, _NO_RANGE),
+    spelled("id", "vpc-[0-9a-f]{8,17}", "the id of a VPC is written like vpc-0123456789abcdef0"),
+    Rule(
+        "!has(self.ipamPool) || !has(self.cidrBlock) || self.cidrBlock == ''",
+        "ipamPool chooses the range; remove cidrBlock",
+        field=".ipamPool",
+    ),
+    Rule(
+        "!has(self.ipamPool) || has(self.ipamPool.id) || has(self.ipamPool.name)",
+        "give the pool's id or its name",
+        field=".ipamPool",
+    ),
+)
+SUBNET_RULES: Final = (
+    spelled("cidrBlock", RANGE, _NO_RANGE),
+    spelled("ipv6CidrBlock", _RANGE_6, _NO_RANGE_6),
+    spelled("availabilityZone", _PLACE, "a zone is written in lower-case letters, digits and dashes, like us-east-1a"),
+    Rule(
+        "!has(self.zoneType) || self.zoneType == 'availability-zone' || has(self.parentZoneName)",
+        "a local or Wavelength zone belongs to another one; set parentZoneName",
+    ),
+)
+
+# --- load balancers ----------------------------------------------------------------------------
+
+_DISABLED = "self.loadBalancerType != 'disabled'"
+_UNUSED = "subnets additionalSecurityGroups additionalListeners ingressRules"
+_FLAGS = "crossZoneLoadBalancing preserveClientIP disableHostsRewrite"
+LOAD_BALANCER_RULES: Final = (
+    Rule(
+        "!(self.loadBalancerType in ['alb', 'elb'])",
+        "only classic and network load balancers pass TCP to an API server; write nlb or classic",
+        field=".loadBalancerType",
+    ),
+    *(
+        Rule(f"{_DISABLED} || !has(self.{field})", "there is no load balancer; remove it", field=f".{field}")
+        for field in ("name", "healthCheckProtocol")
+    ),
+    *(
+        Rule(f"{_DISABLED} || ({_none_of(field)})", "there is no load balancer; remove it", field=f".{field}")
+        for field in _UNUSED.split()
+    ),
+    *(
+        Rule(
+            f"{_DISABLED} || !has(self.{field}) || !self.{field}",
+            "there is no load balancer; remove it",
+            field=f".{field}",
+        )
+        for field in _FLAGS.split()
+    ),
+    Rule(
+        "self.loadBalancerType == 'nlb' || !has(self.targetGroupIPType)",
+        "only a network load balancer has target groups; remove it",
+        field=".targetGroupIPType",
+    ),
+    Rule(
+        "!has(self.healthCheckProtocol) || self.healthCheckProtocol in ['TCP', 'HTTP', 'HTTPS'] || "
+        "(self.healthCheckProtocol == 'SSL' && self.loadBalancerType == 'classic')",
+        "health checks use TCP, HTTP or HTTPS, of a classic load balancer also SSL",
+        field=".healthCheckProtocol",
+    ),
+    Rule("self.scheme == oldSelf.scheme", "the scheme of a load balancer cannot change", field=".scheme"),
+    Rule(
+        "(self.loadBalancerType == 'disabled') == (oldSelf.loadBalancerType == 'disabled')",
+        "a load balancer cannot be disabled or enabled later",
+        field=".loadBalancerType",
+    ),
+    _stays("name", "the name of a load balancer cannot change"),
+    Rule(
+        "oldSelf.loadBalancerType == 'classic' || (has(self.healthCheckProtocol) == has(oldSelf.healthCheckProtocol) "
+        "&& (!has(self.healthCheckProtocol) || self.healthCheckProtocol == oldSelf.healthCheckProtocol))",
+        "the health check protocol of a network load balancer cannot change",
+        field=".healthCheckProtocol",
+    ),
+    _stays("targetGroupIPType", "the address family of a target group cannot change"),
+)
+
+# --- the cluster -------------------------------------------------------------------------------
+
+_FIRST = "self.controlPlaneLoadBalancer"
+_SECOND = "self.secondaryControlPlaneLoadBalancer"
+_OLD_FIRST = "oldSelf.controlPlaneLoadBalancer"
+_OLD_VPC = "has(oldSelf.network) && has(oldSelf.network.vpc) && has(oldSelf.network.vpc.id)"
+_VPC = "has(self.network) && has(self.network.vpc) && has(self.network.vpc.id)"
+
+
+def _endpoint_stays(field: str, unset: str) -> Rule:
+    """The rule that a part of the endpoint does not change once it is set."""
+    endpoint, old = "self.controlPlaneEndpoint", "oldSelf.controlPlaneEndpoint"
+    was = f"has({old}) && has({old}.{field}) && {old}.{field} != {unset}"
+    same = f"has({endpoint}) && has({endpoint}.{field}) && {endpoint}.{field} == {old}.{field}"
+    return Rule(f"!({was}) || ({same})", "the endpoint of a cluster cannot change", field=".controlPlaneEndpoint")
+
+
+def _second(holds: str, message: str, field: str) -> Rule:
+    return Rule(f"!has({_SECOND}) || ({holds})", message, field=f".secondaryControlPlaneLoadBalancer.{field}")
+
+
+CLUSTER_RULES: Final = (
+    spelled("region", "[a-z]+(-[a-z]+)+-[0-9]+", "a region is written like eu-central-1"),
+    _stays("region", "the region of a cluster cannot change"),
+    _endpoint_stays("host", "''"),
+    _endpoint_stays("port", "0"),
+    Rule(
+        f"!({_OLD_VPC} && oldSelf.network.vpc.id != '') || ({_VPC} && self.network.vpc.id == oldSelf.network.vpc.id)",
+        "the VPC of a cluster cannot change",
+        field=".network",
+    ),
+    Rule(
+        "!has(oldSelf.identityRef) || has(self.identityRef)",
+        "the identity cannot be taken away: without it nobody can delete what it created; name another one",
+    ),
+    _second(f"has({_SECOND}.name) && {_SECOND}.name != ''", "the second load balancer needs a name", "name"),
+    _second(
+        f"!has({_SECOND}.name) || !has({_FIRST}) || !has({_FIRST}.name) || {_SECOND}.name != {_FIRST}.name",
+        "the two load balancers have the same name; change one",
+        "name",
+    ),
+    _second(
+        f"{_SECOND}.scheme != (has({_FIRST}) ? {_FIRST}.scheme : 'internet-facing')",
+        "the two load balancers must have different schemes; one is internet-facing, the other internal",
+        "scheme",
+    ),
+    _second(f"{_SECOND}.loadBalancerType == 'nlb'", "the second load balancer must be of type nlb", "loadBalancerType"),
+    Rule(
+        "!has(oldSelf.secondaryControlPlaneLoadBalancer) || has(self.secondaryControlPlaneLoadBalancer)",
+        "the second load balancer cannot be taken away",
+    ),
+    Rule(
+        f"has({_FIRST}) || !has({_OLD_FIRST}) || "
+        f"({_OLD_FIRST}.scheme == 'internet-facing' && {_OLD_FIRST}.loadBalancerType != 'disabled')",
+        "the scheme of a load balancer cannot change, and without the field it is internet-facing",
+    ),
+    Rule(
+        f"!has({_FIRST}) || has({_OLD_FIRST}) || "
+        f"({_FIRST}.scheme == 'internet-facing' && {_FIRST}.loadBalancerType != 'disabled')",
+        "the scheme of a load balancer cannot change, and without the field it was internet-facing",
+        field=".controlPlaneLoadBalancer.scheme",
+    ),
+)
+TAG_RULES: Final = (
+    Rule(
+        f"size(self) <= {AWS_USER_TAG_LIMIT}",
+        f"a resource has at most 50 tags, and 10 of them are not yours; remove all but {AWS_USER_TAG_LIMIT}",
+    ),
+    Rule("self.all(key, size(key) >= 1 && size(key) <= 128)", "a key has 1 to 128 characters"),
+    Rule(
+        "self.all(key, !key.matches('^[aA][wW][sS]:'))", "keys that begin with aws: are reserved by AWS; choose another"
+    ),
+    Rule(
+        f"self.all(key, !key.startsWith('{AWS_TAG_PREFIX}'))",
+        f"keys that begin with {AWS_TAG_PREFIX} are reserved for ownership tags; choose another",
+    ),
+    Rule(
+        "self.all(key, key.matches('^[a-zA-Z0-9 _.:/=+@-]*$') && self[key].matches('^[a-zA-Z0-9 _.:/=+@-]*$'))",
+        "keys and values have letters, digits, spaces and _ . : / = + - @",
+    ),
+)
+NETWORK_RULES: Final = (_ranges("nodePortIngressRuleCidrBlocks", RANGE, _NO_RANGE),)
+BASTION_RULES: Final = (
+    _ranges(
+        "allowedCIDRBlocks", f"{RANGE}|{_RANGE_6}", "it is not a range; write ones like 192.0.2.0/24 or 2001:db8::/64"
+    ),
+    Rule(
+        f"!has(self.disableIngressRules) || !self.disableIngressRules || ({_none_of('allowedCIDRBlocks')})",
+        "with disableIngressRules nobody may reach the bastion; remove one of the two",
+        field=".allowedCIDRBlocks",
+    ),
+)
+
+# --- identities --------------------------------------------------------------------------------
+
+STATIC_IDENTITY_RULES: Final = (
+    Rule("self.secretRef == oldSelf.secretRef", "it cannot change; make another identity", field=".secretRef"),
+)
+ROLE_IDENTITY_RULES: Final = (
+    Rule(
+        "has(self.sourceIdentityRef)",
+        "a role is assumed by somebody: name an identity in sourceIdentityRef, most often AWSClusterControllerIdentity "
+        "default",
+    ),
+)
+NOT_ITS_OWN_SOURCE: Final = Rule(
+    "!has(self.spec) || !has(self.spec.sourceIdentityRef) || "
+    "self.spec.sourceIdentityRef.kind != 'AWSClusterRoleIdentity' || "
+    "self.spec.sourceIdentityRef.name != self.metadata.name",
+    "a role cannot assume itself; name another identity",
+    field=".spec.sourceIdentityRef",
+)
+CALLED_DEFAULT: Final = Rule(
+    "self.metadata.name == 'default'", "there is one AWSClusterControllerIdentity, and it is called default"
+)
+CONTROLLER_IDENTITY_STAYS: Final = Rule("self == oldSelf", "it cannot change; delete it and create it anew")
+LABEL_OPERATOR: Final = Rule(
+    "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : "
+    "self.operator in ['Exists', 'DoesNotExist'] && (!has(self.values) || size(self.values) == 0)",
+    "the operator is In or NotIn with values, or Exists or DoesNotExist without",
+)

@@ -1,0 +1,94 @@
+"""The fields of ``AWSCluster``: what is acted on. Data only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from freehold.api.served_fields import ServedField, Serving
+
+_FILLED_IN = "upstream fills it in; ids of resources are in status.resources"
+_MACHINES = "it concerns machines"
+
+
+def _served(path: str, sentence: str = "") -> ServedField:
+    return ServedField(path, Serving.SERVED, sentence)
+
+
+def _ignored(path: str, sentence: str) -> ServedField:
+    return ServedField(path, Serving.IGNORED, sentence)
+
+
+def _refused(path: str, sentence: str) -> ServedField:
+    return ServedField(path, Serving.REFUSED, sentence)
+
+
+def _balancer(path: str) -> Iterator[ServedField]:
+    yield _served(f"{path}.loadBalancerType", "classic, nlb or disabled")
+    yield _served(f"{path}.name")
+    yield _served(f"{path}.scheme")
+    yield _served(f"{path}.subnets", "ids, or the ids that spec.network.subnets gives")
+    yield _served(f"{path}.additionalSecurityGroups")
+    yield _served(f"{path}.ingressRules", "one security group is in front of both load balancers")
+    yield _served(f"{path}.crossZoneLoadBalancing")
+    yield _served(f"{path}.healthCheck", "of a classic load balancer too, where upstream keeps its own values")
+    yield _served(f"{path}.healthCheckProtocol")
+    yield _served(f"{path}.additionalListeners", "of a network load balancer")
+    yield _served(f"{path}.preserveClientIP", "of a network load balancer")
+    yield _served(f"{path}.targetGroupIPType")
+    yield _ignored(f"{path}.disableHostsRewrite", _MACHINES)
+    yield _ignored(f"{path}.dnsResolutionCheck", "the name of the load balancer is not resolved before it is used")
+
+
+AWS_CLUSTER_FIELDS: Final[tuple[ServedField, ...]] = (
+    _served("spec.region"),
+    _served("spec.partition", "derived from the region when omitted, as upstream does"),
+    _served("spec.identityRef"),
+    _served("spec.controlPlaneEndpoint", "filled in from the load balancer; a value of the user's stays"),
+    _served("spec.additionalTags", "at most 40"),
+    _served("spec.sshKeyName", "for the bastion"),
+    _served("spec.network.vpc.id"),
+    _served("spec.network.vpc.cidrBlock"),
+    _served("spec.network.vpc.secondaryCidrBlocks"),
+    _served("spec.network.vpc.availabilityZoneUsageLimit", "a lower limit takes no zone away"),
+    _served("spec.network.vpc.availabilityZoneSelection", "Random: by a hash of the cluster's name, for life"),
+    _served("spec.network.vpc.subnetSchema"),
+    _served("spec.network.vpc.ipv6", "a range from Amazon"),
+    _refused("spec.network.vpc.ipv6.cidrBlock", "ranges of your own are not served; remove it to get one from Amazon"),
+    _refused("spec.network.vpc.ipv6.poolId", "ranges of your own are not served; remove it to get one from Amazon"),
+    _refused("spec.network.vpc.ipv6.ipamPool", "IPAM is not served; remove it to get a range from Amazon"),
+    _ignored("spec.network.vpc.ipv6.egressOnlyInternetGatewayId", _FILLED_IN),
+    _refused("spec.network.vpc.ipamPool", "IPAM is not served; give the range in cidrBlock"),
+    _refused("spec.network.vpc.elasticIpPool", "pools of your own are not served; remove it to get Amazon's addresses"),
+    _ignored("spec.network.vpc.emptyRoutesDefaultVPCSecurityGroup", "no resource of the cluster uses that group"),
+    _ignored("spec.network.vpc.privateDnsHostnameTypeOnLaunch", "instances are named by their addresses, AWS' default"),
+    _ignored("spec.network.vpc.internetGatewayId", _FILLED_IN),
+    _ignored("spec.network.vpc.carrierGatewayId", "Wavelength zones are not served"),
+    _ignored("spec.network.vpc.tags", "spec.additionalTags are for all resources"),
+    _served("spec.network.subnets[*].id"),
+    _served("spec.network.subnets[*].availabilityZone"),
+    _served("spec.network.subnets[*].cidrBlock"),
+    _served("spec.network.subnets[*].ipv6CidrBlock"),
+    _served("spec.network.subnets[*].isIpv6"),
+    _served("spec.network.subnets[*].isPublic"),
+    _served("spec.network.subnets[*].zoneType", "availability-zone; others are refused"),
+    _ignored("spec.network.subnets[*].parentZoneName", "local and Wavelength zones are not served"),
+    _ignored("spec.network.subnets[*].tags", "spec.additionalTags are for all resources"),
+    _ignored("spec.network.subnets[*].natGatewayId", _FILLED_IN),
+    _ignored("spec.network.subnets[*].resourceID", _FILLED_IN),
+    _ignored("spec.network.subnets[*].routeTableId", _FILLED_IN),
+    _served("spec.network.cni"),
+    _served("spec.network.additionalControlPlaneIngressRules"),
+    _served("spec.network.additionalNodeIngressRules"),
+    _served("spec.network.nodePortIngressRuleCidrBlocks"),
+    _served("spec.network.securityGroupOverrides", "with an existing VPC"),
+    *_balancer("spec.controlPlaneLoadBalancer"),
+    *_balancer("spec.secondaryControlPlaneLoadBalancer"),
+    _served("spec.bastion"),
+    _served("spec.s3Bucket", "with feature gate BootstrapFormatIgnition; deleted when nothing is in it but ours"),
+    _ignored("spec.s3Bucket.bestEffortDeleteObjects", "objects of others are never deleted"),
+    _ignored("spec.imageLookupBaseOS", _MACHINES),
+    _ignored("spec.imageLookupFormat", _MACHINES),
+    _ignored("spec.imageLookupOrg", _MACHINES),
+)
+"""In the order of the docs: what everything needs, the network, load balancers, the rest."""

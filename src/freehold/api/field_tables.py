@@ -1,0 +1,31 @@
+"""Pages of docs about the fields of a kind, generated from its list of served fields."""
+
+from __future__ import annotations
+
+from freehold.api.served import AWS_CLUSTER, ServedName
+
+TABLES: dict[str, ServedName] = {"awscluster-fields.md": AWS_CLUSTER}
+"""File name -> the kind that it is about."""
+
+_INTRODUCTION = """\
+# The fields of {kind}
+Generated from `{kind}`'s list of served fields by `make crds`. Do not edit.
+
+Every field of upstream's {version} is accepted and kept. A row speaks for the fields below it too, unless they have a
+row of their own. A field that is *not* acted on is named by `freehold plan` and in the condition `FieldsServed`; with
+one that is *refused* nothing is created, since something else would come to be than was asked for, and the condition
+`SpecValid` says so.
+
+| field | acted on | |
+|---|---|---|
+"""
+
+
+def rendered() -> dict[str, str]:
+    """File name -> content; deterministic."""
+    return {file: _page(served) for file, served in TABLES.items()}
+
+
+def _page(served: ServedName) -> str:
+    rows = (f"| `{field.path}` | {field.serving.value} | {field.sentence} |\n" for field in served.fields)
+    return _INTRODUCTION.format(kind=served.kind, version=served.version) + "".join(rows)

@@ -1,0 +1,25 @@
+"""What a person should know about an object at once. Pure."""
+
+from __future__ import annotations
+
+from freehold.cli.view import View, ViewPhase, sentence
+
+
+def attention(view: View, *, rows_shown: bool = False) -> list[str]:
+    """What a person should know at once: what is retried, what blocks, and what goes on meanwhile.
+
+    ``rows_shown``: the resources stand above with their own sentences, which are not repeated.
+    """
+    rest = f" (and {len(view.retrying) - 1} more)" if len(view.retrying) > 1 else ""
+    told = set(map(sentence, view.lines)) if rows_shown else set()
+    lines = [
+        *(f"blocked: {text}" for text in view.blocked if text not in told),
+        *(f"held: {text}" for text in view.held if text not in told),
+        *(f"retrying: {text}{rest}" for text in view.retrying[:1] if text not in told),
+    ]
+    if not view.blocked:
+        return lines
+    going = [f"{line.kind} {line.name}" for line in view.lines if line.moving]
+    aim = "gone" if view.phase is ViewPhase.DELETING else "Ready"
+    meanwhile = f"; meanwhile at work: {', '.join(going)}" if going else ""
+    return [*lines, f"somebody must act before {view.namespace}/{view.name} is {aim}{meanwhile}"]

@@ -1,0 +1,110 @@
+"""The driver that the kinds of Elastic Load Balancing share, classic and v2, from how each is read.
+
+A name stands for one resource of the region and never changes, so what has a name of ours is found by it. Lists show no
+tags: the tag index is asked for those, and where something is told by its birth mark the resource itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from freehold.clouds.aws import balancing, birth_tags
+from freehold.clouds.aws.arn import Arn
+from freehold.clouds.aws.balancing import BalancingRead
+from freehold.clouds.aws.calls import ApiClient, Json
+from freehold.clouds.aws.reading import place_of
+from freehold.clouds.aws.seen import Seen
+from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.kinds import Listed, NodeKey, NonceSet, Observed, Place, Ref, Request, Want
+
+SERVICE = "elasticloadbalancing"
+
+
+class BalancingDriver:
+    """Reads. Each kind adds its create, its changes and its delete."""
+
+    def __init__(self, client: ApiClient, read: BalancingRead) -> None:
+        self._client = client
+        self._read = read
+
+    # -- verbs --------------------------------------------------------------------------------------------------
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        found = await balancing.by_id(self._client, self._read, [ref.id for ref in refs])
+        return {ident: self._untagged(await self._complete(seen)) for ident, seen in found.items()}
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        named = await balancing.by_name(self._client, self._read, {want.name for want in wants})
+        tagged = await balancing.with_tags(self._client, named)
+        found = [self._shown(await self._complete(seen)) for seen in tagged]
+        return {want.key: [seen for seen in found if seen.name == want.name] for want in wants}
+
+    async def by_nonce(self, places: Sequence[Place], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+        """Of the whole region: its list cannot be narrowed to a VPC."""
+        every = await balancing.with_tags(self._client, await balancing.all_of(self._client, self._read))
+        names = {want.name for want in wants}
+        return [self._shown(seen) for seen in every if birth_tags.is_born(seen.tags, nonces) or seen.name in names]
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        """Nothing about it is changed in place."""
+
+    # -- the list that objects share ----------------------------------------------------------------------------
+
+    @property
+    def page(self) -> int:
+        return self._read.page
+
+    def list_of(self, ref: Ref) -> str:
+        return self._client.session.region
+
+    async def listed(self, name: str) -> Sequence[Listed]:
+        """With the attributes that are known; where one is not, the resource itself is looked at."""
+        every = await balancing.all_of(self._client, self._read)
+        known = self._client.session.seldom.known
+        found = [self._untagged(_with(seen, known(seen.id))) for seen in every]
+        return [Listed(one, one.parts) for one in found]
+
+    # -- attributes that no list shows --------------------------------------------------------------------------
+
+    async def _attributes(self, ident: str) -> Mapping[str, object]:
+        """Ask for them, in our words; empty for a kind that has none."""
+        return {}
+
+    async def _complete(self, seen: Seen) -> Seen:
+        known = self._client.session.seldom.known(seen.id)
+        if known is None:
+            known = await self._attributes(seen.id)
+            self._client.session.seldom.keep(seen.id, known)
+        return _with(seen, known)
+
+    # -- creates that answer with what was there ----------------------------------------------------------------
+
+    async def _answered(self, row: Json) -> Observed:
+        """What the reply of a create shows, with its tags: only they tell that it was made by this create.
+
+        Where they cannot be read now the reply counts as lost, and the engine looks for it.
+        """
+        seen = self._read.decode(row, await place_of(self._client))
+        try:
+            (tagged,) = await balancing.with_tags(self._client, [seen])
+            return self._shown(await self._complete(tagged))
+        except CloudError:
+            return self._untagged(seen)
+
+    def _shown(self, seen: Seen) -> Observed:
+        return seen.observed()
+
+    def _untagged(self, seen: Seen) -> Observed:
+        return replace(self._shown(seen), tags=None)
+
+
+def _with(seen: Seen, attributes: Mapping[str, object] | None) -> Seen:
+    return replace(seen, attributes={**seen.attributes, **(attributes or {})})
+
+
+def identify(target: str, resource_type: str) -> str:
+    """The ARN itself, which is the engine id, of a resource of this type: ``targetgroup``, ``loadbalancer/net``."""
+    arn = Arn.parse(target)
+    fits = arn is not None and arn.service == SERVICE and arn.resource.startswith(f"{resource_type}/")
+    return target if fits else ""

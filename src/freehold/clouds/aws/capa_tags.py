@@ -1,0 +1,127 @@
+"""The tags that CAPA gives to each resource: names, by which CAPA, the cloud controller and its collector find them.
+
+They prove nothing. Source: api/v1beta2/tags.go (Build) and the services of kubernetes-sigs/cluster-api-provider-aws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+PROVIDER = "sigs.k8s.io/cluster-api-provider-aws/"
+ROLE = f"{PROVIDER}role"
+ASSOCIATION = f"{PROVIDER}association"
+NAME = "Name"
+
+
+class Lifecycle(Enum):
+    OWNED = "owned"  # it goes with the cluster
+    SHARED = "shared"  # several clusters may use it
+
+
+class Reach(Enum):
+    """Whether a subnet has a route to an internet gateway."""
+
+    PUBLIC = "public"
+    PRIVATE = "private"
+
+
+@dataclass(frozen=True)
+class CapaTags:
+    """What one resource is to CAPA. ``by_cloud_provider``: the cloud controller of the cluster finds it too.
+
+    ``more`` win over a user's tags of the same keys, as the role does; ``name`` does not.
+    """
+
+    role: str
+    name: str = ""
+    by_cloud_provider: bool = False
+    more: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, cluster: str, additional: Mapping[str, str] | None = None) -> dict[str, str]:
+        """All tags, with the user's ``additional`` ones, which replace ``Name`` and nothing else."""
+        return {
+            **({NAME: self.name} if self.name else {}),
+            **(additional or {}),
+            **({cloud_provider_key(cluster): Lifecycle.OWNED.value} if self.by_cloud_provider else {}),
+            **self.more,
+            cluster_key(cluster): Lifecycle.OWNED.value,
+            ROLE: self.role,
+        }
+
+
+def cluster_key(cluster: str) -> str:
+    return f"{PROVIDER}cluster/{cluster}"
+
+
+def cloud_provider_key(cluster: str) -> str:
+    return f"kubernetes.io/cluster/{cluster}"
+
+
+COMMON, APISERVER, BASTION, NODE = "common", "apiserver", "bastion", "node"
+BALANCER_GROUP = "lb"
+"""The security group in which the cloud controller opens ports: it must find exactly one."""
+
+
+def vpc(cluster: str) -> CapaTags:
+    return CapaTags(COMMON, f"{cluster}-vpc")
+
+
+def subnet(cluster: str, reach: Reach, zone: str, *, edge: bool = False, secondary: bool = False) -> CapaTags:
+    """``edge``: in a local or wavelength zone, where the cloud controller shall not put load balancers."""
+    more = {} if edge else {_balancer_role(reach): "1"}
+    if secondary:
+        more[ASSOCIATION] = "secondary"
+    return CapaTags(reach.value, f"{cluster}-subnet-{reach.value}-{zone}", by_cloud_provider=True, more=more)
+
+
+def given_subnet(cluster: str, reach: Reach) -> dict[str, str]:
+    """On a subnet that the user names: for the cloud controller, and taken off with the cluster."""
+    return {cloud_provider_key(cluster): Lifecycle.SHARED.value, _balancer_role(reach): "1"}
+
+
+def _balancer_role(reach: Reach) -> str:
+    return "kubernetes.io/role/elb" if reach is Reach.PUBLIC else "kubernetes.io/role/internal-elb"
+
+
+def internet_gateway(cluster: str) -> CapaTags:
+    return CapaTags(COMMON, f"{cluster}-igw")
+
+
+def egress_only_gateway(cluster: str) -> CapaTags:
+    return CapaTags(COMMON, f"{cluster}-eigw")
+
+
+def elastic_ip(cluster: str, role: str = COMMON) -> CapaTags:
+    return CapaTags(role, f"{cluster}-eip-{role}")
+
+
+def nat_gateway(cluster: str) -> CapaTags:
+    """All of a cluster's have one name."""
+    return CapaTags(COMMON, f"{cluster}-nat")
+
+
+def route_table(cluster: str, reach: Reach, zone: str) -> CapaTags:
+    return CapaTags(COMMON, f"{cluster}-rt-{reach.value}-{zone}", by_cloud_provider=True)
+
+
+def security_group(cluster: str, role: str) -> CapaTags:
+    return CapaTags(role, f"{cluster}-{role}", by_cloud_provider=role == BALANCER_GROUP)
+
+
+def vpc_endpoint() -> CapaTags:
+    return CapaTags(COMMON)
+
+
+def load_balancer(name: str) -> CapaTags:
+    """Target groups and listeners have the same, the load balancer's name included."""
+    return CapaTags(APISERVER, name)
+
+
+def bastion(cluster: str) -> CapaTags:
+    return CapaTags(BASTION, f"{cluster}-bastion")
+
+
+def bucket() -> CapaTags:
+    return CapaTags(NODE)

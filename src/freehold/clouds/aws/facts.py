@@ -1,0 +1,151 @@
+"""What must be known of an account and region before anything can be wanted there. Cached: it changes slowly."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from freehold.clouds.aws import zones
+from freehold.clouds.aws.arn import Arn
+from freehold.clouds.aws.calls import ApiClient
+from freehold.clouds.aws.capa_tags import cluster_key
+from freehold.clouds.aws.kinds import nat_gateway, route_table, subnet, vpc
+from freehold.clouds.aws.native_tags import NativeTags, TagsByArn, by_keeper
+from freehold.clouds.aws.reading import by_filter, by_id
+from freehold.clouds.aws.seen import Seen
+from freehold.clouds.aws.tags import not_of
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.errors import NotFound
+
+T = TypeVar("T")
+BASTION_IMAGE = "/aws/service/canonical/ubuntu/server/20.04/stable/current/amd64/hvm/ebs-gp2/ami-id"
+"""The newest Ubuntu of the release that upstream's bastion has
+(https://documentation.ubuntu.com/aws/aws-how-to/instances/find-ubuntu-images/)."""
+_SLOW, _NETWORK = 3 * 3600.0, 300.0
+
+
+class TagSearch(Protocol):
+    async def with_tag(self, key: str) -> TagsByArn:
+        """Everything of this region with this tag, whoever's it is."""
+        ...
+
+
+@dataclass(frozen=True)
+class SubnetFacts:
+    """A subnet. ``public``: its route table has a route to an internet gateway."""
+
+    id: str
+    zone: str
+    cidr: str
+    public: bool
+
+
+class AwsFacts:
+    """Answers for one identity in one region. What does not exist is asked for anew each time."""
+
+    def __init__(self, client: ApiClient, tags: TagSearch, clock: Clock) -> None:
+        self._client = client
+        self._tags = tags
+        self._clock = clock
+        self._kept: dict[Hashable, tuple[float, object]] = {}
+
+    async def zones(self) -> tuple[str, ...]:
+        """The availability zones that can be used."""
+        return await self._once("zones", _SLOW, lambda: zones.zones(self._client))
+
+    async def subnets(self, ident: str) -> tuple[SubnetFacts, ...] | None:
+        """Those of a VPC, sorted; None where there is no VPC of this id."""
+        return await self._once(("subnets", ident), _NETWORK, lambda: self._subnets(ident))
+
+    async def bastion_image(self) -> str | None:
+        """The id of the newest image; None where AWS offers none in this region."""
+        return await self._once("image", _SLOW, self._image)
+
+    async def namesakes(self, cluster: str, uuid: str) -> TagsByArn:
+        """What has CAPA's tag with this name and is not of this owner. Read anew: it decides whether to create.
+
+        The index goes on showing what has gone, so what it shows is asked itself.
+        """
+        key = cluster_key(cluster)
+        shown = await self._tags.with_tag(key)
+        others = [arn for arn in not_of(uuid, shown) if not _comes_along(arn)]
+        if not others:
+            return {}
+        there = await self._there(others, shown)
+        found = {arn: tags for arn, tags in there.items() if key in tags}
+        return {arn: found[arn] for arn in not_of(uuid, found)}
+
+    async def _there(self, arns: Collection[str], shown: TagsByArn) -> TagsByArn:
+        """Each that exists, with its own tags; of a service that cannot be asked, with those that the index shows."""
+        askable = {arn for group in by_keeper(arns).values() for arn in group}
+        own = await NativeTags(self._client).tags_of(askable)
+        ended = await self._ended(own)
+        found = {arn: tags for arn, tags in own.items() if arn not in ended}
+        return found | {arn: shown[arn] for arn in arns if arn not in askable}
+
+    async def _ended(self, arns: Collection[str]) -> frozenset[str]:
+        """What AWS shows for an hour after its end, tags included."""
+        ids = {arn: ident for arn in arns if (ident := arn.rpartition("/")[2]).startswith(("nat-", "i-"))}
+        nats = [ident for ident in ids.values() if ident.startswith("nat-")]
+        machines = [ident for ident in ids.values() if ident.startswith("i-")]
+        there = {*await by_id(self._client, nat_gateway.READ, nats), *await self._running(machines)}
+        return frozenset(arn for arn, ident in ids.items() if ident not in there)
+
+    async def _running(self, idents: Sequence[str]) -> frozenset[str]:
+        if not idents:
+            return frozenset()
+        states = ["pending", "running", "shutting-down", "stopping", "stopped"]
+        filters = [{"Name": "instance-id", "Values": list(idents)}, {"Name": "instance-state-name", "Values": states}]
+        rows = await self._client.listed(
+            "ec2", "describe_instances", "Reservations", ", ".join(idents), Filters=filters, MaxResults=1000
+        )
+        return frozenset(each["InstanceId"] for row in rows for each in row["Instances"])
+
+    async def _once(self, key: Hashable, max_age: float, ask: Callable[[], Awaitable[T]]) -> T:
+        kept = self._kept.get(key)
+        if kept is not None and self._clock.monotonic() - kept[0] <= max_age:
+            return kept[1]  # type: ignore[return-value]  # what ``ask`` of the same key answered
+        found = await ask()
+        if found:
+            self._kept[key] = (self._clock.monotonic(), found)
+        return found
+
+    async def _subnets(self, ident: str) -> tuple[SubnetFacts, ...] | None:
+        if ident not in await by_id(self._client, vpc.READ, [ident]):
+            return None
+        subnets = await by_filter(self._client, subnet.READ, "vpc-id", [ident])
+        tables = await by_filter(self._client, route_table.READ, "vpc-id", [ident])
+        public = _public(tables, {each.id for each in subnets})
+        found = (_facts(each, public=each.id in public) for each in subnets)
+        return tuple(sorted(found, key=lambda each: each.id))
+
+    async def _image(self) -> str | None:
+        try:
+            body = await self._client.read("ssm", "get_parameter", BASTION_IMAGE, Name=BASTION_IMAGE)
+        except NotFound:
+            return None
+        return str(body["Parameter"]["Value"])
+
+
+def _comes_along(arn: str) -> bool:
+    """Volumes and interfaces have the tags of their instance, which is found itself, and no marks."""
+    parsed = Arn.parse(arn)
+    return parsed is not None and parsed.type in ("volume", "network-interface")
+
+
+def _facts(seen: Seen, *, public: bool) -> SubnetFacts:
+    return SubnetFacts(seen.id, seen.attributes["zone"], seen.attributes["cidr"], public)
+
+
+def _public(tables: Collection[Seen], subnets: Collection[str]) -> frozenset[str]:
+    """The subnets that reach the internet. One without a route table of its own has the main one
+    (https://docs.aws.amazon.com/vpc/latest/userguide/VPC_Route_Tables.html)."""
+    own = {part.natural_key: table for table in tables for part in table.parts if part.kind == route_table.ASSOCIATION}
+    main = next((table for table in tables if table.attributes["main"]), None)
+    of = {ident: own.get(ident, main) for ident in subnets}
+    return frozenset(ident for ident, table in of.items() if table is not None and _leads_out(table))
+
+
+def _leads_out(table: Seen) -> bool:
+    return any(part.kind == route_table.ROUTE and part.behavior.startswith("igw-") for part in table.parts)

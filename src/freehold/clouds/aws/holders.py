@@ -1,0 +1,80 @@
+"""What stands in the way of a delete, for a person: EC2's ``DependencyViolation`` names nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from freehold.clouds.aws.calls import ApiClient, Json
+from freehold.lifecycle.errors import CloudError, InUse
+
+MOST_NAMED = 5
+
+
+class Search(NamedTuple):
+    """One list in which something may be found; ``selects`` says which of its rows are in the way."""
+
+    operation: str
+    items: str
+    ident: str
+    filters: Mapping[str, str]
+    selects: Callable[[Json], bool] = lambda row: True
+
+
+def interfaces(filters: Mapping[str, str]) -> Search:
+    return Search("describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId", filters)
+
+
+def interfaces_in(subnet: str) -> tuple[Search, ...]:
+    return (interfaces({"subnet-id": subnet}),)
+
+
+def public_addresses_of(vpc: str) -> tuple[Search, ...]:
+    """What an internet gateway cannot be detached from: interfaces with a public address."""
+    return (interfaces({"vpc-id": vpc, "association.public-ip": "*"}),)
+
+
+def holding_address(allocation: str) -> tuple[Search, ...]:
+    """The interface that has an elastic IP."""
+    return (interfaces({"association.allocation-id": allocation}),)
+
+
+def inside_vpc(vpc: str) -> tuple[Search, ...]:
+    """All that must go before a VPC; its main route table and its default group go with it."""
+    inside = {"vpc-id": vpc}
+    return (
+        Search("describe_subnets", "Subnets", "SubnetId", inside),
+        Search(
+            "describe_security_groups", "SecurityGroups", "GroupId", inside, lambda row: row["GroupName"] != "default"
+        ),
+        Search("describe_route_tables", "RouteTables", "RouteTableId", inside, lambda row: not _is_main(row)),
+        Search(
+            "describe_internet_gateways", "InternetGateways", "InternetGatewayId", {"attachment.vpc-id": vpc}
+        ),
+        Search("describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId", inside),
+        interfaces(inside),
+    )  # fmt: skip
+
+
+def _is_main(table: Json) -> bool:
+    return any(row.get("Main") for row in table.get("Associations", ()))
+
+
+async def named(client: ApiClient, refused: InUse, searches: tuple[Search, ...]) -> InUse:
+    """The refusal with what the first search found that found anything; as it was where none can be read."""
+    try:
+        for search in searches:
+            filters = [{"Name": name, "Values": [value]} for name, value in search.filters.items()]
+            subject = f"what holds {', '.join(search.filters.values())}"
+            rows = await client.listed("ec2", search.operation, search.items, subject, Filters=filters)
+            if found := [_told(row, search.ident) for row in rows if search.selects(row)]:
+                more = len(found) - MOST_NAMED
+                return refused.held_by(", ".join(found[:MOST_NAMED]) + (f" and {more} more" if more > 0 else ""))
+    except CloudError:
+        return refused
+    return refused
+
+
+def _told(row: Json, ident: str) -> str:
+    about = row.get("Description", "")
+    return f"{row[ident]} ({about})" if about else str(row[ident])

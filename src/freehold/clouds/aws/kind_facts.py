@@ -1,0 +1,378 @@
+"""What AWS's APIs offer for each kind of resource: one table (docs/reference/aws.md#kinds).
+
+Operations have the names of the API. Where tags and client token go is checked against botocore's service models, and
+the page against this table. Permissions are the operations' own (docs/reference/aws.md#permissions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Workflow(Enum):
+    """How a kind is created so that no crash leaves an orphan (docs/reference/requirements.md W17 to W22)."""
+
+    TAGS_ON_CREATE = "tags in the create call"
+    TOKEN_THEN_TAGS = "client token, tags by a second call"  # noqa: S105 - the name of a mechanism
+    THEN_TAGS = "tags by a second call, no client token"
+    TOKEN = "client token, no tags"  # noqa: S105 - the name of a mechanism
+    NEITHER = "neither tags nor client token"
+
+
+@dataclass(frozen=True)
+class PartFacts:
+    """What lives in a resource and has neither tags nor token: found by its natural key in a read of its parent."""
+
+    name: str
+    natural_key: str
+    add: str
+    remove: str
+    change: str = ""
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        return tuple(operation for operation in (self.add, self.remove, self.change) if operation)
+
+
+@dataclass(frozen=True)
+class KindFacts:
+    """One kind.
+
+    ``service`` is botocore's name. ``arn_type`` is the resource type in its ARN, ``indexed_as`` that in the tag API's
+    filters, empty where GetResources never lists it. ``tags_in`` and ``token_in`` are members of the create request;
+    ``tag_type`` is the type in TagSpecifications. ``natural_key``: what makes a second create of the same fail, or
+    answer with the first. ``mutable`` maps attributes to the operation that changes them. ``reads`` are the other
+    reads. ``create_time`` and ``delete_time``: usual seconds until it is ready, and until it has gone.
+    """
+
+    name: str
+    service: str
+    create: str
+    describe: str
+    delete: str
+    arn_type: str
+    indexed_as: str
+    tags_in: str = "TagSpecifications"
+    tag_type: str = ""
+    token_in: str = ""
+    natural_key: str = ""
+    mutable: Mapping[str, str] = field(default_factory=dict)
+    immutable: tuple[str, ...] = ()
+    parts: tuple[PartFacts, ...] = ()
+    reads: tuple[str, ...] = ()
+    create_time: float = 5.0
+    delete_time: float = 5.0
+
+    @property
+    def workflow(self) -> Workflow:
+        match bool(self.tags_in), bool(self.token_in), bool(self.indexed_as):
+            case True, _, _:
+                return Workflow.TAGS_ON_CREATE
+            case False, True, True:
+                return Workflow.TOKEN_THEN_TAGS
+            case False, False, True:
+                return Workflow.THEN_TAGS
+            case False, True, False:
+                return Workflow.TOKEN
+        return Workflow.NEITHER
+
+    @property
+    def read_operations(self) -> frozenset[str]:
+        return frozenset({self.describe, *self.reads})
+
+    @property
+    def write_operations(self) -> frozenset[str]:
+        parts = (operation for part in self.parts for operation in part.operations)
+        return frozenset({self.create, self.delete, *self.mutable.values(), *parts})
+
+
+KINDS: tuple[KindFacts, ...] = (
+    KindFacts(
+        name="vpc",
+        service="ec2",
+        create="CreateVpc",
+        describe="DescribeVpcs",
+        delete="DeleteVpc",
+        arn_type="vpc",
+        indexed_as="ec2:vpc",
+        tag_type="vpc",
+        mutable={"EnableDnsSupport": "ModifyVpcAttribute", "EnableDnsHostnames": "ModifyVpcAttribute"},
+        immutable=("CidrBlock", "InstanceTenancy", "AmazonProvidedIpv6CidrBlock"),
+        parts=(PartFacts("vpc-cidr", "block", "AssociateVpcCidrBlock", "DisassociateVpcCidrBlock"),),
+        reads=("DescribeVpcAttribute", "DescribeAvailabilityZones"),
+        create_time=2.0,
+    ),
+    KindFacts(
+        name="subnet",
+        service="ec2",
+        create="CreateSubnet",
+        describe="DescribeSubnets",
+        delete="DeleteSubnet",
+        arn_type="subnet",
+        indexed_as="ec2:subnet",
+        tag_type="subnet",
+        natural_key="block in the VPC: InvalidSubnet.Conflict",
+        mutable={
+            "MapPublicIpOnLaunch": "ModifySubnetAttribute",
+            "AssignIpv6AddressOnCreation": "ModifySubnetAttribute",
+        },
+        immutable=("VpcId", "AvailabilityZone", "CidrBlock"),
+        parts=(PartFacts("subnet-ipv6-cidr", "block", "AssociateSubnetCidrBlock", "DisassociateSubnetCidrBlock"),),
+    ),
+    KindFacts(
+        name="internet-gateway",
+        service="ec2",
+        create="CreateInternetGateway",
+        describe="DescribeInternetGateways",
+        delete="DeleteInternetGateway",
+        arn_type="internet-gateway",
+        indexed_as="ec2:internet-gateway",
+        tag_type="internet-gateway",
+        parts=(PartFacts("attachment", "VPC", "AttachInternetGateway", "DetachInternetGateway"),),
+    ),
+    KindFacts(
+        name="egress-only-gateway",
+        service="ec2",
+        create="CreateEgressOnlyInternetGateway",
+        describe="DescribeEgressOnlyInternetGateways",
+        delete="DeleteEgressOnlyInternetGateway",
+        arn_type="egress-only-internet-gateway",
+        indexed_as="ec2:egress-only-internet-gateway",
+        tag_type="egress-only-internet-gateway",
+        token_in="ClientToken",  # noqa: S106 - the name of a parameter
+        immutable=("VpcId",),
+    ),
+    KindFacts(
+        name="elastic-ip",
+        service="ec2",
+        create="AllocateAddress",
+        describe="DescribeAddresses",
+        delete="ReleaseAddress",
+        arn_type="elastic-ip",
+        indexed_as="ec2:elastic-ip",
+        tag_type="elastic-ip",
+        immutable=("Domain", "PublicIpv4Pool"),
+    ),
+    KindFacts(
+        name="nat-gateway",
+        service="ec2",
+        create="CreateNatGateway",
+        describe="DescribeNatGateways",
+        delete="DeleteNatGateway",
+        arn_type="natgateway",
+        indexed_as="ec2:natgateway",
+        tag_type="natgateway",
+        token_in="ClientToken",  # noqa: S106
+        natural_key="address: Resource.AlreadyAssociated",
+        immutable=("SubnetId", "AllocationId", "ConnectivityType"),
+        create_time=90.0,
+        delete_time=45.0,
+    ),
+    KindFacts(
+        name="route-table",
+        service="ec2",
+        create="CreateRouteTable",
+        describe="DescribeRouteTables",
+        delete="DeleteRouteTable",
+        arn_type="route-table",
+        indexed_as="ec2:route-table",
+        tag_type="route-table",
+        token_in="ClientToken",  # noqa: S106
+        immutable=("VpcId",),
+        parts=(
+            PartFacts("route", "destination", "CreateRoute", "DeleteRoute", "ReplaceRoute"),
+            PartFacts(
+                "route-table-association",
+                "subnet",
+                "AssociateRouteTable",
+                "DisassociateRouteTable",
+                "ReplaceRouteTableAssociation",
+            ),
+        ),
+    ),
+    KindFacts(
+        name="security-group",
+        service="ec2",
+        create="CreateSecurityGroup",
+        describe="DescribeSecurityGroups",
+        delete="DeleteSecurityGroup",
+        arn_type="security-group",
+        indexed_as="ec2:security-group",
+        tag_type="security-group",
+        natural_key="name in the VPC: InvalidGroup.Duplicate",
+        immutable=("GroupName", "Description", "VpcId"),
+        parts=(
+            PartFacts("ingress-rule", "content", "AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress"),
+            PartFacts("egress-rule", "content", "AuthorizeSecurityGroupEgress", "RevokeSecurityGroupEgress"),
+        ),
+        reads=("DescribeNetworkInterfaces",),
+    ),
+    KindFacts(
+        name="vpc-endpoint",
+        service="ec2",
+        create="CreateVpcEndpoint",
+        describe="DescribeVpcEndpoints",
+        delete="DeleteVpcEndpoints",
+        arn_type="vpc-endpoint",
+        indexed_as="ec2:vpc-endpoint",
+        tag_type="vpc-endpoint",
+        token_in="ClientToken",  # noqa: S106
+        natural_key="service in the route table: RouteAlreadyExists",
+        mutable={"PolicyDocument": "ModifyVpcEndpoint"},
+        immutable=("VpcId", "ServiceName", "VpcEndpointType"),
+        parts=(PartFacts("endpoint-route-table", "route table", "ModifyVpcEndpoint", "ModifyVpcEndpoint"),),
+        delete_time=10.0,
+    ),
+    KindFacts(
+        name="classic-load-balancer",
+        service="elb",
+        create="CreateLoadBalancer",
+        describe="DescribeLoadBalancers",
+        delete="DeleteLoadBalancer",
+        arn_type="loadbalancer",
+        indexed_as="elasticloadbalancing:loadbalancer",
+        tags_in="Tags",
+        natural_key="name in the region: DuplicateLoadBalancerName",
+        mutable={
+            "HealthCheck": "ConfigureHealthCheck",
+            "ConnectionSettings": "ModifyLoadBalancerAttributes",
+            "CrossZoneLoadBalancing": "ModifyLoadBalancerAttributes",
+            "SecurityGroups": "ApplySecurityGroupsToLoadBalancer",
+        },
+        immutable=("LoadBalancerName", "Scheme"),
+        parts=(
+            PartFacts("balancer-subnet", "subnet", "AttachLoadBalancerToSubnets", "DetachLoadBalancerFromSubnets"),
+            PartFacts("classic-listener", "port", "CreateLoadBalancerListeners", "DeleteLoadBalancerListeners"),
+            PartFacts(
+                "instance-registration",
+                "instance",
+                "RegisterInstancesWithLoadBalancer",
+                "DeregisterInstancesFromLoadBalancer",
+            ),
+        ),
+        reads=("DescribeLoadBalancerAttributes",),
+        create_time=10.0,
+    ),
+    KindFacts(
+        name="network-load-balancer",
+        service="elbv2",
+        create="CreateLoadBalancer",
+        describe="DescribeLoadBalancers",
+        delete="DeleteLoadBalancer",
+        arn_type="loadbalancer",
+        indexed_as="elasticloadbalancing:loadbalancer",
+        tags_in="Tags",
+        natural_key="name in the region: the same settings answer with the one that is there, "
+        "others DuplicateLoadBalancerName",
+        mutable={
+            "LoadBalancerAttributes": "ModifyLoadBalancerAttributes",
+            "SecurityGroups": "SetSecurityGroups",
+            "Subnets": "SetSubnets",
+        },
+        immutable=("Name", "Scheme", "Type"),
+        reads=("DescribeLoadBalancerAttributes",),
+        create_time=120.0,
+    ),
+    KindFacts(
+        name="target-group",
+        service="elbv2",
+        create="CreateTargetGroup",
+        describe="DescribeTargetGroups",
+        delete="DeleteTargetGroup",
+        arn_type="targetgroup",
+        indexed_as="elasticloadbalancing:targetgroup",
+        tags_in="Tags",
+        natural_key="name in the region: the same settings answer with the one that is there, "
+        "others DuplicateTargetGroupName",
+        mutable={"HealthCheck": "ModifyTargetGroup", "Attributes": "ModifyTargetGroupAttributes"},
+        immutable=("Name", "Protocol", "Port", "VpcId", "TargetType"),
+        parts=(PartFacts("target", "id and port", "RegisterTargets", "DeregisterTargets"),),
+        reads=("DescribeTargetGroupAttributes", "DescribeTargetHealth"),
+    ),
+    KindFacts(
+        name="listener",
+        service="elbv2",
+        create="CreateListener",
+        describe="DescribeListeners",
+        delete="DeleteListener",
+        arn_type="listener",
+        indexed_as="elasticloadbalancing:listener",
+        tags_in="Tags",
+        natural_key="port of the load balancer: the same settings answer with the one that is there, "
+        "others DuplicateListener",
+        mutable={"DefaultActions": "ModifyListener"},
+        immutable=("LoadBalancerArn", "Port", "Protocol"),
+    ),
+    KindFacts(
+        name="s3-bucket",
+        service="s3",
+        create="CreateBucket",
+        describe="ListObjectsV2",
+        delete="DeleteBucket",
+        arn_type="",
+        indexed_as="s3:bucket",
+        tags_in="CreateBucketConfiguration.Tags",
+        natural_key="name in the partition: BucketAlreadyOwnedByYou, BucketAlreadyExists; us-east-1 answers with "
+        "the one that is there",
+        immutable=("Bucket", "LocationConstraint"),
+        parts=(
+            PartFacts("bucket-policy", "one of a bucket", "PutBucketPolicy", "DeleteBucketPolicy", "PutBucketPolicy"),
+            PartFacts(
+                "bucket-lifecycle",
+                "one of a bucket",
+                "PutBucketLifecycleConfiguration",
+                "DeleteBucketLifecycle",
+                "PutBucketLifecycleConfiguration",
+            ),
+            PartFacts("object", "key", "PutObject", "DeleteObject"),
+        ),
+        reads=("GetBucketPolicy", "GetBucketLifecycleConfiguration"),
+    ),
+    KindFacts(
+        name="instance",
+        service="ec2",
+        create="RunInstances",
+        describe="DescribeInstances",
+        delete="TerminateInstances",
+        arn_type="instance",
+        indexed_as="ec2:instance",
+        tag_type="instance",
+        token_in="ClientToken",  # noqa: S106
+        mutable={"SecurityGroups": "ModifyInstanceAttribute"},
+        immutable=("ImageId", "InstanceType", "SubnetId", "KeyName", "UserData"),
+        reads=("DescribeImages", "DescribeInstanceAttribute"),
+        create_time=20.0,
+        delete_time=40.0,
+    ),
+)
+"""The kinds of AWSCluster. Machines and EKS add theirs."""
+
+FACTS: Mapping[str, KindFacts] = {kind.name: kind for kind in KINDS}
+"""The same by name."""
+
+TAG_OPERATIONS: Mapping[str, frozenset[str]] = {
+    "resourcegroupstaggingapi": frozenset({"GetResources", "TagResources", "UntagResources"}),
+    "ec2": frozenset({"DescribeTags", "CreateTags", "DeleteTags"}),
+    "elb": frozenset({"DescribeTags", "AddTags", "RemoveTags"}),
+    "elbv2": frozenset({"DescribeTags", "AddTags", "RemoveTags"}),
+    "s3": frozenset({"GetBucketTagging", "ListBuckets"}),
+    "iam": frozenset({"ListRoleTags", "TagRole", "UntagRole"}),
+}
+"""What the tagger uses."""
+
+SESSION_OPERATIONS: Mapping[str, frozenset[str]] = {"sts": frozenset({"AssumeRole", "GetCallerIdentity"})}
+
+FACT_OPERATIONS: Mapping[str, frozenset[str]] = {"ssm": frozenset({"GetParameter"})}
+"""What is asked before anything is wanted, beside reads of kinds."""
+
+OTHER_OPERATIONS = (TAG_OPERATIONS, SESSION_OPERATIONS, FACT_OPERATIONS)
+"""All that are no kind's."""
+
+
+def operations_of(service: str) -> frozenset[str]:
+    """Every operation of a service that we use."""
+    of_kinds = (kind.read_operations | kind.write_operations for kind in KINDS if kind.service == service)
+    more = (table.get(service, frozenset()) for table in OTHER_OPERATIONS)
+    return frozenset().union(*of_kinds, *more)

@@ -1,0 +1,181 @@
+"""Kind ``classic-load-balancer``: its engine id is its name. Listeners, subnets and instances are parts.
+
+Request: ``name``, ``scheme``, ``subnets``, ``security_groups``, ``listeners`` (it is born with them), ``health_check``,
+``idle_timeout`` and ``cross_zone``. Lists are sorted; listeners and health check have the members that AWS gives them.
+Parts: :func:`listener` and ``Part(SUBNET, id)``. Listeners that others add stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from freehold.clouds.aws import birth_tags
+from freehold.clouds.aws.arn import Arn
+from freehold.clouds.aws.balancing import BalancingRead
+from freehold.clouds.aws.balancing_driver import SERVICE, BalancingDriver
+from freehold.clouds.aws.calls import ApiClient, Json
+from freehold.clouds.aws.reading import place_of
+from freehold.clouds.aws.seen import Place, Seen, epoch
+from freehold.clouds.aws.traits import aws_kind
+from freehold.lifecycle.errors import NotFound
+from freehold.lifecycle.kinds import Birth, Kind, Observed, Part, Ref, Request, State
+
+LISTENER, SUBNET, INSTANCE = "classic-listener", "balancer-subnet", "instance-registration"
+AT_BIRTH = {"idle_timeout": 60, "cross_zone": False}
+"""Attributes of a new one.
+
+https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/config-idle-timeout.html and
+https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/enable-disable-crosszone-lb.html
+"""
+
+
+def decode(body: Json, place: Place) -> Seen:
+    """It has no state: it is there at once."""
+    name = body["LoadBalancerName"]
+    return Seen(
+        id=name,
+        arn=str(Arn(place.partition, SERVICE, place.region, place.account, f"loadbalancer/{name}")),
+        state=State.READY,
+        tags={},
+        attributes={
+            "name": name,
+            "address": body.get("DNSName", ""),
+            "zone_id": body.get("CanonicalHostedZoneNameID", ""),
+            "vpc_id": body.get("VPCId", ""),
+            "scheme": body.get("Scheme", ""),
+            "security_groups": sorted(body.get("SecurityGroups", ())),
+            "health_check": dict(body.get("HealthCheck", {})),
+        },
+        parts=frozenset(
+            [*(listener(row["Listener"]) for row in body.get("ListenerDescriptions", ()))]
+            + [Part(SUBNET, subnet) for subnet in body.get("Subnets", ())]
+            + [Part(INSTANCE, row["InstanceId"]) for row in body.get("Instances", ())]
+        ),
+        created_at=epoch(body.get("CreatedTime")),
+    )
+
+
+def listener(row: Request) -> Part:
+    """One of the request's ``listeners``, or of those that are there."""
+    port = str(row["LoadBalancerPort"])
+    inner = row.get("InstanceProtocol", row["Protocol"])
+    return Part(LISTENER, port, request=dict(row), behavior=f"{row['Protocol']} to {inner} {row['InstancePort']}")
+
+
+READ = BalancingRead(
+    "elb",
+    "describe_load_balancers",
+    "LoadBalancerDescriptions",
+    "LoadBalancerNames",
+    decode,
+    "LoadBalancerNames",
+)
+
+
+class ClassicLoadBalancerDriver(BalancingDriver):
+    """A name that is taken is refused, whoever has it. The delete of one that is missing is a success."""
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        """The reply shows the address only; the rest is as it was asked for, and as AWS makes a new one."""
+        place = await place_of(self._client)
+        listeners = [dict(row) for row in request["listeners"]]
+        asked = {"LoadBalancerName": request["name"], "Scheme": request["scheme"], "Subnets": list(request["subnets"])}
+        if request["security_groups"]:
+            asked["SecurityGroups"] = list(request["security_groups"])
+        body = await self._client.write(
+            "elb", "create_load_balancer", request["name"], **asked, Listeners=listeners, Tags=birth_tags.as_list(birth)
+        )
+        self._client.session.seldom.keep(request["name"], AT_BIRTH)
+        described = [{"Listener": row} for row in listeners]
+        return self._untagged(await self._complete(decode({**asked, **body, "ListenerDescriptions": described}, place)))
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        if "security_groups" in changes:
+            groups = list(changes["security_groups"])
+            await self._change(ref, "apply_security_groups_to_load_balancer", SecurityGroups=groups)
+        if "health_check" in changes:
+            await self._change(ref, "configure_health_check", HealthCheck=dict(changes["health_check"]))
+        attributes: Json = {}
+        if "idle_timeout" in changes:
+            attributes["ConnectionSettings"] = {"IdleTimeout": changes["idle_timeout"]}
+        if "cross_zone" in changes:
+            attributes["CrossZoneLoadBalancing"] = {"Enabled": changes["cross_zone"]}
+        if attributes:
+            self._client.session.seldom.forget(ref.id)
+            await self._change(ref, "modify_load_balancer_attributes", LoadBalancerAttributes=attributes)
+
+    async def delete(self, ref: Ref) -> None:
+        await self._change(ref, "delete_load_balancer")
+
+    def identify(self, target: str, carried: str = "") -> str:
+        """Its ARN has a name only, where those of the second generation have a type, too."""
+        arn = Arn.parse(target)
+        fits = arn is not None and (arn.service, arn.type) == (SERVICE, "loadbalancer") and "/" not in arn.id
+        return arn.id if arn and fits else ""
+
+    async def users(self, ref: Ref) -> Sequence[str]:
+        """The machines behind it."""
+        return sorted(str(part) for part in await self.parts(ref) if part.kind == INSTANCE)
+
+    async def parts(self, ref: Ref) -> frozenset[Part]:
+        """Not asked for by the engine: every look shows them."""
+        seen = (await self.observe([ref])).get(ref.id)
+        if seen is None:
+            raise NotFound(f"the load balancer {ref.id} does not exist. Check that it still exists")
+        return seen.parts or frozenset()
+
+    async def add_part(self, ref: Ref, part: Part) -> None:
+        """Each of them may be there already, a listener with the same settings only."""
+        if part.kind == LISTENER:
+            await self._change(ref, "create_load_balancer_listeners", Listeners=[dict(part.request)])
+        elif part.kind == SUBNET:
+            await self._change(ref, "attach_load_balancer_to_subnets", Subnets=[part.natural_key])
+        else:
+            await self._change(ref, "register_instances_with_load_balancer", Instances=_instances(part))
+
+    async def remove_part(self, ref: Ref, part: Part) -> None:
+        """Each of them may be gone already."""
+        if part.kind == LISTENER:
+            await self._change(ref, "delete_load_balancer_listeners", LoadBalancerPorts=[int(part.natural_key)])
+        elif part.kind == SUBNET:
+            await self._change(ref, "detach_load_balancer_from_subnets", Subnets=[part.natural_key])
+        else:
+            await self._change(ref, "deregister_instances_from_load_balancer", Instances=_instances(part))
+
+    async def change_part(self, ref: Ref, part: Part) -> None:
+        """AWS has no call that changes a listener."""
+        await self.remove_part(ref, part)
+        await self.add_part(ref, part)
+
+    async def _change(self, ref: Ref, operation: str, **what: Any) -> None:
+        await self._client.write("elb", operation, ref.id, LoadBalancerName=ref.id, **what)
+
+    async def _attributes(self, ident: str) -> Mapping[str, object]:
+        body = await self._client.read("elb", "describe_load_balancer_attributes", ident, LoadBalancerName=ident)
+        found = body["LoadBalancerAttributes"]
+        return {
+            "idle_timeout": found.get("ConnectionSettings", {}).get("IdleTimeout"),
+            "cross_zone": found.get("CrossZoneLoadBalancing", {}).get("Enabled"),
+        }
+
+
+def _instances(part: Part) -> list[Json]:
+    return [{"InstanceId": part.natural_key}]
+
+
+def kind(client: ApiClient) -> Kind:
+    driver = ClassicLoadBalancerDriver(client, READ)
+    return aws_kind(
+        "classic-load-balancer",
+        driver,
+        requires=("subnet", "security-group", "internet-gateway"),
+        mutable=frozenset({"security_groups", "health_check", "idle_timeout", "cross_zone"}),
+        exclusive_parts=frozenset({SUBNET}),
+        born_with_parts=True,
+        parts=driver,
+        part_changer=driver,
+        usage=driver,
+        addresses=frozenset({"address"}),
+        listing=driver,
+    )

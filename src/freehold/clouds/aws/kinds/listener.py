@@ -1,0 +1,125 @@
+"""Kind ``listener``: its engine id is its ARN. It goes with its load balancer.
+
+Request: ``balancer``, ``port``, ``protocol``, ``target_groups`` (a list of one). It has no name: a load balancer has
+one listener on a port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from freehold.clouds.aws import balancing, birth_tags, errors
+from freehold.clouds.aws.balancing import BalancingRead
+from freehold.clouds.aws.balancing_driver import BalancingDriver, identify
+from freehold.clouds.aws.calls import ApiClient, Json
+from freehold.clouds.aws.reading import place_of
+from freehold.clouds.aws.seen import Place, Seen
+from freehold.clouds.aws.traits import aws_kind
+from freehold.lifecycle.errors import NotFound
+from freehold.lifecycle.kinds import Birth, Kind, NodeKey, NonceSet, Observed, Ref, Request, State, Want
+from freehold.lifecycle.kinds import Place as PlaceOf
+
+BALANCER_KIND = "network-load-balancer"
+
+
+def decode(body: Json, place: Place) -> Seen:
+    """One that forwards to several groups, by weight, shows them all, which none of ours does."""
+    arn, actions = body["ListenerArn"], body.get("DefaultActions", ())
+    groups = [
+        row["TargetGroupArn"]
+        for action in actions
+        for row in (action.get("ForwardConfig", {}).get("TargetGroups") or [action])
+        if row.get("TargetGroupArn")
+    ]
+    return Seen(
+        id=arn,
+        arn=arn,
+        state=State.READY,
+        tags={},
+        attributes={
+            "balancer": body["LoadBalancerArn"],
+            "protocol": body.get("Protocol", ""),
+            "port": body.get("Port"),
+            "target_groups": groups,
+        },
+    )
+
+
+READ = BalancingRead("elbv2", "describe_listeners", "Listeners", "ListenerArns", decode)
+
+
+class ListenerDriver(BalancingDriver):
+    """It is there at once, and gone at once."""
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        """A create with the port and settings of one that is there answers with that, whoever's it is."""
+        await place_of(self._client)  # before the write: if it failed after it, the reply were lost
+        body = await self._client.write(
+            "elbv2",
+            "create_listener",
+            str(request.get("name") or f"{request['port']} of {request['balancer']}"),
+            LoadBalancerArn=request["balancer"],
+            Protocol=request["protocol"],
+            Port=request["port"],
+            DefaultActions=_forward(request["target_groups"]),
+            Tags=birth_tags.as_list(birth),
+        )
+        return await self._answered(body["Listeners"][0])
+
+    async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
+        balancers = sorted({want.request["balancer"] for want in wants})
+        found = [seen for each in balancers for seen in await balancing.listeners_of(self._client, READ, each)]
+        tagged = await balancing.with_tags(self._client, found)
+        return {want.key: [seen.observed() for seen in tagged if _fits(seen, want)] for want in wants}
+
+    async def by_nonce(self, places: Sequence[PlaceOf], wants: Sequence[Want], nonces: NonceSet) -> Sequence[Observed]:
+        """In each load balancer that is there: one that is not shown any more is no empty one."""
+        balancers = {place.ref.id for place in places if place.kind == BALANCER_KIND}
+        balancers |= {want.request["balancer"] for want in wants}
+        found = [seen for each in sorted(balancers) for seen in await self._inside(each)]
+        return [
+            seen.observed()
+            for seen in await balancing.with_tags(self._client, found)
+            if birth_tags.is_born(seen.tags, nonces) or any(_fits(seen, want) for want in wants)
+        ]
+
+    async def _inside(self, balancer: str) -> Sequence[Seen]:
+        try:
+            return await balancing.every_listener(self._client, READ, balancer)
+        except errors.ListNotFound as missing:
+            message = f"AWS does not show the load balancer {balancer}. Check that it still exists"
+            raise NotFound(message, code=missing.code, request_id=missing.request_id) from missing
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        actions = _forward(changes["target_groups"])
+        await self._client.write("elbv2", "modify_listener", ref.id, ListenerArn=ref.id, DefaultActions=actions)
+
+    async def delete(self, ref: Ref) -> None:
+        await self._client.write("elbv2", "delete_listener", ref.id, ListenerArn=ref.id)
+
+    def identify(self, target: str, carried: str = "") -> str:
+        return identify(target, "listener")
+
+
+def _forward(groups: Sequence[str]) -> list[Json]:
+    (group,) = groups
+    return [{"Type": "forward", "TargetGroupArn": group}]
+
+
+def _fits(seen: Seen, want: Want) -> bool:
+    """Whether it is in the wanted load balancer, on the wanted port or with one of our birth marks."""
+    if seen.attributes["balancer"] != want.request["balancer"]:
+        return False
+    return seen.attributes["port"] == want.request["port"] or birth_tags.is_born(seen.tags, want.nonces)
+
+
+def kind(client: ApiClient) -> Kind:
+    """It has no list that objects could share: listeners are listed by load balancer."""
+    driver = ListenerDriver(client, READ)
+    return aws_kind(
+        "listener",
+        driver,
+        requires=(BALANCER_KIND, "target-group"),
+        mutable=frozenset({"target_groups"}),
+        answers_existing=True,
+    )

@@ -1,0 +1,73 @@
+"""Kind ``nat-gateway``: in one subnet, with one address. It is shown as ``deleted`` for an hour.
+
+Request: ``name`` (for messages), ``subnet_id``, ``allocation_id``. It fails where the VPC has no internet gateway, and
+is deleted although routes use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from freehold.clouds.aws.calls import ApiClient, Json
+from freehold.clouds.aws.ec2 import IN_SUBNET, Ec2Driver, Shape
+from freehold.clouds.aws.kind_facts import FACTS
+from freehold.clouds.aws.native_tags import tag_map
+from freehold.clouds.aws.reading import Read
+from freehold.clouds.aws.seen import Place, Seen, epoch, state_of
+from freehold.clouds.aws.traits import aws_kind
+from freehold.lifecycle.kinds import Kind, Ref, Request
+
+
+def decode(body: Json, place: Place) -> Seen | None:
+    state = state_of(body["State"])
+    if state is None:
+        return None
+    ident = body["NatGatewayId"]
+    addresses = body.get("NatGatewayAddresses", ())
+    allocations = [row["AllocationId"] for row in addresses if row.get("AllocationId")]
+    return Seen(
+        id=ident,
+        arn=place.ec2("natgateway", ident),
+        state=state,
+        vendor_state=body["State"],
+        tags=tag_map(body.get("Tags", ())),
+        attributes={
+            "vpc_id": body.get("VpcId", ""),
+            "subnet_id": body["SubnetId"],
+            "connectivity": body.get("ConnectivityType", "public"),
+            "allocation_id": allocations[0] if allocations else "",
+            "addresses": tuple(row["PublicIp"] for row in addresses if row.get("PublicIp")),
+        },
+        created_at=epoch(body.get("CreateTime")),
+        message=body.get("FailureMessage", ""),
+    )
+
+
+READ = Read("describe_nat_gateways", "NatGateways", "nat-gateway-id", decode, filters="Filter")
+
+
+class NatGatewayDriver(Ec2Driver):
+    async def users(self, ref: Ref) -> Sequence[str]:
+        return await self._routes_to(ref, "route.nat-gateway-id")
+
+
+def _params(request: Request) -> Json:
+    return {"SubnetId": request["subnet_id"], "AllocationId": request["allocation_id"]}
+
+
+SHAPE = Shape(
+    FACTS["nat-gateway"], READ, "create_nat_gateway", "NatGateway", "delete_nat_gateway", "NatGatewayId", _params,
+    home=IN_SUBNET,
+)  # fmt: skip
+
+
+def kind(client: ApiClient) -> Kind:
+    driver = NatGatewayDriver(client, SHAPE)
+    return aws_kind(
+        "nat-gateway",
+        driver,
+        requires=("vpc", "internet-gateway", "subnet", "elastic-ip"),
+        usage=driver,
+        listing=driver,
+        nameless=True,
+    )

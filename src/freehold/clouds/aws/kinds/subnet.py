@@ -1,0 +1,97 @@
+"""Kind ``subnet``: a block of a VPC in one zone. Its IPv6 block is a part: one that we added, or that it was born with.
+
+Request: ``name`` (for messages), ``vpc_id``, ``zone``, ``cidr``, ``ipv6_cidr`` (optional: the block to be born with,
+which is wanted as a part too), and the attributes that can be changed: ``map_public_ip_on_launch``,
+``assign_ipv6_address_on_creation``.
+"""
+
+from __future__ import annotations
+
+from freehold.clouds.aws import holders
+from freehold.clouds.aws.calls import ApiClient, Json
+from freehold.clouds.aws.ec2 import IN_VPC, Ec2Driver, Shape
+from freehold.clouds.aws.kind_facts import FACTS
+from freehold.clouds.aws.native_tags import tag_map
+from freehold.clouds.aws.reading import Read
+from freehold.clouds.aws.seen import Place, Seen, associated, state_of
+from freehold.clouds.aws.traits import aws_kind
+from freehold.lifecycle.errors import Invalid
+from freehold.lifecycle.kinds import Kind, Part, Ref, Request
+
+IPV6_CIDR = "subnet-ipv6-cidr"
+_IPV6 = "assign_ipv6_address_on_creation"
+_ATTRIBUTES = {"map_public_ip_on_launch": "MapPublicIpOnLaunch", _IPV6: "AssignIpv6AddressOnCreation"}
+
+
+def decode(body: Json, place: Place) -> Seen | None:
+    state = state_of(body["State"])
+    if state is None:
+        return None
+    ident = body["SubnetId"]
+    return Seen(
+        id=ident,
+        arn=place.ec2("subnet", ident),
+        state=state,
+        vendor_state=body["State"],
+        tags=tag_map(body.get("Tags", ())),
+        attributes={
+            "vpc_id": body["VpcId"],
+            "zone": body["AvailabilityZone"],
+            "cidr": body.get("CidrBlock", ""),
+            **{name: bool(body.get(member)) for name, member in _ATTRIBUTES.items()},
+        },
+        parts=frozenset(
+            Part(IPV6_CIDR, row["Ipv6CidrBlock"], id=row["AssociationId"])
+            for row in associated(body.get("Ipv6CidrBlockAssociationSet", ()), "Ipv6CidrBlockState")
+        ),
+    )
+
+
+READ = Read("describe_subnets", "Subnets", "subnet-id", decode)
+
+
+class SubnetDriver(Ec2Driver):
+    async def update(self, ref: Ref, changes: Request) -> None:
+        """EC2 takes one attribute a call, and ``_IPV6`` only with an IPv6 block, which is added after this.
+
+        Without one it stays as it is: the next look finds it so.
+        """
+        for name, value in sorted(changes.items(), key=lambda each: each[0] == _IPV6):
+            switch = {_ATTRIBUTES[name]: {"Value": bool(value)}}
+            try:
+                await self._client.write("ec2", "modify_subnet_attribute", ref.id, SubnetId=ref.id, **switch)
+            except Invalid:
+                if name != _IPV6 or await self.parts(ref):
+                    raise
+
+    async def add_part(self, ref: Ref, part: Part) -> None:
+        await self._add(ref, part, "associate_subnet_cidr_block", SubnetId=ref.id, Ipv6CidrBlock=part.natural_key)
+
+    async def remove_part(self, ref: Ref, part: Part) -> None:
+        await self._remove_association(ref, part, "disassociate_subnet_cidr_block")
+
+
+def _params(request: Request) -> Json:
+    ipv6 = {"Ipv6CidrBlock": request["ipv6_cidr"]} if request.get("ipv6_cidr") else {}
+    place = {"VpcId": request["vpc_id"], "AvailabilityZone": request["zone"]}
+    return {**place, "CidrBlock": request["cidr"], **ipv6}
+
+
+SHAPE = Shape(
+    FACTS["subnet"], READ, "create_subnet", "Subnet", "delete_subnet", "SubnetId", _params,
+    home=IN_VPC, holders=holders.interfaces_in,
+)  # fmt: skip
+
+
+def kind(client: ApiClient) -> Kind:
+    driver = SubnetDriver(client, SHAPE)
+    return aws_kind(
+        "subnet",
+        driver,
+        requires=("vpc",),
+        mutable=frozenset(_ATTRIBUTES),
+        born_with_parts=True,
+        parts=driver,
+        listing=driver,
+        nameless=True,
+    )

@@ -1,0 +1,172 @@
+"""Kind ``vpc``: its blocks besides the first are parts. It has neither client token nor natural key.
+
+Request: ``name`` (for messages), ``cidr``, ``ipv6`` (whether Amazon gives it a block; optional), and the attributes
+that can be changed: ``enable_dns_support``, ``enable_dns_hostnames``. Only the parts that we added are ours; they are
+essential, because subnets may lie in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from freehold.clouds.aws import errors, holders
+from freehold.clouds.aws.calls import ApiClient, Json
+from freehold.clouds.aws.ec2 import Ec2Driver, Shape
+from freehold.clouds.aws.kind_facts import FACTS
+from freehold.clouds.aws.native_tags import tag_map
+from freehold.clouds.aws.reading import Read
+from freehold.clouds.aws.seen import Place, Seen, associated, state_of
+from freehold.clouds.aws.traits import aws_kind
+from freehold.lifecycle.errors import NotFound
+from freehold.lifecycle.keyed_codec import PREFIX
+from freehold.lifecycle.kinds import Birth, Kind, Listed, Observed, Part, Ref, Request, State
+from freehold.lifecycle.tag_text import key_and_value
+
+CIDR = "vpc-cidr"
+SUPPORT, HOSTNAMES = "enable_dns_support", "enable_dns_hostnames"
+_ATTRIBUTES = {
+    SUPPORT: ("enableDnsSupport", "EnableDnsSupport"),
+    HOSTNAMES: ("enableDnsHostnames", "EnableDnsHostnames"),
+}
+"""How a read names each, and how a write and a reply do."""
+_AT_BIRTH = {SUPPORT: True, HOSTNAMES: False}
+"""https://docs.aws.amazon.com/vpc/latest/userguide/vpc-dns.html#vpc-dns-support"""
+LOOKS = 6
+"""So many looks use one reading of the attributes: an hour, at nine minutes a look."""
+
+
+def decode(body: Json, place: Place) -> Seen | None:
+    state = state_of(body["State"])
+    if state is None:
+        return None
+    ident, first = body["VpcId"], body["CidrBlock"]
+    blocks = associated(body.get("CidrBlockAssociationSet", ()), "CidrBlockState")
+    ipv6 = associated(body.get("Ipv6CidrBlockAssociationSet", ()), "Ipv6CidrBlockState")
+    coming = any(row.get("Ipv6CidrBlockState", {}).get("State") == "associating" for row in ipv6)
+    return Seen(
+        id=ident,
+        arn=place.ec2("vpc", ident),
+        state=State.PENDING if coming and state is State.READY else state,  # subnets are cut from its IPv6 block
+        vendor_state=body["State"],
+        tags=tag_map(body.get("Tags", ())),
+        attributes={
+            "cidr": first,
+            "ipv6": bool(ipv6),
+            "ipv6_cidrs": tuple(row["Ipv6CidrBlock"] for row in ipv6 if row.get("Ipv6CidrBlock")),
+            "tenancy": body.get("InstanceTenancy", ""),
+            "default": bool(body.get("IsDefault")),
+        },
+        parts=frozenset(
+            Part(CIDR, row["CidrBlock"], id=row["AssociationId"]) for row in blocks if row["CidrBlock"] != first
+        ),
+    )
+
+
+READ = Read("describe_vpcs", "Vpcs", "vpc-id", decode)
+
+
+class DnsAttributes:
+    """The two attributes that no list shows; each costs a call.
+
+    Only a person changes them, so one reading serves for several looks.
+    """
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+        self._known: dict[str, tuple[Mapping[str, bool], int]] = {}
+
+    def keep(self, ident: str, values: Mapping[str, bool]) -> None:
+        """What is known without a read: from our own write."""
+        self._known[ident] = (values, LOOKS)
+
+    async def of(self, ident: str) -> Mapping[str, bool]:
+        values, looks = self._known.get(ident, ({}, 0))
+        if not looks:
+            values, looks = await self._read(ident), LOOKS
+        self._known[ident] = (values, looks - 1)
+        return values
+
+    async def _read(self, ident: str) -> Mapping[str, bool]:
+        """Host names cannot be on without support, so that one is asked for only where they are off."""
+        if await self._ask(ident, HOSTNAMES):
+            return {SUPPORT: True, HOSTNAMES: True}
+        return {SUPPORT: await self._ask(ident, SUPPORT), HOSTNAMES: False}
+
+    async def _ask(self, ident: str, name: str) -> bool:
+        attribute, member = _ATTRIBUTES[name]
+        try:
+            body = await self._client.read("ec2", "describe_vpc_attribute", ident, VpcId=ident, Attribute=attribute)
+        except NotFound as lagging:  # the list has just shown it
+            raise errors.ListNotFound(f"{lagging.message}. It is asked again", code=lagging.code) from lagging
+        return bool(body[member]["Value"])
+
+
+class VpcDriver(Ec2Driver):
+    """Adds the attributes to every look, and to the rows of what has a mark of ours."""
+
+    def __init__(self, client: ApiClient, shape: Shape) -> None:
+        super().__init__(client, shape)
+        self._dns = DnsAttributes(client)
+
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        made = await super().create(request, birth)
+        self._dns.keep(made.id, _AT_BIRTH)
+        return replace(made, attributes={**made.attributes, **_AT_BIRTH})
+
+    async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
+        return {ident: await self._with_dns(seen) for ident, seen in (await super().observe(refs)).items()}
+
+    async def listed(self, name: str) -> Sequence[Listed]:
+        rows = await super().listed(name)
+        return [
+            replace(row, observed=await self._with_dns(row.observed)) if _is_marked(row.observed) else row
+            for row in rows
+        ]
+
+    async def _with_dns(self, seen: Observed) -> Observed:
+        return replace(seen, attributes={**seen.attributes, **await self._dns.of(seen.id)})
+
+    async def update(self, ref: Ref, changes: Request) -> None:
+        """Support is switched on before host names, and off after them: EC2 takes one at a time and refuses others."""
+        wanted = {name: bool(value) for name, value in changes.items()}
+        for name in (SUPPORT, HOSTNAMES) if wanted.get(SUPPORT, True) else (HOSTNAMES, SUPPORT):
+            if name in wanted:
+                value = {_ATTRIBUTES[name][1]: {"Value": wanted[name]}}
+                await self._client.write("ec2", "modify_vpc_attribute", ref.id, VpcId=ref.id, **value)
+        known = await self._dns.of(ref.id)
+        self._dns.keep(ref.id, {**known, **wanted})
+
+    async def add_part(self, ref: Ref, part: Part) -> None:
+        await self._add(ref, part, "associate_vpc_cidr_block", VpcId=ref.id, CidrBlock=part.natural_key)
+
+    async def remove_part(self, ref: Ref, part: Part) -> None:
+        await self._remove_association(ref, part, "disassociate_vpc_cidr_block")
+
+
+def _is_marked(row: Observed) -> bool:
+    return any(key_and_value(tag)[0].startswith(PREFIX) for tag in row.tags or ())
+
+
+def _params(request: Request) -> Json:
+    ipv6 = {"AmazonProvidedIpv6CidrBlock": True} if request.get("ipv6") else {}
+    return {"CidrBlock": request["cidr"], **ipv6}
+
+
+SHAPE = Shape(
+    FACTS["vpc"], READ, "create_vpc", "Vpc", "delete_vpc", "VpcId", _params, holders=holders.inside_vpc
+)  # fmt: skip
+
+
+def kind(client: ApiClient) -> Kind:
+    driver = VpcDriver(client, SHAPE)
+    return aws_kind(
+        "vpc",
+        driver,
+        mutable=frozenset(_ATTRIBUTES),
+        outputs=frozenset({"ipv6_cidrs"}),
+        essential_parts=frozenset({CIDR}),
+        parts=driver,
+        listing=driver,
+        nameless=True,
+    )

@@ -1,0 +1,275 @@
+"""The tags that each service keeps itself: read consistently for a proof, and written where the tagging API is denied.
+
+Batches and their limits: docs/reference/aws.md#tags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+from freehold.clouds.aws.arn import Arn
+from freehold.clouds.aws.calls import ApiClient, Json
+from freehold.clouds.aws.tags import Tags
+from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound, Quota
+from freehold.lifecycle.keyed_codec import CARRIED
+
+TagsByArn = dict[str, dict[str, str]]
+
+FILTER_VALUES = 200
+EC2_WRITES = 1000
+BALANCERS = 20
+ELSEWHERE = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed", "301"})
+"""What S3 says of a bucket of another region, which is none of this one's resources."""
+
+
+class Keeper(Enum):
+    """Which service keeps the tags of an ARN."""
+
+    EC2 = "ec2"
+    CLASSIC = "elb"
+    BALANCING = "elbv2"
+    BUCKET = "s3"
+    ROLE = "iam"
+
+
+_READS: Mapping[Keeper, int] = {
+    Keeper.EC2: FILTER_VALUES,
+    Keeper.CLASSIC: BALANCERS,
+    Keeper.BALANCING: BALANCERS,
+    Keeper.BUCKET: 1,
+    Keeper.ROLE: 1,
+}
+"""How many resources one read of tags takes."""
+
+
+def keeper_of(arn: Arn) -> Keeper | None:
+    match arn.service, arn.type:
+        case "ec2", _:
+            return Keeper.EC2
+        case "elasticloadbalancing", "loadbalancer" if "/" not in arn.id:
+            return Keeper.CLASSIC
+        case "elasticloadbalancing", _:
+            return Keeper.BALANCING
+        case "s3", "":
+            return Keeper.BUCKET
+        case "iam", "role":
+            return Keeper.ROLE
+    return None
+
+
+def chunks(items: Sequence[str], size: int) -> Iterator[list[str]]:
+    return (list(items[at : at + size]) for at in range(0, len(items), size))
+
+
+def tag_map(rows: Iterable[Json]) -> dict[str, str]:
+    return {row["Key"]: row.get("Value", "") for row in rows}
+
+
+def tag_list(tags: Tags) -> list[Json]:
+    return [{"Key": key, "Value": value} for key, value in sorted(tags.items())]
+
+
+def by_keeper(arns: Collection[str]) -> dict[Keeper, dict[str, Arn]]:
+    """The ARNs by who keeps their tags; what is no ARN, or of no service that we know, is left out."""
+    found: dict[Keeper, dict[str, Arn]] = {}
+    for text in sorted(set(arns)):
+        arn = Arn.parse(text)
+        keeper = keeper_of(arn) if arn else None
+        if arn and keeper:
+            found.setdefault(keeper, {})[text] = arn
+    return found
+
+
+class NativeTags:
+    """Reads and writes through each service's own calls."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    async def tags_of_each(self, arns: Collection[str]) -> dict[str, dict[str, str] | CloudError]:
+        """Ask the resources themselves, in few calls: their tags, none of one that is missing, or why it is unknown."""
+        found: dict[str, dict[str, str] | CloudError] = {arn: {} for arn in arns}
+        for keeper, group in by_keeper(arns).items():
+            for some in chunks(sorted(group), _READS[keeper]):
+                try:
+                    found |= await self._read(keeper, {text: group[text] for text in some})
+                except CloudError as error:
+                    found |= dict.fromkeys(some, error)
+        return found
+
+    async def tags_of(self, arns: Collection[str]) -> TagsByArn:
+        """The same, of those that have tags. Raises CloudError where one of them could not be asked."""
+        found: TagsByArn = {}
+        for arn, tags in (await self.tags_of_each(arns)).items():
+            if isinstance(tags, CloudError):
+                raise tags
+            if tags:
+                found[arn] = tags
+        return found
+
+    async def carriers(self, uuid: str = "") -> TagsByArn:
+        """EC2 resources with a mark for something of this owner's (of any owner's) in them.
+
+        The tagging API has no wildcards; EC2's own list has them, and all carriers are of EC2.
+        """
+        filters = [{"Name": "key", "Values": [f"{CARRIED}*"]}]
+        if uuid:
+            filters.append({"Name": "value", "Values": [f"{uuid}*"]})
+        return await self.of_ec2(f"carrying for {uuid or 'anybody'}", filters)
+
+    async def of_ec2(self, subject: str, filters: list[Json]) -> TagsByArn:
+        """EC2 resources that these filters of DescribeTags select, with all their tags."""
+        rows = await self._client.listed("ec2", "describe_tags", "Tags", subject, Filters=filters, MaxResults=1000)
+        if not rows:
+            return {}
+        session, account = self._client.session, await self._client.account()
+        arns = {
+            Arn(session.partition, "ec2", session.region, account, f"{row['ResourceType']}/{row['ResourceId']}")
+            for row in rows
+        }
+        return await self._read_ec2({str(arn): arn for arn in arns})
+
+    async def _read(self, keeper: Keeper, group: Mapping[str, Arn]) -> TagsByArn:
+        match keeper:
+            case Keeper.EC2:
+                return await self._read_ec2(group)
+            case Keeper.CLASSIC:
+                return await self._read_classic(group)
+            case Keeper.BALANCING:
+                return await self._read_balancing(group)
+            case Keeper.BUCKET:
+                return {text: await self._read_bucket(arn) for text, arn in group.items()}
+            case Keeper.ROLE:
+                return {text: await self._read_role(arn) for text, arn in group.items()}
+
+    async def _read_ec2(self, group: Mapping[str, Arn]) -> TagsByArn:
+        by_id = {arn.id: text for text, arn in group.items()}
+        found: TagsByArn = {}
+        for idents in chunks(sorted(by_id), FILTER_VALUES):
+            filters = [{"Name": "resource-id", "Values": idents}]
+            rows = await self._client.listed(
+                "ec2", "describe_tags", "Tags", ", ".join(idents), Filters=filters, MaxResults=1000
+            )
+            for row in rows:
+                found.setdefault(by_id[row["ResourceId"]], {})[row["Key"]] = row.get("Value", "")
+        return found
+
+    async def _read_classic(self, group: Mapping[str, Arn]) -> TagsByArn:
+        by_name = {arn.id: text for text, arn in group.items()}
+        rows = await self._described("elb", "LoadBalancerNames", sorted(by_name))
+        return {by_name[row["LoadBalancerName"]]: tag_map(row["Tags"]) for row in rows}
+
+    async def _read_balancing(self, group: Mapping[str, Arn]) -> TagsByArn:
+        rows = await self._described("elbv2", "ResourceArns", sorted(group))
+        return {row["ResourceArn"]: tag_map(row["Tags"]) for row in rows}
+
+    async def _described(self, service: str, parameter: str, names: Sequence[str]) -> list[Json]:
+        """Rows of DescribeTags, 20 a call; where one of them is missing the call is refused, so each is asked alone."""
+        found: list[Json] = []
+        for some in chunks(names, BALANCERS):
+            try:
+                body = await self._client.read(service, "describe_tags", ", ".join(some), **{parameter: some})
+                found += body["TagDescriptions"]
+            except NotFound:
+                if len(some) > 1:
+                    for one in some:
+                        found += await self._described(service, parameter, [one])
+        return found
+
+    async def _read_bucket(self, arn: Arn) -> dict[str, str]:
+        try:
+            body = await self._client.read("s3", "get_bucket_tagging", arn.id, Bucket=arn.id)
+        except NotFound:  # of the bucket, or of any tags
+            return {}
+        except Invalid as error:
+            if error.code in ELSEWHERE:
+                return {}
+            raise
+        return tag_map(body["TagSet"])
+
+    async def _read_role(self, arn: Arn) -> dict[str, str]:
+        name = arn.id.rpartition("/")[2]
+        try:
+            return tag_map(await self._client.listed("iam", "list_role_tags", "Tags", name, RoleName=name))
+        except CloudError as error:
+            if error.code == "NoSuchEntity":
+                return {}
+            raise
+
+    # -- writing ------------------------------------------------------------------------------------------------
+
+    async def attach(self, arns: Collection[str], tags: Tags) -> dict[str, CloudError]:
+        """Add the same tags to each; what failed. A bucket is refused: S3 only replaces all of its tags."""
+        return await self._change("attach", arns, tags)
+
+    async def detach(self, arns: Collection[str], tags: Tags) -> dict[str, CloudError]:
+        """Take these tags off each; what failed. EC2 leaves a tag that has another value meanwhile."""
+        return await self._change("detach", arns, tags)
+
+    async def _change(self, verb: str, arns: Collection[str], tags: Tags) -> dict[str, CloudError]:
+        failed = {arn: unknown_service(verb, arn) for arn in arns}
+        for keeper, group in by_keeper(arns).items():
+            size = EC2_WRITES if keeper is Keeper.EC2 else BALANCERS if keeper is Keeper.BALANCING else 1
+            for some in chunks(sorted(group), size):
+                outcome = await self._send(keeper, verb, {text: group[text] for text in some}, tags)
+                failed = {arn: error for arn, error in failed.items() if arn not in some} | outcome
+        return failed
+
+    async def _send(self, keeper: Keeper, verb: str, group: Mapping[str, Arn], tags: Tags) -> dict[str, CloudError]:
+        """One call, which does all or nothing: where one of several is in the way, each gets a call of its own."""
+        if keeper is Keeper.BUCKET:
+            return {text: _replaces_all(verb, arn) for text, arn in group.items()}
+        service, operation, params = _request(keeper, verb, group, tags)
+        try:
+            await self._client.write(service, operation, ", ".join(group), **params)
+        except (NotFound, Invalid, Quota) as error:
+            if len(group) == 1:
+                return dict.fromkeys(group, error)
+            failed: dict[str, CloudError] = {}
+            for text, arn in group.items():
+                failed |= await self._send(keeper, verb, {text: arn}, tags)
+            return failed
+        except CloudError as error:
+            return dict.fromkeys(group, error)
+        return {}
+
+
+def _request(keeper: Keeper, verb: str, group: Mapping[str, Arn], tags: Tags) -> tuple[str, str, dict[str, Any]]:
+    attach = verb == "attach"
+    arns = list(group.values())
+    keys = sorted(tags)
+    match keeper:
+        case Keeper.EC2:
+            params = {"Resources": [arn.id for arn in arns], "Tags": tag_list(tags)}
+            return "ec2", "create_tags" if attach else "delete_tags", params
+        case Keeper.CLASSIC:
+            named = {"LoadBalancerNames": [arn.id for arn in arns]}
+            if attach:
+                return "elb", "add_tags", {**named, "Tags": tag_list(tags)}
+            return "elb", "remove_tags", {**named, "Tags": [{"Key": key} for key in keys]}
+        case Keeper.BALANCING:
+            listed = {"ResourceArns": list(group)}
+            if attach:
+                return "elbv2", "add_tags", {**listed, "Tags": tag_list(tags)}
+            return "elbv2", "remove_tags", {**listed, "TagKeys": keys}
+    name = {"RoleName": arns[0].id.rpartition("/")[2]}
+    if attach:
+        return "iam", "tag_role", {**name, "Tags": tag_list(tags)}
+    return "iam", "untag_role", {**name, "TagKeys": keys}
+
+
+def unknown_service(verb: str, arn: str) -> CloudError:
+    return Invalid(
+        f"cannot {verb} tags of {arn}: it is no ARN of a resource whose tags are known. Correct the manifest"
+    )
+
+
+def _replaces_all(verb: str, arn: Arn) -> CloudError:
+    return Denied(
+        f"cannot {verb} tags of the bucket {arn.id} without the tagging API: S3 would replace all of its tags. "
+        "Grant tag:TagResources and tag:UntagResources"
+    )

@@ -1,0 +1,88 @@
+"""Which permissions we need, generated from the operations in use (docs/reference/aws.md#permissions).
+
+Three policies, so that three roles can have them, and one that binds deletes to one owner's tag.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from freehold.clouds.aws.kind_facts import KINDS, OTHER_OPERATIONS, TAG_OPERATIONS
+from freehold.lifecycle.keyed_codec import UUID
+
+_PREFIXES: Mapping[str, str] = {
+    "elb": "elasticloadbalancing",
+    "elbv2": "elasticloadbalancing",
+    "resourcegroupstaggingapi": "tag",
+}
+_S3: Mapping[str, str] = {
+    "ListBuckets": "ListAllMyBuckets",
+    "ListObjectsV2": "ListBucket",
+    "GetBucketLifecycleConfiguration": "GetLifecycleConfiguration",
+    "PutBucketLifecycleConfiguration": "PutLifecycleConfiguration",
+    "DeleteBucketLifecycle": "PutLifecycleConfiguration",
+}
+"""Where S3's permission is not named after its operation."""
+
+
+def iam_action(service: str, operation: str) -> str:
+    """``ec2:CreateVpc`` for the operation ``CreateVpc`` of botocore's service ``ec2``."""
+    if service == "s3":
+        operation = _S3.get(operation, operation)
+    return f"{_PREFIXES.get(service, service)}:{operation}"
+
+
+MOST_SESSION_POLICY = 2048
+"""Characters of a session policy (https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html)."""
+NOT_BOUND = frozenset({"s3:DeleteBucket"})
+"""Deletes that no tag condition fits: buckets have one only where their owner enabled it for each of them."""
+
+
+def reader() -> dict[str, Any]:
+    """Everything that is read."""
+    kinds = (iam_action(kind.service, name) for kind in KINDS for name in kind.read_operations)
+    others = (
+        iam_action(service, name)
+        for table in OTHER_OPERATIONS
+        for service, names in table.items()
+        for name in names
+        if not _changes_tags(name)
+    )
+    return _policy(_allow({*kinds, *others}))
+
+
+def creator() -> dict[str, Any]:
+    """Creates, changes, parts and tags; no delete of a resource."""
+    kinds = (iam_action(kind.service, name) for kind in KINDS for name in kind.write_operations if name != kind.delete)
+    tags = (iam_action(service, name) for service, names in TAG_OPERATIONS.items() for name in names)
+    return _policy(_allow({*kinds, *(action for action in tags if _changes_tags(action.partition(":")[2]))}))
+
+
+def deleter() -> dict[str, Any]:
+    """Deletes of resources, of any owner: for a role that :func:`bound_deletes` narrows."""
+    return _policy(_allow(_deletes()))
+
+
+def bound_deletes(uuid: str) -> str:
+    """A session policy: deletes of what has this owner's uuid, and of nothing else (AssumedRole.policy)."""
+    condition = {"StringEquals": {f"aws:ResourceTag/{UUID}": uuid}}
+    bound = {**_allow(_deletes() - NOT_BOUND), "Condition": condition}
+    return json.dumps(_policy(bound, _allow(NOT_BOUND)), separators=(",", ":"))
+
+
+def _deletes() -> frozenset[str]:
+    return frozenset(iam_action(kind.service, kind.delete) for kind in KINDS)
+
+
+def _changes_tags(operation: str) -> bool:
+    return "tag" in operation.casefold() and not operation.startswith(("Describe", "Get", "List"))
+
+
+def _allow(actions: Iterable[str]) -> dict[str, Any]:
+    return {"Effect": "Allow", "Action": sorted(actions), "Resource": "*"}
+
+
+def _policy(*statements: dict[str, Any]) -> dict[str, Any]:
+    return {"Version": "2012-10-17", "Statement": list(statements)}

@@ -1,0 +1,46 @@
+"""The kinds that an AWS cluster may use: an explicit list. A new kind is one file and one line here."""
+
+from __future__ import annotations
+
+from freehold.clouds.aws.calls import ApiClient
+from freehold.clouds.aws.kinds import (
+    classic_load_balancer,
+    egress_only_gateway,
+    elastic_ip,
+    instance,
+    internet_gateway,
+    listener,
+    nat_gateway,
+    network_load_balancer,
+    route_table,
+    s3_bucket,
+    security_group,
+    subnet,
+    target_group,
+    vpc,
+    vpc_endpoint,
+)
+from freehold.lifecycle.kinds import Registry
+
+
+def aws_kinds(client: ApiClient) -> Registry:
+    """All of them, in the order of :data:`kind_facts.KINDS`; each sends with ``client``."""
+    return Registry(
+        (
+            vpc.kind(client),
+            subnet.kind(client),
+            internet_gateway.kind(client),
+            egress_only_gateway.kind(client),
+            elastic_ip.kind(client),
+            nat_gateway.kind(client),
+            route_table.kind(client),
+            security_group.kind(client),
+            vpc_endpoint.kind(client),
+            classic_load_balancer.kind(client),
+            network_load_balancer.kind(client),
+            target_group.kind(client),
+            listener.kind(client),
+            s3_bucket.kind(client),
+            instance.kind(client),
+        )
+    )

@@ -1,0 +1,230 @@
+"""How to reach one AWS region as one identity: credentials, addresses, and botocore's clients."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from functools import cache
+from threading import Lock
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from freehold.clouds.aws.credentials import (
+    Credentials,
+    Keys,
+    OwnProcessCredentials,
+    RoleCredentials,
+    StaticCredentials,
+)
+from freehold.clouds.aws.identities import AssumedRole, Identity, StaticKeys
+from freehold.clouds.aws.seldom import Seldom
+
+CONNECTIONS = 32
+"""Sockets kept open to one host; above the threads that a port may use."""
+CONNECT, READ = 3.0, 10.0
+"""Seconds to connect, and to wait for bytes. botocore's own are 60 each."""
+ATTEMPTS = 1
+"""How often botocore sends a request: the retries are ours (ADR 32)."""
+
+_REGION = re.compile(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-\d{1,2}")
+"""``us-east-1``, ``us-gov-west-1``, ``us-iso-east-1``: nothing that could end a host name."""
+
+Mount = Callable[[Any], None]
+"""Puts another transport under a client: how tests reach a simulated cloud without a socket."""
+
+
+class Renewal(NamedTuple):
+    """Credentials to fetch before the next request; ``subject`` is fit for a person."""
+
+    operation: str
+    run: Callable[[], None]
+    subject: str
+
+
+class AwsSession:
+    """The clients of one identity in one region. Clients may be used from several threads.
+
+    ``partition`` is checked against the region where it is given. ``endpoint`` is the base URL of a simulated cloud,
+    empty for the real one. Raises ValueError for a region that AWS cannot have, or of another partition.
+    """
+
+    def __init__(
+        self,
+        identity: Identity,
+        region: str,
+        partition: str = "",
+        *,
+        endpoint: str = "",
+        mount: Mount | None = None,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self.identity = identity
+        self.region = region
+        self.partition = _partition(region, partition)
+        self.caller: Mapping[str, str] = {}
+        """``Account`` and ``Arn`` of the identity; empty before it was asked for."""
+        self.seldom = Seldom(wall)
+        """What the clients of this session know of resources without asking."""
+        self._endpoint = endpoint
+        self._mount = mount
+        self._gate = Lock()
+        self._clients: dict[str, Any] = {}
+        self._source: AwsSession | None = None
+        if isinstance(identity, AssumedRole):
+            self._source = AwsSession(identity.source, region, partition, endpoint=endpoint, mount=mount, wall=wall)
+        self._credentials = self._credentials_of(identity, wall)
+
+    def _credentials_of(self, identity: Identity, wall: Callable[[], float]) -> Credentials:
+        if isinstance(identity, StaticKeys):
+            return StaticCredentials(identity)
+        if isinstance(identity, AssumedRole):
+            assert self._source is not None
+            source = self._source
+            return RoleCredentials(identity, lambda: source.client("sts"), wall)
+        return OwnProcessCredentials(_find_own)
+
+    def renewals(self) -> tuple[Renewal, ...]:
+        """What must be fetched before the next request, in this order: the source's credentials before a role's."""
+        before = self._source.renewals() if self._source else ()
+        if not self._credentials.stale:
+            return before
+        operation = "assume_role" if self._source else "load_credentials"
+        return (*before, Renewal(operation, self._credentials.renew, self.identity.origin))
+
+    @property
+    def access_key(self) -> str:
+        """The id of the key that requests are signed with now; no secret."""
+        return self._credentials.get_frozen_credentials().access_key
+
+    def forget(self, refused: str) -> bool:
+        """AWS says that the access key ``refused`` has expired. Whether another one can be fetched."""
+        return self._credentials.forget(refused)
+
+    def scrub(self, text: str) -> str:
+        """``text`` without secrets, should AWS ever echo one."""
+        keys = self._credentials.get_frozen_credentials()
+        for secret in (keys.secret_key, keys.token):
+            text = text.replace(secret, "***") if secret else text
+        return self._source.scrub(text) if self._source else text
+
+    def close(self) -> None:
+        """Close the sockets."""
+        for client in self._clients.values():
+            client.close()
+        if self._source:
+            self._source.close()
+
+    def client(self, service: str) -> Any:
+        """botocore's client of ``service`` (``ec2``, ``elbv2``)."""
+        with self._gate:
+            if service not in self._clients:
+                self._clients[service] = self._build(service)
+            return self._clients[service]
+
+    def page_tokens(self, service: str, operation: str) -> tuple[str, str]:
+        """The members that hold the token of the next page, in request and reply; empty for a list without pages."""
+        name = self.client(service).meta.method_to_api_mapping[operation]
+        pages = _models().load_service_model(service, "paginators-1")["pagination"].get(name, {})
+        return str(pages.get("input_token", "")), str(pages.get("output_token", ""))
+
+    def _build(self, service: str) -> Any:
+        session = _botocore_session()
+        session.register_component("credential_provider", _Signing(self._credentials))
+        client = session.create_client(
+            service, region_name=self.region, endpoint_url=self._endpoint or None, config=self._config()
+        )
+        client.meta.events.register_first("before-parameter-build", _refuse_invented_token)
+        client.meta.events.register("before-call.s3", _refuse_redirect)
+        if self._mount is not None:
+            self._mount(client)
+        return client
+
+    def _config(self) -> Any:
+        from botocore.config import Config
+
+        return Config(
+            connect_timeout=CONNECT,
+            read_timeout=READ,
+            retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+            max_pool_connections=CONNECTIONS,
+            proxies={} if _is_local(self._endpoint) else None,
+            s3={"addressing_style": "path"} if self._endpoint else None,
+        )
+
+
+class _Signing:
+    """Our credentials with the interface of botocore's (botocore.credentials.Credentials), and of their provider."""
+
+    def __init__(self, credentials: Credentials) -> None:
+        self._credentials = credentials
+
+    def load_credentials(self) -> _Signing:
+        return self
+
+    def get_frozen_credentials(self) -> Keys:
+        return self._credentials.get_frozen_credentials()
+
+    def get_deferred_property(self, name: str) -> Callable[[], Any]:
+        """For addresses that hold the account's id, which no service here has."""
+        return lambda: getattr(self.get_frozen_credentials(), name, None)
+
+
+@cache
+def _models() -> Any:
+    """The service models on disk, read once: that of EC2 takes 0.2 CPU-seconds and 30 MB."""
+    from botocore.session import Session
+
+    return Session().get_component("data_loader")
+
+
+def _botocore_session() -> Any:
+    from botocore.session import Session
+
+    session = Session()
+    session.register_component("data_loader", _models())
+    # The global address of STS is in one region and gives tokens that opt-in regions refuse.
+    session.set_config_variable("sts_regional_endpoints", "regional")
+    return session
+
+
+def _find_own() -> Any:
+    return _botocore_session().get_credentials()
+
+
+def _partition(region: str, wanted: str) -> str:
+    """The partition of a region. Regions come from manifests and name the host that is sent our requests."""
+    if not _REGION.fullmatch(region):
+        raise ValueError(f"{region!r} is no region of AWS")
+    from botocore.exceptions import UnknownRegionError
+
+    try:
+        found = str(_botocore_session().get_partition_for_region(region))
+    except UnknownRegionError:
+        raise ValueError(f"{region!r} is no region of AWS") from None
+    if wanted and wanted != found:
+        raise ValueError(f"the region {region} is in the partition {found!r}, not in {wanted!r}")
+    return found
+
+
+def _is_local(url: str) -> bool:
+    """Whether a simulated cloud on this machine is meant, which no proxy can reach."""
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def _refuse_invented_token(params: dict[str, Any], model: Any, **_: Any) -> None:
+    """Raise ValueError where botocore would make up a client token.
+
+    That one ends with the process: a repeated create after a crash makes a second resource (ADR 32).
+    """
+    if missing := [name for name in model.idempotent_members if name not in params]:
+        raise ValueError(f"{model.name} needs the client token {missing[0]}, derived from its owner and node")
+
+
+def _refuse_redirect(context: dict[str, Any], **_: Any) -> None:
+    """Let botocore not send a request again to the region in which S3 says that the bucket is.
+
+    A bucket in another region is not the one that was meant, and nothing limits or counts the second request.
+    """
+    context["s3_redirect"] = {**context.get("s3_redirect", {}), "redirected": True}

@@ -1,0 +1,40 @@
+"""Where tags are found and changed: through the tagging API, or through each service."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from freehold.clouds.aws.native_tags import TagsByArn
+from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.inventory import TagChange
+from freehold.lifecycle.tag_text import tag_map
+
+
+def grouped(changes: Sequence[TagChange]) -> list[tuple[dict[str, str], list[str]]]:
+    """Equal tags, as AWS has them, with their targets: they share a call."""
+    groups: dict[frozenset[str], list[str]] = {}
+    for change in changes:
+        if change.tags:
+            groups.setdefault(change.tags, []).append(change.target)
+    return [(tag_map(tags), targets) for tags, targets in groups.items()]
+
+
+class TagSource(Protocol):
+    """Finds resources of this region by their tags, and changes those. Raises CloudError."""
+
+    async def with_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
+        """Everything that has this tag, with one of ``values`` where any are given; all its tags."""
+        ...
+
+    async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByArn:
+        """Everything with this owner's uuid mark, and the ``also`` ARNs."""
+        ...
+
+    async def attach(self, changes: Sequence[TagChange]) -> dict[str, CloudError]:
+        """Add tags; what failed, by ARN. Other people's stay."""
+        ...
+
+    async def detach(self, changes: Sequence[TagChange]) -> dict[str, CloudError]:
+        """Take tags off; give the values that were just read."""
+        ...

@@ -1,0 +1,106 @@
+"""The engine's tagger on AWS: in as few calls as AWS allows, through the tagging API or without it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from freehold.clouds.aws import tagging_api
+from freehold.clouds.aws.calls import ApiClient
+from freehold.clouds.aws.native_tags import NativeTags, TagsByArn
+from freehold.clouds.aws.service_tags import ServiceTags
+from freehold.clouds.aws.tag_source import TagSource
+from freehold.clouds.aws.tagging_api import TaggingApi
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.errors import CloudError, NotFound, NotReady
+from freehold.lifecycle.inventory import TagChange, TagsByTarget
+from freehold.lifecycle.keyed_codec import UUID, WITHIN
+from freehold.lifecycle.tag_stand_in import StandInTagger
+from freehold.lifecycle.tag_text import texts
+
+
+class SourceTagger:
+    """A Tagger (lifecycle.inventory) over one source of tags. A proof is always read from the resources.
+
+    ``carries``: whether there are kinds whose mark is on another resource. These are looked for by a call of their own,
+    because only EC2's list has wildcards in keys.
+    """
+
+    api = tagging_api.SERVICE
+
+    def __init__(self, source: TagSource, native: NativeTags, *, carries: bool) -> None:
+        self._source = source
+        self._native = native
+        self._carries = carries
+
+    async def with_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
+        """Everything that has this tag, with one of ``values`` where any are given; all its tags."""
+        return await self._source.with_tag(key, values)
+
+    async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
+        found = await self._source.marked(uuid, also)
+        return _as_texts(found | (await self._native.carriers(uuid) if self._carries else {}))
+
+    async def everything(self) -> TagsByTarget:
+        found = await self._source.with_tag(UUID)
+        return _as_texts(found | (await self._native.carriers() if self._carries else {}))
+
+    async def tags_of(self, target: str) -> frozenset[str]:
+        return texts((await self._native.tags_of([target])).get(target, {}))
+
+    async def tags_of_each(self, targets: Sequence[str]) -> Mapping[str, frozenset[str] | CloudError]:
+        found = await self._native.tags_of_each(targets)
+        return {target: tags if isinstance(tags, CloudError) else texts(tags) for target, tags in found.items()}
+
+    async def attach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
+        failed = await self._source.attach(changes)
+        return {target: _not_yet(error) for target, error in failed.items()}
+
+    async def detach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
+        return await self._source.detach(changes)
+
+
+class AwsTagger(StandInTagger[SourceTagger]):
+    """Through the tagging API, and through each service where that is denied or cannot be reached.
+
+    ``carried``: the kinds whose mark is on another resource (``Registry.carried``). ``refused_at``: when each operation
+    of the tagging API was refused, shared by the taggers of one identity.
+    """
+
+    def __init__(
+        self,
+        client: ApiClient,
+        clock: Clock,
+        carried: Collection[str] = (),
+        refused_at: dict[str, float] | None = None,
+    ) -> None:
+        native, carries = NativeTags(client), bool(carried)
+        services = SourceTagger(ServiceTags(client), native, carries=carries)
+        super().__init__(SourceTagger(TaggingApi(client), native, carries=carries), services, clock, refused_at)
+        self._resources = services
+
+    async def with_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
+        """Everything of this region with this tag, whoever's it is: what has our cluster's name (capa_tags)."""
+        return await self.ask("with_tag", lambda tagger: tagger.with_tag(key, values))
+
+    async def within(self, uuid: str) -> TagsByTarget:
+        """What owners within this cluster have: machines, node pools (inventory.InnerOwners)."""
+        return _as_texts(await self.with_tag(WITHIN, [uuid]))
+
+    async def tags_of(self, target: str) -> frozenset[str]:
+        """The resource is asked in any case: a refusal says nothing about the tagging API."""
+        return await self._resources.tags_of(target)
+
+    async def tags_of_each(self, targets: Sequence[str]) -> Mapping[str, frozenset[str] | CloudError]:
+        return await self._resources.tags_of_each(targets)
+
+
+def _as_texts(found: TagsByArn) -> TagsByTarget:
+    return {target: texts(tags) for target, tags in found.items()}
+
+
+def _not_yet(error: CloudError) -> CloudError:
+    """Nothing is tagged but what was just seen: a service that does not know it lags behind."""
+    if not isinstance(error, NotFound):
+        return error
+    message = error.message.replace("Check that it still exists", "It is tried again")
+    return NotReady(message, code=error.code, request_id=error.request_id)

@@ -1,0 +1,106 @@
+"""The Resource Groups Tagging API: one index over the services of a region, and tags on up to 20 ARNs of any of them.
+
+https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/overview.html, docs/reference/aws.md#tags
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from freehold.clouds.aws import errors
+from freehold.clouds.aws.arn import Arn
+from freehold.clouds.aws.calls import ApiClient
+from freehold.clouds.aws.native_tags import Keeper, NativeTags, TagsByArn, by_keeper, chunks, tag_map
+from freehold.clouds.aws.tag_source import grouped
+from freehold.lifecycle.errors import CloudError, NotFound, NotOffered
+from freehold.lifecycle.inventory import TagChange
+from freehold.lifecycle.keyed_codec import UUID
+from freehold.lifecycle.port import Effect
+
+SERVICE = "resourcegroupstaggingapi"
+PAGE = 100
+ARNS_LISTED = 100
+BATCH = 20
+"""ARNs in one TagResources call."""
+
+
+class TaggingApi:
+    """Shows changes late: what it shows was there, what it does not show is a hint (tag_source.TagSource)."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+
+    async def with_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
+        filters = [{"Key": key, **({"Values": list(values)} if values else {})}]
+        return await self._listed(f"tagged {key}", TagFilters=filters, ResourcesPerPage=PAGE)
+
+    async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByArn:
+        found = await self.with_tag(UUID, [uuid])
+        for arns in chunks(sorted(set(also) - set(found)), ARNS_LISTED):
+            found |= await self._listed(", ".join(arns), ResourceARNList=arns)
+        return found
+
+    async def attach(self, changes: Sequence[TagChange]) -> dict[str, CloudError]:
+        failed: dict[str, CloudError] = {}
+        for tags, targets in grouped(changes):
+            for some in chunks(targets, BATCH):
+                failed |= await self._sent("tag_resources", "attach", some, Tags=dict(tags))
+        return failed
+
+    async def detach(self, changes: Sequence[TagChange]) -> dict[str, CloudError]:
+        """EC2's own call is used for what it keeps: that one leaves a tag whose value has changed meanwhile."""
+        failed: dict[str, CloudError] = {}
+        for tags, targets in grouped(changes):
+            of_ec2 = sorted(by_keeper(targets).get(Keeper.EC2, {}))
+            if of_ec2:
+                failed |= await NativeTags(self._client).detach(of_ec2, tags)
+            for some in chunks([target for target in targets if target not in of_ec2], BATCH):
+                failed |= await self._sent("untag_resources", "detach", some, TagKeys=sorted(tags))
+        return failed
+
+    async def _listed(self, subject: str, **params: Any) -> TagsByArn:
+        """All pages. What was tagged once comes without tags."""
+        try:
+            rows = await self._client.listed(SERVICE, "get_resources", "ResourceTagMappingList", subject, **params)
+        except CloudError as error:
+            raise _absent(error) from error
+        return {row["ResourceARN"]: tag_map(row["Tags"]) for row in rows if row["Tags"]}
+
+    async def _sent(self, operation: str, verb: str, targets: Sequence[str], **what: Any) -> dict[str, CloudError]:
+        """One call; success does not mean that it worked for every target."""
+        try:
+            body = await self._client.write(
+                SERVICE, operation, ", ".join(targets), ResourceARNList=list(targets), **what
+            )
+        except CloudError as error:
+            return dict.fromkeys(targets, _absent(error))
+        failures = body.get("FailedResourcesMap") or {}
+        return {target: self._refusal(verb, target, failures[target]) for target in targets if target in failures}
+
+    def _refusal(self, verb: str, target: str, said: dict[str, Any]) -> CloudError:
+        """What is said of one resource; its service's own code is often in the text only."""
+        code, text = str(said.get("ErrorCode", "")), str(said.get("ErrorMessage", ""))
+        if re.search(r"does not exist|not ?found|could not be found", text, re.IGNORECASE):
+            return NotFound(f"AWS could not {verb} the tags of {target}: {text}. Check that it still exists", code=code)
+        arn = Arn.parse(target)
+        failure = errors.Failure(
+            status=int(said.get("StatusCode") or 0),
+            code=code,
+            text=text,
+            service=arn.service if arn else "",
+            operation="CreateTags" if verb == "attach" else "DeleteTags",
+        )
+        session = self._client.session
+        what = f"{verb} the tags of {target}"
+        return errors.of_failure(
+            failure, effect=Effect.WRITE, what=what, origin=session.identity.origin, scrub=session.scrub
+        )
+
+
+def _absent(error: CloudError) -> CloudError:
+    """What cannot be connected to has no endpoint in this network (CAPA#3987) or partition: nothing was sent to it."""
+    if not errors.is_unreachable(error):
+        return error
+    return NotOffered(error.message, code=error.code, request_id=error.request_id)

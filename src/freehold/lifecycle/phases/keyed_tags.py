@@ -1,0 +1,127 @@
+"""Tags where they are a map: an attach overwrites the value under its key, and a detach takes whatever is there.
+
+So before either the resource's tags are read: another's value under a key of ours is told and left, and only the value
+that was read is taken off. Where tags are a set neither can happen, and nothing is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.inventory import TagChange
+from freehold.lifecycle.kinds import NodeKey, Observed
+from freehold.lifecycle.outcomes import Blocked, Ready, Reason
+from freehold.lifecycle.ownership import Codec
+
+Taken = tuple[tuple[str, str], ...]
+"""Wanted tags, each with another's that has its key."""
+
+
+def conflicts(codec: Codec, wanted: Collection[str], have: Collection[str], ours: Collection[str]) -> Taken:
+    """Which of ``wanted`` would overwrite a tag of ``have`` that is none of ``ours``."""
+    if not codec.keyed:
+        return ()
+    there, known = {codec.key(tag): tag for tag in have}, codec.fold(ours)
+    pairs = [(tag, there[codec.key(tag)]) for tag in sorted(wanted) if codec.key(tag) in there]
+    return tuple(
+        (tag, present)
+        for tag, present in pairs
+        if not codec.fold([tag]) <= codec.fold([present]) and known.isdisjoint(codec.fold([present]))
+    )
+
+
+def taken(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[str]) -> Taken:
+    """Of the tags that we want on this resource of ours, or on its carrier."""
+    if not ctx.deps.codec.keyed:
+        return ()
+    return conflicts(ctx.deps.codec, ctx.tags(key, observed), have, _ours(ctx, key, observed, have))
+
+
+def _ours(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[str]) -> frozenset[str]:
+    """What we may have attached: with an older spec, another key of the ring, or an earlier name of the node."""
+    codec = ctx.deps.codec
+    entry = ctx.journal.get(key)
+    ours = ctx.journal.tags | ctx.seals(key, observed) | frozenset(entry.node_tags if entry else ())
+    ours |= lost_seal(ctx, key, observed, have)
+    for mark in () if observed.carried else codec.read(have).nodes:
+        if mark.seal in {ctx.keys.seal(digest, mark.key, observed.target) for digest in ctx.keys.readable}:
+            ours |= codec.label(mark.key) | {codec.node(mark.key, mark.seal)}
+    return ours
+
+
+def lost_seal(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[str]) -> frozenset[str]:
+    """The value in place of our seal, if a person accepted that its key is lost: record and marks agree there."""
+    codec = ctx.deps.codec
+    if not codec.keyed or not ctx.is_accepted(key, observed, have):
+        return frozenset()
+    place = codec.key(ctx.seal_mark(key, observed))
+    return frozenset(tag for tag in have if codec.key(tag) == place)
+
+
+async def attachable(ctx: PassContext, key: NodeKey, observed: Observed) -> frozenset[str]:
+    """What is to be attached without overwriting anything; the rest is remembered, to be told. Raises CloudError."""
+    wanted = ctx.tags(key, observed)
+    if not ctx.deps.codec.keyed:
+        return wanted
+    have = observed.tags
+    if have is None or observed.carried:
+        have = await ctx.deps.tagger.tags_of(observed.target)
+    ctx.node(key).taken = taken(ctx, key, observed, have)
+    return wanted - {tag for tag, _ in ctx.node(key).taken}
+
+
+async def detach(ctx: PassContext, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
+    """Take tags off; of a map only those whose very value is there now. The reply holds the targets that failed."""
+    codec, tagger = ctx.deps.codec, ctx.deps.tagger
+    if not codec.keyed:
+        return await tagger.detach(changes)
+    failed: dict[str, CloudError] = {}
+    there: list[TagChange] = []
+    for change in changes:
+        try:
+            have = await tagger.tags_of(change.target)
+        except CloudError as error:
+            failed[change.target] = error
+            continue
+        if tags := frozenset(tag for tag in have if codec.fold([tag]) <= codec.fold(change.tags)):
+            there.append(TagChange(change.target, tags))
+    return {**failed, **(await tagger.detach(there) if there else {})}
+
+
+def superseded(codec: Codec, tags: Collection[str], wanted: Collection[str]) -> frozenset[str]:
+    """Those of ``tags`` that an attach of ``wanted`` overwrites, so that they need not be detached, nor may be."""
+    keys = {codec.key(tag) for tag in wanted} if codec.keyed else set()
+    return frozenset(tag for tag in tags if codec.key(tag) in keys)
+
+
+def proof_taken(ctx: PassContext, key: NodeKey, observed: Observed, pairs: Taken) -> Blocked | None:
+    """If the mark that proves is among them: without it nothing is changed."""
+    if not pairs or ctx.seal_mark(key, observed) not in {tag for tag, _ in pairs}:
+        return None
+    return Blocked(
+        Reason.TAG_TAKEN,
+        f"{observed.name} ({observed.id}): {said(pairs)}, so the mark of {key} cannot be attached. Detach that tag if "
+        "the resource was made for this object",
+        observed=observed,
+    )
+
+
+def tell(ctx: PassContext) -> None:
+    """The object is ready without them."""
+    for key in ctx.graph.nodes:
+        outcome = ctx.outcomes.get(key)
+        if isinstance(outcome, Ready) and ctx.node(key).taken:
+            ctx.outcomes[key] = noted(outcome, ctx.node(key).taken)
+
+
+def noted(outcome: Ready, pairs: Taken) -> Ready:
+    note = f"{said(pairs)}: it is not overwritten. Change it in the cloud, or the manifest"
+    notes = [outcome.note, note] if outcome.note else [note]
+    return replace(outcome, reason=outcome.reason or Reason.TAG_TAKEN, note="; ".join(notes))
+
+
+def said(pairs: Taken) -> str:
+    return ", ".join(f"it has the tag {present} of others, where {tag} is wanted" for tag, present in pairs)

@@ -1,0 +1,210 @@
+"""Parts: what is inside a resource and has no mark of its own is brought to the spec, and taken out before a delete.
+
+A part is changed or removed only if all parts of its sort are ours (:attr:`Kind.exclusive_parts`), or if the journal
+says that we added this one: it is recorded before it is added. What others put there, also before us, stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.errors import CloudError, Unknown
+from freehold.lifecycle.kinds import Kind, NodeKey, Part, Ref
+from freehold.lifecycle.outcomes import Category
+
+Inside = Mapping[NodeKey, frozenset[Part] | CloudError]
+"""What is inside resources, or why it could not be read."""
+
+
+def wanted(ctx: PassContext, key: NodeKey) -> frozenset[Part] | None:
+    """What is wanted inside; None while something that the parts name is not ready."""
+    node = ctx.graph.nodes[key]
+    if ctx.kind(key).parts is None:
+        return frozenset()
+    named = node.requires | node.parts_require
+    return node.parts(ctx.ready_nodes) if named <= ctx.ready_nodes.keys() else None
+
+
+def are_looked_at(ctx: PassContext, key: NodeKey) -> bool:
+    """Not of our own resource that the spec gives by its id, or hands over: it does not say what is to be in it."""
+    kind, entry, node = ctx.kind(key), ctx.journal.entries[key], ctx.graph.nodes[key]
+    inside = wanted(ctx, key)
+    if kind.parts is None or node.given or ctx.category(key) is Category.SHARED or inside is None:
+        return False
+    return bool(inside or kind.exclusive_parts or entry.parts)
+
+
+def claimable(ctx: PassContext, key: NodeKey) -> tuple[str, ...]:
+    """The wanted parts that leave with the wish for them if we add them, although others may add some beside them."""
+    kind, node, entry = ctx.kind(key), ctx.graph.nodes[key], ctx.journal.get(key)
+    inside = wanted(ctx, key)
+    if node.given or inside is None:
+        return entry.parts if entry else ()
+    if node.shared:
+        return ()
+    return tuple(sorted(str(part) for part in inside if part.kind not in kind.exclusive_parts and not part.retain))
+
+
+async def look(ctx: PassContext, keys: Sequence[NodeKey]) -> Inside:
+    """What is inside: as the look at the resource showed it, else by a call, once between two deep passes."""
+    shown = {key: seen for key in keys if (seen := ctx.node(key).observed.parts) is not None}
+    asked = [key for key in keys if key not in shown and not ctx.node(key).parts_checked]
+    found: dict[NodeKey, frozenset[Part] | CloudError] = dict(shown)
+    for key, answer in zip(asked, await ctx.deps.port.all([_ask(ctx, key) for key in asked]), strict=True):
+        if isinstance(answer, Exception) and not isinstance(answer, CloudError):
+            raise answer
+        found[key] = answer
+    return found
+
+
+async def _ask(ctx: PassContext, key: NodeKey) -> frozenset[Part]:
+    driver, entry = ctx.kind(key).parts, ctx.journal.entries[key]
+    assert driver is not None
+    return await driver.parts(Ref(entry.id, entry.target))
+
+
+async def claim(ctx: PassContext, inside: Inside) -> None:
+    """Record what will be added, before it is there: later it is told from what others put there.
+
+    What is there although each add of it was refused has been put there by others meanwhile.
+    """
+    before = ctx.journal
+    for key, have in inside.items():
+        if isinstance(have, CloudError):
+            continue
+        entry, node = ctx.journal.entries[key], ctx.node(key)
+        missing = {str(part) for part in (wanted(ctx, key) or ()) if part not in have}
+        theirs = node.parts_refused & set(map(str, have))
+        ours = missing & set(claimable(ctx, key)) - set(entry.parts)
+        node.parts_refused = (node.parts_refused - theirs) | ours
+        if ours or theirs:
+            ctx.journal = ctx.journal.put(key, replace(entry, parts=tuple(sorted({*entry.parts, *ours} - theirs))))
+    if ctx.journal != before:
+        await ctx.save()
+
+
+def is_ours(ctx: PassContext, key: NodeKey, part: Part) -> bool:
+    """Whether it may be changed or removed."""
+    ours = set(ctx.journal.entries[key].parts) - ctx.node(key).parts_refused
+    return part.kind in ctx.kind(key).exclusive_parts or str(part) in ours
+
+
+def surplus(ctx: PassContext, key: NodeKey, have: frozenset[Part], inside: frozenset[Part]) -> frozenset[Part]:
+    """What is inside, is not wanted, and is ours to remove."""
+    return frozenset(part for part in have - inside if is_ours(ctx, key, part))
+
+
+def other_behavior(have: Collection[Part], inside: Collection[Part]) -> list[str]:
+    """The parts that do something else than is wanted, for a person."""
+    pairs = [(part, is_.behavior, part.behavior) for part, is_ in _differing(have, inside)]
+    return [f"{part} is {is_!r}, the spec says {wish!r}" for part, is_, wish in pairs]
+
+
+def _differing(have: Collection[Part], inside: Collection[Part]) -> list[tuple[Part, Part]]:
+    """The wanted parts that are there with another behavior, each with the part that is there."""
+    there = {part: part for part in have}
+    pairs = [(part, there[part]) for part in sorted(inside, key=str) if part in there]
+    return [(part, is_) for part, is_ in pairs if part.behavior and is_.behavior and part.behavior != is_.behavior]
+
+
+async def sync(ctx: PassContext, key: NodeKey, have: frozenset[Part]) -> list[str]:
+    """Add, change and remove parts; returns those whose behavior differs from the wanted one and is not changed."""
+    kind, entry, inside = ctx.kind(key), ctx.journal.entries[key], wanted(ctx, key)
+    assert kind.parts is not None
+    assert inside is not None
+    ref, missing, extra = Ref(entry.id, entry.target), inside - have, surplus(ctx, key, have, inside)
+    changed = [pair for pair in _differing(have, inside) if kind.part_changer and is_ours(ctx, key, pair[1])]
+    await _add(ctx, key, ref, sorted(missing, key=str))
+    for part, is_ in changed:
+        assert kind.part_changer is not None
+        await kind.part_changer.change_part(ref, replace(part, id=is_.id))
+    await _remove(kind, ref, sorted(extra, key=str))
+    before = have
+    if missing or extra or changed:
+        have = await _after(ctx, key, have - extra, [*missing, *(replace(part, id=is_.id) for part, is_ in changed)])
+    return _concluded(ctx, key, have, inside, before)
+
+
+async def _add(ctx: PassContext, key: NodeKey, ref: Ref, missing: Sequence[Part]) -> None:
+    """In one call where the kind can; a part of which no answer tells may be there."""
+    kind, node = ctx.kind(key), ctx.node(key)
+    assert kind.parts is not None
+    for group in [missing] if missing and kind.part_batches else [[part] for part in missing]:
+        names = {str(part) for part in group}
+        try:
+            if kind.part_batches is not None:
+                await kind.part_batches.add_parts(ref, group)
+            else:
+                await kind.parts.add_part(ref, group[0])
+        except Unknown:
+            node.parts_refused -= names
+            node.part_unknown_at = ctx.now
+            raise
+        node.parts_refused -= names
+
+
+async def _remove(kind: Kind, ref: Ref, parts: Sequence[Part]) -> None:
+    if parts and kind.part_batches is not None:
+        await kind.part_batches.remove_parts(ref, parts)
+        return
+    assert kind.parts is not None
+    for part in parts:
+        await kind.parts.remove_part(ref, part)
+
+
+async def _after(ctx: PassContext, key: NodeKey, left: frozenset[Part], new: Collection[Part]) -> frozenset[Part]:
+    """What is inside after our writes: read again, or, where every look shows it, as the writes were answered."""
+    if ctx.node(key).observed.parts is None:
+        return await _ask(ctx, key)
+    return (left - frozenset(new)) | frozenset(new)
+
+
+def _may_appear(ctx: PassContext, key: NodeKey, part: str, before: frozenset[Part]) -> bool:
+    """Whether a part that is on record and was not there may be the effect of an add that is still under way."""
+    node, state = ctx.node(key), ctx.state
+    since = node.part_unknown_at if state.minted else max(node.part_unknown_at, state.first_seen)
+    return part not in set(map(str, before)) and not ctx.settled(key, since)
+
+
+def _concluded(
+    ctx: PassContext, key: NodeKey, have: frozenset[Part], inside: frozenset[Part], before: frozenset[Part]
+) -> list[str]:
+    observed, entry = ctx.node(key).observed, ctx.journal.entries[key]
+    ids = sorted(part.id for part in have if part in inside)
+    shown = None if observed.parts is None else have
+    ctx.node(key).last_seen = replace(observed, parts=shown, attributes={**observed.attributes, "parts": ids})
+    kept = tuple(part for part in entry.parts if part in claimable(ctx, key) or _may_appear(ctx, key, part, before))
+    if entry.parts != kept:
+        ctx.journal = ctx.journal.put(key, replace(entry, parts=kept))
+    differ = other_behavior(have, inside)
+    if not differ:
+        ctx.node(key).parts_checked = True
+    return differ
+
+
+def lacks_essential(ctx: PassContext, key: NodeKey) -> bool:
+    """Whether something is not inside, as far as is known, without which nothing that depends on it can be made."""
+    essential, node = ctx.kind(key).essential_parts, ctx.node(key)
+    if not essential or not ctx.journal.entries[key].phase.ours or ctx.graph.nodes[key].given:
+        return False
+    if ctx.category(key) is Category.SHARED:
+        return False
+    inside = wanted(ctx, key)
+    if inside is None:
+        return True
+    needed = frozenset(part for part in inside if part.kind in essential)
+    have = node.observed.parts
+    return not node.parts_checked if have is None else bool(needed - have)
+
+
+async def take_out(ctx: PassContext, key: NodeKey) -> None:
+    """Remove the parts of ours that would refuse its delete, or that of what they name. Raises CloudError."""
+    kind, entry = ctx.kind(key), ctx.journal.entries[key]
+    if kind.parts is None or not kind.holding_parts:
+        return
+    have = ctx.node(key).observed.parts
+    have = await _ask(ctx, key) if have is None else have
+    holding = [part for part in have if part.kind in kind.holding_parts and is_ours(ctx, key, part)]
+    await _remove(kind, Ref(entry.id, entry.target), sorted(holding, key=str))

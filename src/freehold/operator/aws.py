@@ -1,0 +1,200 @@
+"""AWS as the operator uses it: an account for each identity and region that objects name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Self
+from weakref import WeakKeyDictionary
+
+from freehold.api import names
+from freehold.clouds.aws.calls import ApiClient
+from freehold.clouds.aws.identities import Identity
+from freehold.clouds.aws.registry import aws_kinds
+from freehold.clouds.aws.session import AwsSession, Mount
+from freehold.clouds.aws.tagger import AwsTagger
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.durations import Durations
+from freehold.lifecycle.interface import EngineDeps, Intervals
+from freehold.lifecycle.inventory import Inventory
+from freehold.lifecycle.keyed_codec import KeyedCodec
+from freehold.lifecycle.keys import KeyRing
+from freehold.lifecycle.port import LookPort, Port
+from freehold.lifecycle.shared_lists import SharedLists
+from freehold.operator.accounts import Binding, NoCredentials
+from freehold.operator.audit import Audit
+from freehold.operator.aws_identities import NotUsable, Reference, StoredIdentities, reference_of
+from freehold.operator.limits import Bucket, Limits
+from freehold.operator.ports import PacedPort, ThreadPort
+from freehold.operator.served_account import ServedAccount
+from freehold.reconcilers.adapter import Adapter
+
+THREADS = 16
+"""SDK calls in flight, of all accounts; more objects than this wait their turn."""
+
+_NO_REGION = "it is missing; give the AWS region, for example eu-central-1"
+
+NewLimits = Callable[[], Limits]
+
+
+class AwsAccount(ServedAccount):
+    """One identity in one region, shared by all objects that name them."""
+
+    def __init__(
+        self, session: AwsSession, port: Port, clock: Clock, audit: Audit | None, intervals: Intervals | None
+    ) -> None:
+        super().__init__(port, clock, audit, intervals)
+        self._session = session
+        self._codec = KeyedCodec()
+        self._refused_at: dict[str, float] = {}
+        self._durations = Durations(clock)
+        looking = ApiClient(session, LookPort(port))
+        registry = aws_kinds(looking)
+        self._inventory = Inventory(self._tagger(looking, registry.carried), clock)
+        self._lists = SharedLists(registry, clock)
+        self.client = ApiClient(session, port)
+        """For questions that are of no object's pass."""
+        self.tags = self._tagger(self.client, registry.carried)
+
+    @property
+    def name(self) -> str:
+        return "AWS"
+
+    @property
+    def identity(self) -> Identity:
+        return self._session.identity
+
+    async def account(self) -> str:
+        """``111122223333/eu-central-1``: seen from another region, everything of an object seems gone as well."""
+        return f"{await self.client.account()}/{self._session.region}"
+
+    def close(self) -> None:
+        """Close the sockets; requests under way go on."""
+        self._session.close()
+
+    def _tagger(self, client: ApiClient, carried: tuple[str, ...]) -> AwsTagger:
+        return AwsTagger(client, self._clock, carried, self._refused_at)
+
+    def _behind(self, port: Port, ring: KeyRing) -> EngineDeps:
+        client = ApiClient(self._session, port)
+        registry = aws_kinds(client)
+        return EngineDeps(
+            registry=registry,
+            codec=self._codec,
+            tagger=self._tagger(client, registry.carried),
+            inventory=self._inventory,
+            port=port,
+            clock=self._clock,
+            intervals=self._intervals,
+            durations=self._durations,
+            lists=self._lists,
+            ring=ring,
+        )
+
+
+class AccountLimits:
+    """The limits (limits.Buckets) of the account that an identity is of: AWS counts by account and region.
+
+    Until the account is known, the question for it has limits of its own.
+    """
+
+    def __init__(self, session: AwsSession, shared: dict[tuple[str, str], Limits], new: NewLimits) -> None:
+        self._session = session
+        self._shared = shared
+        self._new = new
+        self._unknown = new()
+
+    def bucket(self, api: str) -> Bucket:
+        account = self._session.caller.get("Account", "")
+        if not account:
+            return self._unknown.bucket(api)
+        place = (account, self._session.region)
+        if place not in self._shared:
+            self._shared[place] = self._new()
+        return self._shared[place].bucket(api)
+
+
+class AwsCloud:
+    """What the accounts of this process share: threads, and limits by account and region. Ends its threads at exit.
+
+    ``url`` is the base of a simulated cloud, None for the real one; ``mount`` and ``port`` put tests' own transport and
+    port under it.
+    """
+
+    def __init__(
+        self,
+        url: str | None,
+        clock: Clock,
+        audit: Audit | None = None,
+        intervals: Intervals | None = None,
+        *,
+        mount: Mount | None = None,
+        port: Port | None = None,
+        limits: NewLimits = Limits,
+    ) -> None:
+        self._url = url or ""
+        self._clock = clock
+        self._audit = audit
+        self._intervals = intervals
+        self._mount = mount
+        self._port = port
+        self._new_limits = limits
+        self._limits: dict[tuple[str, str], Limits] = {}
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="aws")
+        self._accounts: dict[tuple[Reference, str, str], AwsAccount] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def account(self, reference: Reference, identity: Identity, region: str, partition: str = "") -> AwsAccount:
+        """The one of this identity and region; another value once the credentials behind ``reference`` have changed.
+
+        Raises ValueError for a region that AWS cannot have, or of another partition.
+        """
+        place = (reference, region, partition)
+        known = self._accounts.get(place)
+        if known is not None and known.identity == identity:
+            return known
+        session = AwsSession(identity, region, partition, endpoint=self._url, mount=self._mount)
+        made = AwsAccount(session, self._port_of(session), self._clock, self._audit, self._intervals)
+        self._accounts[place] = made
+        if known is not None:
+            known.close()
+        return made
+
+    def _port_of(self, session: AwsSession) -> Port:
+        limits = AccountLimits(session, self._limits, self._new_limits)
+        return self._port or PacedPort(ThreadPort(self._pool), limits, self._clock)
+
+
+class AwsAccounts:
+    """The accounts of one kind of object (accounts.Accounts): by its ``identityRef``, ``region`` and ``partition``."""
+
+    def __init__(self, cloud: AwsCloud, identities: StoredIdentities, adapter: Callable[[AwsAccount], Adapter]) -> None:
+        self._cloud = cloud
+        self._identities = identities
+        self._adapter = adapter
+        self._adapters: WeakKeyDictionary[AwsAccount, Adapter] = WeakKeyDictionary()
+
+    async def binding(self, raw: Mapping[str, Any]) -> Binding | NoCredentials:
+        namespace = str(raw["metadata"].get("namespace", ""))
+        try:
+            reference = reference_of(raw)
+            identity = await self._identities.credentials(reference, namespace)
+        except NotUsable as problem:
+            return NoCredentials(str(problem))
+        spec = raw.get("spec") or {}
+        region, partition = str(spec.get("region") or ""), str(spec.get("partition") or "")
+        if not region:
+            return NoCredentials(f"spec.region: {_NO_REGION}", names.REASON_INVALID_SPEC)
+        try:
+            account = self._cloud.account(reference, identity, region, partition)
+        except ValueError as problem:
+            return NoCredentials(f"spec.region: {problem}; correct it", names.REASON_INVALID_SPEC)
+        if account not in self._adapters:  # it keeps answers of this account
+            self._adapters[account] = self._adapter(account)
+        return Binding(account, self._adapters[account])

@@ -1,0 +1,65 @@
+"""What every account does alike: the tools of each object, behind a port of its own, and what is told to the audit."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.durations import Durations
+from freehold.lifecycle.interface import EngineDeps, Intervals
+from freehold.lifecycle.keys import KeyRing
+from freehold.lifecycle.port import FencedPort, PassInHand, Port, ReadOnlyPort
+from freehold.operator.audit import Audit, NoAudit
+from freehold.operator.ports import ObjectPort
+
+
+class ServedAccount(ABC):
+    """One account (accounts.CloudAccount) behind one port, shared by all objects that are served in it."""
+
+    def __init__(self, port: Port, clock: Clock, audit: Audit | None, intervals: Intervals | None) -> None:
+        self.port = port
+        self._clock = clock
+        self._audit = audit or NoAudit()
+        self._intervals = intervals or Intervals()
+        self._deps: dict[str, EngineDeps] = {}
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """That of the cloud, for messages."""
+
+    @abstractmethod
+    async def account(self) -> str:
+        """The id of the account that the credentials are of. Raises CloudError."""
+
+    @abstractmethod
+    def _behind(self, port: Port, ring: KeyRing) -> EngineDeps:
+        """The engine's dependencies, sending through ``port``."""
+
+    def deps(self, subject: str, ring: KeyRing) -> EngineDeps:
+        """The engine's tools for one object; what it changes is audited under ``subject``."""
+        if subject not in self._deps:  # drivers remember what saves calls, such as where a subnet lives
+            in_hand = PassInHand()
+            audited = ObjectPort(self.port, subject, self._audit, in_hand)
+            fenced = FencedPort(audited, self._clock, self._intervals.fence)
+            self._deps[subject] = replace(self._behind(fenced, ring), in_hand=in_hand)
+        if self._deps[subject].ring != ring:
+            self._deps[subject] = replace(self._deps[subject], ring=ring)
+        return self._deps[subject]
+
+    def read_only_deps(self, ring: KeyRing) -> EngineDeps:
+        """Tools that send no write, the drivers' neither: for plans, and for objects that must not change."""
+        return replace(self._behind(ReadOnlyPort(self.port), ring), durations=Durations(self._clock), lists=None)
+
+    def left(self, subject: str, resource: str, why: str) -> None:
+        """The object goes, and this resource stays."""
+        self._audit.kept(subject, resource, why)
+
+    def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
+        """A person's decision about a resource was acted on, or refused."""
+        self._audit.decided(subject, what, by, done=done, why=why)
+
+    def forget(self, subject: str) -> None:
+        """The object is gone."""
+        self._deps.pop(subject, None)

@@ -1,0 +1,1 @@
+"""AWSCluster: from a spec to what is wanted. Pure."""

@@ -1,0 +1,56 @@
+"""AWSCluster, as the operator's reconciler sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from freehold.api.aws_cluster import AWSClusterSpec
+from freehold.api.feature_gates import ALL_OFF, FeatureGate, FeatureGates
+from freehold.api.parse import InvalidObject, parse
+from freehold.api.served import AWS_CLUSTER, ServedName
+from freehold.lifecycle.journal import Journal
+from freehold.reconcilers.adapter import Desired, PassReport, Refused, StatusUpdate
+from freehold.reconcilers.aws_cluster.desired import wanted
+from freehold.reconcilers.aws_cluster.discover import FactsReader, discover
+from freehold.reconcilers.aws_cluster.keys import BUCKET
+from freehold.reconcilers.aws_cluster.names import DefaultNames
+from freehold.reconcilers.aws_cluster.status import build_status
+from freehold.reconcilers.gate import Proceed, cluster_name
+
+
+class AWSClusterAdapter:
+    """Asks AWS through ``reader`` what a manifest depends on: one account, identity and region.
+
+    ``gates`` are the features that are on.
+    """
+
+    def __init__(self, reader: FactsReader, gates: FeatureGates = ALL_OFF) -> None:
+        self._reader = reader
+        self._gates = gates
+
+    @property
+    def served(self) -> ServedName:
+        return AWS_CLUSTER
+
+    async def desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
+        """Refused for a spec that does not parse; else what :func:`desired.wanted` decides."""
+        try:
+            spec = parse(AWSClusterSpec, raw.get("spec"), at="spec")
+        except InvalidObject as error:
+            return Refused(error.problems)
+        metadata = raw["metadata"]
+        # Of the object alone: a delete proceeds without its Cluster, and must look for what has the same names.
+        names = DefaultNames(metadata.get("namespace", ""), cluster_name(raw, AWS_CLUSTER.link))
+        deleting = "deletionTimestamp" in metadata
+        known = await discover(self._reader, names, spec, proceed.port, journal, deleting=deleting)
+        account, _, _ = journal.account.partition("/")  # a region may follow
+        return wanted(names, raw, known, account=account, storage=self._has_storage(journal))
+
+    def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
+        return build_status(raw, report, now)
+
+    def _has_storage(self, journal: Journal) -> bool:
+        """A bucket that is ours is served whatever the gate says today: without its node it would be surplus."""
+        return FeatureGate.BOOTSTRAP_FORMAT_IGNITION in self._gates or BUCKET in journal.ours

@@ -1,0 +1,118 @@
+"""What is wrong with the load balancers of an AWSCluster."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from freehold.api.aws_cluster import AWSClusterSpec
+from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
+from freehold.reconcilers.aws_cluster.load_balancers import TRAFFIC_PORT
+from freehold.reconcilers.aws_cluster.network_input import group_id
+from freehold.reconcilers.aws_cluster.subnets import is_aws_id
+from freehold.reconcilers.findings import Problem
+
+Checks = Iterator[Problem]
+_FIRST = "spec.controlPlaneLoadBalancer"
+_SECOND = "spec.secondaryControlPlaneLoadBalancer"
+
+
+def check(spec: AWSClusterSpec) -> Checks:
+    """The two load balancers, and the second beside the first."""
+    first = spec.control_plane_load_balancer or AWSLoadBalancerSpec()
+    second = spec.secondary_control_plane_load_balancer
+    ipv6 = bool(spec.network and spec.network.vpc and spec.network.vpc.ipv6 is not None)
+    listed = {each.id for each in spec.network.subnets} if spec.network else set[str]()
+    yield from _places(_FIRST, first, listed)
+    yield from _one(_FIRST, first, ipv6=ipv6)
+    if second is None:
+        return
+    yield from _places(_SECOND, second, listed)
+    yield from _one(_SECOND, second, ipv6=ipv6)
+    if not second.name:
+        yield Problem(f"{_SECOND}.name", "it is missing; give the second load balancer a name")
+    elif second.name == first.name:
+        yield Problem(f"{_SECOND}.name", f"{second.name!r} is the name of both load balancers; change one")
+    if second.scheme == first.scheme:
+        yield Problem(f"{_SECOND}.scheme", f"both load balancers are {second.scheme}; make one of them the other")
+    if second.load_balancer_type not in ("nlb", "alb", "elb"):
+        kind = second.load_balancer_type
+        yield Problem(f"{_SECOND}.loadBalancerType", f"the second load balancer cannot be {kind}; write nlb")
+
+
+def _places(field: str, spec: AWSLoadBalancerSpec, listed: Collection[str]) -> Checks:
+    """``listed``: the ids that the spec gives to subnets."""
+    if spec.load_balancer_type == "disabled":
+        return
+    for index, ident in enumerate(spec.subnets):
+        if not is_aws_id(ident) and ident not in listed:
+            yield Problem(
+                f"{field}.subnets[{index}]",
+                f"there is no subnet {ident!r} in spec.network.subnets; list it there, or give an id like "
+                "subnet-0123456789abcdef0",
+            )
+    for index, ident in enumerate(spec.additional_security_groups):
+        yield from group_id(f"{field}.additionalSecurityGroups[{index}]", ident)
+
+
+def _one(field: str, spec: AWSLoadBalancerSpec, *, ipv6: bool) -> Checks:
+    kind = spec.load_balancer_type
+    if kind in ("alb", "elb"):
+        yield Problem(f"{field}.loadBalancerType", f"{kind} does not pass TCP to an API server; write nlb or classic")
+    elif kind == "disabled":
+        yield from _disabled(field, spec)
+    else:
+        yield from _health(field, spec)
+        yield from _families(field, spec, ipv6=ipv6)
+    if kind == "nlb" and spec.name and spec.name.startswith("internal-"):
+        yield Problem(f"{field}.name", "AWS keeps names that begin with internal- for itself; choose another")
+
+
+def _disabled(field: str, spec: AWSLoadBalancerSpec) -> Checks:
+    unused = {
+        "name": spec.name,
+        "crossZoneLoadBalancing": spec.cross_zone_load_balancing,
+        "subnets": spec.subnets,
+        "healthCheckProtocol": spec.health_check_protocol,
+        "additionalSecurityGroups": spec.additional_security_groups,
+        "additionalListeners": spec.additional_listeners,
+        "ingressRules": spec.ingress_rules,
+        "preserveClientIP": spec.preserve_client_ip,
+        "disableHostsRewrite": spec.disable_hosts_rewrite,
+        "targetGroupIPType": spec.target_group_ip_type,
+    }
+    for name, value in unused.items():
+        if value:
+            yield Problem(f"{field}.{name}", "there is no load balancer; remove it")
+
+
+def _health(field: str, spec: AWSLoadBalancerSpec) -> Checks:
+    protocol, classic = spec.health_check_protocol, spec.load_balancer_type == "classic"
+    allowed = ("TCP", "HTTP", "HTTPS", *(("SSL",) if classic else ()))
+    if protocol and protocol not in allowed:
+        yield Problem(
+            f"{field}.healthCheckProtocol",
+            f"{spec.load_balancer_type} load balancers check with {', '.join(allowed)}; write one of them",
+        )
+    check = spec.health_check
+    if classic and check and (check.timeout_seconds or 5) >= (check.interval_seconds or 10):
+        yield Problem(
+            f"{field}.healthCheck.timeoutSeconds", "the timeout must be shorter than the interval; change one of them"
+        )
+    for index, listener in enumerate(spec.additional_listeners):
+        port = (listener.health_check and listener.health_check.port) or TRAFFIC_PORT
+        where = f"{field}.additionalListeners[{index}].healthCheck.port"
+        if port != TRAFFIC_PORT and not (port.isascii() and port.isdecimal() and 1 <= int(port) <= 65535):
+            yield Problem(where, f"{port!r} is no port; write a number from 1 to 65535, or {TRAFFIC_PORT}")
+
+
+def _families(field: str, spec: AWSLoadBalancerSpec, *, ipv6: bool) -> Checks:
+    listeners = enumerate(spec.additional_listeners)
+    wanted = [
+        (f"{field}.targetGroupIPType", spec.target_group_ip_type),
+        *((f"{field}.additionalListeners[{i}].targetGroupIPType", each.target_group_ip_type) for i, each in listeners),
+    ]
+    for where, family in wanted:
+        if family and spec.load_balancer_type == "classic":
+            yield Problem(where, "a classic load balancer has no target groups; remove it, or write nlb")
+        elif family == "ipv6" and not ipv6:
+            yield Problem(where, "the VPC has no IPv6; set spec.network.vpc.ipv6, or write ipv4")

@@ -1,0 +1,44 @@
+"""From an AWSCluster as it is stored to its wish, or to why there is none. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from freehold.api.aws_cluster import AWSClusterSpec
+from freehold.api.parse import InvalidObject, parse
+from freehold.reconcilers.adapter import Refused, Undecided
+from freehold.reconcilers.answers import NoAnswer
+from freehold.reconcilers.aws_cluster.facts import Facts
+from freehold.reconcilers.aws_cluster.input import check
+from freehold.reconcilers.aws_cluster.names import DefaultNames
+from freehold.reconcilers.aws_cluster.normal_form import normal_form
+from freehold.reconcilers.aws_cluster.warnings import warnings_of
+from freehold.reconcilers.aws_cluster.wish import ClusterWish
+from freehold.reconcilers.findings import SpecWarning
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The wish, and what a person should know about it."""
+
+    wish: ClusterWish
+    notes: tuple[SpecWarning, ...] = ()
+
+
+def decide(
+    names: DefaultNames, raw: Mapping[str, Any], facts: Facts, *, storage: bool = False
+) -> Decided | Refused | Undecided:
+    """``storage``: whether ``s3Bucket`` is acted on (feature gate BootstrapFormatIgnition)."""
+    try:
+        spec = parse(AWSClusterSpec, raw.get("spec"), at="spec")
+    except InvalidObject as error:
+        return Refused(error.problems)
+    notes = warnings_of(raw, spec, facts, storage=storage)
+    if problems := check(names, raw, spec, facts, storage=storage):
+        return Refused(problems, notes)
+    asked = {"spec.region": facts.zones, "spec.network.vpc.id": facts.network, "spec.bastion.ami": facts.image}
+    if missing := {field: answer for field, answer in asked.items() if isinstance(answer, NoAnswer)}:
+        return Undecided(missing, notes)
+    return Decided(normal_form(names, spec, facts, storage=storage), notes)

@@ -1,0 +1,68 @@
+"""From an AWSCluster to wanted resources: a pure decision over the object, the facts and the journal.
+
+The wish (:mod:`decide`) becomes nodes (:mod:`nodes`); equal wishes give equal nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from freehold.lifecycle.graph import Graph, Node
+from freehold.reconcilers.adapter import Desired, Mode, Undecided
+from freehold.reconcilers.answers import NOT_ASKED, Answer, NoAnswer
+from freehold.reconcilers.aws_cluster import namesakes
+from freehold.reconcilers.aws_cluster.decide import Decided, decide
+from freehold.reconcilers.aws_cluster.facts import Facts
+from freehold.reconcilers.aws_cluster.load_balancers import PRIMARY
+from freehold.reconcilers.aws_cluster.names import DefaultNames
+from freehold.reconcilers.aws_cluster.nodes.balancers import balancer_key, balancer_nodes
+from freehold.reconcilers.aws_cluster.nodes.groups import group_nodes
+from freehold.reconcilers.aws_cluster.nodes.machines import bastion_nodes, bucket_nodes
+from freehold.reconcilers.aws_cluster.nodes.network import network_nodes
+from freehold.reconcilers.aws_cluster.nodes.routing import routing_nodes
+from freehold.reconcilers.aws_cluster.nodes.tags import NodeTags
+from freehold.reconcilers.aws_cluster.wish import ClusterWish
+from freehold.reconcilers.cluster_status import ClusterWanted
+
+
+@dataclass(frozen=True)
+class AWSWanted(ClusterWanted):
+    """Also the wish that the nodes are made of, None only by default."""
+
+    wish: ClusterWish | None = None
+
+
+def wanted(
+    names: DefaultNames, raw: Mapping[str, Any], facts: Facts, *, account: str = "", storage: bool = False
+) -> Desired:
+    """What shall be there for the object ``raw``.
+
+    ``account`` is the id of the AWS account. ``storage``: whether ``s3Bucket`` is acted on.
+    """
+    found = decide(names, raw, facts, storage=storage)
+    if not isinstance(found, Decided):
+        return found
+    wish = found.wish
+    if wish.vpc.given and facts.network is None:
+        return Undecided({"spec.network.vpc.id": NOT_ASKED}, found.notes)
+    taken = namesakes.refusal(names.cluster, wish.region, facts, found.notes)
+    if isinstance(taken, NoAnswer):
+        return Undecided({"metadata.name": taken}, found.notes)
+    if taken is not None:
+        return taken
+    graph = Graph(nodes(wish, names, account, facts.image.value if isinstance(facts.image, Answer) else ""))
+    endpoint = next((balancer_key(each) for each in wish.load_balancers if each.key == PRIMARY), None)
+    return AWSWanted(Mode.CREATE, graph, wish.tags, found.notes, facts.api_port, endpoint, wish)
+
+
+def nodes(wish: ClusterWish, names: DefaultNames, account: str, image: str) -> Iterator[Node]:
+    """The nodes of a wish, in the order in which the status shows them. ``image``: for a bastion without its own."""
+    tags = NodeTags.of(names.cluster, wish)
+    yield from network_nodes(wish, tags)
+    yield from routing_nodes(wish, tags)
+    yield from group_nodes(wish, tags)
+    yield from bastion_nodes(wish, image, tags)
+    yield from balancer_nodes(wish, names, tags)
+    yield from bucket_nodes(wish, account, tags)

@@ -1,0 +1,86 @@
+"""What an AWSCluster depends on, asked of the cloud: only what the spec leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Protocol, TypeVar
+
+from freehold.api.aws_cluster import AWSClusterSpec
+from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.outcomes import of_error
+from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
+from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork, Namesake
+from freehold.reconcilers.aws_cluster.keys import BASTION
+from freehold.reconcilers.aws_cluster.names import DefaultNames
+from freehold.reconcilers.aws_cluster.recorded import recorded_in
+
+T = TypeVar("T")
+
+
+class FactsReader(Protocol):
+    """Where the answers come from. A CloudError means that the cloud could not be asked."""
+
+    async def zones(self) -> Answer[tuple[str, ...]] | NoSuch:
+        """The availability zones of the region."""
+        ...
+
+    async def network(self, vpc: str) -> Answer[GivenNetwork] | NoSuch:
+        """A VPC that is there already."""
+        ...
+
+    async def image(self) -> Answer[str] | NoSuch:
+        """The newest image for a bastion."""
+        ...
+
+    async def namesakes(self, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]]:
+        """What the tag index shows with the cluster's name, without this owner's uuid."""
+        ...
+
+
+async def discover(
+    reader: FactsReader,
+    names: DefaultNames,
+    spec: AWSClusterSpec,
+    port: int,
+    journal: Journal,
+    *,
+    deleting: bool = False,
+) -> Facts:
+    """What :func:`desired.wanted` must know. A delete asks only what says where to look for strays."""
+    recorded = recorded_in(journal.entries)
+    vpc = spec.network.vpc.id if spec.network and spec.network.vpc else None
+    given = vpc if vpc != recorded.vpc else None
+    return Facts(
+        zones=await _answer(reader.zones()),
+        api_port=port,
+        recorded=recorded,
+        network=await _answer(reader.network(given)) if given else None,
+        image=await _answer(reader.image()) if not deleting and _needs_image(spec, journal) else None,
+        namesakes=(None if deleting or journal.ours else await _namesakes(reader, names.cluster, journal.owner.uuid)),
+    )
+
+
+def _needs_image(spec: AWSClusterSpec, journal: Journal) -> bool:
+    """A bastion that is there keeps its image."""
+    there = journal.get(BASTION)
+    return bool(spec.bastion and spec.bastion.enabled and not spec.bastion.ami) and not (there and there.id)
+
+
+async def _answer(question: Awaitable[Answer[T] | NoSuch]) -> Answer[T] | NoSuch | NoAnswer:
+    try:
+        return await question
+    except CloudError as error:
+        return _unanswered(error)
+
+
+async def _namesakes(reader: FactsReader, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]] | NoAnswer:
+    try:
+        return await reader.namesakes(cluster, uuid)
+    except CloudError as error:
+        return _unanswered(error)
+
+
+def _unanswered(error: CloudError) -> NoAnswer:
+    outcome = of_error(error)
+    return NoAnswer(outcome.reason, outcome.message, outcome.after)

@@ -1,0 +1,67 @@
+"""What must be known before the spec of an AWSCluster can be turned into a wish."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from freehold.reconcilers.answers import NOT_ASKED, Answer, NoAnswer, NoSuch
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What the object's journal holds.
+
+    ``vpc``: the id of a VPC of its own, empty where it has none. ``subnets``: the ids of its own subnets by logical
+    name, empty texts where an id is not known yet. An id in the spec that is the object's own means the resource that
+    it has: nothing changes (ADR 20). ``nat_gateways``: its own, by logical name. ``bastion``: the
+    logical name of the subnet that its bastion is in.
+    """
+
+    vpc: str = ""
+    subnets: Mapping[str, str] = field(default_factory=dict)
+    nat_gateways: Collection[str] = ()
+    bastion: str = ""
+
+
+@dataclass(frozen=True)
+class GivenSubnet:
+    """A subnet of a given VPC. ``public``: its routes lead to an internet gateway."""
+
+    id: str
+    zone: str
+    cidr: str
+    public: bool
+
+
+@dataclass(frozen=True)
+class GivenNetwork:
+    """All subnets of a given VPC, by id."""
+
+    subnets: Mapping[str, GivenSubnet] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Namesake:
+    """A resource that CAPA's tag gives to a cluster of our cluster's name. ``owner``: whose mark it has, if any."""
+
+    arn: str
+    owner: str = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The answers; None where a question does not arise.
+
+    ``zones`` are the region's availability zones in which resources can be made, without local and Wavelength zones;
+    NoSuch for a region that does not exist. ``api_port`` is the API server's. ``network`` is the given VPC,
+    NoSuch where the region has none of this id. ``image`` is the newest image for a bastion. ``namesakes`` are asked
+    for before the first resource is created.
+    """
+
+    zones: Answer[tuple[str, ...]] | NoSuch | NoAnswer = NOT_ASKED
+    api_port: int = 6443
+    recorded: Recorded = Recorded()
+    network: Answer[GivenNetwork] | NoSuch | NoAnswer | None = None
+    image: Answer[str] | NoSuch | NoAnswer | None = None
+    namesakes: Answer[tuple[Namesake, ...]] | NoAnswer | None = None

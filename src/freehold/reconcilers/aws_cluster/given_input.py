@@ -1,0 +1,55 @@
+"""What is wrong with the network that an AWSCluster is given: what only the cloud can know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from freehold.api.aws_cluster import AWSClusterSpec
+from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
+from freehold.api.aws_network import NetworkSpec, SubnetSpec
+from freehold.reconcilers.answers import Answer, NoSuch
+from freehold.reconcilers.aws_cluster.facts import Facts, GivenNetwork
+from freehold.reconcilers.aws_cluster.subnets import is_aws_id
+from freehold.reconcilers.findings import Problem
+
+Checks = Iterator[Problem]
+
+
+def check(spec: AWSClusterSpec, facts: Facts) -> Checks:
+    """Nothing where the VPC is created, or where the cloud has not been asked."""
+    network = spec.network or NetworkSpec()
+    vpc = network.vpc.id if network.vpc else None
+    if not vpc or vpc == facts.recorded.vpc:
+        return
+    if isinstance(facts.network, NoSuch):
+        yield Problem("spec.network.vpc.id", f"there is no VPC {vpc} in {spec.region}; correct the id or the region")
+    elif isinstance(facts.network, Answer):
+        problems = list(_subnets(network.subnets, vpc, facts.network.value))
+        yield from problems
+        if not problems:
+            yield from _places(spec, network.subnets, facts.network.value)
+
+
+def _subnets(subnets: Sequence[SubnetSpec], vpc: str, there: GivenNetwork) -> Checks:
+    for index, each in enumerate(subnets):
+        if is_aws_id(each.id) and each.id not in there.subnets:
+            yield Problem(
+                f"spec.network.subnets[{index}].id", f"VPC {vpc} has no subnet {each.id}; give one that it has"
+            )
+
+
+def _places(spec: AWSClusterSpec, subnets: Sequence[SubnetSpec], there: GivenNetwork) -> Checks:
+    """What has public addresses must be in a subnet from which the internet can be reached."""
+    if any(there.subnets[each.id].public for each in subnets if each.id in there.subnets):
+        return
+    mend = "add a subnet whose routes lead to an internet gateway to spec.network.subnets"
+    if spec.bastion and spec.bastion.enabled:
+        yield Problem("spec.bastion.enabled", f"none of the given subnets is public; {mend}")
+    first = spec.control_plane_load_balancer or AWSLoadBalancerSpec()
+    wanted = (
+        ("spec.controlPlaneLoadBalancer", first),
+        ("spec.secondaryControlPlaneLoadBalancer", spec.secondary_control_plane_load_balancer),
+    )
+    for field, each in wanted:
+        if each and each.load_balancer_type != "disabled" and each.scheme == "internet-facing" and not each.subnets:
+            yield Problem(f"{field}.scheme", f"none of the given subnets is public; {mend}, or write internal")

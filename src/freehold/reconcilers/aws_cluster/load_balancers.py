@@ -1,0 +1,118 @@
+"""The load balancers in front of a control plane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from freehold.api.aws_cluster import AWSClusterSpec
+from freehold.api.aws_load_balancer import AdditionalListener, AWSLoadBalancerSpec
+from freehold.api.aws_load_balancer import HealthCheck as HealthCheckSpec
+from freehold.reconcilers.aws_cluster.names import DefaultNames
+from freehold.reconcilers.aws_cluster.rules import API_SERVER
+from freehold.reconcilers.aws_cluster.wish import (
+    BalancerType,
+    FailureDomain,
+    HealthCheck,
+    Listener,
+    LoadBalancer,
+    Scheme,
+    Subnet,
+)
+
+PRIMARY, SECONDARY = "primary", "secondary"
+TRAFFIC_PORT = "traffic-port"
+"""What AWS calls the port of the listener in a health check."""
+_HTTP = frozenset({"HTTP", "HTTPS"})
+
+
+@dataclass(frozen=True)
+class Front:
+    """What the load balancers of one cluster are made of.
+
+    ``port`` is the API server's. ``homes`` is the public subnet of each zone that load balancers are in
+    (:func:`subnets.homes`). ``ipv6``: whether the VPC has it.
+    """
+
+    names: DefaultNames
+    port: int
+    subnets: Sequence[Subnet]
+    homes: Mapping[str, str]
+    ipv6: bool
+
+    def load_balancers(self, spec: AWSClusterSpec) -> tuple[LoadBalancer, ...]:
+        """The one that is the endpoint, and the second one; none of those that are disabled."""
+        first = spec.control_plane_load_balancer or AWSLoadBalancerSpec()
+        wanted = ((PRIMARY, first), (SECONDARY, spec.secondary_control_plane_load_balancer))
+        return tuple(self._one(key, each) for key, each in wanted if each and each.load_balancer_type != "disabled")
+
+    def _one(self, key: str, spec: AWSLoadBalancerSpec) -> LoadBalancer:
+        network = spec.load_balancer_type == BalancerType.NETWORK.value
+        scheme = Scheme(spec.scheme)
+        default = self.names.network_balancer if network else self.names.classic_balancer
+        by_name = {each.name: each.logical for each in self.subnets if each.name}
+        return LoadBalancer(
+            key,
+            BalancerType(spec.load_balancer_type),
+            spec.name or default,
+            scheme,
+            self._listeners(spec, network=network),
+            tuple(sorted({by_name.get(each, each) for each in spec.subnets})) or self._placed(scheme),
+            tuple(sorted(set(spec.additional_security_groups))),
+            cross_zone=bool(spec.cross_zone_load_balancing),
+            preserve_client_ip=network and bool(spec.preserve_client_ip),
+            dualstack=network and self.ipv6,
+        )
+
+    def _listeners(self, spec: AWSLoadBalancerSpec, *, network: bool) -> tuple[Listener, ...]:
+        ip_type = spec.target_group_ip_type or ("ipv6" if self.ipv6 else "ipv4") if network else ""
+        check = _health(spec.health_check_protocol or "TCP", API_SERVER, spec.health_check, "/readyz")
+        more = [_listener(each, ip_type) for each in spec.additional_listeners] if network else []
+        return tuple(sorted([Listener(self.port, API_SERVER, check, ip_type), *more]))
+
+    def _placed(self, scheme: Scheme) -> tuple[str, ...]:
+        """One subnet in each zone: private ones, or public ones for public addresses.
+
+        A network without private subnets has its load balancers in the public ones. Empty where the zones are not
+        known.
+        """
+        private: dict[str, str] = {}
+        for each in self.subnets:
+            if each.zone and not each.public:
+                private.setdefault(each.zone, each.logical)
+        return tuple(sorted((self.homes if scheme is Scheme.INTERNET_FACING or not private else private).values()))
+
+
+def _listener(spec: AdditionalListener, ip_type: str) -> Listener:
+    check = spec.health_check
+    protocol = (check and check.protocol) or spec.protocol
+    port = int(check.port) if check and check.port and check.port != TRAFFIC_PORT else spec.port
+    path = (check and check.path) or "/"
+    return Listener(spec.port, spec.port, _health(protocol, port, check, path), spec.target_group_ip_type or ip_type)
+
+
+def _health(protocol: str, port: int, spec: HealthCheckSpec | None, path: str) -> HealthCheck:
+    """Where the spec says nothing, upstream's values, which are the defaults of the wish."""
+    spec = spec or HealthCheckSpec()
+    usual = HealthCheck(protocol, port)
+    return HealthCheck(
+        protocol,
+        port,
+        path if protocol in _HTTP else "",
+        spec.interval_seconds or usual.interval,
+        spec.timeout_seconds or usual.timeout,
+        spec.threshold_count or usual.healthy,
+        spec.unhealthy_threshold_count or usual.unhealthy,
+    )
+
+
+def failure_domains(subnets: Sequence[Subnet], balancers: Sequence[LoadBalancer]) -> tuple[FailureDomain, ...]:
+    """The zones of private subnets (of all, where there are none), and where the first load balancer is."""
+    known = [each for each in subnets if each.zone]
+    private = {each.zone for each in known if not each.public}
+    zones_of = {each.logical: each.zone for each in known}
+    homes = balancers[0].subnets if balancers else ()
+    # Without a load balancer, or where it is in subnets that only the cloud knows, every zone will do.
+    served = {zones_of[each] for each in homes} if homes and set(homes) <= zones_of.keys() else None
+    zones = sorted(private or set(zones_of.values()))
+    return tuple(FailureDomain(zone, served is None or zone in served) for zone in zones)

@@ -1,0 +1,53 @@
+"""What the resources of an AWSCluster are called where the spec names nothing: as upstream calls them.
+
+Source: https://github.com/kubernetes-sigs/cluster-api-provider-aws/tree/main/pkg/cloud/services
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+_BALANCER_LIMIT = 32
+_BASE_36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+_CLUSTER_TAG_ROOM = 128 - len("sigs.k8s.io/cluster-api-provider-aws/cluster/")
+NAME_LIMIT = _CLUSTER_TAG_ROOM
+"""Characters of a cluster's name: it is part of a tag's key, which has at most 128, and keys are never cut (ADR 27)."""
+
+
+@dataclass(frozen=True)
+class DefaultNames:
+    """The default names for one object. ``cluster`` is the name of its Cluster, or its own where it stands alone."""
+
+    namespace: str
+    cluster: str
+
+    @property
+    def vpc(self) -> str:
+        return f"{self.cluster}-vpc"
+
+    def subnet(self, zone: str, *, public: bool) -> str:
+        """Also its ``id`` in a spec into which upstream wrote the subnets that it derived."""
+        return f"{self.cluster}-subnet-{'public' if public else 'private'}-{zone}"
+
+    def group(self, role: str) -> str:
+        """AWS refuses names that begin like ids."""
+        return f"{'@' if self.cluster.startswith('sg-') else ''}{self.cluster}-{role}"
+
+    @property
+    def classic_balancer(self) -> str:
+        return _balancer(self.cluster)
+
+    @property
+    def network_balancer(self) -> str:
+        """With the namespace, since names of load balancers are unique in a region."""
+        return _balancer(f"{self.namespace}-{self.cluster}")
+
+
+def _balancer(base: str) -> str:
+    name = f"{base.replace('.', '-')}-apiserver"
+    if len(name) <= _BALANCER_LIMIT:
+        return name
+    digest = hashlib.blake2b(base.encode(), digest_size=_BALANCER_LIMIT - len("-k8s")).digest()
+    return "".join(_BASE_36[byte % 36] for byte in digest) + "-k8s"

@@ -1,0 +1,240 @@
+"""What is wrong with the network of an AWSCluster: ranges, zones, subnets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network
+
+from freehold.api.aws_cluster import AWSClusterSpec
+from freehold.api.aws_network import NetworkSpec, SubnetSpec, VPCSpec
+from freehold.reconcilers.answers import Answer
+from freehold.reconcilers.aws_cluster.address_plan import LARGEST, SMALLEST, NoRoom
+from freehold.reconcilers.aws_cluster.facts import Facts
+from freehold.reconcilers.aws_cluster.names import DefaultNames
+from freehold.reconcilers.aws_cluster.subnets import DEFAULT_CIDR, is_aws_id, is_default, own_subnets, slots_of
+from freehold.reconcilers.aws_cluster.wish import Role
+from freehold.reconcilers.findings import Problem
+
+Checks = Iterator[Problem]
+Ranges = list[tuple[str, IPv4Network]]
+"""Ranges with the fields that give them."""
+
+_VPC = "spec.network.vpc"
+_SUBNETS = "spec.network.subnets"
+_VPC_ID = re.compile(r"vpc-[0-9a-f]{8}([0-9a-f]{9})?")
+_SECONDARY_LIMIT = 4
+"""A VPC has at most five ranges (https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html)."""
+
+
+def check(names: DefaultNames, spec: AWSClusterSpec, facts: Facts) -> Checks:
+    """Everything about the VPC, its subnets and overridden groups."""
+    network = spec.network or NetworkSpec()
+    vpc = network.vpc or VPCSpec()
+    given = bool(vpc.id) and vpc.id != facts.recorded.vpc
+    if vpc.id and not _VPC_ID.fullmatch(vpc.id):
+        yield Problem(f"{_VPC}.id", f"{vpc.id!r} is not the id of a VPC; write one like vpc-0123456789abcdef0")
+        return
+    yield from _overrides(network, given=given)
+    yield from _given(network.subnets) if given else _created(names, network, vpc, facts)
+
+
+def _overrides(network: NetworkSpec, *, given: bool) -> Checks:
+    field = "spec.network.securityGroupOverrides"
+    if network.security_group_overrides and not given:
+        yield Problem(field, "security groups are in a VPC, and this one is created; remove them, or set vpc.id")
+    for role, ident in network.security_group_overrides.items():
+        if role not in {each.value for each in Role}:
+            known = ", ".join(sorted(Role))
+            yield Problem(f"{field}[{role}]", f"there is no security group {role!r}; choose among {known}")
+        yield from group_id(f"{field}[{role}]", ident)
+
+
+def group_id(field: str, ident: str) -> Checks:
+    """A problem where the text is not the id of a security group."""
+    if not ident.startswith("sg-"):
+        yield Problem(field, f"{ident!r} is not the id of a security group; write one like sg-0123456789abcdef0")
+
+
+def _given(subnets: Sequence[SubnetSpec]) -> Checks:
+    if not subnets:
+        yield Problem(_SUBNETS, "with vpc.id nothing is created in the VPC; give at least one of its subnets by its id")
+    for index, each in enumerate(subnets):
+        if not is_aws_id(each.id):
+            yield Problem(
+                f"{_SUBNETS}[{index}].id",
+                f"{each.id!r} is not the id of a subnet; with vpc.id give ids like subnet-0123456789abcdef0",
+            )
+
+
+def _created(names: DefaultNames, network: NetworkSpec, vpc: VPCSpec, facts: Facts) -> Checks:
+    ranges: Ranges = []
+    problems = [*_vpc_ranges(vpc, ranges), *_ipv6(vpc)]
+    yield from problems
+    if problems:
+        return
+    zones = facts.zones.value if isinstance(facts.zones, Answer) else ()
+    if network.subnets:
+        yield from _Listed(names, network.subnets, vpc, facts, zones, tuple(ranges)).problems()
+    elif zones:
+        yield from _derived(names, network, facts, zones, ranges[0][1])
+
+
+def _vpc_ranges(vpc: VPCSpec, ranges: Ranges) -> Checks:
+    """Those that are legal are added to ``ranges``, the VPC's own first."""
+    yield from _range(f"{_VPC}.cidrBlock", vpc.cidr_block or DEFAULT_CIDR, ranges)
+    for index, each in enumerate(vpc.secondary_cidr_blocks):
+        yield from _range(f"{_VPC}.secondaryCidrBlocks[{index}].ipv4CidrBlock", each.ipv4_cidr_block, ranges)
+    if (count := len(vpc.secondary_cidr_blocks)) > _SECONDARY_LIMIT:
+        yield Problem(
+            f"{_VPC}.secondaryCidrBlocks", f"there are {count}; a VPC has at most {_SECONDARY_LIMIT} more ranges"
+        )
+
+
+def _range(field: str, text: str, taken: Ranges) -> Checks:
+    """One that is legal is added to ``taken``."""
+    problems = list(range_4(field, text))
+    yield from problems
+    if problems:
+        return
+    network = IPv4Network(text, strict=False)
+    if not LARGEST <= network.prefixlen <= SMALLEST:
+        yield Problem(field, f"{text!r} has the wrong size; AWS allows /{LARGEST} to /{SMALLEST}")
+        return
+    for other, earlier in taken:
+        if network.overlaps(earlier):
+            yield Problem(field, f"{text!r} overlaps {other} {str(earlier)!r}; choose ranges that do not overlap")
+    taken.append((field, network))
+
+
+def _ipv6(vpc: VPCSpec) -> Checks:
+    if vpc.ipv6 and vpc.ipv6.cidr_block:
+        yield from range_6(f"{_VPC}.ipv6.cidrBlock", vpc.ipv6.cidr_block)
+
+
+def range_4(field: str, text: str) -> Checks:
+    """A problem where the text is not an IPv4 range."""
+    try:
+        IPv4Network(text, strict=False)
+        legal = "/" in text
+    except ValueError:
+        legal = False
+    if not legal:
+        yield Problem(field, f"{text!r} is not an IPv4 range; write one like 10.0.0.0/16")
+
+
+def range_6(field: str, text: str) -> Checks:
+    """A problem where the text is not an IPv6 range."""
+    try:
+        IPv6Network(text, strict=False)
+    except ValueError:
+        yield Problem(field, f"{text!r} is not an IPv6 range; write one like 2600:1f14:e08:7400::/56")
+
+
+def _derived(
+    names: DefaultNames, network: NetworkSpec, facts: Facts, zones: tuple[str, ...], vpc: IPv4Network
+) -> Checks:
+    field = f"{_VPC}.cidrBlock"
+    outside = [slot.block for slot in slots_of(facts.recorded) if not IPv4Network(slot.block).subnet_of(vpc)]
+    if outside:
+        yield Problem(field, f"{vpc} leaves out {', '.join(outside)} of this cluster's subnets; it cannot change")
+        return
+    if isinstance(room := own_subnets(network, names, zones, facts.recorded), NoRoom):
+        yield Problem(
+            field,
+            f"{vpc} has no room for {room.subnets} subnets of at least 16 addresses; give a larger range, lower "
+            "availabilityZoneUsageLimit, or list the subnets",
+        )
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """Subnets to create, one by one. ``ranges`` are the VPC's, all legal."""
+
+    names: DefaultNames
+    subnets: Sequence[SubnetSpec]
+    vpc: VPCSpec
+    facts: Facts
+    zones: tuple[str, ...]
+    ranges: tuple[tuple[str, IPv4Network], ...]
+
+    def problems(self) -> Checks:
+        own = {ident for ident in self.facts.recorded.subnets.values() if ident}
+        taken: Ranges = []
+        seen: dict[str, int] = {}
+        for index, each in enumerate(self.subnets):
+            field = f"{_SUBNETS}[{index}]"
+            if each.id in seen:
+                yield Problem(f"{field}.id", f"{each.id!r} is {_SUBNETS}[{seen[each.id]}].id too; rename one")
+            seen.setdefault(each.id, index)
+            if each.id in own:
+                continue
+            if is_aws_id(each.id):
+                yield Problem(
+                    f"{field}.id",
+                    f"{each.id!r} exists in some VPC, and this one is created; set vpc.id, or give it another id",
+                )
+            yield from self._block(field, each, taken)
+            yield from self._zone(field, each)
+            yield from self._six(field, each)
+        yield from self._ways_out()
+
+    def _block(self, field: str, subnet: SubnetSpec, taken: Ranges) -> Checks:
+        held = {(slot.public, slot.zone) for slot in slots_of(self.facts.recorded)}
+        if not subnet.cidr_block:
+            known = is_default(subnet, self.names) and (bool(subnet.is_public), subnet.availability_zone) in held
+            if not known:
+                yield Problem(f"{field}.cidrBlock", "it is missing; give the IPv4 range of the subnet")
+            return
+        before = len(taken)
+        yield from _range(f"{field}.cidrBlock", subnet.cidr_block, taken)
+        if len(taken) > before and not any(taken[-1][1].subnet_of(each) for _, each in self.ranges):
+            whole = ", ".join(str(each) for _, each in self.ranges)
+            yield Problem(
+                f"{field}.cidrBlock", f"{subnet.cidr_block!r} is outside the VPC's {whole}; choose a range inside"
+            )
+
+    def _zone(self, field: str, subnet: SubnetSpec) -> Checks:
+        zone = subnet.availability_zone
+        if subnet.zone_type in ("local-zone", "wavelength-zone"):
+            yield Problem(
+                f"{field}.zoneType", f"{subnet.zone_type} is not served; remove the subnet, or use an availability zone"
+            )
+        elif not zone:
+            yield Problem(f"{field}.availabilityZone", "it is missing; give the zone of the subnet, like us-east-1a")
+        elif self.zones and zone not in self.zones:
+            choice = ", ".join(self.zones)
+            yield Problem(f"{field}.availabilityZone", f"there is no zone {zone!r} for you; choose one of {choice}")
+
+    def _six(self, field: str, subnet: SubnetSpec) -> Checks:
+        if subnet.ipv6_cidr_block:
+            yield from range_6(f"{field}.ipv6CidrBlock", subnet.ipv6_cidr_block)
+        if (subnet.is_ipv6 or subnet.ipv6_cidr_block) and self.vpc.ipv6 is None:
+            part = "ipv6CidrBlock" if subnet.ipv6_cidr_block else "isIpv6"
+            yield Problem(f"{field}.{part}", "the VPC has no IPv6; set vpc.ipv6, or remove it")
+        elif subnet.is_ipv6 and not subnet.ipv6_cidr_block and not is_default(subnet, self.names):
+            yield Problem(
+                f"{field}.ipv6CidrBlock", "it is missing; give a /64 of the VPC's range, or set isIpv6 to false"
+            )
+
+    def _ways_out(self) -> Checks:
+        """Load balancers and NAT gateways are in public subnets, the latter one in each zone of private ones.
+
+        Of a subnet that the spec gives by the id that it has, the spec need not say where it is.
+        """
+        if {each.id for each in self.subnets} & set(self.facts.recorded.subnets.values()):
+            return
+        public = {each.availability_zone for each in self.subnets if each.is_public}
+        if not public:
+            yield Problem(
+                _SUBNETS, "none is public; set isPublic on one in each zone: load balancer and NAT gateway need it"
+            )
+            return
+        for index, each in enumerate(self.subnets):
+            if not each.is_public and each.availability_zone and each.availability_zone not in public:
+                yield Problem(
+                    f"{_SUBNETS}[{index}]",
+                    f"zone {each.availability_zone!r} has no public subnet, so this private one has no NAT gateway and "
+                    "no way out; add a public subnet in the zone",
+                )

@@ -1,0 +1,22 @@
+"""Nodes of resources that the spec gives by their id: never created, changed or deleted."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from freehold.lifecycle.graph import Naming, Node, ReadyNodes
+from freehold.lifecycle.kinds import NodeKey, Request
+
+
+def given_node(key: NodeKey, ident: str, field: str, tags: frozenset[str] = frozenset()) -> Node:
+    """``field`` names the place in the spec, for messages; ``tags`` are put on it, and taken off with the object."""
+    given = partial(_constant, ident)
+    return Node(key, ident, _no_request, Naming.EXPLICIT, given=given, field=field, given_tags=tags)
+
+
+def _no_request(known: ReadyNodes) -> Request:
+    return {}
+
+
+def _constant(ident: str, known: ReadyNodes) -> str:
+    return ident

@@ -1,0 +1,120 @@
+"""Security groups, and their rules as parts. Groups may name each other: a rule waits for what it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from freehold.clouds.aws import capa_tags
+from freehold.clouds.aws.kinds.security_group import INGRESS
+from freehold.clouds.aws.kinds.security_group import rules as rule_parts
+from freehold.lifecycle.graph import Node, ReadyNodes
+from freehold.lifecycle.kinds import NodeKey, Part, Request
+from freehold.reconcilers.aws_cluster import keys
+from freehold.reconcilers.aws_cluster.nodes.given import given_node
+from freehold.reconcilers.aws_cluster.nodes.routing import address_of
+from freehold.reconcilers.aws_cluster.nodes.tags import NodeTags
+from freehold.reconcilers.aws_cluster.rules import WITH_PORTS, normal_rules
+from freehold.reconcilers.aws_cluster.wish import ClusterWish, Group, Role, Rule, SourceKind
+
+_PEERS = {
+    "CidrIp": "IpRanges",
+    "CidrIpv6": "Ipv6Ranges",
+    "GroupId": "UserIdGroupPairs",
+}
+"""Where a permission lists each sort of peer
+(https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_IpPermission.html)."""
+
+
+def group_nodes(wish: ClusterWish, tags: NodeTags) -> Iterator[Node]:
+    addresses = tuple(address_of(nat) for nat in wish.nat_gateways)
+    for group in wish.groups:
+        key = keys.group(group.role.value)
+        if group.given:
+            yield given_node(key, group.given, f"spec.network.securityGroupOverrides[{group.role.value}]")
+        else:
+            yield _own(key, group, _rules(group, wish), addresses, tags)
+
+
+def _rules(group: Group, wish: ClusterWish) -> tuple[Rule, ...]:
+    """The control plane's group has those of the ``lb`` group too.
+
+    What is in the ``lb`` group is for the cloud controller to say (``Node.shared``). Every control-plane machine is in
+    both groups, so the rules let the same traffic in.
+    """
+    if group.role is Role.LB:
+        return ()
+    more = [each.rules for each in wish.groups if each.role is Role.LB] if group.role is Role.CONTROL_PLANE else []
+    return normal_rules([*group.rules, *(rule for rules in more for rule in rules)])
+
+
+def _own(key: NodeKey, group: Group, rules: tuple[Rule, ...], addresses: tuple[NodeKey, ...], tags: NodeTags) -> Node:
+    request = partial(_request, group.name, f"Kubernetes cluster {tags.cluster}: {group.role.value}")
+    return Node(
+        key,
+        group.name,
+        request,
+        requires=frozenset({keys.VPC}),
+        parts=partial(_inside, rules, addresses),
+        parts_require=frozenset(_named(rules, addresses)),
+        tags=tags.own(capa_tags.security_group(tags.cluster, group.role.value)),
+        shared=group.role is Role.LB,
+    )
+
+
+def _request(name: str, about: str, known: ReadyNodes) -> Request:
+    return {"name": name, "description": about, "vpc_id": known[keys.VPC].id}
+
+
+def _named(rules: tuple[Rule, ...], addresses: tuple[NodeKey, ...]) -> Iterator[NodeKey]:
+    """What rules name, the group itself included: its id is known only when it is there."""
+    for rule in rules:
+        if rule.source.kind is SourceKind.GROUP:
+            yield keys.group(rule.source.value)
+        elif rule.source.kind is SourceKind.NAT_GATEWAYS:
+            yield from addresses
+
+
+def _inside(rules: tuple[Rule, ...], addresses: tuple[NodeKey, ...], known: ReadyNodes) -> frozenset[Part]:
+    """Two rules may come to the same, such as a range and the VPC's: AWS then has one."""
+    found: dict[str, Part] = {}
+    for rule in rules:
+        for member, peer in _peers(rule, addresses, known):
+            part = _part(rule, member, peer)
+            found.setdefault(part.natural_key, part)
+    return frozenset(found.values())
+
+
+def _peers(rule: Rule, addresses: tuple[NodeKey, ...], known: ReadyNodes) -> Iterator[tuple[str, str]]:
+    vpc, value = known[keys.VPC].attributes, rule.source.value
+    match rule.source.kind:
+        case SourceKind.IPV4:
+            yield "CidrIp", value
+        case SourceKind.IPV6:
+            yield "CidrIpv6", value
+        case SourceKind.GROUP:
+            yield "GroupId", known[keys.group(value)].id
+        case SourceKind.GROUP_ID:
+            yield "GroupId", value
+        case SourceKind.NAT_GATEWAYS:
+            for address in addresses:
+                yield "CidrIp", f"{known[address].attributes['address']}/32"
+        case SourceKind.VPC:
+            yield "CidrIp", vpc["cidr"]
+        case SourceKind.VPC_IPV6:
+            for block in vpc.get("ipv6_cidrs") or ():
+                yield "CidrIpv6", block
+
+
+def _part(rule: Rule, member: str, peer: str) -> Part:
+    """In the words of a read; the description is no part of what a rule is."""
+    permission: dict[str, Any] = {"IpProtocol": rule.protocol, **_ports(rule), _PEERS[member]: [{member: peer}]}
+    (part,) = rule_parts(INGRESS, permission, account="")
+    described = {member: peer, "Description": rule.description} if rule.description else {member: peer}
+    return replace(part, request={**part.request, _PEERS[member]: [described]})
+
+
+def _ports(rule: Rule) -> Mapping[str, int]:
+    return {"FromPort": rule.from_port, "ToPort": rule.to_port} if rule.protocol in WITH_PORTS else {}

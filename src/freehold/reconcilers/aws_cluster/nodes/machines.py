@@ -1,0 +1,86 @@
+"""What machines of the cluster need: the bastion, and the bucket for bootstrap data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from freehold.clouds.aws import capa_tags
+from freehold.lifecycle.graph import Node, ReadyNodes
+from freehold.lifecycle.kinds import Part, Request
+from freehold.reconcilers.aws_cluster import keys
+from freehold.reconcilers.aws_cluster.nodes.tags import NodeTags
+from freehold.reconcilers.aws_cluster.wish import Bastion, Bucket, ClusterWish, Role
+
+
+def bastion_nodes(wish: ClusterWish, image: str, tags: NodeTags) -> Iterator[Node]:
+    """``image`` is the newest one, empty where it was not asked for."""
+    if wish.bastion:
+        subnet, group = keys.subnet(wish.bastion.subnet), keys.group(Role.BASTION.value)
+        way = {keys.INTERNET_GATEWAY} if wish.created_vpc else set()
+        capa = capa_tags.bastion(tags.cluster)
+        request = partial(_bastion, capa.name, wish.bastion, image)
+        yield Node(keys.BASTION, capa.name, request, requires=frozenset({subnet, group, *way}), tags=tags.own(capa))
+
+
+def _bastion(name: str, bastion: Bastion, newest: str, known: ReadyNodes) -> Request:
+    """One that is there keeps its image when a newer one appears."""
+    there = known.get(keys.BASTION)
+    image = bastion.ami or (there and there.attributes.get("image_id")) or newest
+    request: dict[str, Any] = {
+        "name": name,
+        "image_id": image,
+        "instance_type": bastion.instance_type,
+        "subnet_id": known[keys.subnet(bastion.subnet)].id,
+        "security_groups": [known[keys.group(Role.BASTION.value)].id],
+        "associate_public_ip_address": True,
+    }
+    return request | ({"key_name": bastion.key_name} if bastion.key_name else {})
+
+
+def bucket_nodes(wish: ClusterWish, account: str, tags: NodeTags) -> Iterator[Node]:
+    """``account`` is the one that the instance profiles are in."""
+    if wish.bucket:
+        name, policy = wish.bucket.name, _policy_part(_policy(wish.bucket, wish.partition, account))
+        own = tags.own(capa_tags.bucket())
+        yield Node(keys.BUCKET, name, lambda known: {"name": name}, parts=lambda known: frozenset({policy}), tags=own)
+
+
+def _policy_part(document: dict[str, Any]) -> Part:
+    """A bucket has one policy. What it says is not compared: AWS returns it in other words."""
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return Part("bucket-policy", "the only one", {"Policy": text})
+
+
+def _policy(bucket: Bucket, partition: str, account: str) -> dict[str, Any]:
+    """Upstream's: requests over TLS only, and each profile reads the data of its own sort of machine.
+
+    https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/s3/s3.go
+    """
+    arn = f"arn:{partition}:s3:::{bucket.name}"
+    tls_only = {
+        "Sid": "ForceSSLOnlyAccess",
+        "Effect": "Deny",
+        "Principal": {"AWS": ["*"]},
+        "Action": ["s3:*"],
+        "Resource": [f"{arn}/*"],
+        "Condition": {"Bool": {"aws:SecureTransport": False}},
+    }
+    readers = [("control-plane", bucket.control_plane_profile)] if bucket.control_plane_profile else []
+    readers += [("node", profile) for profile in bucket.node_profiles]
+    return {
+        "Version": "2012-10-17",
+        "Statement": [tls_only, *(_reads(arn, f"arn:{partition}:iam::{account}:role/", *each) for each in readers)],
+    }
+
+
+def _reads(bucket: str, roles: str, folder: str, profile: str) -> dict[str, Any]:
+    return {
+        "Sid": folder if folder == "control-plane" else profile,
+        "Effect": "Allow",
+        "Principal": {"AWS": [f"{roles}{profile}"]},
+        "Action": ["s3:GetObject"],
+        "Resource": [f"{bucket}/{folder}/*"],
+    }

@@ -1,0 +1,41 @@
+"""CAPA's tags as tags of a node: by them CAPA, the cloud controller and its collector find the resource."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from freehold.clouds.aws.capa_tags import NAME, CapaTags, Reach, given_subnet
+from freehold.lifecycle.tag_text import text
+from freehold.reconcilers.aws_cluster.wish import ClusterWish, Subnet
+
+
+@dataclass(frozen=True)
+class NodeTags:
+    """The tags of the resources of one cluster. ``renamed``: the user gives a ``Name`` of their own, which wins."""
+
+    cluster: str
+    renamed: bool
+
+    @staticmethod
+    def of(cluster: str, wish: ClusterWish) -> NodeTags:
+        return NodeTags(cluster, NAME in dict(wish.tags))
+
+    def own(self, tags: CapaTags) -> frozenset[str]:
+        """Of a resource that we create."""
+        found = tags.of(self.cluster)
+        if self.renamed:
+            found.pop(NAME, None)
+        return _texts(found)
+
+    def given_subnet(self, subnet: Subnet) -> frozenset[str]:
+        """Of a subnet that the user names."""
+        return _texts(given_subnet(self.cluster, reach_of(subnet)))
+
+
+def reach_of(subnet: Subnet) -> Reach:
+    return Reach.PUBLIC if subnet.public else Reach.PRIVATE
+
+
+def _texts(tags: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(text(key, value) for key, value in tags.items())

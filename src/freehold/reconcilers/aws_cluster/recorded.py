@@ -1,0 +1,27 @@
+"""What an object's journal says about its network: the choices that must not be made a second time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from freehold.lifecycle.journal import Entry
+from freehold.lifecycle.kinds import NodeKey
+from freehold.reconcilers.aws_cluster.facts import Recorded
+from freehold.reconcilers.aws_cluster.keys import BASTION, NAT_GATEWAY_KIND, SUBNET_KIND, VPC
+
+
+def recorded_in(record: Mapping[NodeKey, Entry]) -> Recorded:
+    """``record``: the journal's entries. What is given, reused or came to nothing is no choice of ours."""
+    own = {key: entry for key, entry in record.items() if entry.phase.ours}
+    return Recorded(
+        vpc=own[VPC].id if VPC in own else "",
+        subnets={key.logical: entry.id for key, entry in own.items() if key.kind == SUBNET_KIND},
+        nat_gateways=tuple(sorted(key.logical for key in own if key.kind == NAT_GATEWAY_KIND)),
+        bastion=_subnet_among(own[BASTION].requires or ()) if BASTION in own else "",
+    )
+
+
+def _subnet_among(nodes: Iterable[str]) -> str:
+    """A bastion is in the one subnet that must outlive it."""
+    keys = [NodeKey.parse(text) for text in nodes]
+    return next((key.logical for key in keys if key.kind == SUBNET_KIND), "")

@@ -1,0 +1,164 @@
+"""The subnets of a cluster: given, listed, or derived from the zones of the region."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Network, IPv6Network
+
+from freehold.api.aws_network import NetworkSpec, SubnetSpec, VPCSpec
+from freehold.reconcilers.aws_cluster.address_plan import Layout, NoRoom, Slot, derive, number_of
+from freehold.reconcilers.aws_cluster.facts import GivenSubnet, Recorded
+from freehold.reconcilers.aws_cluster.names import DefaultNames
+from freehold.reconcilers.aws_cluster.wish import NatGateway, Subnet
+
+DEFAULT_CIDR = "10.0.0.0/16"
+_AWS_ID = re.compile(r"subnet-[0-9a-f]{8}([0-9a-f]{9})?")
+
+
+def is_aws_id(ident: str) -> bool:
+    """Whether it is the id of a subnet in AWS: upstream's own manifests call subnets to create ``subnet-zone-1``."""
+    return _AWS_ID.fullmatch(ident) is not None
+
+
+def normal_block(text: str) -> str:
+    """A range without host bits, which AWS drops. Raises ValueError."""
+    return str(IPv4Network(text, strict=False))
+
+
+def normal_block_6(text: str) -> str:
+    """The same for IPv6."""
+    return str(IPv6Network(text, strict=False))
+
+
+def layout(vpc: VPCSpec, cluster: str) -> Layout:
+    """How the spec wants the range of a created VPC to be divided."""
+    return Layout(
+        normal_block(vpc.cidr_block or DEFAULT_CIDR),
+        vpc.availability_zone_usage_limit,
+        prefer_public=vpc.subnet_schema == "PreferPublic",
+        shuffle=cluster if vpc.availability_zone_selection == "Random" else "",
+    )
+
+
+def slots_of(recorded: Recorded) -> tuple[Slot, ...]:
+    """The derived subnets on record."""
+    return tuple(slot for logical in sorted(recorded.subnets) if (slot := Slot.of(logical)))
+
+
+def zones_beyond_limit(vpc: VPCSpec, recorded: Recorded) -> tuple[str, ...]:
+    """The zones that have derived subnets, where the limit is lower today; else none."""
+    held = tuple(sorted({slot.zone for slot in slots_of(recorded)}))
+    return held if len(held) > vpc.availability_zone_usage_limit else ()
+
+
+def given_subnets(subnets: Sequence[SubnetSpec], there: Mapping[str, GivenSubnet]) -> tuple[Subnet, ...]:
+    """Those of a VPC that the spec gives by its id. ``there``: what the cloud told about the VPC's, by id."""
+    found = (_given(each.id, there.get(each.id)) for each in subnets)
+    return tuple(sorted(found, key=lambda one: one.logical))
+
+
+def _given(ident: str, there: GivenSubnet | None) -> Subnet:
+    if there is None:
+        return Subnet(ident, given=ident)
+    return Subnet(ident, given=ident, zone=there.zone, cidr=there.cidr, public=there.public)
+
+
+def own_subnets(
+    network: NetworkSpec, names: DefaultNames, zones: Collection[str], recorded: Recorded
+) -> tuple[Subnet, ...] | NoRoom:
+    """Those of a VPC of ours, listed or derived; sorted by logical name."""
+    vpc = network.vpc or VPCSpec()
+    if network.subnets:
+        found = list(_Listed(network.subnets, vpc, names, recorded).subnets())
+    else:
+        slots = derive(layout(vpc, names.cluster), zones, slots_of(recorded))
+        if isinstance(slots, NoRoom):
+            return slots
+        found = [_of_slot(slot, names, ipv6=vpc.ipv6 is not None) for slot in slots]
+    return tuple(sorted(found, key=lambda one: one.logical))
+
+
+def _of_slot(slot: Slot, names: DefaultNames, *, ipv6: bool) -> Subnet:
+    name = names.subnet(slot.zone, public=slot.public)
+    number = slot.number if ipv6 else None
+    return Subnet(slot.logical, "", name, slot.zone, slot.block, slot.public, ipv6_number=number)
+
+
+def is_default(subnet: SubnetSpec, names: DefaultNames) -> bool:
+    """Whether an entry is called as upstream calls the derived subnet of its zone."""
+    return subnet.id == names.subnet(subnet.availability_zone or "", public=bool(subnet.is_public))
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """The subnets that a spec lists.
+
+    An entry that has the default name, as upstream writes derived subnets into a spec, is the derived subnet.
+    """
+
+    specs: Sequence[SubnetSpec]
+    vpc: VPCSpec
+    names: DefaultNames
+    recorded: Recorded
+
+    def subnets(self) -> Iterator[Subnet]:
+        by_id = {ident: logical for logical, ident in self.recorded.subnets.items() if ident}
+        zones = sorted({each.availability_zone or "" for each in self.specs if is_default(each, self.names)})
+        for each in self.specs:
+            own = by_id.get(each.id)
+            if own and (slot := Slot.of(own)):
+                yield _of_slot(slot, self.names, ipv6=self.vpc.ipv6 is not None)
+            elif own:
+                yield replace(_plain(each), logical=own, name=own)
+            elif is_default(each, self.names):
+                yield self._written_out(each, zones)
+            else:
+                yield _plain(each)
+
+    def _written_out(self, subnet: SubnetSpec, zones: Sequence[str]) -> Subnet:
+        public, zone = bool(subnet.is_public), subnet.availability_zone or ""
+        held = next((slot for slot in slots_of(self.recorded) if (slot.public, slot.zone) == (public, zone)), None)
+        block = normal_block(subnet.cidr_block) if subnet.cidr_block else held.block if held else ""
+        slot = held or Slot(public, zone, block, self._number(subnet, zones))
+        ipv6 = self.vpc.ipv6 is not None and subnet.is_ipv6 is not False
+        return replace(_of_slot(slot, self.names, ipv6=ipv6), cidr=block)
+
+    def _number(self, subnet: SubnetSpec, zones: Sequence[str]) -> int:
+        """The /64 that the entry names, else the one that upstream would give it."""
+        if subnet.ipv6_cidr_block:
+            prefix = int(IPv6Network(subnet.ipv6_cidr_block, strict=False).network_address) >> 64
+            return prefix & 0xFF
+        preferred = bool(subnet.is_public) == (self.vpc.subnet_schema == "PreferPublic")
+        return number_of(zones.index(subnet.availability_zone or ""), len(zones), preferred=preferred)
+
+
+def _plain(subnet: SubnetSpec) -> Subnet:
+    return Subnet(
+        subnet.id,
+        name=subnet.id,
+        zone=subnet.availability_zone or "",
+        cidr=normal_block(subnet.cidr_block) if subnet.cidr_block else "",
+        public=bool(subnet.is_public),
+        ipv6=normal_block_6(subnet.ipv6_cidr_block) if subnet.ipv6_cidr_block else "",
+    )
+
+
+def homes(subnets: Sequence[Subnet], recorded: Recorded) -> dict[str, str]:
+    """The public subnet of each zone in which NAT gateway, load balancer and bastion are, by logical name.
+
+    Where a zone has several it is the one in which the NAT gateway is already, else the first by name.
+    """
+    public = [each for each in subnets if each.public and each.zone]
+    held = {NatGateway.of(logical) for logical in recorded.nat_gateways}
+    found: dict[str, str] = {}
+    for each in sorted(public, key=lambda one: (NatGateway(one.zone, one.logical) not in held, one.logical)):
+        found.setdefault(each.zone, each.logical)
+    return found
+
+
+def nat_gateways(subnets: Sequence[Subnet], public: Mapping[str, str]) -> tuple[NatGateway, ...]:
+    """One in each zone with private subnets. ``public``: the subnet that it is in, by zone (:func:`homes`)."""
+    zones = sorted({each.zone for each in subnets if not each.public})
+    return tuple(NatGateway(zone, public[zone]) for zone in zones if zone in public)

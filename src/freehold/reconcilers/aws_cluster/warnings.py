@@ -1,0 +1,94 @@
+"""What a person should know about the spec of an AWSCluster although nothing is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from freehold.api.aws_cluster import AWSClusterSpec
+from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
+from freehold.api.aws_network import NetworkSpec, VPCSpec
+from freehold.api.feature_gates import FeatureGate, setting
+from freehold.api.served import AWS_CLUSTER
+from freehold.reconcilers.aws_cluster.facts import Facts
+from freehold.reconcilers.aws_cluster.normal_form import wanted_roles
+from freehold.reconcilers.aws_cluster.subnets import zones_beyond_limit
+from freehold.reconcilers.findings import SpecWarning
+from freehold.reconcilers.served_fields import ignored_fields
+
+SpecWarnings = Iterator[SpecWarning]
+
+
+def warnings_of(
+    raw: Mapping[str, Any], spec: AWSClusterSpec, facts: Facts, *, storage: bool = False
+) -> tuple[SpecWarning, ...]:
+    """Fields that are not acted on, and those that are, but not quite as a person may expect.
+
+    ``raw`` is the object that ``spec`` was parsed from.
+    """
+    parts = (
+        ignored_fields(AWS_CLUSTER.fields, raw),
+        _vpc(spec.network or NetworkSpec(), facts),
+        _groups(spec),
+        _balancers(spec, facts),
+        _bastion(spec),
+        () if storage else _no_storage(spec),
+    )
+    return tuple(note for part in parts for note in part)
+
+
+def _vpc(network: NetworkSpec, facts: Facts) -> SpecWarnings:
+    vpc = network.vpc or VPCSpec()
+    if vpc.id and vpc.id == facts.recorded.vpc:
+        message = "this object's own VPC: nothing changes, and it still goes with the object"
+        yield SpecWarning("spec.network.vpc.id", message, served=True)
+    elif vpc.id:
+        for field, value in (("cidrBlock", vpc.cidr_block), ("secondaryCidrBlocks", vpc.secondary_cidr_blocks)):
+            if value:
+                yield SpecWarning(f"spec.network.vpc.{field}", "not acted on; a VPC given by its id is never changed")
+        return
+    if not network.subnets and (held := zones_beyond_limit(vpc, facts.recorded)):
+        yield SpecWarning(
+            "spec.network.vpc.availabilityZoneUsageLimit",
+            f"the cluster has subnets in {len(held)} zones ({', '.join(held)}) already, and keeps them",
+            served=True,
+        )
+
+
+def _groups(spec: AWSClusterSpec) -> SpecWarnings:
+    roles = {role.value for role in wanted_roles(spec)}
+    for role in spec.network.security_group_overrides if spec.network else ():
+        if role not in roles:
+            field = f"spec.network.securityGroupOverrides[{role}]"
+            yield SpecWarning(field, "not used; this cluster has no such security group")
+
+
+def _balancers(spec: AWSClusterSpec, facts: Facts) -> SpecWarnings:
+    first = spec.control_plane_load_balancer or AWSLoadBalancerSpec()
+    field = "spec.controlPlaneLoadBalancer"
+    if first.load_balancer_type == "classic":
+        for name, value in (
+            ("additionalListeners", first.additional_listeners),
+            ("preserveClientIP", first.preserve_client_ip),
+        ):
+            if value:
+                yield SpecWarning(f"{field}.{name}", "not acted on; it is for network load balancers")
+    vpc = spec.network.vpc.id if spec.network and spec.network.vpc else None
+    given = bool(vpc) and vpc != facts.recorded.vpc
+    if given and first.ingress_rules and first.scheme == "internet-facing":
+        message = "in a given VPC the addresses of the nodes are not known; let them in here"
+        yield SpecWarning(f"{field}.ingressRules", message, served=True)
+
+
+def _bastion(spec: AWSClusterSpec) -> SpecWarnings:
+    bastion = spec.bastion
+    if bastion and not bastion.enabled:
+        for field, value in (("ami", bastion.ami), ("instanceType", bastion.instance_type)):
+            if value:
+                yield SpecWarning(f"spec.bastion.{field}", "not used; there is no bastion without enabled: true")
+
+
+def _no_storage(spec: AWSClusterSpec) -> SpecWarnings:
+    if spec.s3_bucket:
+        gate = setting(FeatureGate.BOOTSTRAP_FORMAT_IGNITION)
+        yield SpecWarning("spec.s3Bucket", f"not acted on without {gate}")

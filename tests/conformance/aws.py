@@ -1,0 +1,273 @@
+"""AWS in the conformance suite: the simulated account, and a create request of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from conformance.bench import HOUR, STEP, CloudUnderTest, Request, place_of
+from freehold.clouds.aws import documents
+from freehold.clouds.aws.calls import ApiClient
+from freehold.clouds.aws.kind_facts import FACTS
+from freehold.clouds.aws.kinds import (
+    classic_load_balancer,
+    egress_only_gateway,
+    elastic_ip,
+    instance,
+    internet_gateway,
+    listener,
+    nat_gateway,
+    network_load_balancer,
+    route_table,
+    s3_bucket,
+    security_group,
+    subnet,
+    target_group,
+    vpc,
+    vpc_endpoint,
+)
+from freehold.clouds.aws.session import AwsSession
+from freehold.lifecycle.keyed_codec import BIRTH
+from freehold.lifecycle.kinds import Birth, Kind, NodeKey, Observed, Part, Place, Ref, Registry, State, Want
+from freehold.lifecycle.port import InlinePort
+from freehold.lifecycle.tag_text import text
+from freehold_sim.aws.settings import Lags, Settings
+from harness.account import NONCE, Recognised
+from harness.aws_account import KEYS, REGION, AwsAccount
+
+KINDS: tuple[Callable[[ApiClient], Kind], ...] = (
+    vpc.kind,
+    subnet.kind,
+    internet_gateway.kind,
+    egress_only_gateway.kind,
+    elastic_ip.kind,
+    nat_gateway.kind,
+    route_table.kind,
+    security_group.kind,
+    vpc_endpoint.kind,
+    classic_load_balancer.kind,
+    network_load_balancer.kind,
+    target_group.kind,
+    listener.kind,
+    s3_bucket.kind,
+    instance.kind,
+)
+
+HOMES = {
+    "subnet": "vpc", "egress-only-gateway": "vpc", "nat-gateway": "subnet", "route-table": "vpc",
+    "security-group": "vpc", "vpc-endpoint": "vpc", "instance": "subnet", "listener": "network-load-balancer",
+}  # fmt: skip
+"""The kinds that are created inside another resource, and the kind of that resource."""
+
+
+def aws_kinds(client: ApiClient) -> Registry:
+    return Registry([kind(client) for kind in KINDS])
+
+
+class AwsBench(AwsAccount):
+    """A simulated AWS account in which the requirements of every kind exist, with the operations of the suite."""
+
+    homes = HOMES
+    keeps_nonce: frozenset[str] = frozenset()
+    other_lists = frozenset({"s3-bucket"})
+    all_but_tokens = "*"
+    credentials = KEYS.origin
+    region = REGION
+    goes_twice = frozenset(
+        {"nat-gateway", "instance", "classic-load-balancer", "network-load-balancer", "target-group"}
+    )
+    """What may be deleted again: it is shown as deleted for an hour, or AWS answers success for one that is missing."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        super().__init__(settings)
+        self.settings = settings or Settings()
+        self.kinds = aws_kinds(self.api)
+        self.stands: dict[str, Observed] = {}
+        self._count = 0
+
+    # -- what is asked of it ------------------------------------------------------------------------------------
+
+    def creates(self, kind: str) -> str:
+        return f"{FACTS[kind].service}.{FACTS[kind].create}"
+
+    def secret(self) -> str:
+        return KEYS.secret_key
+
+    def elsewhere_in_account(self, request: Request) -> Request:
+        return request
+
+    def declared_times(self, kind: str) -> tuple[float, float] | None:
+        delays = self.settings.delays
+        return (delays.create_nat_gateway, delays.delete_nat_gateway) if kind == "nat-gateway" else None
+
+    def longest_doubt(self) -> float:
+        """Seconds until a sent create shows in every list and index."""
+        lags = self.settings.lags
+        return 2 * (lags.new + max(lags.tagged, lags.tags)) + 30.0
+
+    def requests(self) -> list[str]:
+        return self.served()
+
+    def writes(self) -> list[str]:
+        return [call.operation for call in self.cloud.calls if call.mutating and call.actor == "api"]
+
+    def passed(self) -> list[str]:
+        """The operations that went through the port, with the names of the cloud's log."""
+        clients = {call.api: self.session.client(call.api) for call in self.port.calls}
+        names = {api: client.meta.method_to_api_mapping for api, client in clients.items()}
+        return [f"{call.api}.{names[call.api][call.operation]}" for call in self.port.calls]
+
+    # -- verbs --------------------------------------------------------------------------------------------------
+
+    async def create(self, kind: str, request: Mapping[str, Any], nonce: str = NONCE, made_as: str = "") -> Observed:
+        birth = Birth(f"token-{made_as}", nonce, frozenset({text(BIRTH, nonce), text("Name", str(request["name"]))}))
+        return await self.kinds[kind].driver.create(request, birth)
+
+    async def look(self, kind: str, seen: Observed) -> Observed | None:
+        return (await self.kinds[kind].driver.observe([Ref(seen.id, seen.target)])).get(seen.id)
+
+    async def find(self, kind: str, request: Mapping[str, Any], *nonces: str) -> list[Observed]:
+        want = self.want(kind, request, *nonces)
+        return list((await self.kinds[kind].driver.find([want]))[want.key])
+
+    def want(self, kind: str, request: Mapping[str, Any], *nonces: str) -> Want:
+        return Want(NodeKey(kind, "main"), str(request["name"]), request, Recognised(*nonces))
+
+    async def by_nonce(self, kind: str, places: Sequence[Place], nonce: str, *wants: Want) -> list[Observed]:
+        return list(await self.kinds[kind].driver.by_nonce(places, wants, Recognised(nonce)))
+
+    async def crowd(self, kind: str, name: str) -> None:
+        """Create another resource of the kind in the same place."""
+        await self.create(kind, {**await self.request(kind), "name": name}, "fcrowded", name)
+
+    def places(self, *without: str) -> list[Place]:
+        return [place_of(kind, seen) for kind, seen in self.stands.items() if kind not in without]
+
+    async def elsewhere(self, kind: str) -> Place:
+        """Another container for ``kind``."""
+        home = self.homes[kind]
+        request = {**await self.request(home), "name": f"other-{home}"}
+        return place_of(home, await self.ready(home, await self.create(home, request, "felsewhere", "elsewhere")))
+
+    async def ready(self, kind: str, made: Observed) -> Observed:
+        return (await self.until(kind, made, State.READY))[0]
+
+    async def until(self, kind: str, seen: Observed, wanted: State | None) -> tuple[Observed, float]:
+        """Let time pass until the state is ``wanted`` (None: gone); the last read, and how long it took."""
+        start = self.clock.now()
+        while self.clock.now() - start < HOUR:
+            now = await self.look(kind, seen)
+            if (now.state if now else None) is wanted:
+                return now or seen, self.clock.now() - start
+            self.clock.advance(STEP)
+        raise AssertionError(f"{kind} {seen.id} was not {wanted} within an hour")
+
+    # -- requests -----------------------------------------------------------------------------------------------
+
+    async def request(self, kind: str) -> dict[str, Any]:
+        """A create request of ``kind``, as the reconciler writes it; what the create needs is made first."""
+        for required in NEEDS.get(kind, ()):
+            if required not in self.stands:
+                request = await self.request(required)
+                made = await self.create(required, request, "frequire", f"for-{required}")
+                self.stands[required] = await self.ready(required, made)
+                if required == "internet-gateway":
+                    await self.attach()
+        return {"name": f"my-{kind}", **await self._request(kind)}
+
+    async def attach(self) -> None:
+        gateway = self.kinds["internet-gateway"]
+        assert gateway.parts is not None
+        part = Part(internet_gateway.ATTACHMENT, self.stands["vpc"].id)
+        await gateway.parts.add_part(Ref(self.stands["internet-gateway"].id), part)
+
+    async def _request(self, kind: str) -> dict[str, Any]:
+        ids = {name: seen.id for name, seen in self.stands.items()}
+        match kind:
+            case "vpc":
+                return {"cidr": "10.0.0.0/16", "enable_dns_support": True, "enable_dns_hostnames": True}
+            case "subnet":
+                self._count += 1  # two subnets of one block are none
+                return {
+                    "vpc_id": ids["vpc"], "zone": f"{REGION}a", "cidr": f"10.0.{self._count}.0/24",
+                    "map_public_ip_on_launch": True, "assign_ipv6_address_on_creation": False,
+                }  # fmt: skip
+            case "internet-gateway" | "elastic-ip":
+                return {}
+            case "egress-only-gateway" | "route-table":
+                return {"vpc_id": ids["vpc"]}
+            case "nat-gateway":
+                address = await self.kinds["elastic-ip"].driver.create({"name": "nat"}, Birth("", "fnat"))
+                await self.until("elastic-ip", address, State.READY)
+                return {"subnet_id": ids["subnet"], "allocation_id": address.id}
+            case "security-group":
+                return {"description": "for a test", "vpc_id": ids["vpc"]}
+            case "vpc-endpoint":
+                policy = documents.policy({"Statement": []})
+                service = f"com.amazonaws.{REGION}.s3"
+                return {
+                    "vpc_id": ids["vpc"], "service_name": service, "route_table_ids": [], "policy_document": policy,
+                }  # fmt: skip
+            case "s3-bucket":
+                return {}
+            case "instance":
+                return {
+                    "image_id": "ami-0a0000000000000c1", "instance_type": "t3.micro", "subnet_id": ids["subnet"],
+                    "security_groups": [ids["security-group"]],
+                }  # fmt: skip
+        return self._balancing_request(kind, ids)
+
+    def _balancing_request(self, kind: str, ids: Mapping[str, str]) -> dict[str, Any]:
+        placed = {
+            "scheme": "internet-facing", "subnets": [ids.get("subnet")],
+            "security_groups": [ids.get("security-group")],
+        }  # fmt: skip
+        match kind:
+            case "classic-load-balancer":
+                health = {"Target": "TCP:6443", "Interval": 10, "Timeout": 5, "HealthyThreshold": 5,
+                         "UnhealthyThreshold": 3}  # fmt: skip
+                row = {"Protocol": "TCP", "LoadBalancerPort": 6443, "InstanceProtocol": "TCP", "InstancePort": 6443}
+                return {**placed, "listeners": [row], "health_check": health, "idle_timeout": 600, "cross_zone": True}
+            case "network-load-balancer":
+                return {**placed, "attributes": {"load_balancing.cross_zone.enabled": "true"}}
+            case "target-group":
+                check = {"HealthCheckProtocol": "TCP", "HealthCheckPort": "6443", "HealthCheckIntervalSeconds": 20,
+                         "HealthCheckTimeoutSeconds": 5, "HealthyThresholdCount": 5,
+                         "UnhealthyThresholdCount": 3}  # fmt: skip
+                return {
+                    "vpc_id": ids["vpc"], "protocol": "TCP", "port": 6443, "target_type": "instance",
+                    "health_check": check,
+                    "attributes": {"preserve_client_ip.enabled": "false"},
+                }  # fmt: skip
+            case "listener":
+                self._count += 1  # a load balancer has one listener on a port
+                return {
+                    "balancer": ids["network-load-balancer"], "protocol": "TCP", "port": 6000 + self._count,
+                    "target_groups": [ids["target-group"]],
+                }  # fmt: skip
+        raise AssertionError(f"{kind} is registered: say in {__file__} what its create request looks like")
+
+
+NEEDS = {
+    "subnet": ("vpc",),
+    "egress-only-gateway": ("vpc",),
+    "route-table": ("vpc",),
+    "nat-gateway": ("vpc", "internet-gateway", "subnet"),
+    "security-group": ("vpc",),
+    "vpc-endpoint": ("vpc",),
+    "classic-load-balancer": ("vpc", "internet-gateway", "subnet", "security-group"),
+    "network-load-balancer": ("vpc", "internet-gateway", "subnet", "security-group"),
+    "target-group": ("vpc",),
+    "listener": ("network-load-balancer", "target-group"),
+    "instance": ("vpc", "internet-gateway", "subnet", "security-group"),
+}
+"""What must be there before a create of the kind."""
+
+
+AWS = CloudUnderTest(
+    kinds=aws_kinds(ApiClient(AwsSession(KEYS, REGION), InlinePort())),
+    homes=HOMES,
+    bench=lambda **fields: AwsBench(Settings(**fields)),
+    lagging=lambda seconds: AwsBench(Settings(lags=Lags(new=seconds, non_monotonic=True))),
+    small_pages=lambda: AwsBench(Settings(page_size=1)),
+)

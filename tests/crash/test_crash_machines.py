@@ -1,0 +1,49 @@
+"""The families of faults on kinds that behave as some of AWS do: tokens that end, and tags in the create.
+
+The cloud is in memory, on virtual time, and has few resources, so that much of each family is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from lab import families
+from lab.families import NOTHING_NAMED, Case
+from lab.families_machines import FAMILIES, NAMED
+from lab.mutations import MACHINE_MUTATIONS, Mutation, mutated
+
+CI_CASES = 30
+MOST_TRIES = 1500
+MOST_CALLS = 222
+"""Three times the calls of an undisturbed life."""
+MOST_CALLS_IN = {"a quota is reached": 340}  # a create that is refused is sent again every five minutes
+
+
+def _hold(family: str, cases: Iterable[Case], most_named: int) -> None:
+    families.hold(family, cases, most_calls=MOST_CALLS_IN.get(family, MOST_CALLS), most_named=most_named)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_family(family: str) -> None:
+    """CI takes a deterministic sample of the longer families."""
+    cases = families.sample(FAMILIES[family](), CI_CASES)
+    _hold(family, cases, NAMED.get(family, NOTHING_NAMED).sampled)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_whole_family(family: str) -> None:
+    _hold(family, FAMILIES[family](), NAMED.get(family, NOTHING_NAMED).whole)
+
+
+@pytest.mark.parametrize("mutation", MACHINE_MUTATIONS, ids=str)
+def test_each_safety_line_is_needed(mutation: Mutation) -> None:
+    """Without it some run of its families fails; otherwise the line is redundant or the harness is incomplete."""
+    with mutated(mutation.row):
+        for family in mutation.families:
+            for case in families.shuffled(FAMILIES[family](), MOST_TRIES):
+                if families.run(case).faults:
+                    return
+    pytest.fail(f"nothing noticed: {mutation}")

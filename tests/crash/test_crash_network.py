@@ -1,0 +1,32 @@
+"""The same families on a network with parts, whose looks show tags and parts, and whose seals are attached together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from lab import families
+from lab.families import NOTHING_NAMED, Case
+from lab.families_network import FAMILIES, NAMED
+
+CI_CASES = 12
+MOST_CALLS = 303
+"""Three times the calls of an undisturbed life."""
+MOST_CALLS_IN: dict[str, int] = {}
+
+
+def _hold(family: str, cases: Iterable[Case], most_named: int) -> None:
+    families.hold(family, cases, most_calls=MOST_CALLS_IN.get(family, MOST_CALLS), most_named=most_named)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_family(family: str) -> None:
+    """CI takes a deterministic sample."""
+    _hold(family, families.sample(FAMILIES[family](), CI_CASES), NAMED.get(family, NOTHING_NAMED).sampled)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_whole_family(family: str) -> None:
+    _hold(family, FAMILIES[family](), NAMED.get(family, NOTHING_NAMED).whole)

@@ -1,0 +1,41 @@
+"""A simulated AWS account with botocore and our adapters on it, without the engine: no socket, no thread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from freehold.clouds.aws.calls import ApiClient
+from freehold.clouds.aws.identities import Identity, StaticKeys
+from freehold.clouds.aws.session import AwsSession
+from freehold_sim.aws.settings import Settings
+from freehold_sim.mount import mount_client
+from harness.account import RecordingPort
+from harness.simulated_aws import KEY, Sim
+
+REGION = "us-east-1"
+KEYS = StaticKeys(KEY, "secret of the test")
+
+
+class AwsAccount(Sim):
+    """A simulated account; ``client`` and its shortcuts are boto3's own, ``api`` is ours."""
+
+    def __init__(self, settings: Settings | None = None, identity: Identity = KEYS, region: str = REGION) -> None:
+        super().__init__(settings or Settings())
+        self.port = RecordingPort()
+        self.session = AwsSession(identity, region, mount=self.mount)
+        self.api = ApiClient(self.session, self.port)
+
+    def mount(self, client: Any) -> None:
+        mount_client(client, self.cloud)
+
+    def session_of(self, identity: Identity, **more: Any) -> ApiClient:
+        """The same account as another identity."""
+        return ApiClient(AwsSession(identity, REGION, mount=self.mount, **more), self.port)
+
+    def sent(self) -> list[str]:
+        """What went through the port, as ``service.operation``."""
+        return [f"{call.api}.{call.operation}" for call in self.port.calls]
+
+    def served(self) -> list[str]:
+        """The operations of our requests to the cloud."""
+        return [call.operation for call in self.cloud.calls if call.actor == "api"]

@@ -1,0 +1,135 @@
+"""Safety lines of AWSCluster: clusters of the same name, facts that must be in, nodes that wait for others, tags."""
+
+from functools import partial
+
+from mutants.rows import Mutant
+
+_namesakes = partial(Mutant, "reconcilers/aws_cluster/namesakes.py")
+_discover = partial(Mutant, "reconcilers/aws_cluster/discover.py")
+_desired = partial(Mutant, "reconcilers/aws_cluster/desired.py")
+_decide = partial(Mutant, "reconcilers/aws_cluster/decide.py")
+_given = partial(Mutant, "reconcilers/aws_cluster/given_input.py")
+_adapter = partial(Mutant, "reconcilers/aws_cluster/adapter.py")
+_groups = partial(Mutant, "reconcilers/aws_cluster/nodes/groups.py")
+_routing = partial(Mutant, "reconcilers/aws_cluster/nodes/routing.py")
+_machines = partial(Mutant, "reconcilers/aws_cluster/nodes/machines.py")
+_tags = partial(Mutant, "reconcilers/aws_cluster/nodes/tags.py")
+_facts = partial(Mutant, "clouds/aws/facts.py")
+_status = partial(Mutant, "reconcilers/aws_cluster/status.py")
+
+MUTANTS = (
+    _namesakes(
+        "refusal",
+        "if not (found := facts.namesakes.value):",
+        "if not (found := ()):",
+        "beside another cluster of the name resources are created, and CAPA's collector deletes one for the other",
+    ),
+    _discover(
+        "discover",
+        "None if deleting or journal.ours else",
+        "None if deleting else",
+        "whoever may tag stops the healing of a cluster that is there",
+    ),
+    _discover(
+        "discover",
+        "None if deleting or journal.ours else",
+        "None if journal.ours else",
+        "a cluster of the same name holds a delete",
+    ),
+    _discover(
+        "_needs_image",
+        "and not (there and there.id)",
+        "",
+        "a newer image is asked for at each pass, and a refusal of it stops a cluster that has its bastion",
+    ),
+    _desired(
+        "wanted",
+        "if wish.vpc.given and facts.network is None:",
+        "if False:",
+        "nodes are made for a given VPC of which nothing is known",
+    ),
+    _desired(
+        "wanted",
+        "if isinstance(taken, NoAnswer):",
+        "if False:",
+        "resources are created although nobody could tell whether the name is free",
+    ),
+    _decide(
+        "decide",
+        "if missing := {field: answer for field, answer in asked.items() if isinstance(answer, NoAnswer)}:",
+        "if missing := {}:",
+        "a cluster is created from answers that are missing",
+    ),
+    _given(
+        "_subnets",
+        "if is_aws_id(each.id) and each.id not in there.subnets:",
+        "if False:",
+        "subnets of a stranger's VPC are used beside the given one",
+    ),
+    _adapter(
+        "AWSClusterAdapter.desired",
+        "cluster_name(raw, AWS_CLUSTER.link)",
+        "proceed.cluster",
+        "a delete looks for strays under another name than the create gave them",
+    ),
+    _adapter(
+        "AWSClusterAdapter._has_storage",
+        " or BUCKET in journal.ours",
+        "",
+        "a bucket becomes surplus when the operator is started without its gate",
+    ),
+    _groups(
+        "_rules",
+        "if group.role is Role.LB:",
+        "if False:",
+        "rules are wanted in the group that the cloud controller manages",
+    ),
+    _groups(
+        "_own",
+        "shared=group.role is Role.LB",
+        "shared=False",
+        "rules of the cloud controller are taken out of the group for Services",
+    ),
+    _groups(
+        "_own",
+        "parts_require=frozenset(_named(rules, addresses))",
+        "parts_require=frozenset()",
+        "a rule is made of the id of a group that is not there yet",
+    ),
+    _routing(
+        "_nat_gateway",
+        "keys.INTERNET_GATEWAY, subnet, address",
+        "subnet, address",
+        "a NAT gateway is created before the internet gateway, fails, and is billed",
+    ),
+    _machines(
+        "_bastion",
+        '(there and there.attributes.get("image_id")) or newest',
+        "newest",
+        "a bastion is reported as drifted whenever Ubuntu has a new image",
+    ),
+    _tags(
+        "NodeTags.own",
+        "if self.renamed:",
+        "if False:",
+        "our Name fights with the user's at each pass",
+    ),
+    _facts(
+        "AwsFacts.namesakes",
+        "if not _comes_along(arn)",
+        "",
+        "with the journal lost, the volume of our own bastion stops the cluster",
+    ),
+    _facts(
+        "AwsFacts._there",
+        "if arn not in ended",
+        "",
+        "a cluster cannot be created within an hour after one of its name was deleted",
+    ),
+    _status(
+        "_Fields.failure_domains",
+        "if each.zone in there",
+        "",
+        "machines are placed in a zone that has no subnet yet",
+    ),
+)

@@ -1,0 +1,70 @@
+"""Safety lines about owners within an owner: the machines of a cluster."""
+
+from functools import partial
+
+from mutants.rows import Mutant
+
+_inner = partial(Mutant, "lifecycle/phases/inner_owners.py")
+_delete = partial(Mutant, "lifecycle/phases/delete.py")
+_engine = partial(Mutant, "lifecycle/engine.py")
+_context = partial(Mutant, "lifecycle/context.py")
+_keys = partial(Mutant, "lifecycle/keys.py")
+_codec = partial(Mutant, "lifecycle/keyed_codec.py")
+
+MUTANTS = (
+    _inner("hold", "if held is None:", "if True:", "a cluster is deleted under its machines"),
+    _inner(
+        "hold",
+        "held = Waiting(",
+        "held = None and Waiting(",
+        "a cluster is deleted although nobody can tell whether it has machines",
+    ),
+    _inner(
+        "_sealed",
+        "if mark.seal in {keys.seal(digest, mark.key, target) for digest in keys.readable}:",
+        "if keys:",
+        "whoever may tag any resource can hold a cluster's delete for ever",
+    ),
+    _inner(
+        "_exists",
+        "return not ident or ident in await driver.observe([Ref(ident, target)])",
+        "return True",
+        "a machine's resource that is gone holds the cluster's delete as long as the index shows it",
+    ),
+    _inner(
+        "_exists",
+        "await ctx.deps.tagger.tags_of(target)",
+        "ctx.deps.codec.owner(ctx.owner)",
+        "a machine's resource of a kind that is not known here does not hold its cluster",
+    ),
+    _engine(
+        "release",
+        " and not await inner_owners.hold(ctx, present)",
+        "",
+        "what a cluster has is deleted before what its machines have",
+    ),
+    _delete(
+        "finished",
+        "if await inner_owners.hold(ctx, ()):",
+        "if False:",
+        "the cluster's finalizer goes before its machines, which are in what was given",
+    ),
+    _context(
+        "PassContext._named",
+        " | codec.within(self.owner)",
+        "",
+        "a machine's resource does not say which cluster it is part of",
+    ),
+    _keys(
+        "ObjectKeys._mac",
+        "(owner.within,) if owner.within else ()",
+        "()",
+        "whoever may tag can move a machine's resource into another cluster, and hold that one's delete",
+    ),
+    _codec(
+        "KeyedCodec.read",
+        "uuids=frozenset({found[UUID]} if found.get(UUID) else ()),",
+        "uuids=frozenset(found[key] for key in (UUID, WITHIN) if found.get(key)),",
+        "a machine cannot delete what is its own, because its cluster's uuid is on it",
+    ),
+)

@@ -1,0 +1,223 @@
+"""Safety lines where tags are a map: whose a value is, and what an attach or a detach would do to it."""
+
+from functools import partial
+
+from mutants.rows import Mutant
+
+_keyed = partial(Mutant, "lifecycle/phases/keyed_tags.py")
+_given = partial(Mutant, "lifecycle/phases/given_tags.py")
+_mark = partial(Mutant, "lifecycle/phases/mark.py")
+_renewal = partial(Mutant, "lifecycle/phases/renewal.py")
+_context = partial(Mutant, "lifecycle/context.py")
+_create = partial(Mutant, "lifecycle/phases/create.py")
+_delete = partial(Mutant, "lifecycle/phases/delete.py")
+_drift = partial(Mutant, "lifecycle/phases/drift.py")
+_parts = partial(Mutant, "lifecycle/phases/parts.py")
+_prune = partial(Mutant, "lifecycle/phases/prune.py")
+_recovery = partial(Mutant, "lifecycle/phases/recovery.py")
+_others = partial(Mutant, "operator/other_objects.py")
+_codec = partial(Mutant, "lifecycle/keyed_codec.py")
+
+MUTANTS = (
+    _keyed("conflicts", "if not codec.keyed:", "if True:", "another's value under a key of ours is overwritten"),
+    _keyed("detach", "if not codec.keyed:", "if True:", "a detach takes a key whose value is another's"),
+    _keyed(
+        "superseded",
+        "if codec.keyed else set()",
+        "if False else set()",
+        "where reads lag, a value is taken off with the one that it has replaced",
+    ),
+    _keyed(
+        "_ours",
+        "ctx.journal.tags | ctx.seals(key, observed)",
+        "ctx.seals(key, observed)",
+        "our own earlier value counts as another's, so that a changed tag never follows the spec",
+    ),
+    _given(
+        "_missing",
+        " - {tag for tag, _ in taken}",
+        "",
+        "another's value on a given resource is overwritten, and taken off with the object",
+    ),
+    _mark(
+        "_judge_marks",
+        "elif blocked := keyed_tags.proof_taken(ctx, key, observed, taken):",
+        "elif blocked := None:",
+        "a resource whose proof somebody overwrote is only said to wait",
+    ),
+    _mark(
+        "_no_longer",
+        " and not ctx.deps.codec.is_mark(tag)",
+        "",
+        "a mark of others that somebody wrote among the user's tags of the journal is taken off",
+    ),
+    _mark(
+        "attach",
+        "except NotFound as error:",
+        "except ZeroDivisionError as error:",
+        "a new resource that the tag service does not know yet is blocked for five minutes",
+    ),
+    _mark(
+        "attach",
+        "if blocked := keyed_tags.proof_taken(ctx, key, observed, ctx.node(key).taken):",
+        "if blocked := None:",
+        "a new resource whose proof somebody else wrote is said to be marked soon",
+    ),
+    _mark(
+        "detach_dropped",
+        "frozenset() if _shown_as_wanted(ctx) else replaced",
+        "frozenset()",
+        "a value of ours that is not replaced yet counts as another's, and stays",
+    ),
+    _delete(
+        "prove",
+        "if blocked := keyed_tags.proof_taken(ctx, key, observed, taken):",
+        "if blocked := None:",
+        "a delete says for ever that it marks again what somebody overwrote, and not what to do",
+    ),
+    _given(
+        "_note_refused",
+        " if pair[0] in wanted[target]",
+        "",
+        "a tag that the spec dropped is said for ever to be another's",
+    ),
+    _renewal(
+        "_both_seals",
+        "if not codec.keyed:",
+        "if True:",
+        "a renewal overwrites the seal that the record still names, and both are written in turn for ever",
+    ),
+    _context(
+        "PassContext._is_of",
+        "one == other",
+        "str(marked).casefold() == str(key)",
+        "a name with capitals is not known again after a crash: a second resource is made",
+    ),
+    _context(
+        "PassContext._is_of",
+        "one == other",
+        "marked == key",
+        "a long name, which its mark has cut, is not known again after a crash: a second resource is made",
+    ),
+    _context(
+        "PassContext.beside_marks",
+        "self.node_tags(key)",
+        "frozenset()",
+        "a resource never gets the tags of its node",
+    ),
+    _context(
+        "PassContext.tags_on_given",
+        "self.graph.nodes[key].given_tags",
+        "frozenset()",
+        "a given resource never gets the tags of the node that uses it",
+    ),
+    _mark(
+        "attach",
+        "*entry.node_tags, *ctx.node_tags(key)",
+        "*entry.node_tags",
+        "a tag of the node that the spec drops before it was read back stays for ever",
+    ),
+    _mark(
+        "_off",
+        ", *ctx.journal.entries[key].node_tags",
+        "",
+        "a tag of the node that the spec drops stays",
+    ),
+    _mark(
+        "_forget_node_tags",
+        "ctx.node_tags(key) if key in ctx.verified else frozenset(entry.node_tags) - off",
+        "ctx.node_tags(key)",
+        "a tag that is not replaced yet counts as another's, and stays",
+    ),
+    _create(
+        "create",
+        "node_tags=tuple(sorted(ctx.node_tags(node.key))),",
+        "",
+        "a tag that a create under way sets is forgotten, and stays when the spec drops it",
+    ),
+    _create("create", "shared=node.shared,", "", "what is shared is pruned like what is ours alone"),
+    _prune(
+        "_is_prunable",
+        " and ctx.category(key) is not Category.SHARED",
+        "",
+        "what the in-cluster provider uses is pruned",
+    ),
+    _parts(
+        "are_looked_at",
+        " or ctx.category(key) is Category.SHARED",
+        "",
+        "rules of the in-cluster provider are removed",
+    ),
+    _drift(
+        "_changes",
+        "if _is_shared(ctx, key):",
+        "if False:",
+        "what the in-cluster provider has set is set back",
+    ),
+    _others(
+        "claimed",
+        "journal.tags | set(entry.node_tags)",
+        "journal.tags",
+        "a tag of another object's node is taken off its resource",
+    ),
+    _codec(
+        "KeyedCodec.fold",
+        "for word in words or",
+        "for word in words[:1] or",
+        "of the seals in one value only the first one proves",
+    ),
+    _mark(
+        "_is_left_alone",
+        "return claimed or _has_no_seal_of_ours(ctx, key)",
+        "return claimed",
+        "a tag is taken off what has another's value in place of our seal",
+    ),
+    _mark(
+        "detach_dropped",
+        "(ctx.journal.open or any(_has_no_seal_of_ours(ctx, key) for key in ctx.journal.ours))",
+        "ctx.journal.open",
+        "a dropped tag of what a person was to look at is forgotten",
+    ),
+    _keyed(
+        "lost_seal",
+        "or not ctx.is_accepted(key, observed, have)",
+        "",
+        "another's value in place of our seal is overwritten",
+    ),
+    _mark(
+        "_judge_marks",
+        "{*entry.node_tags, *lost}",
+        "entry.node_tags",
+        "a seal of a lost key looks like another's value once its record is signed anew",
+    ),
+    _mark(
+        "_close",
+        "node_tags=() if entry.carried else entry.node_tags",
+        "node_tags=entry.node_tags",
+        "an object with a carried resource whose key was lost never comes to rest",
+    ),
+    _recovery(
+        "put_on_record",
+        "shared=free not in ctx.graph.nodes",
+        "shared=False",
+        "what the in-cluster provider uses is pruned after a restore",
+    ),
+    _given(
+        "_take_off",
+        "if ctx.state.tags_checked.get(target) != wanted.get(target) else frozenset()",
+        "if False else frozenset()",
+        "a value of ours on what is given, not replaced yet, looks like another's and stays for ever",
+    ),
+    _drift(
+        "_changes",
+        "replace(observed, tags=None)",
+        "observed",
+        "a name that the in-cluster provider has given is set back",
+    ),
+    _create(
+        "_may_exist",
+        " or ctx.state.planning",
+        "",
+        "after a restore a plan shows that everything is made a second time",
+    ),
+)

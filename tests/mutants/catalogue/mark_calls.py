@@ -1,0 +1,143 @@
+"""Lines about the calls that marks cost: what is read and written together, and what is not read at all."""
+
+from functools import partial
+
+from mutants.rows import Mutant
+
+_mark = partial(Mutant, "lifecycle/phases/mark.py")
+_engine = partial(Mutant, "lifecycle/engine.py")
+_recovery = partial(Mutant, "lifecycle/phases/recovery.py")
+_create = partial(Mutant, "lifecycle/phases/create.py")
+_context = partial(Mutant, "lifecycle/context.py")
+_confirm = partial(Mutant, "lifecycle/phases/confirm.py")
+_stand_in = partial(Mutant, "lifecycle/tag_stand_in.py")
+
+MUTANTS = (
+    _context(
+        "PassContext.possible_kinds",
+        " or not registry[kind].indexed",
+        "",
+        "a role that was made after the backup is an orphan: nothing lists it",
+    ),
+    _mark(
+        "_may_be_readable",
+        "return node.attached is None or node.seen_since_attach",
+        "return True",
+        "a look from before the attach is asked whether the mark is there",
+        equivalent="it does not show the mark that is attached afterwards, so it proves nothing: a call more",
+    ),
+    _mark(
+        "attach",
+        "if observed.tags is not None and node.look_at == inf:",
+        "if False:",
+        "the marks of what is there at once are not read back before the next deep look",
+    ),
+    _mark(
+        "_judge_marks",
+        "if observed.tags is not None and not complete:",
+        "if False:",
+        "a mark that a first look did not show is not looked for again",
+    ),
+    _mark(
+        "_not_shown",
+        "if observed.tags is None or observed.carried:",
+        "if True:",
+        "a resource gets again what it was born with, so that no two calls are alike",
+    ),
+    _mark(
+        "_together",
+        "codec.joined(beside | {seals[target] for target in some})",
+        "codec.joined(beside | {seals[some[0]]})",
+        "one resource of a wave has a seal that fits, and the others never",
+    ),
+    _mark(
+        "_together",
+        "some = targets[start : start + codec.seals_together]",
+        "some = targets[start:]",
+        "a value gets more seals than it has room for",
+    ),
+    _mark(
+        "verify",
+        "if ctx.deep or asks_index(ctx, due) else {}",
+        "if ctx.deep or True else {}",
+        "the index is read in each wave, although looks show the marks",
+    ),
+    _mark(
+        "verify",
+        "if ctx.deep or asks_index(ctx, due) else {}",
+        "if asks_index(ctx, due) else {}",
+        "what is ours and on no record is not looked for where looks show the marks",
+    ),
+    _mark(
+        "asks_index",
+        " and ctx.kind(key).indexed",
+        "",
+        "an index is read for what it never lists",
+    ),
+    _engine(
+        "release",
+        "if not state.index_read or mark.asks_index(ctx, present) else {}",
+        "if mark.asks_index(ctx, present) else {}",
+        "a delete does not look for what is ours and on no record before it begins",
+    ),
+    _engine(
+        "_is_idle",
+        " or not ctx.kind(key).indexed",
+        "",
+        "an object with an IAM role is never at rest",
+    ),
+    _engine(
+        "ensure",
+        "await recovery.unlisted(ctx)",
+        "pass",
+        "what no index lists is lost behind a forged record",
+    ),
+    _recovery(
+        "unlisted",
+        "ctx.evidence(key, seen, seen.tags or ()).strength is Strength.PROVEN",
+        "True",
+        "a namesake is recorded as ours behind a forged record",
+    ),
+    _create(
+        "_may_exist",
+        " and ctx.state.minted",
+        "",
+        "a new process does not look for what an earlier one made, and makes a second",
+    ),
+    _create(
+        "_may_exist",
+        "ctx.kind(key).nameless and ",
+        "",
+        "a name that somebody else has is not seen before the create",
+    ),
+    _confirm(
+        "_unlisted",
+        "if isinstance(tags, CloudError):",
+        "if False:",
+        "marks that could not be read are confirmed",
+    ),
+    _stand_in(
+        "StandInTagger.ask",
+        "except _NOT_THERE:",
+        "except CloudError:",
+        "an outage of the tag API is answered by something else for an hour",
+    ),
+    _stand_in(
+        "StandInTagger._change",
+        "if change.target in refused]",
+        "]",
+        "what the tag API attached is attached a second time by the services",
+    ),
+    _stand_in(
+        "StandInTagger._refused",
+        "if refused and len(refused) == of:",
+        "if refused:",
+        "one resource that may not be tagged keeps the others from the tag API",
+    ),
+    _stand_in(
+        "StandInTagger._is_refused",
+        "< ASKED_AGAIN",
+        "< inf",
+        "a permission that was granted is never noticed",
+    ),
+)

@@ -1,0 +1,67 @@
+"""Safety lines of the operator on AWS: who may use which identity, and which account an object is served in."""
+
+from functools import partial
+
+from mutants.rows import Mutant
+
+_identities = partial(Mutant, "operator/aws_identities.py")
+_aws = partial(Mutant, "operator/aws.py")
+_codec = partial(Mutant, "lifecycle/keyed_codec.py")
+_text = partial(Mutant, "lifecycle/tag_text.py")
+
+MUTANTS = (
+    _identities(
+        "StoredIdentities._resolve",
+        "await self._check(reference, static.allowed_namespaces, namespace)",
+        "pass",
+        "any namespace creates with another team's keys",
+    ),
+    _identities(
+        "StoredIdentities._resolve",
+        "await self._check(reference, role.allowed_namespaces, namespace)",
+        "pass",
+        "any namespace assumes another team's role",
+    ),
+    _identities(
+        "StoredIdentities._resolve",
+        "await self._check(reference, _allowed_by_controller(reference, raw), namespace)",
+        "pass",
+        "a namespace uses the operator's own credentials that the default identity does not allow",
+    ),
+    _identities(
+        "StoredIdentities._check",
+        "if isinstance(answer, identities.NotAllowed):",
+        "if False:",
+        "no identity keeps anybody out",
+    ),
+    _aws(
+        "AwsAccount.account",
+        'return f"{await self.client.account()}/{self._session.region}"',
+        "return await self.client.account()",
+        "the resources of an object whose region was changed count as gone",
+    ),
+    _aws(
+        "AwsCloud.account",
+        "if known is not None and known.identity == identity:",
+        "if known is not None:",
+        "keys that were taken away are used until the operator is started anew",
+    ),
+    _aws(
+        "AccountLimits.bucket",
+        "place = (account, self._session.region)",
+        'place = ("", self._session.region)',
+        "one account that is throttled slows all others down",
+    ),
+    _codec(
+        "_carried_key",
+        'f"{CARRIED}{kind}.{ident}"',
+        "f\"{CARRIED}{kind}.{ident.rpartition('/')[2]}\"",
+        "the marks of two resources in one carrier overwrite each other",
+    ),
+    _text(
+        "text",
+        "_SPECIAL.sub(_escape, key)",
+        "key.replace('=', chr(92) + '=')",
+        "a key that ends in a backslash is read as another tag",
+    ),
+)

@@ -1,0 +1,137 @@
+"""Safety lines about parts: what is inside a resource and has no mark of its own."""
+
+from functools import partial
+
+from mutants.rows import Mutant
+
+_engine = partial(Mutant, "lifecycle/engine.py")
+_drift = partial(Mutant, "lifecycle/phases/drift.py")
+_parts = partial(Mutant, "lifecycle/phases/parts.py")
+_delete = partial(Mutant, "lifecycle/phases/delete.py")
+_fitness = partial(Mutant, "lifecycle/phases/fitness.py")
+_dry_run = partial(Mutant, "lifecycle/dry_run.py")
+
+_lists = partial(Mutant, "lifecycle/shared_lists.py")
+
+MUTANTS = (
+    _lists(
+        "_same",
+        " and _behaviors(before) == _behaviors(row)",
+        "",
+        "a route that somebody leads elsewhere is never led back: a shared list goes on showing the old one",
+    ),
+    _drift(
+        "_bring",
+        "parts=() if shared else entry.parts",
+        "parts=entry.parts",
+        "a part that the in-cluster provider made is removed when the resource is handed back",
+    ),
+    _parts(
+        "claim",
+        "theirs = node.parts_refused & set(map(str, have))",
+        "theirs = set()",
+        "a part that others added after a refused add of ours is removed with the wish, after a restart",
+    ),
+    _parts(
+        "is_ours",
+        " - ctx.node(key).parts_refused",
+        "",
+        "a part of others whose add by us was refused is taken out before a delete",
+    ),
+    _parts(
+        "_add",
+        "node.part_unknown_at = ctx.now",
+        "pass",
+        "a part that comes late, after the wish for it has gone, stays for ever",
+    ),
+    _parts(
+        "_concluded",
+        " or _may_appear(ctx, key, part, before)",
+        "",
+        "a part that a dead process added comes late and stays for ever",
+    ),
+    _engine(
+        "ensure",
+        "await drift.essential_parts(ctx)",
+        "pass",
+        "a NAT gateway is requested before its internet gateway is attached",
+    ),
+    _drift(
+        "essential_parts",
+        "ctx.ready_nodes.pop(key, None)",
+        "pass",
+        "a NAT gateway is requested although its internet gateway could not be attached",
+    ),
+    _parts(
+        "lacks_essential",
+        "if not essential or not ctx.journal.entries[key].phase.ours",
+        "if not essential or ctx.journal.entries[key].phase.ours",
+        "nothing waits for an essential part",
+    ),
+    _parts(
+        "wanted",
+        "named = node.requires | node.parts_require",
+        "named = node.requires",
+        "the parts of a node are computed while what they name is not known",
+    ),
+    _parts(
+        "look",
+        "if (seen := ctx.node(key).observed.parts) is not None",
+        "if (seen := None) is not None",
+        "what the look showed is asked for again",
+    ),
+    _parts(
+        "claim",
+        " if part not in have",
+        "",
+        "a part that somebody else had added is removed with the wish for it",
+    ),
+    _parts(
+        "is_ours",
+        "return part.kind in ctx.kind(key).exclusive_parts or ",
+        "return True or ",
+        "parts of others are changed and removed",
+    ),
+    _parts(
+        "sync",
+        "if kind.part_changer and is_ours(ctx, key, pair[1])",
+        "if kind.part_changer",
+        "a stranger's route is led to our gateway",
+    ),
+    _parts(
+        "sync",
+        "if kind.part_changer and is_ours(ctx, key, pair[1])",
+        "if False",
+        "a route goes on leading to a gateway that was replaced",
+    ),
+    _parts(
+        "take_out",
+        "part.kind in kind.holding_parts and is_ours(ctx, key, part)",
+        "part.kind in kind.holding_parts",
+        "a stranger's network is cut off before a delete that is refused",
+    ),
+    _delete(
+        "_take_out_parts",
+        "if occupied is None:",
+        "if True:",
+        "a gateway is detached although it is not deleted",
+    ),
+    _delete(
+        "request",
+        "out = await ctx.deps.port.all([_take_out_parts(ctx, key) for key in keys])",
+        "out = [None for key in keys]",
+        "two groups that name each other are never deleted",
+    ),
+    _fitness(
+        "_inside",
+        "if seen is not None and seen.parts is not None:",
+        "if False:",
+        "what the look at others' resource showed is asked for again",
+    ),
+    _dry_run(
+        "Overlay.seen",
+        "parts=self.parts.get((kind.name, observed.id), observed.parts)",
+        "parts=observed.parts",
+        "a plan lists a change of a part again in each pass",
+    ),
+)

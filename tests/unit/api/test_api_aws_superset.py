@@ -1,0 +1,231 @@
+"""The AWS kinds accept every object that upstream's v1beta2 accepts, prune none of its fields and set its defaults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from freehold.api.aws_cluster import AWSCluster
+from freehold.api.aws_kinds import AWS_CLUSTERS, AWS_KINDS
+from freehold.api.crd import SERVED, custom_resource_definition
+from freehold.api.parse import parse
+from freehold.api.schema_lint import walk
+from freehold.api.served_kind import ServedKind
+from freehold.apiserver.custom import CustomStrategy
+from harness.schemas import Schema, narrower, schema_of
+
+CAPA = Path(__file__).parents[2] / "data" / "upstream" / "capa"
+
+_BALANCERS = ("spec.controlPlaneLoadBalancer", "spec.secondaryControlPlaneLoadBalancer")
+_RULES = (
+    "spec.network.additionalControlPlaneIngressRules",
+    "spec.network.additionalNodeIngressRules",
+    *(f"{each}.ingressRules" for each in _BALANCERS),
+)
+_SELECTOR = "spec.allowedNamespaces.selector.matchExpressions"
+EARLY = {
+    "spec": "upstream's webhook keeps region, endpoint, VPC and identity, and checks the second load balancer",
+    "spec.additionalTags": "upstream's webhook checks keys, values and their number; 40 is what AWS leaves beside ours",
+    "spec.additionalTags.*": "upstream's webhook checks it",
+    "spec.bastion": "upstream's webhook parses the ranges, and refuses those that nobody may come from",
+    "spec.bastion.allowedCIDRBlocks": "bounded for the rule",
+    "spec.bastion.allowedCIDRBlocks[*]": "bounded for the rule",
+    "spec.network": "upstream's webhook parses the ranges of node ports",
+    "spec.network.nodePortIngressRuleCidrBlocks": "bounded for the rule",
+    "spec.network.nodePortIngressRuleCidrBlocks[*]": "bounded for the rule",
+    "spec.network.subnets": "bounded for the rules",
+    "spec.network.subnets[*]": "upstream's webhook parses the ranges and asks for the parent of a local zone",
+    "spec.network.subnets[*].availabilityZone": "bounded for the rule",
+    "spec.network.subnets[*].cidrBlock": "bounded for the rule",
+    "spec.network.subnets[*].ipv6CidrBlock": "bounded for the rule",
+    "spec.network.vpc": "upstream's webhook parses the range and refuses it beside a pool",
+    "spec.network.vpc.cidrBlock": "bounded for the rule",
+    "spec.network.vpc.elasticIpPool": "upstream's webhook checks both fields",
+    "spec.network.vpc.id": "bounded for the rule",
+    "spec.network.vpc.ipv6": "upstream's webhook parses the range",
+    "spec.network.vpc.ipv6.cidrBlock": "bounded for the rule",
+    "spec.network.vpc.secondaryCidrBlocks": "bounded for the rule",
+    "spec.network.vpc.secondaryCidrBlocks[*]": "upstream's webhook parses the range",
+    "spec.network.vpc.secondaryCidrBlocks[*].ipv4CidrBlock": "bounded for the rule",
+    "spec.region": "bounded for the rule",
+    **dict.fromkeys(_BALANCERS, "upstream's webhook"),
+    **{f"{each}.additionalListeners": "bounded" for each in _BALANCERS},
+    **dict.fromkeys(_RULES, "bounded for the rules"),
+    **{f"{each}[*]": "upstream's webhook refuses two sorts of sources in one rule" for each in _RULES},
+    **{f"{each}[*].{f}": "bounded" for each in _RULES for f in ("cidrBlocks", "ipv6CidrBlocks")},
+    **{f"{each}[*].{f}[*]": "bounded" for each in _RULES for f in ("cidrBlocks", "ipv6CidrBlocks")},
+    _SELECTOR: "bounded for the rule",
+    f"{_SELECTOR}[*]": "upstream's webhook parses the selector",
+}
+"""Where a rule or its bound refuses what upstream's schema lets pass, and who refuses it there."""
+EARLY_IDENTITIES = {
+    f"{_SELECTOR}[*].operator": "bounded for the rule",
+    "": "upstream's webhook knows the name of the object",
+    "spec": "upstream's webhook keeps the Secret, and the operator's own identity, and asks who assumes a role",
+    _SELECTOR: EARLY[_SELECTOR],
+    f"{_SELECTOR}[*]": EARLY[f"{_SELECTOR}[*]"],
+}
+_STATUS = ("status.networkStatus.securityGroups.*.ingressRule[*]",)
+EARLY_STATUS = {f"{each}.{f}{m}" for each in _STATUS for f in ("cidrBlocks", "ipv6CidrBlocks") for m in ("", "[*]")}
+"""The operator writes the status; the bounds are those of the spec."""
+
+
+def upstream(kind: ServedKind) -> dict[str, Any]:
+    crd: dict[str, Any] = yaml.safe_load((CAPA / f"{kind.plural}.v1beta2.crd.yaml").read_text(encoding="utf-8"))
+    return crd
+
+
+def early(kind: ServedKind) -> set[str]:
+    return {*EARLY, *EARLY_STATUS} if kind is AWS_CLUSTERS else set(EARLY_IDENTITIES)
+
+
+KINDS = pytest.mark.parametrize("kind", AWS_KINDS, ids=lambda kind: kind.kind)
+
+
+@KINDS
+def test_no_field_is_narrower_than_upstreams(kind: ServedKind) -> None:
+    ours = schema_of(custom_resource_definition(kind))
+    found = list(narrower(ours, schema_of(upstream(kind)), early(kind)))
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_every_exception_is_one() -> None:
+    """Each place in EARLY has a rule or a bound that upstream's schema has not."""
+    theirs, ours = (
+        dict(walk(schema_of(upstream(AWS_CLUSTERS)))),
+        dict(walk(schema_of(custom_resource_definition(AWS_CLUSTERS)))),
+    )
+    keywords = ("x-kubernetes-validations", "maxLength", "maxItems")
+    for path in (path for path in EARLY if _SELECTOR not in path):
+        assert any(keyword in ours[path] and keyword not in theirs[path] for keyword in keywords), path
+
+
+@KINDS
+def test_names_versions_and_scope_are_upstreams(kind: ServedKind) -> None:
+    """kubectl, clusterctl and every manifest find the kind by these; v1beta2 is served and stored."""
+    ours, theirs = custom_resource_definition(kind), upstream(kind)
+    assert ours["metadata"]["name"] == theirs["metadata"]["name"]
+    names = ("group", "names", "scope", "conversion")
+    assert {k: ours["spec"].get(k) for k in names} == {k: theirs["spec"].get(k) for k in names}
+    (our_version,), (their_version,) = ours["spec"]["versions"], theirs["spec"]["versions"]
+    for key in ("name", "served", "storage", "subresources"):
+        assert our_version.get(key) == their_version.get(key), key
+
+
+@KINDS
+def test_labels_name_the_contract_and_take_identities_along(kind: ServedKind) -> None:
+    """docs/reference/capi-contract.md C1: never the label of v1beta2, under which failureDomains is a list."""
+    labels = custom_resource_definition(kind)["metadata"]["labels"]
+    moved = {} if kind is AWS_CLUSTERS else {"clusterctl.cluster.x-k8s.io/move-hierarchy": ""}
+    assert labels == {"cluster.x-k8s.io/v1beta1": "v1beta2", **moved}
+
+
+def test_failure_domains_are_a_map() -> None:
+    status = schema_of(custom_resource_definition(AWS_CLUSTERS))["properties"]["status"]["properties"]
+    assert "additionalProperties" in status["failureDomains"] and status["failureDomains"]["type"] == "object"
+
+
+def test_columns_have_all_of_upstreams() -> None:
+    """docs/reference/capi-contract.md C4."""
+    (theirs,) = upstream(AWS_CLUSTERS)["spec"]["versions"]
+    assert {each["name"] for each in theirs["additionalPrinterColumns"]} <= {each.name for each in AWS_CLUSTERS.columns}
+
+
+def test_fields_beyond_upstreams_are_the_ones_we_know_of() -> None:
+    own = schema_of(custom_resource_definition(AWS_CLUSTERS))["properties"]
+    theirs = schema_of(upstream(AWS_CLUSTERS))["properties"]
+    assert set(own["spec"]["properties"]) == set(theirs["spec"]["properties"])
+    more = {"phase", "initialization", "observedGeneration", "resources", "identity"}
+    assert set(own["status"]["properties"]) - set(theirs["status"]["properties"]) == more
+
+
+def test_no_aws_kind_is_served_before_a_reconciler_is_there() -> None:
+    assert not {kind.kind for kind in SERVED} & {kind.kind for kind in AWS_KINDS}
+
+
+def bare(node: Schema, path: str) -> Iterator[str]:
+    if "description" not in node and path != "metadata":
+        yield path
+    for name, child in node.get("properties", {}).items():
+        yield from bare(child, f"{path}.{name}" if path else name)
+    for key, mark in (("items", "[*]"), ("additionalProperties", ".*")):
+        if isinstance(node.get(key), dict) and node[key].get("type") == "object":
+            yield from bare(node[key], path + mark)
+
+
+@KINDS
+def test_every_field_has_a_description(kind: ServedKind) -> None:
+    assert list(bare(schema_of(custom_resource_definition(kind)), "")) == []
+
+
+# --- upstream's manifests ------------------------------------------------------------------------
+
+VARIABLES = {
+    "AWS_AVAILABILITY_ZONE_1": "us-east-1a",
+    "AWS_AVAILABILITY_ZONE_2": "us-east-1b",
+    "AWS_REGION": "us-east-1",
+    "AWS_S3_BUCKET_NAME": "bootstrap-data",
+    "AWS_SSH_KEY_NAME": "default",
+    "CLUSTER_NAME": "prod",
+    "MULTI_TENANCY_JUMP_IDENTITY_NAME": "jump",
+    "MULTI_TENANCY_JUMP_ROLE_ARN": "arn:aws:iam::123456789012:role/jump",
+    "MULTI_TENANCY_NESTED_IDENTITY_NAME": "nested",
+    "MULTI_TENANCY_NESTED_ROLE_ARN": "arn:aws:iam::123456789012:role/nested",
+    "WL_PRIVATE_SUBNET_ID": "subnet-0123456789abcdef0",
+    "WL_VPC_ID": "vpc-0123456789abcdef0",
+}
+_TEXT = (CAPA / "manifests.yaml").read_text(encoding="utf-8")
+MANIFESTS = list(yaml.safe_load_all(re.sub(r"\$\{(\w+)\}", lambda hit: VARIABLES[hit[1]], _TEXT)))
+STRATEGIES = {
+    kind.kind: CustomStrategy(schema_of(custom_resource_definition(kind)), has_status=bool(kind.subresources))
+    for kind in AWS_KINDS
+}
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS, ids=[f"{n}-{each['kind']}" for n, each in enumerate(MANIFESTS)])
+def test_upstreams_manifests_are_accepted_and_kept_whole(manifest: dict[str, Any]) -> None:
+    strategy = STRATEGIES[manifest["kind"]]
+    stored = {**manifest, "spec": dict(manifest["spec"])}
+    assert strategy.decode(stored).unknown_fields == ()
+    assert [str(each) for each in strategy.validate(stored, None)] == []
+    (kind,) = (each for each in AWS_KINDS if each.kind == manifest["kind"])
+    parsed = parse(kind.model, {"spec": stored["spec"]}, at="")
+    assert _kept(manifest["spec"], parsed.spec.to_wire())
+
+
+def _kept(given: Any, held: Any) -> bool:
+    if isinstance(given, dict):
+        # An empty object that means something is not written again: None of the fields of ``ipv6: {}``.
+        return all(_kept(value, (held or {}).get(key, {})) for key, value in given.items())
+    if isinstance(given, list):
+        return len(given) == len(held) and all(map(_kept, given, held))
+    return bool(given == held)
+
+
+def test_every_field_of_upstreams_survives_a_round_trip() -> None:
+    """A made-up object with every field of the schema is parsed and written again with every field."""
+    schema = schema_of(upstream(AWS_CLUSTERS))
+    whole = {name: filled(schema["properties"][name], name) for name in ("spec", "status")}
+    again = AWSCluster.model_validate(whole).to_wire()
+    assert again == whole
+
+
+def filled(node: Schema, name: str) -> Any:
+    """A value for each field that no rule of the model refuses."""
+    if node["type"] == "object":
+        if "properties" in node:
+            return {key: filled(child, key) for key, child in node["properties"].items()}
+        return {"key": filled(node["additionalProperties"], name)}
+    if node["type"] == "array":
+        return [filled(node["items"], name)]
+    if node["type"] == "boolean":
+        return True
+    if node["type"] in ("integer", "number"):
+        return max(1, node.get("minimum", 1))
+    text = {"date-time": "2026-01-01T00:00:00Z"}.get(node.get("format", ""), "a-text")
+    return node["enum"][-1] if "enum" in node else text

@@ -1,0 +1,69 @@
+"""The list of served fields speaks for every field of the schema, and finds what an object sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from freehold.api.aws_kinds import AWS_CLUSTERS
+from freehold.api.crd import custom_resource_definition
+from freehold.api.field_tables import TABLES, rendered
+from freehold.api.schema_lint import walk
+from freehold.api.served_fields import ServedField, Serving, covering, occurrences
+from harness.schemas import schema_of
+
+FIELDS = AWS_CLUSTERS.name.fields
+
+
+def leaves() -> list[str]:
+    """Every field of the spec that has no fields below it."""
+    paths = [path for path, _ in walk(schema_of(custom_resource_definition(AWS_CLUSTERS)))]
+    below = {path.rpartition(".")[0] for path in paths} | {path.removesuffix("[*]") for path in paths if "[*]" in path}
+    found = [path for path in paths if path.startswith("spec.") and path not in below]
+    return [path for path in found if not path.endswith(("[*]", ".*"))] + [
+        "spec.additionalTags",
+        "spec.network.vpc.ipv6",
+    ]
+
+
+def test_every_field_of_the_schema_is_spoken_for() -> None:
+    """A field that nobody thought of would be accepted, kept, and silently not acted on."""
+    assert [path for path in leaves() if covering(FIELDS, path) is None] == []
+
+
+def test_every_entry_is_a_field_of_the_schema_and_there_once() -> None:
+    paths = [path for path, _ in walk(schema_of(custom_resource_definition(AWS_CLUSTERS)))]
+    assert [field.path for field in FIELDS if field.path not in paths] == []
+    assert len({field.path for field in FIELDS}) == len(FIELDS)
+
+
+def test_what_is_not_acted_on_says_why() -> None:
+    assert [field.path for field in FIELDS if field.serving is not Serving.SERVED and not field.sentence] == []
+
+
+def test_the_nearest_entry_speaks() -> None:
+    fields = (ServedField("spec.a"), ServedField("spec.a.b", Serving.IGNORED), ServedField("spec.ab"))
+    found = [covering(fields, path) for path in ("spec.a.c", "spec.a.b", "spec.a[*].b", "spec.ab", "spec.x")]
+    assert [field and field.path for field in found] == ["spec.a", "spec.a.b", "spec.a", "spec.ab", None]
+
+
+OCCURRENCES: dict[str, tuple[Any, str, list[str]]] = {
+    "a field": ({"spec": {"a": 1}}, "spec.a", ["spec.a"]),
+    "in each item": ({"spec": {"l": [{"a": 1}, {}, {"a": 2}]}}, "spec.l[*].a", ["spec.l[0].a", "spec.l[2].a"]),
+    "an object": ({"spec": {"a": {"b": 1}}}, "spec.a", ["spec.a"]),
+    "empty values say nothing": ({"spec": {"l": [{"a": v} for v in ("", [], {}, None, False)]}}, "spec.l[*].a", []),
+    "not there": ({"spec": {}}, "spec.a.b[*].c", []),
+    "of another type": ({"spec": {"a": "text"}}, "spec.a[*].b", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "path", "found"), OCCURRENCES.values(), ids=OCCURRENCES.keys())
+def test_what_an_object_sets_is_found(value: Any, path: str, found: list[str]) -> None:
+    assert [at for at, _ in occurrences(value, path)] == found
+
+
+def test_a_page_has_a_row_for_each_entry() -> None:
+    for file, page in rendered().items():
+        rows = [line for line in page.splitlines() if line.startswith("| `")]
+        assert [row.split("`")[1] for row in rows] == [field.path for field in TABLES[file].fields]

@@ -1,0 +1,104 @@
+"""The nodes of an AWSCluster on the simulated AWS, with the real drivers: from nothing to Ready, at rest, and gone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from freehold.clouds.aws.facts import BASTION_IMAGE, AwsFacts
+from freehold.lifecycle.engine import ensure
+from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.outcomes import Ready
+from freehold.lifecycle.port import Effect
+from freehold.operator.aws_facts import AwsFactsReader
+from freehold.reconcilers.adapter import Desired, Refused
+from freehold.reconcilers.aws_cluster.adapter import AWSClusterAdapter
+from freehold.reconcilers.aws_cluster.desired import AWSWanted
+from freehold.reconcilers.gate import Proceed
+from harness.aws_account import REGION, AwsAccount
+from harness.aws_passes import OWNER, Life
+
+NLB = {"loadBalancerType": "nlb", "additionalListeners": [{"port": 22623}]}
+INNER = {"name": "inner", "loadBalancerType": "nlb", "scheme": "internal"}
+SPECS: dict[str, dict[str, Any]] = {
+    "classic": {},
+    "network load balancers": {"controlPlaneLoadBalancer": NLB, "secondaryControlPlaneLoadBalancer": INNER},
+    "IPv6 and a second range": {
+        "network": {"vpc": {"ipv6": {}, "secondaryCidrBlocks": [{"ipv4CidrBlock": "10.1.0.0/16"}]}}
+    },
+    "bastion": {"bastion": {"enabled": True}, "sshKeyName": ""},
+}
+
+
+class Cluster:
+    """An account, the adapter on it, and the life of one object's nodes."""
+
+    def __init__(self, **spec: Any) -> None:
+        self.account = AwsAccount()
+        self.life = Life(self.account, [])
+        self.adapter = AWSClusterAdapter(AwsFactsReader(AwsFacts(self.account.api, self.life.tagger, self.life.clock)))
+        self.spec: dict[str, Any] = {"region": REGION, **spec}
+
+    async def desired(self, journal: Journal) -> Desired:
+        raw = {"metadata": {"name": OWNER.name, "namespace": OWNER.namespace}, "spec": self.spec}
+        return await self.adapter.desired(raw, Proceed(OWNER.name), journal)
+
+    async def up(self) -> None:
+        plan = await self.desired(self.life.journal)
+        assert isinstance(plan, AWSWanted), plan
+        self.life.graph = Graph(plan.graph.nodes.values())
+        await self.life.up()
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS.keys())
+async def test_a_cluster_comes_to_be_rests_without_a_write_and_leaves_nothing(spec: dict[str, Any]) -> None:
+    cluster = Cluster(**spec)
+    life, account = cluster.life, cluster.account
+    await cluster.up()
+    sent = len(account.port.calls)
+    life.later(600)
+    looked = await ensure(life.deps, life.graph, life.journal, life.store, life.state)
+    life.journal = looked.journal
+    assert [str(key) for key, one in looked.outcomes.items() if not isinstance(one, Ready) or one.reason] == []
+    assert [call.operation for call in account.port.calls[sent:] if call.effect is Effect.WRITE] == []
+    await life.down()
+    assert life.standing() == {}
+
+
+async def test_a_second_cluster_of_the_name_is_refused_until_the_first_has_gone() -> None:
+    cluster = Cluster()
+    await cluster.up()
+    cluster.life.later(120)
+    other = Journal(replace(OWNER, uuid="99999999-1111-4222-8333-444455556666"))
+    refused = await cluster.desired(other)
+    assert isinstance(refused, Refused)
+    assert refused.reason == "NameTaken"
+    assert isinstance(await cluster.desired(Journal(OWNER)), AWSWanted)  # with its own journal lost, it is no other
+    await cluster.life.down()
+    assert isinstance(await cluster.desired(other), AWSWanted)
+
+
+async def test_a_given_network_is_used_tagged_and_left_as_it_was() -> None:
+    cluster = Cluster(bastion={"enabled": True}, sshKeyName="")
+    account = cluster.account
+    assert account.ssm.get_parameter(Name=BASTION_IMAGE)
+    vpc = account.vpc()
+    gateway = account.gateway(vpc)
+    public, private = account.subnet(vpc, 0, "a"), account.subnet(vpc, 1, "b")
+    table = account.ec2.create_route_table(VpcId=vpc)["RouteTable"]["RouteTableId"]
+    account.ec2.create_route(RouteTableId=table, DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway)
+    account.ec2.associate_route_table(RouteTableId=table, SubnetId=public)
+    cluster.spec["network"] = {"vpc": {"id": vpc}, "subnets": [{"id": public}, {"id": private}]}
+    await cluster.up()
+
+    def tags(subnet: str) -> dict[str, str]:
+        (row,) = account.ec2.describe_subnets(SubnetIds=[subnet])["Subnets"]
+        return {tag["Key"]: tag["Value"] for tag in row.get("Tags", ())}
+
+    assert tags(public) == {"kubernetes.io/cluster/demo": "shared", "kubernetes.io/role/elb": "1"}
+    assert tags(private) == {"kubernetes.io/cluster/demo": "shared", "kubernetes.io/role/internal-elb": "1"}
+    await cluster.life.down()
+    assert (tags(public), tags(private)) == ({}, {})

@@ -1,0 +1,125 @@
+"""What is asked of AWS before anything is wanted, on the simulated AWS."""
+
+from __future__ import annotations
+
+from freehold.clouds.aws.facts import AwsFacts
+from freehold.clouds.aws.tagger import AwsTagger
+from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.keyed_codec import OWNER, UUID
+from freehold.operator.aws_facts import AwsFactsReader
+from freehold.reconcilers.answers import Answer, NoSuch
+from freehold.reconcilers.aws_cluster.facts import GivenNetwork, Namesake
+from harness.aws_account import AwsAccount
+from harness.simulated_aws import tagged
+
+CLUSTER = "sigs.k8s.io/cluster-api-provider-aws/cluster/prod"
+
+
+class Asked:
+    """An account, what is asked of it, and the clock of the answers."""
+
+    def __init__(self, account: AwsAccount) -> None:
+        self.account = account
+        self.time = ManualClock()
+        self.reader = AwsFactsReader(AwsFacts(account.api, AwsTagger(account.api, self.time), self.time))
+
+    async def network(self, vpc: str) -> GivenNetwork:
+        found = await self.reader.network(vpc)
+        assert isinstance(found, Answer)
+        return found.value
+
+
+async def test_the_zones_of_a_region_are_asked_for_once(account: AwsAccount) -> None:
+    asked = Asked(account)
+    first = await asked.reader.zones()
+    assert first == await asked.reader.zones()
+    assert account.sent().count("ec2.describe_availability_zones") == 1
+    assert isinstance(first, Answer)
+    assert set(first.value) >= {"us-east-1a", "us-east-1b", "us-east-1c"}
+
+
+async def test_a_subnet_is_public_if_its_own_or_the_main_route_table_leads_to_an_internet_gateway(
+    account: AwsAccount,
+) -> None:
+    vpc = account.vpc()
+    gateway = account.gateway(vpc)
+    by_own, by_main, private = (account.subnet(vpc, number, zone) for number, zone in enumerate("abc"))
+    out = {"DestinationCidrBlock": "0.0.0.0/0", "GatewayId": gateway}
+    inner = account.ec2.create_route_table(VpcId=vpc)["RouteTable"]["RouteTableId"]
+    account.ec2.associate_route_table(RouteTableId=inner, SubnetId=private)
+    own = account.ec2.create_route_table(VpcId=vpc)["RouteTable"]["RouteTableId"]
+    account.ec2.create_route(RouteTableId=own, **out)
+    account.ec2.associate_route_table(RouteTableId=own, SubnetId=by_own)
+
+    def public(found: GivenNetwork) -> set[str]:
+        return {each.id for each in found.subnets.values() if each.public}
+
+    asked = Asked(account)
+    assert public(await asked.network(vpc)) == {by_own}
+    tables = account.ec2.describe_route_tables(Filters=[{"Name": "association.main", "Values": ["true"]}])
+    (main,) = (each["RouteTableId"] for each in tables["RouteTables"] if each["VpcId"] == vpc)
+    account.ec2.create_route(RouteTableId=main, **out)
+    asked.time.advance(301)
+    found = await asked.network(vpc)
+    assert public(found) == {by_own, by_main}
+    assert found.subnets[private].zone == "us-east-1c"
+
+
+async def test_a_vpc_that_is_not_there_is_asked_for_again(account: AwsAccount) -> None:
+    asked = Asked(account)
+    assert await asked.reader.network("vpc-0123456789abcdef0") == NoSuch()
+    await asked.reader.network("vpc-0123456789abcdef0")
+    assert account.sent().count("ec2.describe_vpcs") == 2
+
+
+async def test_the_image_of_a_bastion_is_a_public_parameter(account: AwsAccount) -> None:
+    found = await Asked(account).reader.image()
+    assert isinstance(found, Answer)
+    assert account.ec2.describe_images(ImageIds=[found.value])["Images"]
+
+
+async def test_what_has_the_name_of_the_cluster_and_not_our_uuid_is_a_namesake(account: AwsAccount) -> None:
+    ours = account.ec2.create_vpc(
+        CidrBlock="10.0.0.0/16", TagSpecifications=tagged("vpc", **{CLUSTER: "owned", UUID: "u1"})
+    )
+    capas = account.ec2.create_vpc(CidrBlock="10.1.0.0/16", TagSpecifications=tagged("vpc", **{CLUSTER: "owned"}))
+    marks = {CLUSTER: "owned", UUID: "u2", OWNER: "team/other"}
+    others = account.ec2.create_vpc(CidrBlock="10.2.0.0/16", TagSpecifications=tagged("vpc", **marks))
+    account.clock.advance(300)
+    found = (await Asked(account).reader.namesakes("prod", "u1")).value
+    ids = {each["Vpc"]["VpcId"]: owner for each, owner in ((capas, ""), (others, "team/other"))}
+    assert {(each.arn.rpartition("/")[2], each.owner) for each in found} == set(ids.items())
+    assert ours["Vpc"]["VpcId"] not in str(found)
+    assert all(isinstance(each, Namesake) for each in found)
+
+
+async def test_what_has_gone_is_no_namesake_while_the_index_still_shows_it(account: AwsAccount) -> None:
+    """A cluster that was deleted a minute ago does not stop its successor."""
+    named = {CLUSTER: "owned"}
+    vpc, (subnet, *_) = account.network()
+    nat = account.nat(subnet, TagSpecifications=tagged("natgateway", **named))
+    machine = account.instance(subnet, TagSpecifications=tagged("instance", **named))
+    group = account.ec2.create_security_group(
+        VpcId=vpc, GroupName="g", Description="d", TagSpecifications=tagged("security-group", **named)
+    )["GroupId"]
+    account.clock.advance(300)
+    reader = Asked(account).reader
+    there = (await reader.namesakes("prod", "u1")).value
+    assert {each.arn.rpartition("/")[2] for each in there} == {nat, machine, group}
+    account.ec2.delete_nat_gateway(NatGatewayId=nat)
+    account.ec2.terminate_instances(InstanceIds=[machine])
+    account.ec2.delete_security_group(GroupId=group)
+    account.clock.advance(120)
+    shown = account.tagging.get_resources(TagFilters=[{"Key": CLUSTER}])["ResourceTagMappingList"]
+    assert shown
+    assert (await reader.namesakes("prod", "u1")).value == ()
+
+
+async def test_volumes_and_interfaces_of_an_instance_of_ours_are_no_namesakes(account: AwsAccount) -> None:
+    """They have its tags without its marks; with the journal lost, our own bastion would stop us otherwise."""
+    _, (subnet, *_) = account.network()
+    along = [spec for kind in ("volume", "network-interface") for spec in tagged(kind, **{CLUSTER: "owned"})]
+    ours = tagged("instance", **{CLUSTER: "owned", UUID: "u1"})
+    account.instance(subnet, TagSpecifications=[*ours, *along])
+    account.clock.advance(300)
+    assert (await Asked(account).reader.namesakes("prod", "u1")).value == ()

@@ -1,0 +1,72 @@
+"""docs/reference/aws.md and the code say the same."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from freehold.clouds.aws.errors import RULES
+from freehold.clouds.aws.kind_facts import KINDS, KindFacts
+
+PAGE = (Path(__file__).parents[3] / "docs/reference/aws.md").read_text(encoding="utf-8")
+API = {
+    "ec2": "https://docs.aws.amazon.com/AWSEC2/latest/APIReference",
+    "elb": "https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference",
+    "elbv2": "https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference",
+    "s3": "https://docs.aws.amazon.com/AmazonS3/latest/API",
+}
+
+
+def _section(heading: str) -> str:
+    found = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    assert found is not None, f"the page has no heading {heading}"
+    return found[1]
+
+
+def _link(kind: KindFacts, operation: str) -> str:
+    return f"[{operation}]({API[kind.service]}/API_{operation}.html)"
+
+
+def kind_row(kind: KindFacts) -> str:
+    cells = (kind.name, kind.service, _link(kind, kind.create), kind.delete, kind.describe, f"`{kind.tags_in}`")
+    token = f"`{kind.token_in}`" if kind.token_in else "none"
+    return "| " + " | ".join((*cells, token, kind.natural_key or "none", f"`{kind.indexed_as}`")) + " |"
+
+
+def attribute_row(kind: KindFacts) -> str:
+    operations: dict[str, list[str]] = {}
+    for attribute, operation in kind.mutable.items():
+        operations.setdefault(operation, []).append(attribute)
+    mutable = "; ".join(f"{', '.join(names)}: {_link(kind, operation)}" for operation, names in operations.items())
+    return f"| {kind.name} | {mutable or 'none'} | {', '.join(kind.immutable) or 'none'} |"
+
+
+def part_rows(kind: KindFacts) -> list[str]:
+    return [
+        f"| {part.name} | {kind.name} | {part.natural_key} | "
+        f"{', '.join(_link(kind, operation) for operation in dict.fromkeys(part.operations))} |"
+        for part in kind.parts
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
+def test_the_page_has_the_rows_of_each_kind(kind: KindFacts) -> None:
+    section = _section("Kinds")
+    assert kind_row(kind) in section
+    assert attribute_row(kind) in section
+    for row in part_rows(kind):
+        assert row in section
+
+
+def test_the_page_has_no_row_of_a_kind_that_is_not_there() -> None:
+    names = set(re.findall(r"^\| ([a-z0-9-]+) \| ", _section("Kinds"), re.MULTILINE))
+    assert names == {"kind", "part"} | {kind.name for kind in KINDS} | {
+        part.name for kind in KINDS for part in kind.parts
+    }
+
+
+def test_the_page_has_each_code_of_the_error_table() -> None:
+    missing = {code for rule in RULES for code in rule.codes if f"`{code}`" not in _section("Errors")}
+    assert missing == set()
