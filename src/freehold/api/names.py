@@ -84,6 +84,11 @@ POWERVS_CLUSTER_FINALIZER: Final = "ibmpowervscluster.infrastructure.cluster.x-k
 AWS_CLUSTER_FINALIZER: Final = "awscluster.infrastructure.cluster.x-k8s.io"
 """The same name as upstream's, for the same reason."""
 
+# --- ownership in status.resources (docs/explanation/ownership.md) ------------------------------
+
+OURS: Final = frozenset({"managed", "shared"})
+"""Made by us, and deleted with the object; what is shared is kept up by the in-cluster provider until then."""
+
 # --- tag keys (AWS) ----------------------------------------------------------------------------
 
 AWS_TAG_PREFIX: Final = "freehold.dev/"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
+from freehold.api import names
 from freehold.cli.access import Access
 from freehold.cli.errors import CliError
 from freehold.cli.following import Followed
@@ -56,7 +57,7 @@ async def _show_plans(session: Session, target: Access, objects: Sequence[Json])
 
 def _show_owned(obj: Json) -> None:
     seen = view(obj)
-    rows = [(line.kind, line.name, line.id) for line in seen.lines if line.ownership == "managed"]
+    rows = [(line.kind, line.name, line.id) for line in seen.lines if line.ownership in names.OURS]
     say(f"{seen.title}: {len(rows)} resources")
     for line in columns([("  KIND", "NAME", "ID"), *((f"  {kind}", name, ident) for kind, name, ident in rows)]):
         say(line)

@@ -117,7 +117,7 @@ class View:
     @property
     def not_looked_for(self) -> tuple[Line, ...]:
         """Resources that status called ours, and that a delete had on no record."""
-        return tuple(line for line in self.lines if line.state == "Unknown" and line.ownership == "managed")
+        return tuple(line for line in self.lines if line.state == "Unknown" and line.ownership in names.OURS)
 
     @property
     def behind(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from freehold.api import conditions
+from freehold.api import conditions, names
 from freehold.operator.events import Severity
 
 Status = Mapping[str, Any]
@@ -58,7 +58,7 @@ def _resources(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str,
     for row in after:
         was = old.get(_identity(row), {})
         if row.get("id") and not was.get("id"):
-            verb = "Created" if row.get("ownership") == "managed" else "Found"
+            verb = "Created" if row.get("ownership") in names.OURS else "Found"
             yield EventSpec(Severity.NORMAL, f"Resource{verb}", f"{row['kind']} {row['name']} ({row['id']})")
         if row.get("state") == "Kept" and was.get("state") != "Kept":
             yield EventSpec(
@@ -66,7 +66,7 @@ def _resources(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str,
             )
     now = {_identity(row) for row in after}
     for identity, row in old.items():
-        if identity not in now and row.get("id") and row.get("ownership") == "managed":
+        if identity not in now and row.get("id") and row.get("ownership") in names.OURS:
             yield EventSpec(Severity.NORMAL, "ResourceDeleted", f"{row['kind']} {row['name']} ({row['id']}) is gone")
 
 

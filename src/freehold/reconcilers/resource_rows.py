@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from freehold.api import names
 from freehold.lifecycle.context import STRANGER
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Entry, Journal, Phase
@@ -147,10 +148,10 @@ def _left_alone(row: Mapping[str, Any]) -> Row:
     found = {name: row[name] for name in ("kind", "name", "id", "ownership") if name in row}
     if not row.get("id"):
         return found | {"state": "NotCreated"}
-    if row.get("ownership") == "managed" and row.get("state") in _SEEN_IN_A_DELETE:
+    if row.get("ownership") in names.OURS and row.get("state") in _SEEN_IN_A_DELETE:
         return found | {"state": "Gone"}
     why = "it is on no record of this object, so nobody looked for it. freehold orphans shows what has its marks"
-    if row.get("ownership") != "managed":
+    if row.get("ownership") not in names.OURS:
         why = f"left alone: {row.get('message') or 'nothing shows that this object made it'}"
     return found | {"state": "Unknown", "message": why}
 

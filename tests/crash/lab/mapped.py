@@ -61,6 +61,10 @@ class MappedWorld(MemoryWorld):
     def begin(self, **how: Any) -> Life:
         return super().begin(user_tags=frozenset({TEAM}), **how)
 
+    def _without_carried(self, tags: frozenset[str]) -> frozenset[str]:
+        """A mark has the whole id here, so that a copy on another carrier is seen to be one: it stays, and is told."""
+        return tags
+
     def write_team(self, kind: str) -> None:
         """Somebody has a value under the user's key."""
         self._write(kind, CODEC.user("team", "theirs"))

@@ -9,6 +9,7 @@ from freehold.lifecycle import engine
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Entry, Journal, Phase
+from freehold.lifecycle.keyed_codec import KeyedCodec
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import step
@@ -71,3 +72,20 @@ def test_a_forged_journal_of_another_object_does_not_detach_our_marks() -> None:
     state = ObjectState(first_seen=world.clock.monotonic())
     step(engine.ensure(life.deps, Graph([]), journals.loads(stored.text), Handle(stored), state))
     assert carriers_marks(world) == before
+
+
+def test_where_a_mark_has_the_whole_id_a_copy_on_another_carrier_is_told_and_left() -> None:
+    """It names the carrier that it was written on, so what is on another one was never written by us."""
+    codec = KeyedCodec()
+    world = MemoryWorld(nodes=LINKED, codec=codec)
+    life = Life(world)
+    life.create()
+    link = world.ours("link")
+    theirs = world.cloud.create("hub", "their-hub", {}, creator="stranger")
+    world.forge(theirs.target, frozenset({codec.carried(OWNER, "link", f"{link.parent}/{link.id}", "a-seal")}))
+    copied = theirs.tagged(world.clock.now())
+    assert copied
+    life.delete()
+    assert life.released
+    assert theirs.tagged(world.clock.now()) == copied
+    assert f"names link {link.parent}/{link.id}, which cannot be in it" in life.hear(life.last)

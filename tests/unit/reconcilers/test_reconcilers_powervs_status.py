@@ -454,11 +454,18 @@ def test_a_kept_resource_stays_kept_in_the_final_table() -> None:
     ("row", "state"),
     [
         ({"id": "lb", "state": "Deleting", "ownership": "managed"}, "Gone"),
+        ({"id": "lb", "state": "Deleting", "ownership": "shared"}, "Gone"),
         ({"id": "lb", "state": "Ready", "ownership": "managed"}, "Unknown"),  # its record was lost with the store
         ({"id": "lb", "state": "Blocked", "reason": "NameTaken", "ownership": "unknown"}, "Unknown"),
         ({"state": "Waiting", "ownership": "unknown"}, "NotCreated"),
     ],
-    ids=["deleted by us", "ours, and on no record", "somebody else's", "never made"],
+    ids=[
+        "deleted by us",
+        "deleted by us, and shared until then",
+        "ours, and on no record",
+        "somebody else's",
+        "never made",
+    ],
 )
 def test_gone_is_only_what_this_delete_saw_go(row: dict[str, Any], state: str) -> None:
     before = {"resources": [{"kind": "load-balancer", "name": "lb", **row}]}

@@ -230,6 +230,11 @@ def _carried(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unreco
                     )
             elif id_ := ctx.kind(key).driver.identify(target, mark.id):
                 found.append(_Unrecorded(key, Ref(id_, target), carried=True))
+            else:  # where a mark has the whole id, it says in which carrier it was written
+                ctx.state.copied[target] = (
+                    f"{target} has a mark of our uuid that names {mark.kind} {mark.id}, which cannot be in it: "
+                    "somebody copied it, and it is left alone"
+                )
     return found
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from freehold.api import names
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.kinds import NodeKey
 from freehold.reconcilers import cluster_status
@@ -69,7 +70,7 @@ class _Fields:
         ident = known_id(entry, self.report.outcomes.get(key))
         if not ident:
             return {}
-        owned = ownership(entry, self.report.outcomes.get(key)) in ("managed", "shared")
+        owned = ownership(entry, self.report.outcomes.get(key)) in names.OURS
         return {"id": ident, "controllerCreated": owned}
 
     def network(self) -> Status:
