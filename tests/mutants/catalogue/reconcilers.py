@@ -569,7 +569,7 @@ STATUS = (
     ),
     _powervs_status(
         "_Fields.single",
-        'ownership(entry, self.report.outcomes.get(key)) in ("managed", "shared")',
+        "ownership(entry, self.report.outcomes.get(key)) in names.OURS",
         "True",
         "an existing resource is reported as created by us, and upstream's tools delete it",
     ),
@@ -593,7 +593,7 @@ STATUS = (
     ),
     _table(
         "_left_alone",
-        'row.get("ownership") == "managed" and ',
+        'row.get("ownership") in names.OURS and ',
         "",
         "what belongs to somebody else is reported as gone",
     ),
