@@ -9,6 +9,7 @@ from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 from freehold.api import names
+from freehold.clouds.aws import permissions
 from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.identities import Identity
 from freehold.clouds.aws.registry import aws_kinds
@@ -48,6 +49,8 @@ class AwsAccount(ServedAccount):
         self._session = session
         self._codec = KeyedCodec()
         self._refused_at: dict[str, float] = {}
+        self._narrowed: dict[str, AwsSession] = {}
+        """For the deletes of one owner, by its uuid."""
         self._durations = Durations(clock)
         looking = ApiClient(session, LookPort(port))
         registry = aws_kinds(looking)
@@ -71,13 +74,22 @@ class AwsAccount(ServedAccount):
 
     def close(self) -> None:
         """Close the sockets; requests under way go on."""
-        self._session.close()
+        for session in (self._session, *self._narrowed.values()):
+            session.close()
+
+    def _forget_owner(self, uuid: str) -> None:
+        if narrowed := self._narrowed.pop(uuid, None):
+            narrowed.close()
 
     def _tagger(self, client: ApiClient, carried: tuple[str, ...]) -> AwsTagger:
         return AwsTagger(client, self._clock, carried, self._refused_at)
 
-    def _behind(self, port: Port, ring: KeyRing) -> EngineDeps:
-        client = ApiClient(self._session, port)
+    def _behind(self, port: Port, ring: KeyRing, uuid: str = "") -> EngineDeps:
+        """With a role, the cloud itself refuses deletes of what does not have the ``uuid`` of the object."""
+        deletes = self._session.narrowed(permissions.bound_deletes(uuid)) if uuid else None
+        if deletes is not None:
+            self._narrowed[uuid] = deletes
+        client = ApiClient(self._session, port, deletes)
         registry = aws_kinds(client)
         return EngineDeps(
             registry=registry,

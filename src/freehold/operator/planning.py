@@ -240,7 +240,7 @@ class _DryAccount:
     def name(self) -> str:
         return self._inner.name
 
-    def deps(self, subject: str, ring: KeyRing) -> EngineDeps:
+    def deps(self, subject: str, ring: KeyRing, uuid: str) -> EngineDeps:
         return self._deps
 
     def read_only_deps(self, ring: KeyRing) -> EngineDeps:
