@@ -31,6 +31,7 @@ check: $(STAMP) ## format, lint, types, import contracts, generated files
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m freehold.api.generate --check
+	@$(BIN)/python -m freehold.clouds.aws.policy_files --check
 
 format: $(STAMP) ## rewrite to the house format
 	@$(BIN)/ruff format src tests benchmarks
@@ -48,8 +49,9 @@ edits: $(STAMP) ## every edit of a spec after every pass of a creation
 mutants: $(STAMP) ## careless edits of safety lines, each on a copy: the tests must notice (ARGS="--only REGEX" for some)
 	@PYTHONPATH=tests $(BIN)/python -m mutants $(ARGS)
 
-crds: $(STAMP) ## generate deploy/crds, and the pages about fields, from freehold.api
+crds: $(STAMP) ## generate deploy/crds, deploy/iam and the pages about fields
 	@$(BIN)/python -m freehold.api.generate
+	@$(BIN)/python -m freehold.clouds.aws.policy_files
 
 requirements: $(STAMP) ## pin every dependency by hash again (names no index)
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra dev pyproject.toml --output-file requirements/dev.txt
