@@ -39,6 +39,7 @@ async def _operate(
     from freehold.kube.config import load, pod_namespace
     from freehold.lifecycle.clock import SystemClock
     from freehold.operator.app import ConflictingProvider, Operator, RingSecret, Settings
+    from freehold.operator.audit import AuditInUse
 
     connection = load(kubeconfig=kubeconfig)
     clock = await clock_of(simulator) if simulator else SystemClock()
@@ -59,5 +60,5 @@ async def _operate(
     say(f"serving {kinds} objects of {connection.server}, namespace {namespace or '(all)'}")
     try:
         await Operator(settings).run()
-    except ConflictingProvider as problem:
+    except (ConflictingProvider, AuditInUse) as problem:
         raise CliError(str(problem)) from problem
