@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from freehold.api import names
 from freehold.clouds.aws import permissions
 from freehold.clouds.aws.calls import ApiClient
+from freehold.clouds.aws.facts import AwsFacts
 from freehold.clouds.aws.identities import Identity
 from freehold.clouds.aws.registry import aws_kinds
 from freehold.clouds.aws.session import AwsSession, Mount
@@ -25,6 +26,7 @@ from freehold.lifecycle.port import LookPort, Port
 from freehold.lifecycle.shared_lists import SharedLists
 from freehold.operator.accounts import Binding, NoCredentials
 from freehold.operator.audit import Audit
+from freehold.operator.aws_facts import AwsFactsReader
 from freehold.operator.aws_identities import NotUsable, Reference, StoredIdentities, reference_of
 from freehold.operator.limits import Bucket, Limits
 from freehold.operator.ports import PacedPort, ThreadPort
@@ -59,6 +61,8 @@ class AwsAccount(ServedAccount):
         self.client = ApiClient(session, port)
         """For questions that are of no object's pass."""
         self.tags = self._tagger(self.client, registry.carried)
+        self.facts = AwsFactsReader(AwsFacts(self.client, self.tags, clock))
+        """What manifests depend on; answers are shared and cached."""
 
     @property
     def name(self) -> str:
