@@ -26,16 +26,16 @@ test: $(STAMP) ## the whole suite
 	@$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 
 check: $(STAMP) ## format, lint, types, import contracts, generated files
-	@$(BIN)/ruff format --check src tests benchmarks
-	@$(BIN)/ruff check src tests benchmarks
+	@$(BIN)/ruff format --check src tests benchmarks examples
+	@$(BIN)/ruff check src tests benchmarks examples
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m freehold.api.generate --check
 	@$(BIN)/python -m freehold.clouds.aws.policy_files --check
 
 format: $(STAMP) ## rewrite to the house format
-	@$(BIN)/ruff format src tests benchmarks
-	@$(BIN)/ruff check --fix src tests benchmarks
+	@$(BIN)/ruff format src tests benchmarks examples
+	@$(BIN)/ruff check --fix src tests benchmarks examples
 
 bench: $(STAMP) ## measure; prints one table and writes benchmarks/results.json
 	@$(BIN)/python -m benchmarks
