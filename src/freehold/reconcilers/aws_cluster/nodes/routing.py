@@ -43,7 +43,8 @@ def routing_nodes(wish: ClusterWish, tags: NodeTags) -> Iterator[Node]:
 
 def _address(nat: NatGateway, tags: NodeTags) -> Node:
     capa = capa_tags.elastic_ip(tags.cluster)
-    return Node(address_of(nat), capa.name, lambda known: {"name": capa.name}, tags=tags.own(capa))
+    name = f"{capa.name}-{nat.zone}"  # upstream's Name is the same in every zone
+    return Node(address_of(nat), name, lambda known: {"name": name}, tags=tags.own(capa))
 
 
 def _nat_gateway(nat: NatGateway, tags: NodeTags) -> Node:
@@ -51,10 +52,11 @@ def _nat_gateway(nat: NatGateway, tags: NodeTags) -> Node:
     (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-working-with.html)."""
     address, subnet = address_of(nat), keys.subnet(nat.subnet)
     capa = capa_tags.nat_gateway(tags.cluster)
+    name = f"{capa.name}-{nat.zone}"
     return Node(
         gateway_of(nat),
-        capa.name,
-        lambda known: {"name": capa.name, "subnet_id": known[subnet].id, "allocation_id": known[address].id},
+        name,
+        lambda known: {"name": name, "subnet_id": known[subnet].id, "allocation_id": known[address].id},
         requires=frozenset({keys.VPC, keys.INTERNET_GATEWAY, subnet, address}),
         tags=tags.own(capa),
     )
