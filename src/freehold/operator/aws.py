@@ -175,7 +175,7 @@ class AwsCloud:
         known = self._accounts.get(place)
         if known is not None and known.identity == identity:
             return known
-        session = AwsSession(identity, region, partition, endpoint=self._url, mount=self._mount)
+        session = AwsSession(identity, region, partition, endpoint=self._url, mount=self._mount, wall=self._clock.now)
         made = AwsAccount(session, self._port_of(session), self._clock, self._audit, self._intervals)
         self._accounts[place] = made
         if known is not None:
