@@ -9,6 +9,7 @@ from typing import Any
 
 from freehold.lifecycle.keyed_codec import OWNER, UUID
 from freehold.lifecycle.tag_text import tag_map, texts
+from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION
 from harness.aws_cluster import AwsHarness
 from lab.aws_requests import STRIKES, Place, request_of
@@ -45,6 +46,8 @@ NAMES: Mapping[str, str] = {
     "s3-bucket": "freehold-demo-bucket",
 }
 """The names that we want, of kinds that have one of their own."""
+PROVISIONS: Mapping[str, str] = {"nat-gateway": "ec2.CreateNatGateway"}
+"""Our requests that may succeed and still lead to a failed resource."""
 OLD_RANGE, WANTED_RANGE = "10.9.0.0/16", "10.0.0.0/17"
 
 
@@ -143,6 +146,12 @@ class Neighbours:
         """Create a resource with the name, or the range, that we want, in the same place, if that exists."""
         self._make(kind, {"Name": f"demo-{kind}"})
 
+    def homonym(self, kind: str) -> None:
+        """Another cluster of our name, of another owner, creates a resource in this account."""
+        tags = {"sigs.k8s.io/cluster-api-provider-aws/cluster/demo": "owned", **ANOTHER}
+        name = {"subnet": "10.9.64.0/20"}.get(kind, f"demo-{len(self.due)}")
+        self._try(kind, name, self.place, {**tags, "Name": f"demo-{kind}"})
+
     def copycat(self, kind: str) -> None:
         """Create a resource like ours, and copy every tag of ours onto it."""
         if (model := self.ours(kind)) is not None:
@@ -222,6 +231,10 @@ class Neighbours:
                 self._call(service, operation, **params)
         there = {record["id"] for record in existing(self._harness)}
         self.due = {each: photo for each, photo in self.due.items() if each in there}
+
+    def fail(self, kind: str) -> None:
+        """New resources of this kind fail from now on."""
+        self._cloud.faults.add(Fault(Effect.FAILED, PROVISIONS[kind], count=None))
 
     def unhook(self, kind: str) -> None:
         """Take out what is inside ours: a gateway's attachment, a table's routes and associations, a group's rules."""

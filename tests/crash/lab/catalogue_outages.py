@@ -167,7 +167,8 @@ def _named_as_failed(kind: str, life: Course) -> None:
 
 def _came_up(state: object) -> bool:
     """Whether it works in the simulated cloud: a late effect clears the simulator's faults, and this one, too."""
-    return isinstance(state, bytes) and any(word in state for word in (b'"state": "active"', b'"state": "available"'))
+    words = (b'"state": "active"', b'"state": "available"', b'"State": "available"')
+    return isinstance(state, bytes) and any(word in state for word in words)
 
 
 def _other_word(kind: str) -> str:

@@ -10,7 +10,15 @@ from typing import Any
 from freehold.lifecycle.interface import PassResult
 from freehold.lifecycle.outcomes import Reason
 from freehold_sim.aws.settings import Lags, Settings
-from lab import catalogue, catalogue_forgeries, catalogue_keys, catalogue_more, catalogue_restores, faults
+from lab import (
+    catalogue,
+    catalogue_edges,
+    catalogue_forgeries,
+    catalogue_keys,
+    catalogue_more,
+    catalogue_restores,
+    faults,
+)
 from lab.aws import ONE_ZONE, AwsLife, AwsWorld
 from lab.aws_requests import IMAGE
 from lab.catalogue import Families, Ground
@@ -57,7 +65,7 @@ AWS = Ground(
     read_lags=_lagging,
     kinds=KINDS,
     tagged=KINDS,
-    loose=("classic-load-balancer", "elastic-ip", "route-table"),
+    loose=("classic-load-balancer", "nat-gateway", "route-table", "security-group"),
     hosts=("vpc", "subnet"),
     named=(AwsWorld, ("security-group", "classic-load-balancer", "subnet")),
     branded=(AwsWorld, KINDS),
@@ -117,6 +125,15 @@ def retagged(on: Ground) -> Iterator[Case]:
         )
 
 
+def homonyms(on: Ground) -> Iterator[Case]:
+    """Another cluster of our name works in the account: its tags with that name are no reason to touch what it has.
+
+    Before anything of ours is on record nothing would be created (NameTaken), so it begins later.
+    """
+    for crash in catalogue.NO_CRASH_TOO:
+        yield from catalogue.meddling(on.world, "homonym", on.kinds, crash, range(on.stands, on.last, on.step))
+
+
 def _refused(life: Course) -> None:
     """A field that is refused: nothing of the spec is known."""
     assert isinstance(life, AwsLife)
@@ -169,8 +186,9 @@ SECOND_FAMILIES = (
 
 
 def _second() -> Families:
-    table = catalogue.families(SECOND_GROUND)
-    return {f"{name}, every other kind": table[name] for name in SECOND_FAMILIES}
+    every, edges = catalogue.families(SECOND_GROUND), catalogue_edges.families(SECOND_GROUND)
+    table = {**{name: every[name] for name in SECOND_FAMILIES}, **edges}
+    return {f"{name}, every other kind": cases for name, cases in table.items()}
 
 
 FAMILIES: Families = {
@@ -178,6 +196,8 @@ FAMILIES: Families = {
     "status wiped after a crash": partial(status_wiped, AWS),
     "parts taken out": partial(parts_undone, AWS),
     "another's value under the key of our seal": partial(retagged, AWS),
+    "another cluster of our name": partial(homonyms, AWS),
+    **catalogue_edges.families(AWS),
     **catalogue_more.more(AWS),
     **catalogue_more.lagging(AWS, 4),
     **catalogue_restores.refused_families(AWS, _refused),
@@ -189,5 +209,21 @@ FAMILIES: Families = {
     "crashes, network given": lambda: crashes(GIVEN),
     "delete after a crash, network given": lambda: crashes(GIVEN, on_crash=catalogue.delete_now),
 }
+
+CI_FAMILIES = (
+    *catalogue.families(AWS),
+    *catalogue_edges.families(AWS),
+    "parts taken out",
+    "another's value under the key of our seal",
+    "another cluster of our name",
+    "outage longer than settle",
+    "deleted in the middle of a pass",
+    "two processes, the first is stopped",
+    "the key is lost and comes back",
+    "crash before and after each call, every other kind",
+    "delete after a crash, every other kind",
+    "crashes, network given",
+)
+"""The others run sampled in memory (:mod:`lab.families_network`), where a run costs a hundredth."""
 
 NAMED: Mapping[str, Named] = {}
