@@ -18,10 +18,14 @@ CI_CASES = 4
 MOST_CALLS = 642
 MOST_CALLS_OF_OTHER_KINDS = 1032
 """Three times the calls of an undisturbed life, with the writes of the status."""
+MOST_CALLS_OF_A_LONG_WAIT = 1100
+"""An object that cannot be written, or a refused request, is tried again as long as this lasts."""
 
 
 def _hold(family: str, cases: Iterable[Case], most_named: int) -> None:
     most = MOST_CALLS_OF_OTHER_KINDS if family.endswith(("every other kind", "network given")) else MOST_CALLS
+    if any(word in family for word in ("outage", "quota", "fail")):
+        most = MOST_CALLS_OF_A_LONG_WAIT
     families.hold(family, cases, most_calls=most, most_named=most_named)
 
 

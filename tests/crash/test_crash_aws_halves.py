@@ -1,4 +1,4 @@
-"""Halves that CAPA loses (docs/reference/aws.md), by name: what is there when the process dies, and that nothing is lost.
+"""What is half made when the process dies, by name, and that nothing of it is lost: halves that CAPA loses.
 
 For each: the process comes back, the object was deleted meanwhile, or its journal was restored to before.
 """
@@ -20,12 +20,10 @@ from lab.families import Case
 from lab.families_aws import AWS, SECOND
 from lab.faults import Fault, Script
 
-Records = Mapping[str, Mapping[str, Any]]
-
 
 @dataclass(frozen=True)
 class Half:
-    """The process dies ``when`` the first ``operation`` is sent; ``there`` says of our records that the half is there."""
+    """The process dies ``when`` the first ``operation`` is sent; ``there``: whether the half is there then."""
 
     operation: str
     when: Fault
@@ -80,10 +78,15 @@ def _restored_and_deleted(life: AwsLife) -> None:
     life.deleting = True
 
 
-MEANWHILE = (_comes_back, catalogue.delete_now, _restored, _restored_and_deleted)
+MEANWHILE = [
+    pytest.param(_comes_back, id="comes back"),
+    pytest.param(catalogue.delete_now, id="deleted"),
+    pytest.param(_restored, id="restored", marks=pytest.mark.slow),
+    pytest.param(_restored_and_deleted, id="restored and deleted", marks=pytest.mark.slow),
+]
 
 
-@pytest.mark.parametrize("meanwhile", MEANWHILE, ids=["comes back", "deleted", "restored", "restored and deleted"])
+@pytest.mark.parametrize("meanwhile", MEANWHILE)
 @pytest.mark.parametrize("half", HALVES.values(), ids=HALVES.keys())
 def test_nothing_is_lost_or_made_twice(half: Half, meanwhile: Callable[[Any], None]) -> None:
     calls, _ = catalogue.calls_of(half.world)

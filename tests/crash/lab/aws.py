@@ -158,7 +158,7 @@ class AwsWorld:
         return (texts(wanted) | named) - texts(self.harness.cloud.strangers.find(ident)["tags"])
 
     def tampered(self) -> list[str]:
-        return self.neighbours.missing()
+        return self.neighbours.tampered()
 
     def unaudited(self, sent: int) -> list[str]:
         reached = len(self.harness.calls(mutating=True))

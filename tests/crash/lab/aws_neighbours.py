@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from freehold.lifecycle.keyed_codec import OWNER, UUID
+from freehold.lifecycle.keyed_codec import OWNER, SEAL, UUID
 from freehold.lifecycle.tag_text import tag_map, texts
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import REGION
@@ -48,6 +48,8 @@ NAMES: Mapping[str, str] = {
 """The names that we want, of kinds that have one of their own."""
 PROVISIONS: Mapping[str, str] = {"nat-gateway": "ec2.CreateNatGateway"}
 """Our requests that may succeed and still lead to a failed resource."""
+TIDY = "tidy"
+"""A value that somebody writes under a key of ours."""
 OLD_RANGE, WANTED_RANGE = "10.9.0.0/16", "10.0.0.0/17"
 
 
@@ -81,6 +83,7 @@ class Neighbours:
         self.given_tags: frozenset[str] = frozenset()
         """What an object of ours may put on what is given."""
         self.olds: dict[str, str] = {}
+        self.tidied: set[str] = set()
         self._settle_in()
 
     def _settle_in(self) -> None:
@@ -123,9 +126,12 @@ class Neighbours:
                 self.due[record["id"]] = self.snapshot(record)
                 self.forged[record["id"]] = texts(record["tags"])
 
-    def missing(self) -> list[str]:
-        there = {record["id"] for record in existing(self._harness)}
-        return [f"{ident} of somebody else's is gone" for ident in self.due if ident not in there]
+    def tampered(self) -> list[str]:
+        """What of theirs is gone, and values of theirs on ours that somebody else has replaced."""
+        tags = {record["id"]: record["tags"] for record in existing(self._harness)}
+        gone = [f"{ident} of somebody else's is gone" for ident in self.due if ident not in tags]
+        kept = {ident: tags[ident].get(SEAL) for ident in self.tidied & tags.keys()}
+        return gone + [f"{SEAL} of {ident} was {TIDY}, is {is_}" for ident, is_ in kept.items() if is_ != TIDY]
 
     def ours(self, kind: str) -> Record | None:
         rows = (r for r in existing(self._harness) if KINDS[r["kind"]] == kind and r["by"] == "api")
@@ -260,7 +266,8 @@ class Neighbours:
     def retag(self, kind: str) -> None:
         """Write another value under the key of our seal, as somebody may who tidies up tags."""
         if (victim := self.ours(kind)) is not None:
-            self._cloud.strangers.tag(victim["id"], {"freehold.dev/seal": "tidy"})
+            self._cloud.strangers.tag(victim["id"], {SEAL: TIDY})
+            self.tidied.add(victim["id"])
 
     # -- how --------------------------------------------------------------------------------------------------
 

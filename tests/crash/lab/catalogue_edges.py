@@ -16,7 +16,7 @@ from lab.catalogue_outages import creates
 from lab.families import Case
 from lab.faults import Fault, Script, Spell
 
-WHILE = 300.0
+WHILE = 150.0
 """Seconds for which it goes on: longer than settle."""
 REFUSALS = (faults.UNAVAILABLE, faults.DENIED)
 

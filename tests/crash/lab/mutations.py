@@ -22,12 +22,13 @@ from mutants.rows import Mutant, edit
 
 @dataclass(frozen=True)
 class Mutation:
-    """``families`` must fail in memory, and the one of ``powervs`` on the simulated IBM Cloud, unless another line
-    replaces it there."""
+    """``families`` must fail in memory, and those of ``powervs`` and ``aws`` on the simulated clouds, unless another
+    line replaces it there."""
 
     row: Mutant
     families: tuple[str, ...]
     powervs: str = ""
+    aws: str = ""
 
     def __str__(self) -> str:
         return self.row.why
