@@ -23,7 +23,7 @@ from lab.aws import ONE_ZONE, AwsLife, AwsWorld
 from lab.aws_requests import IMAGE
 from lab.catalogue import Families, Ground
 from lab.families import Case, Named, at_each_call, crashes
-from lab.life import Course
+from lab.life import Course, Wedged
 from lab.oracles import NO_EXCUSE, Excuse
 
 KINDS = (
@@ -119,10 +119,15 @@ def parts_undone(on: Ground) -> Iterator[Case]:
 def retagged(on: Ground) -> Iterator[Case]:
     """Another value under the key of our seal: nothing of that resource is changed or deleted before a person looks."""
     for crash in catalogue.NO_CRASH_TOO:
+        reasons = [Reason.TAG_TAKEN, Reason.NOT_OWNED, Reason.IN_USE]
         numbers = range(on.stands, on.begun, 2)
-        yield from catalogue.meddling(
-            on.world, "retag", on.loose, crash, numbers, [Reason.TAG_TAKEN, Reason.NOT_OWNED, Reason.IN_USE]
-        )
+        yield from catalogue.meddling(on.world, "retag", on.loose, crash, numbers, reasons, after_create=_still_there)
+
+
+def _still_there(life: Course) -> None:
+    """While the resource is there: its delete takes the tag with it."""
+    if replaced := life.world.tampered():
+        raise Wedged(", ".join(replaced))
 
 
 def homonyms(on: Ground) -> Iterator[Case]:
