@@ -48,6 +48,7 @@ NAMES: Mapping[str, str] = {
 """The names that we want, of kinds that have one of their own."""
 PROVISIONS: Mapping[str, str] = {"nat-gateway": "ec2.CreateNatGateway"}
 """Our requests that may succeed and still lead to a failed resource."""
+THEIR_ROUTE = "192.0.2.0/24"
 TIDY = "tidy"
 """A value that somebody writes under a key of ours."""
 OLD_RANGE, WANTED_RANGE = "10.9.0.0/16", "10.0.0.0/17"
@@ -84,6 +85,7 @@ class Neighbours:
         """What an object of ours may put on what is given."""
         self.olds: dict[str, str] = {}
         self.tidied: set[str] = set()
+        self.routed: set[str] = set()
         self._settle_in()
 
     def _settle_in(self) -> None:
@@ -131,7 +133,10 @@ class Neighbours:
         tags = {record["id"]: record["tags"] for record in existing(self._harness)}
         gone = [f"{ident} of somebody else's is gone" for ident in self.due if ident not in tags]
         kept = {ident: tags[ident].get(SEAL) for ident in self.tidied & tags.keys()}
-        return gone + [f"{SEAL} of {ident} was {TIDY}, is {is_}" for ident, is_ in kept.items() if is_ != TIDY]
+        gone += [f"{SEAL} of {ident} was {TIDY}, is {is_}" for ident, is_ in kept.items() if is_ != TIDY]
+        tables = [self._cloud.strangers.find(ident)["view"] for ident in self.routed & tags.keys()]
+        lost = [view for view in tables if THEIR_ROUTE not in [r.get("DestinationCidrBlock") for r in view["Routes"]]]
+        return gone + [f"their route {THEIR_ROUTE} in {view['RouteTableId']} is gone" for view in lost]
 
     def ours(self, kind: str) -> Record | None:
         rows = (r for r in existing(self._harness) if KINDS[r["kind"]] == kind and r["by"] == "api")
@@ -262,6 +267,15 @@ class Neighbours:
         shown = self._call("ec2", "DescribeSecurityGroups", GroupIds=[group["id"]])["SecurityGroups"][0]
         if rules := shown["IpPermissions"]:
             self._call("ec2", "RevokeSecurityGroupIngress", GroupId=group["id"], IpPermissions=rules[:1])
+
+    def drop_in(self, kind: str) -> None:
+        """Add a route of theirs to a route table of ours, which goes with the table."""
+        table, gateway = self.ours(kind), self.ours("internet-gateway")
+        if table is not None and gateway is not None and table["id"] not in self.routed:
+            with contextlib.suppress(ValueError):
+                to = {"DestinationCidrBlock": THEIR_ROUTE, "GatewayId": gateway["id"]}
+                self._call("ec2", "CreateRoute", RouteTableId=table["id"], **to)
+                self.routed.add(table["id"])
 
     def retag(self, kind: str) -> None:
         """Write another value under the key of our seal, as somebody may who tidies up tags."""

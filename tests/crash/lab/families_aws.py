@@ -116,6 +116,23 @@ def parts_undone(on: Ground) -> Iterator[Case]:
         )
 
 
+def routes_of_others(on: Ground) -> Iterator[Case]:
+    """Somebody adds a route to a table of ours: it stays until the table goes."""
+    for crash in catalogue.NO_CRASH_TOO:
+        numbers = range(on.first_creates.stop, on.last, 2)
+        yield from catalogue.meddling(on.world, "drop_in", ("route-table",), crash, numbers, after_create=_still_there)
+
+
+def records_lost(on: Ground) -> Iterator[Case]:
+    """The journal is put back to its first version while the process is down: the tags tell everything again."""
+    kinds = (faults.BEFORE, faults.AFTER, faults.late_crash(20))
+    yield from at_each_call(on.world, kinds, calls=range(on.last), on_crash=_forget)
+
+
+def _forget(life: Course) -> None:
+    life.roll_back(1000)
+
+
 def retagged(on: Ground) -> Iterator[Case]:
     """Another value under the key of our seal: nothing of that resource is changed or deleted before a person looks."""
     for crash in catalogue.NO_CRASH_TOO:
@@ -200,6 +217,8 @@ FAMILIES: Families = {
     **catalogue.families(AWS),
     "status wiped after a crash": partial(status_wiped, AWS),
     "parts taken out": partial(parts_undone, AWS),
+    "routes of others": partial(routes_of_others, AWS),
+    "all records lost after a crash": partial(records_lost, AWS),
     "another's value under the key of our seal": partial(retagged, AWS),
     "another cluster of our name": partial(homonyms, AWS),
     **catalogue_edges.families(AWS),
