@@ -1,0 +1,41 @@
+"""Safety lines of the metadata controller: the record of what was written, what is read before it is changed."""
+
+from functools import partial
+
+from mutants.rows import Mutant
+
+_stored = partial(Mutant, "tagging/stored_record.py")
+_record = partial(Mutant, "operator/tag_record.py")
+
+MUTANTS = (
+    _stored(
+        "Shard.of",
+        "return RecordLost() if self.knowledge is Knowledge.PART else {}",
+        "return {}",
+        "a lost record reads as: nothing was ever written",
+    ),
+    _record(
+        "TagRecord.load",
+        "named = frozenset(range(SHARDS)) if begun or head.version else present",
+        "named = present",
+        "a record that went with its head reads as: nothing was ever written",
+    ),
+    _record(
+        "_opened",
+        "return (text if good else None), stored",
+        "return text, stored",
+        "whoever may edit ConfigMaps makes us remove tags that are not ours",
+    ),
+    _record(
+        "_opened",
+        "if _is_missing(ring, [digest]):",
+        "if False:",
+        "the record of another operator, or of a key that is lost, is written over",
+    ),
+    _record(
+        "TagRecord._write_shard",
+        "if any(base.shard.of(resource) != known.of(resource) for resource in records):",
+        "if False:",
+        "of two writers of one resource the second one forgets what the first one wrote",
+    ),
+)
