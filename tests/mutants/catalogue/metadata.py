@@ -6,8 +6,21 @@ from mutants.rows import Mutant
 
 _stored = partial(Mutant, "tagging/stored_record.py")
 _record = partial(Mutant, "operator/tag_record.py")
+_tagger = partial(Mutant, "clouds/aws/tagger.py")
 
 MUTANTS = (
+    _tagger(
+        "AwsTagger.read",
+        "known = [arn for arn in arns if reading_of(arn) is not Reading.NEVER]",
+        "known = list(arns)",
+        "a resource whose service is not known reads as untagged, and a foreign value on it is overwritten",
+    ),
+    _tagger(
+        "AwsTagger.find",
+        "return await self._index.with_tag(query.key, query.values)",
+        "return await self.with_tag(query.key, query.values)",
+        "where the index is denied, what no service lists counts as released",
+    ),
     _stored(
         "Shard.of",
         "return RecordLost() if self.knowledge is Knowledge.PART else {}",
