@@ -12,12 +12,13 @@ from freehold.kube.resources import Json, Key, Resource, key_of
 
 
 class MemoryObjects:
-    """``before`` gets the verb and the name of each write first: where a test puts another writer, or a crash."""
+    """``before`` and ``after`` get the verb and the name of each write: there a test puts another writer or a crash."""
 
     def __init__(self, now: Callable[[], str] = lambda: "2026-11-23T00:00:00Z") -> None:
         self.objects: dict[tuple[str, Key], Json] = {}
         self.written: list[str] = []
         self.before: Callable[[str, str], None] = lambda verb, name: None
+        self.after: Callable[[str, str], None] = lambda verb, name: None
         self._now = now
         self._version = 0
 
@@ -86,4 +87,5 @@ class MemoryObjects:
         self._version += 1
         obj["metadata"]["resourceVersion"] = str(self._version)
         self.objects[resource.kind, key] = obj
+        self.after("stored", key.name)
         return copy.deepcopy(obj)

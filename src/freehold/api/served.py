@@ -73,6 +73,14 @@ AWS_CLUSTER = ServedName(
 )
 """Not served yet."""
 
+CLOUD_METADATA = ServedName(
+    names.METADATA_GROUP, names.METADATA_VERSION, "CloudMetadata", "cloudmetadatas", "", link=ClusterLink.NONE
+)
+AWS_METADATA = ServedName(
+    names.AWS_METADATA_GROUP, names.METADATA_VERSION, "AWSMetadata", "awsmetadatas", "", link=ClusterLink.NONE
+)
+"""The metadata kinds own no resource: they have no finalizer. Not served yet."""
+
 
 def _identity(kind: str, plural: str) -> ServedName:
     """One that AWSClusters refer to. Nothing is created for it, so it has no finalizer."""

@@ -26,7 +26,7 @@ from freehold.operator.accounts import Binding, NoCredentials
 from freehold.operator.audit import Audit
 from freehold.operator.aws_identities import NotUsable, Reference, StoredIdentities, reference_of
 from freehold.operator.limits import Bucket, Limits
-from freehold.operator.ports import PacedPort, ThreadPort
+from freehold.operator.ports import ObjectPort, PacedPort, ThreadPort
 from freehold.operator.served_account import ServedAccount
 from freehold.reconcilers.adapter import Adapter
 
@@ -68,6 +68,14 @@ class AwsAccount(ServedAccount):
     async def account(self) -> str:
         """``111122223333/eu-central-1``: seen from another region, everything of an object seems gone as well."""
         return f"{await self.client.account()}/{self._session.region}"
+
+    @property
+    def region(self) -> str:
+        return self._session.region
+
+    def tagger_for(self, subject: str) -> AwsTagger:
+        """What changes tags for one object; what it sends is audited under ``subject``."""
+        return self._tagger(ApiClient(self._session, ObjectPort(self.port, subject, self._audit)), ())
 
     def close(self) -> None:
         """Close the sockets; requests under way go on."""

@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection
 import pytest
 
 from freehold.clouds.aws.native_tags import Reading, reading_of
-from freehold.clouds.aws.tagger import AwsTagger, named_in
+from freehold.clouds.aws.tagged import kind_of, named_in
+from freehold.clouds.aws.tagger import AwsTagger
 from freehold.lifecycle import errors
 from freehold.lifecycle.clock import ManualClock
 from freehold.tagging.batches import Batch, Verb
@@ -117,6 +118,22 @@ def test_what_a_read_takes() -> None:
     assert reading_of(f"arn:aws:secretsmanager:{REGION}:{ACCOUNT}:secret:a-1") is Reading.ALONE
     assert reading_of("arn:aws:sqs:us-east-1:111122223333:queue") is Reading.NEVER
     assert reading_of("crn:v1:x") is Reading.NEVER
+
+
+@pytest.mark.parametrize(
+    ("arn", "kind"),
+    [
+        (GONE, "ec2:security-group"),
+        (f"arn:aws:secretsmanager:{REGION}:{ACCOUNT}:secret:team/one-AbCdEf", "secretsmanager:secret"),
+        ("arn:aws:s3:::our-bucket", "s3:bucket"),
+        (f"arn:aws:elasticloadbalancing:{REGION}:{ACCOUNT}:loadbalancer/net/a/1", "elasticloadbalancing:loadbalancer"),
+        (f"arn:aws:cloudformation:{REGION}:{ACCOUNT}:stackset/a:1", "cloudformation:stackset"),
+        ("thief", ""),
+    ],
+)
+def test_a26_the_kind_of_a_resource_is_in_its_arn(arn: str, kind: str) -> None:
+    """Limits and selections are by kind: a stack set must not be tagged unless it is named."""
+    assert kind_of(arn) == kind
 
 
 # -- changing ---------------------------------------------------------------------------------------------------

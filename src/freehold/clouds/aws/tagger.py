@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 
 from freehold.clouds.aws import tagging_api
-from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.native_tags import NativeTags, Reading, TagsByArn, reading_of
 from freehold.clouds.aws.service_tags import ServiceTags
@@ -125,12 +123,6 @@ class AwsTagger(StandInTagger[SourceTagger]):
             case Verb.UNTAG_RESOURCES:
                 return await self._index.untag(batch.targets, tags)
         raise ValueError(f"{batch.verb} is no call of AWS")
-
-
-def named_in(error: CloudError, arns: Collection[str]) -> frozenset[str]:
-    """The resources that a refusal of EC2 names as the reason: ``The vpc ID 'vpc-1' does not exist``."""
-    said = {ident for quoted in re.findall(r"'([^']+)'", error.message) for ident in re.split(r",\s*", quoted)}
-    return frozenset(text for text in arns if (arn := Arn.parse(text)) and arn.id in said)
 
 
 def _unreadable(arn: str) -> CloudError:
