@@ -26,15 +26,16 @@ test: $(STAMP) ## the whole suite
 	@$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 
 check: $(STAMP) ## format, lint, types, import contracts, generated files
-	@$(BIN)/ruff format --check src tests benchmarks
-	@$(BIN)/ruff check src tests benchmarks
+	@$(BIN)/ruff format --check src tests benchmarks examples
+	@$(BIN)/ruff check src tests benchmarks examples
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m freehold.api.generate --check
+	@$(BIN)/python -m freehold.clouds.aws.policy_files --check
 
 format: $(STAMP) ## rewrite to the house format
-	@$(BIN)/ruff format src tests benchmarks
-	@$(BIN)/ruff check --fix src tests benchmarks
+	@$(BIN)/ruff format src tests benchmarks examples
+	@$(BIN)/ruff check --fix src tests benchmarks examples
 
 bench: $(STAMP) ## measure; prints one table and writes benchmarks/results.json
 	@$(BIN)/python -m benchmarks
@@ -48,8 +49,9 @@ edits: $(STAMP) ## every edit of a spec after every pass of a creation
 mutants: $(STAMP) ## careless edits of safety lines, each on a copy: the tests must notice (ARGS="--only REGEX" for some)
 	@PYTHONPATH=tests $(BIN)/python -m mutants $(ARGS)
 
-crds: $(STAMP) ## generate deploy/crds, and the pages about fields, from freehold.api
+crds: $(STAMP) ## generate deploy/crds, deploy/iam and the pages about fields
 	@$(BIN)/python -m freehold.api.generate
+	@$(BIN)/python -m freehold.clouds.aws.policy_files
 
 requirements: $(STAMP) ## pin every dependency by hash again (names no index)
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra dev pyproject.toml --output-file requirements/dev.txt

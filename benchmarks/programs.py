@@ -65,6 +65,7 @@ async def operator(api_url: str, cloud_url: str, speed: str, keys: str) -> None:
     from freehold.kube.config import Connection
     from freehold.lifecycle.clock import SystemClock
     from freehold.operator.app import Operator, Settings
+    from freehold.operator.cloud_access import CloudAccess
     from freehold.operator.limits import Limits
     from freehold_sim.ibm.settings import Settings as CloudSettings
 
@@ -73,8 +74,9 @@ async def operator(api_url: str, cloud_url: str, speed: str, keys: str) -> None:
     key = CloudSettings().api_key
     # The limit on calls a second is lifted: it would stretch the first look at a thousand clusters to minutes.
     settings = Settings(
-        Connection(api_url), key, cloud_url, "off", clock=clock, limits=Limits(1e6, 1_000_000), keys=Path(keys)
-    )
+        Connection(api_url), CloudAccess(key, cloud_url), "off", clock=clock, keys=Path(keys),
+        new_limits=lambda: Limits(1e6, 1_000_000),
+    )  # fmt: skip
     serving = Operator(settings)
     running = asyncio.create_task(serving.run())
     loop = asyncio.get_running_loop()

@@ -16,6 +16,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--cloud", action="append", choices=sorted(CLOUDS), help="cloud to serve; may be repeated (default: ibm)"
     )
+    parser.add_argument(
+        "--later", action="append", default=[], choices=sorted(CLOUDS),
+        help="cloud to serve too, loaded when it is first asked for; may be repeated",
+    )  # fmt: skip
     parser.add_argument("--port", type=int, default=0, help="port to listen on; 0 picks a free port")
     parser.add_argument("--speed", type=float, default=1.0, help="simulated seconds per real second")
     parser.add_argument("--seed", type=int, default=1, help="seed of the generated ids, for a new state")
@@ -25,7 +29,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument(
         "--settings", action="append", default=[], metavar="[CLOUD=]FILE",
-        help="JSON file with settings to override, nested as in the cloud's settings.py",
+        help="JSON file with settings to override, nested as in the cloud's settings.py; or these by CLOUD",
     )  # fmt: skip
     parser.add_argument("--until-stdin-closes", action="store_true", help="stop when standard input ends")
     return parser.parse_args()
@@ -36,8 +40,12 @@ def _settings(given: list[str], first: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for text in given:
         name, named, file = text.partition("=")
-        cloud, path = (name, file) if named and name in CLOUDS else (first, text)
-        found[cloud] = json.loads(Path(path).read_text())
+        if named and name in CLOUDS:
+            found[name] = json.loads(Path(file).read_text())
+            continue
+        values = json.loads(Path(text).read_text())
+        by_cloud = isinstance(values, dict) and values and values.keys() <= CLOUDS.keys()
+        found |= values if by_cloud else {first: values}
     return found
 
 
@@ -48,7 +56,7 @@ def main() -> int:
         clouds = tuple(dict.fromkeys(given.cloud or ["ibm"]))
         options = Options(
             clouds, _settings(given.settings, clouds[0]), given.port, given.speed, given.seed, given.state,
-            given.ready_file, given.until_stdin_closes,
+            given.ready_file, given.until_stdin_closes, tuple(given.later),
         )  # fmt: skip
         asyncio.run(run(options))
     except (OSError, TypeError, ValueError) as bad:

@@ -11,12 +11,13 @@ All clouds share one clock. Every other request addresses the first cloud, or th
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from freehold_sim.clock import SteerableClock
 from freehold_sim.faults import Fault
 from freehold_sim.http import Request, Response
+from freehold_sim.loading import Clouds
 from freehold_sim.simulated import SimulatedCloud
 
 PREFIX = "/_sim/"
@@ -25,7 +26,7 @@ PREFIX = "/_sim/"
 class Admin:
     """Serves the admin API of simulated clouds that share one clock."""
 
-    def __init__(self, clouds: Mapping[str, SimulatedCloud], clock: SteerableClock) -> None:
+    def __init__(self, clouds: Clouds, clock: SteerableClock) -> None:
         self._clouds = clouds
         self._clock = clock
         self._handlers: dict[tuple[str, str], Callable[[Request, SimulatedCloud], Any]] = {
@@ -63,7 +64,7 @@ class Admin:
 
     def _advance(self, request: Request, _: SimulatedCloud) -> Any:
         self._clock.advance(float(_body(request)["advance"]))
-        for cloud in self._clouds.values():
+        for cloud in self._clouds.loaded.values():
             cloud.settle()
             cloud.touched = True
         return self._clock_state()

@@ -17,6 +17,7 @@ from freehold_sim import store
 from freehold_sim.admin import PREFIX, Admin
 from freehold_sim.clock import ScaledClock
 from freehold_sim.http import Request, Response, TransportFault, joined
+from freehold_sim.loading import Clouds
 from freehold_sim.simulated import CLOUDS, Maker, SimulatedCloud
 
 _HEARTBEAT = 1.0
@@ -29,7 +30,8 @@ _START = 1_790_000_000.0
 class Options:
     """Server options. `port` 0 picks a free port; `state` None persists nothing; `speed` is domain over wall time.
 
-    The first of `clouds` is served at `/`, the others at `/NAME`; `settings` overrides the settings of each.
+    The first of `clouds` is served at `/`, the others at `/NAME`; `settings` overrides the settings of each. Those in
+    `later` are served too, and loaded when they are first asked for.
     With `until_stdin_closes` the simulator stops when its standard input is closed, so it ends with its parent process.
     """
 
@@ -41,6 +43,7 @@ class Options:
     state: Path | None = None
     ready_file: Path | None = None
     until_stdin_closes: bool = False
+    later: tuple[str, ...] = ()
 
 
 class Server:
@@ -50,20 +53,26 @@ class Server:
     """
 
     def __init__(self, options: Options, makers: Mapping[str, Maker] = CLOUDS) -> None:
-        if unknown := sorted({*options.clouds, *options.settings} - makers.keys()):
+        names = tuple(dict.fromkeys((*options.clouds, *options.later)))
+        if unknown := sorted({*names, *options.settings} - makers.keys()):
             raise ValueError(f"unknown cloud {', '.join(unknown)}; supported: {', '.join(makers)}")
         saved = store.load(options.state) if options.state else None
         origin = saved.time + _HEARTBEAT * options.speed if saved else _START
         self._clock = ScaledClock(options.speed, origin)
-        self.clouds: dict[str, SimulatedCloud] = {}
-        for name in options.clouds:
-            cloud = self.clouds[name] = makers[name](self._clock, options.settings.get(name, {}), options.seed)
-            if saved and (held := saved.clouds.get(name)):
-                cloud.resume(held.state, held.calls)
-        if saved and (lost := sorted(saved.clouds.keys() - self.clouds.keys())):
+        held = saved.clouds if saved else {}
+        if lost := sorted(held.keys() - set(names)):
             raise ValueError(
                 f"{options.state} also contains {', '.join(lost)}: serve it too (--cloud), or use another state file"
             )
+
+        def load(name: str) -> SimulatedCloud:
+            cloud = makers[name](self._clock, options.settings.get(name, {}), options.seed)
+            if name in held:
+                cloud.resume(held[name].state, held[name].calls)
+            return cloud
+
+        later = frozenset(options.later) - set(options.clouds) - held.keys() - options.settings.keys()
+        self.clouds = Clouds(names, later, load)
         self._admin = Admin(self.clouds, self._clock)
         self._options = options
         self._asked = False
@@ -124,7 +133,7 @@ class Server:
             cloud, request = self._addressed(asked)
             return cloud.handle(request)
         finally:
-            if any(cloud.touched for cloud in self.clouds.values()):
+            if any(cloud.touched for cloud in self.clouds.loaded.values()):
                 self._save()
 
     def _addressed(self, asked: Request) -> tuple[SimulatedCloud, Request]:
@@ -136,10 +145,10 @@ class Server:
         return self.clouds[first], asked
 
     def _save(self) -> None:
-        for cloud in self.clouds.values():
+        for cloud in self.clouds.loaded.values():
             cloud.touched = False
         if self._options.state is not None:
-            store.save(self.clouds, self._clock.now(), self._options.state)
+            store.save(self.clouds.loaded, self._clock.now(), self._options.state)
 
 
 async def run(options: Options) -> None:

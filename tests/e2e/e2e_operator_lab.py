@@ -18,7 +18,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from e2e_servers import PATIENCE, PATIENTLY, Server, ended, until
 
 from freehold.api import names
 from freehold.api.placeholders import PLACEHOLDERS
+from freehold.cli.credentials import access_of
 from freehold.kube.config import load
 from freehold.lifecycle.clock import SystemClock
 from freehold.operator.app import Operator, RingSecret, Settings
@@ -115,8 +116,7 @@ class ServeOptions:
     def settings(self) -> Settings:
         return Settings(
             kube=load({**os.environ, "KUBECONFIG": self.kubeconfig}),
-            api_key=self.api_key,
-            ibm_url=self.cloud,
+            clouds=replace(access_of(self.cloud), ibm_key=self.api_key),
             cluster_api=self.cluster_api,
             namespace=self.namespace,
             keys=RingSecret("default", f"keys-of-{self.namespace}"),

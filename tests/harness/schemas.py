@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from freehold.api import names
+from freehold.api.crd import custom_resource_definitions
+
 Schema = dict[str, Any]
 
 # Must be the same on both sides.
@@ -51,3 +54,8 @@ def schema_of(crd: dict[str, Any]) -> Schema:
     (version,) = crd["spec"]["versions"]
     schema: Schema = version["schema"]["openAPIV3Schema"]
     return schema
+
+
+def crd_of(kind: str = names.POWERVS_CLUSTER_KIND) -> dict[str, Any]:
+    """The generated CRD of a kind that is served."""
+    return next(crd for crd in custom_resource_definitions() if crd["spec"]["names"]["kind"] == kind)

@@ -1,8 +1,4 @@
-"""``AWSCluster`` and the identities as kinds with a CRD.
-
-Not in :data:`freehold.api.crd.SERVED` until a reconciler serves them: a CRD that is installed promises that somebody
-acts on its objects.
-"""
+"""``AWSCluster`` and the identities as kinds with a CRD."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from freehold.api.aws_kinds import AWS_KINDS
 from freehold.api.names import CONTRACT_V1BETA1_LABEL, V1BETA2
 from freehold.api.powervs import IBMPowerVSCluster
 from freehold.api.schema_lint import Finding, lint
@@ -97,5 +98,6 @@ SERVED: tuple[ServedKind, ...] = (
             Column("Paused", condition_path("Paused"), "Whether reconciliation is paused", priority=10),
         ),
     ),
+    *AWS_KINDS,
 )
-"""Every kind that Freehold serves."""
+"""Every kind with a CRD: those that are reconciled, and those that their objects refer to."""

@@ -1,4 +1,4 @@
-"""The kinds that Freehold serves, by name: one list for the operator, the CLI, the CRDs and the docs. Data only.
+"""The kinds that Freehold serves, by name: for the operator, the CLI, the CRDs and the docs. Data only.
 
 The types behind them are in :mod:`freehold.api.crd`, which is slow to import.
 """
@@ -71,7 +71,6 @@ AWS_CLUSTER = ServedName(
     machines=MachineName(names.AWS_MACHINE_KIND, names.AWS_MACHINE_PLURAL),
     fields=AWS_CLUSTER_FIELDS,
 )
-"""Not served yet."""
 
 CLOUD_METADATA = ServedName(
     names.METADATA_GROUP, names.METADATA_VERSION, "CloudMetadata", "cloudmetadatas", "", link=ClusterLink.NONE
@@ -93,7 +92,10 @@ AWS_STATIC_IDENTITY = _identity(names.AWS_STATIC_IDENTITY_KIND, names.AWS_STATIC
 AWS_ROLE_IDENTITY = _identity(names.AWS_ROLE_IDENTITY_KIND, names.AWS_ROLE_IDENTITY_PLURAL)
 AWS_CONTROLLER_IDENTITY = _identity(names.AWS_CONTROLLER_IDENTITY_KIND, names.AWS_CONTROLLER_IDENTITY_PLURAL)
 
-SERVED: tuple[ServedName, ...] = (POWERVS_CLUSTER,)
+SERVED: tuple[ServedName, ...] = (POWERVS_CLUSTER, AWS_CLUSTER)
+"""The kinds that are reconciled."""
+REFERRED_TO: tuple[ServedName, ...] = (AWS_STATIC_IDENTITY, AWS_ROLE_IDENTITY, AWS_CONTROLLER_IDENTITY)
+"""The kinds that are only read, where an object of a kind above names one."""
 
 
 def served_of(kind: str) -> ServedName:

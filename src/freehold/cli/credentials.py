@@ -1,21 +1,69 @@
-"""The API key of the account that a command works in."""
+"""The credentials that a command works with."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from freehold.cli.errors import CliError
 from freehold.cli.terminal import API_KEY_VARIABLE
 
+if TYPE_CHECKING:
+    from freehold.operator.cloud_access import CloudAccess
+
 API_KEY = "simulated-api-key"
-"""The one key that the simulated account knows; no secret."""
+ACCESS_KEY, SECRET_KEY = "AKIASIMULATED0000001", "simulated-secret-key"
+"""Those that the simulated accounts know; no secrets."""
+
+AWS_VARIABLES = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_PROFILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+)
+AWS_FILES = {"AWS_SHARED_CREDENTIALS_FILE": ".aws/credentials", "AWS_CONFIG_FILE": ".aws/config"}
+"""Where the SDK looks (https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html)."""
 
 
-def api_key_of(env: Mapping[str, str], simulated: str = "--simulate") -> str:
-    """The key of the real account. Raises CliError when there is none; ``simulated`` is the command's other target."""
-    key = env.get(API_KEY_VARIABLE, "").strip()
-    if not key:
+def require_ibm(env: Mapping[str, str]) -> None:
+    """Raises CliError where there is no key of an IBM Cloud account."""
+    if not api_key_of(env):
         raise CliError(
-            f"no credentials: set {API_KEY_VARIABLE} to your API key, or use the simulated cloud: {simulated}"
+            f"no credentials: set {API_KEY_VARIABLE} to your API key, or use the simulated cloud: --simulate"
         )
-    return key
+
+
+def require_some(env: Mapping[str, str]) -> None:
+    """Raises CliError where there are credentials for no cloud at all: somebody forgot ``--simulate``."""
+    if not api_key_of(env) and not has_aws(env):
+        raise CliError(
+            f"no credentials: set {API_KEY_VARIABLE} to your API key of IBM Cloud, or AWS_PROFILE to your profile of "
+            "AWS; or use the simulated clouds: --simulate"
+        )
+
+
+def api_key_of(env: Mapping[str, str]) -> str:
+    """The key of the IBM Cloud account, empty where there is none."""
+    return env.get(API_KEY_VARIABLE, "").strip()
+
+
+def has_aws(env: Mapping[str, str]) -> bool:
+    """Whether the SDK of AWS may find some. It is not asked itself: its import takes long, and it asks the network."""
+    if any(env.get(name) for name in AWS_VARIABLES):
+        return True
+    home = Path(env.get("HOME", "~")).expanduser()
+    return any(Path(env.get(name) or home / usual).expanduser().exists() for name, usual in AWS_FILES.items())
+
+
+def access_of(simulator: str, env: Mapping[str, str] = os.environ) -> CloudAccess:
+    """How to reach the clouds that ``simulator`` (a URL) simulates, and the real ones where it is empty."""
+    from freehold.clouds.aws.identities import StaticKeys
+    from freehold.operator.cloud_access import CloudAccess
+
+    if not simulator:
+        return CloudAccess(api_key_of(env))
+    own = StaticKeys(ACCESS_KEY, SECRET_KEY, origin="the simulated account")
+    return CloudAccess(API_KEY, simulator, f"{simulator}/aws", own)

@@ -9,7 +9,7 @@ from freehold.api import names
 from freehold.cli.access import Access
 from freehold.cli.errors import CliError
 from freehold.cli.following import Followed
-from freehold.cli.local_plans import asked, cloud_of
+from freehold.cli.local_plans import asked, simulator_of
 from freehold.cli.lookup import key_ring
 from freehold.cli.planning import as_deleted, print_plan
 from freehold.cli.session import Session
@@ -48,8 +48,8 @@ async def _show_plans(session: Session, target: Access, objects: Sequence[Json])
     if ring is None:
         raise CliError("there is no key ring that this command can read")
     async with AsyncExitStack() as stack:
-        cloud = await cloud_of(session, target, stack)
-        for plan in await asked(session, list(map(as_deleted, objects)), cloud, ring, target.options.gates):
+        simulator = await simulator_of(session, target, stack)
+        for plan in await asked(session, target, list(map(as_deleted, objects)), simulator, ring):
             print_plan(plan)
             for each in (*plan.problems, *plan.unanswered):
                 warn(f"  {each}")

@@ -20,7 +20,7 @@ from freehold.apiserver.errors import ApiError
 from freehold.apiserver.server import ApiServer
 from freehold.apiserver.store import Store, in_words
 from freehold.cli.access import ServeOptions, refuse_settings
-from freehold.cli.credentials import API_KEY, api_key_of
+from freehold.cli.credentials import access_of, require_some
 from freehold.cli.errors import CliError
 from freehold.cli.plan_service import PLANS, PlanService
 from freehold.cli.simulator import clock_of, limits_of, simulated_cloud
@@ -50,7 +50,7 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
     """Serve ``state``, whose lock is held. Raises CliError when a part of it cannot start."""
     async with AsyncExitStack() as stack:
         stack.callback(lock.release)
-        simulator, api_key = await _cloud(state, options, stack)
+        simulator = await _cloud(state, options, stack)
         clock = await clock_of(simulator) if simulator else SystemClock()
         store = _open(state)
         stack.callback(store.close)
@@ -60,7 +60,7 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
         server = LiveServer(url, os.getpid(), options.operator, simulator, sorted(options.gates))
         failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if options.operator:
-            settings = _settings(state, options, server, api_key, clock)
+            settings = _settings(state, options, server, clock)
             await _require_ring(settings)
             api.extend(PLANS, PlanService(settings, state.keys).answer)
             await stack.enter_async_context(_operating(settings, failed))
@@ -68,19 +68,20 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
         yield Running(server, clock, failed)
 
 
-async def _cloud(state: StateDirectory, options: ServeOptions, stack: AsyncExitStack) -> tuple[str, str]:
-    """The simulator's URL (empty for the real cloud) and the API key."""
+async def _cloud(state: StateDirectory, options: ServeOptions, stack: AsyncExitStack) -> str:
+    """The simulator's URL; empty for the real clouds."""
     if not options.operator:
-        return "", ""
+        return ""
     refuse_settings(state, options)
     if options.simulator:
         state.bind(simulate=True)
-        return options.simulator, API_KEY
+        return options.simulator
     if not options.simulate and state.cloud is None:
-        api_key_of(os.environ)  # before the state is bound to a cloud that cannot be reached
+        require_some(os.environ)  # before the state is bound to clouds that cannot be reached
     if state.bind(options.simulate) is CloudChoice.SIMULATED:
-        return await stack.enter_async_context(simulated_cloud(state, options.speed, options.settings)), API_KEY
-    return "", api_key_of(os.environ)
+        return await stack.enter_async_context(simulated_cloud(state, options.speed, options.settings))
+    require_some(os.environ)
+    return ""
 
 
 _LOST = "freehold orphans shows what is in the cloud and has no object here"
@@ -154,9 +155,7 @@ users:
 """
 
 
-def _settings(
-    state: StateDirectory, options: ServeOptions, server: LiveServer, api_key: str, clock: SystemClock
-) -> Settings:
+def _settings(state: StateDirectory, options: ServeOptions, server: LiveServer, clock: SystemClock) -> Settings:
     from freehold.lifecycle.interface import Intervals
     from freehold.operator.app import Settings  # with the vendor's SDKs: only where they are needed
 
@@ -165,15 +164,14 @@ def _settings(
         intervals = Intervals(deep=deep, shallow=deep, shared=deep * intervals.shared / intervals.deep)
     return Settings(
         kube=Connection(server.url),
-        api_key=api_key,
-        ibm_url=server.simulator or None,
+        clouds=access_of(server.simulator),
         cluster_api="off",
         clock=clock,
         audit=state.audit,
         intervals=intervals,
         keys=state.keys,
         gates=options.gates,
-        limits=limits_of(clock, server.simulator),
+        new_limits=lambda: limits_of(clock, server.simulator),
     )
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from freehold.api.feature_gates import FeatureGates
 from freehold.cli.access import Access, refuse_settings
-from freehold.cli.credentials import API_KEY, api_key_of
+from freehold.cli.credentials import access_of, require_ibm, require_some
 from freehold.cli.errors import CliError
 from freehold.cli.session import Session
 from freehold.cli.simulator import clock_of, simulated_cloud
@@ -22,27 +21,30 @@ from freehold.kube.resources import Json
 
 if TYPE_CHECKING:
     from freehold.lifecycle.keys import KeyRing
+    from freehold.operator.accounts import CloudAccount
     from freehold.operator.app import Settings
+    from freehold.operator.ibm import IbmAccount
     from freehold.operator.plan import Plan
 
 
-async def asked(
-    session: Session, objects: Sequence[Json], cloud: tuple[str, str], ring: KeyRing, gates: FeatureGates
-) -> list[Plan]:
-    """What serving each of ``objects`` would do. ``cloud`` is of :func:`cloud_of`."""
-    from freehold.operator.app import Settings
-
-    url, key = cloud
-    clock = await clock_of(url) if url else session.clock
-    settings = Settings(
-        kube=session.client.connection,
-        api_key=key,
-        ibm_url=url or None,
-        cluster_api="off",
-        clock=clock,
-        gates=gates,
-    )
+async def asked(session: Session, target: Access, objects: Sequence[Json], simulator: str, ring: KeyRing) -> list[Plan]:
+    """What serving each of ``objects`` would do. ``simulator`` is of :func:`simulator_of`."""
+    settings = await settings_of(session, target, simulator)
     return await plans_with(session.client, objects, settings, ring)
+
+
+async def settings_of(session: Session, target: Access, simulator: str) -> Settings:
+    """Those of an operator, for a command that does a part of its work here."""
+    from freehold.operator.app import RingSecret, Settings
+
+    return Settings(
+        kube=session.client.connection,
+        clouds=access_of(simulator),
+        cluster_api="off",
+        clock=await clock_of(simulator) if simulator else session.clock,
+        gates=target.options.gates,
+        keys=RingSecret(target.keys_namespace) if target.keys_namespace else RingSecret(),
+    )
 
 
 async def plans_with(client: KubeClient, objects: Sequence[Json], settings: Settings, ring: KeyRing) -> list[Plan]:
@@ -58,7 +60,7 @@ async def plans_with(client: KubeClient, objects: Sequence[Json], settings: Sett
     plans = []
     for obj in objects:
         owners = OwnerClusterReader(client, Mode(settings.cluster_api), served_of(str(obj["kind"])))
-        plans.append(await plan(obj, settings, ring, await owners.context(obj), others))
+        plans.append(await plan(obj, settings, client, ring, await owners.context(obj), others))
     return plans
 
 
@@ -74,21 +76,49 @@ async def ring_at(keys: Path) -> KeyRing:
     return (found.document or RingDocument.fresh(time.time())).ring()
 
 
-async def cloud_of(session: Session, target: Access, stack: AsyncExitStack) -> tuple[str, str]:
-    """The URL of a simulated cloud (empty for the real one) and the key, for a command that only reads.
+async def simulator_of(session: Session, target: Access, stack: AsyncExitStack) -> str:
+    """The URL of the simulated clouds (empty for the real ones), for a command that only reads.
 
-    It binds the state to neither.
+    It binds the state to neither. Raises CliError where there are credentials for none of the real ones.
     """
     if session.simulator:
-        return session.simulator, API_KEY
+        return session.simulator
     if target.kubeconfig:
-        return "", api_key_of(os.environ)
+        require_some(os.environ)
+        return ""
     state = target.state
     assert state is not None
     refuse_settings(state, target.options)
     if state.choose(target.options.simulate) is CloudChoice.IBM:
-        return "", api_key_of(os.environ)
+        require_some(os.environ)
+        return ""
     if state.cloud is None:  # a world that nobody will come back to
         state = StateDirectory.open(Path(stack.enter_context(TemporaryDirectory(prefix="freehold-plan-"))))
     simulated = simulated_cloud(state, target.options.speed, target.options.settings, keep=False)
-    return await stack.enter_async_context(simulated), API_KEY
+    return await stack.enter_async_context(simulated)
+
+
+async def ibm_of(session: Session, target: Access, stack: AsyncExitStack) -> IbmAccount:
+    """The account of IBM Cloud, for a command that looks through it whole. Raises CliError where there is no key."""
+    from freehold.operator.ibm import IbmAccount
+
+    simulator = await simulator_of(session, target, stack)
+    if not simulator:
+        require_ibm(os.environ)
+    access = access_of(simulator)
+    return stack.enter_context(IbmAccount(access.ibm_key, access.ibm_url, session.clock))
+
+
+async def account_of(session: Session, target: Access, obj: Json, stack: AsyncExitStack) -> CloudAccount:
+    """The account that ``obj`` is served in. Raises CliError where there are no credentials for it."""
+    from freehold.operator.accounts import NoCredentials
+    from freehold.operator.adapters import ADAPTERS
+    from freehold.operator.app import clouds_of
+    from freehold.operator.audit import NoAudit
+
+    settings = await settings_of(session, target, await simulator_of(session, target, stack))
+    clouds = clouds_of(settings, session.client, stack.enter_context(ExitStack()), NoAudit())
+    found = await ADAPTERS[str(obj["kind"])](clouds).binding(obj)
+    if isinstance(found, NoCredentials):
+        raise CliError(found.message)
+    return found.cloud

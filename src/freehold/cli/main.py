@@ -210,6 +210,20 @@ def resolve(**given: Any) -> None:
     command.run(**given)
 
 
+@cli.command(short_help="Show what was changed in the cloud, or check the log of it.")
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=options.NonEmptyPath(path_type=Path, dir_okay=False))
+@click.option("--verify", is_flag=True, help="Check that no line was changed, taken out or added.")
+@options.state
+def audit(**given: Any) -> None:
+    """Show the audit log: each request that changed the cloud, with its outcome. FILEs are logs, the oldest first.
+
+    Without a FILE: the log of the state directory, and those that were rotated away from it.
+    """
+    from freehold.cli import audit_log as command
+
+    command.run(**given)
+
+
 @cli.command(short_help="Run the embedded Kubernetes API and the operator.")
 @options.simulate
 @options.simulate_settings

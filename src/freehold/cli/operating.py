@@ -9,12 +9,12 @@ from pathlib import Path
 
 from freehold.api.feature_gates import FeatureGates
 from freehold.api.served import SERVED
-from freehold.cli.credentials import API_KEY, api_key_of
+from freehold.cli.credentials import access_of, api_key_of, has_aws
 from freehold.cli.errors import CliError
 from freehold.cli.logs import tell_looks
 from freehold.cli.running import run as run_to_end
 from freehold.cli.simulator import clock_of, limits_of
-from freehold.cli.terminal import say
+from freehold.cli.terminal import API_KEY_VARIABLE, say, warn
 
 
 def run(
@@ -39,25 +39,37 @@ async def _operate(
     from freehold.kube.config import load, pod_namespace
     from freehold.lifecycle.clock import SystemClock
     from freehold.operator.app import ConflictingProvider, Operator, RingSecret, Settings
+    from freehold.operator.audit import AuditInUse
 
     connection = load(kubeconfig=kubeconfig)
     clock = await clock_of(simulator) if simulator else SystemClock()
     settings = Settings(
         kube=connection,
-        api_key=API_KEY if simulator else api_key_of(os.environ, "--simulator URL"),
-        ibm_url=simulator or None,
+        clouds=access_of(simulator),
         cluster_api=cluster_api,
         namespace=namespace or None,
         workers=workers,
         clock=clock,
-        limits=limits_of(clock, simulator),
+        new_limits=lambda: limits_of(clock, simulator),
         audit=audit,
         gates=feature_gates,
         keys=RingSecret(keys_namespace or pod_namespace(kubeconfig) or RingSecret().namespace),
     )
+    if not simulator:
+        _tell_missing()
     kinds = ", ".join(served.kind for served in SERVED)
     say(f"serving {kinds} objects of {connection.server}, namespace {namespace or '(all)'}")
     try:
         await Operator(settings).run()
-    except ConflictingProvider as problem:
+    except (ConflictingProvider, AuditInUse) as problem:
         raise CliError(str(problem)) from problem
+
+
+def _tell_missing() -> None:
+    """It starts without: the objects of one cloud are no reason to leave those of another one alone."""
+    if not api_key_of(os.environ):
+        warn(f"no credentials for IBM Cloud ({API_KEY_VARIABLE}): its objects will say NoCredentials")
+    if not has_aws(os.environ):
+        warn(
+            "no credentials for AWS in variables or files: only an object's identity, or the machine's role, gives some"
+        )

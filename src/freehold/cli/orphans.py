@@ -12,7 +12,7 @@ from freehold.cli.access import Access, access
 from freehold.cli.errors import CliError
 from freehold.cli.formats import emit
 from freehold.cli.kinds import OURS
-from freehold.cli.local_plans import cloud_of
+from freehold.cli.local_plans import ibm_of
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.tables import Rows, printed
@@ -52,13 +52,11 @@ def run(
 async def _found(target: Access) -> tuple[Sequence[MarkedOwner], Unmarked, float]:
     from freehold.lifecycle.errors import CloudError
     from freehold.lifecycle.keys import KeyRing
-    from freehold.operator.ibm import IbmAccount
     from freehold.operator.orphans import orphans, unmarked
 
     async with opened(target) as session, AsyncExitStack() as stack:
         present = await present_uuids(session)
-        url, key = await cloud_of(session, target, stack)
-        account = stack.enter_context(IbmAccount(key, url or None, session.clock))
+        account = await ibm_of(session, target, stack)
         try:
             deps = account.read_only_deps(KeyRing.single(b"nothing is signed or checked here"))
             found = await orphans(deps, present)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from freehold.cli import manifests, quick
 from freehold.cli.access import Access, access
 from freehold.cli.applying import missing_namespaces, not_in_manifest, targets, trial
-from freehold.cli.credentials import api_key_of
+from freehold.cli.credentials import require_some
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.formats import emit
 from freehold.cli.plan_service import plans_of_server
@@ -95,21 +95,21 @@ def _require_cloud(target: Access) -> None:
     """What planning in this process would refuse, the server's own account is not asked for either."""
     assert target.state is not None
     if target.state.choose(target.options.simulate) is CloudChoice.IBM:
-        api_key_of(os.environ)
+        require_some(os.environ)
 
 
 async def _plans(
     session: Session, target: Access, documents: Sequence[manifests.ManifestDocument], down: str, namespace: str
 ) -> list[Plan]:
-    from freehold.cli.local_plans import asked, cloud_of, ring_at
+    from freehold.cli.local_plans import asked, ring_at, simulator_of
 
     objects = await _objects(session, documents, down, namespace)
     if not objects:
         return []
     assert target.state is not None
     async with AsyncExitStack() as stack:
-        cloud = await cloud_of(session, target, stack)
-        return await asked(session, objects, cloud, await ring_at(target.state.keys), target.options.gates)
+        simulator = await simulator_of(session, target, stack)
+        return await asked(session, target, objects, simulator, await ring_at(target.state.keys))
 
 
 async def _objects(

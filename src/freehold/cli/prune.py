@@ -10,7 +10,7 @@ from freehold.cli import hints
 from freehold.cli.access import Access, access
 from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who, with_decisions
 from freehold.cli.errors import CliError
-from freehold.cli.local_plans import asked, cloud_of
+from freehold.cli.local_plans import asked, simulator_of
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.tables import with_ids
@@ -40,15 +40,15 @@ async def _prune(target: Access, name: str, namespace: str, *, yes: bool) -> Non
         key = Key(namespace or session.namespace, name)
         resource, raw = await the_object(session, key)
         ring = await required_ring(target, session)
-        cloud = await cloud_of(session, target, stack)
-        (today,) = await asked(session, [raw], cloud, ring, target.options.gates)
+        simulator = await simulator_of(session, target, stack)
+        (today,) = await asked(session, target, [raw], simulator, ring)
         _refuse_unknown(today)
         surplus = [row for row in today.rows if row.action == "surplus"]
         if not surplus:
             tell(f"{key} has no surplus: its spec wants all that it owns")
             return
         wished = with_decisions(raw, _decisions(session, raw, surplus), ring)
-        (plan,) = await asked(session, [wished], cloud, ring, target.options.gates)
+        (plan,) = await asked(session, target, [wished], simulator, ring)
         _refuse_unknown(plan)
         allowed = _print(plan, surplus)
         if not allowed:

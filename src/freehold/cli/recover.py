@@ -11,7 +11,7 @@ from freehold.cli import hints, orphans
 from freehold.cli.access import Access, access
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.kinds import OURS
-from freehold.cli.local_plans import cloud_of
+from freehold.cli.local_plans import ibm_of
 from freehold.cli.lookup import key_ring
 from freehold.cli.orphans import present_uuids
 from freehold.cli.running import run as run_to_end
@@ -50,7 +50,6 @@ def run(
 async def _recover(target: Access, name: str, uuid: str, namespace: str, *, key_lost: bool, yes: bool) -> None:
     from freehold.api.served import POWERVS_CLUSTER
     from freehold.lifecycle.errors import CloudError
-    from freehold.operator.ibm import IbmAccount
     from freehold.operator.orphans import orphans as orphaned
     from freehold.operator.recovery import NoOwner, rebuilt, recovery_of
 
@@ -59,8 +58,7 @@ async def _recover(target: Access, name: str, uuid: str, namespace: str, *, key_
         if ring is None:
             raise CliError("there is no key ring that this command can read: freehold keys add FILE, or keys new")
         present = await present_uuids(session)
-        url, key = await cloud_of(session, target, stack)
-        account = stack.enter_context(IbmAccount(key, url or None, session.clock))
+        account = await ibm_of(session, target, stack)
         deps = account.read_only_deps(ring)
         try:
             found = _chosen(await orphaned(deps, present), name, uuid, namespace or session.namespace)

@@ -13,7 +13,7 @@ from freehold.cli import hints
 from freehold.cli.access import Access, access
 from freehold.cli.deciding import decide, journal_of, required_ring, the_object, who, with_decisions
 from freehold.cli.errors import MISUSED, CliError
-from freehold.cli.local_plans import cloud_of
+from freehold.cli.local_plans import account_of
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import opened
 from freehold.cli.tables import with_ids
@@ -43,7 +43,6 @@ def run(
 
 async def _resolve(target: Access, name: str, resource: str, verdict: str, namespace: str, *, yes: bool) -> None:
     from freehold.lifecycle.decisions import Decision, Verdict
-    from freehold.operator.ibm import IbmAccount
     from freehold.operator.kinds import SERVED_RESOURCES
     from freehold.operator.other_objects import StoredObjects
     from freehold.operator.questions import matching, questions
@@ -52,8 +51,7 @@ async def _resolve(target: Access, name: str, resource: str, verdict: str, names
         key = Key(namespace or session.namespace, name)
         kind, raw = await the_object(session, key)
         ring = await required_ring(target, session)
-        url, api_key = await cloud_of(session, target, stack)
-        account = stack.enter_context(IbmAccount(api_key, url or None, session.clock))
+        account = await account_of(session, target, raw, stack)
         deps = replace(account.read_only_deps(ring), others=StoredObjects(session.client, SERVED_RESOURCES))
         found = await questions(journal_of(raw), deps)
         if not found:

@@ -1,4 +1,4 @@
-"""The simulated IBM Cloud as a child process: it ends with us, however we end; its world stays in a file.
+"""The simulated clouds as a child process: it ends with us, however we end; its world stays in a file.
 
 Its standard input is a pipe that we hold: the kernel closes it when we die, and the simulator stops.
 Until it has, it holds the lock on its world, so the next one cannot start on a world that is still written.
@@ -48,8 +48,8 @@ async def simulated_cloud(
     await _take(lock)
     with state.simulator_log.open("w") as complaints:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "freehold_sim", "--speed", str(speed), "--state", str(state.world),
-            "--until-stdin-closes", *(("--settings", f"ibm={used}") if used else ()),
+            sys.executable, "-m", "freehold_sim", "--cloud", "ibm", "--later", "aws", "--speed", str(speed),
+            "--state", str(state.world), "--until-stdin-closes", *(("--settings", str(used)) if used else ()),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=complaints,
             pass_fds=(lock.descriptor,), start_new_session=True,
         )  # fmt: skip

@@ -252,7 +252,7 @@ def _explain_requirements(ctx: PassContext) -> None:
             continue
         nodes = ctx.graph.nodes
         unfinished = {r for r in nodes[key].requires if not _is_done(ctx, r)}
-        names = ", ".join(sorted(f"{r.kind} {nodes[r].name}" for r in unfinished))
+        names = ", ".join(sorted(f"{r.kind} {ctx.graph.title(r)}" for r in unfinished))
         if unfinished:
             ctx.outcomes[key] = Waiting(Reason.REQUIREMENT, ctx.deps.intervals.slow, f"waits for {names}")
         else:  # what it needs was found in this pass

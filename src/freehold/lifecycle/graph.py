@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import graphlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -44,7 +45,7 @@ class Node:
     that one, if it belongs to others, will not do. ``noun`` is what the spec calls it, where that is not its kind.
     ``tags`` belong on the resource beside marks and the user's tags, and before a user's of the same key (its role,
     ``kubernetes.io/cluster/<name>``); ``given_tags`` do if it is not ours. ``shared``: it is handed to the in-cluster
-    provider (:attr:`outcomes.Category.SHARED`).
+    provider (:attr:`outcomes.Category.SHARED`). ``place`` tells it from others of its name, for people (a zone).
     """
 
     key: NodeKey
@@ -63,6 +64,11 @@ class Node:
     tags: frozenset[str] = frozenset()
     given_tags: frozenset[str] = frozenset()
     shared: bool = False
+    place: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"{self.name} {self.place}".rstrip()
 
     def absent(self, id_: str) -> str:
         """The sentence for an id that the cloud does not know."""
@@ -83,7 +89,13 @@ class Graph:
             missing = (node.requires | node.parts_require) - self.nodes.keys()
             if missing:
                 raise ValueError(f"{node.key} requires {', '.join(map(str, missing))}, which nothing wants")
+        self._titles = Counter((node.key.kind, node.title) for node in self.nodes.values())
         self.order = tuple(graphlib.TopologicalSorter({k: n.requires for k, n in self.nodes.items()}).static_order())
+
+    def title(self, key: NodeKey) -> str:
+        """What people know it by: no other of its kind has the same."""
+        title = self.nodes[key].title
+        return title if self._titles[key.kind, title] == 1 else f"{title} ({key.logical})"
 
     def wave(self, ready: Collection[NodeKey]) -> tuple[Node, ...]:
         """All nodes whose requirements are ready, in a stable order."""

@@ -18,8 +18,8 @@ class CloudAccount(Protocol):
     @property
     def name(self) -> str: ...
 
-    def deps(self, subject: str, ring: KeyRing) -> EngineDeps:
-        """The engine's dependencies for one object."""
+    def deps(self, subject: str, ring: KeyRing, uuid: str) -> EngineDeps:
+        """The engine's dependencies for one object; ``uuid`` is that of its identity."""
         ...
 
     def read_only_deps(self, ring: KeyRing) -> EngineDeps:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Protocol
 
 from freehold.api import names
 from freehold.api.feature_gates import ALL_OFF, FeatureGates
-from freehold.api.served import SERVED, ClusterLink, ServedName
+from freehold.api.served import REFERRED_TO, SERVED, ClusterLink, ServedName
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
@@ -21,8 +21,11 @@ from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Reso
 from freehold.lifecycle.clock import SystemClock
 from freehold.lifecycle.interface import Intervals
 from freehold.operator import keyring_secret
-from freehold.operator.adapters import ADAPTERS, Clouds
+from freehold.operator.adapters import ADAPTERS, Aws, Clouds
 from freehold.operator.audit import Audit, FileAudit, NoAudit
+from freehold.operator.aws import AwsCloud
+from freehold.operator.aws_identities import StoredIdentities
+from freehold.operator.cloud_access import CloudAccess
 from freehold.operator.controller import Controller, Done, Health, Result, Watched
 from freehold.operator.events import EventRecorder
 from freehold.operator.ibm import IbmAccount
@@ -57,23 +60,27 @@ class RingSecret:
 
 @dataclass(frozen=True)
 class Settings:
-    """Parsed once at the edge. ``ibm_url`` is the simulated cloud's base URL, None for the real one.
+    """Parsed once at the edge. ``keys``: where the key ring is, a file on a laptop.
 
-    ``keys``: where the key ring is, a file on a laptop.
+    ``new_limits``: of the requests to one account and API.
     """
 
     kube: Connection
-    api_key: str = field(repr=False)
-    ibm_url: str | None = None
+    clouds: CloudAccess
     cluster_api: str = "auto"
     namespace: str | None = None
     workers: int = 80
     clock: SystemClock = field(default_factory=SystemClock)
     audit: Path | None = None
     intervals: Intervals = field(default_factory=Intervals)
-    limits: Limits = field(default_factory=Limits)
+    new_limits: Callable[[], Limits] = Limits
     keys: Path | RingSecret = field(default_factory=RingSecret)
     gates: FeatureGates = ALL_OFF
+
+    @property
+    def own_namespace(self) -> str:
+        """Where the operator's Secrets are."""
+        return self.keys.namespace if isinstance(self.keys, RingSecret) else RingSecret().namespace
 
 
 class ConflictingProvider(Exception):
@@ -113,7 +120,7 @@ class Operator:
             audit: Audit = NoAudit()
             if settings.audit is not None:
                 audit = files.enter_context(FileAudit(settings.audit, settings.clock))
-            clouds = clouds_of(settings, files, audit)
+            clouds = clouds_of(settings, client, files, audit)
             recorder = EventRecorder(client, "freehold", time.time)  # kubectl tells their ages, servers sweep the old
             posting = asyncio.create_task(recorder.run())
             stack.callback(posting.cancel)
@@ -190,14 +197,18 @@ class Operator:
         return controller
 
 
-def clouds_of(settings: Settings, stack: ExitStack, audit: Audit) -> Clouds:
-    """The clouds that there are credentials for; their threads end with ``stack``."""
-    if not settings.api_key:
-        return Clouds()
-    ibm = IbmAccount(
-        settings.api_key, settings.ibm_url, settings.clock, audit, settings.intervals, limits=settings.limits
-    )
-    return Clouds(stack.enter_context(ibm), settings.gates)
+def clouds_of(settings: Settings, client: Reader, stack: ExitStack, audit: Audit) -> Clouds:
+    """The clouds; their threads end with ``stack``. Whether there are credentials for AWS is known when it is asked."""
+    access, clock, intervals = settings.clouds, settings.clock, settings.intervals
+    ibm = None
+    if access.ibm_key:
+        limits = settings.new_limits()
+        ibm = IbmAccount(access.ibm_key, access.ibm_url, clock, audit, intervals, limits=limits)
+        stack.enter_context(ibm)
+    aws = AwsCloud(access.aws_url, clock, audit, intervals, limits=settings.new_limits)
+    stack.enter_context(aws)
+    identities = StoredIdentities(client, settings.own_namespace, access.aws_own)
+    return Clouds(ibm, Aws(aws, identities), settings.gates)
 
 
 def ring_store(client: KubeClient, keys: Path | RingSecret) -> FileRing | SecretRing:
@@ -234,7 +245,7 @@ class Reader(Protocol):
 
 async def refuse_peer(client: Reader) -> None:
     """Refuse to start beside a provider of the same kinds, or where nobody lets us see whether there is one."""
-    for served in SERVED:
+    for served in (*SERVED, *REFERRED_TO):
         await _refuse_peer_of(client, served.crd)
 
 
@@ -249,7 +260,7 @@ async def _refuse_peer_of(client: Reader, crd: str) -> None:
             "grant 'get' on customresourcedefinitions, also to an operator of one namespace"
         ) from error
     label = (found["metadata"].get("labels") or {}).get(names.PROVIDER_LABEL)
-    if label == "infrastructure-ibmcloud":
+    if label in names.UPSTREAM_PROVIDERS:
         raise ConflictingProvider(
             f"CRD {crd} belongs to provider {label}: two controllers must not serve one object. Uninstall it first"
         )

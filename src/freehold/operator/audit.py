@@ -4,11 +4,14 @@ A line holds the object, the call, the resource, what was asked, the vendor's re
 left in the cloud when an object goes has a line too (outcome ``kept``, no call): its event may be refused, because
 nothing can be created in a namespace that is being deleted. So has a decision of a person, with who made it.
 Requests that drivers put into ``Call.detail`` never hold secrets; what they put into ``Call.hidden`` is taken out.
+Each line seals those before it (:mod:`freehold.operator.audit_chain`).
 """
 
 from __future__ import annotations
 
-import json
+import errno
+import fcntl
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +21,15 @@ from typing import Any, Protocol
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError, Unknown
 from freehold.lifecycle.port import Call
+from freehold.operator.audit_chain import begun, head_of, sealed
+
+_LOG = logging.getLogger(__name__)
+_TELL_EVERY = 100
+"""Lines after which the head goes to the log."""
+
+
+class AuditInUse(Exception):
+    """Another process writes this file: two in one file would break its chain."""
 
 
 class Audit(Protocol):
@@ -33,11 +45,26 @@ class Audit(Protocol):
 
 
 class FileAudit:
-    """Lines in a file of mode 0600; each is written whole by one ``write`` in append mode."""
+    """Lines in a file of mode 0600, each written by one ``write`` in append mode; one process a file.
+
+    A new file goes on where the newest rotated one (``audit.jsonl.1``) ended. Raises AuditInUse and OSError.
+    """
 
     def __init__(self, path: Path, clock: Clock) -> None:
+        self._path = path
         self._clock = clock
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._lines = 0
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._fd)
+            raise AuditInUse(f"another process writes the audit log {path}: give each its own file") from None
+        self._head, self._torn = _last_head(path)
+        if not os.fstat(self._fd).st_size and (before := _rotated_head(path)):
+            self._head = before
+            self._append(begun(before))
+        self._tell()
 
     def __enter__(self) -> FileAudit:
         return self
@@ -46,6 +73,8 @@ class FileAudit:
         self.close()
 
     def close(self) -> None:
+        """End the file, with its head in the log. It lets another process have the file."""
+        self._tell()
         os.close(self._fd)
 
     def sent(self, subject: str, call: Call) -> None:
@@ -68,7 +97,23 @@ class FileAudit:
             "resource": resource,
             **more,
         }
-        os.write(self._fd, (json.dumps(line, sort_keys=True, default=str) + "\n").encode())
+        self._append(line)
+        self._lines += 1
+        if self._lines % _TELL_EVERY == 0:
+            self._tell()
+
+    def _append(self, line: Mapping[str, Any]) -> None:
+        """A line that is cut off, as by a full disk, is not in the chain: the next one begins after its end."""
+        text, head = sealed(self._head, line)
+        data = f"{chr(10) if self._torn else ''}{text}{chr(10)}".encode()
+        self._torn = True
+        if os.write(self._fd, data) != len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
+        self._head, self._torn = head, False
+
+    def _tell(self) -> None:
+        if self._head:
+            _LOG.info("the audit log %s ends with chain %s", self._path, self._head)
 
 
 class NoAudit:
@@ -98,3 +143,27 @@ def _outcome(error: BaseException | None) -> dict[str, str]:
         word = "unknown" if isinstance(error, Unknown) else "refused"
         return {"outcome": word, "error": error.message, "code": error.code, "request_id": error.request_id}
     return {"outcome": "unknown", "error": type(error).__name__}
+
+
+_WINDOW = 1 << 16
+
+
+def _last_head(path: Path) -> tuple[str, bool]:
+    """The head of the last whole line that has one, and whether a line after it was cut off."""
+    with path.open("rb") as file:
+        size, window = file.seek(0, os.SEEK_END), _WINDOW
+        while True:
+            begin = max(0, size - window)
+            file.seek(begin)
+            lines = file.read().split(b"\n")
+            whole = lines[:-1] if begin == 0 else lines[1:-1]
+            head = next(filter(None, (head_of(line.decode(errors="replace")) for line in reversed(whole))), "")
+            if head or begin == 0:
+                return head, bool(lines[-1])
+            window *= 8
+
+
+def _rotated_head(path: Path) -> str:
+    """The head of the newest file that a rotation has put beside this one."""
+    rotated = sorted(path.parent.glob(f"{path.name}.*"), key=lambda each: each.stat().st_mtime, reverse=True)
+    return next(filter(None, (_last_head(each)[0] for each in rotated)), "")

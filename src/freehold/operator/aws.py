@@ -9,7 +9,9 @@ from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 from freehold.api import names
+from freehold.clouds.aws import permissions
 from freehold.clouds.aws.calls import ApiClient
+from freehold.clouds.aws.facts import AwsFacts
 from freehold.clouds.aws.identities import Identity
 from freehold.clouds.aws.registry import aws_kinds
 from freehold.clouds.aws.session import AwsSession, Mount
@@ -24,6 +26,7 @@ from freehold.lifecycle.port import LookPort, Port
 from freehold.lifecycle.shared_lists import SharedLists
 from freehold.operator.accounts import Binding, NoCredentials
 from freehold.operator.audit import Audit
+from freehold.operator.aws_facts import AwsFactsReader
 from freehold.operator.aws_identities import NotUsable, Reference, StoredIdentities, reference_of
 from freehold.operator.limits import Bucket, Limits
 from freehold.operator.ports import ObjectPort, PacedPort, ThreadPort
@@ -48,6 +51,8 @@ class AwsAccount(ServedAccount):
         self._session = session
         self._codec = KeyedCodec()
         self._refused_at: dict[str, float] = {}
+        self._narrowed: dict[str, AwsSession] = {}
+        """For the deletes of one owner, by its uuid."""
         self._durations = Durations(clock)
         looking = ApiClient(session, LookPort(port))
         registry = aws_kinds(looking)
@@ -56,6 +61,8 @@ class AwsAccount(ServedAccount):
         self.client = ApiClient(session, port)
         """For questions that are of no object's pass."""
         self.tags = self._tagger(self.client, registry.carried)
+        self.facts = AwsFactsReader(AwsFacts(self.client, self.tags, clock))
+        """What manifests depend on; answers are shared and cached."""
 
     @property
     def name(self) -> str:
@@ -79,13 +86,22 @@ class AwsAccount(ServedAccount):
 
     def close(self) -> None:
         """Close the sockets; requests under way go on."""
-        self._session.close()
+        for session in (self._session, *self._narrowed.values()):
+            session.close()
+
+    def _forget_owner(self, uuid: str) -> None:
+        if narrowed := self._narrowed.pop(uuid, None):
+            narrowed.close()
 
     def _tagger(self, client: ApiClient, carried: tuple[str, ...]) -> AwsTagger:
         return AwsTagger(client, self._clock, carried, self._refused_at)
 
-    def _behind(self, port: Port, ring: KeyRing) -> EngineDeps:
-        client = ApiClient(self._session, port)
+    def _behind(self, port: Port, ring: KeyRing, uuid: str = "") -> EngineDeps:
+        """With a role, the cloud itself refuses deletes of what does not have the ``uuid`` of the object."""
+        deletes = self._session.narrowed(permissions.bound_deletes(uuid)) if uuid else None
+        if deletes is not None:
+            self._narrowed[uuid] = deletes
+        client = ApiClient(self._session, port, deletes)
         registry = aws_kinds(client)
         return EngineDeps(
             registry=registry,

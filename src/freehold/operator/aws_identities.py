@@ -33,6 +33,7 @@ M = TypeVar("M", bound=ApiModel)
 KINDS: Mapping[str, Resource] = {
     served.kind: resource_of(served) for served in (AWS_STATIC_IDENTITY, AWS_ROLE_IDENTITY, AWS_CONTROLLER_IDENTITY)
 }
+_OWN = OwnCredentials()
 ACCESS_KEY, SECRET_KEY, SESSION_TOKEN = "AccessKeyID", "SecretAccessKey", "SessionToken"
 
 
@@ -63,12 +64,14 @@ class Reader(Protocol):
 class StoredIdentities:
     """Reads identities anew each time, so that a right that is taken away counts from the next pass on.
 
-    ``secrets_in``: the operator's own namespace, in which the Secrets of static identities are.
+    ``secrets_in``: the operator's own namespace, in which the Secrets of static identities are. ``own``: what the
+    controller's identity stands for.
     """
 
-    def __init__(self, client: Reader, secrets_in: str) -> None:
+    def __init__(self, client: Reader, secrets_in: str, own: Identity = _OWN) -> None:
         self._client = client
         self._secrets_in = secrets_in
+        self._own = own
 
     async def credentials(self, reference: Reference, namespace: str) -> Identity:
         """For an object of ``namespace``. Raises NotUsable, and KubeError where nothing can be read now."""
@@ -83,7 +86,7 @@ class StoredIdentities:
         raw = await self._read(reference)
         if reference.kind == AWS_CONTROLLER_IDENTITY_KIND:
             await self._check(reference, _allowed_by_controller(reference, raw), namespace)
-            return OwnCredentials()
+            return self._own
         if reference.kind == AWS_STATIC_IDENTITY_KIND:
             static = _parsed(AWSClusterStaticIdentitySpec, reference, raw)
             await self._check(reference, static.allowed_namespaces, namespace)

@@ -84,7 +84,10 @@ class IbmAccount(ServedAccount):
     def name(self) -> str:
         return "IBM Cloud"
 
-    def _behind(self, port: Port, ring: KeyRing) -> EngineDeps:
+    def _forget_owner(self, uuid: str) -> None:
+        """Nothing is kept for one owner alone."""
+
+    def _behind(self, port: Port, ring: KeyRing, uuid: str = "") -> EngineDeps:
         registry = ibm_kinds(self._session, port)
         return EngineDeps(
             registry=registry,

@@ -64,7 +64,7 @@ class _Rows:
 
     def _name(self, key: NodeKey) -> str:
         if self._graph and key in self._graph.nodes:
-            return self._graph.nodes[key].name
+            return self._graph.title(key)
         outcome = self._outcomes.get(key)
         observed = outcome.observed if isinstance(outcome, Ready | Surplus | Waiting | Blocked) else None
         return observed.name if observed else key.logical

@@ -24,7 +24,7 @@ from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.outcomes import Reason, Waiting
 from freehold.operator.accounts import Accounts, Binding, CloudAccount, NoCredentials, OneAccount
 from freehold.operator.adapters import ADAPTERS
-from freehold.operator.app import Settings, clouds_of
+from freehold.operator.app import Reader, Settings, clouds_of
 from freehold.operator.audit import NoAudit
 from freehold.operator.controller import Done, RequeueAfter
 from freehold.operator.events import Severity
@@ -47,6 +47,7 @@ _LASTING = _UNANSWERED | {Reason.REQUIREMENT}
 async def plan(
     raw: Mapping[str, Any],
     settings: Settings,
+    client: Reader,
     ring: KeyRing,
     cluster: gate.ClusterContext,
     others: OtherObjects | None = None,
@@ -54,7 +55,7 @@ async def plan(
     """What serving ``raw``, as it would be stored, would do. Writes nothing."""
     with ExitStack() as stack:
         served = served_of(str(raw["kind"]))
-        accounts = ADAPTERS[served.kind](clouds_of(settings, stack, NoAudit()))
+        accounts = ADAPTERS[served.kind](clouds_of(settings, client, stack, NoAudit()))
         return await plan_with(served, accounts, settings.clock, raw, ring, cluster, others)
 
 
@@ -240,7 +241,7 @@ class _DryAccount:
     def name(self) -> str:
         return self._inner.name
 
-    def deps(self, subject: str, ring: KeyRing) -> EngineDeps:
+    def deps(self, subject: str, ring: KeyRing, uuid: str) -> EngineDeps:
         return self._deps
 
     def read_only_deps(self, ring: KeyRing) -> EngineDeps:

@@ -20,6 +20,7 @@ from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.decisions import Conclusion, Decision
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
+from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.inventory import NoOthers, OtherObjects
 from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import KeyRing
@@ -224,7 +225,7 @@ class Reconciler:
             report = PassReport(plan, journal)
             await self._write(document, adapter.status(document.raw, report, self._now()))
             return RequeueAfter(plan.after if isinstance(plan, Undecided) else SLOW_SECONDS), ()
-        deps = replace(current.binding.cloud.deps(_subject(document.raw), current.ring), others=self._others)
+        deps = self._deps(current)
         tags = frozenset(deps.codec.user(key, value) for key, value in plan.user_tags)
         try:
             if plan.mode is Mode.FROZEN:
@@ -248,7 +249,7 @@ class Reconciler:
         alone = gate.Proceed(document.raw["metadata"]["name"])
         plan = await adapter.desired(document.raw, alone, journal)
         graph = plan.graph if isinstance(plan, Wanted) else Graph(())
-        deps = replace(cloud.deps(_subject(document.raw), current.ring), others=self._others)
+        deps = self._deps(current)
         try:
             asked = self._decisions(document.raw, known)
             done = await engine.release(deps, graph, journal, document, known.state, asked)
@@ -266,6 +267,10 @@ class Reconciler:
             cloud.forget(_subject(document.raw))
             return Done(), done.notes
         return RequeueAfter(done.after), done.notes
+
+    def _deps(self, current: _ObjectPass) -> EngineDeps:
+        deps = current.binding.cloud.deps(_subject(current.document.raw), current.ring, current.journal.owner.uuid)
+        return replace(deps, others=self._others)
 
     def _decisions(self, raw: Json, known: _Served) -> tuple[Decision, ...]:
         """What a person has decided and nothing has acted on. The evidence is read anew for it."""

@@ -22,7 +22,7 @@ class ServedAccount(ABC):
         self._clock = clock
         self._audit = audit or NoAudit()
         self._intervals = intervals or Intervals()
-        self._deps: dict[str, EngineDeps] = {}
+        self._deps: dict[tuple[str, str], EngineDeps] = {}
 
     @property
     @abstractmethod
@@ -34,19 +34,20 @@ class ServedAccount(ABC):
         """The id of the account that the credentials are of. Raises CloudError."""
 
     @abstractmethod
-    def _behind(self, port: Port, ring: KeyRing) -> EngineDeps:
-        """The engine's dependencies, sending through ``port``."""
+    def _behind(self, port: Port, ring: KeyRing, uuid: str = "") -> EngineDeps:
+        """The engine's dependencies, sending through ``port``; ``uuid``: for this owner only."""
 
-    def deps(self, subject: str, ring: KeyRing) -> EngineDeps:
-        """The engine's tools for one object; what it changes is audited under ``subject``."""
-        if subject not in self._deps:  # drivers remember what saves calls, such as where a subnet lives
+    def deps(self, subject: str, ring: KeyRing, uuid: str) -> EngineDeps:
+        """The engine's tools for one object with this uuid; what it changes is audited under ``subject``."""
+        key = (subject, uuid)
+        if key not in self._deps:  # drivers remember what saves calls, such as where a subnet lives
             in_hand = PassInHand()
             audited = ObjectPort(self.port, subject, self._audit, in_hand)
             fenced = FencedPort(audited, self._clock, self._intervals.fence)
-            self._deps[subject] = replace(self._behind(fenced, ring), in_hand=in_hand)
-        if self._deps[subject].ring != ring:
-            self._deps[subject] = replace(self._deps[subject], ring=ring)
-        return self._deps[subject]
+            self._deps[key] = replace(self._behind(fenced, ring, uuid), in_hand=in_hand)
+        if self._deps[key].ring != ring:
+            self._deps[key] = replace(self._deps[key], ring=ring)
+        return self._deps[key]
 
     def read_only_deps(self, ring: KeyRing) -> EngineDeps:
         """Tools that send no write, the drivers' neither: for plans, and for objects that must not change."""
@@ -62,4 +63,10 @@ class ServedAccount(ABC):
 
     def forget(self, subject: str) -> None:
         """The object is gone."""
-        self._deps.pop(subject, None)
+        for key in [key for key in self._deps if key[0] == subject]:
+            del self._deps[key]
+            self._forget_owner(key[1])
+
+    @abstractmethod
+    def _forget_owner(self, uuid: str) -> None:
+        """Close what was kept for this owner alone."""

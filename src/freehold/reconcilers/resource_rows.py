@@ -107,7 +107,7 @@ def _name(
 ) -> str:
     """The wanted name; a resource that nothing wants any more keeps the name that it was shown under."""
     if graph and key in graph.nodes:
-        return graph.nodes[key].name
+        return graph.title(key)
     same = (row for row in before if ident and row.get("kind") == key.kind and row.get("id") == ident)
     shown = next(same, {}).get("name")
     if key.kind == STRANGER:

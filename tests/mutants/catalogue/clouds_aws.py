@@ -66,7 +66,7 @@ REQUESTS = (
     ),
     _calls(
         "ApiClient._send",
-        "if not self.session.forget(used):",
+        "if not session.forget(used):",
         "if False:",
         "a request is repeated with the keys that were refused",
     ),

@@ -12,6 +12,7 @@ _app = partial(Mutant, "operator/app.py")
 _ports = partial(Mutant, "operator/ports.py")
 _limits = partial(Mutant, "operator/limits.py")
 _audit = partial(Mutant, "operator/audit.py")
+_chain = partial(Mutant, "operator/audit_chain.py")
 _around = partial(Mutant, "operator/owner_cluster.py")
 _events = partial(Mutant, "operator/events.py")
 _wakes = partial(Mutant, "operator/predicates.py")
@@ -249,7 +250,7 @@ ACCOUNT = (
     ),
     _served(
         "ServedAccount.forget",
-        "self._deps.pop(subject, None)",
+        "del self._deps[key]",
         "pass",
         "drivers of deleted objects pile up",
     ),
@@ -267,7 +268,7 @@ ACCOUNT = (
     ),
     _app(
         "_refuse_peer_of",
-        'if label == "infrastructure-ibmcloud":',
+        "if label in names.UPSTREAM_PROVIDERS:",
         "if False:",
         "two controllers serve one object",
     ),
@@ -435,6 +436,24 @@ PORTS = (
         " | os.O_APPEND",
         "",
         "each start overwrites the audit log",
+    ),
+    _audit(
+        "FileAudit.__init__",
+        "fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+        "pass",
+        "two processes break the chain of one audit log",
+    ),
+    _audit(
+        "FileAudit._append",
+        "if os.write(self._fd, data) != len(data):",
+        "if not os.write(self._fd, data):",
+        "half a line of the audit log counts as written, and its request is sent",
+    ),
+    _chain(
+        "verified",
+        'if _digest(began if began is not None else head, text) != found["head"]:',
+        'if _digest(head_of(line), text) == found["head"]:',
+        "a changed line of the audit log is not told",
     ),
     _audit(
         "_outcome",
@@ -697,7 +716,7 @@ KEY_RING = (
     ),
     _served(
         "ServedAccount.deps",
-        "if self._deps[subject].ring != ring:",
+        "if self._deps[key].ring != ring:",
         "if False:",
         "drivers keep the key ring from before a key was added",
     ),

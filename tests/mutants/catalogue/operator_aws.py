@@ -7,6 +7,7 @@ from mutants.rows import Mutant
 _identities = partial(Mutant, "operator/aws_identities.py")
 _aws = partial(Mutant, "operator/aws.py")
 _codec = partial(Mutant, "lifecycle/keyed_codec.py")
+_session = partial(Mutant, "clouds/aws/session.py")
 _text = partial(Mutant, "lifecycle/tag_text.py")
 
 MUTANTS = (
@@ -63,5 +64,17 @@ MUTANTS = (
         "_SPECIAL.sub(_escape, key)",
         "key.replace('=', chr(92) + '=')",
         "a key that ends in a backslash is read as another tag",
+    ),
+    _aws(
+        "AwsAccount._behind",
+        "self._session.narrowed(permissions.bound_deletes(uuid)) if uuid else None",
+        "None",
+        "the cloud does not check whose a resource is before it is deleted",
+    ),
+    _session(
+        "AwsSession.narrowed",
+        " or identity.policy or identity.policy_arns",
+        "",
+        "deletes are allowed that the user's session policy does not allow",
     ),
 )

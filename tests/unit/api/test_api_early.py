@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 import yaml
 
-from freehold.api.crd import custom_resource_definitions
 from freehold.api.parse import parse_spec
 from freehold.apiserver.custom import CustomStrategy
+from harness.schemas import crd_of
 
 
 @pytest.fixture(scope="module")
 def strategy() -> CustomStrategy:
-    (crd,) = custom_resource_definitions()
+    crd = crd_of()
     return CustomStrategy(crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"], has_status=True)
 
 

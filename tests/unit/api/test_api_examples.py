@@ -11,10 +11,11 @@ import pytest
 import yaml
 
 from freehold.api.annotations import CreateInfra, create_infra
-from freehold.api.crd import SERVED, custom_resource_definitions
+from freehold.api.crd import SERVED
 from freehold.api.names import INFRASTRUCTURE_GROUP, POWERVS_CLUSTER_KIND
 from freehold.api.parse import parse_spec
 from freehold.api.placeholders import PLACEHOLDERS
+from harness.schemas import crd_of
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples"
@@ -91,7 +92,7 @@ def test_the_example_holds_no_secret() -> None:
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("powervs-*.yaml")), ids=lambda path: str(path.name))
 def test_every_example_passes_the_schema_and_parses(path: Path) -> None:
     """A user's first apply must not be refused."""
-    (crd,) = custom_resource_definitions()
+    crd = crd_of()
     validator = jsonschema_rs.validator_for(crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
     found = powervs_clusters(path)
     assert found

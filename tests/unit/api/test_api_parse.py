@@ -10,12 +10,12 @@ import jsonschema_rs
 import pytest
 
 from freehold.api.annotations import CreateInfra, create_infra
-from freehold.api.crd import custom_resource_definitions
 from freehold.api.parse import InvalidObject, Problem, parse, parse_spec
 from freehold.api.patterns import WORDS
 from freehold.api.powervs import IBMPowerVSClusterSpec, Tag
 from freehold.api.powervs_status import IBMPowerVSClusterStatus, ResourceReference
 from freehold.api.powervs_vpc import Subnet
+from harness.schemas import crd_of
 
 HEALTH = {"delay": 5, "retries": 2, "timeout": 2, "type": "tcp"}
 
@@ -104,7 +104,7 @@ def test_a_bad_value_is_named_with_its_path_and_what_to_do(spec: dict[str, Any],
 def test_the_schema_refuses_it_at_apply_time_too(case: str) -> None:
     """An error at apply time is better than a condition later; rules over several fields are in CEL."""
     spec, field, _ = REFUSED[case]
-    (crd,) = custom_resource_definitions()
+    crd = crd_of()
     schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     paths = {
         "spec" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.instance_path[1:])

@@ -17,7 +17,6 @@ import yaml
 from pydantic import ValidationError
 
 from freehold.api.base import ApiModel
-from freehold.api.crd import custom_resource_definitions
 from freehold.api.powervs import Tag
 from freehold.api.powervs_vpc import (
     VPCResource,
@@ -29,6 +28,7 @@ from freehold.api.powervs_vpc import (
 )
 from freehold.api.schema_lint import walk
 from freehold.apiserver.cel_functions import FUNCTIONS
+from harness.schemas import crd_of
 
 UPSTREAM = Path(__file__).parents[2] / "data" / "upstream" / "ibmpowervsclusters.v1beta2.crd.yaml"
 
@@ -103,7 +103,7 @@ def accepted(model: type[ApiModel], value: dict[str, Any]) -> bool:
 
 @pytest.fixture(scope="module")
 def ours() -> dict[str, list[str]]:
-    (crd,) = custom_resource_definitions()
+    crd = crd_of()
     return rules(crd)
 
 

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
-from freehold.api.crd import custom_resource_definitions
 from freehold.api.schema_lint import lint, walk
-from harness.schemas import narrower, schema_of
+from harness.schemas import crd_of, narrower, schema_of
 
 UPSTREAM = Path(__file__).parents[2] / "data" / "upstream" / "ibmpowervsclusters.v1beta2.crd.yaml"
 
@@ -50,8 +49,7 @@ def theirs() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def ours() -> dict[str, Any]:
-    (crd,) = custom_resource_definitions()
-    return crd
+    return crd_of()
 
 
 def test_no_field_is_narrower_than_upstreams(ours: dict[str, Any], theirs: dict[str, Any]) -> None:

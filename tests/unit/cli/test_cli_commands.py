@@ -60,7 +60,7 @@ def _freehold(*arguments: str, stdin: str = "", **env: str) -> subprocess.Comple
         (["down", "a", "--state", ""], 2, "Invalid value for '--state': it is empty"),
         (["up", "-f", ""], 2, "it is empty"),
         (["get", "--state", "/dev/null/x"], 1, "cannot be used: Not a directory; choose another one with --state DIR"),
-        (["operator", "--kubeconfig", KUBECONFIG], 1, "use the simulated cloud: --simulator URL"),
+        (["operator", "--kubeconfig", KUBECONFIG], 1, "no credentials for IBM Cloud (IBMCLOUD_API_KEY)"),
         (["get", "--kubeconfig", KUBECONFIG], 1, "http://127.0.0.1:9 cannot be reached: Connection refused"),
         (["get", "--kubeconfig", "/none"], 1, "no kubeconfig with a current-context at /none"),
         (["serve", "--port", "70000"], 2, "70000 is not in the range 0<=x<=65535"),

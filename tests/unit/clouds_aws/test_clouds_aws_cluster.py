@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from freehold.clouds.aws import permissions
+from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.facts import BASTION_IMAGE, AwsFacts
+from freehold.clouds.aws.identities import AssumedRole
+from freehold.clouds.aws.registry import aws_kinds
+from freehold.clouds.aws.session import AwsSession
 from freehold.lifecycle.engine import ensure
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Journal
@@ -18,7 +24,7 @@ from freehold.reconcilers.adapter import Desired, Refused
 from freehold.reconcilers.aws_cluster.adapter import AWSClusterAdapter
 from freehold.reconcilers.aws_cluster.desired import AWSWanted
 from freehold.reconcilers.gate import Proceed
-from harness.aws_account import REGION, AwsAccount
+from harness.aws_account import KEYS, REGION, AwsAccount
 from harness.aws_passes import OWNER, Life
 
 NLB = {"loadBalancerType": "nlb", "additionalListeners": [{"port": 22623}]}
@@ -64,6 +70,22 @@ async def test_a_cluster_comes_to_be_rests_without_a_write_and_leaves_nothing(sp
     life.journal = looked.journal
     assert [str(key) for key, one in looked.outcomes.items() if not isinstance(one, Ready) or one.reason] == []
     assert [call.operation for call in account.port.calls[sent:] if call.effect is Effect.WRITE] == []
+    await life.down()
+    assert life.standing() == {}
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS.keys())
+async def test_the_cloud_allows_a_role_that_is_bound_to_our_uuid_all_deletes_of_ours(spec: dict[str, Any]) -> None:
+    """The second lock must not hold up what is ours: each kind carries the uuid where AWS looks for it."""
+    cluster = Cluster(**spec)
+    life, account = cluster.life, cluster.account
+    await cluster.up()
+    arn = account.role("infra")
+    allowed = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
+    account.iam.put_role_policy(RoleName="infra", PolicyName="all", PolicyDocument=json.dumps(allowed))
+    role = AwsSession(AssumedRole(arn, KEYS), REGION, mount=account.mount)
+    narrowed = role.narrowed(permissions.bound_deletes(OWNER.uuid))
+    life.deps = replace(life.deps, registry=aws_kinds(ApiClient(role, account.port, narrowed)))
     await life.down()
     assert life.standing() == {}
 

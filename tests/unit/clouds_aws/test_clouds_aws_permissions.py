@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from freehold.clouds.aws import permissions
+from freehold.clouds.aws import permissions, policy_files
 from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.identities import AssumedRole
 from freehold.clouds.aws.kind_facts import KINDS, OTHER_OPERATIONS, operations_of
@@ -53,6 +54,12 @@ def test_the_permission_of_an_operation(service: str, operation: str, action: st
 
 def test_the_session_policy_is_as_short_as_sts_asks() -> None:
     assert len(permissions.bound_deletes(UUID)) <= permissions.MOST_SESSION_POLICY
+
+
+def test_the_policy_files_are_those_of_today_and_fit_into_managed_policies() -> None:
+    """At most 6,144 characters without white space (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html)."""
+    assert policy_files.stale(Path(__file__).parents[3] / policy_files.DIRECTORY) == ()
+    assert max(len("".join(text.split())) for text in policy_files.rendered().values()) <= 6144
 
 
 # -- on the simulated AWS ---------------------------------------------------------------------------------------

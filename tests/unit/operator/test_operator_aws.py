@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import copy
+import json
 from typing import Any
 
 import pytest
@@ -19,8 +20,10 @@ from freehold.kube.resources import Json, Key, Resource
 from freehold.lifecycle import errors
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.inventory import TagChange
+from freehold.lifecycle.keyed_codec import UUID as OWNER_UUID
 from freehold.lifecycle.keyed_codec import KeyedCodec
 from freehold.lifecycle.keys import KeyRing
+from freehold.lifecycle.kinds import Ref
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import InlinePort
 from freehold.operator.accounts import Binding, NoCredentials
@@ -29,11 +32,12 @@ from freehold.operator.aws_identities import Reference, StoredIdentities
 from freehold.operator.limits import Bucket, Limits
 from freehold_sim.faults import Effect, Fault
 from harness import aws_account
-from harness.simulated_aws import ACCOUNT, KEY, OTHER_ACCOUNT, OTHER_KEY
+from harness.simulated_aws import ACCOUNT, KEY, OTHER_ACCOUNT, OTHER_KEY, tagged
 
 STATIC, ROLE, CONTROLLER = "AWSClusterStaticIdentity", "AWSClusterRoleIdentity", "AWSClusterControllerIdentity"
 RING = KeyRing.single(b"r" * 32)
 REGION = aws_account.REGION
+UUID, OTHER_UUID = "0d0f1e2a-1111-4222-8333-444455556666", "0d0f1e2a-1111-4222-8333-444455557777"
 OPEN: Json = {"allowedNamespaces": {}}
 
 
@@ -329,22 +333,22 @@ async def test_dependencies_for_a_plan_send_no_write(bench: Bench) -> None:
 
 async def test_marks_are_found_through_the_dependencies_of_an_object(bench: Bench) -> None:
     account = await bench.account()
-    deps = account.deps("AWSCluster team-a/c1", RING)
-    owner = Owner("0d0f1e2a-1111-4222-8333-444455556666", "AWSCluster", "team-a", "c1")
+    deps = account.deps("AWSCluster team-a/c1", RING, UUID)
+    owner = Owner(UUID, "AWSCluster", "team-a", "c1")
     marks = KeyedCodec().owner(owner)
     vpc = f"arn:aws:ec2:{REGION}:{ACCOUNT}:vpc/{bench.sim.vpc()}"
     assert await account.tags.attach([TagChange(vpc, marks)]) == {}
     bench.sim.clock.advance(60)
     assert await deps.tagger.marked(owner.uuid) == {vpc: marks}
     assert (await deps.inventory.shared(0.0)).of(owner.uuid, deps.codec) == {vpc: marks}
-    assert account.deps("AWSCluster team-a/c1", RING).registry is deps.registry, "drivers keep what saves calls"
+    assert account.deps("AWSCluster team-a/c1", RING, UUID).registry is deps.registry, "drivers keep what saves calls"
 
 
 async def test_one_refusal_of_the_tag_api_counts_for_all_objects(bench: Bench) -> None:
     account = await bench.account()
     bench.sim.cloud.faults.add(Fault(Effect.DENIED, "resourcegroupstaggingapi.*", count=None))
     for subject in ("one", "two"):
-        await account.deps(subject, RING).tagger.everything()
+        await account.deps(subject, RING, UUID).tagger.everything()
     assert bench.sim.served().count("resourcegroupstaggingapi.GetResources") == 1
 
 
@@ -354,3 +358,61 @@ async def test_one_refusal_of_the_tag_api_counts_for_all_objects(bench: Bench) -
 async def test_the_registry_has_the_kinds_of_the_table_in_its_order(bench: Bench) -> None:
     account = await bench.account()
     assert list(aws_kinds(account.client)) == [kind.name for kind in KINDS]
+
+
+# -- deletes that the cloud binds to one owner ------------------------------------------------------------------
+
+
+def _vpcs(bench: Bench) -> tuple[str, str]:
+    """One with our uuid, and one with another's."""
+    return (
+        bench.sim.vpc(TagSpecifications=tagged("vpc", **{OWNER_UUID: UUID})),
+        bench.sim.vpc(TagSpecifications=tagged("vpc", **{OWNER_UUID: OTHER_UUID})),
+    )
+
+
+def _existing(bench: Bench) -> set[str]:
+    return {vpc["VpcId"] for vpc in bench.sim.ec2.describe_vpcs()["Vpcs"]}
+
+
+def _allow_all(bench: Bench, name: str) -> None:
+    policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
+    bench.sim.iam.put_role_policy(RoleName=name, PolicyName="all", PolicyDocument=json.dumps(policy))
+
+
+async def _delete(account: AwsAccount, vpc: str) -> None:
+    driver = account.deps("AWSCluster team-a/c1", RING, UUID).registry["vpc"].driver
+    await driver.delete(Ref(vpc, f"arn:aws:ec2:{REGION}:{ACCOUNT}:vpc/{vpc}"))
+
+
+async def test_with_a_role_the_cloud_refuses_the_delete_of_what_does_not_have_our_uuid(bench: Bench) -> None:
+    """Whatever we believe to be proven: a second lock that is not ours."""
+    bench.role("infra")
+    _allow_all(bench, "infra")
+    account = await bench.account(ROLE, "infra")
+    ours, theirs = _vpcs(bench)
+    with pytest.raises(errors.Denied, match="narrowed by a session policy"):
+        await _delete(account, theirs)
+    await _delete(account, ours)
+    assert theirs in _existing(bench) and ours not in _existing(bench)
+
+
+async def test_a_session_that_the_user_narrows_is_not_given_a_second_policy(bench: Bench) -> None:
+    """STS adds session policies up: ours would allow deletes that the user's does not."""
+    nothing = json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Deny", "Action": "*", "Resource": "*"}]})
+    bench.role("infra", inlinePolicy=nothing)
+    _allow_all(bench, "infra")
+    account = await bench.account(ROLE, "infra")
+    ours, _ = _vpcs(bench)
+    with pytest.raises(errors.Denied):
+        await _delete(account, ours)
+    assert ours in _existing(bench)
+
+
+async def test_nothing_of_a_narrowed_session_is_kept_of_an_object_that_is_gone(bench: Bench) -> None:
+    bench.role("infra")
+    account = await bench.account(ROLE, "infra")
+    account.deps("AWSCluster team-a/c1", RING, UUID)
+    assert list(account._narrowed) == [UUID]
+    account.forget("AWSCluster team-a/c1")
+    assert account._narrowed == {}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from freehold.api import names
+from freehold.api.served import AWS_CLUSTER, AWS_ROLE_IDENTITY
 from freehold.kube.errors import ConfigError, Forbidden, KubeError, NotFound, Unavailable
 from freehold.kube.resources import Json, Key, Resource
 from freehold.operator.app import ConflictingProvider, refuse_peer
@@ -13,13 +16,15 @@ CRD = f"{names.POWERVS_CLUSTER_PLURAL}.{names.INFRASTRUCTURE_GROUP}"
 
 
 class Server:
-    """An API server with one answer."""
+    """An API server with one answer, for the CRD of ``name``; the others are ours."""
 
-    def __init__(self, answer: Json | KubeError) -> None:
-        self._answer = answer
+    def __init__(self, answer: Json | KubeError, name: str = CRD) -> None:
+        self._answer, self._name = answer, name
 
     async def get(self, resource: Resource, key: Key) -> Json:
-        assert (resource.plural, key) == ("customresourcedefinitions", Key("", CRD))
+        assert resource.plural == "customresourcedefinitions"
+        if key.name != self._name:
+            return {"metadata": {"name": key.name}}
         if isinstance(self._answer, KubeError):
             raise self._answer
         return self._answer
@@ -34,9 +39,19 @@ async def test_our_own_crd_is_served(labels: dict[str, str] | None) -> None:
     await refuse_peer(Server(crd(labels)))
 
 
-async def test_a_crd_installed_by_upstream_is_refused() -> None:
-    with pytest.raises(ConflictingProvider, match=r"two controllers must not serve one object\. Uninstall it first"):
-        await refuse_peer(Server(crd({names.PROVIDER_LABEL: "infrastructure-ibmcloud"})))
+@pytest.mark.parametrize(
+    ("name", "provider"),
+    [
+        (CRD, "infrastructure-ibmcloud"),
+        (AWS_CLUSTER.crd, "infrastructure-aws"),
+        (AWS_ROLE_IDENTITY.crd, "infrastructure-aws"),
+    ],
+)
+async def test_a_crd_installed_by_upstream_is_refused(name: str, provider: str) -> None:
+    """An identity too: upstream's controller is there, and its webhooks are asked before ours could be."""
+    said = f"CRD {name} belongs to provider {provider}: two controllers must not serve one object. Uninstall it first"
+    with pytest.raises(ConflictingProvider, match=re.escape(said)):
+        await refuse_peer(Server(crd({names.PROVIDER_LABEL: provider}), name))
 
 
 @pytest.mark.parametrize(

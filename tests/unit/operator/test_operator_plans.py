@@ -24,6 +24,7 @@ from harness.powervs import Harness, example
 from harness.resources import made_by_us
 
 RING = KeyRing.single(b"the key of these tests" * 2)
+UUID = "0d0f1e2a-1111-4222-8333-444455556666"
 REQUEST = {"name": "a", "region": "us-south", "resource_group": GROUP}
 
 
@@ -56,7 +57,7 @@ class Account:
 
 async def test_the_changes_of_an_object_are_audited_under_its_name() -> None:
     account = Account()
-    deps = account.ibm.deps("cluster a", RING)
+    deps = account.ibm.deps("cluster a", RING, UUID)
     await deps.port.send(Call("store", "save_journal", Effect.STORE, lambda: None))
     await deps.registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
     assert account.audit.said == [("sent", "cluster a", "create_vpc"), ("done", "cluster a", "create_vpc")]
@@ -66,16 +67,16 @@ async def test_a_create_that_no_write_of_the_object_allowed_is_not_sent() -> Non
     """Compare-and-set orders only the writes of the object; another process may have the object by now."""
     account = Account()
     with pytest.raises(Unavailable, match="was not sent"):
-        await account.ibm.deps("cluster a", RING).registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
+        await account.ibm.deps("cluster a", RING, UUID).registry["vpc"].driver.create(REQUEST, Birth("token", NONCE))
     assert account.writes() == []
 
 
 def test_a_key_that_is_added_is_used_from_the_next_pass_on() -> None:
     """Drivers are kept, the ring that they were made with is not."""
     account = Account()
-    account.ibm.deps("cluster a", RING)
+    account.ibm.deps("cluster a", RING, UUID)
     other = KeyRing.single(b"another key of these tests" * 2)
-    assert account.ibm.deps("cluster a", other).ring == other
+    assert account.ibm.deps("cluster a", other, UUID).ring == other
 
 
 async def test_read_only_dependencies_send_no_write() -> None:
@@ -88,10 +89,10 @@ async def test_read_only_dependencies_send_no_write() -> None:
 def test_nothing_is_remembered_of_an_object_that_is_gone() -> None:
     """A new object with its name must not use drivers that remember the places of the old one."""
     account = Account()
-    before = account.ibm.deps("cluster a", RING)
-    assert account.ibm.deps("cluster a", RING) is before
+    before = account.ibm.deps("cluster a", RING, UUID)
+    assert account.ibm.deps("cluster a", RING, UUID) is before
     account.ibm.forget("cluster a")
-    assert account.ibm.deps("cluster a", RING) is not before
+    assert account.ibm.deps("cluster a", RING, UUID) is not before
 
 
 def test_a_call_that_waits_for_a_thread_when_the_operator_stops_is_never_sent() -> None:

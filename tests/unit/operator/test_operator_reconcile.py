@@ -8,6 +8,7 @@ from typing import Any
 
 from freehold.api import names
 from freehold.clouds.ibm.times import SETTLE
+from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import StaleObject
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import step
@@ -208,11 +209,13 @@ def test_nothing_is_remembered_of_a_released_object() -> None:
     harness = Harness()
     account = harness.account
     subject = f"{names.POWERVS_CLUSTER_KIND} default/{harness.object.raw['metadata']['name']}"
-    before = account.deps(subject, harness.rings.ring)
     harness.pass_once()
-    assert account.deps(subject, harness.rings.ring) is before
+    uuid = journals.loads(harness.object.raw["metadata"]["annotations"][names.JOURNAL_ANNOTATION]).owner.uuid
+    before = account.deps(subject, harness.rings.ring, uuid)
+    harness.pass_once()
+    assert account.deps(subject, harness.rings.ring, uuid) is before
     harness.down()
-    assert account.deps(subject, harness.rings.ring) is not before
+    assert account.deps(subject, harness.rings.ring, uuid) is not before
     assert not harness.process._known
 
 

@@ -21,6 +21,7 @@ from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.ownership import Owner
 from freehold.operator.app import Operator, RingSecret, Settings
+from freehold.operator.cloud_access import CloudAccess
 from freehold.operator.keyring import RingDocument
 from freehold.operator.keyring_file import FileRing
 from freehold.operator.kinds import POWERVS_CLUSTERS
@@ -45,7 +46,7 @@ async def client() -> AsyncIterator[KubeClient]:
 
 @asynccontextmanager
 async def operator(client: KubeClient, keys: Path | RingSecret) -> AsyncIterator[Operator]:
-    serving = Operator(Settings(client.connection, "a-key", NOWHERE, cluster_api="off", keys=keys))
+    serving = Operator(Settings(client.connection, CloudAccess("a-key", NOWHERE), cluster_api="off", keys=keys))
     running = asyncio.create_task(serving.run())
     try:
         yield serving

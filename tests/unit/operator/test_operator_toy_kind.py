@@ -61,7 +61,7 @@ class MemoryAccount:
     def __init__(self, world: MemoryWorld) -> None:
         self._deps = world.deps(InlinePort())
 
-    def deps(self, subject: str, ring: KeyRing) -> EngineDeps:
+    def deps(self, subject: str, ring: KeyRing, uuid: str) -> EngineDeps:
         return self._deps
 
     def read_only_deps(self, ring: KeyRing) -> EngineDeps:

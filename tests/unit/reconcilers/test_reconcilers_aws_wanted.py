@@ -413,3 +413,15 @@ def test_the_example_decides_to_a_default_cluster() -> None:
     assert isinstance(found, AWSWanted)
     assert sum(counts(found.graph).values()) == 25
     assert found.notes == ()
+
+
+def test_no_two_rows_of_a_kind_have_one_title() -> None:
+    """Upstream gives all NAT gateways of a cluster one name, and all their addresses another."""
+    twins = [
+        {"id": name, "availabilityZone": ZONES[0], "cidrBlock": f"10.0.{number}.0/24", "isPublic": number == 0}
+        for number, name in enumerate("abc")
+    ]
+    for spec in (LEAST, {**LEAST, "network": {"subnets": twins}}):
+        found = graph(spec)
+        titles = [(key.kind, found.title(key)) for key in found.nodes]
+        assert len(titles) == len(set(titles))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from freehold.clouds.aws import errors
+from freehold.clouds.aws.permissions import BOUND_DELETES
 from freehold.clouds.aws.session import AwsSession
 from freehold.lifecycle.errors import CloudError, NotFound
 from freehold.lifecycle.port import Call, Effect, Port
@@ -50,17 +51,20 @@ class ApiClient:
     Services and operations have botocore's names: ``ec2``, ``create_vpc``. ``subject`` is the resource, for people.
     """
 
-    def __init__(self, session: AwsSession, port: Port) -> None:
+    def __init__(self, session: AwsSession, port: Port, deletes: AwsSession | None = None) -> None:
+        """``deletes`` signs the deletes that a session policy can bind to one owner; None: ``session`` signs all."""
         self.session = session
         self._port = port
+        self._deletes = deletes
 
     async def read(self, service: str, operation: str, subject: str, **params: Any) -> Json:
         """Send a request that changes nothing; the reply."""
-        return dict(await self._send(self._call(service, operation, Effect.READ, subject, params)))
+        return dict(await self._send(self._call(self.session, service, operation, Effect.READ, subject, params)))
 
     async def write(self, service: str, operation: str, subject: str, **params: Any) -> Json:
         """Send a request that changes the cloud. Raises Unknown when the effect may have happened."""
-        return dict(await self._send(self._call(service, operation, Effect.WRITE, subject, params)))
+        session = (self._deletes if (service, operation) in BOUND_DELETES else None) or self.session
+        return dict(await self._send(self._call(session, service, operation, Effect.WRITE, subject, params), session))
 
     async def listed(self, service: str, operation: str, items: str, subject: str, **params: Any) -> list[Json]:
         """All pages of a list, one call each; ``items`` names the collection. Raises ListNotFound, never NotFound."""
@@ -110,28 +114,30 @@ class ApiClient:
             self.session.caller = {name: str(asked[name]) for name in ("Account", "Arn")}
         return self.session.caller
 
-    async def _send(self, call: Call) -> Any:
+    async def _send(self, call: Call, signing: AwsSession | None = None) -> Any:
         """Send it, once more where the credentials had expired and can be renewed."""
-        await self._renew()
-        used = self.session.access_key
+        session = signing or self.session
+        await self._renew(session)
+        used = session.access_key
         try:
             return await self._port.send(call)
         except errors.CredentialsExpired as expired:
-            if not self.session.forget(used):
+            if not session.forget(used):
                 raise errors.denied(expired) from None
-        await self._renew()
+        await self._renew(session)
         try:
             return await self._port.send(call)
         except errors.CredentialsExpired as expired:
             raise errors.denied(expired) from None
 
-    async def _renew(self) -> None:
-        for renewal in self.session.renewals():
+    async def _renew(self, session: AwsSession) -> None:
+        for renewal in session.renewals():
             call = Call("sts", renewal.operation, Effect.READ, renewal.run, renewal.subject)
-            await self._port.send(self._mapped(call))
+            await self._port.send(_mapped(session, call))
 
-    def _call(self, service: str, operation: str, effect: Effect, subject: str, params: Json) -> Call:
-        session = self.session
+    def _call(
+        self, session: AwsSession, service: str, operation: str, effect: Effect, subject: str, params: Json
+    ) -> Call:
         hidden = values_in(params)
 
         def run() -> Any:
@@ -139,7 +145,7 @@ class ApiClient:
 
         fenced = effect is Effect.WRITE and is_fenced(operation)
         detail = auditable(params) if effect is Effect.WRITE else {}
-        return self._mapped(Call(service, operation, effect, run, subject, detail, fenced, hidden=hidden))
+        return _mapped(session, Call(service, operation, effect, run, subject, detail, fenced, hidden=hidden))
 
     def _page(self, service: str, operation: str, subject: str, params: Json, token: str) -> Call:
         """Of a list: its run builds the client and reads where its tokens are, which takes long the first time."""
@@ -151,25 +157,25 @@ class ApiClient:
             body = getattr(session.client(service), operation)(**given)
             return Page(body, str(body.get(token_out) or "") if token_out else "")
 
-        return self._mapped(Call(service, operation, Effect.READ, run, subject))
+        return _mapped(session, Call(service, operation, Effect.READ, run, subject))
 
-    def _mapped(self, call: Call) -> Call:
-        """The same call, whose ``run`` raises only the lifecycle's errors."""
-        session = self.session
 
-        def run() -> Any:
-            try:
-                return call.run()
-            except CloudError:
-                raise
-            except Exception as error:
-                what = f"{call.operation.replace('_', ' ')} ({call.subject})"
-                raise errors.translate(
-                    error, effect=call.effect, service=call.api, what=what, origin=session.identity.origin,
-                    scrub=session.scrub,
-                ) from None  # fmt: skip
+def _mapped(session: AwsSession, call: Call) -> Call:
+    """The same call, whose ``run`` raises only the lifecycle's errors."""
 
-        return replace(call, run=run)
+    def run() -> Any:
+        try:
+            return call.run()
+        except CloudError:
+            raise
+        except Exception as error:
+            what = f"{call.operation.replace('_', ' ')} ({call.subject})"
+            raise errors.translate(
+                error, effect=call.effect, service=call.api, what=what, origin=session.identity.origin,
+                scrub=session.scrub,
+            ) from None  # fmt: skip
+
+    return replace(call, run=run)
 
 
 def rows(body: Json, items: str, operation: str, subject: str) -> list[Json]:

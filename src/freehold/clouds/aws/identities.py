@@ -47,7 +47,7 @@ class AssumedRole:
 
     @property
     def origin(self) -> str:
-        return f"the role {self.arn}"
+        return f"the role {self.arn}{', narrowed by a session policy' if self.policy else ''}"
 
 
 Identity = StaticKeys | OwnCredentials | AssumedRole

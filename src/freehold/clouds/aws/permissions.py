@@ -6,6 +6,7 @@ Three policies, so that three roles can have them, and one that binds deletes to
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -36,8 +37,14 @@ def iam_action(service: str, operation: str) -> str:
 
 MOST_SESSION_POLICY = 2048
 """Characters of a session policy (https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html)."""
-NOT_BOUND = frozenset({"s3:DeleteBucket"})
-"""Deletes that no tag condition fits: buckets have one only where their owner enabled it for each of them."""
+NOT_BOUND = frozenset({"s3"})
+"""Services whose deletes no tag condition fits: a bucket has one only where its owner enabled it."""
+BOUND_DELETES = frozenset(
+    (kind.service, re.sub(r"(?<!^)(?=[A-Z])", "_", kind.delete).lower())
+    for kind in KINDS
+    if kind.service not in NOT_BOUND
+)
+"""Those that :func:`bound_deletes` allows, as botocore's clients name them: ``ec2``, ``delete_vpc``."""
 
 
 def reader() -> dict[str, Any]:
@@ -61,19 +68,15 @@ def creator() -> dict[str, Any]:
 
 
 def deleter() -> dict[str, Any]:
-    """Deletes of resources, of any owner: for a role that :func:`bound_deletes` narrows."""
-    return _policy(_allow(_deletes()))
+    """Deletes of resources, of any owner."""
+    return _policy(_allow(iam_action(kind.service, kind.delete) for kind in KINDS))
 
 
 def bound_deletes(uuid: str) -> str:
-    """A session policy: deletes of what has this owner's uuid, and of nothing else (AssumedRole.policy)."""
+    """A session policy: the deletes of :data:`BOUND_DELETES`, of what has this owner's uuid (AwsSession.narrowed)."""
     condition = {"StringEquals": {f"aws:ResourceTag/{UUID}": uuid}}
-    bound = {**_allow(_deletes() - NOT_BOUND), "Condition": condition}
-    return json.dumps(_policy(bound, _allow(NOT_BOUND)), separators=(",", ":"))
-
-
-def _deletes() -> frozenset[str]:
-    return frozenset(iam_action(kind.service, kind.delete) for kind in KINDS)
+    deletes = {iam_action(kind.service, kind.delete) for kind in KINDS if kind.service not in NOT_BOUND}
+    return json.dumps(_policy({**_allow(deletes), "Condition": condition}), separators=(",", ":"))
 
 
 def _changes_tags(operation: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from threading import Lock
 from typing import Any, NamedTuple
@@ -68,12 +69,27 @@ class AwsSession:
         """What the clients of this session know of resources without asking."""
         self._endpoint = endpoint
         self._mount = mount
+        self._wall = wall
         self._gate = Lock()
         self._clients: dict[str, Any] = {}
         self._source: AwsSession | None = None
         if isinstance(identity, AssumedRole):
             self._source = AwsSession(identity.source, region, partition, endpoint=endpoint, mount=mount, wall=wall)
         self._credentials = self._credentials_of(identity, wall)
+
+    def narrowed(self, policy: str) -> AwsSession | None:
+        """The same role under a session policy. None where no role is assumed, or the user narrows its session:
+
+        STS adds the session policies up, so that ours would allow what the user's does not
+        (https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies.html#policies_session).
+        """
+        identity = self.identity
+        if not isinstance(identity, AssumedRole) or identity.policy or identity.policy_arns:
+            return None
+        return AwsSession(
+            replace(identity, policy=policy), self.region, self.partition,
+            endpoint=self._endpoint, mount=self._mount, wall=self._wall,
+        )  # fmt: skip
 
     def _credentials_of(self, identity: Identity, wall: Callable[[], float]) -> Credentials:
         if isinstance(identity, StaticKeys):

@@ -68,9 +68,10 @@ async def _ask(ctx: PassContext, key: NodeKey) -> frozenset[Part]:
 async def claim(ctx: PassContext, inside: Inside) -> None:
     """Record what will be added, before it is there: later it is told from what others put there.
 
-    What is there although each add of it was refused has been put there by others meanwhile.
+    What is there although each add of it was refused has been put there by others meanwhile. What is missing makes
+    a write of the object also where there is nothing new to record: some parts are added by creates (port.FencedPort).
     """
-    before = ctx.journal
+    before, lacking = ctx.journal, False
     for key, have in inside.items():
         if isinstance(have, CloudError):
             continue
@@ -81,7 +82,10 @@ async def claim(ctx: PassContext, inside: Inside) -> None:
         node.parts_refused = (node.parts_refused - theirs) | ours
         if ours or theirs:
             ctx.journal = ctx.journal.put(key, replace(entry, parts=tuple(sorted({*entry.parts, *ours} - theirs))))
-    if ctx.journal != before:
+        lacking = lacking or bool(missing)
+    if lacking:
+        await ctx.save_before_write()
+    elif ctx.journal != before:
         await ctx.save()
 
 

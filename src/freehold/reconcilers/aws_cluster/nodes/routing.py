@@ -43,7 +43,7 @@ def routing_nodes(wish: ClusterWish, tags: NodeTags) -> Iterator[Node]:
 
 def _address(nat: NatGateway, tags: NodeTags) -> Node:
     capa = capa_tags.elastic_ip(tags.cluster)
-    return Node(address_of(nat), capa.name, lambda known: {"name": capa.name}, tags=tags.own(capa))
+    return Node(address_of(nat), capa.name, lambda known: {"name": capa.name}, tags=tags.own(capa), place=nat.zone)
 
 
 def _nat_gateway(nat: NatGateway, tags: NodeTags) -> Node:
@@ -57,6 +57,7 @@ def _nat_gateway(nat: NatGateway, tags: NodeTags) -> Node:
         lambda known: {"name": capa.name, "subnet_id": known[subnet].id, "allocation_id": known[address].id},
         requires=frozenset({keys.VPC, keys.INTERNET_GATEWAY, subnet, address}),
         tags=tags.own(capa),
+        place=nat.zone,
     )
 
 

@@ -1,0 +1,20 @@
+"""How the clouds are reached: what the process was started with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from freehold.clouds.aws.identities import Identity, OwnCredentials
+
+
+@dataclass(frozen=True)
+class CloudAccess:
+    """``ibm_key`` is empty where there is none. The URLs are those of simulated clouds, None for the real ones.
+
+    ``aws_own`` is what an object that names no identity is served with.
+    """
+
+    ibm_key: str = field(default="", repr=False)
+    ibm_url: str | None = None
+    aws_url: str | None = None
+    aws_own: Identity = field(default_factory=OwnCredentials)
