@@ -8,6 +8,8 @@ from typing import Any
 import yaml
 
 from freehold.api import conditions
+from freehold.api.metadata_status import MetadataStatus
+from freehold.api.parse import parse
 from freehold.clouds.aws.identities import Identity
 from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
 from freehold.lifecycle.clock import ManualClock
@@ -234,7 +236,11 @@ class Lab:
     # -- passes -------------------------------------------------------------------------------------------------
 
     async def work(self, name: str = "metadata") -> Result:
-        return await self.process.reconcile(Key(NAMESPACE, name))
+        result = await self.process.reconcile(Key(NAMESPACE, name))
+        for (kind, key), stored in self.objects.objects.items():
+            if kind in RESOURCES and "status" in stored:  # an API server would refuse what does not fit
+                parse(MetadataStatus, stored["status"], at=str(key))
+        return result
 
     async def settle(self, *names: str, passes: int = 12) -> None:
         """Passes as they ask for them, until all are at rest."""

@@ -33,7 +33,7 @@ class MemoryObjects:
             copy.deepcopy(row)
             for row in rows
             if namespace in ("", row["metadata"].get("namespace"))
-            and (not label_selector or label_selector in row["metadata"].get("labels", {}))
+            and (not label_selector or label_selector in map("=".join, row["metadata"].get("labels", {}).items()))
         ]
         return ObjectList(chosen, str(self._version))
 

@@ -84,18 +84,22 @@ class StoredRecord:
 
 
 class TagRecord:
-    """Reads and writes the record. Raises KubeError."""
+    """Reads and writes the record. Raises KubeError.
 
-    def __init__(self, client: Client, namespace: str) -> None:
+    ``name``: of the head; operators with different key rings must not share a record.
+    """
+
+    def __init__(self, client: Client, namespace: str, name: str = NAME) -> None:
         self._client = client
         self._namespace = namespace
+        self._name = name
 
     async def load(self, ring: KeyRing, *, begun: bool) -> StoredRecord:
         """``begun``: whether an object says that something was written for it. Raises RecordKeyMissing."""
-        rows = (await self._client.list(CONFIG_MAPS, self._namespace, label_selector=LABEL)).items
+        rows = (await self._client.list(CONFIG_MAPS, self._namespace, label_selector=f"{LABEL}={self._name}")).items
         found = {row["metadata"]["name"]: row for row in rows}
-        present = frozenset(number for number in range(SHARDS) if _name(number) in found)
-        head, named = self._head(found.get(NAME), ring)
+        present = frozenset(number for number in range(SHARDS) if self._shard_name(number) in found)
+        head, named = self._head(found.get(self._name), ring)
         if named is None:
             named = frozenset(range(SHARDS)) if begun or head.version else present
         shards = {number: self._shard(number, found, named, ring) for number in range(SHARDS)}
@@ -118,18 +122,22 @@ class TagRecord:
             head = await self._write_head(head, begun, ring)
         return StoredRecord(shards, begun, head)
 
+    def _shard_name(self, number: int) -> str:
+        return f"{self._name}-{number:02d}"
+
     # -- reading ------------------------------------------------------------------------------------------------
 
     def _head(self, row: Json | None, ring: KeyRing) -> tuple[StoredShard, frozenset[int] | None]:
         """The object, and the shards that it names; None where it is not there or not ours."""
-        text, stored = _opened(NAME, row, ring)
+        text, stored = _opened(self._name, row, ring)
         if text is None:
             return stored, None
         return stored, frozenset(int(number) for number in json.loads(text)["begun"])
 
     def _shard(self, number: int, found: Mapping[str, Json], begun: frozenset[int], ring: KeyRing) -> StoredShard:
-        row = found.get(_name(number))
-        text, stored = _opened(_name(number), row, ring)
+        name = self._shard_name(number)
+        row = found.get(name)
+        text, stored = _opened(name, row, ring)
         lost = Shard(Knowledge.PART if row is not None or number in begun else Knowledge.ALL)
         try:
             shard = lost if text is None else loads(text)
@@ -138,7 +146,8 @@ class TagRecord:
         return StoredShard(shard, stored.version, stored.key)
 
     async def _read_again(self, number: int, ring: KeyRing) -> StoredShard:
-        found = {_name(number): await self._client.get(CONFIG_MAPS, Key(self._namespace, _name(number)))}
+        name = self._shard_name(number)
+        found = {name: await self._client.get(CONFIG_MAPS, Key(self._namespace, name))}
         return self._shard(number, found, frozenset({number}), ring)
 
     # -- writing ------------------------------------------------------------------------------------------------
@@ -151,27 +160,27 @@ class TagRecord:
         while True:
             shard = base.shard.with_records(records)
             try:
-                version = await self._put(_name(number), dumps(shard), base.version, ring)
+                version = await self._put(self._shard_name(number), dumps(shard), base.version, ring)
                 return StoredShard(shard, version, ring.writing)
             except (kube.Conflict, kube.AlreadyExists):
                 base = await self._read_again(number, ring)
             if any(base.shard.of(resource) != known.of(resource) for resource in records):
-                raise StaleObject(f"ConfigMap {self._namespace}/{_name(number)} changed since it was read")
+                raise StaleObject(f"ConfigMap {self._namespace}/{self._shard_name(number)} changed since it was read")
 
     async def _write_head(self, head: StoredShard, begun: frozenset[int], ring: KeyRing) -> StoredShard:
         version = head.version
         while True:
             text = json.dumps({"begun": sorted(begun)}, separators=(",", ":"))
             try:
-                return StoredShard(version=await self._put(NAME, text, version, ring), key=ring.writing)
+                return StoredShard(version=await self._put(self._name, text, version, ring), key=ring.writing)
             except (kube.Conflict, kube.AlreadyExists):
-                row = await self._client.get(CONFIG_MAPS, Key(self._namespace, NAME))
+                row = await self._client.get(CONFIG_MAPS, Key(self._namespace, self._name))
                 stored, named = self._head(row, ring)
                 version, begun = stored.version, begun | (named or frozenset())
 
     async def _put(self, name: str, text: str, version: str, ring: KeyRing) -> str:
         """Create it, or replace it at ``version``; the new resourceVersion."""
-        metadata = {"name": name, "namespace": self._namespace, "labels": {LABEL: NAME}}
+        metadata = {"name": name, "namespace": self._namespace, "labels": {LABEL: self._name}}
         signature = _signature(_keys(ring, name), ring.writing, text)
         row = {
             "apiVersion": "v1",
@@ -192,10 +201,6 @@ class TagRecord:
             place = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self._namespace}}
             await self._client.create(NAMESPACES, place)
             return await self._client.create(CONFIG_MAPS, row)
-
-
-def _name(number: int) -> str:
-    return f"{NAME}-{number:02d}"
 
 
 def _keys(ring: KeyRing, name: str) -> ObjectKeys:

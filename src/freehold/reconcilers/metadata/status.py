@@ -138,7 +138,7 @@ def _policy(outcome: Outcome) -> Observation:
     for reason in _TOLD:
         if notes := [each for each in outcome.notes if each.reason is reason]:
             return Observation(POLICY, "True", reason.value, _told(notes))
-    return Observation(POLICY, "True", "AsAsked")
+    return Observation(POLICY, "True", "AsAsked", "nothing stands against what is asked for")
 
 
 def _request(outcome: Outcome) -> Observation:
@@ -150,7 +150,7 @@ def _request(outcome: Outcome) -> Observation:
             return Observation(REQUEST, "False", code_of(first), _listed(told))
     if outcome.problem:
         return Observation(REQUEST, "False", "RecordFull", outcome.problem)
-    return Observation(REQUEST, "True", "Answered")
+    return Observation(REQUEST, "True", "Answered", "the cloud refused nothing")
 
 
 def _applied(outcome: Outcome) -> Observation:
