@@ -30,7 +30,7 @@ from freehold.operator.audit import Audit
 from freehold.operator.aws_facts import AwsFactsReader
 from freehold.operator.aws_identities import NotUsable, Reference, StoredIdentities, reference_of
 from freehold.operator.limits import Bucket, Limits
-from freehold.operator.ports import PacedPort, ThreadPort
+from freehold.operator.ports import ObjectPort, PacedPort, ThreadPort
 from freehold.operator.served_account import ServedAccount
 from freehold.reconcilers.adapter import Adapter
 
@@ -82,6 +82,14 @@ class AwsAccount(ServedAccount):
             if self._session.is_known_region:
                 raise
             raise Invalid(f"spec.region: {region!r} is no region that this version knows; {error.message}") from error
+
+    @property
+    def region(self) -> str:
+        return self._session.region
+
+    def tagger_for(self, subject: str) -> AwsTagger:
+        """What changes tags for one object; what it sends is audited under ``subject``."""
+        return self._tagger(ApiClient(self._session, ObjectPort(self.port, subject, self._audit)), ())
 
     def close(self) -> None:
         """Close the sockets; requests under way go on."""

@@ -15,7 +15,7 @@ from freehold.lifecycle.secret_values import SecretValue, values_in
 
 Json = dict[str, Any]
 
-TAGGING = frozenset({"create_tags", "tag_resources", "add_tags", "tag_role", "tag_instance_profile"})
+TAGGING = frozenset({"create_tags", "tag_resources", "tag_resource", "add_tags", "tag_role", "tag_instance_profile"})
 PARTS = frozenset({"create_route", "create_load_balancer_listeners"})
 """They put something into a resource of ours, which nothing can lose, and follow no write of the object."""
 

@@ -362,6 +362,8 @@ TAG_OPERATIONS: Mapping[str, frozenset[str]] = {
     "elbv2": frozenset({"DescribeTags", "AddTags", "RemoveTags"}),
     "s3": frozenset({"GetBucketTagging", "ListBuckets"}),
     "iam": frozenset({"ListRoleTags", "TagRole", "UntagRole"}),
+    "secretsmanager": frozenset({"DescribeSecret", "TagResource", "UntagResource"}),
+    "eks": frozenset({"ListTagsForResource", "TagResource", "UntagResource"}),
 }
 """What the tagger uses."""
 
