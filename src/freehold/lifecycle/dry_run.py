@@ -202,6 +202,8 @@ class DryRunDriver:
         if kind.carrier:  # one attach more: to the carrier first, or not in one batch with others that it carries
             overlay.calls[overlay.tag_api] += 1
         overlay.created[bare] = made
+        if made.tags is not None:
+            overlay.tags[made.target] = made.tags
         overlay.identified[kind.name, made.target, bare] = bare
         return overlay.seen(kind, made)
 

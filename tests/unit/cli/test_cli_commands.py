@@ -16,6 +16,8 @@ import pytest
 import requests
 import yaml
 
+from freehold.cli.credentials import AWS_VARIABLES
+
 EXAMPLES = Path(__file__).parents[3] / "examples"
 MINIMAL = str(EXAMPLES / "powervs-minimal.yaml")
 
@@ -27,7 +29,8 @@ GATE = "BootstrapFormatIgnition=true"
 
 
 def _freehold(*arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-    clean = {key: value for key, value in os.environ.items() if key not in ("IBMCLOUD_API_KEY", "FREEHOLD_DEBUG")}
+    ours = ("IBMCLOUD_API_KEY", "FREEHOLD_DEBUG", *AWS_VARIABLES)
+    clean = {key: value for key, value in os.environ.items() if key not in ours}
     return subprocess.run(
         [sys.executable, "-m", "freehold.cli.main", *arguments],
         input=stdin, capture_output=True, text=True, timeout=240, env={**clean, **env}, check=False,
@@ -60,7 +63,6 @@ def _freehold(*arguments: str, stdin: str = "", **env: str) -> subprocess.Comple
         (["down", "a", "--state", ""], 2, "Invalid value for '--state': it is empty"),
         (["up", "-f", ""], 2, "it is empty"),
         (["get", "--state", "/dev/null/x"], 1, "cannot be used: Not a directory; choose another one with --state DIR"),
-        (["operator", "--kubeconfig", KUBECONFIG], 1, "no credentials for IBM Cloud (IBMCLOUD_API_KEY)"),
         (["get", "--kubeconfig", KUBECONFIG], 1, "http://127.0.0.1:9 cannot be reached: Connection refused"),
         (["get", "--kubeconfig", "/none"], 1, "no kubeconfig with a current-context at /none"),
         (["serve", "--port", "70000"], 2, "70000 is not in the range 0<=x<=65535"),
@@ -74,6 +76,14 @@ def test_misuse_is_one_sentence(arguments: list[str], code: int, sentence: str, 
     assert done.stderr.startswith("freehold: ")
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_an_operator_starts_without_the_credentials_of_a_cloud_and_says_which_objects_miss_them() -> None:
+    """The objects of one cloud are no reason to leave those of another one alone."""
+    done = _freehold("operator", "--kubeconfig", KUBECONFIG, HOME="/none")
+    assert "no credentials for IBM Cloud (IBMCLOUD_API_KEY): its objects will say NoCredentials" in done.stderr
+    assert "no credentials for AWS in variables or files" in done.stderr
+    assert done.stderr.endswith("http://127.0.0.1:9 cannot be reached: Connection refused\n")
 
 
 def test_interrupted_is_distinguished_from_failed(tmp_path: Path) -> None:

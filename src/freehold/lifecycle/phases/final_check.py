@@ -71,7 +71,9 @@ def _is_known(ctx: PassContext, key: NodeKey) -> bool:
 async def _existing(ctx: PassContext, marked: TagsByTarget) -> dict[NodeKey, Observed] | None:
     """Everything that may hold something of ours and exists now; None when one of them could not be asked."""
     refs = _refs(ctx, marked)
-    found = {key: ctx.node(key).observed for key in ctx.journal.ours if ctx.node(key).last_seen is not None}
+    # What has taken a delete of ours holds nothing any more, and may be gone before it is asked.
+    here = [key for key in ctx.journal.ours if ctx.node(key).last_seen is not None and not ctx.delete_is_fresh(key)]
+    found = {key: ctx.node(key).observed for key in here}
     asked = [ctx.deps.registry[key.kind].driver.observe([ref]) for key, ref in refs.items()]
     answered = True
     for (key, ref), seen in zip(refs.items(), await ctx.deps.port.all(asked), strict=True):

@@ -199,6 +199,8 @@ def lacks_essential(ctx: PassContext, key: NodeKey) -> bool:
     if inside is None:
         return True
     needed = frozenset(part for part in inside if part.kind in essential)
+    if not needed:
+        return False
     have = node.observed.parts
     return not node.parts_checked if have is None else bool(needed - have)
 
