@@ -111,8 +111,13 @@ def _name(
     same = (row for row in before if ident and row.get("kind") == key.kind and row.get("id") == ident)
     shown = next(same, {}).get("name")
     if key.kind == STRANGER:
-        return ":".join(key.logical.split(":")[-2:])  # of a CRN: type and id
+        return _type_and_id(key.logical)
     return str(shown or (observed and observed.name) or key.logical)
+
+
+def _type_and_id(target: str) -> str:
+    """What tells a CRN (``…:<type>:<id>``) or an ARN (``…:<type>/<id>``) apart from others."""
+    return target.split(":", 5)[-1] if target.startswith("arn:") else ":".join(target.split(":")[-2:])
 
 
 def _row_state(outcome: Outcome | None) -> tuple[str, str, str]:
