@@ -112,7 +112,7 @@ class Cluster:
         fleet = self.fleet
         plan = await fleet.adapter.desired(self.raw, Proceed(self.raw["metadata"]["name"]), self.journal)
         assert isinstance(plan, AWSWanted), plan
-        deps = fleet.account.deps(self.raw["metadata"]["name"], fleet.ring)
+        deps = fleet.account.deps(self.raw["metadata"]["name"], fleet.ring, self.journal.owner.uuid)
         if self.journal.account == "":
             self.journal = replace(self.journal, account=await fleet.account.account())
         run = release if deleting else ensure
