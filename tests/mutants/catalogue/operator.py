@@ -267,7 +267,7 @@ ACCOUNT = (
     ),
     _app(
         "_refuse_peer_of",
-        'if label == "infrastructure-ibmcloud":',
+        "if label in names.UPSTREAM_PROVIDERS:",
         "if False:",
         "two controllers serve one object",
     ),
