@@ -17,6 +17,7 @@ import requests
 from e2e_client import Http, Kubectl
 from e2e_operator_lab import (
     CLUSTER_CRD,
+    OUR_CRDS,
     POWERVS_CRD,
     UPSTREAM_CRDS,
     Cloud,
@@ -113,11 +114,11 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
 
 @pytest.fixture(scope="session")
 def powervs_crd(server: Server, home: Path) -> Iterator[None]:
-    """Our CRD. An existing one is not changed, and used only if it is the same."""
+    """Our CRDs. An existing one is not changed, and that of PowerVS used only if it is the same."""
     if crd_found(server, POWERVS_CRD) and not crd_is_the_same(server, POWERVS_CRD):
         name = POWERVS_CRD["metadata"]["name"]
         pytest.skip(f"{server.label} has a CRD {name} of another provider or version: nothing is put in its place")
-    with crds_installed(server, Kubectl(server, "default", home), [POWERVS_CRD]):
+    with crds_installed(server, Kubectl(server, "default", home), OUR_CRDS):
         yield
 
 

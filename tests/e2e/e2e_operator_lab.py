@@ -39,6 +39,7 @@ from freehold.operator.app import Operator, RingSecret, Settings
 ROOT = Path(__file__).resolve().parents[2]
 CRD = ROOT / "deploy/crds/infrastructure.cluster.x-k8s.io_ibmpowervsclusters.yaml"
 POWERVS_CRD: dict[str, Any] = yaml.safe_load(CRD.read_text())
+OUR_CRDS = [POWERVS_CRD, *(yaml.safe_load(each.read_text()) for each in sorted(CRD.parent.iterdir()) if each != CRD)]
 CLUSTER_CRD = next(each.crd() for each in PLACEHOLDERS if each.kind == "Cluster")
 UPSTREAM_CRDS = [each.crd() for each in PLACEHOLDERS]
 EXAMPLE = ROOT / "examples/powervs-create-infra.yaml"
@@ -91,7 +92,7 @@ class Cloud:
 def simulated_cloud(folder: Path, speed: float = SPEED) -> Iterator[Cloud]:
     """A fresh account, its process ended afterwards."""
     log = folder / "simulator.log"
-    command = [sys.executable, "-m", "freehold_sim", "--speed", str(speed), "--until-stdin-closes"]
+    command = [sys.executable, "-m", "freehold_sim", "--later", "aws", "--speed", str(speed), "--until-stdin-closes"]
     with log.open("w") as errors:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
     with ended(process):

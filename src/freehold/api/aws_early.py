@@ -104,6 +104,7 @@ SUBNET_RULES: Final = (
 
 # --- load balancers ----------------------------------------------------------------------------
 
+_TYPE_STAYS = "a load balancer cannot be disabled or enabled later"
 _DISABLED = "self.loadBalancerType != 'disabled'"
 _UNUSED = "subnets additionalSecurityGroups additionalListeners ingressRules"
 _FLAGS = "crossZoneLoadBalancing preserveClientIP disableHostsRewrite"
@@ -143,7 +144,7 @@ LOAD_BALANCER_RULES: Final = (
     Rule("self.scheme == oldSelf.scheme", "the scheme of a load balancer cannot change", field=".scheme"),
     Rule(
         "(self.loadBalancerType == 'disabled') == (oldSelf.loadBalancerType == 'disabled')",
-        "a load balancer cannot be disabled or enabled later",
+        _TYPE_STAYS,
         field=".loadBalancerType",
     ),
     _stays("name", "the name of a load balancer cannot change"),
@@ -208,15 +209,22 @@ CLUSTER_RULES: Final = (
         "the second load balancer cannot be taken away",
     ),
     Rule(
-        f"has({_FIRST}) || !has({_OLD_FIRST}) || "
-        f"({_OLD_FIRST}.scheme == 'internet-facing' && {_OLD_FIRST}.loadBalancerType != 'disabled')",
+        f"has({_FIRST}) || !has({_OLD_FIRST}) || {_OLD_FIRST}.scheme == 'internet-facing'",
         "the scheme of a load balancer cannot change, and without the field it is internet-facing",
     ),
     Rule(
-        f"!has({_FIRST}) || has({_OLD_FIRST}) || "
-        f"({_FIRST}.scheme == 'internet-facing' && {_FIRST}.loadBalancerType != 'disabled')",
+        f"has({_FIRST}) || !has({_OLD_FIRST}) || {_OLD_FIRST}.loadBalancerType != 'disabled'",
+        f"{_TYPE_STAYS}, and without the field there is one",
+    ),
+    Rule(
+        f"!has({_FIRST}) || has({_OLD_FIRST}) || {_FIRST}.scheme == 'internet-facing'",
         "the scheme of a load balancer cannot change, and without the field it was internet-facing",
         field=".controlPlaneLoadBalancer.scheme",
+    ),
+    Rule(
+        f"!has({_FIRST}) || has({_OLD_FIRST}) || {_FIRST}.loadBalancerType != 'disabled'",
+        f"{_TYPE_STAYS}, and without the field there was one",
+        field=".controlPlaneLoadBalancer.loadBalancerType",
     ),
 )
 TAG_RULES: Final = (

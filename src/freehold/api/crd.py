@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from freehold.api.aws_kinds import AWS_KINDS
+from freehold.api.metadata_kinds import METADATA_KINDS
 from freehold.api.names import CONTRACT_V1BETA1_LABEL, V1BETA2
 from freehold.api.powervs import IBMPowerVSCluster
 from freehold.api.schema_lint import Finding, lint
@@ -99,5 +100,6 @@ SERVED: tuple[ServedKind, ...] = (
         ),
     ),
     *AWS_KINDS,
+    *METADATA_KINDS,
 )
 """Every kind with a CRD: those that are reconciled, and those that their objects refer to."""

@@ -1,6 +1,6 @@
 """``CloudMetadata`` (metadata-controller.cloud.io/v1alpha1): which resources, how often, and with which providers.
 
-Both spellings of the proposal are accepted (docs/reference/metadata-compat.md A1, A2). Not served yet.
+Both spellings of the proposal are accepted (docs/reference/metadata-compat.md A1, A2).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``AWSMetadata`` and ``IBMMetadata``: the tags for one provider. Not served yet.
+"""``AWSMetadata`` and ``IBMMetadata``: the tags for one provider.
 
 What the schema cannot say (Unicode twins, 51 tags over several operations, a classifier among the tags, which is
 another object's) is said by :mod:`freehold.tagging.validation`. Source: docs/reference/metadata-compat.md A3, A15, A29.

@@ -12,6 +12,9 @@ from typing import Final
 INFRASTRUCTURE_GROUP: Final = "infrastructure.cluster.x-k8s.io"
 CLUSTER_API_GROUP: Final = "cluster.x-k8s.io"
 V1BETA2: Final = "v1beta2"
+METADATA_GROUP: Final = "metadata-controller.cloud.io"
+AWS_METADATA_GROUP: Final = "metadata-controller.aws.io"
+METADATA_VERSION: Final = "v1alpha1"
 
 POWERVS_CLUSTER_KIND: Final = "IBMPowerVSCluster"
 POWERVS_MACHINE_KIND: Final = "IBMPowerVSMachine"
@@ -41,6 +44,12 @@ JOURNAL_ANNOTATION: Final = "freehold.dev/journal"
 
 DECISIONS_ANNOTATION: Final = "freehold.dev/decisions"
 """What a person has decided about single resources, signed with the key ring, with the operator's answers."""
+
+TAGS_WRITER_ANNOTATION: Final = "freehold.dev/tags-writer"
+"""On an AWSMetadata: something was written for it, under this signed name (ADR 37)."""
+
+APPROVE_TAGS_ANNOTATION: Final = "freehold.dev/approve-tags"
+"""On a CloudMetadata: the digest of the plan that a person approved."""
 
 STANDALONE_ANNOTATION: Final = "freehold.dev/standalone"
 """Opt-in of an object without a Cluster, for it to be served where Cluster API is installed.

@@ -72,6 +72,14 @@ AWS_CLUSTER = ServedName(
     fields=AWS_CLUSTER_FIELDS,
 )
 
+CLOUD_METADATA = ServedName(
+    names.METADATA_GROUP, names.METADATA_VERSION, "CloudMetadata", "cloudmetadatas", "", link=ClusterLink.NONE
+)
+AWS_METADATA = ServedName(
+    names.AWS_METADATA_GROUP, names.METADATA_VERSION, "AWSMetadata", "awsmetadatas", "", link=ClusterLink.NONE
+)
+"""They own no resource: they have no finalizer."""
+
 
 def _identity(kind: str, plural: str) -> ServedName:
     """One that AWSClusters refer to. Nothing is created for it, so it has no finalizer."""
@@ -88,6 +96,8 @@ SERVED: tuple[ServedName, ...] = (POWERVS_CLUSTER, AWS_CLUSTER)
 """The kinds that are reconciled."""
 REFERRED_TO: tuple[ServedName, ...] = (AWS_STATIC_IDENTITY, AWS_ROLE_IDENTITY, AWS_CONTROLLER_IDENTITY)
 """The kinds that are only read, where an object of a kind above names one."""
+METADATA: tuple[ServedName, ...] = (CLOUD_METADATA, AWS_METADATA)
+"""The kinds of the metadata controller, which has neither journal nor graph (operator/metadata.py)."""
 
 
 def served_of(kind: str) -> ServedName:

@@ -103,5 +103,5 @@ def refuse_settings(state: StateDirectory, options: ServeOptions) -> None:
         return
     if options.simulator:
         raise CliError("--simulate-settings is for a simulated cloud that this command starts, not for --simulator URL")
-    if state.choose(options.simulate) is CloudChoice.IBM:
+    if state.choose(options.simulate) is CloudChoice.REAL:
         raise CliError("--simulate-settings is for the simulated cloud: add --simulate")

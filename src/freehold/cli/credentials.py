@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 API_KEY = "simulated-api-key"
 ACCESS_KEY, SECRET_KEY = "AKIASIMULATED0000001", "simulated-secret-key"
 """Those that the simulated accounts know; no secrets."""
+SIMULATED_REGION = "us-east-1"
 
 AWS_VARIABLES = (
     "AWS_ACCESS_KEY_ID",
@@ -64,6 +65,7 @@ def access_of(simulator: str, env: Mapping[str, str] = os.environ) -> CloudAcces
     from freehold.operator.cloud_access import CloudAccess
 
     if not simulator:
-        return CloudAccess(api_key_of(env))
+        region = env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION") or ""
+        return CloudAccess(api_key_of(env), aws_regions=(region,) if region else ())
     own = StaticKeys(ACCESS_KEY, SECRET_KEY, origin="the simulated account")
-    return CloudAccess(API_KEY, simulator, f"{simulator}/aws", own)
+    return CloudAccess(API_KEY, simulator, f"{simulator}/aws", own, (SIMULATED_REGION,))

@@ -12,7 +12,8 @@ from freehold.cli.applying import Target, targets
 from freehold.cli.asking import agreed, somebody_is_there
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.following import Followed, UntilGone, ViewSnapshot, follow, last_views
-from freehold.cli.kinds import OURS
+from freehold.cli.kinds import NOUN, OURS
+from freehold.cli.lookup import of_name
 from freehold.cli.progress import display
 from freehold.cli.quick import ReadSession
 from freehold.cli.running import run as run_to_end
@@ -84,21 +85,14 @@ async def _approved(session: Session, target: Access, ours: Sequence[Followed], 
 
 async def named(session: ReadSession, key: Key) -> list[Followed]:
     """The objects of that name, of every kind that is served."""
-    found: list[Followed] = []
-    for resource in OURS:
-        try:
-            await session.client.get(resource, key)
-        except NotFound:
-            continue
-        found.append((resource, key))
-    return found
+    return [(resource, key) for resource in OURS if await of_name(session, [resource], key)]
 
 
 def absent(key: Key, session: ReadSession, *more: str) -> CliError:
     """Nothing that is served has this name, nor one of ``more`` in the same namespace."""
     shown = hints.command("get", namespace=key.namespace, usual=session.namespace)
     keys = ", ".join(str(Key(key.namespace, name)) for name in (key.name, *more))
-    return CliError(f"there is no {OURS[0].kind} {keys}; {shown} shows what there is")
+    return CliError(f"there is no {NOUN} {keys}; {shown} shows what there is")
 
 
 async def _delete(session: Session, wanted: Iterable[Followed]) -> list[Followed]:

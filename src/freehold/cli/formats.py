@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any
 
 from freehold.cli.terminal import say
-from freehold.kube.resources import Json, Resource
+from freehold.kube.resources import Json
 
 JSONPATH = "jsonpath="
 
@@ -38,11 +38,11 @@ class Output:
     render: Callable[[Any], str] | None = None
     managed_fields: bool = False
 
-    def documents(self, resource: Resource, objects: list[Json], *, as_list: bool, stream: bool = False) -> None:
+    def documents(self, objects: list[Json], *, as_list: bool, stream: bool = False) -> None:
         """Print objects; ``as_list`` as a List, also of one; ``stream`` as some of many."""
         if self.format is Format.NAME:
             for each in objects:
-                say(name_of(resource, each))
+                say(name_of(each))
             return
         whole = self.managed_fields or self.render is not None  # a template may ask for them, as in kubectl
         shown = objects if whole else list(map(without_managed_fields, objects))
@@ -55,12 +55,10 @@ class Output:
         print(text, end="" if closed else "\n", flush=True)
 
 
-def name_of(resource: Resource, obj: Json) -> str:
+def name_of(obj: Json) -> str:
     """``kind.group/name``, as kubectl writes it."""
-    kind = resource.kind.lower()
-    return (
-        f"{kind}.{resource.group}/{obj['metadata']['name']}" if resource.group else f"{kind}/{obj['metadata']['name']}"
-    )
+    kind, group = str(obj["kind"]).lower(), str(obj["apiVersion"]).rpartition("/")[0]
+    return f"{kind}.{group}/{obj['metadata']['name']}" if group else f"{kind}/{obj['metadata']['name']}"
 
 
 def without_managed_fields(obj: Json) -> Json:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from freehold.cli import tables
 from freehold.cli.access import Access
 from freehold.cli.errors import CliError
 from freehold.cli.formats import Output
-from freehold.cli.kinds import OURS
 from freehold.cli.reading import GetQuery, Meant, objects, print_lines, server_table
 from freehold.cli.session import Session, opened
 from freehold.cli.tables import GrowingTable
 from freehold.cli.view import ViewPhase
 from freehold.cli.watching import Changes, follow_changes
 from freehold.kube.errors import KubeError
-from freehold.kube.resources import Json, key_of
+from freehold.kube.resources import Json, Resource, key_of
 
 
 async def watched(target: Access, query: GetQuery, output: Output) -> None:
@@ -29,20 +28,41 @@ async def watched(target: Access, query: GetQuery, output: Output) -> None:
             raise CliError(missing[0], missing[1:])
         shown = _Shown(meant, output)
         await shown.begin(session, found)
-        changes = Changes(shown.look, shown.take, frozenset(meant.names))
-        changes.listed(found)
+        changes = {each: Changes(shown.look, shown.take, frozenset(meant.names)) for each in meant.resources}
+        _listed(changes, found)
         await shown.print(session)
     while True:
         async with opened(replace(target, join=True)) as session:
             printing = asyncio.create_task(shown.print_for_ever(session))
             try:
-                await follow_changes(session, meant.resource, meant.where, changes, selector=meant.selector)
+                await _follow(session, meant, changes)
             finally:
                 printing.cancel()
                 await asyncio.gather(printing, return_exceptions=True)
         async with opened(target) as session:  # what the server that has gone did last
-            changes.listed((await objects(session, replace(meant, names=())))[0])
+            _listed(changes, (await objects(session, replace(meant, names=())))[0])
             await shown.print(session)
+
+
+def _listed(changes: Mapping[Resource, Changes], found: Sequence[Json]) -> None:
+    for resource, each in changes.items():
+        each.listed(obj for obj in found if obj["kind"] == resource.kind)
+
+
+async def _follow(session: Session, meant: Meant, changes: Mapping[Resource, Changes]) -> None:
+    """Until the server of a state directory goes away."""
+    tasks = [
+        asyncio.create_task(follow_changes(session, resource, meant.where, each, selector=meant.selector))
+        for resource, each in changes.items()
+    ]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class _Shown:
@@ -50,14 +70,15 @@ class _Shown:
 
     def __init__(self, meant: Meant, output: Output) -> None:
         self._meant = meant
+        self._style = meant.style
         self._output = output
         self._waiting: asyncio.Queue[tuple[Json, bool]] = asyncio.Queue()
         self._table = GrowingTable(("NAME",), meant.style.room)
 
     def look(self, obj: Json) -> object:
         """What of an object must change to be shown again."""
-        if self._output.format.tabular and self._meant.resource in OURS:
-            return tables.of_ours([obj], replace(self._meant.style, wide=False)).rows
+        if self._output.format.tabular and self._meant.are_ours:
+            return tables.of_ours([obj], replace(self._style, wide=False)).rows
         return obj
 
     def take(self, obj: Json, gone: bool) -> None:
@@ -67,8 +88,9 @@ class _Shown:
         """Choose columns wide enough for what is there."""
         if not self._output.format.tabular:
             return
-        if self._meant.resource in OURS:
-            table = tables.of_ours(found, self._meant.style)
+        if self._meant.are_ours:
+            self._style = self._meant.styled(found)
+            table = tables.of_ours(found, self._style)
         else:
             table, _ = await server_table(session, self._meant)
         self._table = GrowingTable(table.heads, self._meant.style.room)
@@ -90,14 +112,14 @@ class _Shown:
         if self._output.format.tabular:
             print_lines(self._table.lines(await self._row(session, obj, gone)))
         elif not gone:
-            self._output.documents(self._meant.resource, [obj], as_list=False, stream=True)
+            self._output.documents([obj], as_list=False, stream=True)
 
     async def _row(self, session: Session, obj: Json, gone: bool) -> tuple[str, ...]:
-        style, resource = self._meant.style, self._meant.resource
-        if resource in OURS:
+        style = self._style
+        if self._meant.are_ours:
             (row,) = tables.of_ours([obj], style).rows
             return (*row[:-1], "gone") if gone else row
-        key = key_of(obj)
+        (resource,), key = self._meant.resources, key_of(obj)
         if not gone:
             try:
                 return (await tables.of_server(session.client, resource, key.namespace, style, name=key.name)).rows[0]

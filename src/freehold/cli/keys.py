@@ -20,7 +20,7 @@ from freehold.cli import keys_report as report
 from freehold.cli.access import Access, access
 from freehold.cli.errors import CliError
 from freehold.cli.formats import emit
-from freehold.cli.kinds import OURS
+from freehold.cli.kinds import NOUN, OURS
 from freehold.cli.manifests import read_text
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
@@ -308,7 +308,7 @@ def _named(place: Place, name: str) -> Need:
         if (need.object.namespace, need.object.name) == wanted:
             return need
     there = ", ".join(sorted(str(need.object) for need in place.needed)[:10]) or "none at all"
-    raise CliError(f"there is no {OURS[0].kind} {'/'.join(wanted)}; there are: {there}")
+    raise CliError(f"there is no {NOUN} {'/'.join(wanted)}; there are: {there}")
 
 
 def _of_object(place: Place, need: Need) -> RingDocument:

@@ -10,7 +10,8 @@ from freehold.kube.resources import Resource
 from freehold.operator.kinds import SERVED_RESOURCES
 
 OURS: tuple[Resource, ...] = SERVED_RESOURCES
-"""The kinds that Freehold reconciles."""
+"""The kinds that Freehold reconciles. Where none is named, people are told of ``NOUN``."""
+NOUN = "cluster"
 
 
 class Catalog:

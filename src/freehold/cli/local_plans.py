@@ -89,7 +89,7 @@ async def simulator_of(session: Session, target: Access, stack: AsyncExitStack) 
     state = target.state
     assert state is not None
     refuse_settings(state, target.options)
-    if state.choose(target.options.simulate) is CloudChoice.IBM:
+    if state.choose(target.options.simulate) is CloudChoice.REAL:
         require_some(os.environ)
         return ""
     if state.cloud is None:  # a world that nobody will come back to

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from freehold.cli.access import Access
-from freehold.cli.errors import CliError
+from freehold.cli.kinds import NOUN
 from freehold.cli.quick import ReadSession
 from freehold.kube.errors import NotFound
 from freehold.kube.resources import Json, Key, Resource
@@ -14,20 +15,35 @@ if TYPE_CHECKING:
     from freehold.lifecycle.keys import KeyRing
 
 
-async def one(session: ReadSession, resource: Resource, key: Key) -> Json:
-    """One object. Raises CliError that says what there is instead."""
-    try:
-        return await session.client.get(resource, key)
-    except NotFound:
-        raise CliError(await absent(session, resource, key)) from None
+async def of_name(session: ReadSession, resources: Sequence[Resource], key: Key) -> list[Json]:
+    """The objects of these kinds that have this name."""
+    found = []
+    for resource in resources:
+        try:
+            found.append(await session.client.get(resource, key))
+        except NotFound:
+            continue
+    return found
 
 
-async def absent(session: ReadSession, resource: Resource, key: Key) -> str:
-    """The sentence for an object that is not there: what there is instead."""
-    present = [each["metadata"]["name"] for each in (await session.client.list(resource, key.namespace)).items]
+async def all_of(
+    session: ReadSession, resources: Sequence[Resource], namespace: str, *, selector: str = ""
+) -> list[Json]:
+    """The objects of these kinds."""
+    found: list[Json] = []
+    for each in resources:
+        items = (await session.client.list(each, namespace, label_selector=selector)).items
+        found += [{"apiVersion": each.api_version, "kind": each.kind, **item} for item in items]
+    return found
+
+
+async def absent(session: ReadSession, resources: Sequence[Resource], key: Key) -> str:
+    """The sentence for a name that no object of these kinds has: what there is instead."""
+    present = {each["metadata"]["name"] for each in await all_of(session, resources, key.namespace)}
     there = f"there are: {', '.join(sorted(present)[:10])}" if present else "there is none at all"
     where = f" in namespace {key.namespace}" if key.namespace else ""
-    return f"there is no {resource.kind} {short(key.name)}{where}; {there}"
+    what = resources[0].kind if len(resources) == 1 else NOUN
+    return f"there is no {what} {short(key.name)}{where}; {there}"
 
 
 def short(name: str) -> str:

@@ -272,7 +272,7 @@ cli.add_command(keys)
     callback=options.filled,
     help="Where the key ring is, Secret freehold-keys [default: the pod's own namespace, else freehold-system].",
 )
-@click.option("--simulator", default="", metavar="URL", help="A simulated IBM Cloud instead of the real one.")
+@click.option("--simulator", default="", metavar="URL", help="Simulated clouds instead of the real ones.")
 @options.feature_gates
 @click.option("--workers", type=click.IntRange(1, 256), default=80, show_default=True, help="Objects at a time.")
 @click.option("--audit", type=options.NonEmptyPath(path_type=Path), help="Append every mutating call to this file.")

@@ -29,8 +29,8 @@ class _Edges:
 def parents(obj: Mapping[str, Any], lines: Sequence[Line]) -> list[int | None]:
     """For each line the index of the one that it is in; None for what is directly below the object.
 
-    That is the innermost one which all that it requires is in; what is between two that have nothing in common, as a
-    connection is, belongs to the one that carries its mark.
+    That is the innermost one which all that it requires is in, or most of it, as of a NAT gateway that has an address
+    too; what is between two that have nothing in common, as a connection is, belongs to the one that carries its mark.
     """
     edges = _edges(obj, lines)
     paths: dict[int, tuple[int, ...]] = {}
@@ -59,11 +59,20 @@ def _path(
     if index not in paths:
         carrier = edges[index].carrier
         found = [_path(each, edges, paths, (*above, index)) for each in edges[index].required]
-        common = _common(found)
+        common = _common(found) or _common(_most(found))
         if not common and carrier is not None:
             common = _path(carrier, edges, paths, (*above, index))
         paths[index] = (*(each for each in common if each != index), index)
     return paths[index]
+
+
+def _most(paths: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Those that begin alike, where they are more than all others together."""
+    for path in paths:
+        alike = [each for each in paths if each[:1] == path[:1]]
+        if 2 * len(alike) > len(paths):
+            return alike
+    return []
 
 
 def _common(paths: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -164,13 +164,13 @@ def simulate(function: F) -> F:
         "--speed", type=click.FloatRange(min=0.1, max=10_000), default=30.0, show_default=True,
         help="Simulated seconds in a real one.",
     )(function)  # fmt: skip
-    return click.option("--simulate", is_flag=True, help="Use the simulated IBM Cloud; needs no account.")(function)
+    return click.option("--simulate", is_flag=True, help="Use the simulated clouds; needs no account.")(function)
 
 
 def simulate_settings(function: F) -> F:
     return click.option(
         "--simulate-settings", type=NonEmptyPath(path_type=Path), metavar="FILE",
-        help="Settings of the simulated cloud (quotas, rates, delays, …) as JSON; kept with the state, except by plan.",
+        help="Settings of the simulated clouds (quotas, delays, …) as JSON; kept with the state, except by plan.",
     )(function)  # fmt: skip
 
 

@@ -94,7 +94,7 @@ def _plans_of_server(
 def _require_cloud(target: Access) -> None:
     """What planning in this process would refuse, the server's own account is not asked for either."""
     assert target.state is not None
-    if target.state.choose(target.options.simulate) is CloudChoice.IBM:
+    if target.state.choose(target.options.simulate) is CloudChoice.REAL:
         require_some(os.environ)
 
 

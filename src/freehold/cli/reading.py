@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from freehold.cli import tables
 from freehold.cli.access import access
 from freehold.cli.errors import INTERRUPTED, MISUSED, CliError
 from freehold.cli.formats import Format, Output
-from freehold.cli.kinds import OURS, Catalog
-from freehold.cli.lookup import absent, short
+from freehold.cli.kinds import NOUN, OURS, Catalog
+from freehold.cli.lookup import absent, all_of, of_name, short
 from freehold.cli.quick import ReadSession, read
 from freehold.cli.tables import Rows, TableStyle
 from freehold.cli.terminal import say, width
@@ -24,11 +24,23 @@ from freehold.kube.resources import Json, Key, Resource
 class Meant:
     """What a query means on one server. ``where`` is a namespace, empty for all."""
 
-    resource: Resource
+    resources: tuple[Resource, ...]
     where: str
     names: tuple[str, ...]
     selector: str
     style: TableStyle
+
+    @property
+    def are_ours(self) -> bool:
+        return all(each in OURS for each in self.resources)
+
+    @property
+    def plural(self) -> str:
+        return self.resources[0].plural if len(self.resources) == 1 else f"{NOUN}s"
+
+    def styled(self, found: Sequence[Json]) -> TableStyle:
+        """How to print these objects: with their kinds, where there are several."""
+        return replace(self.style, kind=len({each["kind"] for each in found}) > 1)
 
     def key(self, name: str) -> Key:
         return Key(self.where, name)
@@ -36,7 +48,7 @@ class Meant:
 
 @dataclass(frozen=True)
 class GetQuery:
-    """What is asked for, as the user says it: a kind, names of it, both, or names of our own kind."""
+    """What is asked for, as the user says it: a kind, names of it, both, or names of objects of ours."""
 
     words: tuple[str, ...]
     namespace: str
@@ -46,31 +58,30 @@ class GetQuery:
 
     async def meant(self, session: ReadSession) -> Meant:
         """Raises CliError where the first word is no kind, and no name of an object of ours either."""
-        resource, names = OURS[0], self.words
+        resources, names = OURS, self.words
         if self.words:
             catalog = Catalog(session.client)
             named = await catalog.named(self.words[0])
             if named is not None:
-                resource, names = named, self.words[1:]
+                resources, names = (named,), self.words[1:]
             else:
                 await self._require_named(session, catalog)
-        if names and self.everywhere and resource.namespaced:
+        namespaced = resources[0].namespaced
+        if names and self.everywhere and namespaced:
             raise CliError("an object is named within a namespace: give -n NAMESPACE instead of --all-namespaces")
         if names and self.selector:
             raise CliError("give names, or a selector, not both", code=MISUSED)
-        where = "" if self.everywhere or not resource.namespaced else self.namespace or session.namespace
-        style = TableStyle(width(), self.wide, self.everywhere and resource.namespaced, session.namespace)
-        return Meant(resource, where, tuple(dict.fromkeys(names)), self.selector, style)
+        where = "" if self.everywhere or not namespaced else self.namespace or session.namespace
+        style = TableStyle(width(), self.wide, self.everywhere and namespaced, usual=session.namespace)
+        return Meant(resources, where, tuple(dict.fromkeys(names)), self.selector, style)
 
     async def _require_named(self, session: ReadSession, catalog: Catalog) -> None:
         word, where = self.words[0], self.namespace or session.namespace
-        try:
-            await session.client.get(OURS[0], Key(where, word))
-        except NotFound:
+        if not await of_name(session, OURS, Key(where, word)):
             raise CliError(
-                f"this server has no kind {short(word)!r}, and {await absent(session, OURS[0], Key(where, word))}",
+                f"this server has no kind {short(word)!r}, and {await absent(session, OURS, Key(where, word))}",
                 [f"kinds: {', '.join(await catalog.names())}"],
-            ) from None
+            )
 
 
 def get(
@@ -95,15 +106,15 @@ def get(
 
 async def _read(session: ReadSession, query: GetQuery, output: Output) -> None:
     meant = await query.meant(session)
-    if output.format.tabular and meant.resource not in OURS:
+    if output.format.tabular and not meant.are_ours:
         table, missing = await server_table(session, meant)
     else:
         found, missing = await objects(session, meant)
-        table = tables.of_ours(found, meant.style)
+        table = tables.of_ours(found, meant.styled(found))
     if output.format.tabular:
         _print_table(meant, table, quiet=bool(missing))
     elif found or not meant.names:
-        output.documents(meant.resource, found, as_list=len(meant.names) != 1)
+        output.documents(found, as_list=len(meant.names) != 1)
     if missing:
         raise CliError(missing[0], missing[1:])
 
@@ -113,12 +124,13 @@ def _print_table(meant: Meant, table: Rows, *, quiet: bool) -> None:
         print_lines(tables.printed(table, meant.style.room))
     elif not quiet:
         chosen = f" with {meant.selector}" if meant.selector else ""
-        say(f"no {meant.resource.plural}{chosen}" + (f" in namespace {meant.where}" if meant.where else ""))
+        say(f"no {meant.plural}{chosen}" + (f" in namespace {meant.where}" if meant.where else ""))
 
 
 async def server_table(session: ReadSession, meant: Meant) -> tuple[Rows, list[str]]:
     """In the server's columns; and a sentence for each name that is not there."""
-    client, resource, where, style = session.client, meant.resource, meant.where, meant.style
+    client, where, style = session.client, meant.where, meant.style
+    (resource,) = meant.resources
     if not meant.names:
         return await tables.of_server(client, resource, where, style, selector=meant.selector), []
     found, missing = [], []
@@ -126,22 +138,20 @@ async def server_table(session: ReadSession, meant: Meant) -> tuple[Rows, list[s
         try:
             found.append(await tables.of_server(client, resource, where, style, name=name))
         except NotFound:
-            missing.append(await absent(session, resource, meant.key(name)))
+            missing.append(await absent(session, meant.resources, meant.key(name)))
     return tables.joined(found) if found else Rows(("NAME",)), missing
 
 
 async def objects(session: ReadSession, meant: Meant) -> tuple[list[Json], list[str]]:
     """What there is; and a sentence for each name that is not there."""
-    resource = meant.resource
     if not meant.names:
-        listed = (await session.client.list(resource, meant.where, label_selector=meant.selector)).items
-        return [{"apiVersion": resource.api_version, "kind": resource.kind, **each} for each in listed], []
+        return await all_of(session, meant.resources, meant.where, selector=meant.selector), []
     found, missing = [], []
     for name in meant.names:
-        try:
-            found.append(await session.client.get(resource, meant.key(name)))
-        except NotFound:
-            missing.append(await absent(session, resource, meant.key(name)))
+        of_this_name = await of_name(session, meant.resources, meant.key(name))
+        found += of_this_name
+        if not of_this_name:
+            missing.append(await absent(session, meant.resources, meant.key(name)))
     return found, missing
 
 

@@ -49,13 +49,13 @@ async def _serve(directory: StateDirectory, options: ServeOptions, until_stdin_c
         who = f"process {server.pid} at {server.url}" if server else "another process"
         raise CliError(f"the state in {directory.path} is already served by {who}; use that one, or choose --state DIR")
     async with live_server(directory, lock, options) as running:
-        cloud = "the simulated IBM Cloud" if directory.cloud is CloudChoice.SIMULATED else "IBM Cloud"
-        say(f"serving {directory.path} on {running.server.url}, with {cloud}")
+        clouds = "simulated clouds" if directory.cloud is CloudChoice.SIMULATED else "IBM Cloud and AWS"
+        say(f"serving {directory.path} on {running.server.url}, with {clouds}")
         say(f"  export KUBECONFIG={quote(str(directory.kubeconfig))}")
-        say("  kubectl apply -f examples/powervs-create-infra.yaml")
-        say("  kubectl get ibmpowervsclusters -w        (or: freehold tree NAME)")
+        say("  kubectl apply -f examples/powervs-create-infra.yaml -f examples/aws-cluster.yaml")
+        say("  kubectl get ibmpowervsclusters,awsclusters        (or: freehold get, freehold tree NAME)")
         if directory.cloud is CloudChoice.SIMULATED:
-            say("  times in statuses are the simulated cloud's own; ages of objects and events are real")
+            say("  times in statuses are the simulated clouds' own; ages of objects and events are real")
         say(f"log {directory.log}, audit {directory.audit}; Ctrl-C stops")
         await running.failed
         raise CliError(f"the operator ended by itself; see {directory.log}")

@@ -62,13 +62,13 @@ class Session:
     def describe(self) -> str:
         """For people: whose API this is, and which cloud is behind it."""
         if not self.embedded:
-            cloud = f", with the simulated IBM Cloud at {self.simulator}" if self.simulator else ""
+            cloud = f", with the simulated clouds at {self.simulator}" if self.simulator else ""
             return f"cluster {self.client.connection.server}{cloud}"
         state = self._access.state
         assert state is not None
         if not self.simulated:
-            return f"IBM Cloud, state in {state.path}"
-        return f"simulated IBM Cloud, state in {state.path}; times are simulated, {self.clock.speed:g} s in a real one"
+            return f"IBM Cloud and AWS, state in {state.path}"
+        return f"simulated clouds, state in {state.path}; times are simulated, {self.clock.speed:g} s in a real one"
 
     @property
     def log(self) -> Path | None:

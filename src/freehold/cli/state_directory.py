@@ -20,9 +20,9 @@ STATE_VARIABLE = "FREEHOLD_STATE"
 
 
 class CloudChoice(Enum):
-    """The cloud of a state directory's objects; fixed by the first command that needs it."""
+    """The clouds of a state directory's objects; fixed by the first command that needs one."""
 
-    IBM = "ibm"
+    REAL = "ibm"  # the word from before there was a second one
     SIMULATED = "simulated"
 
 
@@ -135,11 +135,11 @@ class StateDirectory:
         """
         bound = self.cloud
         if bound is None:
-            return CloudChoice.SIMULATED if simulate else CloudChoice.IBM
-        if simulate and bound is CloudChoice.IBM:
+            return CloudChoice.SIMULATED if simulate else CloudChoice.REAL
+        if simulate and bound is CloudChoice.REAL:
             raise CliError(
-                f"{self.path} holds the state of a real IBM Cloud account; "
-                "for the simulated cloud choose another directory with --state DIR"
+                f"{self.path} holds the state of real accounts; "
+                "for the simulated clouds choose another directory with --state DIR"
             )
         return bound
 

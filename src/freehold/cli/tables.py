@@ -27,11 +27,15 @@ _LEAST_REMARK = 40
 
 @dataclass(frozen=True)
 class TableStyle:
-    """``room``: what fits a line. ``namespace``: with that column. ``usual``: the namespace that needs no ``-n``."""
+    """``room``: what fits a line. ``namespace`` and ``kind``: with that column.
+
+    ``usual``: the namespace that needs no ``-n``.
+    """
 
     room: int
     wide: bool = False
     namespace: bool = False
+    kind: bool = False
     usual: str = "default"
 
 
@@ -44,8 +48,16 @@ class Rows:
 
 
 def of_ours(objects: Sequence[Json], style: TableStyle) -> Rows:
-    """Objects of a kind that Freehold serves."""
-    heads = ["NAME", "PHASE", "READY", *(("AGE", "REASON") if style.wide else ()), "ENDPOINT", "NOTE"]
+    """Objects of kinds that Freehold serves."""
+    heads = [
+        *(["KIND"] if style.kind else []),
+        "NAME",
+        "PHASE",
+        "READY",
+        *(("AGE", "REASON") if style.wide else ()),
+        "ENDPOINT",
+        "NOTE",
+    ]
     return Rows(_placed(style, "NAMESPACE", heads), tuple(_row_of_ours(each, style) for each in objects))
 
 
@@ -56,7 +68,15 @@ def _row_of_ours(obj: Json, style: TableStyle) -> tuple[str, ...]:
         more = hints.command("tree", seen.name, namespace=seen.namespace, usual=style.usual)
         note += f" (and {len(seen.blocked) - 1} more: {more})"
     more_cells = (_age(obj), seen.reason) if style.wide else ()
-    cells = [seen.name, seen.phase.value, seen.ready_count, *more_cells, seen.endpoint, note]
+    cells = [
+        *([seen.kind] if style.kind else []),
+        seen.name,
+        seen.phase.value,
+        seen.ready_count,
+        *more_cells,
+        seen.endpoint,
+        note,
+    ]
     return _placed(style, seen.namespace, cells)
 
 

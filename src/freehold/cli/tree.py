@@ -10,9 +10,10 @@ from typing import Any
 
 from freehold.cli.access import access
 from freehold.cli.attention import attention
+from freehold.cli.errors import CliError
 from freehold.cli.formats import emit
 from freehold.cli.kinds import OURS
-from freehold.cli.lookup import key_ring, one
+from freehold.cli.lookup import absent, key_ring, of_name
 from freehold.cli.nesting import parents
 from freehold.cli.proofs import proofs
 from freehold.cli.quick import ReadSession, read
@@ -41,18 +42,32 @@ def run(name: str, output: str, namespace: str, state: Path | None, kubeconfig: 
     target = access(state, kubeconfig=kubeconfig, operator=False, install=False, log=False)
 
     async def show(session: ReadSession) -> None:
-        obj = await one(session, OURS[0], Key(namespace or session.namespace, name))
-        seen, proven = view(obj), proofs(obj, await key_ring(target, session))
-        inside = parents(obj, seen.lines)
+        key = Key(namespace or session.namespace, name)
+        found = await of_name(session, OURS, key)
+        if not found:
+            raise CliError(await absent(session, OURS, key))
+        ring = await key_ring(target, session)
+        grown = [_Tree(view(obj), proofs(obj, ring), parents(obj, view(obj).lines)) for obj in found]
         if output != "table":
-            emit(output, document(seen, proven, inside))
+            shown = [document(each.seen, each.proofs, each.inside) for each in grown]
+            emit(output, shown if len(shown) > 1 else shown[0])
             return
-        for line in tree_lines(seen, proven, inside, session.clock.now(), width(), painter()):
-            print(line, flush=True)
-        for each in remarks(seen, simulated=session.simulated):
-            tell(each)
+        for each in grown:
+            for line in tree_lines(each.seen, each.proofs, each.inside, session.clock.now(), width(), painter()):
+                print(line, flush=True)
+            for remark in remarks(each.seen, simulated=session.simulated):
+                tell(remark)
 
     read(target, show)
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """One object: what is known of it, the proofs by id, and within which line each line is."""
+
+    seen: View
+    proofs: Mapping[str, str]
+    inside: Sequence[int | None]
 
 
 def remarks(seen: View, *, simulated: bool) -> Iterator[str]:

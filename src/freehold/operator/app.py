@@ -13,14 +13,14 @@ from typing import Protocol
 
 from freehold.api import names
 from freehold.api.feature_gates import ALL_OFF, FeatureGates
-from freehold.api.served import REFERRED_TO, SERVED, ClusterLink, ServedName
+from freehold.api.served import METADATA, REFERRED_TO, SERVED, ClusterLink, ServedName
 from freehold.kube import errors as kube
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
 from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
 from freehold.lifecycle.clock import SystemClock
 from freehold.lifecycle.interface import Intervals
-from freehold.operator import keyring_secret
+from freehold.operator import keyring_secret, tag_record
 from freehold.operator.adapters import ADAPTERS, Aws, Clouds
 from freehold.operator.audit import Audit, FileAudit, NoAudit
 from freehold.operator.aws import AwsCloud
@@ -36,6 +36,7 @@ from freehold.operator.keyring_secret import SecretRing
 from freehold.operator.keyring_use import needs
 from freehold.operator.kinds import SERVED_RESOURCES, resource_of
 from freehold.operator.limits import Limits
+from freehold.operator.metadata_controller import Place, metadata_controller
 from freehold.operator.objects import ObjectHandle
 from freehold.operator.other_objects import StoredObjects
 from freehold.operator.owner_cluster import CLUSTERS, OwnerClusterReader, cluster_mapper
@@ -81,6 +82,12 @@ class Settings:
     def own_namespace(self) -> str:
         """Where the operator's Secrets are."""
         return self.keys.namespace if isinstance(self.keys, RingSecret) else RingSecret().namespace
+
+    @property
+    def record(self) -> str:
+        """The name of the record of written tags: operators with rings of their own in one namespace share none."""
+        own = isinstance(self.keys, RingSecret) and self.keys.name != keyring_secret.NAME
+        return f"{self.keys.name}-tags" if own else tag_record.NAME
 
 
 class ConflictingProvider(Exception):
@@ -131,6 +138,11 @@ class Operator:
                 accounts = ADAPTERS[served.kind](clouds)
                 reconciler = Reconciler(served, accounts, keeper, settings.clock, recorder, others)
                 self._controllers.append(self._build(client, served, reconciler, keeper))
+            regions = settings.clouds.aws_regions
+            place = Place(settings.own_namespace, settings.record, settings.namespace or "", settings.workers)
+            self._controllers.append(
+                metadata_controller(client, clouds, regions, keeper, settings.clock, recorder, place)
+            )
             keeper.changed = self._requeue_all
             running = asyncio.create_task(self._run_controllers())
             keeping = asyncio.create_task(keeper.run())
@@ -245,7 +257,7 @@ class Reader(Protocol):
 
 async def refuse_peer(client: Reader) -> None:
     """Refuse to start beside a provider of the same kinds, or where nobody lets us see whether there is one."""
-    for served in (*SERVED, *REFERRED_TO):
+    for served in (*SERVED, *REFERRED_TO, *METADATA):
         await _refuse_peer_of(client, served.crd)
 
 

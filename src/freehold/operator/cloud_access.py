@@ -18,3 +18,5 @@ class CloudAccess:
     ibm_url: str | None = None
     aws_url: str | None = None
     aws_own: Identity = field(default_factory=OwnCredentials)
+    aws_regions: tuple[str, ...] = ()
+    """Of metadata objects that name no region."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from freehold.lifecycle import dry_run
@@ -131,8 +132,13 @@ class _Rows:
             action = Action(write.action.value)
             yield PlanRow(
                 key.kind, key.logical, self._name(key), action, self._why(write), ident,
-                write.attribute, write.before, write.after,
+                self._named(write.attribute), write.before, write.after,
             )  # fmt: skip
+
+    def _named(self, attribute: str) -> str:
+        """What a part refers to and does not exist yet has no id, but a name."""
+        planned = {entry.id: self._name(key) for key, entry in self._after.items() if is_planned(entry.id)}
+        return " ".join(f"{planned[word]} (created)" if word in planned else word for word in attribute.split(" "))
 
     def _key_of(self, write: Write) -> NodeKey | None:
         tagged = write.action in (dry_run.Action.ATTACH, dry_run.Action.DETACH)
@@ -165,8 +171,13 @@ class _Rows:
                 deleted = (write.kind, write.id) in self._deleted
                 return "taken out before the delete" if deleted else "the spec does not ask for it any more"
             case dry_run.Action.UPDATE:
-                return f"is {write.before!r}, the spec says {write.after!r}"
+                return f"is {_told(write.before)}, the spec says {_told(write.after)}"
         return "the spec asks for it"
+
+
+def _told(value: object) -> str:
+    """As in a manifest, but for texts: their quotes show where they end."""
+    return repr(value) if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def _folded(writes: Sequence[Write]) -> list[Write]:

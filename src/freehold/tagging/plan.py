@@ -68,22 +68,31 @@ class ResourcePlan:
 
 
 def plan_resource(
-    resource: Resource, claims: Sequence[Claim], record: Record | RecordLost, rules: Rules
+    resource: Resource,
+    claims: Sequence[Claim],
+    record: Record | RecordLost,
+    rules: Rules,
+    acting: str | None = None,
 ) -> ResourcePlan:
     """``claims``: of every object that selects the resource, and, with no wants, of one that is deleted with
-    ``deletionPolicy: Remove``. What an object wrote that has no claim here stays."""
+    ``deletionPolicy: Remove``. What an object wrote that has no claim here stays.
+
+    ``acting``: the uid of the one whose changes are planned; the others keep what they win, and the room that it needs.
+    """
     if exemption(resource) is Exemption.EXEMPT:
         message = f"{resource.id} is exempt by its tag; nothing of it is changed"
-        notes = tuple(Note(claim.claimant, "", Reason.EXEMPT, message) for claim in claims)
+        told = (claim.claimant for claim in claims if acting in (None, claim.claimant.uid))
+        notes = tuple(Note(claimant, "", Reason.EXEMPT, message) for claimant in told)
         return ResourcePlan(resource, Delta(), notes, record, record)
-    return _Planner(resource, record, rules).plan(grant_by_age(claims, rules.cluster_keys))
+    return _Planner(resource, record, rules, acting).plan(grant_by_age(claims, rules.cluster_keys))
 
 
 class _Planner:
     """The working state of one resource's plan."""
 
-    def __init__(self, resource: Resource, record: Record | RecordLost, rules: Rules) -> None:
+    def __init__(self, resource: Resource, record: Record | RecordLost, rules: Rules, acting: str | None) -> None:
         self._resource = resource
+        self._acting = acting
         self._record = record
         self._known: Record = {} if isinstance(record, RecordLost) else record
         self._rules = rules
@@ -97,6 +106,8 @@ class _Planner:
         wanted = {key for each in granted for key in (*each.wants, *each.lost)} | set(self._rules.cluster_keys)
         additions = [(each, self._wanted(each)) for each in granted]
         for each in granted:
+            if not self._acts(each.claim.claimant):
+                continue
             self._dropped(each.claim.claimant, wanted)
             if isinstance(self._record, RecordLost):
                 message = f"what was written on {self._resource.id} is not known any more: nothing is removed as ours"
@@ -106,6 +117,9 @@ class _Planner:
         for each, upserts in additions:
             free = self._fitted(each.claim, upserts, free)
         return self._result()
+
+    def _acts(self, claimant: Claimant) -> bool:
+        return self._acting in (None, claimant.uid)
 
     def _wanted(self, granted: Granted) -> dict[str, Upsert]:
         """Removals and notes are put down; what is to be written must still be fitted into the limit."""
@@ -118,6 +132,8 @@ class _Planner:
             decision = decide_wanted(self._situation(key), want, granted.claim.foreign)
             if isinstance(decision, Upsert):
                 upserts[key] = decision
+            elif not self._acts(claimant):
+                continue
             elif isinstance(decision, AsWanted):
                 self._as_wanted(key, claimant, decision, want.opcode)
             else:
@@ -175,7 +191,8 @@ class _Planner:
             case Fits():
                 pass
         for key, upsert in upserts.items():
-            self._write(claim.claimant, key, upsert)
+            if self._acts(claim.claimant):
+                self._write(claim.claimant, key, upsert)
         return fitted.free
 
     def _write(self, claimant: Claimant, key: str, upsert: Upsert) -> None:
@@ -185,7 +202,8 @@ class _Planner:
         self._after[key] = Entry(claimant.uid, frozenset({upsert.value}), Proof.CONFIRMED)
 
     def _note(self, claimant: Claimant, key: str, reason: Reason, message: str) -> None:
-        self._notes.append(Note(claimant, key, reason, message))
+        if self._acts(claimant):
+            self._notes.append(Note(claimant, key, reason, message))
 
     def _result(self) -> ResourcePlan:
         delta = Delta(

@@ -7,7 +7,7 @@ from typing import Any
 
 from freehold_sim.aws import policies
 from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
-from freehold_sim.aws.world import scope_of
+from freehold_sim.aws.world import Record, scope_of
 
 _LEAST, _MOST_POLICY = 900, 2048
 
@@ -22,7 +22,7 @@ def assume_role(call: Call) -> dict[str, Any]:
     arn, name, seconds = params["RoleArn"], params["RoleSessionName"], params.get("DurationSeconds", 3600)
     account, _, role_name = arn.removeprefix("arn:aws:iam::").partition(":role/")
     role = call.world.table(scope_of(account, ""), "role").get(role_name.rpartition("/")[2])
-    if role is None or role["arn"] != arn:
+    if role is None or role["arn"] != arn or not _trusts(call, role):
         text = f"User: {call.principal.arn} is not authorized to perform: sts:AssumeRole on resource: {arn}"
         raise Refused("AccessDenied", text, 403)
     if not _LEAST <= seconds <= role["view"]["MaxSessionDuration"]:
@@ -46,6 +46,16 @@ def assume_role(call: Call) -> dict[str, Any]:
     return {"Credentials": credentials, "AssumedRoleUser": user}
 
 
+def _trusts(call: Call, role: Record) -> bool:
+    """Whether the role's trust policy lets itself be assumed so; who asks is not compared with its principals."""
+    given = call.params.get("ExternalId")
+    context = {"sts:externalid": [given]} if given is not None else {}
+    return (
+        policies.decide(policies.parse(role["view"]["AssumeRolePolicyDocument"]), "sts:AssumeRole", "*", context)
+        == "Allow"
+    )
+
+
 def _check(policy: str) -> None:
     if len(policy) > _MOST_POLICY:
         raise Refused("PackedPolicyTooLarge", f"The session policy is longer than {_MOST_POLICY} characters")
@@ -57,5 +67,5 @@ def _check(policy: str) -> None:
 
 OPERATIONS: tuple[Operation, ...] = (
     reads("GetCallerIdentity", caller),
-    writes("AssumeRole", assume_role, "RoleArn RoleSessionName DurationSeconds Policy"),
+    writes("AssumeRole", assume_role, "RoleArn RoleSessionName DurationSeconds Policy ExternalId"),
 )

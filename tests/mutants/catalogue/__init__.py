@@ -13,6 +13,7 @@ from mutants.catalogue import (
     kube,
     lifecycle,
     mark_calls,
+    metadata,
     operator,
     operator_aws,
     parts,
@@ -38,4 +39,5 @@ MUTANTS = (
     *parts.MUTANTS,
     *mark_calls.MUTANTS,
     *tagging.MUTANTS,
+    *metadata.MUTANTS,
 )

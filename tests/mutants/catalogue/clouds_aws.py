@@ -60,9 +60,15 @@ REQUESTS = (
     ),
     _calls(
         "is_fenced",
-        "return operation in TAGGING or",
-        "return False and",
+        "return operation in TAGGING or creates",
+        "return False",
         "a process that lost its object goes on creating and marking",
+    ),
+    _calls(
+        "is_fenced",
+        " and operation not in PARTS",
+        "",
+        "a route that somebody took out is never put back",
     ),
     _calls(
         "ApiClient._send",
@@ -173,7 +179,7 @@ TAGS = (
         "a value that somebody wrote meanwhile is taken off",
     ),
     _tagging_api(
-        "TaggingApi._sent",
+        "TaggingApi._answered",
         'failures = body.get("FailedResourcesMap") or {}',
         "failures: dict[str, dict[str, Any]] = {}",
         "a resource that was not marked counts as marked",

@@ -37,7 +37,7 @@ MUTANTS = (
     ),
     _aws(
         "AwsAccount.account",
-        'return f"{await self.client.account()}/{self._session.region}"',
+        'return f"{await self.client.account()}/{region}"',
         "return await self.client.account()",
         "the resources of an object whose region was changed count as gone",
     ),

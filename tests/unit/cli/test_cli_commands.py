@@ -224,7 +224,7 @@ def test_without_credentials_nothing_is_started(tmp_path: Path) -> None:
 
 def test_reading_an_empty_state_is_not_an_error(tmp_path: Path) -> None:
     state = ("--state", str(tmp_path))
-    assert _freehold("get", *state).stdout == "no ibmpowervsclusters in namespace default\n"
+    assert _freehold("get", *state).stdout == "no clusters in namespace default\n"
     assert json.loads(_freehold("get", *state, "-o", "json").stdout)["items"] == []
     found = yaml.safe_load(_freehold("get", "ns", *state, "-o", "yaml").stdout)
     assert [each["metadata"]["name"] for each in found["items"]] == ["default", "kube-system"]
@@ -233,7 +233,7 @@ def test_reading_an_empty_state_is_not_an_error(tmp_path: Path) -> None:
 def test_the_error_for_an_unknown_name_lists_the_existing_ones(tmp_path: Path) -> None:
     done = _freehold("tree", "x" * 200, "--state", str(tmp_path))
     assert done.returncode == 1
-    assert "there is no IBMPowerVSCluster" in done.stderr
+    assert "there is no cluster" in done.stderr
     assert "x" * 100 not in done.stderr
 
 
@@ -293,7 +293,7 @@ def test_an_unknown_zone_is_explained_and_can_be_corrected(tmp_path: Path) -> No
     ages = [time.time() - datetime.fromisoformat(each["lastTimestamp"]).timestamp() for each in events]
     assert ages and max(map(abs, ages)) < 600, "kubectl tells ages by its own clock, and old events are swept by ours"
     assert _freehold("down", "minimal", *state).returncode == 0
-    assert _freehold("get", "--state", str(tmp_path)).stdout.startswith("no ibmpowervsclusters")
+    assert _freehold("get", "--state", str(tmp_path)).stdout.startswith("no clusters")
 
 
 def test_the_exit_code_of_a_plan_shows_whether_anything_would_change(tmp_path: Path) -> None:

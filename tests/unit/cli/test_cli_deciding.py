@@ -91,8 +91,8 @@ def test_the_evidence_is_shown_before_a_person_decides(state: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["prune", "nobody"], "there is no IBMPowerVSCluster default/nobody"),
-        (["resolve", "nobody"], "there is no IBMPowerVSCluster default/nobody"),
+        (["prune", "nobody"], "there is no cluster default/nobody"),
+        (["resolve", "nobody"], "there is no cluster default/nobody"),
         (["resolve", "minimal", "--mine"], "say which resource"),
         (["resolve", "minimal", "vpc/main", "--yes"], "--mine or --not-mine"),
     ],

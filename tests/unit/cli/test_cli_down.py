@@ -68,7 +68,7 @@ def test_yes_deletes_and_several_names_are_deleted_together(world: tuple[str, ..
     done = _freehold("down", "second", "nobody", "third", *world)
     assert done.returncode == 1, "without a terminal nothing is asked"
     assert QUESTION not in done.stdout
-    assert f"no IBMPowerVSCluster default/nobody; freehold get --state {world[1]} shows what there is" in done.stderr
+    assert f"no cluster default/nobody; freehold get --state {world[1]} shows what there is" in done.stderr
     assert _names(world) == [], "a name that is not there keeps nothing of the others"
 
 
@@ -82,7 +82,7 @@ def test_with_yes_nothing_is_asked_on_a_terminal_either(world: tuple[str, ...]) 
 def test_names_that_are_not_there_are_one_sentence() -> None:
     session = Session(Access(None, ServeOptions()))
     told = absent(Key("team", "a"), session, "b").sentence
-    assert told == "there is no IBMPowerVSCluster team/a, team/b; freehold get -n team shows what there is"
+    assert told == "there is no cluster team/a, team/b; freehold get -n team shows what there is"
 
 
 async def test_where_no_plan_can_be_made_what_the_status_says_is_shown(

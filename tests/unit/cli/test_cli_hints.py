@@ -92,7 +92,7 @@ def test_what_a_refusal_names_can_be_pasted(command: tuple[str, ...], tmp_path: 
     hint = f"freehold get --state '{state}'"
     assert f"; {hint} shows what there is" in refused.stderr
     again = freehold(*shlex.split(hint)[1:])
-    assert (again.returncode, again.stdout) == (0, "no ibmpowervsclusters in namespace default\n")
+    assert (again.returncode, again.stdout) == (0, "no clusters in namespace default\n")
 
 
 def freehold(*arguments: str) -> subprocess.CompletedProcess[str]:

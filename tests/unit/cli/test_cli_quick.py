@@ -143,7 +143,7 @@ def test_a_killed_server_is_not_asked(tmp_path: Path) -> None:
         process.wait()
     assert json.loads((state / "server.lock").read_text())["url"]
     done = freehold(state, "get")
-    assert (done.returncode, done.stdout) == (0, "no ibmpowervsclusters in namespace default\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "no clusters in namespace default\n"), done.stderr
 
 
 def test_a_server_that_does_not_answer_is_left_to_the_long_way(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_server_that_does_not_answer_is_left_to_the_long_way(tmp_path: Path) -
         with pytest.raises(subprocess.TimeoutExpired):
             reading.wait(1)
         process.stdin.close()
-        assert reading.communicate()[0] == "no ibmpowervsclusters in namespace default\n"
+        assert reading.communicate()[0] == "no clusters in namespace default\n"
 
 
 MANIFEST = """\

@@ -13,7 +13,6 @@ import requests
 import yaml
 
 from freehold.cli.formats import Format, Output
-from freehold.cli.kinds import OURS
 
 SERVED = "infrastructure.cluster.x-k8s.io/v1beta2"
 
@@ -101,9 +100,7 @@ def test_a_name_is_enough(served: Served) -> None:
 def test_a_word_that_is_neither_kind_nor_name_lists_both(served: Served) -> None:
     done = served.run("get", "gizmo")
     assert (done.returncode, done.stdout) == (1, "")
-    assert (
-        "no kind 'gizmo', and there is no IBMPowerVSCluster gizmo in namespace default; there are: a, b" in done.stderr
-    )
+    assert "no kind 'gizmo', and there is no cluster gizmo in namespace default; there are: a, b" in done.stderr
     assert "configmaps" in done.stderr
 
 
@@ -111,12 +108,12 @@ def test_what_is_there_is_shown_although_another_name_is_not(served: Served) -> 
     done = served.run("get", "a", "nobody")
     assert done.returncode == 1
     assert [row.split()[0] for row in done.stdout.splitlines()] == ["NAME", "a"]
-    assert done.stderr == "freehold: there is no IBMPowerVSCluster nobody in namespace default; there are: a, b\n"
+    assert done.stderr == "freehold: there is no cluster nobody in namespace default; there are: a, b\n"
 
 
 def test_a_selector_chooses(served: Served) -> None:
     assert served.get("-l", "team=y", "-o", "name") == f"ibmpowervscluster.{SERVED.partition('/')[0]}/b\n"
-    assert served.get("-l", "team=z") == "no ibmpowervsclusters with team=z in namespace default\n"
+    assert served.get("-l", "team=z") == "no clusters with team=z in namespace default\n"
     assert served.run("get", "a", "-l", "team=x").returncode == 2
 
 
@@ -140,7 +137,7 @@ def test_managed_fields_are_printed_only_when_asked_for(
 ) -> None:
     obj = {"kind": "K", "metadata": {"name": "a", "managedFields": [{"manager": "m"}]}}
     for each in (Format.JSON, Format.YAML):
-        Output(each, managed_fields=asked).documents(OURS[0], [obj], as_list=False)
+        Output(each, managed_fields=asked).documents([obj], as_list=False)
         assert ("managedFields" in capsys.readouterr().out) is there
     assert "managedFields" in obj["metadata"], "what was read is not changed"
 

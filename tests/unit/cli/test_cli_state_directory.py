@@ -93,8 +93,8 @@ def test_a_state_is_bound_to_the_cloud_of_its_first_use(tmp_path: Path) -> None:
     assert simulated.bind(simulate=True) is CloudChoice.SIMULATED
     assert simulated.bind(simulate=False) is CloudChoice.SIMULATED
     real = StateDirectory.open(tmp_path / "real")
-    assert real.bind(simulate=False) is CloudChoice.IBM
-    with pytest.raises(CliError, match="real IBM Cloud account"):
+    assert real.bind(simulate=False) is CloudChoice.REAL
+    with pytest.raises(CliError, match="state of real accounts"):
         real.bind(simulate=True)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from freehold.api import names
+from freehold.cli.nesting import parents
+from freehold.cli.view import view
 from freehold.operator.plan_rows import Action
+from harness.aws_account import REGION
 from harness.aws_served import ServedAws
 
 
@@ -44,3 +47,22 @@ async def test_a_plan_lists_what_is_done(deleting: bool) -> None:
     wanted = {(row.kind, row.name) for row in plan.rows if row.action in (Action.CREATE, Action.DELETE)}
     await served.up()
     assert wanted == {(row["kind"], row["name"]) for row in served.rows()}
+
+
+async def test_each_resource_has_a_name_of_its_own_to_be_told_apart() -> None:
+    """Upstream calls the NAT gateways of all zones alike."""
+    served = ServedAws()
+    await served.once()
+    shown = [(row["kind"], row["name"]) for row in served.rows()]
+    assert len(shown) == len(set(shown)) == 25
+
+
+async def test_a_tree_shows_what_is_in_the_vpc_below_it() -> None:
+    """A NAT gateway has an address too, which is in no VPC."""
+    served = ServedAws()
+    await served.up()
+    lines = view(served.object.raw).lines
+    inside = parents(served.object.raw, lines)
+    within = {line.name: lines[at].name if at is not None else "" for line, at in zip(lines, inside, strict=True)}
+    outside = {name for name, parent in within.items() if not parent}
+    assert outside == {"demo-vpc", *(f"demo-eip-common-{REGION}{zone}" for zone in "abc")}

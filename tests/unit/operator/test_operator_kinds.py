@@ -12,7 +12,7 @@ from freehold.operator.kinds import SERVED_RESOURCES, resource_of
 
 def test_every_served_kind_has_types_an_adapter_and_a_resource() -> None:
     """A listed kind without an adapter would stop the operator at its start."""
-    assert [kind.name for kind in crd.SERVED] == [*served.SERVED, *served.REFERRED_TO]
+    assert [kind.name for kind in crd.SERVED] == [*served.SERVED, *served.REFERRED_TO, *served.METADATA]
     assert ADAPTERS.keys() == {kind.kind for kind in served.SERVED}
     assert tuple(map(resource_of, served.SERVED)) == SERVED_RESOURCES
 

@@ -32,6 +32,16 @@ class Keeper(Enum):
     BALANCING = "elbv2"
     BUCKET = "s3"
     ROLE = "iam"
+    SECRET = "secretsmanager"  # noqa: S105 - the name of a service
+    CLUSTER = "eks"
+
+
+class Reading(Enum):
+    """What it takes to ask a resource itself for its tags."""
+
+    TOGETHER = "many resources in a call"
+    ALONE = "a call for each"
+    NEVER = "its service is not known here"
 
 
 _READS: Mapping[Keeper, int] = {
@@ -40,6 +50,8 @@ _READS: Mapping[Keeper, int] = {
     Keeper.BALANCING: BALANCERS,
     Keeper.BUCKET: 1,
     Keeper.ROLE: 1,
+    Keeper.SECRET: 1,
+    Keeper.CLUSTER: 1,
 }
 """How many resources one read of tags takes."""
 
@@ -56,11 +68,28 @@ def keeper_of(arn: Arn) -> Keeper | None:
             return Keeper.BUCKET
         case "iam", "role":
             return Keeper.ROLE
+        case "secretsmanager", _:
+            return Keeper.SECRET
+        case "eks", _:
+            return Keeper.CLUSTER
     return None
+
+
+def reading_of(text: str) -> Reading:
+    arn = Arn.parse(text)
+    keeper = keeper_of(arn) if arn else None
+    if keeper is None:
+        return Reading.NEVER
+    return Reading.TOGETHER if _READS[keeper] > 1 else Reading.ALONE
 
 
 def chunks(items: Sequence[str], size: int) -> Iterator[list[str]]:
     return (list(items[at : at + size]) for at in range(0, len(items), size))
+
+
+def several(arns: Sequence[str]) -> str:
+    """Resources of one call, short enough for a message."""
+    return arns[0] if len(arns) == 1 else f"{arns[0]} and {len(arns) - 1} more"
 
 
 def tag_map(rows: Iterable[Json]) -> dict[str, str]:
@@ -145,6 +174,10 @@ class NativeTags:
                 return {text: await self._read_bucket(arn) for text, arn in group.items()}
             case Keeper.ROLE:
                 return {text: await self._read_role(arn) for text, arn in group.items()}
+            case Keeper.SECRET:
+                return {text: await self._read_secret(text) for text in group}
+            case Keeper.CLUSTER:
+                return {text: await self._read_cluster(text) for text in group}
 
     async def _read_ec2(self, group: Mapping[str, Arn]) -> TagsByArn:
         by_id = {arn.id: text for text, arn in group.items()}
@@ -200,6 +233,20 @@ class NativeTags:
                 return {}
             raise
 
+    async def _read_secret(self, arn: str) -> dict[str, str]:
+        try:
+            body = await self._client.read("secretsmanager", "describe_secret", arn, SecretId=arn)
+        except NotFound:
+            return {}
+        return tag_map(body.get("Tags", []))
+
+    async def _read_cluster(self, arn: str) -> dict[str, str]:
+        try:
+            body = await self._client.read("eks", "list_tags_for_resource", arn, resourceArn=arn)
+        except NotFound:
+            return {}
+        return dict(body.get("tags", {}))
+
     # -- writing ------------------------------------------------------------------------------------------------
 
     async def attach(self, arns: Collection[str], tags: Tags) -> dict[str, CloudError]:
@@ -209,6 +256,11 @@ class NativeTags:
     async def detach(self, arns: Collection[str], tags: Tags) -> dict[str, CloudError]:
         """Take these tags off each; what failed. EC2 leaves a tag that has another value meanwhile."""
         return await self._change("detach", arns, tags)
+
+    async def send_to_ec2(self, verb: str, arns: Sequence[str], tags: Tags) -> None:
+        """One CreateTags or DeleteTags, for all of them or, where it raises, for none."""
+        service, operation, params = _request(Keeper.EC2, verb, by_keeper(arns)[Keeper.EC2], tags)
+        await self._client.write(service, operation, several(arns), **params)
 
     async def _change(self, verb: str, arns: Collection[str], tags: Tags) -> dict[str, CloudError]:
         failed = {arn: unknown_service(verb, arn) for arn in arns}
@@ -256,6 +308,16 @@ def _request(keeper: Keeper, verb: str, group: Mapping[str, Arn], tags: Tags) ->
             if attach:
                 return "elbv2", "add_tags", {**listed, "Tags": tag_list(tags)}
             return "elbv2", "remove_tags", {**listed, "TagKeys": keys}
+        case Keeper.SECRET:
+            secret = {"SecretId": str(arns[0])}
+            if attach:
+                return "secretsmanager", "tag_resource", {**secret, "Tags": tag_list(tags)}
+            return "secretsmanager", "untag_resource", {**secret, "TagKeys": keys}
+        case Keeper.CLUSTER:
+            cluster = {"resourceArn": str(arns[0])}
+            if attach:
+                return "eks", "tag_resource", {**cluster, "tags": dict(tags)}
+            return "eks", "untag_resource", {**cluster, "tagKeys": keys}
     name = {"RoleName": arns[0].id.rpartition("/")[2]}
     if attach:
         return "iam", "tag_role", {**name, "Tags": tag_list(tags)}

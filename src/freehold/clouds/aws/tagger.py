@@ -6,16 +6,19 @@ from collections.abc import Collection, Mapping, Sequence
 
 from freehold.clouds.aws import tagging_api
 from freehold.clouds.aws.calls import ApiClient
-from freehold.clouds.aws.native_tags import NativeTags, TagsByArn
+from freehold.clouds.aws.native_tags import NativeTags, Reading, TagsByArn, reading_of
 from freehold.clouds.aws.service_tags import ServiceTags
 from freehold.clouds.aws.tag_source import TagSource
 from freehold.clouds.aws.tagging_api import TaggingApi
+from freehold.clouds.aws.tags import Tags
 from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.errors import CloudError, NotFound, NotReady
+from freehold.lifecycle.errors import CloudError, NotFound, NotOffered, NotReady
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
 from freehold.lifecycle.keyed_codec import UUID, WITHIN
 from freehold.lifecycle.tag_stand_in import StandInTagger
 from freehold.lifecycle.tag_text import texts
+from freehold.tagging.batches import Batch, Verb
+from freehold.tagging.classifiers import Query
 
 
 class SourceTagger:
@@ -26,6 +29,7 @@ class SourceTagger:
     """
 
     api = tagging_api.SERVICE
+    asks_resources = True
 
     def __init__(self, source: TagSource, native: NativeTags, *, carries: bool) -> None:
         self._source = source
@@ -40,8 +44,8 @@ class SourceTagger:
         found = await self._source.marked(uuid, also)
         return _as_texts(found | (await self._native.carriers(uuid) if self._carries else {}))
 
-    async def everything(self) -> TagsByTarget:
-        found = await self._source.with_tag(UUID)
+    async def everything(self, without: frozenset[str] = frozenset()) -> TagsByTarget:
+        found = await self._source.with_tag(UUID, without=without)
         return _as_texts(found | (await self._native.carriers() if self._carries else {}))
 
     async def tags_of(self, target: str) -> frozenset[str]:
@@ -75,8 +79,10 @@ class AwsTagger(StandInTagger[SourceTagger]):
     ) -> None:
         native, carries = NativeTags(client), bool(carried)
         services = SourceTagger(ServiceTags(client), native, carries=carries)
-        super().__init__(SourceTagger(TaggingApi(client), native, carries=carries), services, clock, refused_at)
+        self._index = TaggingApi(client)
+        super().__init__(SourceTagger(self._index, native, carries=carries), services, clock, refused_at)
         self._resources = services
+        self._native = native
 
     async def with_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
         """Everything of this region with this tag, whoever's it is: what has our cluster's name (capa_tags)."""
@@ -92,6 +98,40 @@ class AwsTagger(StandInTagger[SourceTagger]):
 
     async def tags_of_each(self, targets: Sequence[str]) -> Mapping[str, frozenset[str] | CloudError]:
         return await self._resources.tags_of_each(targets)
+
+    # -- for the metadata controller ----------------------------------------------------------------------------
+
+    async def find(self, query: Query) -> TagsByArn:
+        """What the index of this region shows for a query. Services do not stand in: they would show less."""
+        return await self._index.with_tag(query.key, query.values)
+
+    async def read(self, arns: Collection[str]) -> Mapping[str, Tags | CloudError]:
+        """The tags that each resource itself has now: none of one that is missing; why, where that is not known."""
+        known = [arn for arn in arns if reading_of(arn) is not Reading.NEVER]
+        unknown = {arn: _unreadable(arn) for arn in arns if reading_of(arn) is Reading.NEVER}
+        return {**unknown, **await self._native.tags_of_each(known)}
+
+    async def send(self, batch: Batch) -> Mapping[str, CloudError]:
+        """One call of the metadata controller's; what failed, by ARN. Raises CloudError where the whole call did."""
+        tags = {key: value or "" for key, value in batch.tags}
+        match batch.verb:
+            case Verb.CREATE_TAGS | Verb.DELETE_TAGS:
+                verb = "attach" if batch.verb is Verb.CREATE_TAGS else "detach"
+                await self._native.send_to_ec2(verb, batch.targets, tags)
+                return {}
+            case Verb.TAG_RESOURCES:
+                return await self._index.tag(batch.targets, tags)
+            case Verb.UNTAG_RESOURCES:
+                return await self._index.untag(batch.targets, tags)
+        raise ValueError(f"{batch.verb} is no call of AWS")
+
+
+def _unreadable(arn: str) -> CloudError:
+    return NotOffered(
+        f"the tags of {arn} cannot be read from its service, so none of them is overwritten or removed: remove it from "
+        "the classifiers, or change its tags there",
+        code="NotReadable",
+    )
 
 
 def _as_texts(found: TagsByArn) -> TagsByTarget:

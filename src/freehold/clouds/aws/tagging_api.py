@@ -12,8 +12,10 @@ from typing import Any
 from freehold.clouds.aws import errors
 from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.calls import ApiClient
-from freehold.clouds.aws.native_tags import Keeper, NativeTags, TagsByArn, by_keeper, chunks, tag_map
+from freehold.clouds.aws.kind_facts import KINDS
+from freehold.clouds.aws.native_tags import Keeper, NativeTags, TagsByArn, by_keeper, chunks, several, tag_map
 from freehold.clouds.aws.tag_source import grouped
+from freehold.clouds.aws.tags import Tags
 from freehold.lifecycle.errors import CloudError, NotFound, NotOffered
 from freehold.lifecycle.inventory import TagChange
 from freehold.lifecycle.keyed_codec import UUID
@@ -32,9 +34,11 @@ class TaggingApi:
     def __init__(self, client: ApiClient) -> None:
         self._client = client
 
-    async def with_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
+    async def with_tag(self, key: str, values: Sequence[str] = (), without: frozenset[str] = frozenset()) -> TagsByArn:
         filters = [{"Key": key, **({"Values": list(values)} if values else {})}]
-        return await self._listed(f"tagged {key}", TagFilters=filters, ResourcesPerPage=PAGE)
+        types = sorted({kind.indexed_as for kind in KINDS if kind.indexed_as and kind.name not in without})
+        only = {"ResourceTypeFilters": types} if without else {}
+        return await self._listed(f"tagged {key}", TagFilters=filters, ResourcesPerPage=PAGE, **only)
 
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByArn:
         found = await self.with_tag(UUID, [uuid])
@@ -60,6 +64,14 @@ class TaggingApi:
                 failed |= await self._sent("untag_resources", "detach", some, TagKeys=sorted(tags))
         return failed
 
+    async def tag(self, targets: Sequence[str], tags: Tags) -> dict[str, CloudError]:
+        """One TagResources; what failed, by ARN. Raises CloudError where the whole call did."""
+        return await self._answered("tag_resources", "attach", targets, several(targets), Tags=dict(tags))
+
+    async def untag(self, targets: Sequence[str], keys: Collection[str]) -> dict[str, CloudError]:
+        """One UntagResources, likewise."""
+        return await self._answered("untag_resources", "detach", targets, several(targets), TagKeys=sorted(keys))
+
     async def _listed(self, subject: str, **params: Any) -> TagsByArn:
         """All pages. What was tagged once comes without tags."""
         try:
@@ -71,11 +83,17 @@ class TaggingApi:
     async def _sent(self, operation: str, verb: str, targets: Sequence[str], **what: Any) -> dict[str, CloudError]:
         """One call; success does not mean that it worked for every target."""
         try:
-            body = await self._client.write(
-                SERVICE, operation, ", ".join(targets), ResourceARNList=list(targets), **what
-            )
+            return await self._answered(operation, verb, targets, ", ".join(targets), **what)
         except CloudError as error:
-            return dict.fromkeys(targets, _absent(error))
+            return dict.fromkeys(targets, error)
+
+    async def _answered(
+        self, operation: str, verb: str, targets: Sequence[str], subject: str, **what: Any
+    ) -> dict[str, CloudError]:
+        try:
+            body = await self._client.write(SERVICE, operation, subject, ResourceARNList=list(targets), **what)
+        except CloudError as error:
+            raise _absent(error) from error
         failures = body.get("FailedResourcesMap") or {}
         return {target: self._refusal(verb, target, failures[target]) for target in targets if target in failures}
 

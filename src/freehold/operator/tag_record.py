@@ -1,0 +1,235 @@
+"""Where the record of what we wrote is kept: ConfigMaps in the operator's namespace, owned by nobody (ADR 37).
+
+A head names the shards that were begun, so that one that went is told from one that never was. Each is signed with the
+key ring and written by compare-and-set.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from freehold.kube import errors as kube
+from freehold.kube.object_client import ObjectList
+from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, Json, Key, Resource
+from freehold.lifecycle.journal import StaleObject
+from freehold.lifecycle.keys import KeyRing, ObjectKeys
+from freehold.lifecycle.ownership import Owner
+from freehold.tagging.ownership import Record, RecordLost
+from freehold.tagging.stored_record import SHARDS, DamagedRecord, Knowledge, Shard, by_shard, dumps, loads, shard_of
+
+NAME: Final = "freehold-tags"
+LABEL: Final = "freehold.dev/record"
+TEXT, KEY, SIGNATURE = "record.json", "key", "signature"
+
+_UUID: Final = "6f2c1f0a-5a1e-4c52-9d0b-0f6f1b0e7a37"
+"""Of the record, for the key ring. It never changes."""
+
+
+class RecordKeyMissing(Exception):
+    """The ring lacks the key that the record was signed with: nothing of it can be believed or replaced."""
+
+
+class Client(Protocol):
+    """All that is needed of a client."""
+
+    async def get(self, resource: Resource, key: Key) -> Json: ...
+
+    async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList: ...
+
+    async def create(self, resource: Resource, obj: Json) -> Json: ...
+
+    async def replace(self, resource: Resource, obj: Json) -> Json: ...
+
+
+@dataclass(frozen=True)
+class StoredShard:
+    """``version`` is the resourceVersion, empty where there is no object; ``key`` the digest that signed it."""
+
+    shard: Shard = field(default_factory=Shard)
+    version: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class StoredRecord:
+    """The record as it was read."""
+
+    shards: Mapping[int, StoredShard]
+    begun: frozenset[int]
+    head: StoredShard
+
+    def of(self, resource: str) -> Record | RecordLost:
+        return self.shards[shard_of(resource)].shard.of(resource)
+
+    def written_for(self, writer: str) -> tuple[str, ...]:
+        """The resources on which something was written for this object."""
+        return tuple(
+            sorted(
+                resource
+                for stored in self.shards.values()
+                for resource, record in stored.shard.records.items()
+                if any(entry.writer == writer for entry in record.values())
+            )
+        )
+
+    @property
+    def lost(self) -> int:
+        """How many shards do not know all."""
+        return sum(stored.shard.knowledge is Knowledge.PART for stored in self.shards.values())
+
+
+class TagRecord:
+    """Reads and writes the record. Raises KubeError.
+
+    ``name``: of the head; operators with different key rings must not share a record.
+    """
+
+    def __init__(self, client: Client, namespace: str, name: str = NAME) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._name = name
+
+    async def load(self, ring: KeyRing, *, begun: bool) -> StoredRecord:
+        """``begun``: whether an object says that something was written for it. Raises RecordKeyMissing."""
+        rows = (await self._client.list(CONFIG_MAPS, self._namespace, label_selector=f"{LABEL}={self._name}")).items
+        found = {row["metadata"]["name"]: row for row in rows}
+        present = frozenset(number for number in range(SHARDS) if self._shard_name(number) in found)
+        head, named = self._head(found.get(self._name), ring)
+        if named is None:
+            named = frozenset(range(SHARDS)) if begun or head.version else present
+        shards = {number: self._shard(number, found, named, ring) for number in range(SHARDS)}
+        return StoredRecord(shards, named | present, head)
+
+    async def save(self, known: StoredRecord, changes: Mapping[str, Record], ring: KeyRing) -> StoredRecord:
+        """Store what differs, before anything is written that it is about.
+
+        Raises StaleObject where somebody else has written of the same resource since, and RecordFull.
+        """
+        differing = {resource: record for resource, record in changes.items() if known.of(resource) != record}
+        shards = dict(known.shards)
+        for number, records in by_shard(differing).items():
+            shards[number] = await self._write_shard(number, known, records, ring)
+        for number, stored in known.shards.items():
+            if stored.version and stored.key != ring.writing and shards[number] is stored:
+                shards[number] = await self._write_shard(number, known, {}, ring)
+        head, begun = known.head, known.begun | {number for number, stored in shards.items() if stored.version}
+        if begun != known.begun or (begun and head.key != ring.writing):
+            head = await self._write_head(head, begun, ring)
+        return StoredRecord(shards, begun, head)
+
+    def _shard_name(self, number: int) -> str:
+        return f"{self._name}-{number:02d}"
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def _head(self, row: Json | None, ring: KeyRing) -> tuple[StoredShard, frozenset[int] | None]:
+        """The object, and the shards that it names; None where it is not there or not ours."""
+        text, stored = _opened(self._name, row, ring)
+        if text is None:
+            return stored, None
+        return stored, frozenset(int(number) for number in json.loads(text)["begun"])
+
+    def _shard(self, number: int, found: Mapping[str, Json], begun: frozenset[int], ring: KeyRing) -> StoredShard:
+        name = self._shard_name(number)
+        row = found.get(name)
+        text, stored = _opened(name, row, ring)
+        lost = Shard(Knowledge.PART if row is not None or number in begun else Knowledge.ALL)
+        try:
+            shard = lost if text is None else loads(text)
+        except DamagedRecord:
+            shard = lost
+        return StoredShard(shard, stored.version, stored.key)
+
+    async def _read_again(self, number: int, ring: KeyRing) -> StoredShard:
+        name = self._shard_name(number)
+        found = {name: await self._client.get(CONFIG_MAPS, Key(self._namespace, name))}
+        return self._shard(number, found, frozenset({number}), ring)
+
+    # -- writing ------------------------------------------------------------------------------------------------
+
+    async def _write_shard(
+        self, number: int, known: StoredRecord, records: Mapping[str, Record], ring: KeyRing
+    ) -> StoredShard:
+        """Onto what somebody else has stored meanwhile, if that is about other resources."""
+        base = known.shards[number]
+        while True:
+            shard = base.shard.with_records(records)
+            try:
+                version = await self._put(self._shard_name(number), dumps(shard), base.version, ring)
+                return StoredShard(shard, version, ring.writing)
+            except (kube.Conflict, kube.AlreadyExists):
+                base = await self._read_again(number, ring)
+            if any(base.shard.of(resource) != known.of(resource) for resource in records):
+                raise StaleObject(f"ConfigMap {self._namespace}/{self._shard_name(number)} changed since it was read")
+
+    async def _write_head(self, head: StoredShard, begun: frozenset[int], ring: KeyRing) -> StoredShard:
+        version = head.version
+        while True:
+            text = json.dumps({"begun": sorted(begun)}, separators=(",", ":"))
+            try:
+                return StoredShard(version=await self._put(self._name, text, version, ring), key=ring.writing)
+            except (kube.Conflict, kube.AlreadyExists):
+                row = await self._client.get(CONFIG_MAPS, Key(self._namespace, self._name))
+                stored, named = self._head(row, ring)
+                version, begun = stored.version, begun | (named or frozenset())
+
+    async def _put(self, name: str, text: str, version: str, ring: KeyRing) -> str:
+        """Create it, or replace it at ``version``; the new resourceVersion."""
+        metadata = {"name": name, "namespace": self._namespace, "labels": {LABEL: self._name}}
+        signature = _signature(_keys(ring, name), ring.writing, text)
+        row = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {**metadata, **({"resourceVersion": version} if version else {})},
+            "data": {TEXT: text, KEY: ring.writing, SIGNATURE: signature},
+        }
+        if version:
+            done = await self._client.replace(CONFIG_MAPS, row)
+        else:
+            done = await self._created(row)
+        return str(done["metadata"]["resourceVersion"])
+
+    async def _created(self, row: Json) -> Json:
+        try:
+            return await self._client.create(CONFIG_MAPS, row)
+        except kube.NotFound:  # on a laptop nobody has made the operator's namespace
+            place = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self._namespace}}
+            await self._client.create(NAMESPACES, place)
+            return await self._client.create(CONFIG_MAPS, row)
+
+
+def _keys(ring: KeyRing, name: str) -> ObjectKeys:
+    """Not of the namespace: a restore may put the record into another one."""
+    return ring.of(Owner(_UUID, "ConfigMap", "", name), unkeyed=False)
+
+
+def _signature(keys: ObjectKeys, digest: str, text: str) -> str:
+    return keys.signature(digest, "tag record", hashlib.sha256(text.encode()).hexdigest())
+
+
+def _opened(name: str, row: Json | None, ring: KeyRing) -> tuple[str | None, StoredShard]:
+    """The text of an object; None where there is none, or somebody else wrote it. Raises RecordKeyMissing."""
+    if row is None:
+        return None, StoredShard()
+    data: Mapping[str, str] = row.get("data") or {}
+    digest, text = str(data.get(KEY, "")), str(data.get(TEXT, ""))
+    stored = StoredShard(version=str(row["metadata"]["resourceVersion"]), key=digest)
+    if not digest or not text:
+        return None, stored
+    if _is_missing(ring, [digest]):
+        raise RecordKeyMissing(
+            f"the record of what was written (ConfigMap {name}) is signed with the key {digest}, which the key ring "
+            "lacks: no tag is changed. Put the key back (freehold keys), or delete the ConfigMap: what was written "
+            "before then stays on the resources"
+        )
+    good = hmac.compare_digest(str(data.get(SIGNATURE, "")), _signature(_keys(ring, name), digest, text))
+    return (text if good else None), stored
+
+
+def _is_missing(ring: KeyRing, digests: Iterable[str]) -> bool:
+    return bool(ring.missing(digests, _UUID))

@@ -1,0 +1,86 @@
+"""Sends the calls that carry out plans: one bad resource never fails the others."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from freehold.lifecycle.errors import CloudError, Denied, NotOffered
+from freehold.tagging.batches import Batch
+from freehold.tagging.failures import Failed, ReadFirst, SendAgain, Step, Vanished, after_partial_failure
+from freehold.tagging.failures import after_refused_call as after_refused
+
+Send = Callable[[Batch], Awaitable[Mapping[str, CloudError]]]
+NamedIn = Callable[[CloudError, Collection[str]], frozenset[str]]
+
+MOST_REFUSALS = 8
+"""Of one call in a row: as many as it takes to find one bad resource of 200 by halving."""
+
+
+@dataclass
+class Written:
+    """What became of the resources of some batches; each is in one of these at most, else all of its calls succeeded.
+
+    ``later`` go again in the next pass, after ``wait`` seconds if the cloud said so. ``unsure``: a reply was lost.
+    """
+
+    failed: dict[str, CloudError] = field(default_factory=dict)
+    vanished: set[str] = field(default_factory=set)
+    unsure: set[str] = field(default_factory=set)
+    later: set[str] = field(default_factory=set)
+    wait: float | None = None
+    calls: int = 0
+
+    @property
+    def stopped(self) -> frozenset[str]:
+        """Resources for which nothing more is sent in this pass."""
+        return frozenset({*self.failed, *self.vanished, *self.unsure, *self.later})
+
+
+async def carry_out(batches: Sequence[Batch], send: Send, named_in: NamedIn) -> Written:
+    """In their order. A resource of which one call did not succeed gets no other one in this pass."""
+    done, waiting = Written(), deque(batches)
+    refused: Counter[tuple[str, str, str]] = Counter()
+    while waiting:
+        batch = waiting.popleft()
+        stopped = done.stopped
+        left = [target for target in batch.targets if target not in stopped]
+        if not left:
+            continue
+        batch = batch.only(left)
+        way = (batch.verb, batch.account, batch.region)
+        done.calls += 1
+        try:
+            errors = await send(batch)
+        except CloudError as error:
+            refused[way] += 1
+            if isinstance(error, Denied | NotOffered) and refused[way] > MOST_REFUSALS:
+                done.failed |= dict.fromkeys(batch.targets, error)
+                continue
+            steps = after_refused(batch, error, named_in(error, batch.targets))
+            waiting.extendleft(reversed(_again(steps, batch)))
+            _note(done, [step for step in steps if not isinstance(step, SendAgain) or step.batch == batch])
+        else:
+            del refused[way]
+            _note(done, after_partial_failure(batch, errors))
+    return done
+
+
+def _again(steps: Sequence[Step], batch: Batch) -> list[Batch]:
+    """Halves, and what is left of a batch; a whole one that was refused for a while waits for the next pass."""
+    return [step.batch for step in steps if isinstance(step, SendAgain) and step.batch != batch]
+
+
+def _note(done: Written, steps: Sequence[Step]) -> None:
+    for step in steps:
+        match step:
+            case SendAgain(batch, after):
+                done.later |= set(batch.targets)
+                done.wait = max(done.wait or 0.0, after) if after is not None else done.wait
+            case ReadFirst(targets):
+                done.unsure |= set(targets)
+            case Vanished(targets):
+                done.vanished |= set(targets)
+            case Failed(target, error):
+                done.failed[target] = error

@@ -1,0 +1,111 @@
+"""All resources of one demand: which of them are its own, what is planned on each, and what must be read first. Pure.
+
+The index of a cloud is a hint. What a plan on it would change is read from the service, and planned again on that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from freehold.reconcilers.metadata.demand import Demand
+from freehold.tagging.classifiers import Selection, select
+from freehold.tagging.conflicts import Claim
+from freehold.tagging.ownership import Record, RecordLost
+from freehold.tagging.plan import ResourcePlan, Verdict, plan_resource
+from freehold.tagging.resources import Resource
+from freehold.tagging.rules import Rules
+
+RecordOf = Callable[[str], Record | RecordLost]
+
+
+@dataclass(frozen=True)
+class Yielded:
+    """Left to an older CloudMetadata that refers to the same object and selects the same resource."""
+
+    resource: str
+    to: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.to} is older, refers to the same object, and selects {self.resource} too: change the classifiers"
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """``plans`` and ``yielded`` are by the resource's id; what is in neither is not selected."""
+
+    plans: Mapping[str, ResourcePlan]
+    yielded: Mapping[str, Yielded]
+
+
+def plan_fleet(
+    resources: Iterable[Resource],
+    acting: Demand,
+    others: Sequence[Demand],
+    record_of: RecordOf,
+    contested: Mapping[str, frozenset[str]],
+) -> Fleet:
+    """``others``: every other demand, whether it meets this one or not. ``contested``: keys by the resource's id."""
+    plans: dict[str, ResourcePlan] = {}
+    yielded: dict[str, Yielded] = {}
+    for resource in resources:
+        if select(acting.classifiers, resource) is not Selection.SELECTED:
+            continue
+        met = [other for other in others if _meets(other, acting, resource)]
+        elder = [other.selector for other in met if _is_same_object_elder(other, acting)]
+        if elder:
+            yielded[resource.id] = Yielded(resource.id, min(elder).name)
+            continue
+        keys = frozenset(key for each in (acting, *met) for key in each.classifiers.keys)
+        rules = Rules(classifier_keys=keys, contested=contested.get(resource.id, frozenset()))
+        plans[resource.id] = plan_resource(
+            resource, _claims(acting, met), record_of(resource.id), rules, acting.claim.claimant.uid
+        )
+    return Fleet(plans, yielded)
+
+
+def _meets(other: Demand, acting: Demand, resource: Resource) -> bool:
+    """Whether the other one acts on the resource too: in its region and account, and by its classifiers."""
+    if other.place.regions and resource.region not in other.place.regions:
+        return False
+    if other.place.role != acting.place.role and other.place.account not in ("", resource.account):
+        return False
+    return select(other.classifiers, resource) is Selection.SELECTED
+
+
+def _is_same_object_elder(other: Demand, acting: Demand) -> bool:
+    return other.claim.claimant.uid == acting.claim.claimant.uid and other.selector < acting.selector
+
+
+def _claims(acting: Demand, met: Sequence[Demand]) -> list[Claim]:
+    """One for each provider object."""
+    found = {each.claim.claimant.uid: each.claim for each in met}
+    return list({**found, acting.claim.claimant.uid: acting.claim}.values())
+
+
+class ReadCost(StrEnum):
+    """What it takes to ask a resource itself for its tags."""
+
+    SHARED = "Shared"
+    OWN = "Own"
+
+
+def must_be_read(plan: ResourcePlan, record: Record | RecordLost, cost: ReadCost) -> bool:
+    """Before a value is overwritten or removed, before the record forgets a key, and before a call whose reply was
+    lost is sent again.
+
+    What adds keys that we never wrote is read too where many resources share a call. Elsewhere each would cost a call,
+    and what may be there unseen is a value that is younger than the index.
+    """
+    if plan.verdict is Verdict.NOTHING_TO_DO:
+        return plan.record_after != record
+    if cost is ReadCost.SHARED or isinstance(record, RecordLost):
+        return True
+    return bool(plan.delta.removals) or any(each.seen or each.key in record for each in plan.delta.upserts)
+
+
+def recorded_by(settled: Iterable[ResourcePlan]) -> dict[str, Record]:
+    """What becomes of the record without any write: keys that are gone, values that were seen."""
+    return {plan.resource.id: plan.record_after for plan in settled if not isinstance(plan.record_after, RecordLost)}

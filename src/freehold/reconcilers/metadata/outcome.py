@@ -1,0 +1,63 @@
+"""What a pass came to: a value, of which the status and the events are made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from freehold.lifecycle.errors import CloudError
+from freehold.reconcilers.metadata.demand import Demand
+from freehold.reconcilers.metadata.fleet import Yielded
+from freehold.tagging.approval import ApprovalNeeded
+from freehold.tagging.plan import Note, ResourcePlan
+from freehold.tagging.wanted_keys import Cause
+
+_REPAIRS = (Cause.STRIPPED, Cause.DRIFTED)
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A tag of ours that somebody had changed or taken off, and that is as it was again."""
+
+    resource: str
+    key: str
+    found: frozenset[str]
+    value: str
+
+    @property
+    def message(self) -> str:
+        was = " and ".join(repr(each) for each in sorted(self.found)) or "gone"
+        return f"the tag {self.key!r} on {self.resource} was {was} and is {self.value!r} again"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``selected`` resources were found, ``changed`` of them were written.
+
+    ``failed`` is by resource, ``unasked`` by region: nothing is known of what is there. ``later`` are tried again
+    soon. ``released``: resources that lost their classifier and keep what was written.
+    """
+
+    demand: Demand
+    selected: int
+    changed: int = 0
+    notes: tuple[Note, ...] = ()
+    yielded: tuple[Yielded, ...] = ()
+    failed: Mapping[str, CloudError] = field(default_factory=dict)
+    unasked: Mapping[str, CloudError] = field(default_factory=dict)
+    later: frozenset[str] = frozenset()
+    wait: float | None = None
+    """Seconds that the cloud asked to wait for."""
+    approval: ApprovalNeeded | None = None
+    repairs: tuple[Repair, ...] = ()
+    released: int = 0
+    problem: str = ""
+    """Why nothing was written though something differs: the record is full."""
+
+
+def repairs_of(plan: ResourcePlan) -> tuple[Repair, ...]:
+    return tuple(
+        Repair(plan.resource.id, each.key, each.seen, each.value)
+        for each in plan.delta.upserts
+        if each.cause in _REPAIRS
+    )

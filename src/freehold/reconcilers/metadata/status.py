@@ -1,0 +1,189 @@
+"""The status of ``CloudMetadata`` and ``AWSMetadata``: conditions, and the flat fields of the proposal. Pure.
+
+Source: docs/reference/metadata-compat.md A5 to A7, A17. Equal outcomes give equal statuses, so that nothing is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from freehold.api import conditions as api_conditions
+from freehold.api.conditions import Observation
+from freehold.lifecycle.errors import CloudError, NeedsPerson
+from freehold.reconcilers.metadata.demand import Refused
+from freehold.reconcilers.metadata.outcome import Outcome
+from freehold.tagging.plan import Note
+from freehold.tagging.wanted_keys import Reason
+
+READY, APPROVED, POLICY, REQUEST, APPLIED = "Ready", "Approved", "Policy", "Request", "Applied"
+SHOWN: Final = 5
+"""Resources that a message names; the others are counted. All of them are in the audit log."""
+
+NOT_APPLIED: Final = (
+    Reason.LIMIT_EXCEEDED,
+    Reason.CONFLICT,
+    Reason.TAG_EXISTS,
+    Reason.FOREIGN_VALUE,
+    Reason.VALUE_DIFFERS,
+    Reason.PROTECTED,
+    Reason.CONTESTED,
+)
+"""Why something that an object asks for is not so, in the order in which they are told."""
+
+_CLOUD_READY = "tags are applied successfully and can be referred by users"
+_PROVIDER_READY = "tags are applied successfully to cloud resources"
+_TOLD: Final = (Reason.RECORD_LOST, Reason.TRIMMED, Reason.SKIPPED, Reason.EXEMPT)
+"""What is said though all that is asked for is so."""
+
+Status = dict[str, Any]
+
+
+def of_cloud(raw: Mapping[str, Any], outcome: Outcome | Refused, now: datetime) -> Status:
+    """The status of the CloudMetadata."""
+    observed = _observations(outcome)
+    applied = next(each for each in observed if each.type == APPLIED)
+    ready = Observation(READY, applied.status, _ready_reason(applied), _ready_message(applied, _CLOUD_READY))
+    if _passes_by(outcome) and _was_ready(raw):
+        ready = Observation(READY, "True", "Retrying", _CLOUD_READY)
+    return _status(raw, [ready, *observed], ready, now)
+
+
+def of_provider(raw: Mapping[str, Any], outcome: Outcome | Refused, now: datetime) -> Status:
+    """The status of the AWSMetadata; ``resourcetags`` is the active list (docs/reference/metadata-compat.md A5)."""
+    observed = _observations(outcome)
+    applied = next(each for each in observed if each.type == APPLIED)
+    flat = Observation(APPLIED, applied.status, applied.reason, _ready_message(applied, _PROVIDER_READY))
+    status = _status(raw, observed, flat, now)
+    if isinstance(outcome, Outcome):
+        status["resourcetags"] = dict(outcome.demand.applied)
+    return status
+
+
+def _status(raw: Mapping[str, Any], observed: Sequence[Observation], flat: Observation, now: datetime) -> Status:
+    before: Mapping[str, Any] = raw.get("status") or {}
+    generation = int(raw["metadata"].get("generation", 0))
+    merged = api_conditions.merge(before.get("conditions") or (), observed, generation=generation, now=now)
+    summed = api_conditions.find(merged, flat.type) or {}
+    return {
+        **before,
+        "conditions": merged,
+        "type": flat.type.lower(),
+        "status": flat.status,
+        "lastTransitionTime": summed["lastTransitionTime"],
+        "reason": "none" if flat.status == "True" else flat.reason,
+        "message": flat.message,
+        "observedGeneration": generation,
+    }
+
+
+def _passes_by(outcome: Outcome | Refused) -> bool:
+    """Whether all that is in the way is trouble of a moment: Ready does not flap by it (A17)."""
+    if isinstance(outcome, Refused) or outcome.approval or outcome.problem or _policy(outcome).status == "False":
+        return False
+    errors = [*outcome.failed.values(), *outcome.unasked.values()]
+    return bool(errors or outcome.later) and not any(isinstance(each, NeedsPerson) for each in errors)
+
+
+def _was_ready(raw: Mapping[str, Any]) -> bool:
+    """Of this generation."""
+    ready = api_conditions.find((raw.get("status") or {}).get("conditions") or (), READY) or {}
+    here = ready.get("observedGeneration") == int(raw["metadata"].get("generation", 0))
+    return here and ready.get("status") == "True"
+
+
+def _ready_reason(applied: Observation) -> str:
+    return "Applied" if applied.status == "True" else applied.reason
+
+
+def _ready_message(applied: Observation, good: str) -> str:
+    return good if applied.status == "True" else applied.message
+
+
+def _observations(outcome: Outcome | Refused) -> list[Observation]:
+    if isinstance(outcome, Refused):
+        return _refused(outcome)
+    policy, request = _policy(outcome), _request(outcome)
+    approved = _approved(outcome)
+    wrong = next((each for each in (approved, request, policy) if each.status == "False"), None)
+    if wrong is None and outcome.later:
+        wrong = Observation(APPLIED, "False", "Retrying", _named(sorted(outcome.later), "are tried again soon"))
+    if wrong is not None:
+        return [approved, policy, request, Observation(APPLIED, "False", wrong.reason, wrong.message)]
+    return [approved, policy, request, _applied(outcome)]
+
+
+def _refused(refused: Refused) -> list[Observation]:
+    """Nothing was looked at; what was true of requests and policies before is not known to be so now."""
+    untried = [Observation(each, "Unknown", refused.reason, "nothing is done") for each in (POLICY, REQUEST)]
+    approved = Observation(APPROVED, "False", refused.reason, refused.message)
+    return [approved, *untried, Observation(APPLIED, "False", refused.reason, refused.message)]
+
+
+def _approved(outcome: Outcome) -> Observation:
+    if outcome.approval is not None:
+        return Observation(APPROVED, "False", "ApprovalNeeded", outcome.approval.message)
+    message = "no grants are served: every namespace may do what the operator may"
+    return Observation(APPROVED, "True", "NoGrants", message)
+
+
+def _policy(outcome: Outcome) -> Observation:
+    if outcome.yielded:
+        return Observation(POLICY, "False", Reason.CONFLICT.value, _listed(each.message for each in outcome.yielded))
+    for reason in NOT_APPLIED:
+        if notes := [each for each in outcome.notes if each.reason is reason]:
+            return Observation(POLICY, "False", reason.value, _told(notes))
+    for reason in _TOLD:
+        if notes := [each for each in outcome.notes if each.reason is reason]:
+            return Observation(POLICY, "True", reason.value, _told(notes))
+    return Observation(POLICY, "True", "AsAsked", "nothing stands against what is asked for")
+
+
+def _request(outcome: Outcome) -> Observation:
+    """The reason is the cloud's own code (docs/reference/metadata-compat.md A6)."""
+    for errors in (outcome.unasked, outcome.failed):
+        if errors:
+            first = errors[min(errors)]
+            told = [f"{place}: {errors[place].message}" for place in sorted(errors)]
+            return Observation(REQUEST, "False", code_of(first), _listed(told))
+    if outcome.problem:
+        return Observation(REQUEST, "False", "RecordFull", outcome.problem)
+    return Observation(REQUEST, "True", "Answered", "the cloud refused nothing")
+
+
+def _applied(outcome: Outcome) -> Observation:
+    counted = f"the tags are as wanted on {_resources(outcome.selected)}"
+    if outcome.released:
+        counted += f"; {_resources(outcome.released)} lost the classifier and keep what was written"
+    if outcome.repairs:
+        told = _listed(each.message for each in outcome.repairs)
+        return Observation(APPLIED, "True", "Repaired", f"{counted}; {told}")
+    return Observation(APPLIED, "True", "Applied", counted)
+
+
+def code_of(error: CloudError) -> str:
+    """A code as a reason is spelled: one word of letters and digits."""
+    word = re.sub(r"[^A-Za-z0-9]", "", error.code) or type(error).__name__
+    return word if word[0].isalpha() else f"Code{word}"
+
+
+def _told(notes: Sequence[Note]) -> str:
+    return _listed(note.message for note in notes)
+
+
+def _listed(sentences: Iterable[str]) -> str:
+    """The first ones; the others are counted."""
+    found = list(dict.fromkeys(sentences))
+    more = len(found) - SHOWN
+    return "; ".join(found[:SHOWN]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _named(resources: Sequence[str], what: str) -> str:
+    more = len(resources) - SHOWN
+    return f"{', '.join(resources[:SHOWN])}{f' and {more} more' if more > 0 else ''} {what}"
+
+
+def _resources(count: int) -> str:
+    return f"{count} resource{'' if count == 1 else 's'}"

@@ -1,0 +1,118 @@
+"""The stored form of the record of what we wrote: shards by a digest of the resource's id (ADR 37). Pure.
+
+A shard holds each set of entries once, however many resources have it: a thousand volumes with the same tags cost
+their ids, and 100,000 resources fit into :data:`SHARDS` objects of a few hundred kilobytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from freehold.tagging.ownership import Entry, Proof, Record, RecordLost
+
+SHARDS: Final = 64
+LARGEST: Final = 900_000
+"""Characters of one shard. A ConfigMap holds 1 MiB, an object in etcd 1.5 MiB."""
+
+_VERSION: Final = 1
+
+
+class Knowledge(StrEnum):
+    """Whether a shard knows all that was ever written on its resources."""
+
+    ALL = "All"
+    PART = "Part"
+    """It was lost once: of a resource that it does not have it is not known what was written."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    knowledge: Knowledge = Knowledge.ALL
+    records: Mapping[str, Record] = field(default_factory=dict)
+
+    def of(self, resource: str) -> Record | RecordLost:
+        if resource in self.records:
+            return self.records[resource]
+        return RecordLost() if self.knowledge is Knowledge.PART else {}
+
+    def with_records(self, changed: Mapping[str, Record]) -> Shard:
+        """An empty record says in a shard that was lost that nothing of ours is left; elsewhere absence says it."""
+        records = {**self.records, **changed}
+        if self.knowledge is Knowledge.ALL:
+            records = {resource: record for resource, record in records.items() if record}
+        return Shard(self.knowledge, records)
+
+
+class DamagedRecord(ValueError):
+    """No text that :func:`dumps` made."""
+
+
+class RecordFull(Exception):
+    """A shard would outgrow its object; nothing that it does not have may be written."""
+
+
+def shard_of(resource: str) -> int:
+    return hashlib.sha256(resource.encode()).digest()[0] % SHARDS
+
+
+def by_shard(records: Mapping[str, Record]) -> dict[int, dict[str, Record]]:
+    found: dict[int, dict[str, Record]] = {}
+    for resource, record in records.items():
+        found.setdefault(shard_of(resource), {})[resource] = record
+    return found
+
+
+def dumps(shard: Shard) -> str:
+    """Equal shards have equal texts. Raises RecordFull."""
+    numbers: dict[str, int] = {}
+    spelled = {resource: _text(_row(record)) for resource, record in shard.records.items()}
+    for each in sorted(set(spelled.values())):
+        numbers[each] = len(numbers)
+    text = _text(
+        {
+            "version": _VERSION,
+            "knowledge": shard.knowledge.value,
+            "sets": [json.loads(each) for each in numbers],
+            "resources": {resource: numbers[each] for resource, each in sorted(spelled.items())},
+        }
+    )
+    if len(text) > LARGEST:
+        raise RecordFull(
+            f"the record of what was written is full: {len(shard.records)} resources in one of its {SHARDS} parts need "
+            f"{len(text)} characters of {LARGEST}. Narrow the classifiers, or serve fewer resources with this operator"
+        )
+    return text
+
+
+def loads(text: str) -> Shard:
+    """Raises DamagedRecord."""
+    try:
+        stored = json.loads(text)
+        if stored["version"] != _VERSION:
+            raise DamagedRecord(f"its version is {stored['version']!r}, not {_VERSION}")
+        sets = [_record(each) for each in stored["sets"]]
+        records = {str(resource): sets[number] for resource, number in stored["resources"].items()}
+        return Shard(Knowledge(stored["knowledge"]), records)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as problem:
+        raise DamagedRecord(f"it is no record of tags: {problem}") from problem
+
+
+def _row(record: Record) -> dict[str, list[Any]]:
+    return {key: [entry.writer, sorted(entry.values), entry.proof.value] for key, entry in sorted(record.items())}
+
+
+def _record(row: Mapping[str, Iterable[Any]]) -> Record:
+    found: dict[str, Entry] = {}
+    for key, entry in row.items():
+        writer, values, proof = entry
+        found[str(key)] = Entry(str(writer), frozenset(map(str, values)), Proof(proof))
+    return found
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=True)

@@ -1,0 +1,270 @@
+"""The metadata controller on a simulated AWS and objects in memory: passes in virtual time, crashes between calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from freehold.api import conditions
+from freehold.api.metadata_status import MetadataStatus
+from freehold.api.parse import parse
+from freehold.clouds.aws.identities import Identity
+from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
+from freehold.lifecycle.clock import ManualClock
+from freehold.lifecycle.keys import KeyRing
+from freehold.lifecycle.port import Call
+from freehold.operator.aws import AwsCloud
+from freehold.operator.aws_identities import Reference
+from freehold.operator.controller import RequeueAfter, Result
+from freehold.operator.events import Severity
+from freehold.operator.metadata import AWS_METADATAS, CLOUD_METADATAS, Means, MetadataReconciler
+from freehold.operator.tag_accounts import AwsTagAccounts
+from freehold.operator.tag_record import NAME, TagRecord
+from freehold_sim.aws.settings import Settings
+from harness.account import RecordingPort
+from harness.aws_account import KEYS, REGION, AwsAccount
+from harness.simulated_aws import tagged
+from harness.stored_objects import MemoryObjects
+
+PLACE = "freehold-system"
+NAMESPACE = "metadata-controller"
+CLASSIFIER = "kubernetes.io/cluster/test-7lpkm-crhfx"
+RESOURCES: Mapping[str, Resource] = {each.kind: each for each in (CLOUD_METADATAS, AWS_METADATAS)}
+
+EXAMPLES = """
+apiVersion: metadata-controller.cloud.io/v1alpha1
+kind: CloudMetadata
+metadata:
+  name : metadata
+  namespace: metadata-controller
+spec:
+  cloudprovider:
+    awsref:
+      name: awstags
+      namespace: metadata-controller
+  classifiers:
+    "kubernetes.io/cluster/test-7lpkm-crhfx" : "owned"
+  controllerconfig:
+    limit: "POLICY_APPLY_PARTIAL"
+    syncevery: "10m"
+status:
+  type: ready
+  status: true
+  reason: "none"
+  message: "tags are applied successfully and can be referred by users"
+---
+apiVersion: metadata-controller.aws.io/v1alpha1
+kind: AWSMetadata
+metadata:
+  name: awstags
+  namespace: metadata-controller
+spec:
+  resourcetags:
+    "env": "test"
+    "centre": "eng"
+status:
+  type: applied
+  status: true
+  reason: "none"
+  message: "tags are applied successfully to cloud resources"
+  resourcetags:
+    "env": "test"
+    "centre": "eng"
+"""
+"""The proposal's two, unmodified."""
+WANTED = {"env": "test", "centre": "eng"}
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class KillingPort(RecordingPort):
+    """Ends the process before or after the n-th call, reads and writes alike; never where ``at`` is None."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at: int | None = None
+        self.after = False
+        self.before_each: Callable[[Call], None] = lambda call: None
+
+    async def send(self, call: Call) -> Any:
+        self.before_each(call)
+        mine = self.at is not None and len(self.calls) == self.at
+        if mine and not self.after:
+            self.calls.append(call)
+            raise Killed
+        reply = await super().send(call)
+        if mine:
+            raise Killed
+        return reply
+
+
+class OwnIdentity:
+    """The operator's own credentials are those of the test."""
+
+    async def credentials(self, reference: Reference, namespace: str) -> Identity:
+        return KEYS
+
+
+class Rings:
+    def __init__(self) -> None:
+        self.ring = KeyRing.single(b"r" * 32)
+
+    def missed(self) -> None:
+        """Nobody looks for it here."""
+
+
+class Events:
+    def __init__(self) -> None:
+        self.said: list[tuple[str, str]] = []
+
+    def record(self, obj: Json, severity: Severity, reason: str, message: str) -> None:
+        self.said.append((reason, message))
+
+
+class Lab:
+    """One simulated account, one API server in memory, any number of processes over them."""
+
+    def __init__(self, settings: Settings | None = None, *, approve_above: int = 100) -> None:
+        self.account = AwsAccount(settings)
+        self.port = self.account.port = KillingPort()
+        self.clock = ManualClock()
+        self.objects = MemoryObjects(self._timestamp)
+        self.rings, self.events = Rings(), Events()
+        self.approve_above = approve_above
+        self.vpc = str(self.account.cloud.strangers.create("ec2", "CreateVpc", {"CidrBlock": "10.0.0.0/16"})["id"])
+        self.process = self.start()
+
+    def _timestamp(self) -> str:
+        """Later for each object, so that their age differs."""
+        return f"2026-11-23T00:00:{len(self.objects.objects) % 60:02d}Z"
+
+    def start(self) -> MetadataReconciler:
+        """Another process, which remembers nothing."""
+        cloud = AwsCloud(None, self.clock, mount=self.account.mount, port=self.port)
+        accounts = AwsTagAccounts(cloud, OwnIdentity(), self.clock)
+        record = TagRecord(self.objects, PLACE)
+        means = Means(
+            self.objects, self, accounts, record, self.rings, self.clock, self.events, lambda: 0.5, (REGION,),
+            self.approve_above,
+        )  # fmt: skip
+        return MetadataReconciler(means)
+
+    def restart(self) -> None:
+        self.process = self.start()
+
+    # -- Stored -------------------------------------------------------------------------------------------------
+
+    def clouds(self) -> Sequence[Json]:
+        return self._all("CloudMetadata")
+
+    def providers(self) -> Sequence[Json]:
+        return self._all("AWSMetadata")
+
+    def _all(self, kind: str) -> list[Json]:
+        return [each for (of, _), each in self.objects.objects.items() if of == kind]
+
+    # -- objects ------------------------------------------------------------------------------------------------
+
+    async def apply(self, obj: Json) -> None:
+        """As kubectl does: the status of a manifest is not stored."""
+        bare = {name: value for name, value in obj.items() if name != "status"}
+        await self.objects.create(RESOURCES[obj["kind"]], bare)
+
+    async def apply_examples(self, order: Sequence[int] = (0, 1)) -> None:
+        found = list(yaml.safe_load_all(EXAMPLES))
+        for number in order:
+            await self.apply(found[number])
+
+    async def cloud(self, name: str, tags: str, **spec: Any) -> None:
+        """A CloudMetadata that refers to the AWSMetadata ``tags``."""
+        given = {"cloudprovider": {"awsref": {"name": tags}}, "classifiers": {CLASSIFIER: "owned"}, **spec}
+        await self.apply(_object(CLOUD_METADATAS, name, given))
+
+    async def tags(self, name: str, tags: Mapping[str, str], **spec: Any) -> None:
+        await self.apply(_object(AWS_METADATAS, name, {"resourcetags": dict(tags), **spec}))
+
+    async def edit(self, kind: str, name: str, spec: Json) -> None:
+        await self.objects.patch(RESOURCES[kind], Key(NAMESPACE, name), {"spec": spec})
+
+    async def delete(self, kind: str, name: str) -> None:
+        await self.objects.delete(RESOURCES[kind], Key(NAMESPACE, name))
+
+    def object(self, kind: str, name: str) -> Json:
+        return self.objects.objects[kind, Key(NAMESPACE, name)]
+
+    def status(self, kind: str = "CloudMetadata", name: str = "metadata") -> Json:
+        found: Json = self.object(kind, name).get("status") or {}
+        return found
+
+    def condition(self, type_: str, kind: str = "CloudMetadata", name: str = "metadata") -> tuple[str, str, str]:
+        found = conditions.find(self.status(kind, name).get("conditions") or (), type_) or {}
+        return found.get("status", ""), found.get("reason", ""), found.get("message", "")
+
+    async def lose_record(self) -> None:
+        for row in (await self.objects.list(CONFIG_MAPS, PLACE)).items:
+            await self.objects.delete(CONFIG_MAPS, Key(PLACE, row["metadata"]["name"]))
+
+    def records(self) -> list[str]:
+        return [key.name for kind, key in self.objects.objects if kind == "ConfigMap" and key.name != NAME]
+
+    # -- resources ----------------------------------------------------------------------------------------------
+
+    def groups(self, count: int, **tags: str) -> list[str]:
+        """Security groups with the classifier, made by somebody else."""
+        made = [self.group(f"group-{number}", **{CLASSIFIER: "owned"}, **tags) for number in range(count)]
+        self.wait(60)
+        return made
+
+    def group(self, name: str, **tags: str) -> str:
+        request = {"GroupName": name, "Description": "of a test", "VpcId": self.vpc}
+        request["TagSpecifications"] = tagged("security-group", **tags) if tags else []
+        return str(self.account.cloud.strangers.create("ec2", "CreateSecurityGroup", request)["arn"])
+
+    def tags_on(self, arn: str) -> dict[str, str]:
+        return dict(self.account.cloud.strangers.find(arn)["tags"])
+
+    def somebody_sets(self, arn: str, **tags: str) -> None:
+        self.account.cloud.strangers.tag(arn, tags)
+
+    def somebody_strips(self, arn: str, *keys: str) -> None:
+        self.account.cloud.strangers.untag(arn, *keys)
+
+    # -- passes -------------------------------------------------------------------------------------------------
+
+    async def work(self, name: str = "metadata") -> Result:
+        result = await self.process.reconcile(Key(NAMESPACE, name))
+        for (kind, key), stored in self.objects.objects.items():
+            if kind in RESOURCES and "status" in stored:  # an API server would refuse what does not fit
+                parse(MetadataStatus, stored["status"], at=str(key))
+        return result
+
+    async def settle(self, *names: str, passes: int = 12) -> None:
+        """Passes as they ask for them, until all are at rest."""
+        for _ in range(passes):
+            results = [await self.work(name) for name in names or ("metadata",)]
+            if all(isinstance(each, RequeueAfter) and each.at_rest for each in results):
+                return
+            self.wait(max(each.seconds for each in results if isinstance(each, RequeueAfter)))
+        raise AssertionError(f"not at rest: {[self.status(name=name) for name in names or ('metadata',)]}")
+
+    def wait(self, seconds: float = 600.0) -> None:
+        self.clock.advance(seconds)
+        self.account.clock.advance(seconds)
+
+    def sent(self) -> list[str]:
+        """What went to the cloud, without the questions for the account; they are forgotten then."""
+        found = [f"{call.api}.{call.operation}" for call in self.port.calls if call.api != "sts"]
+        self.port.calls.clear()
+        return found
+
+    def writes(self) -> list[str]:
+        return [each for each in self.sent() if not each.partition(".")[2].startswith(("describe", "get", "list"))]
+
+
+def _object(resource: Resource, name: str, spec: Json) -> Json:
+    metadata = {"name": name, "namespace": NAMESPACE}
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}

@@ -1,0 +1,133 @@
+"""Safety lines of the metadata controller: the record of what was written, what is read before it is changed."""
+
+from functools import partial
+
+from mutants.rows import Mutant
+
+_stored = partial(Mutant, "tagging/stored_record.py")
+_record = partial(Mutant, "operator/tag_record.py")
+_tagger = partial(Mutant, "clouds/aws/tagger.py")
+_fleet = partial(Mutant, "reconcilers/metadata/fleet.py")
+_demand = partial(Mutant, "reconcilers/metadata/demand.py")
+_writer = partial(Mutant, "reconcilers/metadata/writer.py")
+_pass = partial(Mutant, "operator/tag_pass.py")
+_writes = partial(Mutant, "operator/tag_writes.py")
+_metadata = partial(Mutant, "operator/metadata.py")
+_plan = partial(Mutant, "tagging/plan.py")
+
+MUTANTS = (
+    _fleet(
+        "must_be_read",
+        "return plan.record_after != record",
+        "return False",
+        "the record forgets a key on the word of an index that lags, and the tag stays for ever",
+    ),
+    _fleet(
+        "must_be_read",
+        "if cost is ReadCost.SHARED or isinstance(record, RecordLost):",
+        "if isinstance(record, RecordLost):",
+        "a pass within the lag of the index writes what it has just written",
+    ),
+    _fleet(
+        "plan_fleet",
+        "if elder:",
+        "if False:",
+        "two that refer to one object both act where they meet",
+    ),
+    _fleet(
+        "_meets",
+        "if other.place.regions and resource.region not in other.place.regions:",
+        "if False:",
+        "what is asked for in another region keeps ours from being done",
+    ),
+    _demand(
+        "_reference",
+        "if named.namespace != own:",
+        "if False:",
+        "whoever may make a CloudMetadata uses the tags of another namespace",
+    ),
+    _writer(
+        "writer_of",
+        "if known and hmac.compare_digest(signature, _signature(provider, uid, digest, ring)):",
+        "if known:",
+        "whoever may edit one object removes what was written for another one",
+    ),
+    _pass(
+        "TagPass.run",
+        "found |= await self._read(asked, doubtful, failed)",
+        "await self._read(asked, doubtful, failed)",
+        "what is written and removed is decided on the index",
+    ),
+    _pass(
+        "TagPass._carry_out",
+        "known = await self.store.save(known, before, self.ring)",
+        "pass",
+        "a tag is written before it is on record: after a crash it is nobody's",
+    ),
+    _pass(
+        "TagPass._carry_out",
+        "await self.begin()",
+        "pass",
+        "a record that went with its head reads as: nothing was ever written",
+    ),
+    _writes(
+        "carry_out",
+        "if isinstance(error, Denied | NotOffered) and refused[way] > MOST_REFUSALS:",
+        "if False:",
+        "without a permission each pass costs two calls for each resource",
+    ),
+    _metadata(
+        "MetadataReconciler._speaks_for",
+        "return not any(_age(each) < _age(cloud) for each in rivals)",
+        "return True",
+        "two that refer to one object write its status in turns, for ever",
+    ),
+    _plan(
+        "_Planner._acts",
+        "return self._acting in (None, claimant.uid)",
+        "return True",
+        "the pass of one object writes what another one asks for, in its name",
+    ),
+    _tagger(
+        "AwsTagger.read",
+        "known = [arn for arn in arns if reading_of(arn) is not Reading.NEVER]",
+        "known = list(arns)",
+        "a resource whose service is not known reads as untagged, and a foreign value on it is overwritten",
+    ),
+    _tagger(
+        "AwsTagger.find",
+        "return await self._index.with_tag(query.key, query.values)",
+        "return await self.with_tag(query.key, query.values)",
+        "where the index is denied, what no service lists counts as released",
+    ),
+    _stored(
+        "Shard.of",
+        "return RecordLost() if self.knowledge is Knowledge.PART else {}",
+        "return {}",
+        "a lost record reads as: nothing was ever written",
+    ),
+    _record(
+        "TagRecord.load",
+        "named = frozenset(range(SHARDS)) if begun or head.version else present",
+        "named = present",
+        "a record that went with its head reads as: nothing was ever written",
+    ),
+    _record(
+        "_opened",
+        "return (text if good else None), stored",
+        "return text, stored",
+        "whoever may edit ConfigMaps makes us remove tags that are not ours",
+    ),
+    _record(
+        "_opened",
+        "if _is_missing(ring, [digest]):",
+        "if False:",
+        "the record of another operator, or of a key that is lost, is written over",
+    ),
+    _record(
+        "TagRecord._write_shard",
+        "if any(base.shard.of(resource) != known.of(resource) for resource in records):",
+        "if False:",
+        "of two writers of one resource the second one forgets what the first one wrote",
+    ),
+)

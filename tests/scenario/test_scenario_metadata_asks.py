@@ -1,0 +1,167 @@
+"""What a metadata object may ask for: operations, limits, bad input, approvals, accounts and regions."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from freehold.api.names import TAGS_WRITER_ANNOTATION
+from freehold.lifecycle.keys import KeyRing
+from harness.metadata import CLASSIFIER, WANTED, Lab
+from harness.simulated_aws import OTHER_ACCOUNT, tagged
+
+
+@pytest.fixture
+def lab() -> Lab:
+    return Lab()
+
+
+async def test_a30_delete_removes_a_listed_key_whoever_wrote_it(lab: Lab) -> None:
+    (arn,) = lab.groups(1, old="theirs", keep="theirs")
+    await lab.tags("tags", {"old": "", "keep": "another value"}, opcode="delete")
+    await lab.cloud("metadata", "tags")
+    await lab.work()
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned", "keep": "theirs"}
+    assert lab.condition("Policy")[:2] == ("False", "ValueDiffers")
+
+
+async def test_a13_add_leaves_what_is_there_and_says_so(lab: Lab) -> None:
+    """Each pass again, and what add wrote itself is no conflict."""
+    ours = lab.groups(2)
+    lab.somebody_sets(ours[0], env="theirs")
+    lab.wait()
+    await lab.tags("tags", {"env": "test"}, opcode="Add")
+    await lab.cloud("metadata", "tags")
+    for _ in range(2):
+        await lab.work()
+        assert [lab.tags_on(arn)["env"] for arn in ours] == ["theirs", "test"]
+        assert lab.condition("Policy")[:2] == ("False", "TagExists")
+        assert ours[0] in lab.condition("Policy")[2] and ours[1] not in lab.condition("Policy")[2]
+        lab.wait()
+
+
+@pytest.mark.parametrize(
+    ("tags", "told"),
+    [({CLASSIFIER: "x"}, "protected"), ({"aws:x": "y"}, "reserved by AWS"), ({"a": "b" * 257}, "at most 256")],
+    ids=["A22 the classifier", "a reserved key", "257 characters"],
+)
+async def test_bad_tags_are_refused_without_a_call(lab: Lab, tags: dict[str, str], told: str) -> None:
+    """Where the API server checks no schema, as where it does."""
+    lab.groups(1)
+    await lab.tags("tags", tags)
+    await lab.cloud("metadata", "tags")
+    await lab.work()
+    assert lab.sent() == []
+    for kind, name in (("CloudMetadata", "metadata"), ("AWSMetadata", "tags")):
+        status, reason, message = lab.condition("Approved", kind, name)
+        assert (status, reason) == ("False", "InvalidTags")
+        assert told in message
+
+
+async def test_many_foreign_values_wait_for_an_approval() -> None:
+    """Additions wait for nobody."""
+    lab = Lab(approve_above=1)
+    ours = lab.groups(3)
+    for arn in ours[:2]:
+        lab.somebody_sets(arn, env="theirs")
+    lab.wait()
+    await lab.apply_examples()
+    await lab.work()
+    assert [lab.tags_on(arn)["env"] for arn in ours] == ["theirs", "theirs", "test"]
+    status, reason, message = lab.condition("Approved")
+    assert (status, reason) == ("False", "ApprovalNeeded")
+    digest = next(word for word in message.split() if len(word.strip(",")) == 16).strip(",")
+    metadata = {"annotations": {"freehold.dev/approve-tags": digest}}
+    lab.object("CloudMetadata", "metadata")["metadata"] |= metadata
+    lab.wait()
+    await lab.settle()
+    assert [lab.tags_on(arn)["env"] for arn in ours] == ["test", "test", "test"]
+
+
+async def test_two_hundred_resources_take_one_call_and_then_none(lab: Lab) -> None:
+    ours = lab.groups(200)
+    await lab.apply_examples()
+    await lab.settle()
+    found = lab.sent()
+    assert found.count("ec2.create_tags") == 1
+    assert found.count("resourcegroupstaggingapi.get_resources") == 2, "pages of 100"
+    assert found.count("ec2.describe_tags") <= 2
+    assert all(lab.tags_on(arn)["env"] == "test" for arn in ours)
+    lab.wait()
+    lab.sent()
+    await lab.work()
+    assert lab.sent() == ["resourcegroupstaggingapi.get_resources"] * 2
+
+
+async def test_a29_a_role_with_an_external_id_is_assumed_and_no_key_is_in_a_spec(lab: Lab) -> None:
+    """In the account of the role, and in the region that is named, only there."""
+    strangers, place = lab.account.cloud.strangers, {"account": OTHER_ACCOUNT, "region": "eu-west-1"}
+    trust = {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Effect": "Allow", "Action": "sts:AssumeRole", "Principal": "*",
+                "Condition": {"StringEquals": {"sts:ExternalId": "of the test"}},
+            }
+        ],
+    }  # fmt: skip
+    request = {"RoleName": "tagger", "AssumeRolePolicyDocument": json.dumps(trust)}
+    role = strangers.create("iam", "CreateRole", request, account=OTHER_ACCOUNT)["arn"]
+    allowed = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
+    policy = {"RoleName": "tagger", "PolicyName": "all", "PolicyDocument": json.dumps(allowed)}
+    strangers.call("iam", "PutRolePolicy", policy, account=OTHER_ACCOUNT)
+    wanted = {"CidrBlock": "10.0.0.0/16", "TagSpecifications": tagged("vpc", **{CLASSIFIER: "owned"})}
+    there = str(strangers.create("ec2", "CreateVpc", wanted, **place)["arn"])
+    (here,) = lab.groups(1)
+    await lab.tags("tags", WANTED, regions=["eu-west-1"], role={"arn": role, "externalID": "of the test"})
+    await lab.cloud("metadata", "tags")
+    await lab.settle()
+    assert lab.tags_on(there) == {CLASSIFIER: "owned", **WANTED}
+    assert lab.tags_on(here) == {CLASSIFIER: "owned"}
+    await lab.edit("AWSMetadata", "tags", {"role": {"arn": role, "externalID": "guessed"}})
+    lab.wait(4000)
+    await lab.work()
+    assert lab.condition("Request")[0] == "False"
+    assert "guessed" not in str(lab.status())
+
+
+async def test_an_annotation_that_was_copied_from_another_object_says_nothing(lab: Lab) -> None:
+    """Whoever may edit one object could remove what was written for another one."""
+    (arn,) = lab.groups(1)
+    await lab.apply_examples()
+    await lab.settle()
+    await lab.delete("CloudMetadata", "metadata")
+    await lab.tags("thief", {"team": "x"})
+    copied = lab.object("AWSMetadata", "awstags")["metadata"]["annotations"][TAGS_WRITER_ANNOTATION]
+    lab.object("AWSMetadata", "thief")["metadata"]["annotations"] = {TAGS_WRITER_ANNOTATION: copied}
+    await lab.cloud("thief", "thief")
+    lab.wait()
+    await lab.settle("thief")
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned", "team": "x", **WANTED}
+
+
+async def test_what_an_older_object_of_another_account_asks_for_is_no_conflict(lab: Lab) -> None:
+    """It never acts here: its wish would keep ours from being done by anybody."""
+    (arn,) = lab.groups(1)
+    await lab.tags("elsewhere", {"env": "theirs"}, role={"arn": f"arn:aws:iam::{OTHER_ACCOUNT}:role/none"})
+    await lab.tags("other-region", {"env": "theirs"}, regions=["eu-west-1"])
+    await lab.tags("tags", {"env": "test"})
+    for name in ("elsewhere", "other-region", "tags"):
+        await lab.cloud(name, name)
+    await lab.settle("tags")
+    assert lab.tags_on(arn)["env"] == "test"
+
+
+async def test_a_key_that_the_ring_lacks_stops_every_write(lab: Lab) -> None:
+    """The record may be that of another operator."""
+    (arn,) = lab.groups(1)
+    await lab.apply_examples()
+    await lab.settle()
+    lab.rings.ring = KeyRing.single(b"s" * 32)
+    lab.somebody_strips(arn, "env")
+    lab.wait()
+    lab.sent()
+    await lab.work()
+    assert lab.writes() == []
+    assert lab.condition("Ready")[:2] == ("False", "KeyMissing")

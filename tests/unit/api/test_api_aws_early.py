@@ -1,0 +1,196 @@
+"""What the schema of AWSCluster and its identities can know is refused at apply time, with its field."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from freehold.apiserver.custom import CustomStrategy
+from harness.schemas import crd_of
+
+Json = dict[str, Any]
+LB: str = "controlPlaneLoadBalancer"
+SECOND: str = "secondaryControlPlaneLoadBalancer"
+
+
+def strategy_of(kind: str) -> CustomStrategy:
+    version = crd_of(kind)["spec"]["versions"][0]
+    return CustomStrategy(version["schema"]["openAPIV3Schema"], has_status="subresources" in version)
+
+
+@pytest.fixture(scope="module")
+def clusters() -> CustomStrategy:
+    return strategy_of("AWSCluster")
+
+
+def refusals(strategy: CustomStrategy, new: Json, old: Json | None = None, **more: Any) -> list[str]:
+    """``new`` and ``old`` are specs; ``more`` the kind and name."""
+    objects = [
+        {
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+            "kind": more.get("kind", "AWSCluster"),
+            "metadata": {"name": more.get("name", "a")},
+            "spec": copy.deepcopy(spec),
+        }
+        for spec in (new, old)
+        if spec is not None
+    ]
+    for each in objects:
+        strategy.decode(each)
+    return [str(each) for each in strategy.validate(objects[0], objects[1] if old is not None else None)]
+
+
+def vpc(**fields: Any) -> Json:
+    return {"network": {"vpc": fields}}
+
+
+def subnet(**fields: Any) -> Json:
+    return {"network": {"subnets": [{"id": "a", **fields}]}}
+
+
+def rule(**fields: Any) -> Json:
+    return {"network": {"additionalControlPlaneIngressRules": [
+        {"description": "", "protocol": "tcp", "fromPort": 1, "toPort": 1, **fields}
+    ]}}  # fmt: skip
+
+
+RULE = "spec.network.additionalControlPlaneIngressRules[0]"
+REFUSED: dict[str, tuple[Json, str, str]] = {
+    "a region": ({"region": "Frankfurt"}, "spec.region", "eu-central-1"),
+    "a range without a length": (vpc(cidrBlock="10.0.0.0"), "spec.network.vpc.cidrBlock", "10.0.0.0/16"),
+    "a VPC's id": (vpc(id="my-vpc"), "spec.network.vpc.id", "vpc-0123456789abcdef0"),
+    "a second range": (vpc(secondaryCidrBlocks=[{"ipv4CidrBlock": "x"}]),
+                       "spec.network.vpc.secondaryCidrBlocks[0].ipv4CidrBlock", "IPv4 range"),
+    "a range beside a pool": (vpc(cidrBlock="10.0.0.0/16", ipamPool={"id": "p"}), "spec.network.vpc.ipamPool",
+                              "remove cidrBlock"),
+    "a pool that is not named": (vpc(ipamPool={}), "spec.network.vpc.ipamPool", "id or its name"),
+    "IPv6 without a pool": (vpc(ipv6={"cidrBlock": "2001:db8::/56"}), "spec.network.vpc.ipv6.cidrBlock", "poolId"),
+    "a subnet's range": (subnet(cidrBlock="10.0.0.0/99"), "spec.network.subnets[0].cidrBlock", "IPv4 range"),
+    "a subnet's zone": (subnet(availabilityZone="US-EAST-1A"), "spec.network.subnets[0].availabilityZone",
+                         "us-east-1a"),
+    "a local zone of nowhere": (subnet(zoneType="local-zone"), "spec.network.subnets[0]", "parentZoneName"),
+    "two sorts of source": (rule(cidrBlocks=["10.0.0.0/8"], sourceSecurityGroupIds=["sg-1"]), RULE, "two rules"),
+    "addresses and ranges": (rule(cidrBlocks=["10.0.0.0/8"], natGatewaysIPsSource=True), RULE, "a second rule"),
+    "a node port's range": ({"network": {"nodePortIngressRuleCidrBlocks": ["x"]}},
+                            "spec.network.nodePortIngressRuleCidrBlocks", "IPv4 range"),
+    "a load balancer for HTTP": ({LB: {"loadBalancerType": "alb"}}, f"spec.{LB}.loadBalancerType", "nlb or classic"),
+    "the name of none": ({LB: {"loadBalancerType": "disabled", "name": "a"}}, f"spec.{LB}.name", "no load balancer"),
+    "rules of none": ({LB: {"loadBalancerType": "disabled", "subnets": ["a"]}}, f"spec.{LB}.subnets",
+                      "no load balancer"),
+    "target groups of a classic one": ({LB: {"targetGroupIPType": "ipv6"}}, f"spec.{LB}.targetGroupIPType",
+                                       "network load balancer"),
+    "health by SSL of a network one": ({LB: {"loadBalancerType": "nlb", "healthCheckProtocol": "SSL"}},
+                                       f"spec.{LB}.healthCheckProtocol", "TCP, HTTP or HTTPS"),
+    "a second one without a name": ({SECOND: {"scheme": "internal", "loadBalancerType": "nlb"}}, f"spec.{SECOND}.name",
+                                    "needs a name"),
+    "a second one of the same scheme": ({SECOND: {"name": "b", "loadBalancerType": "nlb"}}, f"spec.{SECOND}.scheme",
+                                        "different schemes"),
+    "a classic second one": ({SECOND: {"name": "b", "scheme": "internal", "loadBalancerType": "classic"}},
+                             f"spec.{SECOND}.loadBalancerType", "type nlb"),
+    "41 tags": ({"additionalTags": {f"key-{n}": "" for n in range(41)}}, "spec.additionalTags", "remove all but 40"),
+    "a key of AWS": ({"additionalTags": {"AWS:x": ""}}, "spec.additionalTags", "reserved by AWS"),
+    "a key of ours": ({"additionalTags": {"freehold.dev/owner": "me"}}, "spec.additionalTags", "ownership tags"),
+    "an illegal character": ({"additionalTags": {"team": "a;b"}}, "spec.additionalTags", "letters, digits, spaces"),
+    "a key of 129 characters": ({"additionalTags": {"k" * 129: ""}}, "spec.additionalTags", "1 to 128 characters"),
+    "a bastion's range": ({"bastion": {"allowedCIDRBlocks": ["everybody"]}}, "spec.bastion.allowedCIDRBlocks",
+                          "192.0.2.0/24"),
+    "a bastion for nobody": ({"bastion": {"disableIngressRules": True, "allowedCIDRBlocks": ["10.0.0.0/8"]}},
+                             "spec.bastion.allowedCIDRBlocks", "remove one of the two"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "field", "said"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_work_is_refused_at_apply_time(clusters: CustomStrategy, spec: Json, field: str, said: str) -> None:
+    (refusal,) = refusals(clusters, {"region": "us-east-1", **spec})
+    assert refusal.startswith(f"{field}: Invalid value: ") and said in refusal
+
+
+@pytest.mark.parametrize("spec", [spec for spec, field, _ in REFUSED.values() if field != "spec.region"],
+                         ids=[name for name, row in REFUSED.items() if row[1] != "spec.region"])  # fmt: skip
+def test_what_was_stored_before_a_rule_existed_can_still_be_written(clusters: CustomStrategy, spec: Json) -> None:
+    """Its finalizer could not be removed otherwise."""
+    old = {"region": "us-east-1", **spec}
+    assert not refusals(clusters, {**old, "controlPlaneEndpoint": {"host": "h", "port": 6443}}, old)
+
+
+INTERNAL = {"name": "b", "scheme": "internal", "loadBalancerType": "nlb"}
+KEPT: dict[str, tuple[Json, Json, str, str]] = {
+    "the region": ({"region": "us-east-1"}, {"region": "eu-west-1"}, "spec.region", "cannot change"),
+    "the endpoint": ({"controlPlaneEndpoint": {"host": "a", "port": 1}}, {"controlPlaneEndpoint": {"host": "b",
+                         "port": 1}},
+                     "spec.controlPlaneEndpoint", "cannot change"),
+    "the VPC": (vpc(id="vpc-0123456789abcdef0"), vpc(id="vpc-0123456789abcdef1"), "spec.network", "cannot change"),
+    "the identity": ({"identityRef": {"kind": "AWSClusterRoleIdentity", "name": "a"}}, {}, "spec",
+                         "cannot be taken away"),
+    "the scheme": ({LB: {"scheme": "internet-facing"}}, {LB: {"scheme": "internal"}}, f"spec.{LB}.scheme",
+                         "cannot change"),
+    "the scheme that was not written": ({}, {LB: {"scheme": "internal"}}, f"spec.{LB}.scheme",
+                         "it was internet-facing"),
+    "the scheme that is not written any more": ({LB: {"scheme": "internal"}}, {}, "spec", "it is internet-facing"),
+    "that there is one": ({LB: {}}, {LB: {"loadBalancerType": "disabled"}}, f"spec.{LB}.loadBalancerType", "disabled"),
+    "that there is one, not written": ({}, {LB: {"loadBalancerType": "disabled"}}, f"spec.{LB}.loadBalancerType",
+                                       "cannot be disabled or enabled later, and without the field there was one"),
+    "that there is none": ({LB: {"loadBalancerType": "disabled"}}, {}, "spec",
+                           "cannot be disabled or enabled later, and without the field there is one"),
+    "the name": ({LB: {"name": "a"}}, {LB: {"name": "b"}}, f"spec.{LB}.name", "cannot change"),
+    "the health check of a network one": (
+        {LB: {"loadBalancerType": "nlb", "healthCheckProtocol": "TCP"}},
+        {LB: {"loadBalancerType": "nlb", "healthCheckProtocol": "HTTP"}}, f"spec.{LB}.healthCheckProtocol",
+        "cannot change",
+    ),
+    "the second one": ({SECOND: INTERNAL}, {}, "spec", "cannot be taken away"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "field", "said"), KEPT.values(), ids=KEPT.keys())
+def test_what_upstream_does_not_let_change_is_refused(
+    clusters: CustomStrategy, old: Json, new: Json, field: str, said: str
+) -> None:
+    (refusal,) = refusals(clusters, {"region": "us-east-1", **new}, {"region": "us-east-1", **old})
+    assert refusal.startswith(f"{field}: Invalid value: ") and said in refusal
+
+
+ACCEPTED: dict[str, Json] = {
+    "nothing": {},
+    "everything written": {LB: {"scheme": "internet-facing", "loadBalancerType": "classic"}},
+    "none": {LB: {"loadBalancerType": "disabled"}},
+    "two": {LB: {"loadBalancerType": "nlb", "name": "a"}, SECOND: INTERNAL},
+    "an odd key": {"additionalTags": {"a b_c.d:e/f=g+h-i@j": "1", "k" * 128: ""}},
+    "40 tags": {"additionalTags": {f"key-{n}": "" for n in range(40)}},
+}
+
+
+@pytest.mark.parametrize("spec", ACCEPTED.values(), ids=ACCEPTED.keys())
+def test_what_can_work_is_accepted_and_may_be_taken_back(clusters: CustomStrategy, spec: Json) -> None:
+    new = {"region": "us-east-1", **spec}
+    assert not refusals(clusters, new)
+    assert not refusals(clusters, new, new)
+
+
+def test_the_example_is_accepted(clusters: CustomStrategy) -> None:
+    path = Path(__file__).parents[3] / "examples" / "aws-cluster.yaml"
+    assert not refusals(clusters, yaml.safe_load(path.read_text())["spec"])
+
+
+ROLE = {"roleARN": "arn:aws:iam::111122223333:role/a", "allowedNamespaces": {}}
+IDENTITIES: dict[str, tuple[str, str, Json, Json | None, str]] = {
+    "a role without a source": ("AWSClusterRoleIdentity", "a", ROLE, None, "name an identity in sourceIdentityRef"),
+    "a role of its own": ("AWSClusterRoleIdentity", "a",
+                          {**ROLE, "sourceIdentityRef": {"kind": "AWSClusterRoleIdentity", "name": "a"}}, None,
+                          "cannot assume itself"),
+    "another Secret": ("AWSClusterStaticIdentity", "a", {"secretRef": "b"}, {"secretRef": "a"},
+                         "make another identity"),
+    "a controller's of another name": ("AWSClusterControllerIdentity", "mine", {}, None, "called default"),
+    "an operator without values": ("AWSClusterStaticIdentity", "a", {"secretRef": "b", "allowedNamespaces": {
+        "selector": {"matchExpressions": [{"key": "team", "operator": "In"}]}}}, None, "In or NotIn with values"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "name", "new", "old", "said"), IDENTITIES.values(), ids=IDENTITIES.keys())
+def test_identities_that_cannot_work_are_refused(kind: str, name: str, new: Json, old: Json | None, said: str) -> None:
+    (refusal,) = refusals(strategy_of(kind), new, old, kind=kind, name=name)
+    assert said in refusal

@@ -1,0 +1,79 @@
+"""The record of what we wrote, as it is stored: what was stored is read back, and 100,000 resources fit."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from freehold.tagging.ownership import Entry, Proof, Record, RecordLost
+from freehold.tagging.stored_record import (
+    LARGEST,
+    SHARDS,
+    DamagedRecord,
+    Knowledge,
+    RecordFull,
+    Shard,
+    by_shard,
+    dumps,
+    loads,
+    shard_of,
+)
+from harness.tagged_fleet import VOLUME, wrote
+
+ENTRIES = st.builds(Entry, st.text(), st.frozensets(st.text(), max_size=2), st.sampled_from(Proof))
+RECORDS = st.dictionaries(st.text(), st.dictionaries(st.text(), ENTRIES, max_size=3), max_size=4)
+CONFIG_MAP = 1_048_576
+"""Bytes: https://kubernetes.io/docs/concepts/configuration/configmap/"""
+
+
+@given(RECORDS, st.sampled_from(Knowledge))
+def test_a12_what_was_stored_is_read_back(records: dict[str, Record], knowledge: Knowledge) -> None:
+    assert loads(dumps(Shard(knowledge, records))) == Shard(knowledge, records)
+
+
+def test_a12_a_hundred_thousand_resources_fit() -> None:
+    """etcd takes 1.5 MiB an object; tags of three objects in five states, ARNs of 100 characters."""
+    sets = [wrote(f"{n}" * 36, env="test", centre="eng", owner=f"team-{n}", state="x" * 200) for n in range(15)]
+    records = {f"{VOLUME}{'0' * 40}{number:06d}": sets[number % 15] for number in range(100_000)}
+    sizes = [len(dumps(Shard(records=each)).encode()) for each in by_shard(records).values()]
+    assert len(sizes) == SHARDS
+    assert max(sizes) < CONFIG_MAP / 3
+
+
+def test_a12_a_shard_that_would_outgrow_its_object_is_refused() -> None:
+    """The API server would refuse it, after others of the pass were stored."""
+    records = {f"{VOLUME}{number}": wrote(key=f"{number:0256d}") for number in range(3000)}
+    with pytest.raises(RecordFull, match="Narrow the classifiers"):
+        dumps(Shard(records=records))
+    assert LARGEST < CONFIG_MAP
+
+
+def test_equal_shards_have_equal_texts() -> None:
+    """Else each pass would store what nobody changed."""
+    one, other = {"a": wrote(k="v"), "b": wrote(k="w")}, {"b": wrote(k="w"), "a": wrote(k="v")}
+    assert dumps(Shard(records=one)) == dumps(Shard(records=other))
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"version":2}', dumps(Shard()).replace("All", "Some")])
+def test_what_is_no_record_is_told(text: str) -> None:
+    with pytest.raises(DamagedRecord):
+        loads(text)
+
+
+def test_a12_of_a_shard_that_was_lost_the_rest_is_not_known() -> None:
+    """It must not read as: nothing was ever written here."""
+    lost = Shard(Knowledge.PART).with_records({"a": wrote(k="v"), "b": {}})
+    assert lost.of("a") == wrote(k="v")
+    assert lost.of("b") == {}
+    assert isinstance(lost.of("c"), RecordLost)
+    assert loads(dumps(lost)) == lost
+
+
+def test_a_record_without_entries_takes_no_room() -> None:
+    assert Shard(records={"a": wrote(k="v")}).with_records({"a": {}}) == Shard()
+
+
+def test_the_shard_of_a_resource_never_changes() -> None:
+    """Stored records would not be found any more."""
+    assert [shard_of(each) for each in (VOLUME, "arn:aws:s3:::bucket", "crn:v1:x")] == [38, 51, 22]
