@@ -299,7 +299,7 @@ def operator_(**given: Any) -> None:
     "--keep", type=options.NonEmptyPath(path_type=Path), help="Keep the state in this directory, to look at afterwards."
 )
 def demo(**given: Any) -> None:
-    """Tell the main job as a story on the simulated IBM Cloud, checking every step."""
+    """Tell the main job as a story on the simulated clouds, checking every step."""
     from freehold.cli.demo import story
 
     story.run(**given)
