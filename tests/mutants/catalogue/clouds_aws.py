@@ -173,7 +173,7 @@ TAGS = (
         "a value that somebody wrote meanwhile is taken off",
     ),
     _tagging_api(
-        "TaggingApi._sent",
+        "TaggingApi._answered",
         'failures = body.get("FailedResourcesMap") or {}',
         "failures: dict[str, dict[str, Any]] = {}",
         "a resource that was not marked counts as marked",
