@@ -11,12 +11,13 @@ HERE = Path(__file__).parent
 def main(prefixes: list[str]) -> int:
     # The harness (the reconcile on a simulated cloud in virtual time) is the tests' own.
     sys.path.insert(0, str(HERE.parent / "tests"))
-    from benchmarks import cli, fair, looks, operator, powervs, real_time, renewal, rows, simulated_aws
+    from benchmarks import aws, cli, fair, looks, operator, powervs, real_time, renewal, rows, simulated_aws
 
     measured = [
         row
         for name, measure in (
             ("powervs", powervs.measure),
+            ("aws", aws.measure),
             ("renewal", renewal.measure),
             ("operator", operator.measure),
             ("cli", cli.measure),

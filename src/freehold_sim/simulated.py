@@ -1,6 +1,8 @@
 """The interface of a simulated cloud; the server, the admin API and the state file work with any of them."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from typing import Any, NamedTuple, Protocol
 
 from freehold_sim.clock import Clock
@@ -50,7 +52,7 @@ class SimulatedCloud(Protocol):
         ...
 
     def resources(self) -> list[dict[str, Any]]:
-        """Return every resource, without lag."""
+        """Return every resource, without lag; each with the `digest` of all that is kept of it."""
         ...
 
     def foreign_act(self, verb: str, body: dict[str, Any]) -> Any:
@@ -60,6 +62,11 @@ class SimulatedCloud(Protocol):
 
 Maker = Callable[[Clock, Mapping[str, Any], int], SimulatedCloud]
 """Creates an account from a clock, settings to override (nested as the cloud's own), and a seed for its ids."""
+
+
+def digest(record: Mapping[str, Any]) -> str:
+    """Return a text that differs when anything differs that a cloud keeps of a resource."""
+    return sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _ibm(clock: Clock, settings: Mapping[str, Any], seed: int) -> SimulatedCloud:

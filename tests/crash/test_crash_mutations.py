@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from freehold.lifecycle.port import Effect
-from lab import catalogue, families, families_memory, families_powervs, faults
+from lab import catalogue, families, families_aws, families_memory, families_powervs, faults
 from lab.baselines import ControllerCreated, Naive, NamedIsOurs, TagThenStatus
 from lab.catalogue import Ground
 from lab.families import Case
 from lab.families_memory import MEMORY
 from lab.families_powervs import POWERVS
-from lab.mutations import MUTATIONS, Mutation, mutated
+from lab.mutations import AWS_MUTATIONS, MUTATIONS, Mutation, mutated
 from mutants.rows import Moved, Mutant
 
 MOST_TRIES = 100
@@ -80,6 +80,16 @@ def test_each_safety_line_is_needed_on_the_simulated_cloud(mutation: Mutation) -
     """The families also fail there: real drivers and a reconciler do not hide what the engine lost."""
     with mutated(mutation.row):
         for case in families.shuffled(families_powervs.FAMILIES[mutation.powervs](), MOST_TRIES):
+            if families.run(case).faults:
+                return
+    pytest.fail(f"nothing noticed: {mutation}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutation", [m for m in (*MUTATIONS, *AWS_MUTATIONS) if m.aws], ids=str)
+def test_each_safety_line_is_needed_on_the_simulated_aws(mutation: Mutation) -> None:
+    with mutated(mutation.row):
+        for case in families.shuffled(families_aws.FAMILIES[mutation.aws](), MOST_TRIES):
             if families.run(case).faults:
                 return
     pytest.fail(f"nothing noticed: {mutation}")

@@ -16,6 +16,7 @@ from lab import catalogue, families, faults, oracles
 from lab.audit import CloudRequest, Recorder
 from lab.catalogue import Ground
 from lab.families import Case
+from lab.families_aws import AWS
 from lab.families_memory import GIVEN, MEMORY
 from lab.families_powervs import POWERVS
 from lab.faults import Script
@@ -24,7 +25,7 @@ from lab.oracles import Excuse, Verdict
 from lab.seam import World
 from lab.world import MemoryWorld
 
-GROUNDS = pytest.mark.parametrize("ground", [MEMORY, POWERVS], ids=["memory", "powervs"])
+GROUNDS = pytest.mark.parametrize("ground", [MEMORY, POWERVS, AWS], ids=["memory", "powervs", "aws"])
 
 
 def _first_write(ground: Ground) -> int:

@@ -80,14 +80,20 @@ class Life:
             self.later(max(done.after, 1.0))
         raise AssertionError({str(key): outcome for key, outcome in done.outcomes.items()})
 
+    async def one_release(self) -> PassResult:
+        """One pass of the delete, and the time until the next."""
+        done = await release(self.deps, self.graph, self.journal, self.store, self.state)
+        self.journal = done.journal
+        if not done.released:
+            self.later(max(done.after, 1.0))
+        return done
+
     async def down(self, hours: float = 2.0) -> None:
         end = self.clock.now() + hours * HOUR
         while self.clock.now() < end:
-            done = await release(self.deps, self.graph, self.journal, self.store, self.state)
-            self.journal = done.journal
+            done = await self.one_release()
             if done.released:
                 return
-            self.later(max(done.after, 1.0))
         raise AssertionError({str(key): outcome for key, outcome in done.outcomes.items()})
 
     def writes(self) -> list[str]:

@@ -9,16 +9,17 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
 import yaml
 
 from freehold.api import names
 from freehold.api.feature_gates import ALL_OFF, FeatureGate, FeatureGates
-from freehold.api.served import POWERVS_CLUSTER
+from freehold.api.served import POWERVS_CLUSTER, ServedName
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import Clock, ManualClock
 from freehold.lifecycle.interface import Intervals
@@ -26,7 +27,7 @@ from freehold.lifecycle.journal import Journal, StaleObject
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import InlinePort, Port, step
-from freehold.operator.accounts import Binding, OneAccount
+from freehold.operator.accounts import Accounts, Binding, OneAccount
 from freehold.operator.audit import Audit, NoAudit
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
@@ -37,6 +38,7 @@ from freehold.reconcilers.gate import ClusterContext, Mode
 from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Settings
+from freehold_sim.simulated import SimulatedCloud
 from harness.account import BASE, SimMount
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "powervs-create-infra.yaml"
@@ -170,7 +172,7 @@ class HeldRing:
 class HarnessObjects:
     """What the objects of some harnesses have put on resources that they share (lifecycle.inventory.OtherObjects)."""
 
-    def __init__(self, harnesses: Iterable[Harness]) -> None:
+    def __init__(self, harnesses: Iterable[ReconcilerHarness[Any]]) -> None:
         self._harnesses = harnesses
 
     async def tags_on(self, owner: Owner, target: str, ring: KeyRing | None = None) -> frozenset[str]:
@@ -186,31 +188,34 @@ class HarnessObjects:
         return [each.object.raw for each in self._harnesses if not each.object.gone]
 
 
-class Harness:
+Cloud = TypeVar("Cloud", bound=SimulatedCloud)
+
+
+class ReconcilerHarness(ABC, Generic[Cloud]):
     """A simulated account, one object, one operator process, one clock.
 
     ``beside``: another harness, whose account and clock this one shares.
     """
 
+    served: ClassVar[ServedName]
+
     def __init__(
         self,
-        manifest: Mapping[str, Any] | None = None,
-        settings: Settings | None = None,
+        manifest: Mapping[str, Any],
         intervals: Intervals | None = None,
         around: ClusterContext | None = None,
         port: Callable[[], Port] = InlinePort,
-        api_key: str | None = None,
         audit: Audit | None = None,
-        beside: Harness | None = None,
+        beside: ReconcilerHarness[Cloud] | None = None,
         gates: FeatureGates = ALL_OFF,
     ) -> None:
         self.clock: ManualClock = beside.clock if beside else ManualClock()
         self.wall: Clock = self.clock
-        self.cloud: SimulatedIBM = beside.cloud if beside else SimulatedIBM(self.clock, settings)
-        self.together: list[Harness] = beside.together if beside else []
+        self.cloud: Cloud = beside.cloud if beside else self.new_cloud()
+        self.together: list[ReconcilerHarness[Cloud]] = beside.together if beside else []
         self.together.append(self)
         uid = UID if beside is None else f"{len(self.together):08d}{UID[8:]}"
-        self.object = StoredObject(manifest or example(), self.clock.now, uid)
+        self.object = StoredObject(manifest, self.clock.now, uid)
         self.events = Events()
         self.rings = HeldRing()
         self.around = around or ClusterContext(Mode.OFF)
@@ -219,25 +224,22 @@ class Harness:
         self._last_pass = float("-inf")
         self._intervals = intervals or Intervals()
         self._port = port
-        self._api_key = api_key or self.cloud.settings.api_key
         self._audit = audit or NoAudit()
         self.gates = gates
         self.start_process()
 
+    @abstractmethod
+    def new_cloud(self) -> Cloud:
+        """The simulated cloud, on the clock of this harness."""
+
+    @abstractmethod
+    def new_accounts(self) -> Accounts:
+        """What a process that starts now has of the cloud: no tokens, no clients, nothing that it has read."""
+
     def start_process(self) -> None:
         """A new operator process: everything in memory is lost, tokens and clients too."""
-        self.account = IbmAccount(
-            self._api_key,
-            BASE,
-            self.wall,
-            self._audit,
-            self._intervals,
-            mount=SimMount(self.cloud),
-            port=self._port(),
-        )
-        accounts = OneAccount(Binding(self.account, PowerVSClusterAdapter(self.account.facts_reader(), self.gates)))
         others = HarnessObjects(self.together)
-        self.process = Reconciler(POWERVS_CLUSTER, accounts, self.rings, self.wall, self.events, others)
+        self.process = Reconciler(self.served, self.new_accounts(), self.rings, self.wall, self.events, others)
 
     def pass_once(self) -> Result:
         """One reconcile of the object as it is stored."""
@@ -301,7 +303,7 @@ class Harness:
 
     def resources(self) -> list[dict[str, Any]]:
         """Everything in the account, from the cloud itself."""
-        return self.cloud.strangers.resources()
+        return self.cloud.resources()
 
     def calls(self, *, mutating: bool | None = None) -> list[Any]:
         """The cloud's log of the operator's requests."""
@@ -310,6 +312,43 @@ class Harness:
             for call in self.cloud.calls
             if call.actor != "stranger" and (mutating is None or call.mutating is mutating)
         ]
+
+
+class Harness(ReconcilerHarness[SimulatedIBM]):
+    """An IBM Cloud account and an IBMPowerVSCluster in it."""
+
+    served = POWERVS_CLUSTER
+
+    def __init__(
+        self,
+        manifest: Mapping[str, Any] | None = None,
+        settings: Settings | None = None,
+        intervals: Intervals | None = None,
+        around: ClusterContext | None = None,
+        port: Callable[[], Port] = InlinePort,
+        api_key: str | None = None,
+        audit: Audit | None = None,
+        beside: Harness | None = None,
+        gates: FeatureGates = ALL_OFF,
+    ) -> None:
+        self._settings = settings
+        self._api_key = api_key
+        super().__init__(manifest or example(), intervals, around, port, audit, beside, gates)
+
+    def new_cloud(self) -> SimulatedIBM:
+        return SimulatedIBM(self.clock, self._settings)
+
+    def new_accounts(self) -> Accounts:
+        self.account = IbmAccount(
+            self._api_key or self.cloud.settings.api_key,
+            BASE,
+            self.wall,
+            self._audit,
+            self._intervals,
+            mount=SimMount(self.cloud),
+            port=self._port(),
+        )
+        return OneAccount(Binding(self.account, PowerVSClusterAdapter(self.account.facts_reader(), self.gates)))
 
 
 __all__ = ["Done", "Events", "Harness", "MemoryDocument", "StoredObject", "example"]

@@ -33,11 +33,12 @@ def _visible(character: str) -> str:
 
 
 _CRN = re.compile(r"\bcrn:v1:(?:[^\s:]*:){5}([^\s:]*):([^\s:]*):([^\s:,;]*)")
+_ARN = re.compile(r"\barn:[a-z-]+:[a-z0-9-]+:[a-z0-9-]*:\d*:([^\s,;]*[^\s,;:.)])")
 
 
 def shortened(text: str) -> str:
-    """Cloud resource names cut to what tells them apart: ``vpc:r006-…`` (the tree shows them whole)."""
-    return _CRN.sub(lambda found: f"{found[2]}:{found[3]}" if found[3] else found[1], text)
+    """Cloud resource names cut to what tells them apart: ``vpc:r006-…``, ``vpc/vpc-…`` (the tree shows them whole)."""
+    return _CRN.sub(lambda found: f"{found[2]}:{found[3]}" if found[3] else found[1], _ARN.sub(r"\1", text))
 
 
 def say(text: str = "", stream: IO[str] | None = None) -> None:

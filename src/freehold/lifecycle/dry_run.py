@@ -358,12 +358,16 @@ class DryRunTagger:
     def api(self) -> str:
         return self._inner.api
 
+    @property
+    def asks_resources(self) -> bool:
+        return self._inner.asks_resources
+
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
         real = frozenset(target for target in also if not is_planned(target))
         found = await self._overlay.once(("marked", uuid, real), lambda: self._inner.marked(uuid, real))
         return self._overlay.without_gone(found)
 
-    async def everything(self) -> TagsByTarget:
+    async def everything(self, without: frozenset[str] = frozenset()) -> TagsByTarget:
         found = await self._overlay.once("everything", self._inner.everything)
         return self._overlay.without_gone(found)
 
@@ -445,6 +449,7 @@ def _dry(kind: Kind, overlay: Overlay) -> Kind:
         part_batches=driver if kind.part_batches else None,
         part_changer=driver if kind.part_changer else None,
         container=driver if kind.container else None,
+        remains=None,
     )
 
 

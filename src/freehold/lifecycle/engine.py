@@ -44,6 +44,7 @@ from freehold.lifecycle.deletion_order import add_edges
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps, PassResult
+from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Journal, Phase, Store
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting
@@ -230,7 +231,7 @@ async def _is_idle(ctx: PassContext) -> bool:
     if not {key for key, outcome in state.at_rest.items() if isinstance(outcome, Ready)} >= entries.keys():
         return False
     try:
-        snapshot = await deps.inventory.shared(deps.intervals.shallow)
+        shown = await confirm.shown_marks(ctx, deps.intervals.shallow)
     except CloudError:  # only a hint is missing, and nothing follows from it: the next pass asks again
         ctx.outcomes.update(state.at_rest)
         return True
@@ -238,7 +239,7 @@ async def _is_idle(ctx: PassContext) -> bool:
         observed = state.node(key).observed
         if entry.phase is not Phase.OWNED or not ctx.kind(key).markable or not ctx.kind(key).indexed or entry.carried:
             continue
-        if mark.missing(ctx, key, observed, snapshot.targets.get(entry.target, frozenset())):
+        if mark.missing(ctx, key, observed, shown.get(entry.target, frozenset())):
             state.invalidate()  # missing from an index is a hint: ask the resource itself
             return False
     ctx.outcomes.update(state.at_rest)
@@ -286,19 +287,30 @@ async def release(
     await intents.resolve_open(ctx)
     await decide.apply(ctx)
     await mark.detach_retired(ctx)
-    present, held = await delete.observe_owned(ctx), frozenset[NodeKey]()
-    if (present or not state.index_read) and not await inner_owners.hold(ctx, present):
-        marked = await mark.read(ctx) if not state.index_read or mark.asks_index(ctx, present) else {}
-        state.index_read = True
-        await recovery.by_marks(ctx, marked)
-        proven = await delete.prove(ctx, present, marked)
-        await mark.attach(ctx, list(ctx.journal.ours))
-        held = await delete.request(
-            ctx, proven & delete.next_wave(ctx)
-        )  # the marks may have shown what must be deleted first
+    held = await _delete_waves(ctx)
     if held:
         await final_check.by_nonce(ctx, {})  # what blocks the delete may be an unrecorded resource of ours
     delete.next_wave(ctx)
     done = await delete.finished(ctx)
     await ctx.save()
     return ctx.finish(released=done)
+
+
+async def _delete_waves(ctx: PassContext) -> frozenset[NodeKey]:
+    """Delete what may leave now, then what it freed where it has gone at once. As :func:`delete.request`."""
+    state, held = ctx.state, frozenset[NodeKey]()
+    marked: TagsByTarget = {}
+    while True:
+        present = await delete.observe_owned(ctx)
+        if not (present or not state.index_read) or await inner_owners.hold(ctx, present):
+            return held
+        if not state.index_read or (not marked and mark.asks_index(ctx, present)):
+            marked = await mark.read(ctx)
+            await recovery.by_marks(ctx, marked)
+        state.index_read = True
+        proven = await delete.prove(ctx, present, marked)
+        await mark.attach(ctx, list(ctx.journal.ours))
+        wave = delete.next_wave(ctx)  # the marks may have shown what must be deleted first
+        held |= await delete.request(ctx, proven & wave)
+        if not delete.next_wave(ctx) - wave:
+            return held

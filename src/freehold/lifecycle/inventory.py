@@ -36,12 +36,20 @@ class Tagger(Protocol):
         """That of its writes (:class:`port.Call`)."""
         ...
 
+    @property
+    def asks_resources(self) -> bool:
+        """Whether :meth:`tags_of_each` asks the resources, many in one call: it shows a mark before the index does."""
+        ...
+
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
         """From the index, now: every target with this owner's uuid mark, and the ``also`` targets."""
         ...
 
-    async def everything(self) -> TagsByTarget:
-        """From the index: every target with a mark of any owner, carriers included, in few large pages."""
+    async def everything(self, without: frozenset[str] = frozenset()) -> TagsByTarget:
+        """From the index: every target with a mark of any owner, carriers included, in few large pages.
+
+        What is of one of the kinds ``without`` may be left out.
+        """
         ...
 
     async def tags_of(self, target: str) -> frozenset[str]:
@@ -148,16 +156,22 @@ class Inventory:
     def __init__(self, tagger: Tagger, clock: Clock) -> None:
         self._tagger = tagger
         self._clock = clock
-        self._shared: Snapshot | None = None
+        self._shared: dict[frozenset[str], Snapshot] = {}
         self._reading = asyncio.Lock()
 
-    async def shared(self, max_age: float) -> Snapshot:
+    async def shared(self, max_age: float, without: frozenset[str] = frozenset()) -> Snapshot:
         """Everything marked, at most ``max_age`` seconds old: enough to notice, never to conclude.
 
-        Whoever finds it too old reads it for all: the others wait for that reading.
+        Of the kinds ``without`` it need not show anything. Whoever finds it too old reads it for all: the others wait
+        for that reading.
         """
         async with self._reading:
-            if self._shared is None or self._clock.monotonic() - self._shared.taken > max_age:
-                taken = self._clock.monotonic()
-                self._shared = Snapshot(await self._tagger.everything(), taken)
-            return self._shared
+            for left_out, known in self._shared.items():
+                if left_out <= without and self._clock.monotonic() - known.taken <= max_age:
+                    return known
+            taken = self._clock.monotonic()
+            tagger = self._tagger
+            snapshot = Snapshot(await (tagger.everything(without) if without else tagger.everything()), taken)
+            young = {key: known for key, known in self._shared.items() if taken - known.taken <= max_age}
+            self._shared = {**young, without: snapshot}
+            return snapshot

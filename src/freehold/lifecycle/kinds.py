@@ -281,6 +281,14 @@ class UsageDriver(Protocol):
         ...
 
 
+class RemainsDriver(Protocol):
+    """Of kinds of which the cloud still takes something away when the resource itself has gone."""
+
+    async def remains(self, ref: Ref) -> Sequence[str]:
+        """What is left of it and holds what it was in, for a person; empty in the end. Raises CloudError."""
+        ...
+
+
 @dataclass(frozen=True)
 class Kind:
     """One kind of cloud resource, as data.
@@ -300,6 +308,8 @@ class Kind:
     delete, because they would refuse it, or that of what they name. ``api`` is that of its calls (:class:`port.Call`);
     to add a part takes up to ``calls_a_part`` of them. ``indexed``: the tag index lists it. ``nameless``: it has no
     name of its own in the cloud, so nobody else's can be in the way or be meant: marks and tokens alone tell ours.
+    ``home``: the kind that it is made in, where one that is new has nothing of this kind in it.
+    ``gone_at_once``: a delete that the cloud takes is done when it answers; it refuses those that cannot be done.
     """
 
     name: str
@@ -333,10 +343,13 @@ class Kind:
     part_changer: PartChanger | None = None
     container: ContainerDriver | None = None
     usage: UsageDriver | None = None
+    remains: RemainsDriver | None = None
     addresses: frozenset[str] = frozenset()
     listing: Listing | None = None
     indexed: bool = True
     nameless: bool = False
+    home: str = ""
+    gone_at_once: bool = False
 
     @property
     def markable(self) -> bool:

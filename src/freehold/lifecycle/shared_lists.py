@@ -14,7 +14,9 @@ from math import ceil, inf
 
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.inventory import Snapshot, TagsByTarget
 from freehold.lifecycle.kinds import Listed, Listing, Part, Ref, Registry
+from freehold.lifecycle.ownership import Codec
 
 _LOG = logging.getLogger(__name__)
 
@@ -31,6 +33,8 @@ class _List:
     pages: int = 1
     asked: dict[str, float] = field(default_factory=dict)
     swept: float = 0.0
+    marks: Snapshot | None = None
+    """The tags of all its rows, None where it shows none."""
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def asks(self, asker: str, now: float) -> None:
@@ -42,6 +46,14 @@ class _List:
 
     def sharers(self, now: float) -> int:
         return sum(at >= now - WINDOW for at in self.asked.values())
+
+
+@dataclass(frozen=True)
+class Marked:
+    """What has marks of one owner, and of which kinds that is all there is."""
+
+    tags: TagsByTarget = field(default_factory=dict)
+    kinds: frozenset[str] = frozenset()
 
 
 class SharedLists:
@@ -69,6 +81,16 @@ class SharedLists:
             rows = await self._rows(listing, kind, name, asker, max_age)
             found |= {ref.id: rows[ref.id] for ref in refs if ref.id in rows and listing.list_of(ref) == name}
         return found
+
+    def marked(self, uuid: str, codec: Codec, max_age: float) -> Marked:
+        """What lists that are at most ``max_age`` seconds old show with marks of this owner. No reading."""
+        now, kinds = self._clock.monotonic(), set[str]()
+        tags: dict[str, frozenset[str]] = {}
+        for (kind, _), shared in self._lists.items():
+            if shared.marks is not None and now - shared.taken <= max_age:
+                kinds.add(kind)
+                tags |= shared.marks.of(uuid, codec)
+        return Marked(tags, frozenset(kinds))
 
     async def _rows(self, listing: Listing, kind: str, name: str, asker: str, max_age: float) -> Mapping[str, Listed]:
         now = self._clock.monotonic()
@@ -100,6 +122,9 @@ class SharedLists:
             shared.pages = max(1, ceil(len(rows) / listing.page))
         before = shared.rows
         shared.rows, shared.taken = {row.observed.id: _same(before.get(row.observed.id), row) for row in rows}, taken
+        shown = {row.observed.target: row.observed.tags for row in shared.rows.values()}
+        tags = {target: some for target, some in shown.items() if some is not None}
+        shared.marks = Snapshot(tags, taken) if tags and len(tags) == len(shown) else None
 
 
 def _same(before: Listed | None, row: Listed) -> Listed:

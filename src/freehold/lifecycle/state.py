@@ -73,7 +73,8 @@ class NodeState:
     since tags were last attached. ``taken``: the wanted tags whose keys have another's value
     (:mod:`phases.keyed_tags`). ``started`` is what is timed now; ``took`` and ``before`` are the seconds that it took,
     and those of the longest chain of creates or deletes before it, since the object was last at rest. ``answered``: the
-    id that a create of this process answered with, which only a birth mark can prove.
+    id that a create of this process answered with, which only a birth mark can prove. ``itself_gone``: the resource has
+    gone, and the cloud may still take away what remains of it (:class:`kinds.RemainsDriver`).
     """
 
     last_seen: Observed | None = None
@@ -84,6 +85,7 @@ class NodeState:
     open_since: float | None = None
     absent_since: float | None = None
     delete_sent: float | None = None
+    itself_gone: bool = False
     refused_since: float | None = None
     attached: Attached | None = None
     seen_since_attach: bool = True
@@ -139,6 +141,7 @@ class ObjectState:
     process last sent a create, or attached a mark to something of others. ``confirmed``: the journal as this process
     last read it, or wrote it with success; ``tried``: that of its last write, whose reply may be lost.
     ``emptied``: carriers of others that our marks were taken off, by target: what nothing marks may still be in them.
+    ``deleted``: the ids of what has gone at our request.
     ``marks_read_at``: when the index was last asked for all marks of this object. ``at_rest``: the outcomes of the
     last pass, if it left nothing to do. ``copied``: messages about copied marks, by target. ``own_look_due``: something
     changed, so the next look reads each resource itself; ``looked_at``: when the last such look ended.
@@ -154,6 +157,7 @@ class ObjectState:
     nodes: dict[NodeKey, NodeState] = field(default_factory=dict)
     detached: Attached | None = None
     gone: set[str] = field(default_factory=set)
+    deleted: set[str] = field(default_factory=set)
     copied: dict[str, str] = field(default_factory=dict)
     emptied: set[str] = field(default_factory=set)
     at_rest: dict[NodeKey, Ready | Surplus] = field(default_factory=dict)

@@ -41,11 +41,15 @@ class StandInTagger(Generic[AnyTagger]):
     def api(self) -> str:
         return self._first.api
 
+    @property
+    def asks_resources(self) -> bool:
+        return self._first.asks_resources
+
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
         return await self.ask("marked", lambda tagger: tagger.marked(uuid, also))
 
-    async def everything(self) -> TagsByTarget:
-        return await self.ask("everything", lambda tagger: tagger.everything())
+    async def everything(self, without: frozenset[str] = frozenset()) -> TagsByTarget:
+        return await self.ask("everything", lambda tagger: tagger.everything(without))
 
     async def tags_of(self, target: str) -> frozenset[str]:
         return await self.ask("tags_of", lambda tagger: tagger.tags_of(target))

@@ -18,6 +18,7 @@ from freehold.clouds.aws.session import AwsSession, Mount
 from freehold.clouds.aws.tagger import AwsTagger
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.durations import Durations
+from freehold.lifecycle.errors import CloudError, Invalid
 from freehold.lifecycle.interface import EngineDeps, Intervals
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.keyed_codec import KeyedCodec
@@ -74,7 +75,13 @@ class AwsAccount(ServedAccount):
 
     async def account(self) -> str:
         """``111122223333/eu-central-1``: seen from another region, everything of an object seems gone as well."""
-        return f"{await self.client.account()}/{self._session.region}"
+        region = self._session.region
+        try:
+            return f"{await self.client.account()}/{region}"
+        except CloudError as error:
+            if self._session.is_known_region:
+                raise
+            raise Invalid(f"spec.region: {region!r} is no region that this version knows; {error.message}") from error
 
     @property
     def region(self) -> str:
@@ -183,7 +190,7 @@ class AwsCloud:
         known = self._accounts.get(place)
         if known is not None and known.identity == identity:
             return known
-        session = AwsSession(identity, region, partition, endpoint=self._url, mount=self._mount)
+        session = AwsSession(identity, region, partition, endpoint=self._url, mount=self._mount, wall=self._clock.now)
         made = AwsAccount(session, self._port_of(session), self._clock, self._audit, self._intervals)
         self._accounts[place] = made
         if known is not None:

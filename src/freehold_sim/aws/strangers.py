@@ -11,9 +11,13 @@ from freehold_sim.aws.models import service
 from freehold_sim.aws.protocols.invalid import Invalid
 from freehold_sim.aws.protocols.validation import validate
 from freehold_sim.aws.world import Record, scope_of
+from freehold_sim.simulated import digest
 
 if TYPE_CHECKING:
     from freehold_sim.aws.cloud import SimulatedAWS
+
+
+_NAMES = ("GroupName", "LoadBalancerName", "TargetGroupName")
 
 
 class Strangers:
@@ -150,12 +154,16 @@ class Strangers:
         raise KeyError(ident)
 
     def resources(self) -> list[dict[str, Any]]:
-        """Return every resource as it is now, oldest first, without lag; parts that have no tags are left out."""
+        """Return every resource as it is now, oldest first, without lag.
+
+        `default`: it came with its VPC, unasked. `parent` is the VPC.
+        """
         self._cloud.settle()
         rows = sorted(self._cloud.world.everything(), key=lambda record: int(record["serial"]))
         return [
             {
                 "kind": record["kind"],
+                "name": _name(record),
                 "id": record["id"],
                 "arn": record["arn"],
                 "account": record["account"],
@@ -163,7 +171,10 @@ class Strangers:
                 "state": _state(record["view"]),
                 "created_by": record["by"],
                 "created_at": record["created_at"],
+                "parent": _parent(record),
+                "default": _is_default(record),
                 "tags": dict(record["tags"]),
+                "digest": digest(record),
             }
             for record in rows
         ]
@@ -173,6 +184,22 @@ def _cards(record: Record) -> list[str]:
     """Return the interfaces of a load balancer, which it keeps by subnet."""
     held = record.get("interfaces", ())
     return list(held.values()) if isinstance(held, dict) else []
+
+
+def _name(record: Record) -> str:
+    """Return the name that a service keeps, else the tag `Name`."""
+    view = record["view"]
+    given = next((view[key] for key in _NAMES if view.get(key)), "")
+    return str(given or record["tags"].get("Name", ""))
+
+
+def _parent(record: Record) -> str:
+    found = "" if record["kind"] == "vpc" else record["view"].get("VpcId", record["view"].get("VPCId"))
+    return str(found or "")
+
+
+def _is_default(record: Record) -> bool:
+    return bool(record.get("main")) or (record["kind"] == "security-group" and record["view"]["GroupName"] == "default")
 
 
 def _state(view: dict[str, Any]) -> str:

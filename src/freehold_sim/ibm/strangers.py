@@ -8,6 +8,7 @@ from freehold_sim.http import Request
 from freehold_sim.ibm import resource_controller
 from freehold_sim.ibm.settings import Settings
 from freehold_sim.ibm.world import Record
+from freehold_sim.simulated import digest
 
 if TYPE_CHECKING:
     from freehold_sim.ibm.cloud import SimulatedIBM
@@ -178,6 +179,7 @@ class Strangers:
                 "created_at": r["created_at"],
                 "parent": next((r[key] for key in _PARENTS if r.get(key)), ""),
                 "tags": sorted(world.tags_at(r["crn"], now).values()) if r["crn"] else [],
+                "digest": digest(r),
             }
             for r in rows
         ]

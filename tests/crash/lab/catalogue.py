@@ -82,6 +82,14 @@ class Ground:
         return [i for i, call in enumerate(calls_of(self.world)[0]) if wanted(call)]
 
 
+TAG_APIS = frozenset({"tags", "tagging", "resourcegroupstaggingapi"})
+"""Those of the worlds."""
+
+
+def is_tag_batch(call: Call) -> bool:
+    return call.api in TAG_APIS and call.effect is Effect.WRITE
+
+
 def delete_now(life: Course) -> None:
     life.deleting = True
 
@@ -89,7 +97,7 @@ def delete_now(life: Course) -> None:
 def single_faults(on: Ground, **more: Any) -> Iterator[Case]:
     """Errors that a cloud may answer to any call, a batch that fails in part, and a write that comes too late."""
     told = (faults.THROTTLED, faults.UNAVAILABLE, faults.DENIED, faults.LOST, faults.BROKEN, faults.NEVER_SENT)
-    batches = on.numbers(lambda call: call.api in ("tags", "tagging") and call.effect is Effect.WRITE)
+    batches = on.numbers(is_tag_batch)
     stores = on.numbers(lambda call: call.effect is Effect.STORE)
     yield from at_each_call(on.world, told, calls=range(on.last), **more)
     yield from at_each_call(on.world, (faults.PARTIAL,), calls=batches, **more)
@@ -98,7 +106,7 @@ def single_faults(on: Ground, **more: Any) -> Iterator[Case]:
 
 def partial_and_dead(on: Ground) -> Iterator[Case]:
     """A batch of tags fails in part, and the process dies at one of the next calls."""
-    for number in on.numbers(lambda call: call.api in ("tags", "tagging") and call.effect is Effect.WRITE):
+    for number in on.numbers(is_tag_batch):
         for gap in range(1, 7):
             for fault in (faults.BEFORE, faults.AFTER, faults.PARTIAL):
                 script = Script({number: faults.PARTIAL, number + gap: fault})

@@ -18,6 +18,7 @@ from lab.families import Case
 from lab.faults import Fault, Script
 from lab.life import Wedged
 from lab.powervs import PowerVSLife, PowerVSWorld
+from lab.reconciled import ReconciledLife
 from lab.seam import World
 
 FOREGROUND = "foregroundDeletion"
@@ -33,7 +34,7 @@ def _script(world: World, *, number: int, act: Act, crashes: dict[int, Fault]) -
 def _deleted(world: World) -> None:
     """The deletion timestamp makes the object newer than what the pass under way has read."""
     world.life.deleting = True
-    if isinstance(world.life, PowerVSLife):
+    if isinstance(world.life, ReconciledLife):
         world.life.harness.object.delete()
     else:
         world.life.touch()

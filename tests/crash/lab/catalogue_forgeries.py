@@ -16,9 +16,9 @@ from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Reason
 from freehold.lifecycle.ownership import Codec, Owner
-from freehold.lifecycle.port import Call, Effect
 from lab import faults, outsiders
 from lab.catalogue import Families, Fresh, Ground
+from lab.catalogue_outages import creates
 from lab.families import Case, at_each_call
 from lab.faults import Fault, Script
 from lab.life import Course
@@ -170,8 +170,7 @@ def _spy(world: Forgeable, owner: Owner, *, kind: str) -> None:
 
 def spies(on: Ground) -> Iterator[Case]:
     """Before an interrupted create takes effect, somebody creates a resource with the nonce of its intent."""
-    creates = on.numbers(_is_create)
-    numbers = sorted({number + more for number in creates for more in (0, 1)})
+    numbers = sorted({number + more for number in on.numbers(creates) for more in (0, 1)})
     crashes = (None, faults.BEFORE, faults.AFTER, faults.late_crash(20))
     for number, kind, fault in itertools.product(numbers, on.kinds, crashes):
         script = partial(_script, number=number, act=partial(_spy, kind=kind), crashes=_crashes(number, fault))
@@ -179,10 +178,6 @@ def spies(on: Ground) -> Iterator[Case]:
         if fault:
             label = f"spy on {kind} at {number}, {fault}, deleted"
             yield Case(label, on.world, script, excuse=FORGED, on_crash=_delete)
-
-
-def _is_create(call: Call) -> bool:
-    return call.effect is Effect.WRITE and call.operation.startswith("create")
 
 
 def _delete(life: Course) -> None:

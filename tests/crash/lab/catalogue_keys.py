@@ -22,6 +22,7 @@ from lab.families import Case
 from lab.faults import FaultPort, Script
 from lab.life import Course, Life, Stored, Wedged
 from lab.powervs import PowerVSLife, PowerVSWorld
+from lab.reconciled import ReconciledLife
 from lab.seam import World
 from lab.world import MemoryWorld
 
@@ -77,12 +78,14 @@ class KeyedWorld(MemoryWorld):
         return self.life
 
 
-@dataclass
-class KeyedPowerVSLife(PowerVSLife):
+class KeyedReconciledLife(ReconciledLife):
     def one_pass(self) -> PassResult | None:
-        assert isinstance(self.world, KeyedPowerVSWorld)
-        self.harness.rings.ring = self.world.keyed.at(self.world.clock.monotonic())
+        self.harness.rings.ring = _keyed(self.world).at(self.world.clock.monotonic())
         return _watched(self, self.harness.rings.ring, super().one_pass)
+
+
+class KeyedPowerVSLife(KeyedReconciledLife, PowerVSLife):
+    pass
 
 
 @dataclass
@@ -114,8 +117,9 @@ Change = Callable[[Course, Keyed], object]
 
 
 def _keyed(world: World) -> Keyed:
-    assert isinstance(world, KeyedWorld | KeyedPowerVSWorld)
-    return world.keyed
+    keyed = getattr(world, "keyed", None)
+    assert isinstance(keyed, Keyed)
+    return keyed
 
 
 def _script(world: World, *, number: int, change: Change, crashes: dict[int, faults.Fault]) -> Script:
@@ -170,8 +174,8 @@ def _beside(life: Course, keyed: Keyed, *, held: KeyRing, deleted: bool) -> None
     if not life.record:
         return
     before = life.port.sent
-    if isinstance(life, PowerVSLife):
-        wrote = _copy_on_powervs(life, held, deleted)
+    if isinstance(life, ReconciledLife):
+        wrote = _copy_of_an_object(life, held, deleted)
     else:
         assert isinstance(life, Life)
         wrote = _copy_in_memory(life, held, deleted)
@@ -195,7 +199,7 @@ def _copy_in_memory(life: Life, held: KeyRing, deleted: bool) -> list[str]:
     return [call.operation for call in port.calls if call.effect is faults.Effect.WRITE]
 
 
-def _copy_on_powervs(life: PowerVSLife, held: KeyRing, deleted: bool) -> list[str]:
+def _copy_of_an_object(life: ReconciledLife, held: KeyRing, deleted: bool) -> list[str]:
     harness = life.harness
     living, rings, process = harness.object, harness.rings, harness.process
     port, before = harness._port, len(harness.calls(mutating=True))

@@ -10,7 +10,7 @@ from typing import Any
 from freehold.lifecycle.outcomes import Blocked, Reason
 from freehold.lifecycle.port import Call, Effect
 from lab import faults
-from lab.catalogue import FORGOTTEN, Families, Ground, delete_now, given
+from lab.catalogue import FORGOTTEN, TAG_APIS, Families, Ground, delete_now, given
 from lab.families import Case
 from lab.faults import Script, Spell, of_the_cloud
 from lab.life import Course, Wedged
@@ -23,7 +23,7 @@ FULL = Excuse(frozenset({Reason.QUOTA}))
 
 
 def _tags(call: Call) -> bool:
-    return call.api in ("tags", "tagging", "search")
+    return call.api in TAG_APIS or call.api == "search"
 
 
 def _reads(call: Call) -> bool:
@@ -31,15 +31,18 @@ def _reads(call: Call) -> bool:
 
 
 def _lists(call: Call) -> bool:
-    return call.effect is Effect.READ and call.operation.startswith(("find", "list"))
+    return call.effect is Effect.READ and call.operation.startswith(("find", "list", "describe"))
 
 
 def _store(call: Call) -> bool:
     return call.effect is Effect.STORE
 
 
+CREATES = ("create_", "allocate_", "run_instances")
+
+
 def creates(call: Call) -> bool:
-    return call.effect is Effect.WRITE and call.operation.startswith("create")
+    return call.effect is Effect.WRITE and call.operation.startswith(CREATES)
 
 
 SERVICES: dict[str, Hits] = {"all": of_the_cloud, "tags": _tags, "reads": _reads, "lists": _lists, "objects": _store}
@@ -122,7 +125,7 @@ def quota(on: Ground) -> Iterator[Case]:
             f"quota from {number} on",
             on.world,
             partial(given, forever),
-            excuse=Excuse(frozenset({Reason.QUOTA}), words=frozenset({"create_"})),
+            excuse=Excuse(frozenset({Reason.QUOTA}), words=frozenset(CREATES)),
         )
 
 
@@ -164,7 +167,8 @@ def _named_as_failed(kind: str, life: Course) -> None:
 
 def _came_up(state: object) -> bool:
     """Whether it works in the simulated cloud: a late effect clears the simulator's faults, and this one, too."""
-    return isinstance(state, bytes) and any(word in state for word in (b'"state": "active"', b'"state": "available"'))
+    words = (b'"state": "active"', b'"state": "available"', b'"State": "available"')
+    return isinstance(state, bytes) and any(word in state for word in words)
 
 
 def _other_word(kind: str) -> str:

@@ -217,6 +217,7 @@ class MemoryTagger:
     api = "tags"
 
     batches_reads = False
+    asks_resources = False
 
     def __init__(self, cloud: Cloud, port: Port, codec: Codec, actor: str = US) -> None:
         self.cloud, self.port, self.codec, self.actor = cloud, port, codec, actor
@@ -233,9 +234,10 @@ class MemoryTagger:
         marks = self.codec.read(tags)
         return {*marks.uuids, *(mark.uuid for mark in marks.carried)}
 
-    async def everything(self) -> Mapping[str, frozenset[str]]:
+    async def everything(self, without: frozenset[str] = frozenset()) -> Mapping[str, frozenset[str]]:
         index = await self._send("search_all", Effect.READ, self.cloud.index, "all")
-        return {target: tags for target, tags in index.items() if self._uuids(tags)}
+        kinds = {resource.target: resource.kind for resource in self.cloud.log}
+        return {target: tags for target, tags in index.items() if self._uuids(tags) and kinds[target] not in without}
 
     async def tags_of(self, target: str) -> frozenset[str]:
         tags: frozenset[str] = await self._send("tags_of", Effect.READ, lambda: self.cloud.tags_of(target), target)

@@ -8,6 +8,7 @@ from functools import partial
 
 from freehold.lifecycle.graph import Naming
 from lab import catalogue, catalogue_forgeries, catalogue_keys, catalogue_more
+from lab.at_once import AtOnceNetwork
 from lab.catalogue import Families, Ground
 from lab.cloud import ReadLags
 from lab.families import Case, Named, crashes
@@ -92,5 +93,9 @@ FAMILIES: Families = {
     "single faults, the tag API denied": lambda: catalogue.single_faults(replace(NETWORK, world=NO_TAG_API)),
     "delete after a crash, the tag API denied": lambda: crashes(NO_TAG_API, on_crash=catalogue.delete_now),
     **catalogue_more.lagging(NETWORK, 10),
+    "crashes, gone at once": lambda: crashes(AtOnceNetwork),
+    "single faults, gone at once": lambda: catalogue.single_faults(replace(NETWORK, world=AtOnceNetwork)),
+    "delete after a crash, gone at once": lambda: crashes(AtOnceNetwork, on_crash=catalogue.delete_now),
+    "crashes, gone at once, every read behind": lambda: crashes(partial(AtOnceNetwork, ReadLags(20, 20, 20, True))),
 }
 NAMED: Mapping[str, Named] = {}

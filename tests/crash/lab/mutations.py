@@ -22,12 +22,13 @@ from mutants.rows import Mutant, edit
 
 @dataclass(frozen=True)
 class Mutation:
-    """``families`` must fail in memory, and the one of ``powervs`` on the simulated IBM Cloud, unless another line
-    replaces it there."""
+    """``families`` must fail in memory, and those of ``powervs`` and ``aws`` on the simulated clouds, unless another
+    line replaces it there."""
 
     row: Mutant
     families: tuple[str, ...]
     powervs: str = ""
+    aws: str = ""
 
     def __str__(self) -> str:
         return self.row.why
@@ -70,7 +71,7 @@ def _defined(scope: ast.AST, path: str) -> ast.stmt:
 
 
 def _row(file: str, why: str, rows: tuple[Mutant, ...] = MUTANTS) -> Mutant:
-    return next(row for row in rows if row.file == f"lifecycle/{file}.py" and row.why == why)
+    return next(row for row in rows if row.file.removeprefix("lifecycle/") == f"{file}.py" and row.why == why)
 
 
 def _of_creates(file: str, why: str, *families: str) -> Mutation:
@@ -81,11 +82,13 @@ MUTATIONS = (
     Mutation(
         _row("phases/create", "no intent is recorded before a create"),
         ("crash before and after each call",),
+        aws="the process dies between create and record",
     ),
     Mutation(
         _row("phases/intents", "a create that reads do not show yet is closed at once, and sent again"),
         ("late effects within settle",),
         powervs="late effects within settle",
+        aws="late effects within settle",
     ),
     Mutation(
         _row("phases/intents", "a create with a client token is closed without a replay of the token"),
@@ -95,6 +98,7 @@ MUTATIONS = (
         _row("phases/observe", "one read that shows nothing counts as gone, and the resource is created again"),
         ("lags and reads that step back",),
         powervs="lags and reads that step back",
+        aws="lags and reads that step back",
     ),
     Mutation(
         _row("phases/delete", "one read that shows nothing counts as gone, and the resource is orphaned"),
@@ -105,20 +109,24 @@ MUTATIONS = (
         _row("phases/delete", "a recorded resource is deleted without proof"),
         ("our resource handed to another owner",),
         powervs="our resource handed to another owner",
+        aws="our resource handed to another owner",
     ),
     Mutation(
         _row("ownership", "a resource that two owners claim is deleted by one of them"),
         ("our resource claimed by another owner too",),
         powervs="our resource claimed by another owner too",
+        aws="our resource claimed by another owner too",
     ),
     Mutation(
         _row("keys", "a mark that is copied from our resource to another proves that one, too"),
         ("stranger copies our tags",),
         powervs="stranger copies our tags",
+        aws="stranger copies our tags",
     ),
     Mutation(
         _row("context", "a resource that is older than the create counts as its result"),
         ("stranger copies our tags onto an old resource",),
+        aws="stranger copies our tags onto an old resource",
     ),
     Mutation(
         _row("phases/intents", "of two resources with one nonce the first counts as ours"),
@@ -127,6 +135,7 @@ MUTATIONS = (
     Mutation(
         _row("phases/delete", "the finalizer does not wait for creates in flight"),
         ("journal rolled back, object deleted",),
+        aws="journal rolled back, object deleted",
     ),
     Mutation(
         _row("phases/delete", "native lists are not read at the end"),
@@ -154,15 +163,18 @@ MUTATIONS = (
         _row("phases/create", "a namesake is adopted because of its name"),
         ("stranger of the same name",),
         powervs="stranger of the same name",
+        aws="stranger of the same name",
     ),
     Mutation(
         _row("phases/delete", "stripped marks are not attached again"),
         ("our tags stripped",),
+        aws="our tags stripped",
     ),
     Mutation(
         _row("context", "an id in the journal counts without a valid signature"),
         ("a stranger's id forged into the journal",),
         powervs="a stranger's id forged into the journal",
+        aws="a stranger's id forged into the journal",
     ),
     Mutation(
         _row("phases/recovery", "marks of ours in the index are not followed"),
@@ -172,6 +184,7 @@ MUTATIONS = (
     Mutation(
         _row("phases/keyed_tags", "another's value under a key of ours is overwritten"),
         (f"another's value under a key of ours{mapped.SUFFIX}",),
+        aws="another's value under the key of our seal",
     ),
     Mutation(
         _row("phases/keyed_tags", "a detach takes a key whose value is another's"),
@@ -198,6 +211,35 @@ MUTATIONS = (
         (f"marks of a machine that are forged, with a machine{mapped.SUFFIX}",),
     ),
 )
+
+AWS_MUTATIONS = (
+    Mutation(
+        _row("clouds/aws/calls", "a route that somebody took out is never put back"),
+        (),
+        aws="parts taken out",
+    ),
+    Mutation(
+        _row("phases/parts", "nothing waits for an essential part"),
+        (),
+        aws="crash before and after each call",
+    ),
+    Mutation(
+        _row("phases/delete", "two groups that name each other are never deleted"),
+        (),
+        aws="crash before and after each call",
+    ),
+    Mutation(
+        _row("phases/create", "a create whose effect is unknown counts as refused"),
+        (),
+        aws="single faults",
+    ),
+    Mutation(
+        _row("ownership", "copied marks of ours prove ownership"),
+        (),
+        aws="stranger copies our tags",
+    ),
+)
+"""Those that only families on the simulated AWS cover here."""
 
 MACHINE_MUTATIONS = (
     _of_creates(

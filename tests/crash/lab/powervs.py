@@ -7,61 +7,32 @@ bytes. What exists, and who made it, is read from the simulated world itself.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
 from ibm_cloud_sdk_core.http_adapter import SSLHTTPAdapter
 from requests.adapters import HTTPAdapter
 
-from freehold.api import names
 from freehold.clouds.ibm.tags import IbmCodec
-from freehold.lifecycle import decisions, engine
-from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import Clock
-from freehold.lifecycle.decisions import Decision
 from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.graph import Graph
-from freehold.lifecycle.interface import PassResult
-from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.keys import ObjectKeys
-from freehold.lifecycle.port import Call, Effect, InlinePort, Port, step
-from freehold.operator.controller import RequeueAfter
+from freehold.lifecycle.port import Call, InlinePort, Port
 from freehold_sim.faults import Effect as CloudEffect
 from freehold_sim.faults import Fault
 from freehold_sim.ibm.settings import Settings
-from harness.powervs import IGNITION, Harness, MemoryDocument, StoredObject, example
+from harness.powervs import IGNITION, Harness, example
 from harness.resources import REGION
 from lab.audit import CloudRequest, Recorder
 from lab.faults import FaultPort
-from lab.life import Course
 from lab.powervs_neighbours import USER_TAGS, Neighbours, existing
+from lab.reconciled import ReconciledLife
 from lab.seam import Thing
 
 MOVING_IN = ("namesake", "rival", "move_in")
 GIVEN_STORAGE = {"name": "storage-of-others", "bucketName": "freehold-demo-bucket", "bucketRegion": "us-south"}
-IDLE = 60.0
-"""Seconds until the next pass if none was requested."""
-
-
-class PortedDocument(MemoryDocument):
-    """Every write of the object is a call of the port, too, so that the process can die before and after it."""
-
-    def __init__(self, stored: StoredObject, port: Port) -> None:
-        super().__init__(stored)
-        self._port = port
-
-    async def save(self, journal: Journal) -> None:
-        await super().apply({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: journals.dumps(journal)}}})
-
-    async def apply(self, patch: Mapping[str, Any]) -> None:
-        run = super().apply
-        await self._port.send(Call("store", "patch", Effect.STORE, lambda: run(patch), "the object"))
-
-    async def patch_status(self, status: Mapping[str, Any]) -> None:
-        run = super().patch_status
-        await self._port.send(Call("store", "patch_status", Effect.STORE, lambda: run(status), "the object"))
 
 
 @dataclass
@@ -208,120 +179,15 @@ class PowerVSWorld:
 
 
 @dataclass
-class PowerVSLife(Course):
+class PowerVSLife(ReconciledLife):
     """An object that the PowerVS reconciler serves."""
 
     world: PowerVSWorld
 
     def __post_init__(self) -> None:
-        self._wanted = Graph(())
-        self.harness = self.stage = self.world.harness  # scripts outside this repository call it a stage
         super().__post_init__()
+        self.stage = self.harness  # the name that scripts outside this repository use
 
-    def start(self, *, minted: bool) -> None:
-        """The process reads the identity from the object."""
-        self.world.port = self.port
-        self.harness.start_process()
-
-    def one_pass(self) -> PassResult | None:
-        stored = self.harness.object
-        if self.deleting and "deletionTimestamp" not in stored.raw["metadata"]:
-            stored.delete()
-        passes: list[PassResult] = []
-        result = None
-        if not stored.gone:
-            with self._watched(passes):
-                document = PortedDocument(stored, self.port)
-                result = step(self.harness.process.reconcile(document, self.harness.around))
-        if stored.gone:
-            outcomes = passes[-1].outcomes if passes else {}
-            return PassResult(self.journal, outcomes, 0.0, released=True)
-        after = result.seconds if isinstance(result, RequeueAfter) else IDLE
-        if not passes:
-            self.world.clock.advance(max(after, 0.01))
-            return None
-        return replace(passes[-1], after=after, released=False)
-
-    @contextlib.contextmanager
-    def _watched(self, passes: list[PassResult]) -> Iterator[None]:
-        """Observe the results of the engine, and load no CA bundle: no socket is opened, and it takes half of a run."""
-
-        def watching(verb: Callable[..., Any]) -> Callable[..., Any]:
-            async def run(deps: Any, graph: Graph, *rest: Any) -> PassResult:
-                self._wanted = graph
-                done: PassResult = await verb(deps, graph, *rest)
-                passes.append(done)
-                return done
-
-            return run
-
-        verbs = {"ensure": self.ensure, "release": self.release}
-        with (
-            mock.patch.multiple(engine, **{name: watching(verb) for name, verb in verbs.items()}),
-            mock.patch.object(SSLHTTPAdapter, "init_poolmanager", HTTPAdapter.init_poolmanager),
-        ):
-            yield
-
-    @property
-    def graph(self) -> Graph:
-        return self._wanted
-
-    @property
-    def record(self) -> str:
-        return _journal_of(self.harness.object.raw)
-
-    @property
-    def versions(self) -> int:
-        return len(self.harness.object.history)
-
-    def rewrite(self, journal: Journal) -> None:
-        self.restored = True
-        self._annotate(journals.dumps(journal))
-
-    def decide(self, decision: Decision) -> None:
-        text = decisions.dumps([decisions.signed(decision, self.keys)])
-        self.harness.object.patch({"metadata": {"annotations": {names.DECISIONS_ANNOTATION: text}}})
-
-    def roll_back(self, writes: int = 1) -> None:
-        self.restored = True
-        texts: list[str] = []
-        for version in self.harness.object.history:
-            if (text := _journal_of(version)) and text not in texts[-1:]:
-                texts.append(text)
-        if texts and not self.harness.object.gone:
-            self._annotate(texts[max(0, len(texts) - 1 - writes)])
-
-    def _annotate(self, text: str) -> None:
-        self.harness.object.patch({"metadata": {"annotations": {names.JOURNAL_ANNOTATION: text}}})
-
-    def wipe_status(self) -> None:
-        """As a restore or a move does."""
-        if not self.harness.object.gone:
-            self.harness.object.patch({"status": {}}, "status")
-
-    def edit(self, **spec: Any) -> None:
-        """A user edits the object."""
-        self.harness.object.patch({"spec": spec})
-
-    def touch(self) -> None:
-        if not self.harness.object.gone:
-            self.harness.object.patch({"metadata": {"annotations": {"somebody": str(len(self.port.calls))}}})
-
-    @property
-    def keys(self) -> ObjectKeys:
-        return self.harness.rings.ring.of(self.journal.owner, unkeyed=False)
-
-    def invalidate(self) -> None:
-        """Not possible here: the next pass comes at its time."""
-
-    def hear(self, done: PassResult) -> str:
-        """Conditions, and the messages and kept resources of the table; ids alone do not count as messages."""
-        status = self.harness.status()
-        said = [str(c.get("message", "")) for c in status.get("conditions", ())]
-        for row in status.get("resources", ()):
-            said += [str(row.get("message", "")), str(row.get("id", "")) if row["state"] == "Kept" else ""]
-        return " ".join(said)
-
-
-def _journal_of(raw: Mapping[str, Any]) -> str:
-    return str((raw["metadata"].get("annotations") or {}).get(names.JOURNAL_ANNOTATION, ""))
+    def without_sockets(self) -> AbstractContextManager[object]:
+        """No CA bundle is loaded: that takes half of a run."""
+        return mock.patch.object(SSLHTTPAdapter, "init_poolmanager", HTTPAdapter.init_poolmanager)

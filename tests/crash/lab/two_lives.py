@@ -22,7 +22,7 @@ from lab.cloud import ReadLags
 from lab.families import Case
 from lab.faults import Script
 from lab.life import Course, Life
-from lab.powervs import PowerVSLife
+from lab.reconciled import ReconciledLife
 from lab.seam import World
 from lab.world import MemoryWorld
 
@@ -95,14 +95,14 @@ def _delete(life: Course, preemption: Preemption) -> None:
 
 def _mind(life: Course) -> tuple[Any, ...]:
     """The memory of one process."""
-    if isinstance(life, PowerVSLife):
+    if isinstance(life, ReconciledLife):
         return (life.harness.process,)
     assert isinstance(life, Life)
     return life.deps, life.state
 
 
 def _restore(life: Course, mind: tuple[Any, ...]) -> None:
-    if isinstance(life, PowerVSLife):
+    if isinstance(life, ReconciledLife):
         (life.harness.process,) = mind
     elif isinstance(life, Life):
         life.deps, life.state = mind

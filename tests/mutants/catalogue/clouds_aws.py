@@ -60,9 +60,15 @@ REQUESTS = (
     ),
     _calls(
         "is_fenced",
-        "return operation in TAGGING or",
-        "return False and",
+        "return operation in TAGGING or creates",
+        "return False",
         "a process that lost its object goes on creating and marking",
+    ),
+    _calls(
+        "is_fenced",
+        " and operation not in PARTS",
+        "",
+        "a route that somebody took out is never put back",
     ),
     _calls(
         "ApiClient._send",

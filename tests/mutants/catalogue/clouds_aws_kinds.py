@@ -42,6 +42,18 @@ MUTANTS = (
     ),
     _balancing(
         "BalancingDriver._answered",
+        " and birth_tags.is_born(tagged.tags, (birth.nonce,))",
+        "",
+        "a stranger's load balancer counts as new and as AWS makes one",
+    ),
+    _balancing(
+        "BalancingDriver._changing",
+        "        seldom.forget(ident)\n",
+        "",
+        "a change whose reply was lost is not looked for",
+    ),
+    _balancing(
+        "BalancingDriver._answered",
         "return self._untagged(seen)",
         "return self._shown(seen)",
         "a reply whose tags could not be read counts as a resource without tags",

@@ -38,8 +38,8 @@ MUTANTS = (
         "a machine's resource of a kind that is not known here does not hold its cluster",
     ),
     _engine(
-        "release",
-        " and not await inner_owners.hold(ctx, present)",
+        "_delete_waves",
+        " or await inner_owners.hold(ctx, present)",
         "",
         "what a cluster has is deleted before what its machines have",
     ),

@@ -524,14 +524,14 @@ SYNCING = (
     ),
     _inventory(
         "Inventory.shared",
-        "self._clock.monotonic() - self._shared.taken > max_age",
-        "False",
+        "self._clock.monotonic() - known.taken <= max_age",
+        "True",
         "the shared index is read once and never again",
     ),
     _inventory(
         "Inventory.shared",
-        "self._shared = Snapshot(await self._tagger.everything(), taken)",
-        "self._shared = Snapshot(await self._tagger.everything(), self._clock.monotonic())",
+        "tagger.everything()), taken)",
+        "tagger.everything()), self._clock.monotonic())",
         "the age of a long read counts from its end",
     ),
     _kinds(
@@ -910,7 +910,7 @@ PASSES = (
     ),
     _engine(
         "_is_idle",
-        "if mark.missing(ctx, key, observed, snapshot.targets.get(entry.target, frozenset())):",
+        "if mark.missing(ctx, key, observed, shown.get(entry.target, frozenset())):",
         "if False:",
         "an idle pass does not see that marks are missing in the index",
     ),
@@ -939,9 +939,9 @@ PASSES = (
         "surplus is deleted without proof",
     ),
     _engine(
-        "release",
-        "proven & delete.next_wave(ctx)",
-        "proven",
+        "_delete_waves",
+        "delete.request(ctx, proven & wave)",
+        "delete.request(ctx, proven)",
         "a resource found by its mark is not deleted before its container",
     ),
     _mark(

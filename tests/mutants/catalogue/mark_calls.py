@@ -10,6 +10,9 @@ _recovery = partial(Mutant, "lifecycle/phases/recovery.py")
 _create = partial(Mutant, "lifecycle/phases/create.py")
 _context = partial(Mutant, "lifecycle/context.py")
 _confirm = partial(Mutant, "lifecycle/phases/confirm.py")
+_inventory = partial(Mutant, "lifecycle/inventory.py")
+_lists = partial(Mutant, "lifecycle/shared_lists.py")
+_delete = partial(Mutant, "lifecycle/phases/delete.py")
 _stand_in = partial(Mutant, "lifecycle/tag_stand_in.py")
 
 MUTANTS = (
@@ -28,19 +31,19 @@ MUTANTS = (
     ),
     _mark(
         "attach",
-        "if observed.tags is not None and node.look_at == inf:",
+        "if observed.tags is not None and node.look_at == inf and not ctx.deps.tagger.asks_resources:",
         "if False:",
         "the marks of what is there at once are not read back before the next deep look",
     ),
     _mark(
         "_judge_marks",
-        "if observed.tags is not None and not complete:",
+        "if observed.tags is not None and not complete and ctx.node(key).seen_since_attach:",
         "if False:",
         "a mark that a first look did not show is not looked for again",
     ),
     _mark(
         "_not_shown",
-        "if observed.tags is None or observed.carried:",
+        "if have is None or observed.carried:",
         "if True:",
         "a resource gets again what it was born with, so that no two calls are alike",
     ),
@@ -75,9 +78,9 @@ MUTANTS = (
         "an index is read for what it never lists",
     ),
     _engine(
-        "release",
-        "if not state.index_read or mark.asks_index(ctx, present) else {}",
-        "if mark.asks_index(ctx, present) else {}",
+        "_delete_waves",
+        "if not state.index_read or (not marked and mark.asks_index(ctx, present)):",
+        "if not marked and mark.asks_index(ctx, present):",
         "a delete does not look for what is ours and on no record before it begins",
     ),
     _engine(
@@ -106,7 +109,7 @@ MUTANTS = (
     ),
     _create(
         "_may_exist",
-        "ctx.kind(key).nameless and ",
+        "free and ",
         "",
         "a name that somebody else has is not seen before the create",
     ),
@@ -115,6 +118,54 @@ MUTANTS = (
         "if isinstance(tags, CloudError):",
         "if False:",
         "marks that could not be read are confirmed",
+    ),
+    _create(
+        "_is_in_new_home",
+        "all(entry.phase.ours for entry in homes)",
+        "True",
+        "in a given place a stranger's name is not seen before the create",
+    ),
+    _mark(
+        "_is_unclear",
+        "return ctx.deps.tagger.asks_resources and not ctx.node(key).seen_since_attach",
+        "return False",
+        "the marks of what is there at once are never read back where the resources are asked",
+    ),
+    _recovery(
+        "_still_tagged",
+        " and item.ref.id in ctx.state.deleted",
+        "",
+        "what somebody took the tags off counts as gone, and is an orphan",
+    ),
+    _delete(
+        "_leave",
+        "await kind.remains.remains(Ref(entry.id, entry.target)) if kind.remains else ()",
+        "()",
+        "deletes are sent that what a load balancer leaves behind refuses",
+    ),
+    _delete(
+        "_done",
+        "if ctx.kind(key).remains is None:",
+        "if True:",
+        "what a load balancer leaves behind is not waited for when its delete was answered",
+    ),
+    _inventory(
+        "Inventory.shared",
+        "left_out <= without and ",
+        "",
+        "what an index was not asked for counts as not there",
+    ),
+    _lists(
+        "SharedLists._read",
+        " and len(tags) == len(shown)",
+        "",
+        "a list that shows tags of some only stands in for the index of all",
+    ),
+    _lists(
+        "SharedLists.marked",
+        " and now - shared.taken <= max_age",
+        "",
+        "an old list stands in for the index",
     ),
     _stand_in(
         "StandInTagger.ask",

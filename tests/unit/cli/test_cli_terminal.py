@@ -50,6 +50,9 @@ def test_a_cloud_resource_name_is_cut_to_the_part_that_differs() -> None:
     crn = "crn:v1:bluemix:public:is:us-south:a/0123::vpc:r006-1"
     assert terminal.shortened(f"{crn} is there") == "vpc:r006-1 is there"
     assert terminal.shortened("crn:v1:bluemix:public:power-iaas:dal10:a/0123:guid-1::") == "guid-1"
+    arn = "arn:aws:ec2:us-east-1:111122223333:vpc/vpc-1"
+    assert terminal.shortened(f"{arn} is there, and so is {arn}.") == "vpc/vpc-1 is there, and so is vpc/vpc-1."
+    assert terminal.shortened("(arn:aws-cn:s3:::bucket): no") == "(bucket): no"
 
 
 def test_an_error_message_is_wrapped_between_words_on_a_terminal_and_nowhere_else(

@@ -6,9 +6,10 @@ from typing import Any
 
 import botocore.session
 import pytest
+from botocore import xform_name
 
-from freehold.clouds.aws.calls import SECRET, ApiClient, auditable
-from freehold.clouds.aws.kind_facts import operations_of
+from freehold.clouds.aws.calls import SECRET, ApiClient, auditable, is_fenced
+from freehold.clouds.aws.kind_facts import KINDS, KindFacts, operations_of
 from freehold.clouds.aws.session import AwsSession
 from freehold.lifecycle import errors
 from freehold.lifecycle.port import Effect
@@ -63,6 +64,13 @@ async def test_what_makes_or_marks_is_fenced_and_nothing_else(account: AwsAccoun
         "create_vpc", "allocate_address", "create_tags", "tag_resources",
     }  # fmt: skip
     assert [call.effect for call in account.port.calls][-2:] == [Effect.WRITE, Effect.READ]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_part_is_not_fenced_and_its_resource_is(kind: KindFacts) -> None:
+    """No write of the object precedes a part that is put back: it would never be sent, and nothing can lose it."""
+    assert is_fenced(xform_name(kind.create))
+    assert [name for part in kind.parts for name in part.operations if is_fenced(xform_name(name))] == []
 
 
 async def test_every_request_is_a_call_of_its_own(account: AwsAccount) -> None:

@@ -459,10 +459,10 @@ async def test_what_holds_it_is_left_out_where_it_may_not_be_read(account: Netwo
     assert caught.value.blocker == ""
 
 
-async def test_the_create_of_an_address_does_not_show_its_tags(account: Network) -> None:
-    """That is not the same as having none: the next look shows them."""
+async def test_the_create_of_an_address_tells_the_tags_that_it_has_set(account: Network) -> None:
+    """The reply does not show them: AWS sets them with the create, or makes nothing."""
     made = await account.make("elastic-ip")
-    assert made.tags is None
+    assert made.tags == BIRTH.marks
     assert (await account.look("elastic-ip", made.id)).tags == BIRTH.marks
 
 

@@ -49,9 +49,18 @@ def test_what_has_gone_does_not_pile_up() -> None:
     seldom = Seldom(hand)
     for number in range(100):
         seldom.keep(f"gone-{number}", {})
-    hand.now += HOUR
-    seldom.keep("one", {})
+    for _ in range(2):  # for an hour more it is known that there was something
+        hand.now += HOUR
+        seldom.keep("one", {})
     assert len(seldom._known) == 1
+
+
+def test_what_was_known_is_worth_a_call_and_a_strangers_is_not() -> None:
+    hand = Hand()
+    seldom = Seldom(hand)
+    seldom.keep("ours", {"idle_timeout": 60})
+    hand.now += HOUR
+    assert (seldom.known("ours"), seldom.knew("ours"), seldom.knew("theirs")) == (None, True, False)
 
 
 @pytest.mark.parametrize(

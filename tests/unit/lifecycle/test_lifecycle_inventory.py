@@ -20,12 +20,12 @@ class SlowIndex:
         self.broken = False
         self.answer = asyncio.Event()
 
-    async def everything(self) -> TagsByTarget:
+    async def everything(self, without: frozenset[str] = frozenset()) -> TagsByTarget:
         self.readings += 1
         await self.answer.wait()
         if self.broken:
             raise Unavailable("the index does not answer")
-        return {"target": frozenset({f"reading-{self.readings}"})}
+        return {"target": frozenset({f"reading-{self.readings}", *(f"no {kind}" for kind in without)})}
 
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByTarget:
         return {}
@@ -49,6 +49,19 @@ async def test_a_request_during_a_read_waits_for_that_read() -> None:
     assert {each.targets["target"] for each in snapshots} == {frozenset({"reading-1"})}
 
 
+async def test_a_reading_that_left_kinds_out_answers_nobody_who_wants_them() -> None:
+    """What lists show need not be in it; without those lists what is ours and on no record would be missed."""
+    index = SlowIndex()
+    inventory = Inventory(index, ManualClock())
+    index.answer.set()
+    less = await inventory.shared(60.0, frozenset({"vpc", "subnet"}))
+    assert less.targets["target"] == {"reading-1", "no vpc", "no subnet"}
+    assert (await inventory.shared(60.0, frozenset({"vpc"}))).targets["target"] == {"reading-2", "no vpc"}
+    assert (await inventory.shared(60.0)).targets["target"] == {"reading-3"}
+    assert (await inventory.shared(60.0, frozenset({"other"}))).targets["target"] == {"reading-3"}  # it shows all
+    assert index.readings == 3
+
+
 async def test_a_failed_read_is_tried_again_by_the_next_request() -> None:
     index = SlowIndex()
     inventory = Inventory(index, ManualClock())
@@ -68,7 +81,7 @@ class LongReading(SlowIndex):
         self.clock = clock
         self.answer.set()
 
-    async def everything(self) -> TagsByTarget:
+    async def everything(self, without: frozenset[str] = frozenset()) -> TagsByTarget:
         reply = await super().everything()
         self.clock.advance(50.0)
         return reply

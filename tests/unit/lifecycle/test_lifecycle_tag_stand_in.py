@@ -38,7 +38,7 @@ class _Tags:
         self._answer()
         return self.tags
 
-    async def everything(self) -> TagsByTarget:
+    async def everything(self, without: frozenset[str] = frozenset()) -> TagsByTarget:
         return await self.marked("")
 
     async def tags_of(self, target: str) -> frozenset[str]:

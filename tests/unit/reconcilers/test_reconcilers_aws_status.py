@@ -11,9 +11,10 @@ import pytest
 from freehold.api import names
 from freehold.api.aws_cluster_status import AWSClusterStatus
 from freehold.api.parse import parse
+from freehold.lifecycle.context import STRANGER
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.kinds import NodeKey, Observed, State
-from freehold.lifecycle.outcomes import Blocked, Category, Outcome, Ready, Reason, Waiting
+from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
 from freehold.lifecycle.ownership import Owner
 from freehold.reconcilers.adapter import Desired, PassReport, StatusUpdate
 from freehold.reconcilers.answers import Answer, NoAnswer
@@ -75,6 +76,15 @@ def condition(folded: StatusUpdate, type_: str) -> dict[str, Any]:
 
 
 WHOLE = report(plan())
+
+
+def test_what_has_copied_marks_is_named_by_the_end_of_its_arn() -> None:
+    """The account and the region are the same for all."""
+    found = plan()
+    target = f"arn:aws:ec2:{REGION}:111122223333:vpc/vpc-9"
+    told = {NodeKey(STRANGER, target): Kept(Reason.NOT_OWNED, f"{target} has our uuid")}
+    rows = build_status(obj(), PassReport(found, WHOLE.journal, {**WHOLE.outcomes, **told}), NOW).status["resources"]
+    assert [row["name"] for row in rows if row["kind"] == STRANGER] == ["vpc/vpc-9"]
 
 
 def test_a_complete_cluster_has_upstreams_fields() -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from freehold.api.names import CLUSTER_UUID_TAG, OWNER_TAG
+from freehold.api.names import AWS_TAG_PREFIX, CAPA_TAG_PREFIX, CLUSTER_UUID_TAG, OWNER_TAG
 from freehold.cli.demo.world import Call, Resource, others, ours
 
 
@@ -15,12 +15,15 @@ class CheckedCloud:
     """What the checks must know of a cloud.
 
     ``creates``: which call makes which kind of resource. ``delete_order``: which delete must have come before which,
-    because a resource is deleted before what contains it. ``carried``: kinds that have no ownership tags of their own.
+    because a resource is deleted before what contains it. ``marks``: how the tags begin that all of ours have, the
+    owner's first. ``carried``: kinds that have no tags of their own. ``parts``: kinds that are not told one by one.
     """
 
     creates: Mapping[str, str]
     delete_order: tuple[tuple[str, str], ...]
+    marks: tuple[str, ...]
     carried: frozenset[str] = frozenset()
+    parts: frozenset[str] = frozenset()
 
 
 IBM = CheckedCloud(
@@ -39,8 +42,42 @@ IBM = CheckedCloud(
         ("transit.delete_transit_gateway_connection", "transit.delete_transit_gateway"),
         ("power.delete_dhcp", "rc.delete_resource_instance"),
     ),
+    marks=(f"{OWNER_TAG}:", f"{CLUSTER_UUID_TAG}:"),
     carried=frozenset({"connection"}),
 )
+
+AWS = CheckedCloud(
+    creates={
+        "ec2.CreateVpc": "vpc",
+        "ec2.CreateSubnet": "subnet",
+        "ec2.CreateInternetGateway": "internet-gateway",
+        "ec2.AllocateAddress": "elastic-ip",
+        "ec2.CreateNatGateway": "natgateway",
+        "ec2.CreateRouteTable": "route-table",
+        "ec2.CreateSecurityGroup": "security-group",
+        "elb.CreateLoadBalancer": "classic-balancer",
+    },
+    delete_order=(
+        ("elb.DeleteLoadBalancer", "ec2.DeleteVpc"),
+        ("ec2.DeleteNatGateway", "ec2.ReleaseAddress"),
+        ("ec2.DetachInternetGateway", "ec2.DeleteInternetGateway"),
+        ("ec2.DeleteRouteTable", "ec2.DeleteSubnet"),
+        ("ec2.DeleteSubnet", "ec2.DeleteVpc"),
+        ("ec2.DeleteSecurityGroup", "ec2.DeleteVpc"),
+        ("ec2.DeleteInternetGateway", "ec2.DeleteVpc"),
+    ),
+    marks=(
+        f"{AWS_TAG_PREFIX}owner=",
+        f"{AWS_TAG_PREFIX}owner-uuid=",
+        f"{AWS_TAG_PREFIX}seal=",
+        f"{CAPA_TAG_PREFIX}cluster/",
+    ),
+    parts=frozenset({"security-group-rule", "network-interface"}),
+)
+
+
+_DELETES = ("delete_", "Delete", "Release")
+"""How the names of operations begin that end a resource."""
 
 
 class NotSo(Exception):
@@ -49,7 +86,7 @@ class NotSo(Exception):
 
 def created_once(cloud: CheckedCloud, resources: Sequence[Resource], calls: Sequence[Call]) -> str:
     """As many effective creates as there are resources, of each kind: no duplicate, no orphan."""
-    there = Counter(each.kind for each in ours(resources))
+    there = Counter(each.kind for each in ours(resources) if not each.default)
     creates = cloud.creates
     made = Counter(creates[call.operation] for call in calls if call.effective and call.operation in creates)
     for kind in sorted(set(creates.values())):
@@ -61,23 +98,24 @@ def created_once(cloud: CheckedCloud, resources: Sequence[Resource], calls: Sequ
 
 
 def marked(cloud: CheckedCloud, resources: Sequence[Resource]) -> str:
-    """Everything of ours that can have tags has the two ownership tags (docs/reference/requirements.md T7)."""
-    taggable = [each for each in ours(resources) if each.crn and each.kind in set(cloud.creates.values())]
+    """Everything of ours that can have tags has all that prove it (docs/reference/requirements.md T7, W12)."""
+    kinds = set(cloud.creates.values()) - cloud.carried
+    taggable = [each for each in ours(resources) if each.address and each.kind in kinds and not each.default]
     for each in taggable:
-        for key in (OWNER_TAG, CLUSTER_UUID_TAG):
-            if not _tag(each, key) and each.kind not in cloud.carried:
-                raise NotSo(f"{each.kind} {each.name} lacks the tag {key}")
-    owners = {_tag(each, OWNER_TAG) for each in taggable if _tag(each, OWNER_TAG)}
+        for mark in cloud.marks:
+            if not _begin(each, mark):
+                raise NotSo(f"{each.kind} {each.name} lacks the tag {mark[:-1]}")
+    owners = {tag for each in taggable for tag in owner_tags(cloud, each)}
     return f"each of them has its owner and uuid tags ({', '.join(sorted(owners))})"
 
 
-def owner_tags(resource: Resource) -> frozenset[str]:
+def owner_tags(cloud: CheckedCloud, resource: Resource) -> frozenset[str]:
     """The owner tag on a resource."""
-    return frozenset(tag for tag in resource.tags if tag.casefold().startswith(f"{OWNER_TAG}:".casefold()))
+    return _begin(resource, cloud.marks[0])
 
 
-def _tag(resource: Resource, key: str) -> str:
-    return next((tag for tag in sorted(resource.tags) if tag.casefold().startswith(f"{key}:".casefold())), "")
+def _begin(resource: Resource, mark: str) -> frozenset[str]:
+    return frozenset(tag for tag in resource.tags if tag.casefold().startswith(mark.casefold()))
 
 
 def untouched(before: Sequence[Resource], after: Sequence[Resource]) -> str:
@@ -101,7 +139,7 @@ def all_gone(resources: Sequence[Resource]) -> str:
 
 def in_order(cloud: CheckedCloud, calls: Sequence[Call]) -> str:
     """Every delete came after the deletes of what was inside it or attached to it."""
-    done = [(call.sequence, call.operation) for call in calls if call.effective and ".delete_" in call.operation]
+    done = [(call.sequence, call.operation) for call in calls if call.effective]
     for first, then in cloud.delete_order:
         firsts = [sequence for sequence, operation in done if operation == first]
         thens = [sequence for sequence, operation in done if operation == then]
@@ -109,4 +147,16 @@ def in_order(cloud: CheckedCloud, calls: Sequence[Call]) -> str:
             raise NotSo(f"{then if firsts else first} was never called")
         if max(firsts) > min(thens):
             raise NotSo(f"{then} was called before the last {first}")
-    return f"{len(done)} deletes, in dependency order"
+    deletes = [operation for _, operation in done if operation.partition(".")[2].startswith(_DELETES)]
+    return f"{len(deletes)} deletes, in dependency order"
+
+
+def only_looked_at(calls: Sequence[Call]) -> str:
+    """The operator asked the cloud how things are, and changed nothing."""
+    writes = sorted({call.operation for call in calls if call.effective})
+    if writes:
+        raise NotSo(f"the cloud was changed at rest: {', '.join(writes)}")
+    reads = [call for call in calls if not call.mutating]
+    if not reads:
+        raise NotSo("nobody looked")
+    return f"{len(reads)} reads, 0 writes"

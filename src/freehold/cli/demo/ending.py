@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from freehold.cli.demo.checks import owner_tags
+from freehold.cli.demo.checks import CheckedCloud, owner_tags
 from freehold.cli.demo.world import Resource
 from freehold.cli.terminal import shortened
 from freehold.cli.view import Line
@@ -12,21 +12,25 @@ from freehold.cli.view import Line
 Row = tuple[str, str, str, str, str]
 
 
-def closing_table(resources: Sequence[Resource], reported: Sequence[Line]) -> list[Row]:
+def closing_table(cloud: CheckedCloud, resources: Sequence[Resource], reported: Sequence[Line]) -> list[Row]:
     """One row for each resource. The operator's own words come first, where it had to decide about it."""
-    return [(each.kind, each.name, each.by, each.state, _why(each, resources, reported)) for each in resources]
+    return [
+        (each.kind, each.name, each.by, each.state, _why(cloud, each, resources, reported))
+        for each in resources
+        if each.kind not in cloud.parts
+    ]
 
 
 def reported_as(resource: Resource, reported: Sequence[Line]) -> str:
     """What the operator said about a resource that it left alone; empty when it said nothing."""
     told = [line for line in reported if line.state == "Kept" and _same(line, resource)]
-    return shortened(told[0].message or told[0].reason).removeprefix(f"{shortened(resource.crn)} ") if told else ""
+    return shortened(told[0].message or told[0].reason).removeprefix(f"{shortened(resource.address)} ") if told else ""
 
 
-def _why(resource: Resource, resources: Sequence[Resource], reported: Sequence[Line]) -> str:
+def _why(cloud: CheckedCloud, resource: Resource, resources: Sequence[Resource], reported: Sequence[Line]) -> str:
     if told := reported_as(resource, reported):
         return told
-    if owner_tags(resource):
+    if owner_tags(cloud, resource):
         return "has our tags, but they were made for another resource"
     parent = next((each for each in resources if each.id == resource.parent), None)
     if parent is not None:
@@ -37,4 +41,4 @@ def _why(resource: Resource, resources: Sequence[Resource], reported: Sequence[L
 def _same(line: Line, resource: Resource) -> bool:
     """The operator names what is not ours by its cloud resource name, whole or short; it may have nothing else."""
     named = {line.id, shortened(line.name)} - {""}
-    return bool(named & {resource.id, shortened(resource.crn)})
+    return bool(named & {resource.id, shortened(resource.address)})

@@ -6,7 +6,8 @@ tags: the tag index is asked for those, and where something is told by its birth
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 from freehold.clouds.aws import balancing, birth_tags
@@ -15,8 +16,8 @@ from freehold.clouds.aws.balancing import BalancingRead
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.reading import place_of
 from freehold.clouds.aws.seen import Seen
-from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.kinds import Listed, NodeKey, NonceSet, Observed, Place, Ref, Request, Want
+from freehold.lifecycle.errors import CloudError, NotFound
+from freehold.lifecycle.kinds import Birth, Listed, NodeKey, NonceSet, Observed, Place, Ref, Request, Want
 
 SERVICE = "elasticloadbalancing"
 
@@ -59,17 +60,31 @@ class BalancingDriver:
         return self._client.session.region
 
     async def listed(self, name: str) -> Sequence[Listed]:
-        """With the attributes that are known; where one is not, the resource itself is looked at."""
+        """With their attributes, where these were ever known; where not, the resource itself is looked at."""
         every = await balancing.all_of(self._client, self._read)
-        known = self._client.session.seldom.known
-        found = [self._untagged(_with(seen, known(seen.id))) for seen in every]
+        found = [self._untagged(await self._with_known(seen)) for seen in every]
         return [Listed(one, one.parts) for one in found]
+
+    async def _with_known(self, seen: Seen) -> Seen:
+        with suppress(NotFound):  # it has gone since the list was read
+            return await self._complete(seen) if self._client.session.seldom.knew(seen.id) else seen
+        return seen
 
     # -- attributes that no list shows --------------------------------------------------------------------------
 
     async def _attributes(self, ident: str) -> Mapping[str, object]:
         """Ask for them, in our words; empty for a kind that has none."""
         return {}
+
+    @asynccontextmanager
+    async def _changing(self, ident: str, attributes: Mapping[str, object]) -> AsyncIterator[None]:
+        """Around a write of some of them: when it was taken they are as it said, until the next reading."""
+        seldom = self._client.session.seldom
+        known = seldom.known(ident)
+        seldom.forget(ident)
+        yield
+        if known is not None:
+            seldom.keep(ident, {**known, **attributes})
 
     async def _complete(self, seen: Seen) -> Seen:
         known = self._client.session.seldom.known(seen.id)
@@ -80,14 +95,17 @@ class BalancingDriver:
 
     # -- creates that answer with what was there ----------------------------------------------------------------
 
-    async def _answered(self, row: Json) -> Observed:
+    async def _answered(self, row: Json, birth: Birth, at_birth: Mapping[str, object] | None = None) -> Observed:
         """What the reply of a create shows, with its tags: only they tell that it was made by this create.
 
-        Where they cannot be read now the reply counts as lost, and the engine looks for it.
+        ``at_birth`` are the attributes of a new one, where they are known. Where the tags cannot be read now the reply
+        counts as lost, and the engine looks for it.
         """
         seen = self._read.decode(row, await place_of(self._client))
         try:
             (tagged,) = await balancing.with_tags(self._client, [seen])
+            if at_birth is not None and birth_tags.is_born(tagged.tags, (birth.nonce,)):
+                self._client.session.seldom.keep(seen.id, at_birth)
             return self._shown(await self._complete(tagged))
         except CloudError:
             return self._untagged(seen)

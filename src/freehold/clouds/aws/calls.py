@@ -16,6 +16,8 @@ from freehold.lifecycle.secret_values import SecretValue, values_in
 Json = dict[str, Any]
 
 TAGGING = frozenset({"create_tags", "tag_resources", "tag_resource", "add_tags", "tag_role", "tag_instance_profile"})
+PARTS = frozenset({"create_route", "create_load_balancer_listeners"})
+"""They put something into a resource of ours, which nothing can lose, and follow no write of the object."""
 
 
 SECRET = frozenset(
@@ -35,7 +37,8 @@ SECRET = frozenset(
 
 def is_fenced(operation: str) -> bool:
     """Whether it makes or marks a resource: not sent by a process that may have lost its object (port.FencedPort)."""
-    return operation in TAGGING or operation.startswith(("create_", "allocate_", "run_"))
+    creates = operation.startswith(("create_", "allocate_", "run_")) and operation not in PARTS
+    return operation in TAGGING or creates
 
 
 class Page(NamedTuple):

@@ -97,7 +97,9 @@ class Ec2Driver:
         # A repeated token answers with the first resource, which may have gone meanwhile.
         seen = shape.read.decode(row, place) or shape.read.decode({**row, "State": "deleting"}, place)
         assert seen is not None
-        return seen.observed() if shape.shows_tags else replace(seen.observed(), tags=None)
+        # Tags are set with the create, or nothing is made; a read has yet to show them.
+        # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Using_Tags.html
+        return seen.observed() if shape.shows_tags else replace(seen.observed(), tags=birth.marks)
 
     async def observe(self, refs: Sequence[Ref]) -> Mapping[str, Observed]:
         found = await reading.by_id(self._client, self._shape.read, [ref.id for ref in refs])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from freehold.clouds.aws.calls import ApiClient, Json
-from freehold.lifecycle.errors import CloudError, InUse
+from freehold.lifecycle.errors import CloudError, Denied, InUse
 
 MOST_NAMED = 5
 
@@ -54,6 +54,23 @@ def inside_vpc(vpc: str) -> tuple[Search, ...]:
         Search("describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId", inside),
         interfaces(inside),
     )  # fmt: skip
+
+
+async def interfaces_of_balancer(client: ApiClient, name: str) -> tuple[str, ...]:
+    """What a load balancer has in its subnets, and leaves there for minutes: classic by name, others as in their ARN.
+
+    https://repost.aws/knowledge-center/elb-find-load-balancer-IP. None where they may not be read: the deletes of what
+    they hold are tried, and refused, until they have gone.
+    """
+    filters = [{"Name": "description", "Values": [f"ELB {name}"]}]
+    operation, items = "describe_network_interfaces", "NetworkInterfaces"
+    try:
+        rows = await client.listed("ec2", operation, items, f"those of ELB {name}", Filters=filters)
+    except Denied:
+        return ()
+    found = sorted(str(row["NetworkInterfaceId"]) for row in rows)
+    more = len(found) - MOST_NAMED
+    return (*found[:MOST_NAMED], *([f"{more} more"] if more > 0 else []))
 
 
 def _is_main(table: Json) -> bool:

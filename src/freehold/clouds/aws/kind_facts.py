@@ -44,7 +44,8 @@ class KindFacts:
     filters, empty where GetResources never lists it. ``tags_in`` and ``token_in`` are members of the create request;
     ``tag_type`` is the type in TagSpecifications. ``natural_key``: what makes a second create of the same fail, or
     answer with the first. ``mutable`` maps attributes to the operation that changes them. ``reads`` are the other
-    reads. ``create_time`` and ``delete_time``: usual seconds until it is ready, and until it has gone.
+    reads. ``create_time`` and ``delete_time``: usual seconds until it is ready, and until it has gone
+    with all that it leaves behind.
     """
 
     name: str
@@ -254,6 +255,7 @@ KINDS: tuple[KindFacts, ...] = (
         ),
         reads=("DescribeLoadBalancerAttributes",),
         create_time=10.0,
+        delete_time=180.0,
     ),
     KindFacts(
         name="network-load-balancer",
@@ -274,6 +276,7 @@ KINDS: tuple[KindFacts, ...] = (
         immutable=("Name", "Scheme", "Type"),
         reads=("DescribeLoadBalancerAttributes",),
         create_time=120.0,
+        delete_time=180.0,
     ),
     KindFacts(
         name="target-group",

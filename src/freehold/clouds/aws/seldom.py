@@ -24,10 +24,14 @@ class Seldom:
         taken, attributes = self._known.get(ident, (-HOUR, {}))
         return attributes if self._is_fresh(taken) else None
 
+    def knew(self, ident: str) -> bool:
+        """Whether it was read, or set, some time ago: so it is of one of our objects, and worth a call."""
+        return ident in self._known
+
     def keep(self, ident: str, attributes: Attributes) -> None:
         """What was read of it just now, or what a create has just set."""
         if not self._is_fresh(self._swept):
-            self._known = {each: said for each, said in self._known.items() if self._is_fresh(said[0])}
+            self._known = {each: said for each, said in self._known.items() if said[0] >= self._swept}
             self._swept = self._now()
         self._known[ident] = self._now(), attributes
 

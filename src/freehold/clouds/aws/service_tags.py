@@ -25,7 +25,8 @@ class ServiceTags:
         self._client = client
         self._native = NativeTags(client)
 
-    async def with_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
+    async def with_tag(self, key: str, values: Sequence[str] = (), without: frozenset[str] = frozenset()) -> TagsByArn:
+        """All of it: EC2's list by tag is one, whatever it shows."""
         filters = [{"Name": "key", "Values": [key]}]
         if values:
             filters.append({"Name": "value", "Values": list(values)})

@@ -138,6 +138,11 @@ class AwsSession:
                 self._clients[service] = self._build(service)
             return self._clients[service]
 
+    @property
+    def is_known_region(self) -> bool:
+        """Whether botocore lists it. One that it does not list may be newer, or a slip of the pen."""
+        return self.region in _botocore_session().get_available_regions("ec2", self.partition)
+
     def page_tokens(self, service: str, operation: str) -> tuple[str, str]:
         """The members that hold the token of the next page, in request and reply; empty for a list without pages."""
         name = self.client(service).meta.method_to_api_mapping[operation]

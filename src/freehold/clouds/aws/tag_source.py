@@ -23,8 +23,11 @@ def grouped(changes: Sequence[TagChange]) -> list[tuple[dict[str, str], list[str
 class TagSource(Protocol):
     """Finds resources of this region by their tags, and changes those. Raises CloudError."""
 
-    async def with_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
-        """Everything that has this tag, with one of ``values`` where any are given; all its tags."""
+    async def with_tag(self, key: str, values: Sequence[str] = (), without: frozenset[str] = frozenset()) -> TagsByArn:
+        """Everything that has this tag, with one of ``values`` where any are given; all its tags.
+
+        What is of one of the kinds ``without`` may be left out, and what is of no kind in the table then.
+        """
         ...
 
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByArn:

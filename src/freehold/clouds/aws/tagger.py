@@ -29,6 +29,7 @@ class SourceTagger:
     """
 
     api = tagging_api.SERVICE
+    asks_resources = True
 
     def __init__(self, source: TagSource, native: NativeTags, *, carries: bool) -> None:
         self._source = source
@@ -43,8 +44,8 @@ class SourceTagger:
         found = await self._source.marked(uuid, also)
         return _as_texts(found | (await self._native.carriers(uuid) if self._carries else {}))
 
-    async def everything(self) -> TagsByTarget:
-        found = await self._source.with_tag(UUID)
+    async def everything(self, without: frozenset[str] = frozenset()) -> TagsByTarget:
+        found = await self._source.with_tag(UUID, without=without)
         return _as_texts(found | (await self._native.carriers() if self._carries else {}))
 
     async def tags_of(self, target: str) -> frozenset[str]:

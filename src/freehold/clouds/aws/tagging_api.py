@@ -12,6 +12,7 @@ from typing import Any
 from freehold.clouds.aws import errors
 from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.calls import ApiClient
+from freehold.clouds.aws.kind_facts import KINDS
 from freehold.clouds.aws.native_tags import Keeper, NativeTags, TagsByArn, by_keeper, chunks, several, tag_map
 from freehold.clouds.aws.tag_source import grouped
 from freehold.clouds.aws.tags import Tags
@@ -33,9 +34,11 @@ class TaggingApi:
     def __init__(self, client: ApiClient) -> None:
         self._client = client
 
-    async def with_tag(self, key: str, values: Sequence[str] = ()) -> TagsByArn:
+    async def with_tag(self, key: str, values: Sequence[str] = (), without: frozenset[str] = frozenset()) -> TagsByArn:
         filters = [{"Key": key, **({"Values": list(values)} if values else {})}]
-        return await self._listed(f"tagged {key}", TagFilters=filters, ResourcesPerPage=PAGE)
+        types = sorted({kind.indexed_as for kind in KINDS if kind.indexed_as and kind.name not in without})
+        only = {"ResourceTypeFilters": types} if without else {}
+        return await self._listed(f"tagged {key}", TagFilters=filters, ResourcesPerPage=PAGE, **only)
 
     async def marked(self, uuid: str, also: Collection[str] = ()) -> TagsByArn:
         found = await self.with_tag(UUID, [uuid])

@@ -153,6 +153,7 @@ class IbmTagger:
     """Global Tagging changes, Global Search finds. Tags are attached and detached, never replaced."""
 
     api = "tagging"
+    asks_resources = False
     SEARCH_PAGE = 1000
     TAGS_PAGE = 1000
     BATCH = 100
@@ -169,7 +170,7 @@ class IbmTagger:
         terms += [f"crn:{_quoted(target)}" for target in sorted(set(also))]
         return await self._search(" OR ".join(terms), f"marks of {uuid}")
 
-    async def everything(self) -> TagsByTarget:
+    async def everything(self, without: frozenset[str] = frozenset()) -> TagsByTarget:
         terms = [f"tags:{PREFIX}{word}\\:*" for word in ("cluster-uuid", *self._carried)]
         return await self._search(" OR ".join(terms), "marks of every cluster")
 

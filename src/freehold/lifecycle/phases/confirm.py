@@ -18,6 +18,7 @@ from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.kinds import Listed, NodeKey, Observed, Part, Ref, State
 from freehold.lifecycle.outcomes import Ready
 from freehold.lifecycle.phases import drift, fitness, given_tags, keyed_tags, mark, observe, parts, recovery
+from freehold.lifecycle.shared_lists import Marked
 
 
 def is_unfinished(ctx: PassContext, key: NodeKey, entry: Entry) -> bool:
@@ -145,7 +146,7 @@ def _is_unchanged(known: Observed | None, row: Observed) -> bool:
 
 async def _marks_are_complete(ctx: PassContext, rows: Mapping[NodeKey, Listed]) -> bool:
     """Whether the index shows all that we want attached, no other seal of ours, and nothing that is not on record."""
-    marked = (await ctx.deps.inventory.shared(_oldest(ctx))).of(ctx.owner.uuid, ctx.deps.codec)
+    marked = await shown_marks(ctx, _oldest(ctx))
     ours = {key: row.observed for key, row in rows.items() if _is_ours(ctx, key) and ctx.kind(key).markable}
     shown = {**marked, **await _unlisted(ctx, ours)}
     for key, seen in ours.items():
@@ -157,6 +158,13 @@ async def _marks_are_complete(ctx: PassContext, rows: Mapping[NodeKey, Listed]) 
             return False  # a seal of an older key is left to be detached
     told = dict(ctx.state.copied)
     return not recovery.is_anything_unrecorded(ctx, marked) and not ctx.outcomes and ctx.state.copied == told
+
+
+async def shown_marks(ctx: PassContext, max_age: float) -> TagsByTarget:
+    """What has marks of this object: as shared lists show it, and of what they show no tags, the index."""
+    lists, uuid, codec = ctx.deps.lists, ctx.owner.uuid, ctx.deps.codec
+    listed = lists.marked(uuid, codec, max_age) if lists else Marked()
+    return {**(await ctx.deps.inventory.shared(max_age, listed.kinds)).of(uuid, codec), **listed.tags}
 
 
 async def _unlisted(ctx: PassContext, ours: Mapping[NodeKey, Observed]) -> TagsByTarget:

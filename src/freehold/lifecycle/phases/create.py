@@ -80,7 +80,7 @@ async def select(ctx: PassContext) -> list[Node]:
             observe.record_owned(ctx, node.key, returning, entry)
         else:
             todo.append(node)
-    wants = [Want(n.key, n.name, n.request(ctx.ready_nodes), ctx.sought(n.key)) for n in todo if _may_exist(ctx, n.key)]
+    wants = [Want(n.key, n.name, n.request(ctx.ready_nodes), ctx.sought(n.key)) for n in todo if _may_exist(ctx, n)]
     found = await observe.find(ctx, wants)
     create: list[Node] = []
     for node in todo:
@@ -92,9 +92,17 @@ async def select(ctx: PassContext) -> list[Node]:
     return create
 
 
-def _may_exist(ctx: PassContext, key: NodeKey) -> bool:
+def _may_exist(ctx: PassContext, node: Node) -> bool:
     """Whether something may be there already: ours, made by an earlier process, or anybody's of this name."""
-    return not (ctx.kind(key).nameless and ctx.state.minted) or ctx.state.planning
+    free = ctx.kind(node.key).nameless or _is_in_new_home(ctx, node)
+    return not (free and ctx.state.minted) or ctx.state.planning
+
+
+def _is_in_new_home(ctx: PassContext, node: Node) -> bool:
+    """Whether it is the first of its node in what this object has made. One that was refused may have been too late."""
+    home = ctx.kind(node.key).home
+    homes = [entry for key in node.requires if key.kind == home and (entry := ctx.journal.get(key))]
+    return bool(homes) and all(entry.phase.ours for entry in homes) and ctx.journal.get(node.key) is None
 
 
 async def _given(ctx: PassContext, node: Node) -> None:

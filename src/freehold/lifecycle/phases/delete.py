@@ -59,7 +59,9 @@ async def observe_present(ctx: PassContext, keys: Collection[NodeKey]) -> frozen
     for key in set(keys) - set(due):
         ctx.outcomes[key] = ctx.pending_outcome(key)
     present: set[NodeKey] = set()
-    for key, seen in (await observe.by_key(ctx, due)).items():
+    for key in (left := [key for key in due if ctx.node(key).itself_gone]):
+        await _leave(ctx, key)
+    for key, seen in (await observe.by_key(ctx, set(due) - set(left))).items():
         if isinstance(seen, CloudError):
             ctx.requeue(key, _waiting(seen))
         elif seen is None:
@@ -85,6 +87,24 @@ async def _absent(ctx: PassContext, key: NodeKey) -> None:
         left = min(ctx.kind(key).settle - (ctx.now - since), 30.0)
         ctx.requeue(key, Waiting(Reason.SETTLING, left, f"{entry.id} not found; confirming its deletion"))
         return
+    ctx.absent.add(entry.id)
+    await _leave(ctx, key)
+
+
+async def _leave(ctx: PassContext, key: NodeKey) -> None:
+    """It has gone itself. While something remains of it, what it was in cannot go, and is not tried."""
+    kind, entry = ctx.kind(key), ctx.journal.entries[key]
+    ctx.node(key).itself_gone = True
+    try:
+        left = await kind.remains.remains(Ref(entry.id, entry.target)) if kind.remains else ()
+    except CloudError as error:
+        ctx.requeue(key, _waiting(error))
+        return
+    if left:
+        after = polling.next_look(ctx, key, Verb.DELETE)
+        message = f"{entry.id} has gone; the cloud still takes away what remains of it: {', '.join(left)}"
+        ctx.requeue(key, Waiting(Reason.DELETING, after, message))
+        return
     await _conclude_gone(ctx, key)
 
 
@@ -100,8 +120,9 @@ async def _conclude_gone(ctx: PassContext, key: NodeKey) -> None:
             ctx.requeue(key, _waiting(error))
             return
     polling.finished(ctx, key, Verb.DELETE)
+    if ctx.node(key).delete_sent is not None:
+        ctx.state.deleted.add(entry.id)
     ctx.state.forget(key)
-    ctx.absent.add(entry.id)
     ctx.state.gone |= {entry.id} if entry.carried else {entry.id, entry.target}
     ctx.outcomes.pop(key, None)
     ctx.journal = ctx.journal.put(key, ctx.without_resource(key, let_go(entry)))
@@ -240,6 +261,8 @@ async def request(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[No
             polling.started(ctx, key, Verb.DELETE)
             after = polling.next_look(ctx, key, Verb.DELETE)
             ctx.requeue(key, Waiting(Reason.DELETING, after, "delete was requested", seen))
+            if ctx.kind(key).gone_at_once:
+                await _done(ctx, key)
         elif isinstance(result, Waiting):
             held |= {key} if result.reason is Reason.IN_USE else set()
             ctx.requeue(key, result)
@@ -258,6 +281,13 @@ async def request(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[No
         else:
             raise result
     return frozenset(held)
+
+
+async def _done(ctx: PassContext, key: NodeKey) -> None:
+    """The cloud has deleted it. The last look at the index asks for what that still shows."""
+    ctx.node(key).itself_gone = True
+    if ctx.kind(key).remains is None:
+        await _conclude_gone(ctx, key)
 
 
 def _longer(ctx: PassContext, key: NodeKey, outcome: Waiting) -> Waiting:

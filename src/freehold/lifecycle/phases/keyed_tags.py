@@ -61,16 +61,21 @@ def lost_seal(ctx: PassContext, key: NodeKey, observed: Observed, have: Collecti
     return frozenset(tag for tag in have if codec.key(tag) == place)
 
 
-async def attachable(ctx: PassContext, key: NodeKey, observed: Observed) -> frozenset[str]:
-    """What is to be attached without overwriting anything; the rest is remembered, to be told. Raises CloudError."""
+async def attachable(
+    ctx: PassContext, key: NodeKey, observed: Observed
+) -> tuple[frozenset[str], frozenset[str] | None]:
+    """What may be attached without overwriting anything, and what is there, None where that was not read.
+
+    The rest is remembered, to be told. Raises CloudError.
+    """
     wanted = ctx.tags(key, observed)
     if not ctx.deps.codec.keyed:
-        return wanted
+        return wanted, observed.tags
     have = observed.tags
     if have is None or observed.carried:
         have = await ctx.deps.tagger.tags_of(observed.target)
     ctx.node(key).taken = taken(ctx, key, observed, have)
-    return wanted - {tag for tag, _ in ctx.node(key).taken}
+    return wanted - {tag for tag, _ in ctx.node(key).taken}, have
 
 
 async def detach(ctx: PassContext, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:

@@ -42,14 +42,24 @@ async def verify(ctx: PassContext, keys: Collection[NodeKey]) -> TagsByTarget:
         return {}
     looks = {key: ctx.node(key).observed for key in due}
     shown = {key: _indexed(ctx, key, marked) if seen.tags is None else seen.tags for key, seen in looks.items()}
-    unclear = [k for k, seen in looks.items() if seen.tags is None and not is_complete(ctx, k, seen, shown[k])]
-    for key, tags in {**shown, **await _ask(ctx, unclear)}.items():
+    unclear = [key for key, seen in looks.items() if _is_unclear(ctx, key, seen, shown[key])]
+    asked = await _ask(ctx, unclear)
+    for key, tags in {**shown, **asked}.items():
         if isinstance(tags, CloudError):
             ctx.outcomes[key] = of_error(tags)
             ctx.node(key).marks_doubted = True
         else:
+            if key in asked and looks[key].tags is not None:
+                ctx.node(key).last_seen = looks[key] = replace(looks[key], tags=tags)
             _judge_marks(ctx, key, looks[key], tags)
     return marked
+
+
+def _is_unclear(ctx: PassContext, key: NodeKey, seen: Observed, shown: Collection[str]) -> bool:
+    """Whether the resource is asked itself: what was attached since its last look, no look and no index has shown."""
+    if seen.tags is not None:
+        return ctx.deps.tagger.asks_resources and not ctx.node(key).seen_since_attach
+    return not is_complete(ctx, key, seen, shown)
 
 
 async def _ask(ctx: PassContext, keys: Collection[NodeKey]) -> Mapping[NodeKey, frozenset[str] | CloudError]:
@@ -74,7 +84,9 @@ async def tags_now(
 
 
 def asks_index(ctx: PassContext, keys: Collection[NodeKey]) -> bool:
-    """Whether the index can show tags of them that no look at them has shown."""
+    """Whether the index can show tags of them that no look at them has shown, and they are not asked themselves."""
+    if ctx.deps.tagger.asks_resources:
+        return False
     return any(ctx.node(key).observed.tags is None and ctx.kind(key).indexed for key in keys)
 
 
@@ -118,11 +130,16 @@ def _verification_due(ctx: PassContext, key: NodeKey) -> bool:
 def _may_be_readable(ctx: PassContext, node: NodeState) -> bool:
     """Whether a read may show the marks of a new record."""
     if node.observed.tags is not None:
-        return node.attached is None or node.seen_since_attach
+        return node.attached is None or node.seen_since_attach or ctx.deps.tagger.asks_resources
     if node.attached is None:
         # Recorded by an earlier process or recovered: it may be marked already.
         return not ctx.state.minted
-    return ctx.now - node.attached.at >= ctx.deps.intervals.tag_lag - 0.001
+    return ctx.now - node.attached.at >= _lag(ctx, node.observed) - 0.001
+
+
+def _lag(ctx: PassContext, seen: Observed) -> float:
+    """Seconds until a fresh mark is usually readable: where the index is asked, that is behind."""
+    return 0.0 if seen.tags is not None or ctx.deps.tagger.asks_resources else ctx.deps.intervals.tag_lag
 
 
 def is_complete(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
@@ -146,7 +163,7 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
     ctx.node(key).marks_doubted = True
     ctx.node(key).taken = taken = keyed_tags.taken(ctx, key, observed, tags)
     complete = is_complete(ctx, key, observed, tags)
-    if observed.tags is not None and not complete:
+    if observed.tags is not None and not complete and ctx.node(key).seen_since_attach:
         ctx.node(key).look_now()  # only another look shows other tags
     if complete:
         ctx.node(key).marks_doubted = False
@@ -244,7 +261,7 @@ async def attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
         ):
             continue
         try:
-            tags = _not_shown(ctx, observed, await keyed_tags.attachable(ctx, key, observed))
+            attachable, have = await keyed_tags.attachable(ctx, key, observed)
         except NotFound as error:  # it is new, and the tag service does not know it yet
             ctx.outcomes[key] = Waiting(Reason.MARKING, ctx.deps.intervals.tag_lag, error.message, observed)
             continue
@@ -254,7 +271,7 @@ async def attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
         if blocked := keyed_tags.proof_taken(ctx, key, observed, ctx.node(key).taken):
             ctx.outcomes[key] = blocked
             continue
-        if tags:
+        if tags := _not_shown(ctx, observed, attachable, have):
             wanted[observed.target] = wanted.get(observed.target, frozenset()) | tags
             due[key] = observed
     if not due:
@@ -273,16 +290,18 @@ async def attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
             continue
         node = ctx.node(key)
         node.attached, node.seen_since_attach = Attached(ctx.now, ctx.tags(key, observed)), False
-        if observed.tags is not None and node.look_at == inf:
+        if observed.tags is not None and node.look_at == inf and not ctx.deps.tagger.asks_resources:
             node.look_now()  # the look that reads the marks back
 
 
-def _not_shown(ctx: PassContext, observed: Observed, tags: frozenset[str]) -> frozenset[str]:
-    """Those that its last look did not show; all of them where looks show no tags."""
-    if observed.tags is None or observed.carried:
+def _not_shown(
+    ctx: PassContext, observed: Observed, tags: frozenset[str], have: frozenset[str] | None
+) -> frozenset[str]:
+    """Those that the last read of its tags did not show; all of them where none was read."""
+    if have is None or observed.carried:
         return tags
-    fold, have = ctx.deps.codec.fold, ctx.deps.codec.fold(observed.tags)
-    return frozenset(tag for tag in tags if not fold([tag]) <= have)
+    fold, there = ctx.deps.codec.fold, ctx.deps.codec.fold(have)
+    return frozenset(tag for tag in tags if not fold([tag]) <= there)
 
 
 def _together(
@@ -433,8 +452,8 @@ def ready_only_if_marked(ctx: PassContext, keys: Collection[NodeKey]) -> None:
         entry, outcome = ctx.journal.get(key), ctx.outcomes.get(key)
         if entry and entry.phase is Phase.RECORDED and isinstance(outcome, Ready):
             attached = ctx.node(key).attached
-            lag = 0.0 if outcome.observed.tags is not None else ctx.deps.intervals.tag_lag  # of the index
-            left = max(lag - (ctx.now - attached.at if attached else 0.0), 5.0)
+            since = ctx.now - attached.at if attached else 0.0
+            left = max(_lag(ctx, outcome.observed) - since, min(max(since, 1.0), 5.0))
             if not entry.target:
                 ctx.node(key).look_now()  # its target is not known yet
             ctx.outcomes[key] = Waiting(Reason.MARKING, left, "its mark is not readable yet", outcome.observed)

@@ -46,6 +46,8 @@ async def by_marks(ctx: PassContext, tags_by_target: TagsByTarget, *, last: bool
     found = [item for item in found if item.carried or item.ref.id not in ctx.absent]
     if not last:
         found = [item for item in found if not ctx.state.gone.intersection(item.ref)]
+    elif ctx.deps.tagger.asks_resources:
+        found = await _still_tagged(ctx, found)
     by_kind: dict[str, list[_Unrecorded]] = {}
     for item in found:
         by_kind.setdefault(item.key.kind, []).append(item)
@@ -66,6 +68,16 @@ async def by_marks(ctx: PassContext, tags_by_target: TagsByTarget, *, last: bool
                 ctx.state.gone.add(item.ref.id)
                 if last and item.carried:
                     await _take_off(ctx, item)
+
+
+async def _still_tagged(ctx: PassContext, found: Sequence[_Unrecorded]) -> list[_Unrecorded]:
+    """Without what the cloud took our request to delete and has no tags any more: one question for all of them.
+
+    What has lost its tags otherwise is asked for itself.
+    """
+    deleted = [item.ref.target for item in found if not item.carried and item.ref.id in ctx.state.deleted]
+    tags = await ctx.deps.tagger.tags_of_each(list(dict.fromkeys(deleted))) if deleted else {}
+    return [item for item in found if tags.get(item.ref.target) != frozenset()]
 
 
 async def unlisted(ctx: PassContext) -> None:

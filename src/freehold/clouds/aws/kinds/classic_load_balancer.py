@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from freehold.clouds.aws import birth_tags
+from freehold.clouds.aws import birth_tags, holders
 from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.balancing import BalancingRead
 from freehold.clouds.aws.balancing_driver import SERVICE, BalancingDriver
@@ -102,8 +102,8 @@ class ClassicLoadBalancerDriver(BalancingDriver):
         if "cross_zone" in changes:
             attributes["CrossZoneLoadBalancing"] = {"Enabled": changes["cross_zone"]}
         if attributes:
-            self._client.session.seldom.forget(ref.id)
-            await self._change(ref, "modify_load_balancer_attributes", LoadBalancerAttributes=attributes)
+            async with self._changing(ref.id, {name: changes[name] for name in AT_BIRTH if name in changes}):
+                await self._change(ref, "modify_load_balancer_attributes", LoadBalancerAttributes=attributes)
 
     async def delete(self, ref: Ref) -> None:
         await self._change(ref, "delete_load_balancer")
@@ -113,6 +113,9 @@ class ClassicLoadBalancerDriver(BalancingDriver):
         arn = Arn.parse(target)
         fits = arn is not None and (arn.service, arn.type) == (SERVICE, "loadbalancer") and "/" not in arn.id
         return arn.id if arn and fits else ""
+
+    async def remains(self, ref: Ref) -> Sequence[str]:
+        return await holders.interfaces_of_balancer(self._client, ref.id)
 
     async def users(self, ref: Ref) -> Sequence[str]:
         """The machines behind it."""
@@ -176,6 +179,8 @@ def kind(client: ApiClient) -> Kind:
         parts=driver,
         part_changer=driver,
         usage=driver,
+        remains=driver,
+        gone_at_once=True,
         addresses=frozenset({"address"}),
         listing=driver,
     )

@@ -46,4 +46,6 @@ SHAPE = Shape(
 
 def kind(client: ApiClient) -> Kind:
     driver = Ec2Driver(client, SHAPE)
-    return aws_kind("elastic-ip", driver, outputs=frozenset({"address"}), listing=driver, nameless=True)
+    return aws_kind(
+        "elastic-ip", driver, outputs=frozenset({"address"}), listing=driver, nameless=True, gone_at_once=True
+    )

@@ -81,5 +81,6 @@ def kind(client: ApiClient) -> Kind:
         holding_parts=attachment,
         parts=driver,
         listing=driver,
+        gone_at_once=True,
         nameless=True,
     )

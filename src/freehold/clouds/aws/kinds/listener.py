@@ -64,7 +64,7 @@ class ListenerDriver(BalancingDriver):
             DefaultActions=_forward(request["target_groups"]),
             Tags=birth_tags.as_list(birth),
         )
-        return await self._answered(body["Listeners"][0])
+        return await self._answered(body["Listeners"][0], birth)
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         balancers = sorted({want.request["balancer"] for want in wants})
@@ -122,4 +122,6 @@ def kind(client: ApiClient) -> Kind:
         requires=(BALANCER_KIND, "target-group"),
         mutable=frozenset({"target_groups"}),
         answers_existing=True,
+        home=BALANCER_KIND,
+        gone_at_once=True,
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from freehold.clouds.aws import balancing, birth_tags
+from freehold.clouds.aws import balancing, birth_tags, holders
 from freehold.clouds.aws.balancing import BalancingRead
 from freehold.clouds.aws.balancing_driver import BalancingDriver, identify
 from freehold.clouds.aws.calls import ApiClient, Json
@@ -25,6 +25,11 @@ from freehold.lifecycle.kinds import Birth, Kind, Observed, Ref, Request, State
 ATTRIBUTES = ("load_balancing.cross_zone.enabled",)
 """Those that a wish may have; of the others nothing is read."""
 
+AT_BIRTH = {"attributes": {"load_balancing.cross_zone.enabled": "false"}}
+"""Of a new one.
+
+https://docs.aws.amazon.com/elasticloadbalancing/latest/network/edit-load-balancer-attributes.html
+"""
 _STATES: Mapping[str, State] = {
     "provisioning": State.PENDING,
     "active": State.READY,
@@ -80,7 +85,7 @@ class NetworkLoadBalancerDriver(BalancingDriver):
             **({"SecurityGroups": list(request["security_groups"])} if request["security_groups"] else {}),
             **({"IpAddressType": family} if family != "ipv4" else {}),
         )
-        return await self._answered(body["LoadBalancers"][0])
+        return await self._answered(body["LoadBalancers"][0], birth, AT_BIRTH)
 
     async def update(self, ref: Ref, changes: Request) -> None:
         if "subnets" in changes:
@@ -88,8 +93,8 @@ class NetworkLoadBalancerDriver(BalancingDriver):
         if "security_groups" in changes:
             await self._change(ref, "set_security_groups", SecurityGroups=list(changes["security_groups"]))
         if "attributes" in changes:
-            self._client.session.seldom.forget(ref.id)
-            await self._change(ref, "modify_load_balancer_attributes", Attributes=tag_list(changes["attributes"]))
+            async with self._changing(ref.id, {"attributes": changes["attributes"]}):
+                await self._change(ref, "modify_load_balancer_attributes", Attributes=tag_list(changes["attributes"]))
 
     async def _change(self, ref: Ref, operation: str, **what: Any) -> None:
         await self._client.write("elbv2", operation, ref.id, LoadBalancerArn=ref.id, **what)
@@ -99,6 +104,9 @@ class NetworkLoadBalancerDriver(BalancingDriver):
 
     def identify(self, target: str, carried: str = "") -> str:
         return identify(target, "loadbalancer/net")
+
+    async def remains(self, ref: Ref) -> Sequence[str]:
+        return await holders.interfaces_of_balancer(self._client, ref.id.partition("loadbalancer/")[2])
 
     async def users(self, ref: Ref) -> Sequence[str]:
         """The targets behind its listeners: somebody's machines."""
@@ -123,6 +131,8 @@ def kind(client: ApiClient) -> Kind:
         mutable=frozenset({"subnets", "security_groups", "attributes"}),
         answers_existing=True,
         usage=driver,
+        remains=driver,
+        gone_at_once=True,
         addresses=frozenset({"address"}),
         listing=driver,
     )

@@ -145,5 +145,6 @@ def kind(client: ApiClient) -> Kind:
         parts=driver,
         part_changer=driver,
         listing=driver,
+        gone_at_once=True,
         nameless=True,
     )

@@ -211,4 +211,6 @@ def kind(client: ApiClient) -> Kind:
         parts=driver,
         part_batches=driver,
         listing=driver,
+        home="vpc",
+        gone_at_once=True,
     )

@@ -93,5 +93,6 @@ def kind(client: ApiClient) -> Kind:
         born_with_parts=True,
         parts=driver,
         listing=driver,
+        gone_at_once=True,
         nameless=True,
     )

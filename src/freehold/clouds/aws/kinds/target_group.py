@@ -25,6 +25,11 @@ from freehold.lifecycle.kinds import Birth, Kind, Observed, Part, Ref, Request, 
 TARGET = "target"
 ATTRIBUTES = ("preserve_client_ip.enabled",)
 """Those that a wish may have; of the others nothing is read."""
+_AT_BIRTH = {"instance": {"attributes": {"preserve_client_ip.enabled": "true"}}}
+"""Of a new one, by its type of targets; that of the others depends on more.
+
+https://docs.aws.amazon.com/elasticloadbalancing/latest/network/edit-target-group-attributes.html
+"""
 _HEALTH_CHECK = (
     "HealthCheckProtocol",
     "HealthCheckPort",
@@ -91,14 +96,14 @@ class TargetGroupDriver(BalancingDriver):
             **request["health_check"],
             **({"IpAddressType": family} if family != "ipv4" else {}),
         )
-        return await self._answered(body["TargetGroups"][0])
+        return await self._answered(body["TargetGroups"][0], birth, _AT_BIRTH.get(request["target_type"]))
 
     async def update(self, ref: Ref, changes: Request) -> None:
         if "health_check" in changes:
             await self._change(ref, "modify_target_group", **changes["health_check"])
         if "attributes" in changes:
-            self._client.session.seldom.forget(ref.id)
-            await self._change(ref, "modify_target_group_attributes", Attributes=tag_list(changes["attributes"]))
+            async with self._changing(ref.id, {"attributes": changes["attributes"]}):
+                await self._change(ref, "modify_target_group_attributes", Attributes=tag_list(changes["attributes"]))
 
     async def delete(self, ref: Ref) -> None:
         """AWS does not say which load balancers lead to it."""
@@ -147,4 +152,5 @@ def kind(client: ApiClient) -> Kind:
         parts=driver,
         usage=driver,
         listing=driver,
+        gone_at_once=True,
     )

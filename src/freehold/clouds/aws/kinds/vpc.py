@@ -168,5 +168,6 @@ def kind(client: ApiClient) -> Kind:
         essential_parts=frozenset({CIDR}),
         parts=driver,
         listing=driver,
+        gone_at_once=True,
         nameless=True,
     )

@@ -70,13 +70,16 @@ def _ways(subnet: Subnet, nats: Mapping[str, NodeKey], *, ipv6: bool) -> Ways:
 
 
 def _route_table(subnet: Subnet, ways: Ways, tags: NodeTags) -> Node:
+    """It does not wait for a NAT gateway, which takes long: its parts do."""
+    slow = frozenset(way for way in ways.values() if way.kind == keys.NAT_GATEWAY_KIND)
     capa = capa_tags.route_table(tags.cluster, reach_of(subnet), subnet.zone)
     return Node(
         keys.route_table(subnet.logical),
         capa.name,
         lambda known: {"name": capa.name, "vpc_id": known[keys.VPC].id},
-        requires=frozenset({keys.VPC, keys.subnet(subnet.logical), *ways.values()}),
+        requires=frozenset({keys.VPC, keys.subnet(subnet.logical), *ways.values()}) - slow,
         parts=partial(_inside, subnet, ways),
+        parts_require=slow,
         tags=tags.own(capa),
     )
 

@@ -1,0 +1,170 @@
+"""Calls and simulated time of AWSClusters: an operator's first and its third, of several shapes and delays; at rest.
+
+Upstream's figures are those of one pass without an error in which each of its waits is one look, counted in its source
+(docs/reference/aws.md#upstream).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.aws_fleet import Fleet
+from benchmarks.rows import Row
+from freehold_sim.aws.settings import Delays
+
+TARGET = "target of this project"
+CAPA = "CAPA, one pass without an error, counted in its source (docs/reference/aws.md#upstream)"
+CLUSTERS = 3
+SHARING = 20
+HOURS = 6
+ROUND = 540.0
+NLB = {"loadBalancerType": "nlb"}
+
+
+@dataclass(frozen=True)
+class Most:
+    """Targets; None where a figure is only told. Times as multiples of the critical path."""
+
+    create: float | None = None
+    delete: float | None = None
+    time: float | None = None
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A shape of cluster and a speed of the cloud."""
+
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    delays: Delays = Delays()  # noqa: RUF009 - frozen
+    most: Most = Most()
+    nat: bool = True
+
+    @property
+    def network_balancer(self) -> bool:
+        return dict(self.spec.get("controlPlaneLoadBalancer", {})) == NLB
+
+    @property
+    def bastion(self) -> bool:
+        return "bastion" in self.spec
+
+    @property
+    def critical_create(self) -> float:
+        """The longest chain of delays from apply to Ready: everything but these is there at once."""
+        delays = self.delays
+        slow = [
+            delays.create_nat_gateway if self.nat else 0.0,
+            delays.create_balancer if self.network_balancer else 0.0,
+            delays.start_instance if self.bastion else 0.0,
+        ]
+        return delays.create_vpc + max(slow)
+
+    @property
+    def critical_delete(self) -> float:
+        """The same to gone: a subnet goes when the interfaces of what was in it have gone."""
+        delays = self.delays
+        return max(
+            delays.balancer_interfaces,
+            delays.delete_nat_gateway if self.nat else 0.0,
+            delays.terminate_instance if self.bastion else 0.0,
+        )
+
+
+def _subnets(*, public: bool) -> list[dict[str, Any]]:
+    zones = "abc"
+    return [
+        {"id": f"{zone}", "cidrBlock": f"10.0.{at}.0/24", "availabilityZone": f"us-east-1{zone}", "isPublic": public}
+        for at, zone in enumerate(zones)
+    ]
+
+
+_NLB: Mapping[str, Any] = {"controlPlaneLoadBalancer": NLB}
+PROFILES: Mapping[str, Profile] = {
+    "classic": Profile(most=Most(62, 60, 1.10)),
+    "nlb": Profile(_NLB, most=Most(67, 60, 1.10)),
+    "classic.×0.5": Profile(delays=Delays().scaled(0.5)),
+    "classic.×2": Profile(delays=Delays().scaled(2.0)),
+    "nlb.×0.5": Profile(_NLB, delays=Delays().scaled(0.5)),
+    "nlb.×2": Profile(_NLB, delays=Delays().scaled(2.0)),
+    "one_zone": Profile({"network": {"vpc": {"availabilityZoneUsageLimit": 1}}}),
+    "no_nat": Profile({"network": {"subnets": _subnets(public=True)}}, nat=False),
+    "nlb_bastion_bucket": Profile(
+        {**_NLB, "bastion": {"enabled": True}, "sshKeyName": "", "s3Bucket": {"name": "bench-bucket"}}
+    ),
+}
+PEER: Mapping[str, tuple[str, str]] = {"classic": ("76", "59"), "nlb": ("83", "64")}
+"""Upstream's create and delete."""
+_LOOKS: Mapping[str, tuple[float, float, str]] = {"classic": (9, 0.5, "16, one a write"), "nlb": (12, 1.6, "20, two")}
+"""Reads of a deep pass at most: alone, and a cluster of twenty; and upstream's."""
+
+
+@dataclass(frozen=True)
+class Life:
+    """What the create and the delete of one cluster cost; times as multiples of the critical path."""
+
+    create_calls: int
+    create_time: float
+    delete_calls: int
+    delete_time: float
+    writes: int
+
+
+def lives(profile: Profile, count: int = CLUSTERS) -> list[Life]:
+    """One cluster after the other, by one operator process."""
+    fleet = Fleet(profile.delays)
+    found = []
+    for _ in range(count):
+        cluster = fleet.cluster(profile.spec)
+        with fleet.watched() as created:
+            up = fleet.up(cluster) / profile.critical_create
+        fleet.later(300.0)  # so that nothing of the create settles any more
+        with fleet.watched() as deleted:
+            down = fleet.down(cluster) / profile.critical_delete
+        writes = sum(each.is_write for each in created)
+        found.append(Life(len(created), round(up, 3), len(deleted), round(down, 3), writes))
+    return found
+
+
+def measure() -> Iterator[Row]:
+    for name, profile in PROFILES.items():
+        first, *_, third = lives(profile)
+        yield from _rows(f"aws.{name}.first", first, Most(), ("", ""))
+        yield from _rows(f"aws.{name}.third", third, profile.most, PEER.get(name, ("", "")))
+        if name in PEER:
+            yield Row(f"aws.{name}.third.create.writes", third.writes, "calls", source=TARGET)
+    for name in _LOOKS:
+        yield from _idle(name)
+
+
+def _rows(name: str, life: Life, most: Most, peer: tuple[str, str]) -> Iterator[Row]:
+    chain = "× critical path"
+    yield Row(f"{name}.create.calls", life.create_calls, "calls", most.create, peer[0], CAPA if peer[0] else TARGET)
+    yield Row(f"{name}.create.time", life.create_time, chain, most.time, source=TARGET)
+    yield Row(f"{name}.delete.calls", life.delete_calls, "calls", most.delete, peer[1], CAPA if peer[1] else TARGET)
+    yield Row(f"{name}.delete.time", life.delete_time, chain, most.time, source=TARGET)
+
+
+def _idle(name: str) -> Iterator[Row]:
+    """At rest, for hours: the reads of a deep pass of one cluster, and of one among twenty; and the writes."""
+    spec = PROFILES[name].spec
+    alone, shared, peer = _LOOKS[name]
+    for count, most in ((1, alone), (SHARING, shared)):
+        fleet = Fleet()
+        clusters = [fleet.cluster(spec) for _ in range(count)]
+        for cluster in clusters:
+            fleet.up(cluster)
+        fleet.for_a_while(clusters, 2 * ROUND)
+        with fleet.watched() as asked:
+            fleet.for_a_while(clusters, HOURS * 3600.0)
+        looks = HOURS * 3600.0 / ROUND * count
+        reads = [each for each in asked if not each.is_write]
+        which = f"aws.{name}.idle" if count == 1 else f"aws.{name}.idle.of_{count}"
+        unit = "reads a deep pass" if count == 1 else "reads a cluster and deep pass"
+        yield Row(f"{which}.reads", round(len(reads) / looks, 2), unit, most, peer if count == 1 else "", CAPA)
+        if count == 1:
+            per_round: dict[int, int] = {}
+            for each in reads:
+                per_round[int(each.at // ROUND)] = per_round.get(int(each.at // ROUND), 0) + 1
+            yield Row(f"{which}.most", max(per_round.values()), "reads of one deep pass", source=TARGET)
+        yield Row(f"{which}.writes", len(asked) - len(reads), f"calls in {HOURS} hours", 0, source=TARGET)

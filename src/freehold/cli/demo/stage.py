@@ -1,0 +1,84 @@
+"""Where the story plays: one state directory, one server at a time, and the count of what was checked."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from freehold.cli.access import Access, ServeOptions
+from freehold.cli.demo.servers import Server, server
+from freehold.cli.following import ViewSnapshot
+from freehold.cli.progress import Display
+from freehold.cli.session import Session, opened
+from freehold.cli.state_directory import StateDirectory
+from freehold.cli.terminal import tell
+
+DEEP_EVERY = 120
+"""Domain seconds between deep passes, instead of 600: the story shall not take half a minute to notice."""
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A server of its own process, and a session with it."""
+
+    process: Server
+    session: Session
+
+
+@dataclass
+class Stage:
+    """``base`` is the simulator, with all its clouds on one clock."""
+
+    base: str
+    state: StateDirectory
+    show: Display
+    began: float = field(default_factory=time.monotonic)
+    steps: int = 0
+
+    def checked(self, claim: str, *found: str) -> None:
+        """Tell a step that was checked."""
+        self.steps += 1
+        tell(f"{claim}   ({time.monotonic() - self.began:.0f} s)", bullet="✓ ")
+        for each in found:
+            tell(each, bullet="    checked: ")
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[Serving]:
+        options = ("--deep-every", str(DEEP_EVERY))
+        async with (
+            server(self.state.path, self.base, options) as process,
+            opened(Access(self.state, ServeOptions())) as session,
+        ):
+            yield Serving(process, session)
+
+
+class Glimpse:
+    """Looks into the cloud every ``seconds`` until ``found`` says so: a cloud tells nobody, it has to be asked."""
+
+    def __init__(self, found: Callable[[], Awaitable[bool]], seconds: float) -> None:
+        self._found = found
+        self._seconds = seconds
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Glimpse:
+        self._task = asyncio.create_task(self._look())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait((self._task,))
+
+    async def _look(self) -> None:
+        while not await self._found():  # noqa: ASYNC110 - a cloud has no events
+            await asyncio.sleep(self._seconds)
+
+    def seen(self, picture: ViewSnapshot, now: float) -> bool:
+        """A verdict for ``follow``."""
+        if self._task is None or not self._task.done():
+            return False
+        self._task.result()
+        return True

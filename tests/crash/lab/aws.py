@@ -1,0 +1,233 @@
+"""The whole AWSCluster create and delete on the simulated AWS, with the same port, families and oracles.
+
+Everything but the API server's store is the product: reconciler, drivers, botocore down to the bytes. What exists, and
+who made it, is read from the simulated world itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+from botocore import xform_name
+
+from freehold.clouds.aws.session import AwsSession
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.keyed_codec import NODE, KeyedCodec
+from freehold.lifecycle.port import Call, InlinePort, Port
+from freehold.lifecycle.tag_text import text, texts
+from freehold_sim.aws.cloud import SimulatedAWS
+from freehold_sim.aws.settings import Delays, Quotas, Settings
+from freehold_sim.faults import Effect as CloudEffect
+from freehold_sim.faults import Fault
+from freehold_sim.http import Request, Response
+from freehold_sim.mount import mount_client
+from harness.aws_account import KEYS, REGION
+from harness.aws_cluster import STORAGE, AwsHarness, aws_cluster
+from lab.audit import CloudRequest, Recorder
+from lab.aws_neighbours import KINDS, Neighbours, existing
+from lab.reconciled import ReconciledLife
+from lab.seam import Thing
+
+ONE_ZONE: Mapping[str, Any] = {"network": {"vpc": {"availabilityZoneUsageLimit": 1}}}
+"""A public and a private subnet, one NAT gateway, four groups, a classic load balancer: 13 resources."""
+QUICK = Delays().scaled(0.1)
+"""What takes long on AWS is polled seldom there; here each poll is a call at which a fault is tried."""
+ROOMY = Quotas(vpcs=100, internet_gateways=100, addresses=100, nat_gateways_per_zone=100, security_groups=1000)
+"""A quota is a fault of its own."""
+
+
+class NotedAWS(SimulatedAWS):
+    """Remembers with which tags each resource was born: they may be gone when somebody asks for which node it was."""
+
+    def __init__(self, clock: Any, settings: Settings | None) -> None:
+        super().__init__(clock, settings)
+        self.roles: dict[str, str] = {}
+
+    def _run(self, call: Any, served: Any) -> dict[str, Any]:
+        values = super()._run(call, served)
+        self.roles |= {record["id"]: record["tags"].get(NODE, "") for record in call.made}
+        return values
+
+
+class _Exchange:
+    """Under clients that several worlds share: connects them with the one that sends."""
+
+    cloud: SimulatedAWS
+
+    def handle(self, request: Request) -> Response:
+        return self.cloud.handle(request)
+
+
+@cache
+def _shared() -> tuple[_Exchange, AwsSession]:
+    """botocore takes a tenth of a second to build the client of EC2; it keeps nothing of what it sent."""
+    exchange = _Exchange()
+    return exchange, AwsSession(KEYS, REGION, mount=lambda client: mount_client(client, exchange))
+
+
+class SharedClients(AwsSession):
+    """A session of its own on clients that are built once."""
+
+    def __init__(self, cloud: SimulatedAWS, **how: Any) -> None:
+        super().__init__(KEYS, REGION, **how)
+        self._cloud = cloud
+
+    def client(self, service: str) -> Any:
+        exchange, session = _shared()
+        exchange.cloud = self._cloud
+        return session.client(service)
+
+
+class QuickHarness(AwsHarness):
+    def new_cloud(self) -> SimulatedAWS:
+        return NotedAWS(self.clock, self._settings)
+
+    def new_session(self) -> AwsSession:
+        return SharedClients(self.cloud, wall=lambda: self.wall.now())
+
+
+@dataclass
+class AwsWorld:
+    """A simulated account with resources of others, and one cluster; ``spec`` is merged into that of one zone.
+
+    ``given``: the network is somebody else's, and given by its ids. ``delays``: how long AWS takes.
+    """
+
+    spec: Mapping[str, Any] = field(default_factory=lambda: ONE_ZONE)
+    settings: Settings = field(default_factory=Settings)
+    given: bool = False
+    delays: Delays = QUICK
+
+    def __post_init__(self) -> None:
+        self.codec = KeyedCodec()
+        self.port: Port = InlinePort()
+        self.audit = Recorder()
+        settings = replace(self.settings, delays=self.delays, quotas=ROOMY, limits={})
+        manifest = aws_cluster(**self.spec)
+        self.harness = QuickHarness(manifest, settings, port=lambda: self.port, audit=self.audit, gates=STORAGE)
+        self.clock = self.harness.clock
+        self.neighbours = Neighbours(self.harness)
+        if self.given:
+            self._give()
+
+    def _give(self) -> None:
+        olds = self.neighbours.olds
+        network = {"vpc": {"id": olds["vpc"]}, "subnets": [{"id": olds["subnet"]}]}
+        self.harness.object.patch({"spec": {"network": network}})
+        tags = {"kubernetes.io/cluster/demo": "shared", "kubernetes.io/role/elb": "1", "team": "red"}
+        self.neighbours.given_tags = texts(tags)
+        self.neighbours.note(*self.neighbours.due)
+
+    def begin(self, **how: Any) -> AwsLife:
+        self.life = AwsLife(self, **how)
+        return self.life
+
+    def living(self) -> list[Thing]:
+        return [self._thing(record) for record in existing(self.harness)]
+
+    def _thing(self, record: Mapping[str, Any]) -> Thing:
+        ours, ident = record["by"] == "api", str(record["id"])
+        kind, view = KINDS[record["kind"]], record["view"]
+        return Thing(
+            ident,
+            kind,
+            (self._role(ident) or f"{kind} without a mark") if ours else "",
+            ours,
+            str(view.get("VpcId") or view.get("VPCId") or view.get("LoadBalancerArn") or ""),
+            self.neighbours.snapshot(dict(record)),
+            self.neighbours.due.get(ident),
+            frozenset({ident.rpartition("/")[2], str(record["arn"])}),
+            texts(record["tags"]),
+            self.neighbours.forged.get(ident, frozenset()),
+        )
+
+    def _role(self, ident: str) -> str:
+        assert isinstance(self.harness.cloud, NotedAWS)
+        return self.harness.cloud.roles.get(ident, "")
+
+    def missing_tags(self, ident: str) -> frozenset[str]:
+        """Of the user's on what is given."""
+        if not self.given or ident != self.neighbours.olds["subnet"]:
+            return frozenset()
+        wanted = self.harness.object.raw["spec"].get("additionalTags") or {}
+        named = frozenset({text("kubernetes.io/cluster/demo", "shared")})
+        return (texts(wanted) | named) - texts(self.harness.cloud.strangers.find(ident)["tags"])
+
+    def tampered(self) -> list[str]:
+        return self.neighbours.tampered()
+
+    def unaudited(self, sent: int) -> list[str]:
+        reached = len(self.harness.calls(mutating=True))
+        return [f"{reached} requests changed the cloud, {sent} went through the port"] if reached != sent else []
+
+    def requests(self) -> list[CloudRequest]:
+        """The simulator's record. AWS throttles with 503; any other server error comes after the effect here."""
+        return [
+            CloudRequest(_operation(call.operation), "", 400 <= call.status < 500 or call.status == 503)
+            for call in self.harness.calls(mutating=True)
+        ]
+
+    def meddle(self, deed: str, kind: str) -> None:
+        getattr(self.neighbours, deed)(kind)
+
+    def strangers_id(self, kind: str) -> str:
+        return self.neighbours.olds[kind]
+
+    def set_clock(self, wall: Clock) -> None:
+        self.harness.wall = wall
+
+    def victim(self, kind: str, *, young: bool) -> tuple[str, str] | None:
+        return self.neighbours.victim(kind, young=young)
+
+    def victim_in_carrier(self) -> tuple[str, str, str] | None:
+        """No kind here is carried by another one."""
+        return None
+
+    def forge(self, target: str, tags: frozenset[str]) -> None:
+        self.neighbours.forge(target, tags)
+
+    def spy(self, kind: str, nonce: str, tags: frozenset[str]) -> None:
+        self.neighbours.spy(kind, tags)
+
+    def remove(self, id_: str) -> None:
+        self.neighbours.remove(id_)
+
+    def later(self, seconds: float, effect: Callable[[], object]) -> None:
+        self.harness.cloud.faults.add(Fault(CloudEffect.LATE, "*", delay=seconds))
+        with contextlib.suppress(CloudError):
+            effect()
+        self.harness.cloud.faults.clear()
+
+    def broken(self, call: Call) -> Any:
+        self.harness.cloud.faults.add(Fault(CloudEffect.ERROR_AFTER, "*"))
+        try:
+            return call.run()
+        finally:
+            self.harness.cloud.faults.clear()
+
+    def partially(self, failing: bool) -> None:
+        """Every second target fails, the first one among them: a batch of one fails too."""
+        self.harness.cloud.faults.clear()
+        if failing:
+            spoilt = tuple(range(0, 100, 2))
+            self.harness.cloud.faults.add(
+                Fault(CloudEffect.PARTIAL, "resourcegroupstaggingapi.*", count=None, items=spoilt)
+            )
+
+
+def _operation(name: str) -> str:
+    """``ec2.CreateVpc`` as botocore's clients call it."""
+    service, _, operation = name.partition(".")
+    return f"{service}.{xform_name(operation)}"
+
+
+@dataclass
+class AwsLife(ReconciledLife):
+    """An object that the AWSCluster reconciler serves."""
+
+    world: AwsWorld

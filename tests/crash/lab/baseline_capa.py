@@ -1,0 +1,190 @@
+"""CAPA's own way on AWS: names and tags find, one status at the end of a pass, relations decide what is deleted.
+
+As docs/reference/aws.md has it: a VPC is found by its ``Name``, a gateway by its attachment, a route table by its
+association, a load balancer by its name; what has the tag with the cluster's name is the cluster's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import uuid4
+
+from freehold.lifecycle.decisions import Decision
+from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.graph import Graph, Node, ReadyNodes
+from freehold.lifecycle.interface import EngineDeps, PassResult
+from freehold.lifecycle.journal import Journal, Store
+from freehold.lifecycle.kinds import Birth, NodeKey, Observed, Part, Ref, State, Want
+from freehold.lifecycle.outcomes import Category, Outcome, Ready, Reason, Waiting, of_error
+from freehold.lifecycle.port import Call, Effect
+from freehold.lifecycle.state import ObjectState
+from lab.baselines import FIXED, Held, Naive
+
+VPC = NodeKey("vpc", "main")
+OWNED = "sigs.k8s.io/cluster-api-provider-aws/cluster/demo=owned"
+HOLDING = ("attachment", "route-table-association", "ingress-rule")
+ORDER = (
+    "classic-load-balancer",
+    "security-group",
+    "route-table",
+    "nat-gateway",
+    "elastic-ip",
+    "internet-gateway",
+    "subnet",
+)
+
+
+class Capa(Naive):
+    """It keeps the id of the VPC; everything else is found again."""
+
+    async def use_or_create(
+        self, deps: EngineDeps, journal: Journal, node: Node, known: ReadyNodes
+    ) -> tuple[Observed, bool]:
+        if (found := await self._found(deps, node, known)) is not None:
+            return found, False
+        await self._hold(deps)
+        # Which node it is tells the oracle; the uuid, our own reconciler, which would refuse what has our name else.
+        marks = frozenset(node.tags) | deps.codec.label(node.key) | deps.codec.owner(journal.owner)
+        birth = Birth(str(uuid4()), FIXED, marks)  # the SDK's own token, another one for each call
+        return await deps.registry[node.key.kind].driver.create(dict(node.request(known)), birth), True
+
+    async def _found(self, deps: EngineDeps, node: Node, known: ReadyNodes) -> Observed | None:
+        key, request = node.key, node.request(known)
+        if key.kind == "classic-load-balancer":
+            return await self._by_name_alone(deps, node, known)
+        if key == VPC and VPC in self.status:
+            ident = self.status[VPC].id
+            return (await deps.registry["vpc"].driver.observe([Ref(ident)])).get(ident)
+        vpc = known[VPC].id if VPC in known else ""
+        there = [seen for seen in await _listed(deps, key.kind) if seen.state not in (State.DELETING, State.FAILED)]
+        match key.kind:
+            case "vpc":
+                found = [seen for seen in there if f"Name={node.name}" in (seen.tags or ())]
+            case "subnet":
+                found = [s for s in there if s.attributes["vpc_id"] == vpc and s.attributes["cidr"] == request["cidr"]]
+            case "internet-gateway":
+                found = [seen for seen in there if _names(seen, vpc)]
+            case "nat-gateway":
+                found = [seen for seen in there if seen.attributes["subnet_id"] == request["subnet_id"]]
+            case "route-table":
+                wanted = [part.natural_key for part in node.parts(known) if part.kind == "route-table-association"]
+                found = [seen for seen in there if any(_names(seen, subnet) for subnet in wanted)]
+            case "security-group":
+                found = [seen for seen in there if seen.attributes["vpc_id"] == vpc and seen.name == node.name]
+            case _:
+                found = [seen for seen in there if OWNED in (seen.tags or ())]
+        return next(iter(found), None)
+
+    async def _by_name_alone(self, deps: EngineDeps, node: Node, known: ReadyNodes) -> Observed | None:
+        want = Want(node.key, node.name, dict(node.request(known)), frozenset())
+        found = (await deps.registry[node.key.kind].driver.find([want])).get(node.key, ())
+        return next(iter(found), None)
+
+    async def ensure(
+        self,
+        deps: EngineDeps,
+        graph: Graph,
+        journal: Journal,
+        store: Store,
+        state: ObjectState,
+        user_tags: frozenset[str] = frozenset(),
+        decisions: tuple[Decision, ...] = (),
+    ) -> PassResult:
+        known: dict[NodeKey, Observed] = {}
+        outcomes: dict[NodeKey, Outcome] = {}
+        for key in graph.order:
+            node = graph.nodes[key]
+            if not node.requires <= known.keys():
+                outcomes[key] = Waiting(Reason.REQUIREMENT, 15.0)
+                continue
+            try:
+                observed, _ = await self.use_or_create(deps, journal, node, known)
+                if observed.state is State.READY or key.kind == "internet-gateway":
+                    known[key] = observed
+                    await self._fill(deps, node, observed, known)
+                    outcomes[key] = Ready(observed, Category.MANAGED)
+                else:
+                    outcomes[key] = Waiting(Reason.PROVISIONING, 15.0, observed=observed)
+            except CloudError as error:
+                outcomes[key] = of_error(error)
+        await self._patch(deps, known)
+        return PassResult(journal, outcomes, 60.0 if all(isinstance(o, Ready) for o in outcomes.values()) else 15.0)
+
+    async def _fill(self, deps: EngineDeps, node: Node, observed: Observed, known: ReadyNodes) -> None:
+        """Attachment, routes, association, rules."""
+        driver = deps.registry[node.key.kind].parts
+        if driver is None or node.key.kind == "classic-load-balancer" or not node.parts_require <= known.keys():
+            return
+        for part in sorted(node.parts(known) - (observed.parts or frozenset()), key=_routes_first):
+            await driver.add_part(Ref(observed.id, observed.target), part)
+
+    async def _patch(self, deps: EngineDeps, known: ReadyNodes) -> None:
+        """What was learnt in this pass goes into the object at its end."""
+        if VPC not in known or VPC in self.status:
+            return
+        held = Held(known[VPC].id, known[VPC].target, carried=False, created=True)
+        await deps.port.send(
+            Call("store", "patch", Effect.STORE, lambda: self.status.update({VPC: held}), "the object")
+        )
+
+    async def release(
+        self,
+        deps: EngineDeps,
+        graph: Graph,
+        journal: Journal,
+        store: Store,
+        state: ObjectState,
+        decisions: tuple[Decision, ...] = (),
+    ) -> PassResult:
+        vpc = self.status[VPC].id if VPC in self.status else ""
+        left: dict[NodeKey, Outcome] = {}
+        for kind in ORDER:
+            for seen in await self._doomed(deps, graph, kind, vpc):
+                left[NodeKey(kind, seen.id)] = Waiting(Reason.DELETING, 15.0)
+                await self._remove(deps, kind, seen)
+        if vpc and (seen_vpc := (await deps.registry["vpc"].driver.observe([Ref(vpc)])).get(vpc)):
+            left[VPC] = Waiting(Reason.DELETING, 15.0)
+            if len(left) == 1:
+                await self._remove(deps, "vpc", seen_vpc)
+        return PassResult(journal, left, 15.0, released=not left)
+
+    async def _doomed(self, deps: EngineDeps, graph: Graph, kind: str, vpc: str) -> Sequence[Observed]:
+        """Subnets are all of the VPC, gateways what is attached to it, addresses what has the cluster's name."""
+        if kind == "classic-load-balancer":
+            nodes = [node for node in graph.nodes.values() if node.key.kind == kind]
+            wants = [Want(node.key, node.name, {}, frozenset()) for node in nodes]
+            found = await deps.registry[kind].driver.find(wants)
+            return [seen for each in found.values() for seen in each]
+        there = await _listed(deps, kind)
+        if kind == "elastic-ip":
+            return [seen for seen in there if OWNED in (seen.tags or ())]
+        if kind == "internet-gateway":
+            return [seen for seen in there if vpc and _names(seen, vpc)]
+        inside = [seen for seen in there if vpc and seen.attributes["vpc_id"] == vpc]
+        return inside if kind in ("subnet", "nat-gateway") else [seen for seen in inside if OWNED in (seen.tags or ())]
+
+    async def _remove(self, deps: EngineDeps, kind: str, seen: Observed) -> None:
+        """A refusal is tried again in the next pass."""
+        parts, ref = deps.registry[kind].parts, Ref(seen.id, seen.target)
+        try:
+            for part in seen.parts or ():
+                if parts is not None and part.kind in HOLDING:
+                    await parts.remove_part(ref, part)
+            if seen.state is not State.DELETING:
+                await deps.registry[kind].driver.delete(ref)
+        except CloudError:
+            return
+
+
+async def _listed(deps: EngineDeps, kind: str) -> Sequence[Observed]:
+    driver = deps.registry[kind].driver
+    rows = await driver.listed(driver.list_of(Ref("")))  # type: ignore[attr-defined]  # all that are asked for have lists
+    return [row.observed for row in rows]
+
+
+def _names(seen: Observed, natural_key: str) -> bool:
+    return any(part.natural_key == natural_key for part in seen.parts or ())
+
+
+def _routes_first(part: Part) -> tuple[bool, str]:
+    return part.kind == "route-table-association", str(part)

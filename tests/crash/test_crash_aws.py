@@ -1,0 +1,42 @@
+"""A whole AWSCluster, created and deleted on the simulated AWS: the same families, the same oracles.
+
+Real drivers, botocore, the real reconciler; a run takes half a CPU-second, so CI takes a few cases of each family and
+``make crash-pairs`` everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from lab import families
+from lab.families import NOTHING_NAMED, Case
+from lab.families_aws import CI_FAMILIES, FAMILIES, NAMED
+
+CI_CASES = 4
+MOST_CALLS = 642
+MOST_CALLS_OF_OTHER_KINDS = 1032
+"""Three times the calls of an undisturbed life, with the writes of the status."""
+MOST_CALLS_OF_A_LONG_WAIT = 1100
+"""An object that cannot be written, or a refused request, is tried again as long as this lasts."""
+
+
+def _hold(family: str, cases: Iterable[Case], most_named: int) -> None:
+    most = MOST_CALLS_OF_OTHER_KINDS if family.endswith(("every other kind", "network given")) else MOST_CALLS
+    if any(word in family for word in ("outage", "quota", "fail")):
+        most = MOST_CALLS_OF_A_LONG_WAIT
+    families.hold(family, cases, most_calls=most, most_named=most_named)
+
+
+@pytest.mark.parametrize("family", CI_FAMILIES)
+def test_family(family: str) -> None:
+    """CI takes a few of each, always the same ones."""
+    most = NAMED.get(family, NOTHING_NAMED).sampled
+    _hold(family, families.shuffled(FAMILIES[family](), CI_CASES), most)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_whole_family(family: str) -> None:
+    _hold(family, FAMILIES[family](), NAMED.get(family, NOTHING_NAMED).whole)

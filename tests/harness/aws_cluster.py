@@ -1,0 +1,70 @@
+"""The whole reconcile of an AWSCluster on a simulated AWS, in virtual time, inline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from freehold.api.feature_gates import ALL_OFF, FeatureGate, FeatureGates
+from freehold.api.served import AWS_CLUSTER
+from freehold.clouds.aws.facts import AwsFacts
+from freehold.clouds.aws.session import AwsSession
+from freehold.lifecycle.interface import Intervals
+from freehold.lifecycle.port import InlinePort, Port
+from freehold.operator.accounts import Accounts, Binding, OneAccount
+from freehold.operator.audit import Audit
+from freehold.operator.aws import AwsAccount
+from freehold.operator.aws_facts import AwsFactsReader
+from freehold.reconcilers.aws_cluster.adapter import AWSClusterAdapter
+from freehold.reconcilers.gate import ClusterContext
+from freehold_sim.aws.cloud import SimulatedAWS
+from freehold_sim.aws.settings import Settings
+from freehold_sim.mount import mount_client
+from harness.aws_account import KEYS, REGION
+from harness.powervs import ReconcilerHarness
+
+STORAGE: FeatureGates = frozenset({FeatureGate.BOOTSTRAP_FORMAT_IGNITION})
+"""With it ``s3Bucket`` is acted on."""
+
+
+def aws_cluster(**spec: Any) -> dict[str, Any]:
+    """An AWSCluster ``default/demo``."""
+    return {
+        "apiVersion": f"{AWS_CLUSTER.group}/{AWS_CLUSTER.version}",
+        "kind": AWS_CLUSTER.kind,
+        "metadata": {"name": "demo", "namespace": "default"},
+        "spec": {"region": REGION, **spec},
+    }
+
+
+class AwsHarness(ReconcilerHarness[SimulatedAWS]):
+    """One account in one region, and an AWSCluster in it."""
+
+    served = AWS_CLUSTER
+
+    def __init__(
+        self,
+        manifest: Mapping[str, Any] | None = None,
+        settings: Settings | None = None,
+        intervals: Intervals | None = None,
+        around: ClusterContext | None = None,
+        port: Callable[[], Port] = InlinePort,
+        audit: Audit | None = None,
+        beside: AwsHarness | None = None,
+        gates: FeatureGates = ALL_OFF,
+    ) -> None:
+        self._settings = settings
+        super().__init__(manifest or aws_cluster(), intervals, around, port, audit, beside, gates)
+
+    def new_cloud(self) -> SimulatedAWS:
+        return SimulatedAWS(self.clock, self._settings)
+
+    def new_session(self) -> AwsSession:
+        return AwsSession(
+            KEYS, REGION, mount=lambda client: mount_client(client, self.cloud), wall=lambda: self.wall.now()
+        )
+
+    def new_accounts(self) -> Accounts:
+        self.account = AwsAccount(self.new_session(), self._port(), self.wall, self._audit, self._intervals)
+        facts = AwsFacts(self.account.client, self.account.tags, self.wall)
+        return OneAccount(Binding(self.account, AWSClusterAdapter(AwsFactsReader(facts), self.gates)))
