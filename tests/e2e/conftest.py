@@ -18,7 +18,6 @@ from e2e_client import Http, Kubectl
 from e2e_operator_lab import (
     CLUSTER_CRD,
     OUR_CRDS,
-    POWERVS_CRD,
     UPSTREAM_CRDS,
     Cloud,
     Served,
@@ -107,23 +106,24 @@ def with_controllers(server: Server) -> None:
 
 @pytest.fixture(scope="session")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
-    """The simulated IBM Cloud of the session."""
+    """The simulated clouds of the session."""
     with simulated_cloud(tmp_path_factory.mktemp("cloud")) as started:
         yield started
 
 
 @pytest.fixture(scope="session")
-def powervs_crd(server: Server, home: Path) -> Iterator[None]:
-    """Our CRDs. An existing one is not changed, and that of PowerVS used only if it is the same."""
-    if crd_found(server, POWERVS_CRD) and not crd_is_the_same(server, POWERVS_CRD):
-        name = POWERVS_CRD["metadata"]["name"]
-        pytest.skip(f"{server.label} has a CRD {name} of another provider or version: nothing is put in its place")
+def our_crds(server: Server, home: Path) -> Iterator[None]:
+    """Our CRDs. An existing one is not changed, and used only if it is the same."""
+    for each in OUR_CRDS:
+        if crd_found(server, each) and not crd_is_the_same(server, each):
+            name = each["metadata"]["name"]
+            pytest.skip(f"{server.label} has a CRD {name} of another provider or version: nothing is put in its place")
     with crds_installed(server, Kubectl(server, "default", home), OUR_CRDS):
         yield
 
 
 @pytest.fixture
-def stage(server: Server, cloud: Cloud, powervs_crd: None, home: Path, tmp_path: Path) -> Iterator[Stage]:
+def stage(server: Server, cloud: Cloud, our_crds: None, home: Path, tmp_path: Path) -> Iterator[Stage]:
     """The stage of one test of the operator."""
     with staged(server, cloud, home, tmp_path) as set_up:
         yield set_up
@@ -131,7 +131,7 @@ def stage(server: Server, cloud: Cloud, powervs_crd: None, home: Path, tmp_path:
 
 @pytest.fixture(scope="module")
 def served(
-    server: Server, cloud: Cloud, powervs_crd: None, home: Path, tmp_path_factory: pytest.TempPathFactory
+    server: Server, cloud: Cloud, our_crds: None, home: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Served]:
     """A Ready cluster that is still served, watched since before it existed; for tests that only read."""
     folder = tmp_path_factory.mktemp("served")

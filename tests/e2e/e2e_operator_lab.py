@@ -38,8 +38,7 @@ from freehold.operator.app import Operator, RingSecret, Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 CRD = ROOT / "deploy/crds/infrastructure.cluster.x-k8s.io_ibmpowervsclusters.yaml"
-POWERVS_CRD: dict[str, Any] = yaml.safe_load(CRD.read_text())
-OUR_CRDS = [POWERVS_CRD, *(yaml.safe_load(each.read_text()) for each in sorted(CRD.parent.iterdir()) if each != CRD)]
+OUR_CRDS: list[Json] = [yaml.safe_load(each.read_text()) for each in sorted(CRD.parent.iterdir())]
 CLUSTER_CRD = next(each.crd() for each in PLACEHOLDERS if each.kind == "Cluster")
 UPSTREAM_CRDS = [each.crd() for each in PLACEHOLDERS]
 EXAMPLE = ROOT / "examples/powervs-create-infra.yaml"
@@ -48,10 +47,11 @@ SPEED = 600.0
 """Simulated seconds in a second: a cluster is Ready in a few."""
 
 KIND = "ibmpowervscluster"
+AWS_KIND = "awscluster"
 
 
 class Cloud:
-    """The simulated IBM Cloud in a separate process, queried through its admin API."""
+    """The simulated clouds in a separate process, queried through the admin API; IBM's where none is named."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -75,6 +75,12 @@ class Cloud:
         found = [row for row in self.ask("resources")["resources"] if row["state"] != "removed"]
         return [row for row in found if cluster in row["name"] or any(cluster in tag for tag in row["tags"])]
 
+    def of_aws(self, cluster: str) -> list[Json]:
+        """What exists on AWS, without lag, and was created for a cluster of this name."""
+        found = self.ask("resources?cloud=aws")["resources"]
+        there = [row for row in found if row["state"] not in ("deleted", "terminated")]
+        return [row for row in there if any(cluster in f"{key}={value}" for key, value in row["tags"].items())]
+
     def kinds(self, cluster: str) -> list[str]:
         """The kinds of :meth:`of`, sorted."""
         return sorted(row["kind"] for row in self.of(cluster))
@@ -92,7 +98,7 @@ class Cloud:
 def simulated_cloud(folder: Path, speed: float = SPEED) -> Iterator[Cloud]:
     """A fresh account, its process ended afterwards."""
     log = folder / "simulator.log"
-    command = [sys.executable, "-m", "freehold_sim", "--later", "aws", "--speed", str(speed), "--until-stdin-closes"]
+    command = [sys.executable, "-m", "freehold_sim", "--speed", str(speed), "--later", "aws", "--until-stdin-closes"]
     with log.open("w") as errors:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
     with ended(process):
@@ -226,6 +232,13 @@ def powervs(name: str, namespace: str) -> Json:
     return found
 
 
+def aws(name: str, namespace: str) -> Json:
+    """The example's AWSCluster, with another name."""
+    found: Json = yaml.safe_load((ROOT / "examples/aws-cluster.yaml").read_text())
+    found["metadata"] = {"name": name, "namespace": namespace}
+    return found
+
+
 def capi_cluster(name: str, namespace: str, **spec: Any) -> Json:
     found = next(each for each in manifests(name, namespace) if each["kind"] == "Cluster")
     found["spec"].update(spec)
@@ -308,10 +321,11 @@ class Stage:
         """Clean up: nothing of a test, failed or not, may hold its namespace or a CRD."""
         ring = f"{self.server.url}/api/v1/namespaces/default/secrets/keys-of-{self.namespace}"
         assert requests.delete(ring, timeout=PATIENCE).status_code in (200, 404)
-        for each in self.kubectl.json("get", KIND)["items"]:
-            free = '{"metadata":{"finalizers":null}}'
-            self.kubectl.run("patch", KIND, each["metadata"]["name"], "--type=merge", "-p", free, ok=False)
-        for crd in (POWERVS_CRD, *UPSTREAM_CRDS):
+        for kind in (KIND, AWS_KIND):
+            for each in self.kubectl.json("get", kind)["items"]:
+                free = '{"metadata":{"finalizers":null}}'
+                self.kubectl.run("patch", kind, each["metadata"]["name"], "--type=merge", "-p", free, ok=False)
+        for crd in (*(each for each in OUR_CRDS if each["spec"]["scope"] == "Namespaced"), *UPSTREAM_CRDS):
             gone = requests.delete(_objects_url(self.server, crd, self.namespace), timeout=PATIENCE)
             assert gone.status_code in (200, 404), gone.text
 

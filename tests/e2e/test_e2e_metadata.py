@@ -43,7 +43,7 @@ class Account:
 
 
 @pytest.fixture
-def kubectl(server: Server, powervs_crd: None, home: Path) -> Iterator[Kubectl]:
+def kubectl(server: Server, our_crds: None, home: Path) -> Iterator[Kubectl]:
     """In the namespace of the manifests; skipped where somebody has it already."""
     found = Kubectl(server, NAMESPACE, home)
     if "AlreadyExists" in found.run("create", "namespace", NAMESPACE, ok=False):

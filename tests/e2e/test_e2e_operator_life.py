@@ -127,7 +127,7 @@ def test_a_kill_during_the_creation(stage: Stage) -> None:
     assert "simulated-api-key" not in stage.log.read_text()
 
 
-def test_two_operators_on_one_object(server: Server, powervs_crd: None, home: Path, tmp_path: Path) -> None:
+def test_two_operators_on_one_object(server: Server, our_crds: None, home: Path, tmp_path: Path) -> None:
     """Every write is compare-and-set: the later writer reads again. Both may be slow; neither may do harm.
 
     In a cloud of its own, and a slower one: that a create has its effect within the settle time, or is not sent,

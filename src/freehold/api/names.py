@@ -11,6 +11,7 @@ from typing import Final
 
 INFRASTRUCTURE_GROUP: Final = "infrastructure.cluster.x-k8s.io"
 CLUSTER_API_GROUP: Final = "cluster.x-k8s.io"
+V1BETA1: Final = "v1beta1"
 V1BETA2: Final = "v1beta2"
 METADATA_GROUP: Final = "metadata-controller.cloud.io"
 AWS_METADATA_GROUP: Final = "metadata-controller.aws.io"

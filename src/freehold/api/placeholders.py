@@ -9,17 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from freehold.api.names import CLUSTER_API_GROUP, INFRASTRUCTURE_GROUP, V1BETA2
+from freehold.api.names import CLUSTER_API_GROUP, INFRASTRUCTURE_GROUP, V1BETA1, V1BETA2
 
 
 @dataclass(frozen=True)
 class Placeholder:
-    """A kind whose objects are accepted and stored unchanged."""
+    """A kind whose objects are accepted and stored unchanged. ``also``: a further version in which they may come."""
 
     group: str
     version: str
     kind: str
     plural: str
+    also: str = ""
 
     def crd(self) -> dict[str, Any]:
         """A CRD with a minimal schema, and no status subresource, so that a status in a manifest is stored."""
@@ -37,31 +38,43 @@ class Placeholder:
                     "singular": self.kind.lower(),
                 },
                 "scope": "Namespaced",
-                "versions": [
-                    {
-                        "name": self.version,
-                        "schema": {
-                            "openAPIV3Schema": {
-                                "description": f"{self.kind}: accepted and stored, not served by Freehold.",
-                                "type": "object",
-                                "x-kubernetes-preserve-unknown-fields": True,
-                            }
-                        },
-                        "served": True,
-                        "storage": True,
-                    }
-                ],
+                "versions": [self._version(name) for name in (self.version, self.also) if name],
             },
         }
 
+    def _version(self, name: str) -> dict[str, Any]:
+        return {
+            "name": name,
+            "schema": {
+                "openAPIV3Schema": {
+                    "description": f"{self.kind}: accepted and stored, not served by Freehold.",
+                    "type": "object",
+                    "x-kubernetes-preserve-unknown-fields": True,
+                }
+            },
+            "served": True,
+            "storage": name == self.version,
+        }
+
+
+def _capi(subgroup: str, kind: str, plural: str) -> Placeholder:
+    """Of Cluster API itself, whose templates for AWS still are of the version before."""
+    group = f"{subgroup}.{CLUSTER_API_GROUP}" if subgroup else CLUSTER_API_GROUP
+    return Placeholder(group, V1BETA2, kind, plural, also=V1BETA1)
+
 
 PLACEHOLDERS: Final[tuple[Placeholder, ...]] = (
-    Placeholder(CLUSTER_API_GROUP, V1BETA2, "Cluster", "clusters"),
-    Placeholder(CLUSTER_API_GROUP, V1BETA2, "MachineDeployment", "machinedeployments"),
-    Placeholder(f"controlplane.{CLUSTER_API_GROUP}", V1BETA2, "KubeadmControlPlane", "kubeadmcontrolplanes"),
-    Placeholder(f"bootstrap.{CLUSTER_API_GROUP}", V1BETA2, "KubeadmConfigTemplate", "kubeadmconfigtemplates"),
-    Placeholder(f"addons.{CLUSTER_API_GROUP}", V1BETA2, "ClusterResourceSet", "clusterresourcesets"),
+    _capi("", "Cluster", "clusters"),
+    _capi("", "MachineDeployment", "machinedeployments"),
+    _capi("", "MachinePool", "machinepools"),
+    _capi("", "MachineHealthCheck", "machinehealthchecks"),
+    _capi("controlplane", "KubeadmControlPlane", "kubeadmcontrolplanes"),
+    _capi("bootstrap", "KubeadmConfig", "kubeadmconfigs"),
+    _capi("bootstrap", "KubeadmConfigTemplate", "kubeadmconfigtemplates"),
+    _capi("addons", "ClusterResourceSet", "clusterresourcesets"),
     Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "IBMPowerVSMachineTemplate", "ibmpowervsmachinetemplates"),
     Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "IBMPowerVSImage", "ibmpowervsimages"),
+    Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "AWSMachineTemplate", "awsmachinetemplates"),
+    Placeholder(INFRASTRUCTURE_GROUP, V1BETA2, "AWSMachinePool", "awsmachinepools"),
 )
-"""The kinds in upstream's PowerVS templates besides IBMPowerVSCluster and built-in kinds."""
+"""The kinds in upstream's templates of PowerVS and of AWS (not of EKS) besides those that are served and built in."""

@@ -147,7 +147,7 @@ def plan(**given: Any) -> None:
 @options.state
 @options.of_cluster
 def orphans(**given: Any) -> None:
-    """List what carries our marks in the account and has no object in this API server, by owner. Changes nothing."""
+    """List what carries our marks on IBM Cloud and has no object in this API server, by owner. Changes nothing."""
     from freehold.cli import orphans as command
 
     command.run(**given)
@@ -164,7 +164,7 @@ def orphans(**given: Any) -> None:
 @options.state
 @options.of_cluster
 def recover(**given: Any) -> None:
-    """Rebuild an object whose store was lost from its marks in the cloud: a plan, with --yes the object, paused.
+    """Rebuild an IBM object whose store was lost from its marks in the cloud: a plan, with --yes the object, paused.
 
     Nothing is written to the cloud until its manifest is applied, or it is deleted.
     """

@@ -1,4 +1,4 @@
-"""``freehold orphans``: what carries our marks in the account and has no object here. Lists, and changes nothing."""
+"""``freehold orphans``: what carries our marks on IBM Cloud and has no object here. Lists, and changes nothing."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ _NOBODY_KNOWS = (
     "Another management cluster or laptop may serve these owners: nothing may be deleted because it is listed here. Of "
     "one that was lost: freehold recover --uuid U, then up -f its manifest, or down."
 )
+_ONLY_IBM = (
+    "IBM Cloud alone was looked through. On AWS what carries our marks has the tag freehold.dev/owner-uuid: aws "
+    "resourcegroupstaggingapi get-resources --tag-filters Key=freehold.dev/owner-uuid"
+)
 
 
 def run(
@@ -41,12 +45,13 @@ def run(
         emit(output, [*map(_document, found), *([_unmarked_document(born)] if born.resources else [])])
         return
     if not found and not born.resources:
-        tell("none: all that carries our marks has an object here")
+        tell("none: all on IBM Cloud that carries our marks has an object here")
     for owner in found:
         _print(owner, now)
     if found:
         tell(_NOBODY_KNOWS)
     _print_unmarked(born, now)
+    tell(_ONLY_IBM)
 
 
 async def _found(target: Access) -> tuple[Sequence[MarkedOwner], Unmarked, float]:

@@ -102,7 +102,10 @@ def _chosen(found: Sequence[MarkedOwner], name: str, uuid: str, namespace: str) 
         return fit[0]
     what = f"uuid {uuid}" if uuid else f"{namespace}/{name}"
     if not fit:
-        raise CliError(f"nothing in the account has the marks of {what} and no object here; see freehold orphans")
+        raise CliError(
+            f"nothing on IBM Cloud has the marks of {what} and no object here; see freehold orphans. Objects of AWS "
+            "are not recovered: put them back from a backup of the store"
+        )
     lines = [f"{one.uuid}: {len(one.resources)} resources" for one in fit]
     raise CliError(f"several lost objects were called {what}; choose one: freehold recover --uuid U", lines)
 

@@ -448,6 +448,7 @@ class PassContext:
             notes=tuple(self.notes),
             at_rest=bool(self.state.at_rest) and not self.state.releasing,
             decided=tuple(self.decided),
+            deleted=frozenset(self.state.deleted),
         )
 
     def resolve(self, key: NodeKey) -> str:

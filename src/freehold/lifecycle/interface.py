@@ -73,6 +73,7 @@ class PassResult:
     ``after``: seconds of domain time until another look is worth it. ``creating``: what this pass
     created, or would have created behind a port that stops at writes. ``released``: nothing of ours is left.
     ``at_rest``: nothing is under way, so the next pass is only a look. ``decided``: what became of decisions.
+    ``deleted``: the ids of what this process saw go at its request.
     """
 
     journal: Journal
@@ -83,3 +84,4 @@ class PassResult:
     notes: tuple[str, ...] = ()
     at_rest: bool = False
     decided: tuple[Conclusion, ...] = ()
+    deleted: frozenset[str] = frozenset()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from freehold.lifecycle import dry_run
-from freehold.lifecycle.dry_run import Write, is_planned
+from freehold.lifecycle.dry_run import PLANNED, Write, is_planned
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.kinds import NodeKey
@@ -14,6 +15,8 @@ from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason, Surplus, W
 from freehold.operator.plan import Action as Action
 from freehold.operator.plan import PlanRow as PlanRow
 from freehold.reconcilers.adapter import PassReport, Wanted
+
+_PLANNED_ID = re.compile(rf"{PLANNED}\d+")
 
 
 def rows_of(
@@ -34,6 +37,7 @@ class _Rows:
         self._deleted = {(w.kind, w.id) for w in writes if w.action is dry_run.Action.DELETE}
         entries = [*self._after.items(), *self._before.items()]
         self._keys = {(key.kind, e.id): key for key, e in reversed(entries) if e.id}
+        self._planned_names = {e.id: self._name(key) for key, e in self._after.items() if is_planned(e.id)}
         self._targets = {e.target: key for key, e in reversed(entries) if e.target and not e.carried}
 
     def rows(self) -> Iterator[PlanRow]:
@@ -132,13 +136,12 @@ class _Rows:
             action = Action(write.action.value)
             yield PlanRow(
                 key.kind, key.logical, self._name(key), action, self._why(write), ident,
-                self._named(write.attribute), write.before, write.after,
+                self._spoken(write.attribute), write.before, write.after,
             )  # fmt: skip
 
-    def _named(self, attribute: str) -> str:
-        """What a part refers to and does not exist yet has no id, but a name."""
-        planned = {entry.id: self._name(key) for key, entry in self._after.items() if is_planned(entry.id)}
-        return " ".join(f"{planned[word]} (created)" if word in planned else word for word in attribute.split(" "))
+    def _spoken(self, text: str) -> str:
+        """``text`` with names for the ids of what does not exist yet, which nobody can look up."""
+        return _PLANNED_ID.sub(lambda found: self._planned_names.get(found[0], found[0]), text)
 
     def _key_of(self, write: Write) -> NodeKey | None:
         tagged = write.action in (dry_run.Action.ATTACH, dry_run.Action.DETACH)

@@ -255,7 +255,7 @@ class Reconciler:
             done = await engine.release(deps, graph, journal, document, known.state, asked)
         except CloudError as error:
             return await self._failed(document, error)
-        report = PassReport(plan, done.journal, done.outcomes, deleting=True)
+        report = PassReport(plan, done.journal, done.outcomes, deleting=True, deleted=done.deleted)
         await self._write(document, adapter.status(document.raw, report, self._now()))
         await self._answer(document, cloud, done.decided)
         if done.released and isinstance(plan, Undecided):

@@ -71,12 +71,13 @@ Desired = Wanted | Refused | Undecided
 
 @dataclass(frozen=True)
 class PassReport:
-    """What a pass came to. A deletion needs no ``plan``."""
+    """What a pass came to. A deletion needs no ``plan``; ``deleted`` are the ids of what it has seen go."""
 
     plan: Desired | None
     journal: Journal | None = None
     outcomes: Mapping[NodeKey, Outcome] = field(default_factory=dict)
     deleting: bool = False
+    deleted: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

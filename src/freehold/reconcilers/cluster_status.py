@@ -68,8 +68,9 @@ def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime, shap
     if graph or report.deleting:
         stamp = api_conditions.timestamp(now)
         table = rows(
-            before.get("resources") or (), graph, report.journal, report.outcomes, stamp, deleting=report.deleting
-        )
+            before.get("resources") or (), graph, report.journal, report.outcomes, stamp, deleting=report.deleting,
+            deleted=report.deleted,
+        )  # fmt: skip
         status["resources"] = table
         if report.deleting:
             observations += parts_deleting(shape.parts, table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from freehold.api import names
@@ -53,11 +53,12 @@ def rows(
     now: str,
     *,
     deleting: bool,
+    deleted: Collection[str] = (),
 ) -> list[Row]:
     """The table: wanted nodes in the order of the graph, then what else is ours.
 
     While deleting, a row without an outcome stays, so that the last table tells the whole story: :func:`_left_alone`.
-    ``now`` is the wire form; ``since`` moves only with ``state``.
+    ``now`` is the wire form; ``since`` moves only with ``state``. ``deleted``: ids of what has gone.
     """
     nodes = graph.nodes if graph else {}
     keys = [*(key for key in nodes if not deleting or key in outcomes)]
@@ -71,7 +72,8 @@ def rows(
             for row in before
             if (row.get("kind"), row.get("name")) not in named and (row.get("kind"), row.get("id")) not in kept
         )
-        found = _in_old_order(before, [*found, *map(_left_alone, rest)])
+        gone = frozenset(map(vendor_id, deleted))
+        found = _in_old_order(before, [*found, *(_left_alone(row, gone) for row in rest)])
     return [_since(row, _held(row, before), now) for row in found]
 
 
@@ -142,18 +144,19 @@ _AT_REST = frozenset({"Kept", "Gone", "Unknown", "NotCreated"})
 _SEEN_IN_A_DELETE = frozenset({"Waiting", "Deleting", "Blocked"})
 
 
-def _left_alone(row: Mapping[str, Any]) -> Row:
+def _left_alone(row: Mapping[str, Any], gone: Collection[str]) -> Row:
     """The row of what the delete has no outcome for.
 
-    Gone is only what was ours and this delete saw before: it leaves the journal when a read of its id shows no more of
-    it. What the delete never had on record may exist, and nobody looked.
+    Gone is only what was ours and this delete saw go, or saw before: it leaves the journal when a read of its id shows
+    no more of it. What the delete never had on record may exist, and nobody looked.
     """
     if row.get("state") in _AT_REST:
         return dict(row)
     found = {name: row[name] for name in ("kind", "name", "id", "ownership") if name in row}
     if not row.get("id"):
         return found | {"state": "NotCreated"}
-    if row.get("ownership") in names.OURS and row.get("state") in _SEEN_IN_A_DELETE:
+    seen = row["id"] in gone or row.get("state") in _SEEN_IN_A_DELETE
+    if row.get("ownership") in names.OURS and seen:
         return found | {"state": "Gone"}
     why = "it is on no record of this object, so nobody looked for it. freehold orphans shows what has its marks"
     if row.get("ownership") not in names.OURS:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -95,18 +95,19 @@ class QuickHarness(AwsHarness):
 class AwsWorld:
     """A simulated account with resources of others, and one cluster; ``spec`` is merged into that of one zone.
 
-    ``given``: the network is somebody else's, and given by its ids.
+    ``given``: the network is somebody else's, and given by its ids. ``delays``: how long AWS takes.
     """
 
     spec: Mapping[str, Any] = field(default_factory=lambda: ONE_ZONE)
     settings: Settings = field(default_factory=Settings)
     given: bool = False
+    delays: Delays = QUICK
 
     def __post_init__(self) -> None:
         self.codec = KeyedCodec()
         self.port: Port = InlinePort()
         self.audit = Recorder()
-        settings = _quick(self.settings)
+        settings = replace(self.settings, delays=self.delays, quotas=ROOMY, limits={})
         manifest = aws_cluster(**self.spec)
         self.harness = QuickHarness(manifest, settings, port=lambda: self.port, audit=self.audit, gates=STORAGE)
         self.clock = self.harness.clock
@@ -217,10 +218,6 @@ class AwsWorld:
             self.harness.cloud.faults.add(
                 Fault(CloudEffect.PARTIAL, "resourcegroupstaggingapi.*", count=None, items=spoilt)
             )
-
-
-def _quick(settings: Settings) -> Settings:
-    return Settings(delays=QUICK, lags=settings.lags, quotas=ROOMY, limits={})
 
 
 def _operation(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from freehold.lifecycle.interface import PassResult
 from freehold.lifecycle.outcomes import Reason
-from freehold_sim.aws.settings import Lags, Settings
+from freehold_sim.aws.settings import Delays, Lags, Settings
 from lab import (
     catalogue,
     catalogue_edges,
@@ -178,6 +178,7 @@ EVERY_OTHER_KIND = {
 }
 SECOND = partial(AwsWorld, spec=EVERY_OTHER_KIND)
 GIVEN = partial(AwsWorld, spec={**EVERY_OTHER_KIND, "network": {}}, given=True)
+SLOW = partial(AwsWorld, delays=Delays())
 OTHERS = ("instance", "network-load-balancer", "target-group", "listener", "s3-bucket")
 SECOND_GROUND = replace(
     AWS,
@@ -230,6 +231,8 @@ FAMILIES: Families = {
     "forged seals beside a restored journal": lambda: catalogue_forgeries.seals_and_restore(AWS),
     "a spy who knows the nonce": lambda: catalogue_forgeries.spies(AWS),
     **_second(),
+    "crashes, at AWS's own pace": lambda: crashes(SLOW),
+    "late effects, at AWS's own pace": lambda: catalogue.late_effects(replace(AWS, world=SLOW)),
     "crashes, network given": lambda: crashes(GIVEN),
     "delete after a crash, network given": lambda: crashes(GIVEN, on_crash=catalogue.delete_now),
 }

@@ -10,7 +10,21 @@ _codec = partial(Mutant, "lifecycle/keyed_codec.py")
 _session = partial(Mutant, "clouds/aws/session.py")
 _text = partial(Mutant, "lifecycle/tag_text.py")
 
+_app = partial(Mutant, "operator/app.py")
+
 MUTANTS = (
+    _app(
+        "_refuse_peer_of",
+        "label in names.UPSTREAM_PROVIDERS",
+        'label == "infrastructure-ibmcloud"',
+        "beside CAPA two controllers work on one object",
+    ),
+    _app(
+        "refuse_peer",
+        "(*SERVED, *REFERRED_TO, *METADATA)",
+        "SERVED",
+        "beside CAPA's identities two controllers work on one object",
+    ),
     _identities(
         "StoredIdentities._resolve",
         "await self._check(reference, static.allowed_namespaces, namespace)",

@@ -33,6 +33,12 @@ MUTANTS = (
         "a part that others added after a refused add of ours is removed with the wish, after a restart",
     ),
     _parts(
+        "claim",
+        "lacking = lacking or bool(missing)",
+        "pass",
+        "a route that somebody takes out is never put back: its create is fenced, and nothing new is on record",
+    ),
+    _parts(
         "is_ours",
         " - ctx.node(key).parts_refused",
         "",

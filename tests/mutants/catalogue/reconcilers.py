@@ -587,8 +587,8 @@ STATUS = (
     ),
     _table(
         "_left_alone",
-        ' and row.get("state") in _SEEN_IN_A_DELETE',
-        "",
+        'seen = row["id"] in gone or row.get("state") in _SEEN_IN_A_DELETE',
+        "seen = True",
         "a resource that is on no record, and that nobody looked for, is reported as gone",
     ),
     _table(

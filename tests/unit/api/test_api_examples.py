@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples"
 UPSTREAM = ROOT / "tests" / "data" / "upstream"
 TEMPLATES = ("cluster-template-powervs-create-infra.yaml", "cluster-template-powervs.yaml")
+ALL_TEMPLATES = (*TEMPLATES, "capa/cluster-template.yaml")
 
 VARIABLES = {
     "BASE64_API_KEY": "PUT-THE-BASE64-OF-YOUR-API-KEY-HERE",
@@ -49,7 +50,14 @@ GIVEN = {
     "IBMPOWERVS_VIP_EXTERNAL": "158.175.162.22",
 }
 
-_VARIABLE = re.compile(r"\$\{(?P<name>\w+)(?::=(?P<default>[^}]*))?\}")
+OF_AWS = {
+    "AWS_CONTROL_PLANE_MACHINE_TYPE": "t3.large",
+    "AWS_NODE_MACHINE_TYPE": "t3.large",
+    "AWS_REGION": "us-east-1",
+    "AWS_SSH_KEY_NAME": "key",
+}
+
+_VARIABLE = re.compile(r"\$\{(?P<name>\w+)(?::[-=](?P<default>[^}]*))?\}")
 
 
 def substituted(template: str, variables: dict[str, str]) -> str:
@@ -103,11 +111,12 @@ def test_every_example_passes_the_schema_and_parses(path: Path) -> None:
         assert spec.zone and spec.vpc and spec.vpc.region and spec.resource_group and spec.resource_group.name
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
+@pytest.mark.parametrize("name", ALL_TEMPLATES)
 def test_every_kind_of_upstreams_templates_is_served_or_kept(name: str) -> None:
     """The unmodified manifest applies as a whole: built in, served, or a placeholder."""
     known = {(kind.group, kind.version, kind.kind) for kind in (*SERVED, *PLACEHOLDERS)}
-    for each in documents(substituted((UPSTREAM / name).read_text(encoding="utf-8"), VARIABLES | GIVEN)):
+    known |= {(kind.group, kind.also, kind.kind) for kind in PLACEHOLDERS}
+    for each in documents(substituted((UPSTREAM / name).read_text(encoding="utf-8"), VARIABLES | GIVEN | OF_AWS)):
         group, _, version = each["apiVersion"].rpartition("/")
         assert group == "" or (group, version, each["kind"]) in known
 

@@ -49,6 +49,14 @@ async def test_a_plan_lists_what_is_done(deleting: bool) -> None:
     assert wanted == {(row["kind"], row["name"]) for row in served.rows()}
 
 
+async def test_a_plan_names_what_does_not_exist_yet() -> None:
+    """An id that the plan made up would tell nobody which group a rule lets in."""
+    plan = await ServedAws().plan()
+    said = [row.attribute for row in plan.rows if row.action is Action.ADD_PART]
+    assert not any("planned" in each for each in said)
+    assert "ingress-rule tcp 10250 demo-controlplane" in said
+
+
 async def test_each_resource_has_a_name_of_its_own_to_be_told_apart() -> None:
     """Upstream calls the NAT gateways of all zones alike."""
     served = ServedAws()

@@ -471,3 +471,10 @@ def test_gone_is_only_what_this_delete_saw_go(row: dict[str, Any], state: str) -
     before = {"resources": [{"kind": "load-balancer", "name": "lb", **row}]}
     folded = build_status(obj(before), PassReport(None, Journal(OWNER), {}, deleting=True), NOW)
     assert [found["state"] for found in folded.status["resources"]] == [state]
+
+
+def test_what_went_in_one_pass_is_gone_although_no_status_showed_it_leave() -> None:
+    """Some deletes are done when the cloud has answered them."""
+    before = {"resources": [{"kind": "vpc", "name": "v", "id": "r006-1", "state": "Ready", "ownership": "managed"}]}
+    report = PassReport(None, Journal(OWNER), {}, deleting=True, deleted=frozenset({"us-south/r006-1"}))
+    assert [found["state"] for found in build_status(obj(before), report, NOW).status["resources"]] == ["Gone"]

@@ -1,0 +1,76 @@
+"""AWSCluster with the operator as a process: applied, Ready, killed, deleted; alone and beside a PowerVS cluster."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from e2e_operator_lab import AWS_KIND, KIND, Cloud, Json, Stage, aws, is_ready, simulated_cloud
+from e2e_servers import PATIENCE, PATIENTLY, until
+
+pytestmark = pytest.mark.e2e
+
+SPEED = 60.0
+"""A pass sends many calls within the 30 simulated seconds after its write of the object (ADR 15)."""
+
+
+@pytest.fixture(scope="module")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
+    """Simulated clouds for these tests alone."""
+    with simulated_cloud(tmp_path_factory.mktemp("cloud"), SPEED) as started:
+        yield started
+
+
+def begun(stage: Stage) -> bool:
+    """Some resources are there, and others are not."""
+    return 3 < len(stage.cloud.of_aws(stage.name)) < 20
+
+
+def cluster(stage: Stage, kind: str = AWS_KIND) -> Json:
+    return stage.kubectl.json("get", kind, stage.name)
+
+
+def once_each(stage: Stage) -> None:
+    """No resource was created twice: each node of the graph marks one."""
+    nodes = [row["tags"].get("freehold.dev/node") for row in stage.cloud.of_aws(stage.name)]
+    assert len(nodes) == len(set(nodes)) == 25
+
+
+def gone(stage: Stage) -> None:
+    stage.kubectl.run("delete", AWS_KIND, stage.name, PATIENTLY)
+    assert stage.cloud.of_aws(stage.name) == [], "everything that was ours is gone"
+
+
+def test_a_kill_during_the_creation_costs_no_resource(stage: Stage) -> None:
+    """Another process goes on; endpoint, tree and failure domains are as upstream's controllers want them."""
+    stage.kubectl.apply(aws(stage.name, stage.namespace))
+    with stage.operator_process() as first:
+        until(lambda: begun(stage), "some resources are there")
+        first.kill()
+    with stage.operator_process():
+        stage.kubectl.run("wait", f"{AWS_KIND}/{stage.name}", "--for=condition=Ready", PATIENTLY)
+        once_each(stage)
+        ready = cluster(stage)
+        assert ready["spec"]["controlPlaneEndpoint"]["host"].endswith(".elb.amazonaws.com")
+        assert ready["status"]["ready"] is True
+        assert set(ready["status"]["failureDomains"]) == {f"us-east-1{zone}" for zone in "abc"}
+        place = ("--kubeconfig", stage.server.kubeconfig, "-n", stage.namespace, "-o", "json")
+        tree = [sys.executable, "-m", "freehold.cli.main", "tree", stage.name, *place]
+        shown = json.loads(subprocess.run(tree, capture_output=True, timeout=PATIENCE, check=True).stdout)
+        assert len(shown["resources"]) == 25
+        gone(stage)
+
+
+def test_one_operator_serves_a_powervs_and_an_aws_cluster_of_one_name(stage: Stage) -> None:
+    with stage.operator():
+        stage.kubectl.apply(stage.powervs())
+        stage.kubectl.apply(aws(stage.name, stage.namespace))
+        for kind in (KIND, AWS_KIND):
+            stage.kubectl.run("wait", f"{kind}/{stage.name}", "--for=condition=Ready", PATIENTLY)
+        once_each(stage)
+        gone(stage)
+        assert is_ready(cluster(stage, KIND)), "what happens to one does not concern the other"
+        stage.delete()
