@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from freehold.cli.demo.world import World
+from freehold.cli.demo.world import IBMWorld
 from freehold.cli.simulator import ask, simulated_cloud
 from freehold.cli.state_directory import StateDirectory
 from harness.terminals import freehold_on_terminal
@@ -30,7 +30,7 @@ async def test_the_plan_in_the_readme_is_what_is_printed(tmp_path: Path) -> None
     state = StateDirectory.open(tmp_path / "state")
     state.bind(simulate=True)
     async with simulated_cloud(state, 1.0) as url:
-        world = World(url)
+        world = IBMWorld(url)
         await world.make("vpc", region="us-south", name="prod-vpc")
         await world.make("workspace", name="team-a", zone="dal10")
         await ask(url, "clock", {"advance": 600})

@@ -110,7 +110,7 @@ async def test_the_strangers_on_aws_tempt_and_are_not_of_our_cluster(sky: _Sky, 
         assert "sigs.k8s.io/cluster-api-provider-aws/cluster/a2=owned" in each
     assert (
         checks.untouched(act.before, await act.world.resources())
-        == f"{len(act.before)} resources of strangers as they were"
+        == f"{len(act.before)} resources of strangers as they were, byte for byte"
     )
 
 

