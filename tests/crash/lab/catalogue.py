@@ -59,6 +59,7 @@ class Ground:
     first_creates: range  # the calls around the first creates, each of which is tested
     settle: float = 40.0  # of the slowest kind
     fails: tuple[str, ...] = ()  # kinds whose provisioning can fail
+    taken: tuple[Reason, ...] = (Reason.NAME_TAKEN,)  # why nothing is made where a stranger has name, range or port
 
     @property
     def last(self) -> int:
@@ -163,8 +164,8 @@ def namesakes(on: Ground) -> Iterator[Case]:
     """A stranger takes the name that we want."""
     other, kinds = on.named
     for crash in NO_CRASH_TOO:
-        yield from meddling(on.world, "namesake", on.kinds, crash, on.moments, [Reason.NAME_TAKEN])
-        yield from meddling(other, "namesake", kinds, crash, on.moments, [Reason.NAME_TAKEN])
+        yield from meddling(on.world, "namesake", on.kinds, crash, on.moments, on.taken)
+        yield from meddling(other, "namesake", kinds, crash, on.moments, on.taken)
 
 
 def copied_tags(on: Ground) -> Iterator[Case]:

@@ -68,7 +68,7 @@ def strangers(on: Ground) -> Iterator[Case]:
     """A stranger's resource of the same name is too young, or too old, by a wrong clock."""
     for ahead, crash in itertools.product(SKEWS, (None, faults.AFTER)):
         world = partial(_skewed, on.world, ahead)
-        acts = catalogue.meddling(world, "namesake", on.kinds, crash, on.moments, (Reason.NAME_TAKEN, Reason.NOT_OWNED))
+        acts = catalogue.meddling(world, "namesake", on.kinds, crash, on.moments, (*on.taken, Reason.NOT_OWNED))
         bad = ahead > 120.0  # then our own resources look too old as well
         yield from _labelled(ahead, (replace(case, excuse=ANYBODYS) if bad else case for case in acts))
 

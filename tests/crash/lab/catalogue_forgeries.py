@@ -54,6 +54,10 @@ FORGED = Excuse(frozenset({Reason.NAME_TAKEN, Reason.NOT_OWNED, Reason.AMBIGUOUS
 """A stranger's resource has the name, or marks of ours: it is named, and not changed."""
 
 
+def _forged(on: Ground) -> Excuse:
+    return replace(FORGED, reasons=FORGED.reasons | set(on.taken))
+
+
 def _script(world: World, *, number: int, act: Fakes, crashes: dict[int, Fault]) -> Script:
     def run() -> None:
         if world.life.record:  # before there is an identity its marks cannot be forged
@@ -87,7 +91,7 @@ def seals(on: Ground) -> Iterator[Case]:
             act = partial(_seal, kind=kind, logical=logical, young=young)
             script = partial(_script, number=number, act=act, crashes=_crashes(number, fault))
             label = f"{kind}/{logical or 'wanted'} {'young' if young else 'old'} at {number}, {fault or 'no crash'}"
-            yield Case(label, world, script, excuse=FORGED)
+            yield Case(label, world, script, excuse=_forged(on))
 
 
 def _sealed(kinds: tuple[str, ...]) -> list[tuple[str, str, bool]]:
@@ -105,7 +109,7 @@ def seals_and_restore(on: Ground) -> Iterator[Case]:
             script = partial(_script, number=number, act=act, crashes={number: faults.AFTER})
             restore = partial(_restored, back=back, deleted=deleted)
             label = f"{kind}/{logical or 'wanted'} at {number}, {back} back{', deleted' if deleted else ''}"
-            yield Case(label, world, script, on_crash=restore, excuse=FORGED)
+            yield Case(label, world, script, on_crash=restore, excuse=_forged(on))
 
 
 def _restored(life: Course, *, back: int, deleted: bool) -> None:
@@ -174,10 +178,10 @@ def spies(on: Ground) -> Iterator[Case]:
     crashes = (None, faults.BEFORE, faults.AFTER, faults.late_crash(20))
     for number, kind, fault in itertools.product(numbers, on.kinds, crashes):
         script = partial(_script, number=number, act=partial(_spy, kind=kind), crashes=_crashes(number, fault))
-        yield Case(f"spy on {kind} at {number}, {fault or 'no crash'}", on.world, script, excuse=FORGED)
+        yield Case(f"spy on {kind} at {number}, {fault or 'no crash'}", on.world, script, excuse=_forged(on))
         if fault:
             label = f"spy on {kind} at {number}, {fault}, deleted"
-            yield Case(label, on.world, script, excuse=FORGED, on_crash=_delete)
+            yield Case(label, on.world, script, excuse=_forged(on), on_crash=_delete)
 
 
 def _delete(life: Course) -> None:

@@ -238,6 +238,11 @@ AWS_MUTATIONS = (
         (),
         aws="stranger copies our tags",
     ),
+    Mutation(
+        _row("phases/parts", "parts that others added are removed"),
+        (),
+        aws="routes of others",
+    ),
 )
 """Those that only families on the simulated AWS cover here."""
 

@@ -14,6 +14,12 @@ _table = partial(Mutant, "clouds/aws/kinds/route_table.py")
 _address = partial(Mutant, "clouds/aws/kinds/elastic_ip.py")
 
 MUTANTS = (
+    _subnet(
+        "SubnetDriver.create",
+        "raise await self._taken(request, refused) from refused",
+        "raise",
+        "nobody is told which subnet has the block",
+    ),
     _ec2(
         "Ec2Driver.create",
         "params[facts.token_in] = birth.token",

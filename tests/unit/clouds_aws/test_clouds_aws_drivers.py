@@ -527,3 +527,20 @@ async def test_a_create_whose_account_cannot_be_asked_for_is_not_sent(account: N
 def test_the_id_in_the_target_of_a_mark(account: Network, kind: str, target: str, ident: str) -> None:
     """Targets come from tags and journals, which others may edit."""
     assert account.kinds[kind].driver.identify(target) == ident
+
+
+async def test_a_block_that_somebody_has_taken_is_told_with_the_subnet_that_has_it() -> None:
+    """EC2 says that there is one; to correct the manifest is not the only way, and the wish may be as it was."""
+    network = Network()
+    ident = network.vpc()
+    theirs = network.subnet(ident, 0, "a")
+    (row,) = network.ec2.describe_subnets(SubnetIds=[theirs])["Subnets"]
+    with pytest.raises(errors.Invalid, match=f"is taken by subnet {theirs}. Delete that subnet"):
+        await network.make("subnet", vpc_id=ident, zone="us-east-1b", cidr=row["CidrBlock"])
+
+
+async def test_another_refusal_of_a_subnet_stays_as_it_is() -> None:
+    network = Network()
+    with pytest.raises(errors.Invalid) as refused:
+        await network.make("subnet", vpc_id=network.vpc(), zone="us-east-1b", cidr="192.0.2.0/24")
+    assert "taken" not in refused.value.message

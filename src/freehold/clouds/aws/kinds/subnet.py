@@ -7,7 +7,9 @@ which is wanted as a part too), and the attributes that can be changed: ``map_pu
 
 from __future__ import annotations
 
-from freehold.clouds.aws import holders
+from ipaddress import ip_network
+
+from freehold.clouds.aws import holders, reading
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.ec2 import IN_VPC, Ec2Driver, Shape
 from freehold.clouds.aws.kind_facts import FACTS
@@ -15,11 +17,12 @@ from freehold.clouds.aws.native_tags import tag_map
 from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen, associated, state_of
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.errors import Invalid
-from freehold.lifecycle.kinds import Kind, Part, Ref, Request
+from freehold.lifecycle.errors import CloudError, Invalid
+from freehold.lifecycle.kinds import Birth, Kind, Observed, Part, Ref, Request
 
 IPV6_CIDR = "subnet-ipv6-cidr"
 _IPV6 = "assign_ipv6_address_on_creation"
+CONFLICT = "InvalidSubnet.Conflict"
 _ATTRIBUTES = {"map_public_ip_on_launch": "MapPublicIpOnLaunch", _IPV6: "AssignIpv6AddressOnCreation"}
 
 
@@ -51,6 +54,28 @@ READ = Read("describe_subnets", "Subnets", "subnet-id", decode)
 
 
 class SubnetDriver(Ec2Driver):
+    async def create(self, request: Request, birth: Birth) -> Observed:
+        """Raises Invalid with the subnets that are in the way, where the block is not free in the VPC."""
+        try:
+            return await super().create(request, birth)
+        except Invalid as refused:
+            if refused.code != CONFLICT:
+                raise
+            raise await self._taken(request, refused) from refused
+
+    async def _taken(self, request: Request, refused: Invalid) -> Invalid:
+        """EC2 does not say by which."""
+        try:
+            there = await reading.by_filter(self._client, READ, "vpc-id", [request["vpc_id"]])
+        except CloudError:
+            return refused
+        holders_of_it = sorted(seen.id for seen in there if _overlap(seen.attributes["cidr"], request["cidr"]))
+        if not holders_of_it:
+            return refused
+        named = f"{request['cidr']} of VPC {request['vpc_id']} is taken by subnet {', '.join(holders_of_it)}"
+        message = f"{named}. Delete that subnet, or give another block in spec.network"
+        return Invalid(message, code=refused.code, request_id=refused.request_id)
+
     async def update(self, ref: Ref, changes: Request) -> None:
         """EC2 takes one attribute a call, and ``_IPV6`` only with an IPv6 block, which is added after this.
 
@@ -69,6 +94,10 @@ class SubnetDriver(Ec2Driver):
 
     async def remove_part(self, ref: Ref, part: Part) -> None:
         await self._remove_association(ref, part, "disassociate_subnet_cidr_block")
+
+
+def _overlap(one: str, other: str) -> bool:
+    return bool(one) and ip_network(one, strict=False).overlaps(ip_network(other, strict=False))
 
 
 def _params(request: Request) -> Json:
