@@ -35,7 +35,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _settings(given: list[str], first: str) -> dict[str, Any]:
+def settings_of(given: list[str], first: str) -> dict[str, Any]:
     """Return the settings to override, by cloud name."""
     found: dict[str, Any] = {}
     for text in given:
@@ -55,7 +55,7 @@ def main() -> int:
     try:
         clouds = tuple(dict.fromkeys(given.cloud or ["ibm"]))
         options = Options(
-            clouds, _settings(given.settings, clouds[0]), given.port, given.speed, given.seed, given.state,
+            clouds, settings_of(given.settings, clouds[0]), given.port, given.speed, given.seed, given.state,
             given.ready_file, given.until_stdin_closes, tuple(given.later),
         )  # fmt: skip
         asyncio.run(run(options))

@@ -75,7 +75,8 @@ class ServedAws:
     def _accounts(self) -> Accounts:
         cloud = AwsCloud(None, self.clock, NoAudit(), Intervals(), mount=self.sim.mount, port=InlinePort())
         identities = StoredIdentities(self.stored, SECRETS_IN, self.own)
-        return ADAPTERS[AWS_CLUSTER.kind](Clouds(aws=Aws(cloud, identities)))
+        aws = Aws(cloud, identities)
+        return ADAPTERS[AWS_CLUSTER.kind](Clouds(aws=lambda: aws))
 
     def later(self, seconds: float) -> None:
         self.clock.advance(seconds)

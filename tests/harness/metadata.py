@@ -164,6 +164,9 @@ class Lab:
     def providers(self) -> Sequence[Json]:
         return self._all("AWSMetadata")
 
+    def clusters(self) -> Sequence[Json]:
+        return self._all("AWSCluster")
+
     def _all(self, kind: str) -> list[Json]:
         return [each for (of, _), each in self.objects.objects.items() if of == kind]
 
@@ -223,6 +226,20 @@ class Lab:
         request = {"GroupName": name, "Description": "of a test", "VpcId": self.vpc}
         request["TagSpecifications"] = tagged("security-group", **tags) if tags else []
         return str(self.account.cloud.strangers.create("ec2", "CreateSecurityGroup", request)["arn"])
+
+    def secrets(self, count: int) -> list[str]:
+        """Of a service that is read one by one, with the classifier."""
+        rows = [{"Key": CLASSIFIER, "Value": "owned"}]
+        made = [
+            self.account.cloud.strangers.create(
+                "secretsmanager",
+                "CreateSecret",
+                {"Name": f"s{n}", "SecretString": "s", "ClientRequestToken": f"{n:032d}", "Tags": rows},
+            )
+            for n in range(count)
+        ]
+        self.wait(60)
+        return [str(each["arn"]) for each in made]
 
     def tags_on(self, arn: str) -> dict[str, str]:
         return dict(self.account.cloud.strangers.find(arn)["tags"])

@@ -6,10 +6,18 @@ import json
 
 import pytest
 
-from freehold.api.names import TAGS_WRITER_ANNOTATION
+from freehold.api import names
+from freehold.kube import errors as kube
+from freehold.kube.resources import Key
+from freehold.lifecycle import journal as journals
+from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.keyed_codec import UUID as OWNER_UUID
 from freehold.lifecycle.keys import KeyRing
+from freehold.lifecycle.ownership import Owner
 from harness.metadata import CLASSIFIER, WANTED, Lab
 from harness.simulated_aws import OTHER_ACCOUNT, tagged
+
+UUID = "0d0f1e2a-1111-4222-8333-444455556666"
 
 
 @pytest.fixture
@@ -94,6 +102,24 @@ async def test_two_hundred_resources_take_one_call_and_then_none(lab: Lab) -> No
     assert lab.sent() == ["resourcegroupstaggingapi.get_resources"] * 2
 
 
+async def test_secrets_are_tagged_twenty_in_a_call_and_read_only_where_something_would_be_lost(lab: Lab) -> None:
+    """Each read of one costs a call."""
+    ours = lab.secrets(45)
+    lab.somebody_sets(ours[7], env="theirs")
+    lab.wait()
+    await lab.apply_examples()
+    await lab.settle()
+    found = lab.sent()
+    assert found.count("resourcegroupstaggingapi.tag_resources") == 3
+    assert found.count("secretsmanager.describe_secret") == 1
+    assert all(lab.tags_on(arn) == {CLASSIFIER: "owned", **WANTED} for arn in ours)
+    await lab.edit("AWSMetadata", "awstags", {"resourcetags": {"centre": None}})
+    lab.wait()
+    await lab.settle()
+    assert lab.writes().count("resourcegroupstaggingapi.untag_resources") == 3
+    assert all(lab.tags_on(arn) == {CLASSIFIER: "owned", "env": "test"} for arn in ours)
+
+
 async def test_a29_a_role_with_an_external_id_is_assumed_and_no_key_is_in_a_spec(lab: Lab) -> None:
     """In the account of the role, and in the region that is named, only there."""
     strangers, place = lab.account.cloud.strangers, {"account": OTHER_ACCOUNT, "region": "eu-west-1"}
@@ -133,8 +159,8 @@ async def test_an_annotation_that_was_copied_from_another_object_says_nothing(la
     await lab.settle()
     await lab.delete("CloudMetadata", "metadata")
     await lab.tags("thief", {"team": "x"})
-    copied = lab.object("AWSMetadata", "awstags")["metadata"]["annotations"][TAGS_WRITER_ANNOTATION]
-    lab.object("AWSMetadata", "thief")["metadata"]["annotations"] = {TAGS_WRITER_ANNOTATION: copied}
+    copied = lab.object("AWSMetadata", "awstags")["metadata"]["annotations"][names.TAGS_WRITER_ANNOTATION]
+    lab.object("AWSMetadata", "thief")["metadata"]["annotations"] = {names.TAGS_WRITER_ANNOTATION: copied}
     await lab.cloud("thief", "thief")
     lab.wait()
     await lab.settle("thief")
@@ -165,3 +191,41 @@ async def test_a_key_that_the_ring_lacks_stops_every_write(lab: Lab) -> None:
     await lab.work()
     assert lab.writes() == []
     assert lab.condition("Ready")[:2] == ("False", "KeyMissing")
+
+
+async def test_what_the_api_server_forbids_is_told_and_nothing_is_written(lab: Lab) -> None:
+    """A person who looks at the object must see why its tags do not come."""
+    (arn,) = lab.groups(1)
+    await lab.apply_examples()
+
+    def refuse(verb: str, name: str) -> None:
+        if name.startswith("freehold-tags"):
+            raise kube.Forbidden("configmaps is forbidden")
+
+    lab.objects.before = refuse
+    await lab.work()
+    assert lab.writes() == []
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned"}
+    status, reason, message = lab.condition("Ready")
+    assert (status, reason) == ("False", "Forbidden")
+    assert "Grant the operator" in message
+    lab.objects.before = lambda verb, name: None
+    await lab.settle()
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned", **WANTED}
+
+
+async def test_a18_a_key_that_a_cluster_asks_for_is_left_to_the_cluster(lab: Lab) -> None:
+    """The engine and the metadata controller would set it back in turns."""
+    (arn,) = lab.groups(1)
+    lab.somebody_sets(arn, env="of the cluster", **{OWNER_UUID: UUID})
+    lab.wait()
+    journal = journals.dumps(Journal(Owner(UUID, "AWSCluster", "team", "prod")))
+    metadata = {"name": "prod", "namespace": "team", "annotations": {names.JOURNAL_ANNOTATION: journal}}
+    cluster = {"kind": "AWSCluster", "metadata": metadata, "spec": {"additionalTags": {"env": "of the cluster"}}}
+    lab.objects.objects["AWSCluster", Key("team", "prod")] = cluster
+    await lab.apply_examples()
+    await lab.work()
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned", OWNER_UUID: UUID, "env": "of the cluster", "centre": "eng"}
+    status, reason, message = lab.condition("Policy")
+    assert (status, reason) == ("False", "Conflict")
+    assert "AWSCluster team/prod" in message

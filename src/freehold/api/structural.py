@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 import textwrap
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -62,13 +64,26 @@ def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
     found: dict[str, str] = {}
     for cls in reversed(model.__mro__):
         if issubclass(cls, BaseModel) and cls is not BaseModel:
-            (tree,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
-            assert isinstance(tree, ast.ClassDef)
+            tree = _classes(cls.__module__).get(cls.__qualname__) or _parsed(cls)
             for field, text in zip(tree.body, tree.body[1:], strict=False):
                 match field, text:
                     case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(doc))):
                         found[name] = one_line(doc)
     return found
+
+
+@cache
+def _classes(module: str) -> Mapping[str, ast.ClassDef]:
+    """The classes of a module, parsed once: to find one class in it, inspect reads all of it, as often as asked."""
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    return {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
+
+
+def _parsed(cls: type[BaseModel]) -> ast.ClassDef:
+    """Of a class within another one, or within a function."""
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
+    assert isinstance(tree, ast.ClassDef)
+    return tree
 
 
 def one_line(text: str) -> str:

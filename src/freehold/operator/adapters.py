@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from freehold.api.feature_gates import ALL_OFF, FeatureGates
 from freehold.api.served import AWS_CLUSTER, POWERVS_CLUSTER
+from freehold.kube.resources import Json
 from freehold.operator.accounts import Accounts, Binding, NoCredentials, OneAccount
-from freehold.operator.aws import AwsAccount, AwsAccounts, AwsCloud
-from freehold.operator.aws_identities import StoredIdentities
 from freehold.operator.ibm import IbmAccount
 from freehold.reconcilers.adapter import Adapter
-from freehold.reconcilers.aws_cluster.adapter import AWSClusterAdapter
 from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
+
+if TYPE_CHECKING:
+    from freehold.operator.aws import AwsAccount, AwsCloud
+    from freehold.operator.aws_identities import StoredIdentities
 
 
 @dataclass(frozen=True)
@@ -26,10 +29,13 @@ class Aws:
 
 @dataclass(frozen=True)
 class Clouds:
-    """The clouds that the operator can reach, and the features that are on in them."""
+    """The clouds that the operator can reach, and the features that are on in them.
+
+    ``aws`` gives the same value each time; its modules are loaded when it is first called.
+    """
 
     ibm: IbmAccount | None = None
-    aws: Aws | None = None
+    aws: Callable[[], Aws] | None = None
     gates: FeatureGates = ALL_OFF
 
 
@@ -42,17 +48,35 @@ def _on_ibm(clouds: Clouds, adapter: Callable[[IbmAccount], Adapter]) -> Account
     return OneAccount(Binding(clouds.ibm, adapter(clouds.ibm)))
 
 
-def _on_aws(clouds: Clouds, adapter: Callable[[AwsAccount], Adapter]) -> Accounts:
-    """Each object names its account by its identity and region."""
-    if clouds.aws is None:
-        return OneAccount(NoCredentials("the operator has no credentials for AWS: start it with AWS_PROFILE"))
-    return AwsAccounts(clouds.aws.cloud, clouds.aws.identities, adapter)
+class _OnAws:
+    """Each object names its account by its identity and region. What that needs is loaded for the first one."""
+
+    def __init__(self, clouds: Clouds, adapter: Callable[[AwsAccount, FeatureGates], Adapter]) -> None:
+        self._clouds = clouds
+        self._adapter = adapter
+        self._accounts: Accounts | None = None
+
+    async def binding(self, raw: Json) -> Binding | NoCredentials:
+        if self._clouds.aws is None:
+            return NoCredentials("the operator has no credentials for AWS: start it with AWS_PROFILE")
+        if self._accounts is None:
+            from freehold.operator.aws import AwsAccounts
+
+            aws, gates = self._clouds.aws(), self._clouds.gates
+            self._accounts = AwsAccounts(aws.cloud, aws.identities, lambda account: self._adapter(account, gates))
+        return await self._accounts.binding(raw)
+
+
+def _aws_cluster(account: AwsAccount, gates: FeatureGates) -> Adapter:
+    from freehold.reconcilers.aws_cluster.adapter import AWSClusterAdapter
+
+    return AWSClusterAdapter(account.facts, gates)
 
 
 ADAPTERS: Mapping[str, Callable[[Clouds], Accounts]] = {
     POWERVS_CLUSTER.kind: lambda clouds: _on_ibm(
         clouds, lambda ibm: PowerVSClusterAdapter(ibm.facts_reader(), clouds.gates)
     ),
-    AWS_CLUSTER.kind: lambda clouds: _on_aws(clouds, lambda aws: AWSClusterAdapter(aws.facts, clouds.gates)),
+    AWS_CLUSTER.kind: lambda clouds: _OnAws(clouds, _aws_cluster),
 }
 """By kind."""

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -23,8 +24,6 @@ from freehold.lifecycle.interface import Intervals
 from freehold.operator import keyring_secret, tag_record
 from freehold.operator.adapters import ADAPTERS, Aws, Clouds
 from freehold.operator.audit import Audit, FileAudit, NoAudit
-from freehold.operator.aws import AwsCloud
-from freehold.operator.aws_identities import StoredIdentities
 from freehold.operator.cloud_access import CloudAccess
 from freehold.operator.controller import Controller, Done, Health, Result, Watched
 from freehold.operator.events import EventRecorder
@@ -217,10 +216,17 @@ def clouds_of(settings: Settings, client: Reader, stack: ExitStack, audit: Audit
         limits = settings.new_limits()
         ibm = IbmAccount(access.ibm_key, access.ibm_url, clock, audit, intervals, limits=limits)
         stack.enter_context(ibm)
-    aws = AwsCloud(access.aws_url, clock, audit, intervals, limits=settings.new_limits)
-    stack.enter_context(aws)
-    identities = StoredIdentities(client, settings.own_namespace, access.aws_own)
-    return Clouds(ibm, Aws(aws, identities), settings.gates)
+
+    @cache
+    def aws() -> Aws:
+        from freehold.operator.aws import AwsCloud  # only where an object is on AWS
+        from freehold.operator.aws_identities import StoredIdentities
+
+        cloud = AwsCloud(access.aws_url, clock, audit, intervals, limits=settings.new_limits)
+        identities = StoredIdentities(client, settings.own_namespace, access.aws_own)
+        return Aws(stack.enter_context(cloud), identities)
+
+    return Clouds(ibm, aws, settings.gates)
 
 
 def ring_store(client: KubeClient, keys: Path | RingSecret) -> FileRing | SecretRing:

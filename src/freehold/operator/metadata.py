@@ -27,6 +27,7 @@ from freehold.operator.tag_accounts import TagAccounts
 from freehold.operator.tag_pass import PassMemory, TagPass
 from freehold.operator.tag_record import RecordKeyMissing, TagRecord
 from freehold.reconcilers.metadata import status
+from freehold.reconcilers.metadata.clusters import cluster_keys
 from freehold.reconcilers.metadata.demand import Demand, Reference, Refused, demand_of, reference_of
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.writer import Begun, annotation, begun_by_any, writer_of
@@ -53,6 +54,10 @@ class Stored(Protocol):
     def clouds(self) -> Sequence[Json]: ...
 
     def providers(self) -> Sequence[Json]: ...
+
+    def clusters(self) -> Sequence[Json]:
+        """The AWSClusters."""
+        ...
 
 
 class Rings(Protocol):
@@ -109,7 +114,7 @@ class MetadataReconciler:
         reference = reference_of(cloud)
         provider = await self._get(AWS_METADATAS, Key(*reference)) if isinstance(reference, Reference) else None
         try:
-            outcome = reference if isinstance(reference, Refused) else await self._work(cloud, provider)
+            outcome = reference if isinstance(reference, Refused) else await self._permitted(cloud, provider)
             await self._tell(cloud, provider, outcome)
         except (StaleObject, kube.Conflict):
             return RequeueAfter(CONFLICT_SECONDS)
@@ -120,6 +125,17 @@ class MetadataReconciler:
             return await self._means.client.get(resource, key)
         except kube.NotFound:
             return None
+
+    async def _permitted(self, cloud: Json, provider: Json | None) -> Outcome | Refused:
+        """What the operator may not do in the API server is told: no tag is written without its record."""
+        try:
+            return await self._work(cloud, provider)
+        except kube.Forbidden as problem:
+            message = (
+                f"{problem}: the record of what is written cannot be kept, so no tag is written. Grant the operator "
+                f"list, create and update on configmaps in its namespace, and patch on {AWS_METADATAS}"
+            )
+            return Refused("Forbidden", message)
 
     async def _work(self, cloud: Json, provider: Json | None) -> Outcome | Refused:
         means, ring = self._means, self._means.rings.ring
@@ -141,6 +157,7 @@ class MetadataReconciler:
         work = TagPass(
             demand=demand,
             others=self._others(cloud, provider, ring),
+            clusters=cluster_keys(means.stored.clusters()),
             store=means.record,
             ring=ring,
             clock=means.clock,

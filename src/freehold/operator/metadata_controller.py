@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from freehold.api import names
+from freehold.api.served import AWS_CLUSTER
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json, Key, key_of
 from freehold.lifecycle.clock import SystemClock
@@ -15,6 +16,7 @@ from freehold.operator.adapters import Clouds
 from freehold.operator.controller import Controller, Done, Result, Watched
 from freehold.operator.keyring import RingError
 from freehold.operator.keyring_keeper import RingKeeper
+from freehold.operator.kinds import resource_of
 from freehold.operator.metadata import AWS_METADATAS, CLOUD_METADATAS, Means, MetadataReconciler, Recorder
 from freehold.operator.predicates import OWN_ANNOTATIONS, on_spec_or_metadata
 from freehold.operator.tag_accounts import AwsTagAccounts
@@ -22,6 +24,7 @@ from freehold.operator.tag_record import TagRecord
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.metadata.demand import Reference, reference_of
 
+AWS_CLUSTERS = resource_of(AWS_CLUSTER)
 _OWN = OWN_ANNOTATIONS | {names.TAGS_WRITER_ANNOTATION}
 
 
@@ -46,6 +49,9 @@ class _Caches:
 
     def providers(self) -> Sequence[Json]:
         return list(self._controller().follower(AWS_METADATAS).objects.values())
+
+    def clusters(self) -> Sequence[Json]:
+        return list(self._controller().follower(AWS_CLUSTERS).objects.values())
 
 
 def metadata_controller(
@@ -87,7 +93,10 @@ def metadata_controller(
         time=RunningTime(clock),
         namespace=place.namespace,
         workers=place.workers,
-        watches=[Watched(AWS_METADATAS, lambda tags: referring(controller.all(), tags), _matters, place.namespace)],
+        watches=[
+            Watched(AWS_METADATAS, lambda tags: referring(controller.all(), tags), _matters, place.namespace),
+            Watched(AWS_CLUSTERS, lambda cluster: (), namespace=place.namespace),
+        ],
     )
     return controller
 

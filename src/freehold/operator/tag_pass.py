@@ -17,6 +17,7 @@ from freehold.lifecycle.keys import KeyRing
 from freehold.operator.tag_accounts import Region, TagPlace
 from freehold.operator.tag_record import StoredRecord, TagRecord
 from freehold.operator.tag_writes import Written, carry_out
+from freehold.reconcilers.metadata.clusters import ClusterKeys
 from freehold.reconcilers.metadata.demand import Demand
 from freehold.reconcilers.metadata.fleet import Fleet, ReadCost, must_be_read, plan_fleet, recorded_by
 from freehold.reconcilers.metadata.outcome import Outcome, repairs_of
@@ -56,6 +57,7 @@ class TagPass:
 
     demand: Demand
     others: Sequence[Demand]
+    clusters: ClusterKeys
     store: TagRecord
     ring: KeyRing
     clock: Clock
@@ -139,7 +141,7 @@ class TagPass:
 
     def _plan(self, resources: Iterable[Resource], known: StoredRecord) -> Fleet:
         contested = self.memory.contested(self.clock.monotonic(), self.demand.period)
-        return plan_fleet(resources, self.demand, self.others, known.of, contested)
+        return plan_fleet(resources, self.demand, self.others, known.of, contested, self.clusters)
 
     # -- writing ------------------------------------------------------------------------------------------------
 

@@ -30,6 +30,12 @@ MUTANTS = (
     ),
     _fleet(
         "plan_fleet",
+        "cluster_keys=asked_for_on(resource, clusters),",
+        "",
+        "the engine and the metadata controller set a key back in turns",
+    ),
+    _fleet(
+        "plan_fleet",
         "if elder:",
         "if False:",
         "two that refer to one object both act where they meet",

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from freehold_sim.__main__ import settings_of
 from freehold_sim.clock import Clock
 from freehold_sim.faults import FaultBook
 from freehold_sim.http import Request, Response
@@ -139,3 +140,30 @@ def test_a_cloud_is_loaded_when_it_is_asked_for() -> None:
     code = "import sys, freehold_sim.server; print([m for m in sys.modules if m.startswith('freehold_sim.ibm')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_cloud_may_wait_until_somebody_asks_for_it_and_is_kept_from_then_on(tmp_path: Path) -> None:
+    """A command that needs one cloud starts as fast as if there were no other."""
+    path = tmp_path / "world.json"
+    server = _served(path, clouds=("ibm",), later=("kiosk",))
+    _ask(server, "POST", "/_sim/clock", {"advance": 1})
+    assert list(server.clouds.loaded) == ["ibm"]
+    assert _ask(server, "GET", "/kiosk/a").body == b"/a"
+    again = _served(path, clouds=("ibm",), later=("kiosk",))
+    assert list(again.clouds.loaded) == ["ibm", "kiosk"]
+    assert _ask(again, "GET", "/_sim/resources", cloud="kiosk")["resources"][0]["visitors"] == 1
+
+
+def test_settings_of_a_cloud_that_waits_are_refused_at_once(tmp_path: Path) -> None:
+    """Not when somebody asks for it, by an answer that looks like the cloud's."""
+    with pytest.raises(TypeError):
+        _served(tmp_path / "world.json", clouds=("kiosk",), later=("ibm",), settings={"ibm": {"colour": "red"}})
+
+
+def test_a_file_of_settings_is_of_the_first_cloud_or_names_clouds(tmp_path: Path) -> None:
+    one, many = tmp_path / "one.json", tmp_path / "many.json"
+    one.write_text('{"delays": {"scale": 2}}')
+    many.write_text('{"ibm": {"delays": {"scale": 3}}, "aws": {"delays": {"scale": 4}}}')
+    assert settings_of([str(one)], "ibm") == {"ibm": {"delays": {"scale": 2}}}
+    assert settings_of([f"aws={one}"], "ibm") == {"aws": {"delays": {"scale": 2}}}
+    assert settings_of([str(many)], "ibm") == {"ibm": {"delays": {"scale": 3}}, "aws": {"delays": {"scale": 4}}}

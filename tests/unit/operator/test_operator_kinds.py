@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 from freehold.api import crd, served
 from freehold.operator.accounts import NoCredentials
 from freehold.operator.adapters import ADAPTERS, Clouds
@@ -39,3 +42,10 @@ def test_several_kinds_are_ready_when_each_is_and_as_late_as_the_latest() -> Non
     assert (both.ready, both.silent, both.busy, both.last_progress) == (False, 3.0, 4.0, 0.0)
     assert (both.queued, both.restarts) == (3, 1)
     assert together([one]) == one
+
+
+def test_what_aws_needs_is_loaded_for_the_first_object_there() -> None:
+    """An operator of PowerVS clusters starts as fast as before there was another cloud."""
+    code = "import sys, freehold.operator.app; print([m for m in sys.modules if 'aws_cluster' in m])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from freehold.reconcilers.metadata.clusters import ClusterKeys, asked_for_on
 from freehold.reconcilers.metadata.demand import Demand
 from freehold.tagging.classifiers import Selection, select
 from freehold.tagging.conflicts import Claim
@@ -46,6 +47,7 @@ def plan_fleet(
     others: Sequence[Demand],
     record_of: RecordOf,
     contested: Mapping[str, frozenset[str]],
+    clusters: ClusterKeys,
 ) -> Fleet:
     """``others``: every other demand, whether it meets this one or not. ``contested``: keys by the resource's id."""
     plans: dict[str, ResourcePlan] = {}
@@ -59,7 +61,11 @@ def plan_fleet(
             yielded[resource.id] = Yielded(resource.id, min(elder).name)
             continue
         keys = frozenset(key for each in (acting, *met) for key in each.classifiers.keys)
-        rules = Rules(classifier_keys=keys, contested=contested.get(resource.id, frozenset()))
+        rules = Rules(
+            classifier_keys=keys,
+            cluster_keys=asked_for_on(resource, clusters),
+            contested=contested.get(resource.id, frozenset()),
+        )
         plans[resource.id] = plan_resource(
             resource, _claims(acting, met), record_of(resource.id), rules, acting.claim.claimant.uid
         )
