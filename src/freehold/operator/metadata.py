@@ -23,8 +23,8 @@ from freehold.lifecycle.keys import KeyRing
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.kinds import resource_of
-from freehold.operator.tag_accounts import TagAccounts
 from freehold.operator.tag_pass import PassMemory, TagPass
+from freehold.operator.tag_places import TagAccounts
 from freehold.operator.tag_record import RecordKeyMissing, TagRecord
 from freehold.reconcilers.metadata import status
 from freehold.reconcilers.metadata.clusters import cluster_keys

@@ -25,7 +25,8 @@ from freehold.reconcilers.metadata.demand import Place as TagPlaceOf
 from freehold.reconcilers.metadata.demand import Reference, Refused, reference_of
 
 if TYPE_CHECKING:
-    from freehold.operator.tag_accounts import AwsTagAccounts, Region, TagPlace
+    from freehold.operator.tag_accounts import AwsTagAccounts
+    from freehold.operator.tag_places import Region, TagPlace
 
 AWS_CLUSTERS = resource_of(AWS_CLUSTER)
 _OWN = OWN_ANNOTATIONS | {names.TAGS_WRITER_ANNOTATION}

@@ -1,9 +1,8 @@
-"""Where the tags of one object are: an account for each region, and reads of the index that objects share."""
+"""The places of tags on AWS (tag_places): an account for each region, and reads of the index that objects share."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from freehold.clouds.aws.identities import AssumedRole, Identity
@@ -12,49 +11,13 @@ from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
 from freehold.operator.aws import AwsAccount, AwsCloud
 from freehold.operator.aws_identities import DEFAULT, NotUsable, Reference
+from freehold.operator.tag_places import Region, Tagger, TagPlace, TagsByArn
 from freehold.reconcilers.metadata.demand import Place, Refused
 from freehold.tagging.batches import Batch
 from freehold.tagging.classifiers import Query
 
 SHARED_SECONDS: Final = 5.0
 """Of domain time for which objects with equal classifiers share one read of the index; it lags more than that."""
-
-TagsByArn = Mapping[str, Tags]
-
-
-class Tagger(Protocol):
-    """Tags of one account and region, by any key. Raises CloudError."""
-
-    async def find(self, query: Query) -> TagsByArn: ...
-
-    async def read(self, arns: Collection[str]) -> Mapping[str, Tags | CloudError]: ...
-
-    async def send(self, batch: Batch) -> Mapping[str, CloudError]: ...
-
-
-@dataclass(frozen=True)
-class TagPlace:
-    """One region of one account, for one object."""
-
-    account: str
-    region: str
-    tagger: Tagger
-
-
-@dataclass(frozen=True)
-class Region:
-    """One that could not be asked for its account."""
-
-    region: str
-    error: CloudError
-
-
-class TagAccounts(Protocol):
-    """The places that an object names."""
-
-    async def at(self, place: Place, namespace: str, subject: str) -> Sequence[TagPlace | Region] | Refused:
-        """Raises KubeError where the API server had to be asked and did not answer."""
-        ...
 
 
 class Identities(Protocol):

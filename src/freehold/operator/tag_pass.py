@@ -14,7 +14,7 @@ from freehold.clouds.aws.tagged import named_in, region_of, resource_of
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.keys import KeyRing
-from freehold.operator.tag_accounts import Region, TagPlace
+from freehold.operator.tag_places import Region, TagPlace
 from freehold.operator.tag_record import StoredRecord, TagRecord
 from freehold.operator.tag_writes import Written, carry_out
 from freehold.reconcilers.metadata.clusters import ClusterKeys
