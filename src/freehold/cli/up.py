@@ -16,6 +16,7 @@ from freehold.cli.progress import display
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import opened
 from freehold.cli.terminal import say, tell, warn
+from freehold.operator.kinds import READ_RESOURCES
 
 
 def run(
@@ -58,7 +59,10 @@ def _print_applied(applied: Sequence[Applied]) -> None:
     for each in applied:
         if each.target.ours:
             say(f"{each.target}: {each.verb.value}")
-    others = [each for each in applied if not each.target.ours]
+    read = [each for each in applied if each.target.resource in READ_RESOURCES]
+    if read:
+        tell(f"kept, read where a cluster names it: {_counted(read)}")
+    others = [each for each in applied if not each.target.ours and each not in read]
     if others:
         tell(f"kept, not served by Freehold: {_counted(others)}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from freehold.api.served import POWERVS_CLUSTER, SERVED, ServedName
+from freehold.api.served import POWERVS_CLUSTER, REFERRED_TO, SERVED, ServedName
 from freehold.kube.resources import Resource
 
 
@@ -12,4 +12,6 @@ def resource_of(served: ServedName) -> Resource:
 
 
 SERVED_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in SERVED)
+READ_RESOURCES: tuple[Resource, ...] = tuple(resource_of(served) for served in REFERRED_TO)
+"""What is not reconciled, and read where an object of the kinds above names one."""
 POWERVS_CLUSTERS = resource_of(POWERVS_CLUSTER)
