@@ -28,7 +28,8 @@ that does what can be done now and returns when to come back. A pass never waits
     observe*      read what nothing else of ours depends on; what is gone leaves the journal
     inner owners* wait for what a machine of this cluster, for example, still has
     mark*         read the marks, in the pass that deletes
-    delete*       one patch that records the requests; for what the marks prove the parts that hold it, then the delete
+    delete*       one patch that records the requests; for what the marks prove the parts that hold it, then the delete;
+                  from observe on again for what that freed, where it goes at once
     final check*  once nothing is on record and the settle time is over: index and native lists show nothing of ours
 """
 
