@@ -5,24 +5,27 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from freehold.api import names
 from freehold.api.served import AWS_CLUSTER
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json, Key, key_of
 from freehold.lifecycle.clock import SystemClock
-from freehold.operator.adapters import Clouds
+from freehold.operator.adapters import Aws, Clouds
 from freehold.operator.controller import Controller, Done, Result, Watched
 from freehold.operator.keyring import RingError
 from freehold.operator.keyring_keeper import RingKeeper
 from freehold.operator.kinds import resource_of
 from freehold.operator.metadata import AWS_METADATAS, CLOUD_METADATAS, Means, MetadataReconciler, Recorder
 from freehold.operator.predicates import OWN_ANNOTATIONS, on_spec_or_metadata
-from freehold.operator.tag_accounts import AwsTagAccounts
 from freehold.operator.tag_record import TagRecord
 from freehold.operator.timing import RunningTime
-from freehold.reconcilers.metadata.demand import Reference, reference_of
+from freehold.reconcilers.metadata.demand import Place as TagPlaceOf
+from freehold.reconcilers.metadata.demand import Reference, Refused, reference_of
+
+if TYPE_CHECKING:
+    from freehold.operator.tag_accounts import AwsTagAccounts, Region, TagPlace
 
 AWS_CLUSTERS = resource_of(AWS_CLUSTER)
 _OWN = OWN_ANNOTATIONS | {names.TAGS_WRITER_ANNOTATION}
@@ -54,6 +57,23 @@ class _Caches:
         return list(self._controller().follower(AWS_CLUSTERS).objects.values())
 
 
+class _OnAws:
+    """The places on AWS (tag_accounts.TagAccounts). What that needs is loaded for the first object."""
+
+    def __init__(self, aws: Callable[[], Aws], clock: SystemClock) -> None:
+        self._aws = aws
+        self._clock = clock
+        self._loaded: AwsTagAccounts | None = None
+
+    async def at(self, place: TagPlaceOf, namespace: str, subject: str) -> Sequence[TagPlace | Region] | Refused:
+        if self._loaded is None:
+            from freehold.operator.tag_accounts import AwsTagAccounts
+
+            aws = self._aws()
+            self._loaded = AwsTagAccounts(aws.cloud, aws.identities, self._clock)
+        return await self._loaded.at(place, namespace, subject)
+
+
 def metadata_controller(
     client: KubeClient,
     clouds: Clouds,
@@ -68,7 +88,7 @@ def metadata_controller(
     means = Means(
         client=client,
         stored=_Caches(lambda: controller),
-        accounts=AwsTagAccounts(clouds.aws.cloud, clouds.aws.identities, clock),
+        accounts=_OnAws(clouds.aws, clock),
         record=TagRecord(client, place.record_namespace, place.record_name),
         rings=keeper,
         clock=clock,
