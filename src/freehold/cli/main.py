@@ -285,7 +285,10 @@ def operator_(**given: Any) -> None:
 
 @cli.command(short_help="Tell the main job as a story, checking every step.")
 @click.option(
-    "-f", "--filename", metavar="FILE", help="Manifest to tell the story with [default: the upstream example]."
+    "-f",
+    "--filename",
+    metavar="FILE",
+    help="Manifest of the first act, with one IBMPowerVSCluster [default: the upstream example].",
 )
 @click.option(
     "--speed",
