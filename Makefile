@@ -40,7 +40,7 @@ format: $(STAMP) ## rewrite to the house format
 bench: $(STAMP) ## measure; prints one table and writes benchmarks/results.json
 	@$(BIN)/python -m benchmarks
 
-crash-pairs: $(STAMP) ## the crash families whole, in memory and over PowerVS, and pairs of faults (CRASH_PAIR_STEP=1: all)
+crash-pairs: $(STAMP) ## the crash families whole, in memory, over PowerVS and AWS, and pairs of faults (CRASH_PAIR_STEP=1: all)
 	@$(BIN)/python -m pytest -n $(WORKERS) -m slow tests/crash
 
 edits: $(STAMP) ## every edit of a spec after every pass of a creation
