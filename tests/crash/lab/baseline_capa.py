@@ -92,9 +92,12 @@ class Capa(Naive):
     ) -> PassResult:
         known: dict[NodeKey, Observed] = {}
         outcomes: dict[NodeKey, Outcome] = {}
-        for key in graph.order:
+        for key in sorted(graph.order, key=_tables_last):
             node = graph.nodes[key]
-            if not node.requires <= known.keys():
+            routes = (
+                node.parts_require if key.kind == "route-table" else frozenset()
+            )  # it makes a table with its routes
+            if not node.requires | routes <= known.keys():
                 outcomes[key] = Waiting(Reason.REQUIREMENT, 15.0)
                 continue
             try:
@@ -188,3 +191,8 @@ def _names(seen: Observed, natural_key: str) -> bool:
 
 def _routes_first(part: Part) -> tuple[bool, str]:
     return part.kind == "route-table-association", str(part)
+
+
+def _tables_last(key: NodeKey) -> int:
+    """CAPA makes route tables after the NAT gateways."""
+    return {"route-table": 1, "vpc-endpoint": 2}.get(key.kind, 0)

@@ -274,6 +274,8 @@ async def attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
         if tags := _not_shown(ctx, observed, attachable, have):
             wanted[observed.target] = wanted.get(observed.target, frozenset()) | tags
             due[key] = observed
+        elif observed.tags is None and ctx.node(key).attached is None:  # an attach whose reply was lost has put them on
+            ctx.node(key).attached = Attached(ctx.now, ctx.tags(key, observed))
     if not due:
         return
     for key in due:
