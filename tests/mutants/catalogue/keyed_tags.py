@@ -220,4 +220,10 @@ MUTANTS = (
         "",
         "after a restore a plan shows that everything is made a second time",
     ),
+    _mark(
+        "attach",
+        "elif observed.tags is None and ctx.node(key).attached is None:",
+        "elif False:",
+        "after an attach whose reply was lost an object waits for ever",
+    ),
 )

@@ -14,6 +14,7 @@ from freehold.lifecycle.keyed_codec import KeyedCodec
 from freehold.lifecycle.keys import KeyRing, digest_of, fingerprint
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Category, Outcome, Ready, Reason
+from freehold.lifecycle.port import Call
 from lab import faults
 from lab.cloud import ReadLags
 from lab.faults import Script
@@ -42,10 +43,22 @@ def test_a_create_that_was_cut_off_is_found_by_a_birth_mark_with_capitals(logica
     assert len([r for r in world.cloud.log if r.kind == "net"]) == 1
 
 
-def _first(world: MemoryWorld, operation: str) -> int:
+@pytest.mark.parametrize("fault", [faults.LOST, faults.BROKEN], ids=str)
+def test_an_attach_whose_reply_was_lost_is_read_back(fault: faults.Fault) -> None:
+    """The next look at the tags shows that nothing is missing: nothing is attached any more, and still it counts."""
+    world = _world("net/Main", "site/Home")
+    attach = [i for i, call in enumerate(_calls(world)) if call.operation == "attach"][-1]
+    assert all(isinstance(one, Ready) for one in Life(world, Script({attach: fault}), user_tags=RED).create().values())
+
+
+def _calls(world: MemoryWorld) -> Sequence[Call]:
     undisturbed = Life(MemoryWorld(nodes=world.nodes, codec=CODEC), user_tags=RED)
     undisturbed.create()
-    return next(i for i, call in enumerate(undisturbed.port.calls) if call.operation == operation)
+    return undisturbed.port.calls
+
+
+def _first(world: MemoryWorld, operation: str) -> int:
+    return next(i for i, call in enumerate(_calls(world)) if call.operation == operation)
 
 
 def _at_rest(*wanted: str, more: Sequence[Node] = (), **how: Any) -> Life:
