@@ -153,7 +153,7 @@ def test_the_api_server_restarts(cloud: Cloud, home: Path, tmp_path: Path) -> No
     with contextlib.ExitStack() as last, contextlib.ExitStack() as first:
         url = first.enter_context(embedded(tmp_path, port))
         server = Server("embedded", write_kubeconfig(tmp_path / "kubeconfig", url), url, controllers=True)
-        Kubectl(server, "default", home).run("create", "-f", str(CRD))
+        Kubectl(server, "default", home).run("create", "-f", str(CRD.parent))
         stage = last.enter_context(staged(server, cloud, home, tmp_path))
         last.enter_context(stage.operator())
         stage.cloud.slow(stage.name)
