@@ -110,7 +110,7 @@ async def test_a_denied_action_is_named_with_its_resource_and_the_rest_goes_on()
         served.later(await served.once())
     (row, *_) = [each for each in served.rows() if each["kind"] == "elastic-ip"]
     assert (row["state"], row["reason"]) == ("Blocked", "Denied")
-    assert "ec2:AllocateAddress" in row["message"] and "demo-eip-common-us-east-1a" in row["message"]
+    assert "ec2:AllocateAddress" in row["message"] and row["name"] == "demo-eip-common us-east-1a"
     assert "ec2:AllocateAddress" in served.condition(names.READY)["message"]
     assert {each["state"] for each in served.rows() if each["kind"] == "subnet"} == {"Ready"}
 

@@ -73,4 +73,4 @@ async def test_a_tree_shows_what_is_in_the_vpc_below_it() -> None:
     inside = parents(served.object.raw, lines)
     within = {line.name: lines[at].name if at is not None else "" for line, at in zip(lines, inside, strict=True)}
     outside = {name for name, parent in within.items() if not parent}
-    assert outside == {"demo-vpc", *(f"demo-eip-common-{REGION}{zone}" for zone in "abc")}
+    assert outside == {"demo-vpc", *(f"demo-eip-common {REGION}{zone}" for zone in "abc")}
