@@ -82,7 +82,7 @@ def _phase() -> str:
             found = f"{Path(file).stem}.{name}"
         elif "freehold" in file and Path(file).stem in ("discover", "shared_lists", "inventory"):
             other = other or f"{Path(file).stem}.{name}"
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back  # type: ignore[assignment]  # our own frames are above it
     return other or found
 
 

@@ -17,47 +17,8 @@ from freehold.api.structural import structural
 from freehold.apiserver.custom import CustomStrategy
 from freehold.tagging.operations import Opcode, parse_opcode
 from freehold.tagging.sync_period import UnparsableDuration, parse_sync_period
+from harness.metadata import EXAMPLES
 
-EXAMPLES = """
-apiVersion: metadata-controller.cloud.io/v1alpha1
-kind: CloudMetadata
-metadata:
-  name : metadata
-  namespace: metadata-controller
-spec:
-  cloudprovider:
-    awsref:
-      name: awstags
-      namespace: metadata-controller
-  classifiers:
-    "kubernetes.io/cluster/test-7lpkm-crhfx" : "owned"
-  controllerconfig:
-    limit: "POLICY_APPLY_PARTIAL"
-    syncevery: "10m"
-status:
-  type: ready
-  status: true
-  reason: "none"
-  message: "tags are applied successfully and can be referred by users"
----
-apiVersion: metadata-controller.aws.io/v1alpha1
-kind: AWSMetadata
-metadata:
-  name: awstags
-  namespace: metadata-controller
-spec:
-  resourcetags:
-    "env": "test"
-    "centre": "eng"
-status:
-  type: applied
-  status: true
-  reason: "none"
-  message: "tags are applied successfully to cloud resources"
-  resourcetags:
-    "env": "test"
-    "centre": "eng"
-"""
 """The proposal's two, unmodified."""
 
 MODELS: dict[str, type[ApiModel]] = {

@@ -230,7 +230,7 @@ class _Client:
 
     async def get(self, resource: Resource, key: Key) -> Any:
         condition = {"type": "Ready", "status": str(self._ready), "reason": "Ready" if self._ready else "NotReady"}
-        condition["observedGeneration"] = 1  # type: ignore[assignment]
+        condition["observedGeneration"] = 1  # type: ignore[assignment]  # the other values are texts
         return {
             "kind": resource.kind,
             "metadata": {"name": key.name, "generation": 1},
@@ -278,11 +278,11 @@ async def test_copied_tags_must_have_been_named(sky: _Sky, stage: Stage) -> None
     act.before = await act.world.resources()
     nothing = SimpleNamespace(last={})
     with pytest.raises(checks.NotSo, match="never said that anything has copied tags"):
-        await steps.what_stays(stage, (act,), nothing)  # type: ignore[arg-type]
+        await steps.what_stays(stage, (act,), nothing)  # type: ignore[arg-type]  # a part of a stage
     sky.aws.strangers.tag(act.before[0].id, {OWNER: "default/a"})
     act.before = await act.world.resources()
     with pytest.raises(checks.NotSo, match=rf"never said that {act.before[0].name} has copied tags"):
-        await steps.what_stays(stage, (act,), nothing)  # type: ignore[arg-type]
+        await steps.what_stays(stage, (act,), nothing)  # type: ignore[arg-type]  # a part of a stage
 
 
 @pytest.mark.parametrize("kinds", [("AWSCluster",), ("IBMPowerVSCluster", "AWSCluster"), ()])
