@@ -17,6 +17,7 @@ from freehold.api import names
 from freehold.api.served import ServedName
 from freehold.kube.resources import Json
 from freehold.lifecycle import journal as journals
+from freehold.lifecycle import proofs
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps
@@ -117,7 +118,7 @@ def _judged(ctx: PassContext, one: Marked) -> Judged:
     if one.seen is None:
         return Judged(one, Strength.NONE, one.unread)
     seen = replace(one.seen, target=one.seen.target or one.target)
-    evidence = ctx.evidence(one.key, seen, one.tags)
+    evidence = proofs.evidence(ctx, one.key, seen, one.tags)
     return Judged(one, evidence.strength, evidence.source)
 
 

@@ -9,6 +9,8 @@ _given = partial(Mutant, "lifecycle/phases/given_tags.py")
 _mark = partial(Mutant, "lifecycle/phases/mark.py")
 _renewal = partial(Mutant, "lifecycle/phases/renewal.py")
 _context = partial(Mutant, "lifecycle/context.py")
+_birth_marks = partial(Mutant, "lifecycle/birth_marks.py")
+_wanted_tags = partial(Mutant, "lifecycle/wanted_tags.py")
 _create = partial(Mutant, "lifecycle/phases/create.py")
 _delete = partial(Mutant, "lifecycle/phases/delete.py")
 _drift = partial(Mutant, "lifecycle/phases/drift.py")
@@ -29,8 +31,8 @@ MUTANTS = (
     ),
     _keyed(
         "_ours",
-        "ctx.journal.tags | ctx.seals(key, observed)",
-        "ctx.seals(key, observed)",
+        "ctx.journal.tags | proofs.seals(ctx, key, observed)",
+        "proofs.seals(ctx, key, observed)",
         "our own earlier value counts as another's, so that a changed tag never follows the spec",
     ),
     _given(
@@ -87,33 +89,33 @@ MUTANTS = (
         "if True:",
         "a renewal overwrites the seal that the record still names, and both are written in turn for ever",
     ),
-    _context(
-        "PassContext._is_of",
+    _birth_marks(
+        "_is_of",
         "one == other",
         "str(marked).casefold() == str(key)",
         "a name with capitals is not known again after a crash: a second resource is made",
     ),
-    _context(
-        "PassContext._is_of",
+    _birth_marks(
+        "_is_of",
         "one == other",
         "marked == key",
         "a long name, which its mark has cut, is not known again after a crash: a second resource is made",
     ),
-    _context(
-        "PassContext.beside_marks",
-        "self.node_tags(key)",
+    _wanted_tags(
+        "beside_marks",
+        "node_tags(ctx, key)",
         "frozenset()",
         "a resource never gets the tags of its node",
     ),
-    _context(
-        "PassContext.tags_on_given",
-        "self.graph.nodes[key].given_tags",
+    _wanted_tags(
+        "tags_on_given",
+        "ctx.graph.nodes[key].given_tags",
         "frozenset()",
         "a given resource never gets the tags of the node that uses it",
     ),
     _mark(
         "attach",
-        "*entry.node_tags, *ctx.node_tags(key)",
+        "*entry.node_tags, *wanted_tags.node_tags(ctx, key)",
         "*entry.node_tags",
         "a tag of the node that the spec drops before it was read back stays for ever",
     ),
@@ -125,13 +127,13 @@ MUTANTS = (
     ),
     _mark(
         "_forget_node_tags",
-        "ctx.node_tags(key) if key in ctx.verified else frozenset(entry.node_tags) - off",
-        "ctx.node_tags(key)",
+        "wanted_tags.node_tags(ctx, key) if key in ctx.verified else frozenset(entry.node_tags) - off",
+        "wanted_tags.node_tags(ctx, key)",
         "a tag that is not replaced yet counts as another's, and stays",
     ),
     _create(
         "create",
-        "node_tags=tuple(sorted(ctx.node_tags(node.key))),",
+        "node_tags=tuple(sorted(wanted_tags.node_tags(ctx, node.key))),",
         "",
         "a tag that a create under way sets is forgotten, and stays when the spec drops it",
     ),
@@ -180,7 +182,7 @@ MUTANTS = (
     ),
     _keyed(
         "lost_seal",
-        "or not ctx.is_accepted(key, observed, have)",
+        "or not proofs.is_accepted(ctx, key, observed, have)",
         "",
         "another's value in place of our seal is overwritten",
     ),

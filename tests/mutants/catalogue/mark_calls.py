@@ -97,7 +97,7 @@ MUTANTS = (
     ),
     _recovery(
         "unlisted",
-        "ctx.evidence(key, seen, seen.tags or ()).strength is Strength.PROVEN",
+        "proofs.evidence(ctx, key, seen, seen.tags or ()).strength is Strength.PROVEN",
         "True",
         "a namesake is recorded as ours behind a forged record",
     ),

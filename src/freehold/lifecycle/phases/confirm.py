@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
+from freehold.lifecycle import proofs
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.deletion_order import add_edges
 from freehold.lifecycle.errors import CloudError
@@ -153,7 +154,7 @@ async def _marks_are_complete(ctx: PassContext, rows: Mapping[NodeKey, Listed]) 
         tags = seen.tags if seen.tags is not None else shown.get(seen.target, frozenset())
         if not mark.is_complete(ctx, key, seen, tags) or keyed_tags.taken(ctx, key, seen, tags) != ctx.node(key).taken:
             return False
-        old = ctx.seals(key, seen) - {ctx.seal_mark(key, seen)}
+        old = proofs.seals(ctx, key, seen) - {proofs.seal_mark(ctx, key, seen)}
         if not ctx.deps.codec.fold(old).isdisjoint(ctx.deps.codec.fold(tags)):
             return False  # a seal of an older key is left to be detached
     told = dict(ctx.state.copied)

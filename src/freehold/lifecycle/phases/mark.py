@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from math import inf
 
+from freehold.lifecycle import birth_marks, proofs, wanted_tags
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError, NotFound
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
@@ -78,7 +79,7 @@ async def tags_now(
     for key in keys:
         seen = ctx.node(key).observed
         shown[key] = tags = seen.tags if seen.tags is not None else marked.get(seen.target, frozenset())
-        if seen.target and ctx.evidence(key, seen, tags).strength is not Strength.PROVEN:
+        if seen.target and proofs.evidence(ctx, key, seen, tags).strength is not Strength.PROVEN:
             unclear.append(key)
     return {**shown, **await _ask(ctx, unclear)}
 
@@ -93,7 +94,7 @@ def asks_index(ctx: PassContext, keys: Collection[NodeKey]) -> bool:
 async def read(ctx: PassContext) -> TagsByTarget:
     """Read the index: all targets with our uuid mark, our carriers, and what else the user's tags belong on."""
     also = {e.target for e in ctx.journal.entries.values() if e.carried and e.target}
-    also |= {target for target, tags in given_tags.wanted_tags(ctx).items() if tags}
+    also |= {target for target, tags in given_tags.tags_by_target(ctx).items() if tags}
     marked = await ctx.deps.tagger.marked(ctx.owner.uuid, also)
     ctx.state.marks_read_at = ctx.now  # not before it answered: creates rest on it
     return marked
@@ -144,22 +145,22 @@ def _lag(ctx: PassContext, seen: Observed) -> float:
 
 def is_complete(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
     """Whether ``tags`` prove that it is ours, and are all that we want on it."""
-    proven = ctx.evidence(key, observed, tags).strength is Strength.PROVEN
+    proven = proofs.evidence(ctx, key, observed, tags).strength is Strength.PROVEN
     return proven and not missing(ctx, key, observed, tags)
 
 
 def missing(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> frozenset[str]:
     """What is to be attached. A tag whose key has another's value is not, but the mark that proves is missed then."""
     fold = ctx.deps.codec.fold
-    lacking = fold(ctx.tags(key, observed)) - fold(tags)
+    lacking = fold(wanted_tags.tags(ctx, key, observed)) - fold(tags)
     if taken := keyed_tags.taken(ctx, key, observed, tags):
-        lacking -= fold({tag for tag, _ in taken} - {ctx.seal_mark(key, observed)})
+        lacking -= fold({tag for tag, _ in taken} - {proofs.seal_mark(ctx, key, observed)})
     return lacking
 
 
 def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> None:
     entry = ctx.journal.entries[key]
-    evidence = ctx.evidence(key, observed, tags)
+    evidence = proofs.evidence(ctx, key, observed, tags)
     ctx.node(key).marks_doubted = True
     ctx.node(key).taken = taken = keyed_tags.taken(ctx, key, observed, tags)
     complete = is_complete(ctx, key, observed, tags)
@@ -176,7 +177,7 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
         )
         _exclude(ctx, key, Blocked(Reason.NOT_OWNED, message, observed=observed))
     elif evidence.strength is not Strength.PROVEN and not ctx.is_signed(key):
-        if not ctx.has_birth_mark(key, observed):
+        if not birth_marks.has_birth_mark(ctx, key, observed):
             _exclude(ctx, key, _unsigned(ctx, key, observed))
             return
         # The signature of its record cannot be checked; its nonce tells what that of an open intent would.
@@ -191,7 +192,7 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
         observe.record_owned(ctx, key, observed, entry)  # the marks prove it: its record is signed anew
     else:
         ctx.node(key).marks_doubted = False
-        if not ctx.lagging(key, missing(ctx, key, observed, tags)):
+        if not wanted_tags.lagging(ctx, key, missing(ctx, key, observed, tags)):
             if entry.phase is Phase.OWNED:
                 ctx.notes.append(f"{key}: a mark or tag of {entry.id} was missing and is attached again")
             ctx.node(key).attached = None
@@ -201,7 +202,7 @@ def _judge_marks(ctx: PassContext, key: NodeKey, observed: Observed, tags: Colle
 def _close_unmarkable(ctx: PassContext, key: NodeKey) -> None:
     """Nothing but the record tells of it: it is signed anew only where we signed it, or where it has our nonce."""
     observed = ctx.node(key).observed
-    if not ctx.is_signed(key) and ctx.has_birth_mark(key, observed):
+    if not ctx.is_signed(key) and birth_marks.has_birth_mark(ctx, key, observed):
         observe.record_owned(ctx, key, observed, ctx.journal.entries[key])
     if ctx.is_signed(key):
         _close(ctx, key, ctx.journal.entries[key])
@@ -249,7 +250,7 @@ async def attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
             continue
         if node.marks is MarkState.DOUBTED:
             continue
-        if node.attached and ctx.tags(key, observed) <= node.attached.tags:
+        if node.attached and wanted_tags.tags(ctx, key, observed) <= node.attached.tags:
             continue
         if not ctx.kind(key).markable or not observed.target or isinstance(ctx.outcomes.get(key), Blocked):
             continue
@@ -257,7 +258,7 @@ async def attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
             ctx.outcomes[key] = _unsigned(ctx, key, observed)
             continue
         if observed.carried and not (
-            ctx.is_carried_by(key, observed.id, observed.target) and _carrier_fits(ctx, key, observed)
+            proofs.is_carried_by(ctx, key, observed.id, observed.target) and _carrier_fits(ctx, key, observed)
         ):
             continue
         try:
@@ -275,12 +276,12 @@ async def attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
             wanted[observed.target] = wanted.get(observed.target, frozenset()) | tags
             due[key] = observed
         elif observed.tags is None and ctx.node(key).attached is None:  # an attach whose reply was lost has put them on
-            ctx.node(key).attached = Attached(ctx.now, ctx.tags(key, observed))
+            ctx.node(key).attached = Attached(ctx.now, wanted_tags.tags(ctx, key, observed))
     if not due:
         return
     for key in due:
         entry = ctx.journal.entries[key]
-        record = replace(entry, node_tags=tuple(sorted({*entry.node_tags, *ctx.node_tags(key)})))
+        record = replace(entry, node_tags=tuple(sorted({*entry.node_tags, *wanted_tags.node_tags(ctx, key)})))
         ctx.journal = ctx.journal.put(key, record)
     # A process that dies here must not forget what it put there, and one that lost its turn must not attach.
     await ctx.save_before_write()
@@ -291,7 +292,7 @@ async def attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
             ctx.outcomes[key] = of_error(failed[observed.target])
             continue
         node = ctx.node(key)
-        node.attached, node.seen_since_attach = Attached(ctx.now, ctx.tags(key, observed)), False
+        node.attached, node.seen_since_attach = Attached(ctx.now, wanted_tags.tags(ctx, key, observed)), False
         if observed.tags is not None and node.look_at == inf and not ctx.deps.tagger.asks_resources:
             node.look_now()  # the look that reads the marks back
 
@@ -311,7 +312,7 @@ def _together(
 ) -> list[TagChange]:
     """The seals of several resources in one value, which one call attaches to all: each fits its own resource only."""
     codec, spelled = ctx.deps.codec, dict(wanted)
-    seals = {seen.target: ctx.seal_mark(key, seen) for key, seen in due.items() if not seen.carried}
+    seals = {seen.target: proofs.seal_mark(ctx, key, seen) for key, seen in due.items() if not seen.carried}
     alike: dict[frozenset[str], list[str]] = {}
     for target, seal in seals.items():
         if seal in wanted[target]:
@@ -363,7 +364,7 @@ def _off(ctx: PassContext, key: NodeKey, of_user: frozenset[str]) -> frozenset[s
     """What is to be taken off: of the user's tags, and of those that the node had before."""
     if key not in ctx.graph.nodes:
         return of_user
-    wanted = ctx.tags(key, ctx.node(key).observed)
+    wanted = wanted_tags.tags(ctx, key, ctx.node(key).observed)
     off = _no_longer(ctx, {*of_user, *ctx.journal.entries[key].node_tags}, wanted)
     return off - keyed_tags.superseded(ctx.deps.codec, off, wanted)
 
@@ -372,14 +373,14 @@ def _forget_node_tags(ctx: PassContext, key: NodeKey, off: frozenset[str]) -> No
     """What was taken off and, once a read has shown what is wanted, what that has replaced."""
     entry = ctx.journal.entries[key]
     if key in ctx.graph.nodes:
-        left = ctx.node_tags(key) if key in ctx.verified else frozenset(entry.node_tags) - off
+        left = wanted_tags.node_tags(ctx, key) if key in ctx.verified else frozenset(entry.node_tags) - off
         ctx.journal = ctx.journal.put(key, replace(entry, node_tags=tuple(sorted(left))))
 
 
 def node_tags_are_recorded(ctx: PassContext) -> bool:
     """Whether the record says that each resource of ours has the tags of its node, and no others of it."""
     ours = ctx.journal.ours
-    return all(set(ours[key].node_tags) == ctx.node_tags(key) for key in ctx.graph.nodes if key in ours)
+    return all(set(ours[key].node_tags) == wanted_tags.node_tags(ctx, key) for key in ctx.graph.nodes if key in ours)
 
 
 def _shown_as_wanted(ctx: PassContext) -> bool:
@@ -421,11 +422,11 @@ async def detach_retired(ctx: PassContext) -> None:
 
 
 async def _detach_retired(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
-    refs = [Ref(id_, entry.target) for id_ in entry.earlier if ctx.is_carried_by(key, id_, entry.target)]
+    refs = [Ref(id_, entry.target) for id_ in entry.earlier if proofs.is_carried_by(ctx, key, id_, entry.target)]
     existing = await ctx.kind(key).driver.observe(refs) if key.kind in ctx.deps.registry else {}
     gone = [ref.id for ref in refs if ref.id not in existing]
     if gone:
-        tags = frozenset(mark for id_ in gone for mark in ctx.carried_marks(key, id_, entry.target))
+        tags = frozenset(mark for id_ in gone for mark in proofs.carried_marks(ctx, key, id_, entry.target))
         failed = (await keyed_tags.detach(ctx, [TagChange(entry.target, tags)])).get(entry.target)
         if failed is not None and not isinstance(failed, NotFound):
             raise failed
