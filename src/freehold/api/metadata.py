@@ -39,7 +39,10 @@ class CloudProviders(ApiModel):
 
     RULES = (
         Rule(
-            "!has(self.awsref) || !has(self.awsmetadataref) || self.awsref == self.awsmetadataref",
+            # By field: for CEL two objects are of different types, whatever their fields.
+            "!has(self.awsref) || !has(self.awsmetadataref) || self.awsref.name == self.awsmetadataref.name "
+            "&& (has(self.awsref.namespace) ? self.awsref.namespace : '') "
+            "== (has(self.awsmetadataref.namespace) ? self.awsmetadataref.namespace : '')",
             "awsref and awsmetadataref are two spellings of one field and differ; remove awsmetadataref",
             _equal_references,
         ),
