@@ -39,10 +39,10 @@ class CloudProviders(ApiModel):
 
     RULES = (
         Rule(
-            # By field: for CEL two objects are of different types, whatever their fields.
+            # By field: for CEL two objects are of different types. A reserved word has another name there.
             "!has(self.awsref) || !has(self.awsmetadataref) || self.awsref.name == self.awsmetadataref.name "
-            "&& (has(self.awsref.namespace) ? self.awsref.namespace : '') "
-            "== (has(self.awsmetadataref.namespace) ? self.awsmetadataref.namespace : '')",
+            "&& (has(self.awsref.__namespace__) ? self.awsref.__namespace__ : '') "
+            "== (has(self.awsmetadataref.__namespace__) ? self.awsmetadataref.__namespace__ : '')",
             "awsref and awsmetadataref are two spellings of one field and differ; remove awsmetadataref",
             _equal_references,
         ),

@@ -173,6 +173,10 @@ FAULTS: dict[str, tuple[str, dict[str, Any]]] = {
             "x-kubernetes-validations": [{"rule": "!has(self.a) || self.a == self.b", "message": "no"}],
         },
     ),
+    "CEL with a reserved word": (
+        "cel-names",
+        {"type": "object", "x-kubernetes-validations": [{"rule": "self.namespace == ''", "message": "no"}]},
+    ),
     "empty CEL": ("cel", {"type": "string", "x-kubernetes-validations": [{"rule": " ", "message": "no"}]}),
 }
 
