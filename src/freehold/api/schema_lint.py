@@ -229,7 +229,8 @@ def _member(node: Schema, path: str) -> Schema:
     """What ``.a.b`` leads to; of a list, its items."""
     for name in path.split(".")[1:]:
         node = node.get("properties", {}).get(name, {})
-    return node.get("items", node)
+    items: Schema = node.get("items", node)
+    return items
 
 
 def _fits_type(value: Any, node: Schema) -> bool:

@@ -7,6 +7,8 @@ from mutants.rows import Mutant
 _keyed = partial(Mutant, "lifecycle/phases/keyed_tags.py")
 _given = partial(Mutant, "lifecycle/phases/given_tags.py")
 _mark = partial(Mutant, "lifecycle/phases/mark.py")
+_detach = partial(Mutant, "lifecycle/phases/detach.py")
+_read_marks = partial(Mutant, "lifecycle/phases/read_marks.py")
 _renewal = partial(Mutant, "lifecycle/phases/renewal.py")
 _context = partial(Mutant, "lifecycle/context.py")
 _birth_marks = partial(Mutant, "lifecycle/birth_marks.py")
@@ -41,13 +43,13 @@ MUTANTS = (
         "",
         "another's value on a given resource is overwritten, and taken off with the object",
     ),
-    _mark(
+    _read_marks(
         "_judge_marks",
         "elif blocked := keyed_tags.proof_taken(ctx, key, observed, taken):",
         "elif blocked := None:",
         "a resource whose proof somebody overwrote is only said to wait",
     ),
-    _mark(
+    _detach(
         "_no_longer",
         " and not ctx.deps.codec.is_mark(tag)",
         "",
@@ -65,8 +67,8 @@ MUTANTS = (
         "if blocked := None:",
         "a new resource whose proof somebody else wrote is said to be marked soon",
     ),
-    _mark(
-        "detach_dropped",
+    _detach(
+        "dropped",
         "frozenset() if _shown_as_wanted(ctx) else replaced",
         "frozenset()",
         "a value of ours that is not replaced yet counts as another's, and stays",
@@ -119,13 +121,13 @@ MUTANTS = (
         "*entry.node_tags",
         "a tag of the node that the spec drops before it was read back stays for ever",
     ),
-    _mark(
+    _detach(
         "_off",
         ", *ctx.journal.entries[key].node_tags",
         "",
         "a tag of the node that the spec drops stays",
     ),
-    _mark(
+    _detach(
         "_forget_node_tags",
         "wanted_tags.node_tags(ctx, key) if key in ctx.verified else frozenset(entry.node_tags) - off",
         "wanted_tags.node_tags(ctx, key)",
@@ -168,14 +170,14 @@ MUTANTS = (
         "for word in words[:1] or",
         "of the seals in one value only the first one proves",
     ),
-    _mark(
+    _detach(
         "_is_left_alone",
         "return claimed or _has_no_seal_of_ours(ctx, key)",
         "return claimed",
         "a tag is taken off what has another's value in place of our seal",
     ),
-    _mark(
-        "detach_dropped",
+    _detach(
+        "dropped",
         "(ctx.journal.open or any(_has_no_seal_of_ours(ctx, key) for key in ctx.journal.ours))",
         "ctx.journal.open",
         "a dropped tag of what a person was to look at is forgotten",
@@ -186,13 +188,13 @@ MUTANTS = (
         "",
         "another's value in place of our seal is overwritten",
     ),
-    _mark(
+    _read_marks(
         "_judge_marks",
         "{*entry.node_tags, *lost}",
         "entry.node_tags",
         "a seal of a lost key looks like another's value once its record is signed anew",
     ),
-    _mark(
+    _read_marks(
         "_close",
         "node_tags=() if entry.carried else entry.node_tags",
         "node_tags=entry.node_tags",

@@ -26,6 +26,8 @@ _wanted_tags = partial(Mutant, "lifecycle/wanted_tags.py")
 _engine = partial(Mutant, "lifecycle/engine.py")
 _prune = partial(Mutant, "lifecycle/phases/prune.py")
 _mark = partial(Mutant, "lifecycle/phases/mark.py")
+_detach = partial(Mutant, "lifecycle/phases/detach.py")
+_read_marks = partial(Mutant, "lifecycle/phases/read_marks.py")
 _delete = partial(Mutant, "lifecycle/phases/delete.py")
 _recovery = partial(Mutant, "lifecycle/phases/recovery.py")
 _final_check = partial(Mutant, "lifecycle/phases/final_check.py")
@@ -477,8 +479,8 @@ SYNCING = (
         "if True:",
         "resources recovered from marks are deleted in any order",
     ),
-    _mark(
-        "read",
+    _read_marks(
+        "from_index",
         "ctx.state.marks_read_at = ctx.now  # not before it answered: creates rest on it",
         "pass",
         "marks are never known to be read, and nothing is created after a restart",
@@ -750,8 +752,8 @@ PROOF = (
         "proven",
         "a copy with a carrier's mark that anybody can write counts as ours, and our own is forgotten",
     ),
-    _mark(
-        "_detach_retired",
+    _detach(
+        "_retire",
         "for id_ in entry.earlier if proofs.is_carried_by(ctx, key, id_, entry.target)",
         "for id_ in entry.earlier",
         "the editor of one object can cause the detach of another one's marks",
@@ -913,7 +915,7 @@ PASSES = (
     ),
     _engine(
         "_is_idle",
-        "if mark.missing(ctx, key, observed, shown.get(entry.target, frozenset())):",
+        "if read_marks.missing(ctx, key, observed, shown.get(entry.target, frozenset())):",
         "if False:",
         "an idle pass does not see that marks are missing in the index",
     ),
@@ -965,26 +967,26 @@ PASSES = (
         "True",
         "a carrier that is not ours is marked although the kind needs our own",
     ),
-    _mark(
-        "detach_dropped",
+    _detach(
+        "dropped",
         "ctx.journal.open or any(",
         "any(",
         "user tags are forgotten while a create with them may be under way",
     ),
-    _mark(
-        "detach_dropped",
+    _detach(
+        "dropped",
         "        and ctx.is_signed(key)\n",
         "",
         "user tags are detached from an unproven resource",
     ),
-    _mark(
-        "detach_dropped",
+    _detach(
+        "dropped",
         "        if wrong:\n            return",
         "        pass",
         "user tags are forgotten although their detach failed",
     ),
-    _mark(
-        "_detach_retired",
+    _detach(
+        "_retire",
         "if gone:",
         "if False:",
         "the mark of a carried resource that vanished stays on its carrier",
@@ -995,25 +997,25 @@ PASSES = (
         "frozenset({plain}) or seals",
         "a sealed mark of a carried resource that is gone stays on its carrier",
     ),
-    _mark(
-        "_detach_retired",
+    _detach(
+        "_retire",
         "if failed is not None and not isinstance(failed, NotFound):",
         "if False:",
         "a mark that could not be detached from its carrier is forgotten",
     ),
-    _mark(
+    _read_marks(
         "verify",
         "return {}\n    looks",
         "marked = {}\n    looks",
         "marks that could not be read count as missing",
     ),
-    _mark(
+    _read_marks(
         "_judge_marks",
         "elif evidence.strength in (Strength.OTHERS, Strength.DISPUTED):",
         "elif False:",
         "another owner's resource is marked as ours again",
     ),
-    _mark(
+    _read_marks(
         "_judge_marks",
         "if not birth_marks.has_birth_mark(ctx, key, observed):",
         "if False:",
@@ -1357,7 +1359,7 @@ LOOKS = (
     ),
     _confirm(
         "_marks_are_complete",
-        "not mark.is_complete(ctx, key, seen, tags)",
+        "not read_marks.is_complete(ctx, key, seen, tags)",
         "False",
         "stripped marks are never seen",
     ),

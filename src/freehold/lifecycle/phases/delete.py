@@ -19,7 +19,16 @@ from freehold.lifecycle.journal import Entry, Phase, let_go
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State
 from freehold.lifecycle.outcomes import Blocked, Kept, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Evidence, Strength
-from freehold.lifecycle.phases import final_check, given_tags, inner_owners, keyed_tags, mark, observe, parts, recovery
+from freehold.lifecycle.phases import (
+    final_check,
+    given_tags,
+    inner_owners,
+    keyed_tags,
+    observe,
+    parts,
+    read_marks,
+    recovery,
+)
 from freehold.lifecycle.state import earliest
 
 RECHECK = 300.0
@@ -137,7 +146,7 @@ async def prove(ctx: PassContext, present: Collection[NodeKey], marked: TagsByTa
     """The ones that marks read in this pass prove; the others are healed, kept or reported."""
     # Nothing can mark some kinds: their signed record is the only proof.
     proven = {key for key in present if not ctx.kind(key).markable and ctx.is_signed(key)}
-    shown = await mark.tags_now(ctx, sorted(set(present) - proven), marked)
+    shown = await read_marks.tags_now(ctx, sorted(set(present) - proven), marked)
     for key, tags in shown.items():
         observed, entry = ctx.node(key).observed, ctx.journal.entries[key]
         if isinstance(tags, CloudError):
