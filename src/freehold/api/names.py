@@ -61,6 +61,7 @@ Source: docs/reference/capi-contract.md C18.
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 """What kubectl, and freehold up, applied last: the next apply removes what it leaves out."""
 PAUSED_ANNOTATION: Final = "cluster.x-k8s.io/paused"
+RECOVERED_WAITS: Final = "it was recovered: apply its manifest (freehold up -f FILE), or delete it with freehold down"
 RECOVERED: Final = "freehold recover"
 """Its value on an object that was rebuilt: the next apply of a manifest takes it off, and so does ``freehold down``."""
 """Any value, even an empty one, pauses reconciliation (docs/reference/capi-contract.md C23)."""

@@ -187,8 +187,17 @@ def _entry(one: Judged, owner: Owner, deps: EngineDeps) -> Entry:
     assert one.marked.seen is not None
     ctx, seen = _context(owner, deps), one.marked.seen
     target = seen.target or one.marked.target
-    signature = ctx.sign(_key(one), seen.id)
-    return Entry(Phase.RECORDED, seen.id, target, seen.carried, signature=signature, key=deps.ring.writing)
+    record = Entry(Phase.RECORDED, seen.id, target, seen.carried, key=deps.ring.writing)
+    return replace(record, signature=ctx.sign(_key(one), seen.id), node_tags=_lost_seal(ctx, one))
+
+
+def _lost_seal(ctx: PassContext, one: Judged) -> tuple[str, ...]:
+    """Where tags are a map: the value that a new seal replaces, which nothing but the person's word says to be ours."""
+    codec, seen = ctx.deps.codec, one.marked.seen
+    if not codec.keyed or seen is None:
+        return ()
+    place = codec.key(ctx.seal_mark(one.marked.key, seen))
+    return tuple(sorted(tag for tag in one.marked.tags if codec.key(tag) == place))
 
 
 def skeleton(recovery: Recovery, place: Place) -> Mapping[str, Any]:

@@ -20,6 +20,12 @@ _status = partial(Mutant, "reconcilers/aws_cluster/status.py")
 MUTANTS = (
     _namesakes(
         "refusal",
+        " and UUID.fullmatch(uuid := uuids.pop()):",
+        " and (uuid := uuids.pop()):",
+        "the text of a stranger's tag is part of a command that a person is told to run",
+    ),
+    _namesakes(
+        "refusal",
         "if not (found := facts.namesakes.value):",
         "if not (found := ()):",
         "beside another cluster of the name resources are created, and CAPA's collector deletes one for the other",
