@@ -90,7 +90,9 @@ def test_approved_surplus_goes_and_the_rest_stays_ready(smaller: QuickHarness) -
     }  # fmt: skip
     _decide(smaller, Verdict.PRUNE, surplus)
     plan = _planned(smaller)
-    assert {row.kind for row in plan.rows if row.action == "delete"} == {key.kind for key in surplus}
+    deleted = [row for row in plan.rows if row.action == "delete"]
+    assert {row.kind for row in deleted} == {key.kind for key in surplus}
+    assert {row.name for row in deleted if row.kind == "listener"} == {"primary:8080", "secondary:6443"}
     kept = {row["id"] for row in smaller.status()["resources"]} - set(surplus.values())
     smaller.for_a_while(3000.0)
     assert all(answer.endswith("is gone") for answer in _answers(smaller).values()), _answers(smaller)

@@ -32,7 +32,8 @@ class Marked:
 
     @property
     def name(self) -> str:
-        return self.seen.name if self.seen else ""
+        """Empty for what has none of its own, and is shown with its id."""
+        return self.seen.name if self.seen and self.seen.name != self.seen.id else ""
 
     @property
     def created_at(self) -> float | None:
