@@ -11,8 +11,6 @@ from freehold.kube.resources import Key
 from freehold.lifecycle.keyed_codec import NODE
 from harness.aws_served import SECRETS_IN, ServedAws
 
-LIFE = 900
-"""Seconds of a session, the shortest that AWS gives."""
 ONE_ZONE = {"vpc": {"availabilityZoneUsageLimit": 1}}
 STATIC = "AWSClusterStaticIdentity"
 
@@ -30,7 +28,7 @@ class Rented(ServedAws):
 
     def rent(self) -> None:
         """Somebody puts new ones into the Secret."""
-        given = self.sim.client("sts").assume_role(RoleArn=self.role, RoleSessionName="session", DurationSeconds=LIFE)
+        given = self.sim.client("sts").assume_role(RoleArn=self.role, RoleSessionName="session")
         keys = given["Credentials"]
         self.secret = keys["SecretAccessKey"]
         entries = {
@@ -38,13 +36,18 @@ class Rented(ServedAws):
         }  # fmt: skip
         self.stored.objects["Secret", Key(SECRETS_IN, "keys")] = {"metadata": {"name": "keys"}, "stringData": entries}
 
+    def expire(self) -> None:
+        """Every session ends now."""
+        for session in self.sim.cloud.data["sessions"].values():
+            session["expires"] = 0.0
+
     async def passes(self, number: int) -> None:
         for _ in range(number):
             self.later(await self.once())
 
     def nodes(self) -> Counter[str]:
         """What exists in the cloud, by the node that its mark names."""
-        tags = [row.get("tags") or {} for row in self.sim.cloud.resources()]
+        tags = [row["tags"] for row in self.sim.cloud.resources() if row["state"] != "deleted"]
         return Counter(each[NODE] for each in tags if NODE in each)
 
     def writes(self) -> int:
@@ -55,7 +58,10 @@ class Rented(ServedAws):
         ready = self.condition(names.READY)
         assert ready["status"] == "False"
         assert self.secret not in str(self.object.raw)
-        return f"{ready['reason']}: {ready['message']}"
+        assert ready["reason"] == names.REASON_NO_CREDENTIALS
+        retrieved = self.condition(names.PRINCIPAL_CREDENTIAL_RETRIEVED)
+        assert (retrieved["status"], retrieved["message"]) == ("False", ready["message"])
+        return str(ready["message"])
 
 
 @pytest.mark.parametrize("passes", [0, 2, 4, 7])
@@ -65,7 +71,7 @@ async def test_a_session_that_ends_in_mid_create_goes_on_with_the_next_one(passe
     await undisturbed.up()
     await served.passes(passes)
     before = served.nodes()
-    served.later(LIFE)
+    served.expire()
     written = served.writes()
     await served.passes(4)
     assert "Secret operators-own/keys" in served.told() and "expired" in served.told()
@@ -85,7 +91,7 @@ async def test_without_a_session_nothing_counts_as_gone_while_it_is_being_delete
     served = Rented()
     await served.up()
     before = served.nodes()
-    served.later(LIFE)
+    served.expire()
     served.object.delete()
     if restarted:
         served.start_process()
@@ -104,7 +110,7 @@ async def test_a_session_that_ends_during_the_deletion_leaves_nothing_behind() -
     served.rent()
     served.object.delete()
     await served.passes(2)
-    served.later(LIFE)
+    served.expire()
     await served.passes(3)
     assert not served.object.gone and served.nodes()
     served.rent()
@@ -112,17 +118,17 @@ async def test_a_session_that_ends_during_the_deletion_leaves_nothing_behind() -
     assert served.nodes() == Counter()
 
 
-async def test_a_role_is_assumed_again_before_and_after_its_session_ends() -> None:
-    """Nobody is told: an operator that sleeps longer than a session lives needs no person."""
+async def test_a_role_is_assumed_again_when_its_session_ends() -> None:
+    """Nobody is told: what the operator can fetch anew needs no person."""
     from freehold.clouds.aws.identities import AssumedRole
     from harness.aws_served import OWN
 
     served = Rented()
     served.change(identityRef=None)
-    served.own = AssumedRole(served.role, OWN, seconds=LIFE)
+    served.own = AssumedRole(served.role, OWN)
     served.start_process()
     await served.passes(3)
-    served.later(LIFE + 60)
+    served.expire()
     await served.up()
     assert "Blocked" not in served.worst
     assert set(served.nodes().values()) == {1}

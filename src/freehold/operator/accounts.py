@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from freehold.api import names
+from freehold.api.conditions import Observation
 from freehold.kube.resources import Json
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.keys import KeyRing
@@ -56,11 +57,12 @@ class Binding:
 class NoCredentials:
     """The operator has no credentials for the account of this object, or it names no account.
 
-    ``message`` says which, and where they go.
+    ``message`` says which, and where they go. ``parts`` are conditions that say it in upstream's words.
     """
 
     message: str
     reason: str = names.REASON_NO_CREDENTIALS
+    parts: tuple[Observation, ...] = ()
 
 
 class Accounts(Protocol):

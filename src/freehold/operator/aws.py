@@ -10,6 +10,7 @@ from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 from freehold.api import names
+from freehold.api.conditions import Observation
 from freehold.clouds.aws import permissions
 from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.facts import AwsFacts
@@ -19,7 +20,7 @@ from freehold.clouds.aws.session import AwsSession, Mount
 from freehold.clouds.aws.tagger import AwsTagger
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.durations import Durations
-from freehold.lifecycle.errors import CloudError, Invalid
+from freehold.lifecycle.errors import CloudError, Denied, Invalid
 from freehold.lifecycle.interface import EngineDeps, Intervals
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.keyed_codec import KeyedCodec
@@ -29,7 +30,15 @@ from freehold.lifecycle.shared_lists import SharedLists
 from freehold.operator.accounts import Around, Binding, NoCredentials, Place
 from freehold.operator.audit import Audit
 from freehold.operator.aws_facts import AwsFactsReader
-from freehold.operator.aws_identities import DEFAULT, KINDS, NotUsable, Reference, StoredIdentities, reference_of
+from freehold.operator.aws_identities import (
+    DEFAULT,
+    KINDS,
+    NotAllowed,
+    NotUsable,
+    Reference,
+    StoredIdentities,
+    reference_of,
+)
 from freehold.operator.limits import Bucket, Limits
 from freehold.operator.ports import ObjectPort, PacedPort, ThreadPort
 from freehold.operator.served_account import ServedAccount
@@ -218,8 +227,10 @@ class AwsAccounts:
         try:
             reference = reference_of(raw)
             identity = await self._identities.credentials(reference, namespace)
+        except NotAllowed as problem:
+            return _not_allowed(str(problem))
         except NotUsable as problem:
-            return NoCredentials(str(problem))
+            return _not_retrieved(str(problem))
         spec = raw.get("spec") or {}
         region, partition = str(spec.get("region") or ""), str(spec.get("partition") or "")
         if not region:
@@ -228,6 +239,12 @@ class AwsAccounts:
             account = self._cloud.account(reference, identity, region, partition)
         except ValueError as problem:
             return NoCredentials(f"spec.region: {problem}; correct it", names.REASON_INVALID_SPEC)
+        try:
+            await account.account()
+        except Denied as refused:  # everybody may ask who they are: the credentials themselves are refused
+            return _not_retrieved(refused.message)
+        except CloudError:
+            pass  # the pass finds out
         return self._bound(account)
 
     async def places(self, around: Around) -> Sequence[Place | NoCredentials]:
@@ -255,6 +272,18 @@ class AwsAccounts:
         if account not in self._adapters:  # it keeps answers of this account
             self._adapters[account] = self._adapter(account)
         return Binding(account, self._adapters[account])
+
+
+def _not_allowed(message: str) -> NoCredentials:
+    allowed = Observation(names.PRINCIPAL_USAGE_ALLOWED, "False", names.REASON_PRINCIPAL_USAGE_UNAUTHORIZED, message)
+    return NoCredentials(message, parts=(allowed,))
+
+
+def _not_retrieved(message: str) -> NoCredentials:
+    retrieved = Observation(
+        names.PRINCIPAL_CREDENTIAL_RETRIEVED, "False", names.REASON_PRINCIPAL_CREDENTIAL_RETRIEVAL_FAILED, message
+    )
+    return NoCredentials(message, parts=(retrieved,))
 
 
 def _regions_of(objects: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -55,6 +55,10 @@ class NotUsable(Exception):
     """The identity cannot be used for this object; the text says why, and what to do. No secret is in it."""
 
 
+class NotAllowed(NotUsable):
+    """The namespace of the object may not use it."""
+
+
 class Reader(Protocol):
     """All that is needed of a client."""
 
@@ -118,7 +122,7 @@ class StoredIdentities:
         named = wish.Identity(reference.kind, reference.name)
         answer = identities.may_use(named, allowed, namespace, labels)
         if isinstance(answer, identities.NotAllowed):
-            raise NotUsable(answer.message)
+            raise NotAllowed(answer.message)
 
     async def _labels(self, namespace: str) -> Mapping[str, str]:
         try:
