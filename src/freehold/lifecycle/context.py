@@ -258,7 +258,8 @@ class PassContext:
 
     def tags_on_given(self, key: NodeKey) -> frozenset[str]:
         """What belongs on the resource of this node if it is not ours."""
-        return self._over(self.graph.nodes[key].given_tags, self.user_tags)
+        node = self.graph.nodes[key]
+        return self._over(node.given_tags, self.user_tags if node.user_tagged else frozenset())
 
     def beside_marks(self, key: NodeKey) -> frozenset[str]:
         """The node's and the user's tags, for a resource of ours."""
