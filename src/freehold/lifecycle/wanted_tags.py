@@ -38,7 +38,8 @@ def node_tags(ctx: PassContext, key: NodeKey) -> frozenset[str]:
 
 def tags_on_given(ctx: PassContext, key: NodeKey) -> frozenset[str]:
     """What belongs on the resource of this node if it is not ours."""
-    return _over(ctx, ctx.graph.nodes[key].given_tags, ctx.user_tags)
+    node = ctx.graph.nodes[key]
+    return _over(ctx, node.given_tags, ctx.user_tags if node.user_tagged else frozenset())
 
 
 def beside_marks(ctx: PassContext, key: NodeKey) -> frozenset[str]:

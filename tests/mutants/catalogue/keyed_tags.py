@@ -111,7 +111,7 @@ MUTANTS = (
     ),
     _wanted_tags(
         "tags_on_given",
-        "ctx.graph.nodes[key].given_tags",
+        "node.given_tags",
         "frozenset()",
         "a given resource never gets the tags of the node that uses it",
     ),
