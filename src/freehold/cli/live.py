@@ -12,7 +12,7 @@ import os
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from freehold.apiserver.crds import COLLECTION as DEFINITIONS
@@ -60,9 +60,13 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
         server = LiveServer(url, os.getpid(), options.operator, simulator, sorted(options.gates))
         failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if options.operator:
-            settings = _settings(state, options, server, clock)
+            from freehold.operator.tag_outcomes import OUTCOMES, TagOutcomes
+
+            outcomes = TagOutcomes()
+            settings = replace(_settings(state, options, server, clock), observe=outcomes)
             await _require_ring(settings)
             api.extend(PLANS, PlanService(settings, state.keys).answer)
+            api.extend(OUTCOMES, outcomes.answer)
             await stack.enter_async_context(_operating(settings, failed))
         lock.publish(server)
         yield Running(server, clock, failed)

@@ -18,6 +18,7 @@ import click
 from freehold.cli import completing, hints, options
 from freehold.cli.errors import FAILED, INTERRUPTED, MISUSED, CliError
 from freehold.cli.key_commands import keys
+from freehold.cli.tags_commands import tags
 from freehold.cli.terminal import escaped, print_error, warn
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -245,6 +246,7 @@ def serve(**given: Any) -> None:
 
 
 cli.add_command(keys)
+cli.add_command(tags)
 
 
 @cli.command(name="operator", short_help="Run the operator against a cluster that is there already.")

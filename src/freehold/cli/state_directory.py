@@ -91,6 +91,11 @@ class StateDirectory:
         return self.path / "audit.jsonl"
 
     @property
+    def audit_of_people(self) -> Path:
+        """What was done through commands, and by whom. The operator's log has another writer."""
+        return self.path / "audit-people.jsonl"
+
+    @property
     def log(self) -> Path:
         return self.path / "freehold.log"
 

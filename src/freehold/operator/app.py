@@ -40,6 +40,7 @@ from freehold.operator.objects import ObjectHandle
 from freehold.operator.other_objects import StoredObjects
 from freehold.operator.owner_cluster import CLUSTERS, OwnerClusterReader, cluster_mapper
 from freehold.operator.reconciler import Reconciler
+from freehold.operator.tag_observer import Observer, nobody
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.gate import Mode
 
@@ -76,6 +77,8 @@ class Settings:
     new_limits: Callable[[], Limits] = Limits
     keys: Path | RingSecret = field(default_factory=RingSecret)
     gates: FeatureGates = ALL_OFF
+    observe: Observer = nobody
+    """Told what each pass of the metadata controller came to."""
 
     @property
     def own_namespace(self) -> str:
@@ -140,7 +143,7 @@ class Operator:
             regions = settings.clouds.aws_regions
             place = Place(settings.own_namespace, settings.record, settings.namespace or "", settings.workers)
             self._controllers.append(
-                metadata_controller(client, clouds, regions, keeper, settings.clock, recorder, place)
+                metadata_controller(client, clouds, regions, keeper, settings.clock, recorder, place, settings.observe)
             )
             keeper.changed = self._requeue_all
             running = asyncio.create_task(self._run_controllers())

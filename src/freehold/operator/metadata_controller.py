@@ -19,6 +19,7 @@ from freehold.operator.keyring_keeper import RingKeeper
 from freehold.operator.kinds import resource_of
 from freehold.operator.metadata import AWS_METADATAS, CLOUD_METADATAS, Means, MetadataReconciler, Recorder
 from freehold.operator.predicates import OWN_ANNOTATIONS, on_spec_or_metadata
+from freehold.operator.tag_observer import Observer, nobody
 from freehold.operator.tag_record import TagRecord
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.metadata.demand import Place as TagPlaceOf
@@ -83,6 +84,7 @@ def metadata_controller(
     clock: SystemClock,
     recorder: Recorder,
     place: Place,
+    observe: Observer = nobody,
 ) -> Controller:
     """``regions`` are those of objects that name none."""
     assert clouds.aws is not None, "the operator always has it; credentials are looked for when it is asked"
@@ -96,6 +98,7 @@ def metadata_controller(
         recorder=recorder,
         fraction=random.random,
         regions=regions,
+        observe=observe,
     )
     reconciler = MetadataReconciler(means)
 

@@ -1,0 +1,104 @@
+"""Plans of tags for people. Keys and values are anybody's: each is escaped where it is put into a line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from freehold.cli.tables import Rows, printed
+from freehold.cli.terminal import escaped, say, shortened, tell, width
+
+if TYPE_CHECKING:
+    from freehold.operator.tag_plan import ResourceChanges, TagCall, TagPlan, TagRow
+
+SIGNS: Final = {"add": "+", "change": "~", "remove": "-", "leave": "="}
+
+_CAUSES: Final = {
+    "Missing": "it is missing",
+    "Stripped": "ours, and somebody took it off",
+    "Outdated": "ours, and the spec has changed",
+    "Drifted": "ours, and somebody changed it",
+    "Foreign": "somebody else's value is taken over",
+    "Deleted": "the spec asks for its removal",
+    "Dropped": "ours, and no object names it any more",
+}
+_PLAIN = re.compile(r"[^\s\"'=:,→]+")
+
+
+def shown(text: str) -> str:
+    """A key or value as it can stand in a line: quoted where its ends would not be seen."""
+    return escaped(text) if _PLAIN.fullmatch(text) else escaped(json.dumps(text, ensure_ascii=False))
+
+
+def change(row: TagRow) -> str:
+    """``+ env: test``, ``~ env: prod → test``."""
+    before = " and ".join(map(shown, row.before))
+    values = [each for each in (before, None if row.after is None else shown(row.after)) if each]
+    return f"{SIGNS[row.action.value]} {shown(row.key)}: {' → '.join(values)}"
+
+
+def why(row: TagRow) -> str:
+    if row.action.value != "leave":
+        return _CAUSES.get(row.cause, row.cause)
+    return row.why or "not ours: it is left"
+
+
+def print_plan(plan: TagPlan) -> None:
+    """Nothing of what is as wanted is listed but by its number."""
+    tell(f"{plan.object}: {summary(plan)}")
+    room = width() - 2
+    if plan.resources:
+        for line in printed(Rows(("RESOURCE", "TAG", "WHY"), tuple(_rows(plan))), room):
+            say(f"  {line}")
+    if plan.calls:
+        tell("  calls, in their order:")
+        for line in printed(Rows(("API", "WHERE", "RESOURCES", "TAGS"), tuple(map(_call, plan.calls))), room):
+            say(f"  {line}")
+    if plan.approval:
+        tell(f"  waits: {plan.approval}")
+    for each in plan.notes:
+        tell(f"  note: {each}")
+
+
+def summary(plan: TagPlan) -> str:
+    if not plan.selected and (plan.problems or plan.unanswered):
+        return "nothing can be done yet"
+    counts = Counter(row.action for row in plan.rows() if row.action.changes)
+    found = f"{plan.selected} resource{'' if plan.selected == 1 else 's'} found"
+    touched = sum(each.changes for each in plan.resources)
+    if not counts:
+        return f"{found}, {'none' if not plan.selected else 'nothing'} to change"
+    told = ", ".join(f"{number} to {action}" for action, number in sorted(counts.items()))
+    return f"{found}; on {touched} of them {told} (tags), in {len(plan.calls)} call{'s' * (len(plan.calls) != 1)}"
+
+
+def _rows(plan: TagPlan) -> Iterator[tuple[str, str, str]]:
+    several = len({(each.account, each.region) for each in plan.resources}) > 1
+    for each in plan.resources:
+        name = _name(each, several=several)
+        for row in each.rows:
+            yield name, change(row), why(row) + (" (waits)" if each.waits and row.action.changes else "")
+            name = ""
+        for note in each.notes:
+            yield name, "!", note
+            name = ""
+
+
+def _name(changes: ResourceChanges, *, several: bool) -> str:
+    """Cut to what tells it apart, with its region where there are several."""
+    short = shortened(changes.resource)
+    return f"{short} ({changes.region})" if several else short
+
+
+def _call(call: TagCall) -> tuple[str, str, str, str]:
+    given = ", ".join(_pairs(call.tags))
+    where = call.region if call.region in call.account else f"{call.account}/{call.region}"
+    return call.verb, where, str(len(call.targets)), given + (" (waits)" if call.waits else "")
+
+
+def _pairs(tags: Iterable[tuple[str, str | None]]) -> Iterator[str]:
+    for key, value in tags:
+        yield shown(key) if value is None else f"{shown(key)}={shown(value)}"

@@ -1,0 +1,95 @@
+"""``freehold tags`` as processes on a state directory: plan, apply, and what is told of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from freehold.api.names import TAGS_APPLIED_ANNOTATION
+from harness.metadata import EXAMPLES, WANTED
+from harness.tag_world import TagWorld
+from harness.terminals import freehold_on_terminal
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> TagWorld:
+    return TagWorld(tmp_path / "state", {"a": {"owner": "x"}, "b": {"env": "prod"}})
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> str:
+    path = tmp_path / "tags.yaml"
+    path.write_text(EXAMPLES)
+    return str(path)
+
+
+def test_plan_apply_drift_and_back(world: TagWorld, manifest: str) -> None:
+    """The plan says what apply then does; nothing is left to do; drift is planned and repaired."""
+    before = world.tags()
+    plan = world.run("tags", "plan", "-f", manifest, "-o", "json", "--detailed-exitcode")
+    assert plan.code == 2, plan.err
+    (told,) = plan.json()
+    assert told["object"] == "metadata-controller/metadata"
+    rows = {
+        (each["resource"].rpartition("/")[2], row["action"], row["key"], tuple(row["from"]), row["to"])
+        for each in told["resources"]
+        for row in each["tags"]
+        if row["key"] in ("env", "centre")
+    }
+    a, b = world.ids["a"], world.ids["b"]
+    assert rows == {
+        (a, "add", "env", (), "test"),
+        (a, "add", "centre", (), "eng"),
+        (b, "change", "env", ("prod",), "test"),
+        (b, "add", "centre", (), "eng"),
+    }
+    (call,) = told["calls"]
+    assert (call["verb"], len(call["targets"])) == ("CreateTags", 2)
+    assert world.tags() == before, "a plan writes nothing"
+    assert "there is no CloudMetadata" in world.run("tags", "plan").out, "nor to the API server"
+
+    done = world.run("tags", "apply", "-f", manifest, "--create-namespace")
+    assert done.code == 0, done.out + done.err
+    assert "2 tagged" in done.out
+    assert world.tags() == {"a": {"owner": "x", **WANTED}, "b": WANTED}
+    again = world.run("tags", "plan", "--detailed-exitcode")
+    assert (again.code, "nothing to change" in again.out) == (0, True), again.out + again.err
+
+    world.tag("a", env="mine")
+    drift = world.run("tags", "plan", "metadata", "--detailed-exitcode")
+    assert drift.code == 2 and "~ env: mine → test" in drift.out and "somebody changed it" in drift.out
+    repaired = world.run("tags", "apply", "-f", manifest)
+    assert repaired.code == 0 and "AWSMetadata metadata-controller/awstags: unchanged" in repaired.out
+    assert "1 tagged" in repaired.out
+    assert world.tags()["a"]["env"] == "test"
+
+
+def test_on_a_terminal_the_plan_is_shown_and_asked_for(world: TagWorld, manifest: str) -> None:
+    """No is no: neither a tag nor an object."""
+    given = ("tags", "apply", "-f", manifest, "--create-namespace", "--state", str(world.state.path))
+    shown = freehold_on_terminal(*given, typed="n\n", after="[y/N]")
+    assert shown.code == 1 and "~ env: prod → test" in shown.text and "nothing was applied" in shown.text
+    assert world.tags() == {"a": {"owner": "x"}, "b": {"env": "prod"}}
+    assert not world.state.audit_of_people.exists()
+    agreed = freehold_on_terminal(*given, typed="y\n", after="[y/N]")
+    assert agreed.code == 0 and "2 tagged" in agreed.text
+    who = json.loads(world.state.audit_of_people.read_text().splitlines()[0])
+    assert who["by"] and who["object"] == "CloudMetadata metadata-controller/metadata"
+    stored = world.run("get", "cloudmetadatas", "metadata", "-n", "metadata-controller", "-o", "json").json()
+    assert stored["metadata"]["annotations"][TAGS_APPLIED_ANNOTATION].startswith(who["by"])
+
+
+def test_other_kinds_are_left_to_freehold_up(world: TagWorld, manifest: str) -> None:
+    more = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\n"
+    said = world.run("tags", "apply", "-f", "-", stdin=EXAMPLES + more)
+    assert said.code == 1 and "ConfigMap default/a" in said.err and "freehold up" in said.err
+
+
+def test_what_cannot_be_done_at_all_is_not_applied(world: TagWorld) -> None:
+    """A CloudMetadata without its AWSMetadata: the controller would wait, a person is told at once."""
+    cloud = EXAMPLES.split("---")[0]
+    said = world.run("tags", "apply", "-f", "-", "--create-namespace", stdin=cloud)
+    assert said.code == 1 and "does not exist: make it" in said.err
+    assert "there is no CloudMetadata" in world.run("tags", "plan").out
