@@ -22,11 +22,12 @@ def decided(
     from freehold.operator.audit import AuditInUse, FileAudit
 
     deadline = time.monotonic() + _PATIENCE_SECONDS
-    what = json.dumps(more, sort_keys=True, ensure_ascii=True) if more else ""
+    if more:
+        why = f"{why}: {json.dumps(more, sort_keys=True)}"
     while True:
         try:
             with FileAudit(state.audit_of_people, session.clock) as audit:
-                audit.decided(subject, what, who(), done=True, why=why)
+                audit.decided(subject, "", who(), done=True, why=why)
             return
         except AuditInUse as problem:  # another command, for a moment
             if time.monotonic() > deadline:

@@ -80,8 +80,7 @@ async def apply_tags(target: Access, asked: Asked) -> None:
         for done in applied:
             say(f"{done.target}: {done.verb.value}")
         _audit(target, session, applied, digests)
-        await _wake(session, plans, digests)
-        await _until_done(session, target, plans, digests, asked.patience)
+        await see_done(session, target, plans, digests, asked.patience)
 
 
 def _refuse_others(wanted: Sequence[Target]) -> None:
@@ -122,7 +121,7 @@ def _audit(target: Access, session: Session, applied: Sequence[Applied], digests
         return  # the audit log of that API server has it; the annotation names the person
     for each in applied:
         spec = each.target.document.obj.get("spec")
-        decided(target.state, session, str(each.target), f"{each.verb.value} with freehold tags apply", {"spec": spec})
+        decided(target.state, session, str(each.target), f"{each.verb.value} (tags apply)", {"spec": spec})
     for name, digest in digests.items():
         decided(target.state, session, f"CloudMetadata {name}", f"approved the plan {digest}")
 
@@ -164,13 +163,14 @@ class _Now:
         return not self.undone and not self.failed and not self.told
 
 
-async def _until_done(
+async def see_done(
     session: Session, target: Access, plans: Sequence[TagPlan], digests: Mapping[str, str], patience: float
 ) -> None:
-    """Plan again until nothing is left to do: what the cloud shows is the success. Raises CliError."""
+    """Wake the controller, and plan until nothing is left: what the cloud shows is the success. Raises CliError."""
     keys = [_key(each) for each in plans]
     if not keys:
         return
+    await _wake(session, plans, digests)
     deadline, stuck = time.monotonic() + patience, 0
     now = await _look(session, target, keys, digests)
     while not now.finished and stuck < _STUCK_LOOKS and time.monotonic() < deadline:

@@ -18,6 +18,12 @@ def _where(function: F) -> F:
     return options.simulate(options.namespace(options.state(options.of_cluster(function))))
 
 
+def _output(*formats: str) -> Callable[[F], F]:
+    return click.option(
+        "-o", "--output", type=click.Choice(formats), default=formats[0], show_default=True, help="Format."
+    )
+
+
 @click.group(short_help="Plan, apply and look at the tags of cloud resources.")
 def tags() -> None:
     """Plan, apply and look at the tags of cloud resources: what CloudMetadata and AWSMetadata objects ask for."""
@@ -60,5 +66,72 @@ def tags_apply(**given: Any) -> None:
     Yes to a plan that waits for a person approves it; without a terminal --approve does. The audit log says who it was.
     """
     from freehold.cli import tags_apply as command
+
+    command.run(**given)
+
+
+@tags.command(name="audit", short_help="Show who changed which tag, when, from what to what.")
+@click.option("--verify", is_flag=True, help="Check that no line of the audit logs was changed, taken out or added.")
+@click.option("--resource", default="", metavar="ID", callback=options.filled, help="Only of ids that contain this.")
+@click.option("--key", default="", callback=options.filled, help="Only of this tag key.")
+@options.output
+@options.state
+def tags_audit(**given: Any) -> None:
+    """Show who changed which tag, when, from what to what, from the audit logs of the state directory."""
+    from freehold.cli import tags_audit as command
+
+    command.run(**given)
+
+
+@tags.command(name="list", short_help="List the resources that have a tag.")
+@click.option(
+    "-l",
+    "--selector",
+    multiple=True,
+    required=True,
+    metavar="KEY=VALUE",
+    callback=options.filled,
+    help="Resources with this tag; KEY alone: with any value. Repeated: with all of them.",
+)
+@click.option("--cloud", type=click.Choice(["aws"]), default="aws", show_default=True, help="Where to look.")
+@click.option(
+    "--region", multiple=True, metavar="REGION", callback=options.filled, help="[default: AWS_REGION]; may be repeated."
+)
+@_output("table", "json", "csv", "yaml")
+@_where
+def tags_list(**given: Any) -> None:
+    """List the resources of the account that have a tag, with all their tags. Changes nothing.
+
+    The index of the cloud is asked, which is some seconds late. Nothing is a wildcard.
+    """
+    from freehold.cli import tags_list as command
+
+    command.run(**given)
+
+
+@tags.command(name="report", short_help="Tell how far the tags are as they are asked for.")
+@_output("table", "json", "csv", "html")
+@_where
+def tags_report(**given: Any) -> None:
+    """Tell drift and compliance of all CloudMetadata objects: what is not as asked for, on which resources, and why.
+
+    Changes nothing. html is one page with charts, which loads nothing: freehold tags report -o html > FILE
+    """
+    from freehold.cli import tags_report as command
+
+    command.run(**given)
+
+
+@tags.command(name="edit", short_help="Edit the tags of an object in $EDITOR.")
+@click.argument("name", callback=options.filled)
+@options.yes("Do not ask before it is applied.")
+@options.timeout
+@_where
+def tags_edit(**given: Any) -> None:
+    """Edit a CloudMetadata, and the object with the tags that it refers to, or an AWSMetadata alone, in $EDITOR.
+
+    What would be refused is not saved: the editor opens again, with the reason. Then it is applied, as by apply.
+    """
+    from freehold.cli import tags_edit as command
 
     command.run(**given)

@@ -66,7 +66,7 @@ async def _plans(
         if documents is not None:
             wanted = await targets(session.client, documents, where)
             return await plans_of(session, target, await as_stored(session, wanted))
-        return await plans_of(session, target, (), await _named(session, name, where, anywhere=not namespace))
+        return await plans_of(session, target, (), await selected(session, name, where, anywhere=not namespace))
 
 
 async def as_stored(session: Session, wanted: Sequence[Target], *, create_namespace: bool = False) -> list[Json]:
@@ -87,7 +87,7 @@ async def as_stored(session: Session, wanted: Sequence[Target], *, create_namesp
     return found
 
 
-async def _named(session: Session, name: str, namespace: str, *, anywhere: bool) -> list[Key]:
+async def selected(session: Session, name: str, namespace: str, *, anywhere: bool) -> list[Key]:
     """The stored CloudMetadata of that name; without one all of them, of every namespace with ``anywhere``."""
     from freehold.operator.metadata import CLOUD_METADATAS
 

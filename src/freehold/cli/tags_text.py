@@ -50,17 +50,20 @@ def print_plan(plan: TagPlan) -> None:
     """Nothing of what is as wanted is listed but by its number."""
     tell(f"{plan.object}: {summary(plan)}")
     room = width() - 2
-    if plan.resources:
-        for line in printed(Rows(("RESOURCE", "TAG", "WHY"), tuple(_rows(plan))), room):
-            say(f"  {line}")
+    several = len({(each.account, each.region) for each in plan.resources}) > 1
+    for each in plan.resources:
+        say(f"  {_name(each, several=several)}")
+        _, *lines = printed(Rows(("TAG", "WHY"), tuple(_rows(each))), room - 2)
+        for line in lines:
+            say(f"    {line}")
     if plan.calls:
         tell("  calls, in their order:")
         for line in printed(Rows(("API", "WHERE", "RESOURCES", "TAGS"), tuple(map(_call, plan.calls))), room):
             say(f"  {line}")
     if plan.approval:
         tell(f"  waits: {plan.approval}")
-    for each in plan.notes:
-        tell(f"  note: {each}")
+    for note in plan.notes:
+        tell(f"  note: {note}")
 
 
 def summary(plan: TagPlan) -> str:
@@ -75,16 +78,11 @@ def summary(plan: TagPlan) -> str:
     return f"{found}; on {touched} of them {told} (tags), in {len(plan.calls)} call{'s' * (len(plan.calls) != 1)}"
 
 
-def _rows(plan: TagPlan) -> Iterator[tuple[str, str, str]]:
-    several = len({(each.account, each.region) for each in plan.resources}) > 1
-    for each in plan.resources:
-        name = _name(each, several=several)
-        for row in each.rows:
-            yield name, change(row), why(row) + (" (waits)" if each.waits and row.action.changes else "")
-            name = ""
-        for note in each.notes:
-            yield name, "!", note
-            name = ""
+def _rows(resource: ResourceChanges) -> Iterator[tuple[str, str]]:
+    for row in resource.rows:
+        yield change(row), why(row) + (" (waits)" if resource.waits and row.action.changes else "")
+    for note in resource.notes:
+        yield "!", note
 
 
 def _name(changes: ResourceChanges, *, several: bool) -> str:

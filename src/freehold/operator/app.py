@@ -126,7 +126,7 @@ class Operator:
             client = await stack.enter_async_context(KubeClient(settings.kube))
             await refuse_peer(client)
             files = stack.enter_context(ExitStack())
-            audit: Audit = NoAudit()
+            audit: FileAudit | NoAudit = NoAudit()
             if settings.audit is not None:
                 audit = files.enter_context(FileAudit(settings.audit, settings.clock))
             clouds = clouds_of(settings, client, files, audit)
@@ -143,7 +143,9 @@ class Operator:
             regions = settings.clouds.aws_regions
             place = Place(settings.own_namespace, settings.record, settings.namespace or "", settings.workers)
             self._controllers.append(
-                metadata_controller(client, clouds, regions, keeper, settings.clock, recorder, place, settings.observe)
+                metadata_controller(
+                    client, clouds, regions, keeper, settings.clock, recorder, place, settings.observe, audit
+                )
             )
             keeper.changed = self._requeue_all
             running = asyncio.create_task(self._run_controllers())

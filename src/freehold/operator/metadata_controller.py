@@ -13,12 +13,14 @@ from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json, Key, key_of
 from freehold.lifecycle.clock import SystemClock
 from freehold.operator.adapters import Aws, Clouds
+from freehold.operator.audit import NoAudit
 from freehold.operator.controller import Controller, Done, Result, Watched
 from freehold.operator.keyring import RingError
 from freehold.operator.keyring_keeper import RingKeeper
 from freehold.operator.kinds import resource_of
 from freehold.operator.metadata import AWS_METADATAS, CLOUD_METADATAS, Means, MetadataReconciler, Recorder
 from freehold.operator.predicates import OWN_ANNOTATIONS, on_spec_or_metadata
+from freehold.operator.tag_audit import AuditedTagAccounts, ChangeAudit
 from freehold.operator.tag_observer import Observer, nobody
 from freehold.operator.tag_record import TagRecord
 from freehold.operator.timing import RunningTime
@@ -85,13 +87,14 @@ def metadata_controller(
     recorder: Recorder,
     place: Place,
     observe: Observer = nobody,
+    audit: ChangeAudit | None = None,
 ) -> Controller:
     """``regions`` are those of objects that name none."""
     assert clouds.aws is not None, "the operator always has it; credentials are looked for when it is asked"
     means = Means(
         client=client,
         stored=_Caches(lambda: controller),
-        accounts=_OnAws(clouds.aws, clock),
+        accounts=AuditedTagAccounts(_OnAws(clouds.aws, clock), audit or NoAudit()),
         record=TagRecord(client, place.record_namespace, place.record_name),
         rings=keeper,
         clock=clock,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -83,6 +83,8 @@ class TagPlan:
     notes: tuple[str, ...] = ()
     digest: str = ""
     approval: str = ""
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    """How many of the selected resources are of each kind."""
 
     @property
     def changes(self) -> bool:

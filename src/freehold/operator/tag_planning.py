@@ -6,6 +6,7 @@ what it would store is laid over what is stored (ADR 17).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -245,6 +246,7 @@ def plan_of(subject: str, outcome: Outcome, sent: Sequence[Batch]) -> TagPlan:
         tuple(_notes(outcome)),
         needs.digest if needs else "",
         needs.message if needs else "",
+        Counter(plan.resource.kind for plan in outcome.plans.values()),
     )
 
 
