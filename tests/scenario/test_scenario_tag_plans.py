@@ -8,12 +8,16 @@ import pytest
 import yaml
 
 from freehold.kube.resources import Json, Key
-from freehold.lifecycle.errors import Throttled
+from freehold.lifecycle.errors import CloudError, Throttled
+from freehold.lifecycle.port import Effect
+from freehold.operator.audit import Changes
 from freehold.operator.aws import AwsCloud
-from freehold.operator.metadata import CLOUD_METADATAS
+from freehold.operator.metadata import CLOUD_METADATAS, Means, MetadataReconciler
 from freehold.operator.tag_accounts import AwsTagAccounts
+from freehold.operator.tag_audit import AuditedTagAccounts
 from freehold.operator.tag_plan import TagPlan
 from freehold.operator.tag_planning import DryPass, PlanMeans, StoredObjects
+from freehold.operator.tag_record import TagRecord
 from harness.aws_account import REGION
 from harness.metadata import CLASSIFIER, EXAMPLES, NAMESPACE, PLACE, Lab, OwnIdentity
 
@@ -168,3 +172,51 @@ async def test_an_object_that_is_refused_for_one_key_says_so_by_resource(lab: La
     rows = {row.key: row for each in plan.resources for row in each.rows}
     assert rows["env"].cause == "TagExists" and arn in rows["env"].why
     assert not plan.changes
+
+
+class Lines:
+    """An audit of changes in memory, beside the calls that were sent by then."""
+
+    def __init__(self, lab: Lab) -> None:
+        self._lab = lab
+        self.rows: list[tuple[str, str, str | None, str | None]] = []
+        self.refusals: list[tuple[str, str]] = []
+        self.written_before: list[int] = []
+
+    def changes(self, subject: str, changes: Changes) -> None:
+        writes = [call for call in self._lab.port.calls if call.effect is Effect.WRITE]
+        self.written_before.append(len(writes))
+        for resource, tags in changes.items():
+            self.rows += [(resource, key, *change) for key, change in tags.items()]
+
+    def refused(self, subject: str, resource: str, error: CloudError) -> None:
+        self.refusals.append((resource, error.code))
+
+
+def audited(lab: Lab) -> Lines:
+    """From now on the process of the lab is audited."""
+    lines = Lines(lab)
+    cloud = AwsCloud(None, lab.clock, mount=lab.account.mount, port=lab.port)
+    accounts = AuditedTagAccounts(AwsTagAccounts(cloud, OwnIdentity(), lab.clock), lines)
+    lab.process = MetadataReconciler(
+        Means(
+            lab.objects, lab, accounts, TagRecord(lab.objects, PLACE), lab.rings, lab.clock, lab.events,
+            lambda: 0.5, (REGION,),
+        )
+    )  # fmt: skip
+    return lines
+
+
+async def test_each_change_is_audited_once_with_the_value_that_was_there_before_it_is_sent(lab: Lab) -> None:
+    """Also somebody else's value that is taken over (A11): the log is what is left of it."""
+    (group,) = lab.groups(1, env="theirs")
+    lines = audited(lab)
+    await lab.apply_examples()
+    await lab.settle()
+    assert sorted(lines.rows) == [(group, "centre", None, "eng"), (group, "env", "theirs", "test")]
+    assert lines.written_before == [0]
+    lines.rows.clear()
+    await lab.edit("AWSMetadata", "awstags", {"resourcetags": {"env": None, "centre": "eng"}})
+    lab.wait()
+    await lab.settle()
+    assert lines.rows == [(group, "env", "test", None)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,60 @@ def test_what_cannot_be_done_at_all_is_not_applied(world: TagWorld) -> None:
     said = world.run("tags", "apply", "-f", "-", "--create-namespace", stdin=cloud)
     assert said.code == 1 and "does not exist: make it" in said.err
     assert "there is no CloudMetadata" in world.run("tags", "plan").out
+
+
+def editor(folder: Path, *edits: str) -> str:
+    """One that makes the next of these edits (sed) each time it is opened, and keeps what it was shown."""
+    script = folder / "editor.py"
+    script.write_text(
+        f"""
+import pathlib, subprocess, sys
+folder, edits = pathlib.Path({str(folder)!r}), {list(edits)!r}
+number = len(list(folder.glob("shown-*")))
+(folder / f"shown-{{number}}").write_text(pathlib.Path(sys.argv[1]).read_text())
+if number < len(edits):
+    subprocess.run(["sed", "-i", edits[number], sys.argv[1]], check=True)
+"""
+    )
+    return f"{sys.executable} {script}"
+
+
+def test_list_report_edit_and_audit(world: TagWorld, manifest: str, tmp_path: Path) -> None:
+    """What is there, how far it is as wanted, a change in the editor, and who did it."""
+    assert world.run("tags", "apply", "-f", manifest, "--create-namespace").code == 0
+    listed = world.run("tags", "list", "-l", "owner=x", "-o", "json").json()
+    assert [each["resource"].rpartition("/")[2] for each in listed] == [world.ids["a"]]
+    assert {"key": "env", "value": "test"} in listed[0]["tags"]
+    assert world.run("tags", "list", "-l", "owner=*", "-o", "json").json() == [], "nothing is a wildcard"
+
+    world.tag("b", env="mine")
+    report = world.run("tags", "report", "-o", "json").json()
+    (share,) = report["objects"]
+    assert (share["resources"], share["as wanted"], share["drifted"]) == (2, 1, 1)
+    (found,) = report["findings"]
+    assert (found["found"], found["wanted"], found["standing"]) == ("mine", "test", "drifted")
+    page = world.run("tags", "report", "-o", "html").out
+    assert page.startswith("<!doctype html>") and "50 %" in page
+
+    env = {"EDITOR": editor(tmp_path, 's/^    env: test/    "aws:x": y/', "s/^ *.aws:x.: y/    team: blue/")}
+    edited = world.run("tags", "edit", "metadata", **env)
+    assert edited.code == 0, edited.out + edited.err
+    assert "reserved by AWS" not in (tmp_path / "shown-0").read_text()
+    assert (
+        "\n# AWSMetadata metadata-controller/awstags: spec.resourcetags: keys that begin with aws:"
+        in (tmp_path / "shown-1").read_text()
+    )
+    new = {"team": "blue", "centre": "eng"}
+    assert world.tags() == {"a": {"owner": "x", **new}, "b": new}, "the operator had repaired the drift by then"
+    nothing = world.run("tags", "edit", "metadata", EDITOR="true")
+    assert (nothing.code, nothing.out.splitlines()[-1]) == (0, "nothing was changed")
+
+    rows = world.run("tags", "audit", "-o", "json").json()
+    assert {each["why"].partition(":")[0] for each in rows if not each["resource"]} == {
+        "created (tags apply)",
+        "edited (tags edit)",
+    }
+    changes = {(each["resource"].rpartition("/")[2], each["key"], each["from"], each["to"]) for each in rows}
+    assert (world.ids["b"], "env", "prod", "test") in changes and (world.ids["a"], "team", None, "blue") in changes
+    assert {each["outcome"] for each in rows} == {"done", "decided"}
+    assert world.run("tags", "audit", "--verify").code == 0
