@@ -14,7 +14,7 @@ from freehold.operator.audit import Changes
 from freehold.operator.aws import AwsCloud
 from freehold.operator.metadata import CLOUD_METADATAS, Means, MetadataReconciler
 from freehold.operator.tag_accounts import AwsTagAccounts
-from freehold.operator.tag_audit import AuditedTagAccounts
+from freehold.operator.tag_changes import AuditedChanges, WatchedTagAccounts
 from freehold.operator.tag_plan import TagPlan
 from freehold.operator.tag_planning import DryPass, PlanMeans, StoredObjects
 from freehold.operator.tag_record import TagRecord
@@ -197,7 +197,7 @@ def audited(lab: Lab) -> Lines:
     """From now on the process of the lab is audited."""
     lines = Lines(lab)
     cloud = AwsCloud(None, lab.clock, mount=lab.account.mount, port=lab.port)
-    accounts = AuditedTagAccounts(AwsTagAccounts(cloud, OwnIdentity(), lab.clock), lines)
+    accounts = WatchedTagAccounts(AwsTagAccounts(cloud, OwnIdentity(), lab.clock), [AuditedChanges(lines)])
     lab.process = MetadataReconciler(
         Means(
             lab.objects, lab, accounts, TagRecord(lab.objects, PLACE), lab.rings, lab.clock, lab.events,

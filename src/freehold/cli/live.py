@@ -22,6 +22,7 @@ from freehold.apiserver.store import Store, in_words
 from freehold.cli.access import ServeOptions, refuse_settings
 from freehold.cli.credentials import access_of, require_some
 from freehold.cli.errors import CliError
+from freehold.cli.metrics import onlookers_of
 from freehold.cli.plan_service import PLANS, PlanService
 from freehold.cli.simulator import clock_of, limits_of, simulated_cloud
 from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory, write_whole
@@ -63,7 +64,8 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
             from freehold.operator.tag_outcomes import OUTCOMES, TagOutcomes
 
             outcomes = TagOutcomes()
-            settings = replace(_settings(state, options, server, clock), observe=outcomes)
+            onlookers = stack.enter_context(onlookers_of(options.metrics, outcomes))
+            settings = replace(_settings(state, options, server, clock), onlookers=onlookers)
             await _require_ring(settings)
             api.extend(PLANS, PlanService(settings, state.keys).answer)
             api.extend(OUTCOMES, outcomes.answer)

@@ -237,6 +237,7 @@ def audit(**given: Any) -> None:
 )
 @options.feature_gates
 @click.option("--until-stdin-closes", is_flag=True, hidden=True)
+@options.metrics_address
 @options.state
 def serve(**given: Any) -> None:
     """Run the embedded Kubernetes API and the operator until told to stop."""
@@ -278,6 +279,7 @@ cli.add_command(tags)
 @options.feature_gates
 @click.option("--workers", type=click.IntRange(1, 256), default=80, show_default=True, help="Objects at a time.")
 @click.option("--audit", type=options.NonEmptyPath(path_type=Path), help="Append every mutating call to this file.")
+@options.metrics_address
 def operator_(**given: Any) -> None:
     """Run the operator alone, with the cluster of a kubeconfig, until told to stop. Apply deploy/crds first."""
     from freehold.cli import operating

@@ -19,9 +19,9 @@ from freehold.operator.keyring import RingError
 from freehold.operator.keyring_keeper import RingKeeper
 from freehold.operator.kinds import resource_of
 from freehold.operator.metadata import AWS_METADATAS, CLOUD_METADATAS, Means, MetadataReconciler, Recorder
+from freehold.operator.onlookers import NOBODY, Onlookers
 from freehold.operator.predicates import OWN_ANNOTATIONS, on_spec_or_metadata
-from freehold.operator.tag_audit import AuditedTagAccounts, ChangeAudit
-from freehold.operator.tag_observer import Observer, nobody
+from freehold.operator.tag_changes import AuditedChanges, ChangeAudit, WatchedTagAccounts
 from freehold.operator.tag_record import TagRecord
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.metadata.demand import Place as TagPlaceOf
@@ -86,22 +86,23 @@ def metadata_controller(
     clock: SystemClock,
     recorder: Recorder,
     place: Place,
-    observe: Observer = nobody,
+    onlookers: Onlookers = NOBODY,
     audit: ChangeAudit | None = None,
 ) -> Controller:
     """``regions`` are those of objects that name none."""
     assert clouds.aws is not None, "the operator always has it; credentials are looked for when it is asked"
+    watches = (AuditedChanges(audit or NoAudit()), *onlookers.changes)
     means = Means(
         client=client,
         stored=_Caches(lambda: controller),
-        accounts=AuditedTagAccounts(_OnAws(clouds.aws, clock), audit or NoAudit()),
+        accounts=WatchedTagAccounts(_OnAws(clouds.aws, clock), watches),
         record=TagRecord(client, place.record_namespace, place.record_name),
         rings=keeper,
         clock=clock,
         recorder=recorder,
         fraction=random.random,
         regions=regions,
-        observe=observe,
+        observe=onlookers.passed,
     )
     reconciler = MetadataReconciler(means)
 
@@ -116,7 +117,7 @@ def metadata_controller(
     controller = Controller(
         client,
         CLOUD_METADATAS,
-        reconcile,
+        onlookers.timed(reconcile),
         time=RunningTime(clock),
         namespace=place.namespace,
         workers=place.workers,

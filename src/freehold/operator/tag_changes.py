@@ -1,7 +1,6 @@
-"""What the metadata controller changes, from which value to which, for the audit log: a wrapper of its taggers.
+"""What the metadata controller changes, from which value to which: a wrapper of its taggers, for audit and metrics.
 
-A call that tags 200 resources alike says nothing of what was there before. So a line goes before it, with the values
-that this pass has read; and one after it for each resource that the service refused within a call that succeeded.
+A call that tags 200 resources alike says nothing of what was there before; what the pass has read does.
 """
 
 from __future__ import annotations
@@ -20,6 +19,16 @@ from freehold.tagging.classifiers import Query
 _REMOVING = (Verb.DELETE_TAGS, Verb.UNTAG_RESOURCES, Verb.DETACH)
 
 
+class ChangeWatch(Protocol):
+    """Told of each call that changes tags. ``subject`` is the object that it is sent for."""
+
+    def sending(self, subject: str, changes: Changes) -> None: ...
+
+    def answered(self, subject: str, batch: Batch, changes: Changes, errors: Mapping[str, CloudError]) -> None:
+        """The call succeeded, but for the resources in ``errors``."""
+        ...
+
+
 class ChangeAudit(Protocol):
     """Where the lines go (audit.FileAudit)."""
 
@@ -28,13 +37,27 @@ class ChangeAudit(Protocol):
     def refused(self, subject: str, resource: str, error: CloudError) -> None: ...
 
 
-class AuditedTagger:
+class AuditedChanges:
+    """A line before each call, and one after it for each resource that the service refused within it."""
+
+    def __init__(self, audit: ChangeAudit) -> None:
+        self._audit = audit
+
+    def sending(self, subject: str, changes: Changes) -> None:
+        self._audit.changes(subject, changes)
+
+    def answered(self, subject: str, batch: Batch, changes: Changes, errors: Mapping[str, CloudError]) -> None:
+        for resource, error in errors.items():
+            self._audit.refused(subject, resource, error)
+
+
+class WatchedTagger:
     """A tagger for one object and one pass."""
 
-    def __init__(self, inner: Tagger, subject: str, audit: ChangeAudit) -> None:
+    def __init__(self, inner: Tagger, subject: str, watches: Sequence[ChangeWatch]) -> None:
         self._inner = inner
         self._subject = subject
-        self._audit = audit
+        self._watches = watches
         self._seen: dict[str, Mapping[str, Any]] = {}
 
     async def find(self, query: Query) -> TagsByArn:
@@ -48,10 +71,12 @@ class AuditedTagger:
         return found
 
     async def send(self, batch: Batch) -> Mapping[str, CloudError]:
-        self._audit.changes(self._subject, changes_of(batch, self._seen))
+        changes = changes_of(batch, self._seen)
+        for watch in self._watches:
+            watch.sending(self._subject, changes)
         errors = await self._inner.send(batch)
-        for resource, error in errors.items():
-            self._audit.refused(self._subject, resource, error)
+        for watch in self._watches:
+            watch.answered(self._subject, batch, changes, errors)
         return errors
 
 
@@ -69,20 +94,18 @@ def _value(found: Any) -> str | None:
     return found if found is None or isinstance(found, str) else ", ".join(sorted(found))
 
 
-class AuditedTagAccounts:
-    """The places of ``inner``, with taggers that are audited."""
+class WatchedTagAccounts:
+    """The places of ``inner``, with taggers that are watched."""
 
-    def __init__(self, inner: TagAccounts, audit: ChangeAudit) -> None:
+    def __init__(self, inner: TagAccounts, watches: Sequence[ChangeWatch]) -> None:
         self._inner = inner
-        self._audit = audit
+        self._watches = watches
 
     async def at(self, place: Place, namespace: str, subject: str) -> Sequence[TagPlace | Region] | Refused:
         found = await self._inner.at(place, namespace, subject)
         if isinstance(found, Refused):
             return found
-        return [
-            each
-            if isinstance(each, Region)
-            else TagPlace(each.account, each.region, AuditedTagger(each.tagger, subject, self._audit))
-            for each in found
-        ]
+        return [each if isinstance(each, Region) else self._watched(each, subject) for each in found]
+
+    def _watched(self, place: TagPlace, subject: str) -> TagPlace:
+        return TagPlace(place.account, place.region, WatchedTagger(place.tagger, subject, self._watches))
