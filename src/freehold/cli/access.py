@@ -88,6 +88,10 @@ def access(
             code=MISUSED,
         )
     directory = StateDirectory.open(state or default_path())
+    if directory.login.exists():
+        from freehold.cli.logins import use
+
+        use(directory)
     if log:
         from freehold.cli.logs import log_to
 

@@ -12,6 +12,7 @@ from freehold.api.feature_gates import FeatureGates
 from freehold.cli.access import ServeOptions
 from freehold.cli.errors import CliError
 from freehold.cli.live import live_server
+from freehold.cli.logins import use
 from freehold.cli.logs import log_to
 from freehold.cli.running import run as run_to_end
 from freehold.cli.state_directory import CloudChoice, Lock, StateDirectory, default_path
@@ -25,6 +26,7 @@ def run(
 ) -> None:  # fmt: skip
     """The command. Raises CliError; returns when it was told to stop."""
     directory = StateDirectory.open(state or default_path())
+    use(directory)
     log_to(directory.log)
     options = ServeOptions(
         simulate=simulate,

@@ -135,3 +135,31 @@ def tags_edit(**given: Any) -> None:
     from freehold.cli import tags_edit as command
 
     command.run(**given)
+
+
+@tags.command(name="login", short_help="Say which credentials the state directory uses.")
+@click.option("--cloud", type=click.Choice(["aws", "ibm"]), help="Log in there [default: show what is used].")
+@click.option(
+    "--profile", default="", callback=options.filled, help="AWS: a profile of ~/.aws, also of single sign-on."
+)
+@click.option("--role", default="", metavar="ARN", callback=options.filled, help="AWS: a role to assume with it.")
+@click.option("--region", default="", callback=options.filled, help="AWS: where objects that name no region are.")
+@click.option(
+    "--api-key-file",
+    default="",
+    metavar="FILE",
+    callback=options.filled,
+    help="IBM Cloud: the API key is in this file, - for standard input [default: asked for, unseen].",
+)
+@click.option("--no-check", is_flag=True, help="Do not ask the cloud whose credentials they are.")
+@click.option("--forget", is_flag=True, help="Use what the environment says again; a stored key is removed.")
+@options.state
+def tags_login(**given: Any) -> None:
+    """Say which credentials the commands on this state directory use, where no environment variable does.
+
+    Of AWS only names are stored. The API key goes into the system's keyring, where Python's keyring package is
+    installed, else into a file of mode 0600. No secret is taken from the command line, or shown.
+    """
+    from freehold.cli import tags_login as command
+
+    command.run(**given)

@@ -19,6 +19,7 @@ from freehold.cli.access import Access, access
 from freehold.cli.applying import sentences
 from freehold.cli.asking import agreed, somebody_is_there
 from freehold.cli.errors import CliError
+from freehold.cli.logins import without_secrets
 from freehold.cli.lookup import absent, all_of
 from freehold.cli.people import decided
 from freehold.cli.running import run as run_to_end
@@ -144,7 +145,7 @@ def _open(path: Path) -> None:
     """Raises CliError where the editor cannot be run, or says that it failed."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
-        done = subprocess.run([*shlex.split(editor), str(path)], check=False)  # noqa: S603 - the person's own editor
+        done = subprocess.run([*shlex.split(editor), str(path)], check=False, env=without_secrets(os.environ))  # noqa: S603 - the person's own editor
     except (OSError, ValueError) as problem:
         raise CliError(f"the editor {editor!r} cannot be run: set EDITOR to one that can") from problem
     if done.returncode:

@@ -1,4 +1,4 @@
-"""The metrics of this process over HTTP, for Prometheus. It has no password: who may reach it is the person's choice."""
+"""The metrics of this process over HTTP, for Prometheus. It has no password."""
 
 from __future__ import annotations
 
