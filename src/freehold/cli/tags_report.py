@@ -189,7 +189,7 @@ def _counts(share: Share) -> dict[str, int]:
 def _print(report: Report) -> None:
     if not report.objects:
         return  # it was said that there are none
-    heads = ("OBJECT", "RESOURCES", "AS WANTED", "", "DRIFTED", "DIFFERS", "LEFT")
+    heads = ("OBJECT", "FOUND", "AS WANTED", "DRIFTED", "DIFFERS", "LEFT")
     for line in columns([heads, *map(_share_row, report.objects)]):
         say(line)
     if report.findings:
@@ -203,7 +203,8 @@ def _print(report: Report) -> None:
 
 def _share_row(share: Share) -> tuple[str, ...]:
     counts = [str(share.counts.get(each, 0)) for each in (Standing.DRIFTED, Standing.DIFFERS, Standing.REFUSED)]
-    return share.name, str(share.total), str(share.counts.get(Standing.AS_WANTED, 0)), share.percent, *counts
+    good = f"{share.counts.get(Standing.AS_WANTED, 0)} ({share.percent})"
+    return share.name, str(share.total), good, *counts
 
 
 def _told(finding: Finding) -> str:

@@ -46,8 +46,9 @@ font-variant-numeric:tabular-nums}.soft{color:var(--soft)}
 svg text{fill:var(--ink);font:inherit}svg text.soft{fill:var(--soft)}svg .none{fill:var(--line)}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:6px 12px 6px 0;vertical-align:top;
 border-bottom:1px solid var(--line)}th{color:var(--soft);font-weight:600;font-size:13px}
-td.bar{width:42%}td.num{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+td.name{width:38%}td.bar{width:42%}.num{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 code{font:13px/1.4 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-wrap:anywhere}
+td.fix,td.fix code{white-space:nowrap}td.key{min-width:9em}
 .tag{white-space:nowrap;border-radius:4px;padding:1px 7px;font-size:12px;color:#fff}.wide{overflow-x:auto}
 @media(prefers-color-scheme:dark){.tag{color:#12161c}}
 """
@@ -133,7 +134,7 @@ def _shares(title: str, head: str, shares: Sequence[Share]) -> str:
     if not shares:
         return ""
     rows = "".join(
-        f'<tr><td><code>{_text(each.name)}</code></td><td class="bar">{_bar(each)}</td>'
+        f'<tr><td class="name"><code>{_text(each.name)}</code></td><td class="bar">{_bar(each)}</td>'
         f'<td class="num">{each.percent}</td><td class="num soft">{each.counts.get(Standing.AS_WANTED, 0)}'
         f" of {each.total}</td></tr>"
         for each in shares
@@ -166,15 +167,16 @@ def _findings(findings: Sequence[Finding]) -> str:
 
 
 def _finding(found: Finding) -> str:
-    name = _text(shortened(found.resource))
+    code = f'<code title="{_text(found.resource)}">{_text(shortened(found.resource))}</code>'
     cells = (
-        f'<span class="tag {_CLASS[Standing(found.standing)]}">{_text(found.standing)}</span>',
-        f'<code title="{_text(found.resource)}">{name}</code>',
-        _text(found.region),
-        *(f"<code>{_text(each)}</code>" for each in (found.key, found.found, found.wanted)),
-        _text(found.why),
+        ("fix", f'<span class="tag {_CLASS[Standing(found.standing)]}">{_text(found.standing)}</span>'),
+        ("fix", code),
+        ("fix", _text(found.region)),
+        *(("key", f"<code>{_text(each)}</code>") for each in (found.key, found.found, found.wanted)),
+        ("", _text(found.why)),
     )
-    return f"<tr>{''.join(f'<td>{each}</td>' for each in cells)}</tr>"
+    row = "".join(f'<td class="{name}">{cell}</td>' for name, cell in cells)
+    return f"<tr>{row}</tr>"
 
 
 def _open(told: Sequence[str]) -> str:

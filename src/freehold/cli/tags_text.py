@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from freehold.cli.tables import Rows, printed
-from freehold.cli.terminal import escaped, say, shortened, tell, width
+from freehold.cli.terminal import escaped, folded, say, shortened, tell, width
 
 if TYPE_CHECKING:
     from freehold.operator.tag_plan import ResourceChanges, TagCall, TagPlan, TagRow
@@ -18,12 +18,12 @@ SIGNS: Final = {"add": "+", "change": "~", "remove": "-", "leave": "="}
 
 _CAUSES: Final = {
     "Missing": "it is missing",
-    "Stripped": "ours, and somebody took it off",
-    "Outdated": "ours, and the spec has changed",
-    "Drifted": "ours, and somebody changed it",
+    "Stripped": "ours; somebody took it off",
+    "Outdated": "ours; the spec has changed",
+    "Drifted": "ours; somebody changed it",
     "Foreign": "somebody else's value is taken over",
     "Deleted": "the spec asks for its removal",
-    "Dropped": "ours, and no object names it any more",
+    "Dropped": "ours; no object names it any more",
 }
 _PLAIN = re.compile(r"[^\s\"'=:,→]+")
 
@@ -43,7 +43,7 @@ def change(row: TagRow) -> str:
 def why(row: TagRow) -> str:
     if row.action.value != "leave":
         return _CAUSES.get(row.cause, row.cause)
-    return row.why or "not ours: it is left"
+    return row.why
 
 
 def print_plan(plan: TagPlan) -> None:
@@ -53,9 +53,11 @@ def print_plan(plan: TagPlan) -> None:
     several = len({(each.account, each.region) for each in plan.resources}) > 1
     for each in plan.resources:
         say(f"  {_name(each, several=several)}")
-        _, *lines = printed(Rows(("TAG", "WHY"), tuple(_rows(each))), room - 2)
-        for line in lines:
+        rows = tuple(_rows(each))
+        for line in printed(Rows(("TAG", "WHY"), rows), room - 2)[1:]:
             say(f"    {line}")
+        for line in folded(_foreign(each), "      ", width(), first="    ") if _foreign(each) else ():
+            say(line)
     if plan.calls:
         tell("  calls, in their order:")
         for line in printed(Rows(("API", "WHERE", "RESOURCES", "TAGS"), tuple(map(_call, plan.calls))), room):
@@ -80,9 +82,22 @@ def summary(plan: TagPlan) -> str:
 
 def _rows(resource: ResourceChanges) -> Iterator[tuple[str, str]]:
     for row in resource.rows:
+        if _is_foreign(row):
+            continue
         yield change(row), why(row) + (" (waits)" if resource.waits and row.action.changes else "")
     for note in resource.notes:
         yield "!", note
+
+
+def _is_foreign(row: TagRow) -> bool:
+    """Somebody else's, which nobody asks to change."""
+    return not row.action.changes and not row.why
+
+
+def _foreign(resource: ResourceChanges) -> str:
+    """In one line: what is not ours is only there to be seen."""
+    found = [f"{shown(row.key)}: {' and '.join(map(shown, row.before))}" for row in resource.rows if _is_foreign(row)]
+    return f"= left, not ours: {', '.join(found)}" if found else ""
 
 
 def _name(changes: ResourceChanges, *, several: bool) -> str:
