@@ -9,7 +9,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from freehold.cli import tags_csv, tags_report, tags_report_html, tags_text
+from freehold.cli import tags_csv, tags_list, tags_report, tags_report_html, tags_text
+from freehold.cli.errors import CliError
 from freehold.cli.tags_report import Standing
 from freehold.operator.tag_plan import ResourceChanges, TagAction, TagCall, TagPlan, TagRow
 
@@ -145,3 +146,17 @@ def test_foreign_tags_beside_ours_are_no_finding() -> None:
 
 def test_nothing_selected_is_not_a_hundred_percent() -> None:
     assert report(TagPlan("a/b")).whole.percent == "-"
+
+
+@pytest.mark.parametrize("text", ["", "=x"])
+def test_a20_a_selector_without_a_key_is_refused(text: str) -> None:
+    """It would select the whole account."""
+    with pytest.raises(CliError, match="KEY=VALUE"):
+        tags_list.parsed(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "selector"), [("a=b", ("a", "b")), ("a", ("a", None)), ("a=", ("a", "")), ("a=b=c", ("a", "b=c"))]
+)
+def test_a_selector_is_a_key_and_a_value(text: str, selector: tuple[str, str | None]) -> None:
+    assert tags_list.parsed(text) == selector
