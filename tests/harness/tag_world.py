@@ -7,13 +7,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import requests
+
 from freehold.cli.simulator import ask, simulated_cloud
-from freehold.cli.state_directory import StateDirectory
+from freehold.cli.state_directory import Lock, StateDirectory
 from harness.metadata import CLASSIFIER
 from harness.simulated_aws import tagged
 
@@ -71,6 +74,29 @@ class TagWorld:
             name: {key: value for key, value in rows[ident].items() if key != CLASSIFIER}
             for name, ident in self.ids.items()
         }
+
+    @contextmanager
+    def served(self) -> Iterator[Callable[[str, str, Any], Any]]:
+        """``freehold serve`` as a process; gives the admin API of its simulated AWS: method, path, body."""
+        command = [sys.executable, "-m", "freehold.cli.main", "serve", "--simulate", "--until-stdin-closes"]
+        process = subprocess.Popen(
+            [*command, "--state", str(self.state.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        with process:
+            assert process.stdout is not None and process.stdin is not None
+            assert "serving" in process.stdout.readline()
+            server = Lock(self.state.lock).read()
+            assert server is not None
+
+            def asked(method: str, path: str, body: Any) -> Any:
+                url = f"{server.simulator}/_sim/{path}?cloud=aws"
+                answer = requests.request(method, url, json=body, timeout=60)
+                assert answer.status_code == 200, answer.text
+                return answer.json()
+
+            yield asked
+            process.stdin.close()
+            process.stdout.read()
 
     def run(self, *words: str, stdin: str = "", **env: str) -> Said:
         """One command on this state directory."""

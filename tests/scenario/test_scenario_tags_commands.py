@@ -151,3 +151,22 @@ def test_list_report_edit_and_audit(world: TagWorld, manifest: str, tmp_path: Pa
     assert (world.ids["b"], "env", "prod", "test") in changes and (world.ids["a"], "team", None, "blue") in changes
     assert {each["outcome"] for each in rows} == {"done", "decided"}
     assert world.run("tags", "audit", "--verify").code == 0
+
+
+def test_a_resource_that_is_refused_is_told_with_its_class_and_the_others_are_tagged(
+    world: TagWorld, manifest: str
+) -> None:
+    """Exit code 1; once the reason is gone the same command ends well."""
+    with world.served() as cloud:
+        fault = {"effect": "denied", "operation": "ec2.CreateTags", "contains": world.ids["b"], "count": None}
+        cloud("POST", "faults", fault)
+        said = world.run("tags", "apply", "-f", manifest, "--create-namespace")
+        assert said.code == 1, said.out + said.err
+        (failed,) = (line for line in said.out.splitlines() if line.split()[1:2] == ["failed"])
+        assert failed.startswith(f"security-group/{world.ids['b']}") and "Denied UnauthorizedOperation" in failed
+        assert f"security-group/{world.ids['a']}   tagged" in said.out
+        assert "1 failed, 1 tagged" in said.err
+        cloud("DELETE", "faults", None)
+        again = world.run("tags", "apply", "-f", manifest)
+        assert again.code == 0 and "1 tagged" in again.out, again.out + again.err
+    assert world.tags()["b"] == WANTED

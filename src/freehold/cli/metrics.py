@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from freehold.cli.errors import CliError
@@ -26,14 +26,11 @@ def onlookers_of(address: tuple[str, int] | None, *observers: Observer) -> Itera
     from freehold.operator.metrics_server import Address, served
 
     metrics = Metrics()
-    serving = served(metrics, Address(*address))
-    try:
-        serving.__enter__()
-    except OSError as problem:
-        why = os.strerror(problem.errno) if problem.errno else str(problem)
-        host, port = address
-        raise CliError(f"--metrics-address {host}:{port} cannot be used: {why}; choose another one") from problem
-    try:
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(served(metrics, Address(*address)))
+        except OSError as problem:
+            why = os.strerror(problem.errno) if problem.errno else str(problem)
+            host, port = address
+            raise CliError(f"--metrics-address {host}:{port} cannot be used: {why}; choose another one") from problem
         yield metrics.onlookers(*observers)
-    finally:
-        serving.__exit__(None, None, None)

@@ -61,7 +61,7 @@ async def _found(
     from freehold.lifecycle.errors import CloudError
     from freehold.operator.app import clouds_of
     from freehold.operator.audit import NoAudit
-    from freehold.operator.tag_accounts import AwsTagAccounts
+    from freehold.operator.metadata_controller import tag_accounts
     from freehold.operator.tag_places import Region
     from freehold.reconcilers.metadata.demand import Place, Refused
     from freehold.tagging.classifiers import Query
@@ -69,9 +69,7 @@ async def _found(
     async with opened(target) as session, AsyncExitStack() as stack:
         settings = await settings_of(session, target, await simulator_of(session, target, stack))
         clouds = clouds_of(settings, session.client, stack.enter_context(ExitStack()), NoAudit())
-        assert clouds.aws is not None, "the operator always has it"
-        aws = clouds.aws()
-        accounts = AwsTagAccounts(aws.cloud, aws.identities, session.clock)
+        accounts = tag_accounts(clouds, session.clock)
         where = Place(regions or settings.clouds.aws_regions)
         if not where.regions:
             raise CliError("no region is named: add --region, or set AWS_REGION", code=MISUSED)

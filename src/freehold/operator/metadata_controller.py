@@ -29,7 +29,7 @@ from freehold.reconcilers.metadata.demand import Reference, Refused, reference_o
 
 if TYPE_CHECKING:
     from freehold.operator.tag_accounts import AwsTagAccounts
-    from freehold.operator.tag_places import Region, TagPlace
+    from freehold.operator.tag_places import Region, TagAccounts, TagPlace
 
 AWS_CLUSTERS = resource_of(AWS_CLUSTER)
 _OWN = OWN_ANNOTATIONS | {names.TAGS_WRITER_ANNOTATION}
@@ -78,6 +78,12 @@ class _OnAws:
         return await self._loaded.at(place, namespace, subject)
 
 
+def tag_accounts(clouds: Clouds, clock: SystemClock) -> TagAccounts:
+    """Where the tags of an object are: for the controller, for its plans and for those who ask."""
+    assert clouds.aws is not None, "the operator always has it; credentials are looked for when it is asked"
+    return _OnAws(clouds.aws, clock)
+
+
 def metadata_controller(
     client: KubeClient,
     clouds: Clouds,
@@ -90,12 +96,11 @@ def metadata_controller(
     audit: ChangeAudit | None = None,
 ) -> Controller:
     """``regions`` are those of objects that name none."""
-    assert clouds.aws is not None, "the operator always has it; credentials are looked for when it is asked"
     watches = (AuditedChanges(audit or NoAudit()), *onlookers.changes)
     means = Means(
         client=client,
         stored=_Caches(lambda: controller),
-        accounts=WatchedTagAccounts(_OnAws(clouds.aws, clock), watches),
+        accounts=WatchedTagAccounts(tag_accounts(clouds, clock), watches),
         record=TagRecord(client, place.record_namespace, place.record_name),
         rings=keeper,
         clock=clock,

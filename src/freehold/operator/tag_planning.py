@@ -27,8 +27,8 @@ from freehold.operator.app import Settings, clouds_of
 from freehold.operator.audit import NoAudit
 from freehold.operator.kinds import resource_of
 from freehold.operator.metadata import CLOUD_METADATAS, Means, MetadataReconciler
+from freehold.operator.metadata_controller import tag_accounts
 from freehold.operator.planning import GivenRing, NoEvents
-from freehold.operator.tag_accounts import AwsTagAccounts
 from freehold.operator.tag_places import Region, TagAccounts, Tagger, TagPlace, TagsByArn
 from freehold.operator.tag_plan import ResourceChanges, TagAction, TagCall, TagPlan, TagRow
 from freehold.operator.tag_record import TagRecord
@@ -60,11 +60,9 @@ async def plan_tags(
     """The plan of each CloudMetadata in ``keys``, with ``wanted`` stored as they would be. Raises KubeError."""
     with ExitStack() as stack:
         clouds = clouds_of(settings, client, stack, NoAudit())
-        assert clouds.aws is not None, "the operator always has it"
-        aws = clouds.aws()
         means = PlanMeans(
             await StoredObjects.read(client, wanted),
-            AwsTagAccounts(aws.cloud, aws.identities, settings.clock),
+            tag_accounts(clouds, settings.clock),
             settings.clock,
             ring,
             (settings.own_namespace, settings.record),
