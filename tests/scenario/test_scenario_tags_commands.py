@@ -114,7 +114,13 @@ if number < len(edits):
 
 def test_list_report_edit_and_audit(world: TagWorld, manifest: str, tmp_path: Path) -> None:
     """What is there, how far it is as wanted, a change in the editor, and who did it."""
-    assert world.run("tags", "apply", "-f", manifest, "--create-namespace").code == 0
+    with world.served() as cloud:
+        assert world.run("tags", "apply", "-f", manifest, "--create-namespace").code == 0
+        cloud("POST", "clock", {"advance": 60})
+        _list_report_edit_and_audit(world, tmp_path)
+
+
+def _list_report_edit_and_audit(world: TagWorld, tmp_path: Path) -> None:
     listed = world.run("tags", "list", "-l", "owner=x", "-o", "json").json()
     assert [each["resource"].rpartition("/")[2] for each in listed] == [world.ids["a"]]
     assert {"key": "env", "value": "test"} in listed[0]["tags"]
@@ -138,7 +144,8 @@ def test_list_report_edit_and_audit(world: TagWorld, manifest: str, tmp_path: Pa
         in (tmp_path / "shown-1").read_text()
     )
     new = {"team": "blue", "centre": "eng"}
-    assert world.tags() == {"a": {"owner": "x", **new}, "b": new}, "the operator had repaired the drift by then"
+    assert world.tags()["a"] == {"owner": "x", **new}
+    assert world.tags()["b"] == {"env": "mine", **new}, "somebody else's by then, which nobody asks to remove"
     nothing = world.run("tags", "edit", "metadata", EDITOR="true")
     assert (nothing.code, nothing.out.splitlines()[-1]) == (0, "nothing was changed")
 
@@ -170,3 +177,20 @@ def test_a_resource_that_is_refused_is_told_with_its_class_and_the_others_are_ta
         again = world.run("tags", "apply", "-f", manifest)
         assert again.code == 0 and "1 tagged" in again.out, again.out + again.err
     assert world.tags()["b"] == WANTED
+
+
+def test_what_waits_for_a_person_is_told_and_approved_by_its_digest(tmp_path: Path, manifest: str) -> None:
+    """More foreign values than may be overwritten without a word: without a terminal the digest is the word."""
+    world = TagWorld(tmp_path / "state", {f"g{n}": {"env": "theirs"} for n in range(101)})
+    with world.served():
+        said = world.run("tags", "apply", "-f", manifest, "--create-namespace")
+        assert said.code == 1 and "101 waits" in said.err
+        assert {tags["env"] for tags in world.tags().values()} == {"theirs"}
+        digest = said.err.rpartition("--approve ")[2].split()[0]
+        wrong = world.run("tags", "apply", "-f", manifest, "--approve", "0" * 16)
+        assert wrong.code == 1 and "no plan has the digest" in wrong.err
+        approved = world.run("tags", "apply", "-f", manifest, "--approve", digest)
+        assert approved.code == 0 and "101 tagged" in approved.out, approved.out + approved.err
+        assert {tags["env"] for tags in world.tags().values()} == {"test"}
+        people = world.run("tags", "audit", "-o", "json").json()
+        assert f"approved the plan {digest}" in {each["why"] for each in people}

@@ -170,38 +170,51 @@ async def see_done(
     keys = [_key(each) for each in plans]
     if not keys:
         return
+    since = (await _outcomes(session)).get("passes", 0)
     await _wake(session, plans, digests)
     deadline, stuck = time.monotonic() + patience, 0
-    now = await _look(session, target, keys, digests)
+    now = await _look(session, target, keys, digests, since)
+    if not now.finished:
+        tell("waiting until the operator has done it; Ctrl-C leaves it to the operator")
     while not now.finished and stuck < _STUCK_LOOKS and time.monotonic() < deadline:
         await asyncio.sleep(_LOOK_SECONDS)
-        before, now = now, await _look(session, target, keys, digests)
-        stuck = stuck + 1 if now.told and now == before else 0
+        before, now = now, await _look(session, target, keys, digests, since)
+        stuck = stuck + 1 if (now.told or now.failed) and now == before else 0
     _report(plans, now)
 
 
-async def _look(session: Session, target: Access, keys: Sequence[Key], digests: Mapping[str, str]) -> _Now:
+async def _look(session: Session, target: Access, keys: Sequence[Key], digests: Mapping[str, str], since: int) -> _Now:
     plans = await plans_of(session, target, (), keys)
     left = {each.resource for plan in plans for each in plan.resources if each.changes}
     unapproved = [plan for plan in plans if plan.object not in digests]
     held = {each.resource for plan in unapproved for each in plan.resources if each.waits}
-    failed, told = await _failures(session, keys)
+    failed, told = await _failures(session, keys, since)
     return _Now(frozenset(left - held), frozenset(held), failed, told)
 
 
-async def _failures(session: Session, keys: Sequence[Key]) -> tuple[Mapping[str, Json], str]:
-    """By resource, with all of them in one text. Of a cluster's operator no more is known than conditions tell."""
+async def _outcomes(session: Session) -> Json:
+    """What the server of a state directory remembers (tag_outcomes); nothing where there is none that does."""
     from freehold.operator.tag_outcomes import OUTCOMES
 
-    if session.embedded:
-        try:
-            found = (await session.client.request("POST", OUTCOMES, body={}))["objects"]
-        except (KubeError, KeyError):
-            return await _conditions(session, keys)
-        ours = [found[str(key)] for key in keys if str(key) in found]
-        failed = {where: each for one in ours for where, each in one["failed"].items()}
-        return failed, "; ".join([*(each["refused"] for each in ours if each["refused"]), *sorted(failed)])
-    return await _conditions(session, keys)
+    if not session.embedded:
+        return {}
+    try:
+        return await session.client.request("POST", OUTCOMES, body={})
+    except KubeError:  # a server of an earlier version
+        return {}
+
+
+async def _failures(session: Session, keys: Sequence[Key], since: int) -> tuple[Mapping[str, Json], str]:
+    """By resource, and what stops an object whole. Of a cluster's operator no more is known than conditions tell.
+
+    ``since``: the number of the last pass that was over when the person asked.
+    """
+    found = (await _outcomes(session)).get("objects")
+    if found is None:
+        return await _conditions(session, keys)
+    ours = [found[str(key)] for key in keys if found.get(str(key), {"pass": 0})["pass"] > since]
+    failed = {where: each for one in ours for where, each in one["failed"].items()}
+    return failed, "; ".join(each["refused"] for each in ours if each["refused"])
 
 
 async def _conditions(session: Session, keys: Sequence[Key]) -> tuple[Mapping[str, Json], str]:
@@ -227,12 +240,10 @@ def _report(plans: Sequence[TagPlan], now: _Now) -> None:
     said = ", ".join(f"{number} {word}" for word, number in sorted(counts.items()))
     if counts["failed"] or counts["not yet"] or now.told:
         raise CliError(f"not all is as it was asked for ({said or now.told}); the operator tries again")
+    if now.held:
+        more = [f"{each.object}: {each.approval}: --approve {each.digest}" for each in plans if each.digest]
+        raise CliError(f"not all is as it was asked for ({said}): what waits is applied once it is approved", more)
     tell(said or "nothing was to be done: all tags are as they were asked for")
-    for plan in plans:
-        if plan.digest and now.held:
-            tell(
-                f"{plan.object} waits for a person: {plan.approval}; here: freehold tags apply --approve {plan.digest}"
-            )
 
 
 def _outcome(name: str, now: _Now) -> tuple[str, str]:
