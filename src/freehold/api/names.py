@@ -49,6 +49,9 @@ DECISIONS_ANNOTATION: Final = "freehold.dev/decisions"
 TAGS_WRITER_ANNOTATION: Final = "freehold.dev/tags-writer"
 """On an AWSMetadata: something was written for it, under this signed name (ADR 37)."""
 
+TAGS_APPLIED_ANNOTATION: Final = "freehold.dev/tags-applied"
+"""On a CloudMetadata: who applied it last with ``freehold tags``, and when. It wakes the controller."""
+
 APPROVE_TAGS_ANNOTATION: Final = "freehold.dev/approve-tags"
 """On a CloudMetadata: the digest of the plan that a person approved."""
 

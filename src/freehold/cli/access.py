@@ -20,7 +20,7 @@ class ServeOptions:
     ``simulator`` is the URL of a simulated cloud that runs already; else one is started where the state
     is bound to it. ``install`` False leaves the stored CRDs as they are: enough to read by, and quicker.
     ``settings``: a file for the simulated cloud that is started. ``deep_every`` shortens the pause between deep passes
-    (seconds of domain time). ``gates``: the features that are on.
+    (seconds of domain time). ``gates``: the features that are on. ``metrics``: host and port to serve them on.
     """
 
     operator: bool = True
@@ -32,6 +32,7 @@ class ServeOptions:
     deep_every: float | None = None
     gates: FeatureGates = ALL_OFF
     settings: Path | None = None
+    metrics: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,10 @@ def access(
             code=MISUSED,
         )
     directory = StateDirectory.open(state or default_path())
+    if directory.login.exists():
+        from freehold.cli.logins import use
+
+        use(directory)
     if log:
         from freehold.cli.logs import log_to
 

@@ -18,6 +18,7 @@ import click
 from freehold.cli import completing, hints, options
 from freehold.cli.errors import FAILED, INTERRUPTED, MISUSED, CliError
 from freehold.cli.key_commands import keys
+from freehold.cli.tags_commands import tags
 from freehold.cli.terminal import escaped, print_error, warn
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -242,6 +243,7 @@ def audit(**given: Any) -> None:
 )
 @options.feature_gates
 @click.option("--until-stdin-closes", is_flag=True, hidden=True)
+@options.metrics_address
 @options.state
 def serve(**given: Any) -> None:
     """Run the embedded Kubernetes API and the operator until told to stop."""
@@ -251,6 +253,7 @@ def serve(**given: Any) -> None:
 
 
 cli.add_command(keys)
+cli.add_command(tags)
 
 
 @cli.command(name="operator", short_help="Run the operator against a cluster that is there already.")
@@ -282,6 +285,7 @@ cli.add_command(keys)
 @options.feature_gates
 @click.option("--workers", type=click.IntRange(1, 256), default=80, show_default=True, help="Objects at a time.")
 @click.option("--audit", type=options.NonEmptyPath(path_type=Path), help="Append every mutating call to this file.")
+@options.metrics_address
 def operator_(**given: Any) -> None:
     """Run the operator alone, with the cluster of a kubeconfig, until told to stop. Apply deploy/crds first."""
     from freehold.cli import operating

@@ -161,7 +161,7 @@ class AwsCloud:
     """What the accounts of this process share: threads, and limits by account and region. Ends its threads at exit.
 
     ``url`` is the base of a simulated cloud, None for the real one; ``mount`` and ``port`` put tests' own transport and
-    port under it.
+    port under it; ``wrap`` goes around what sends each request.
     """
 
     def __init__(
@@ -174,6 +174,7 @@ class AwsCloud:
         mount: Mount | None = None,
         port: Port | None = None,
         limits: NewLimits = Limits,
+        wrap: Callable[[Port], Port] = lambda port: port,
     ) -> None:
         self._url = url or ""
         self._clock = clock
@@ -182,6 +183,7 @@ class AwsCloud:
         self._mount = mount
         self._port = port
         self._new_limits = limits
+        self._wrap = wrap
         self._limits: dict[tuple[str, str], Limits] = {}
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="aws")
         self._accounts: dict[tuple[Reference, str, str], AwsAccount] = {}
@@ -210,7 +212,7 @@ class AwsCloud:
 
     def _port_of(self, session: AwsSession) -> Port:
         limits = AccountLimits(session, self._limits, self._new_limits)
-        return self._port or PacedPort(ThreadPort(self._pool), limits, self._clock)
+        return self._port or PacedPort(self._wrap(ThreadPort(self._pool)), limits, self._clock)
 
 
 class AwsAccounts:

@@ -23,6 +23,7 @@ from freehold.lifecycle.keys import KeyRing
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.kinds import resource_of
+from freehold.operator.tag_observer import Observer, nobody
 from freehold.operator.tag_pass import PassMemory, TagPass
 from freehold.operator.tag_places import TagAccounts
 from freehold.operator.tag_record import RecordKeyMissing, TagRecord
@@ -96,6 +97,7 @@ class Means:
     fraction: Callable[[], float]
     regions: tuple[str, ...] = ()
     approve_above: int = DEFAULT_APPROVE_ABOVE
+    observe: Observer = nobody
 
 
 class MetadataReconciler:
@@ -110,11 +112,13 @@ class MetadataReconciler:
         cloud = await self._get(CLOUD_METADATAS, key)
         if cloud is None or "deletionTimestamp" in cloud["metadata"]:
             self._memory.pop(key, None)
+            self._means.observe(key, None)
             return Done()  # its tags stay (docs/reference/metadata-compat.md A24)
         reference = reference_of(cloud)
         provider = await self._get(AWS_METADATAS, Key(*reference)) if isinstance(reference, Reference) else None
         try:
             outcome = reference if isinstance(reference, Refused) else await self._permitted(cloud, provider)
+            self._means.observe(key, outcome)
             await self._tell(cloud, provider, outcome)
         except (StaleObject, kube.Conflict):
             return RequeueAfter(CONFLICT_SECONDS)

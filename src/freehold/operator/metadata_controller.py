@@ -13,12 +13,15 @@ from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json, Key, key_of
 from freehold.lifecycle.clock import SystemClock
 from freehold.operator.adapters import Aws, Clouds
+from freehold.operator.audit import NoAudit
 from freehold.operator.controller import Controller, Done, Result, Watched
 from freehold.operator.keyring import RingError
 from freehold.operator.keyring_keeper import RingKeeper
 from freehold.operator.kinds import resource_of
 from freehold.operator.metadata import AWS_METADATAS, CLOUD_METADATAS, Means, MetadataReconciler, Recorder
+from freehold.operator.onlookers import NOBODY, Onlookers
 from freehold.operator.predicates import OWN_ANNOTATIONS, on_spec_or_metadata
+from freehold.operator.tag_changes import AuditedChanges, ChangeAudit, WatchedTagAccounts
 from freehold.operator.tag_record import TagRecord
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.metadata.demand import Place as TagPlaceOf
@@ -26,7 +29,7 @@ from freehold.reconcilers.metadata.demand import Reference, Refused, reference_o
 
 if TYPE_CHECKING:
     from freehold.operator.tag_accounts import AwsTagAccounts
-    from freehold.operator.tag_places import Region, TagPlace
+    from freehold.operator.tag_places import Region, TagAccounts, TagPlace
 
 AWS_CLUSTERS = resource_of(AWS_CLUSTER)
 _OWN = OWN_ANNOTATIONS | {names.TAGS_WRITER_ANNOTATION}
@@ -75,6 +78,12 @@ class _OnAws:
         return await self._loaded.at(place, namespace, subject)
 
 
+def tag_accounts(clouds: Clouds, clock: SystemClock) -> TagAccounts:
+    """Where the tags of an object are: for the controller, for its plans and for those who ask."""
+    assert clouds.aws is not None, "the operator always has it; credentials are looked for when it is asked"
+    return _OnAws(clouds.aws, clock)
+
+
 def metadata_controller(
     client: KubeClient,
     clouds: Clouds,
@@ -83,19 +92,22 @@ def metadata_controller(
     clock: SystemClock,
     recorder: Recorder,
     place: Place,
+    onlookers: Onlookers = NOBODY,
+    audit: ChangeAudit | None = None,
 ) -> Controller:
     """``regions`` are those of objects that name none."""
-    assert clouds.aws is not None, "the operator always has it; credentials are looked for when it is asked"
+    watches = (AuditedChanges(audit or NoAudit()), *onlookers.changes)
     means = Means(
         client=client,
         stored=_Caches(lambda: controller),
-        accounts=_OnAws(clouds.aws, clock),
+        accounts=WatchedTagAccounts(tag_accounts(clouds, clock), watches),
         record=TagRecord(client, place.record_namespace, place.record_name),
         rings=keeper,
         clock=clock,
         recorder=recorder,
         fraction=random.random,
         regions=regions,
+        observe=onlookers.passed,
     )
     reconciler = MetadataReconciler(means)
 
@@ -110,7 +122,7 @@ def metadata_controller(
     controller = Controller(
         client,
         CLOUD_METADATAS,
-        reconcile,
+        onlookers.timed(reconcile),
         time=RunningTime(clock),
         namespace=place.namespace,
         workers=place.workers,

@@ -98,7 +98,7 @@ class _DryRun:
         self._deps = dry_run_deps(binding.cloud.read_only_deps(ring), self._overlay)
         self._adapter = _Observed(binding.adapter)
         dry = OneAccount(Binding(_DryAccount(binding.cloud, self._deps), self._adapter))
-        self._reconciler = Reconciler(served, dry, _Ring(ring), self._clock, _NoEvents(), others)
+        self._reconciler = Reconciler(served, dry, GivenRing(ring), self._clock, NoEvents(), others)
         self._cluster = cluster
         self._gone = False
 
@@ -266,13 +266,17 @@ class _DryAccount:
 
 
 @dataclass(frozen=True)
-class _Ring:
+class GivenRing:
+    """A ring that was read once."""
+
     ring: KeyRing
 
     def missed(self) -> None:
         """Nobody fetches a key for a plan."""
 
 
-class _NoEvents:
+class NoEvents:
+    """Where the events of a plan go."""
+
     def record(self, obj: Json, severity: Severity, reason: str, message: str) -> None:
         """A plan tells the person who asked for it, not the object's readers."""

@@ -167,6 +167,7 @@ class TagPass:
             unasked=unasked,
             approval=waiting,
             released=len(self.memory.released),
+            plans=fleet.plans,
         )
         settled = [plan for plan in fleet.plans.values() if plan.verdict is Verdict.NOTHING_TO_DO]
         before = {**forgotten, **recorded_by(settled), **_records((plan, plan.record_before) for plan in todo)}
