@@ -24,7 +24,7 @@ from freehold.tagging.stored_record import SHARDS, DamagedRecord, Knowledge, Sha
 
 NAME: Final = "freehold-tags"
 LABEL: Final = "freehold.dev/record"
-TEXT, KEY, SIGNATURE = "record.json", "key", "signature"
+TEXT, KEY, SIGNATURE = "record", "key", "signature"
 
 _UUID: Final = "6f2c1f0a-5a1e-4c52-9d0b-0f6f1b0e7a37"
 """Of the record, for the key ring. It never changes."""
