@@ -22,6 +22,7 @@ from freehold.operator.events import Severity
 from freehold.operator.metadata import AWS_METADATAS, CLOUD_METADATAS, Means, MetadataReconciler
 from freehold.operator.tag_accounts import AwsTagAccounts
 from freehold.operator.tag_record import NAME, TagRecord
+from freehold.tagging.configuration import Configuration
 from freehold_sim.aws.settings import Settings
 from harness.account import RecordingPort
 from harness.aws_account import KEYS, REGION, AwsAccount
@@ -128,13 +129,15 @@ class Events:
 class Lab:
     """One simulated account, one API server in memory, any number of processes over them."""
 
-    def __init__(self, settings: Settings | None = None, *, approve_above: int = 100) -> None:
+    def __init__(self, settings: Settings | None = None, **configured: Any) -> None:
+        """``configured``: what the operator's options say (Configuration)."""
         self.account = AwsAccount(settings)
         self.port = self.account.port = KillingPort()
         self.clock = ManualClock()
         self.objects = MemoryObjects(self._timestamp)
         self.rings, self.events = Rings(), Events()
-        self.approve_above = approve_above
+        self.configuration = Configuration(**configured)
+        self.fraction = 0.5
         self.vpc = str(self.account.cloud.strangers.create("ec2", "CreateVpc", {"CidrBlock": "10.0.0.0/16"})["id"])
         self.process = self.start()
 
@@ -148,13 +151,18 @@ class Lab:
         accounts = AwsTagAccounts(cloud, OwnIdentity(), self.clock)
         record = TagRecord(self.objects, PLACE)
         means = Means(
-            self.objects, self, accounts, record, self.rings, self.clock, self.events, lambda: 0.5, (REGION,),
-            self.approve_above,
+            self.objects, self, accounts, record, self.rings, self.clock, self.events, lambda: self.fraction, (REGION,),
+            self.configuration,
         )  # fmt: skip
         return MetadataReconciler(means)
 
     def restart(self) -> None:
         self.process = self.start()
+
+    def configure(self, **configured: Any) -> None:
+        """Another process, with these options."""
+        self.configuration = Configuration(**configured)
+        self.restart()
 
     # -- Stored -------------------------------------------------------------------------------------------------
 

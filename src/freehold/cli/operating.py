@@ -15,18 +15,21 @@ from freehold.cli.logs import tell_looks
 from freehold.cli.running import run as run_to_end
 from freehold.cli.simulator import clock_of, limits_of
 from freehold.cli.terminal import API_KEY_VARIABLE, say, warn
+from freehold.tagging.configuration import Configuration
 
 
 def run(
     kubeconfig: str, cluster_api: str, namespace: str, keys_namespace: str, simulator: str, workers: int,
-    audit: Path | None, feature_gates: FeatureGates,
+    audit: Path | None, feature_gates: FeatureGates, metadata: Configuration,
 ) -> None:  # fmt: skip
     """The command. Raises CliError; returns when it was told to stop (SIGTERM, Ctrl-C)."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     tell_looks()
     try:
         run_to_end(
-            _operate(kubeconfig, cluster_api, namespace, keys_namespace, simulator, workers, audit, feature_gates)
+            _operate(
+                kubeconfig, cluster_api, namespace, keys_namespace, simulator, workers, audit, feature_gates, metadata
+            )
         )
     except KeyboardInterrupt:
         say("stopped; whoever starts next goes on")
@@ -34,7 +37,7 @@ def run(
 
 async def _operate(
     kubeconfig: str, cluster_api: str, namespace: str, keys_namespace: str, simulator: str, workers: int,
-    audit: Path | None, feature_gates: FeatureGates,
+    audit: Path | None, feature_gates: FeatureGates, metadata: Configuration,
 ) -> None:  # fmt: skip
     from freehold.kube.config import load, pod_namespace
     from freehold.lifecycle.clock import SystemClock
@@ -53,6 +56,7 @@ async def _operate(
         new_limits=lambda: limits_of(clock, simulator),
         audit=audit,
         gates=feature_gates,
+        metadata=metadata,
         keys=RingSecret(keys_namespace or pod_namespace(kubeconfig) or RingSecret().namespace),
     )
     if not simulator:

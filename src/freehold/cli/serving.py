@@ -16,11 +16,12 @@ from freehold.cli.logs import log_to
 from freehold.cli.running import run as run_to_end
 from freehold.cli.state_directory import CloudChoice, Lock, StateDirectory, default_path
 from freehold.cli.terminal import say
+from freehold.tagging.configuration import Configuration
 
 
 def run(
     simulate: bool, speed: float, simulator: str, port: int, deep_every: float | None, until_stdin_closes: bool,
-    state: Path | None, feature_gates: FeatureGates, simulate_settings: Path | None,
+    state: Path | None, feature_gates: FeatureGates, simulate_settings: Path | None, metadata: Configuration,
 ) -> None:  # fmt: skip
     """The command. Raises CliError; returns when it was told to stop."""
     directory = StateDirectory.open(state or default_path())
@@ -33,6 +34,7 @@ def run(
         deep_every=deep_every,
         gates=feature_gates,
         settings=simulate_settings,
+        metadata=metadata,
     )
     try:
         run_to_end(_serve(directory, options, until_stdin_closes))

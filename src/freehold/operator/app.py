@@ -42,6 +42,7 @@ from freehold.operator.owner_cluster import CLUSTERS, OwnerClusterReader, cluste
 from freehold.operator.reconciler import Reconciler
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.gate import Mode
+from freehold.tagging.configuration import Configuration
 
 FILE_POLL_SECONDS = 1.0
 SECRET_POLL_SECONDS = 60.0
@@ -76,6 +77,7 @@ class Settings:
     new_limits: Callable[[], Limits] = Limits
     keys: Path | RingSecret = field(default_factory=RingSecret)
     gates: FeatureGates = ALL_OFF
+    metadata: Configuration = field(default_factory=Configuration)
 
     @property
     def own_namespace(self) -> str:
@@ -140,7 +142,7 @@ class Operator:
             regions = settings.clouds.aws_regions
             place = Place(settings.own_namespace, settings.record, settings.namespace or "", settings.workers)
             self._controllers.append(
-                metadata_controller(client, clouds, regions, keeper, settings.clock, recorder, place)
+                metadata_controller(client, clouds, regions, keeper, settings.clock, recorder, place, settings.metadata)
             )
             keeper.changed = self._requeue_all
             running = asyncio.create_task(self._run_controllers())

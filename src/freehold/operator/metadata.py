@@ -7,7 +7,7 @@ Level-triggered, without journal and graph: these objects own nothing. Ready nev
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
@@ -28,10 +28,10 @@ from freehold.operator.tag_places import TagAccounts
 from freehold.operator.tag_record import RecordKeyMissing, TagRecord
 from freehold.reconcilers.metadata import status
 from freehold.reconcilers.metadata.clusters import cluster_keys
-from freehold.reconcilers.metadata.demand import Demand, Reference, Refused, demand_of, reference_of
+from freehold.reconcilers.metadata.demand import Defaults, Demand, Reference, Refused, demand_of, reference_of
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.writer import Begun, annotation, begun_by_any, writer_of
-from freehold.tagging.approval import DEFAULT_APPROVE_ABOVE
+from freehold.tagging.configuration import Configuration
 from freehold.tagging.sync_period import with_jitter
 
 CLOUD_METADATAS: Final = resource_of(CLOUD_METADATA)
@@ -95,7 +95,7 @@ class Means:
     recorder: Recorder
     fraction: Callable[[], float]
     regions: tuple[str, ...] = ()
-    approve_above: int = DEFAULT_APPROVE_ABOVE
+    configuration: Configuration = field(default_factory=Configuration)
 
 
 class MetadataReconciler:
@@ -164,13 +164,14 @@ class MetadataReconciler:
             memory=self._memory.setdefault(_key(cloud), PassMemory()),
             begin=lambda: self._begin(provider, ring),
             approved=str(annotations.get(names.APPROVE_TAGS_ANNOTATION, "")),
-            above=means.approve_above,
+            configuration=means.configuration,
         )
         return await work.run(places, known)
 
     def _demand(self, cloud: Json, provider: Json | None, ring: KeyRing) -> Demand | Refused:
         writer = writer_of(provider, ring).uid if provider is not None else ""
-        return demand_of(cloud, provider, writer, self._means.regions)
+        means = self._means
+        return demand_of(cloud, provider, writer, Defaults(means.regions, means.configuration.period))
 
     def _others(self, cloud: Json, provider: Json, ring: KeyRing) -> list[Demand]:
         """What all other objects ask for; ``provider`` is newer than what the watch has shown of it."""

@@ -23,6 +23,7 @@ from freehold.operator.tag_record import TagRecord
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.metadata.demand import Place as TagPlaceOf
 from freehold.reconcilers.metadata.demand import Reference, Refused, reference_of
+from freehold.tagging.configuration import Configuration
 
 if TYPE_CHECKING:
     from freehold.operator.tag_accounts import AwsTagAccounts
@@ -83,6 +84,7 @@ def metadata_controller(
     clock: SystemClock,
     recorder: Recorder,
     place: Place,
+    configuration: Configuration,
 ) -> Controller:
     """``regions`` are those of objects that name none."""
     assert clouds.aws is not None, "the operator always has it; credentials are looked for when it is asked"
@@ -96,6 +98,7 @@ def metadata_controller(
         recorder=recorder,
         fraction=random.random,
         regions=regions,
+        configuration=configuration,
     )
     reconciler = MetadataReconciler(means)
 

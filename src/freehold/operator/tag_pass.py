@@ -19,11 +19,12 @@ from freehold.operator.tag_record import StoredRecord, TagRecord
 from freehold.operator.tag_writes import Written, carry_out
 from freehold.reconcilers.metadata.clusters import ClusterKeys
 from freehold.reconcilers.metadata.demand import Demand
-from freehold.reconcilers.metadata.fleet import Fleet, ReadCost, must_be_read, plan_fleet, recorded_by
+from freehold.reconcilers.metadata.fleet import Common, Fleet, ReadCost, must_be_read, plan_fleet, recorded_by
 from freehold.reconcilers.metadata.outcome import Outcome, repairs_of
 from freehold.tagging.approval import ApprovalNeeded, Risk, approval, risk
 from freehold.tagging.batches import Batch, batches
 from freehold.tagging.classifiers import queries, released
+from freehold.tagging.configuration import Configuration
 from freehold.tagging.contested import Standing, Turns, set_back, standing
 from freehold.tagging.ownership import Record, RecordLost
 from freehold.tagging.plan import ResourcePlan, Verdict
@@ -50,10 +51,7 @@ class PassMemory:
 
 @dataclass(frozen=True)
 class TagPass:
-    """``begin`` notes on the provider's object that something is written for it. ``approved``: a digest, or empty.
-
-    ``above``: resources on which foreign values may be overwritten, or tags removed, without an approval.
-    """
+    """``begin`` notes on the provider's object that something is written for it. ``approved``: a digest, or empty."""
 
     demand: Demand
     others: Sequence[Demand]
@@ -64,7 +62,7 @@ class TagPass:
     memory: PassMemory
     begin: Callable[[], Awaitable[None]]
     approved: str
-    above: int
+    configuration: Configuration
 
     async def run(self, places: Sequence[TagPlace | Region], known: StoredRecord) -> Outcome:
         """Raises StaleObject and KubeError; what a cloud refuses is in the outcome."""
@@ -141,7 +139,8 @@ class TagPass:
 
     def _plan(self, resources: Iterable[Resource], known: StoredRecord) -> Fleet:
         contested = self.memory.contested(self.clock.monotonic(), self.demand.period)
-        return plan_fleet(resources, self.demand, self.others, known.of, contested, self.clusters)
+        common = Common(self.configuration.ignored, contested, self.clusters)
+        return plan_fleet(resources, self.demand, self.others, known.of, common)
 
     # -- writing ------------------------------------------------------------------------------------------------
 
@@ -155,7 +154,7 @@ class TagPass:
         failed: dict[str, CloudError],
     ) -> Outcome:
         changing = [plan for plan in fleet.plans.values() if plan.verdict is Verdict.CHANGES]
-        answer = approval(changing, self.above, self.approved)
+        answer = approval(changing, self.configuration.approve_above, self.approved)
         waiting = answer if isinstance(answer, ApprovalNeeded) else None
         todo = [plan for plan in changing if waiting is None or risk(plan) is Risk.NONE]
         outcome = Outcome(

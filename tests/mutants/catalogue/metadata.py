@@ -30,9 +30,15 @@ MUTANTS = (
     ),
     _fleet(
         "plan_fleet",
-        "cluster_keys=asked_for_on(resource, clusters),",
+        "cluster_keys=asked_for_on(resource, common.clusters),",
         "",
         "the engine and the metadata controller set a key back in turns",
+    ),
+    _fleet(
+        "plan_fleet",
+        "ignored=common.ignored,",
+        "",
+        "a key that the operator is told to leave alone is written",
     ),
     _fleet(
         "plan_fleet",

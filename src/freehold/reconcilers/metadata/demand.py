@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from freehold.api.metadata import CloudMetadataSpec, CloudProviders, MetadataReference
 from freehold.api.metadata_providers import AWSMetadataSpec
 from freehold.api.parse import InvalidObject, parse
+from freehold.tagging import sync_period
 from freehold.tagging.classifiers import Classifiers, Condition
 from freehold.tagging.conflicts import Claim, Claimant
 from freehold.tagging.limits import LimitPolicy
 from freehold.tagging.operations import Contradictions, Opcode, Operation, UnknownOpcode, merge, operation, parse_opcode
 from freehold.tagging.resources import Cloud
-from freehold.tagging.sync_period import UnparsableDuration, parse_sync_period
 from freehold.tagging.validation import problems
 
 Json = Mapping[str, Any]
@@ -88,11 +88,16 @@ def reference_of(cloud: Json) -> Reference | Refused:
         return problem.refused
 
 
-def demand_of(cloud: Json, provider: Json | None, writer: str, regions: Sequence[str] = ()) -> Demand | Refused:
-    """``provider``: what ``cloud`` refers to; ``writer``: for whom its tags were written (writer.py).
+@dataclass(frozen=True)
+class Defaults:
+    """The operator's own regions, and its sync period in seconds: of objects that name none."""
 
-    ``regions``: the operator's own, where the object names none.
-    """
+    regions: tuple[str, ...] = ()
+    period: float = sync_period.DEFAULT
+
+
+def demand_of(cloud: Json, provider: Json | None, writer: str, defaults: Defaults) -> Demand | Refused:
+    """``provider``: what ``cloud`` refers to; ``writer``: for whom its tags were written (writer.py)."""
     try:
         reference = _reference(cloud)
         if provider is None:
@@ -100,7 +105,7 @@ def demand_of(cloud: Json, provider: Json | None, writer: str, regions: Sequence
         if "deletionTimestamp" in provider["metadata"]:
             raise _NotValid("ReferenceDeleted", f"{reference} is being deleted, and its tags stay: name another one")
         claimant = Claimant(_created(provider), writer, str(reference))
-        return _demand(_spec_of(cloud), selector_of(cloud), _tags_of(provider, reference), claimant, tuple(regions))
+        return _demand(_spec_of(cloud), selector_of(cloud), _tags_of(provider, reference), claimant, defaults)
     except _NotValid as problem:
         return problem.refused
 
@@ -149,11 +154,13 @@ def _reference(cloud: Json) -> Reference:
 
 
 def _demand(
-    spec: CloudMetadataSpec, selector: Claimant, tags: AWSMetadataSpec, claimant: Claimant, regions: tuple[str, ...]
+    spec: CloudMetadataSpec, selector: Claimant, tags: AWSMetadataSpec, claimant: Claimant, defaults: Defaults
 ) -> Demand:
     reference = claimant.name
-    period = parse_sync_period(spec.controllerconfig.syncevery if spec.controllerconfig else None)
-    if isinstance(period, UnparsableDuration):
+    period = sync_period.parse_sync_period(
+        spec.controllerconfig.syncevery if spec.controllerconfig else None, defaults.period
+    )
+    if isinstance(period, sync_period.UnparsableDuration):
         raise _NotValid("InvalidSpec", f"spec.controllerconfig.syncevery: {period.message}")
     if tags.deletion_policy == "Remove":
         message = f"{reference} spec.deletionPolicy: Remove is not served yet; leave it out, and the tags stay"
@@ -168,7 +175,9 @@ def _demand(
     present = {key: want.value for key, want in sorted(wants.items()) if want.opcode is not Opcode.DELETE}
     applied = {key: value for key, value in present.items() if value is not None}
     role = tags.role
-    place = Place(tuple(tags.regions) or regions, role.arn if role else "", (role.external_id or "") if role else "")
+    place = Place(
+        tuple(tags.regions) or defaults.regions, role.arn if role else "", (role.external_id or "") if role else ""
+    )
     return Demand(selector, Claim(claimant, wants, limit), classifiers, place, period, applied)
 
 

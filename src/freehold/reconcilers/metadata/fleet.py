@@ -15,6 +15,7 @@ from freehold.tagging.classifiers import Selection, select
 from freehold.tagging.conflicts import Claim
 from freehold.tagging.ownership import Record, RecordLost
 from freehold.tagging.plan import ResourcePlan, Verdict, plan_resource
+from freehold.tagging.protected import IgnoreList
 from freehold.tagging.resources import Resource
 from freehold.tagging.rules import Rules
 
@@ -41,15 +42,19 @@ class Fleet:
     yielded: Mapping[str, Yielded]
 
 
+@dataclass(frozen=True)
+class Common:
+    """What holds whoever asks. ``contested``: keys by the resource's id."""
+
+    ignored: IgnoreList
+    contested: Mapping[str, frozenset[str]]
+    clusters: ClusterKeys
+
+
 def plan_fleet(
-    resources: Iterable[Resource],
-    acting: Demand,
-    others: Sequence[Demand],
-    record_of: RecordOf,
-    contested: Mapping[str, frozenset[str]],
-    clusters: ClusterKeys,
+    resources: Iterable[Resource], acting: Demand, others: Sequence[Demand], record_of: RecordOf, common: Common
 ) -> Fleet:
-    """``others``: every other demand, whether it meets this one or not. ``contested``: keys by the resource's id."""
+    """``others``: every other demand, whether it meets this one or not."""
     plans: dict[str, ResourcePlan] = {}
     yielded: dict[str, Yielded] = {}
     for resource in resources:
@@ -62,9 +67,10 @@ def plan_fleet(
             continue
         keys = frozenset(key for each in (acting, *met) for key in each.classifiers.keys)
         rules = Rules(
+            ignored=common.ignored,
             classifier_keys=keys,
-            cluster_keys=asked_for_on(resource, clusters),
-            contested=contested.get(resource.id, frozenset()),
+            cluster_keys=asked_for_on(resource, common.clusters),
+            contested=common.contested.get(resource.id, frozenset()),
         )
         plans[resource.id] = plan_resource(
             resource, _claims(acting, met), record_of(resource.id), rules, acting.claim.claimant.uid

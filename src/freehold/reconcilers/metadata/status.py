@@ -35,7 +35,7 @@ NOT_APPLIED: Final = (
 
 _CLOUD_READY = "tags are applied successfully and can be referred by users"
 _PROVIDER_READY = "tags are applied successfully to cloud resources"
-_TOLD: Final = (Reason.RECORD_LOST, Reason.TRIMMED, Reason.SKIPPED, Reason.EXEMPT)
+_TOLD: Final = (Reason.RECORD_LOST, Reason.TRIMMED, Reason.SKIPPED, Reason.IGNORED, Reason.EXEMPT)
 """What is said though all that is asked for is so."""
 
 Status = dict[str, Any]
