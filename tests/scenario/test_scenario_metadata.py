@@ -329,5 +329,5 @@ async def test_a_resource_that_is_gone_is_skipped_and_forgotten() -> None:
     assert lab.tags_on(ours[1])["env"] == "prod"
     lab.wait(7300)
     await lab.settle()
-    record = await lab.start()._means.record.load(lab.rings.ring, begun=True)
+    record = await lab.means.record.load(lab.rings.ring, begun=True)
     assert record.written_for(lab.object("AWSMetadata", "awstags")["metadata"]["uid"]) == (ours[1],)

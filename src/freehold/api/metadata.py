@@ -34,8 +34,15 @@ def _equal_references(spec: Any) -> bool:
     return spec.awsref is None or spec.awsmetadataref is None or spec.awsref == spec.awsmetadataref
 
 
+class ProviderReference(MetadataReference):
+    """A provider's object, by kind."""
+
+    kind: Literal["AWSMetadata", "IBMMetadata"]
+    """Its kind."""
+
+
 class CloudProviders(ApiModel):
-    """References to the objects of each provider. Without one, nothing is done."""
+    """References to the objects of each provider; the classifiers hold for all. Without one, nothing is done."""
 
     RULES = (
         Rule(
@@ -51,6 +58,8 @@ class CloudProviders(ApiModel):
     """The AWSMetadata, in the proposal's other spelling."""
     ibmref: MetadataReference | None = None
     """The IBMMetadata."""
+    refs: Annotated[Items[ProviderReference], Field(max_length=32)] = ()
+    """More of them, as for several accounts of one cloud."""
 
 
 class ClassifierSpec(ApiModel):

@@ -35,7 +35,7 @@ from freehold.operator.keyring_secret import SecretRing
 from freehold.operator.keyring_use import needs
 from freehold.operator.kinds import SERVED_RESOURCES, resource_of
 from freehold.operator.limits import Limits
-from freehold.operator.metadata_controller import Place, metadata_controller
+from freehold.operator.metadata_controller import Place, metadata_controllers
 from freehold.operator.objects import ObjectHandle
 from freehold.operator.other_objects import StoredObjects
 from freehold.operator.owner_cluster import CLUSTERS, OwnerClusterReader, cluster_mapper
@@ -141,8 +141,8 @@ class Operator:
                 self._controllers.append(self._build(client, served, reconciler, keeper))
             regions = settings.clouds.aws_regions
             place = Place(settings.own_namespace, settings.record, settings.namespace or "", settings.workers)
-            self._controllers.append(
-                metadata_controller(client, clouds, regions, keeper, settings.clock, recorder, place, settings.metadata)
+            self._controllers += metadata_controllers(
+                client, clouds, regions, keeper, settings.clock, recorder, place, settings.metadata
             )
             keeper.changed = self._requeue_all
             running = asyncio.create_task(self._run_controllers())

@@ -37,6 +37,17 @@ class Written:
         """Resources for which nothing more is sent in this pass."""
         return frozenset({*self.failed, *self.vanished, *self.unsure, *self.later})
 
+    def __or__(self, other: Written) -> Written:
+        """Of other resources."""
+        return Written(
+            {**self.failed, **other.failed},
+            self.vanished | other.vanished,
+            self.unsure | other.unsure,
+            self.later | other.later,
+            max((each.wait for each in (self, other) if each.wait is not None), default=None),
+            self.calls + other.calls,
+        )
+
     def going_on(self, targets: Sequence[str]) -> list[str]:
         """Those for which something may still be sent."""
         ended = (self.failed, self.vanished, self.unsure, self.later)
