@@ -76,6 +76,8 @@ class ControllerConfig(ApiModel):
     """What happens when the list is longer than a resource allows: part of it is applied, or none."""
     syncevery: Annotated[str, Field(max_length=32, pattern=patterns.DURATION)] | None = None
     """How often the resources are looked at, like 10m; at least 30s."""
+    foreign_values: Literal["TakeOver", "Skip", "Fail"] = "TakeOver"
+    """What update does about a value that somebody else set: it is taken over, left alone, or an error."""
 
 
 def _has_classifiers(spec: Any) -> bool:
@@ -114,6 +116,10 @@ class CloudMetadataSpec(ApiModel):
     """Tags that none of the resources may have."""
     kinds: Annotated[Items[Annotated[str, Field(max_length=128)]], Field(max_length=100)] = ()
     """Only these kinds of resources, like ec2:volume."""
+    regions: Annotated[Items[Annotated[str, Field(max_length=32)]], Field(max_length=64)] = ()
+    """Only resources of these regions."""
+    accounts: Annotated[Items[Annotated[str, Field(max_length=64)]], Field(max_length=100)] = ()
+    """Only resources of these accounts."""
     controllerconfig: ControllerConfig | None = None
     """How the controller acts."""
 

@@ -16,6 +16,7 @@ from freehold.tagging.classifiers import Classifiers, Condition
 from freehold.tagging.conflicts import Claim, Claimant
 from freehold.tagging.limits import LimitPolicy
 from freehold.tagging.operations import Contradictions, Opcode, Operation, UnknownOpcode, merge, operation, parse_opcode
+from freehold.tagging.ownership import ForeignValuePolicy
 from freehold.tagging.resources import Cloud
 from freehold.tagging.validation import problems
 
@@ -159,10 +160,11 @@ def _demand(
     wants = merge(provider.cloud, operations)
     assert not isinstance(wants, Contradictions), "problems() has told them"
     limit = LimitPolicy(config.limit) if config else LimitPolicy.STRICT
+    foreign = ForeignValuePolicy(config.foreign_values) if config else ForeignValuePolicy.TAKE_OVER
     present = {key: want.value for key, want in sorted(wants.items()) if want.opcode is not Opcode.DELETE}
     applied = {key: value for key, value in present.items() if value is not None}
     place, deletion = _place(tags, provider, defaults), Deletion(tags.deletion_policy)
-    return Demand(selector, Claim(claimant, wants, limit), classifiers, place, period, applied, deletion)
+    return Demand(selector, Claim(claimant, wants, limit, foreign), classifiers, place, period, applied, deletion)
 
 
 def _classifiers(spec: CloudMetadataSpec) -> Classifiers:
@@ -170,7 +172,8 @@ def _classifiers(spec: CloudMetadataSpec) -> Classifiers:
         frozenset(Condition(key, value) for key, value in (tags or {}).items())
         for tags in (spec.found_by, spec.match_all, spec.not_match)
     )
-    return Classifiers(any_of, all_of, none_of, kinds=frozenset(spec.kinds))
+    narrowed = frozenset(spec.kinds), frozenset(spec.regions), frozenset(spec.accounts)
+    return Classifiers(any_of, all_of, none_of, *narrowed)
 
 
 def _operations(tags: ProviderSpec, reference: str) -> Iterator[Operation]:
