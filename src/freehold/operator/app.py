@@ -32,7 +32,7 @@ from freehold.operator.keyring import RingError
 from freehold.operator.keyring_file import FileRing
 from freehold.operator.keyring_keeper import RingKeeper
 from freehold.operator.keyring_secret import SecretRing
-from freehold.operator.keyring_use import needs
+from freehold.operator.keyring_use import Need, needs
 from freehold.operator.kinds import SERVED_RESOURCES, resource_of
 from freehold.operator.limits import Limits
 from freehold.operator.metadata_controller import Place, metadata_controllers
@@ -40,6 +40,7 @@ from freehold.operator.objects import ObjectHandle
 from freehold.operator.other_objects import StoredObjects
 from freehold.operator.owner_cluster import CLUSTERS, OwnerClusterReader, cluster_mapper
 from freehold.operator.reconciler import Reconciler
+from freehold.operator.tag_needs import tag_needs
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.gate import Mode
 from freehold.tagging.configuration import Configuration
@@ -240,7 +241,13 @@ def keeper_of(client: KubeClient, settings: Settings) -> RingKeeper:
     """Reads the ring, and makes the first one where that is allowed."""
     store = ring_store(client, settings.keys)
     poll = FILE_POLL_SECONDS if isinstance(store, FileRing) else SECRET_POLL_SECONDS
-    return RingKeeper(store, lambda: needs(client, SERVED_RESOURCES, settings.namespace or ""), time.time, poll)
+
+    async def needed() -> list[Need]:
+        namespace = settings.namespace or ""
+        of_tags = await tag_needs(client, settings.own_namespace, settings.record, namespace)
+        return [*await needs(client, SERVED_RESOURCES, namespace), *of_tags]
+
+    return RingKeeper(store, needed, time.time, poll)
 
 
 def together(healths: Sequence[Health]) -> Health:

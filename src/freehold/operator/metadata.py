@@ -25,7 +25,7 @@ from freehold.reconcilers.metadata.demand import Deletion, Demand, Place
 from freehold.reconcilers.metadata.granting import Grants, granted
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of
-from freehold.reconcilers.metadata.writer import begun_by_any
+from freehold.reconcilers.metadata.writer import begun_by_any, key_of_annotation
 from freehold.tagging.sync_period import with_jitter
 
 _GRANTS_UNKNOWN = Refused(
@@ -97,7 +97,7 @@ class MetadataReconciler:
         allowed = granted(grants, str(cloud["metadata"]["namespace"]), demand, accounts)
         if isinstance(allowed, Refused):
             return allowed
-        await self._hold(provider, demand)
+        await self._hold(provider, demand, ring)
         try:
             known = await means.record.load(ring, begun=begun_by_any([*means.stored.providers(), provider]))
         except RecordKeyMissing as problem:
@@ -113,8 +113,13 @@ class MetadataReconciler:
         )
         return replace(await work.run(places, known), granted=allowed.message)
 
-    async def _hold(self, provider: Provider, demand: Demand) -> None:
-        """An object whose tags are to go with it stays until they have gone; any other one can always go."""
+    async def _hold(self, provider: Provider, demand: Demand, ring: KeyRing) -> None:
+        """An object whose tags are to go with it stays until they have gone; any other one can always go.
+
+        What an earlier key signed is signed again, so that this key can be taken out of the ring.
+        """
+        if key_of_annotation(provider) not in ("", ring.writing):
+            await self._means.sign(provider, ring)
         held, finalizers = names.TAGS_FINALIZER in provider.finalizers, provider.finalizers
         wanted = demand.deletion is Deletion.REMOVE
         if wanted and not held:

@@ -149,10 +149,13 @@ class Means:
 
     async def _begin(self, provider: Provider, ring: KeyRing) -> None:
         """Once for an object, before the first tag is written for it; the record is there by then."""
-        writer = writer_of(provider, ring)
-        if writer.begun is Begun.NOT_YET:
-            text = annotation(provider, writer.uid, ring)
-            await self.change(provider, {"annotations": {names.TAGS_WRITER_ANNOTATION: text}})
+        if writer_of(provider, ring).begun is Begun.NOT_YET:
+            await self.sign(provider, ring)
+
+    async def sign(self, provider: Provider, ring: KeyRing) -> None:
+        """Note on the object for whom the record says that its tags were written."""
+        text = annotation(provider, writer_of(provider, ring).uid, ring)
+        await self.change(provider, {"annotations": {names.TAGS_WRITER_ANNOTATION: text}})
 
     async def change(self, provider: Provider, metadata: Json) -> None:
         """Raises Conflict where it has changed since it was read."""

@@ -16,6 +16,8 @@ _telling = partial(Mutant, "operator/metadata_telling.py")
 _removal = partial(Mutant, "operator/tag_removal.py")
 _accounts = partial(Mutant, "operator/tag_accounts.py")
 _controller = partial(Mutant, "operator/metadata_controller.py")
+_needs = partial(Mutant, "operator/tag_needs.py")
+_metadata = partial(Mutant, "operator/metadata.py")
 _wanted = partial(Mutant, "tagging/wanted_keys.py")
 _writes = partial(Mutant, "operator/tag_writes.py")
 _plan = partial(Mutant, "tagging/plan.py")
@@ -34,13 +36,13 @@ MUTANTS = (
         "a pass within the lag of the index writes what it has just written",
     ),
     _fleet(
-        "plan_fleet",
+        "_rules",
         "cluster_keys=asked_for_on(resource, common.clusters),",
         "",
         "the engine and the metadata controller set a key back in turns",
     ),
     _fleet(
-        "plan_fleet",
+        "_rules",
         "ignored=common.ignored,",
         "",
         "a key that the operator is told to leave alone is written",
@@ -194,6 +196,24 @@ MUTANTS = (
         "if _is_missing(ring, [digest]):",
         "if False:",
         "the record of another operator, or of a key that is lost, is written over",
+    ),
+    _record(
+        "_opened",
+        "if not ring.readable(digest, RECORD_UUID):",
+        "if False:",
+        "after a person accepted the loss of a key no tag is written any more",
+    ),
+    _needs(
+        "_of_record",
+        "if digests else []",
+        "if not digests else []",
+        "the key of the record is taken out of the ring, and every write of tags stops",
+    ),
+    _metadata(
+        "MetadataReconciler._hold",
+        "await self._means.sign(provider, ring)",
+        "pass",
+        "an earlier key can never be taken out of the ring, or a restored object is another writer",
     ),
     _record(
         "TagRecord._write_shard",

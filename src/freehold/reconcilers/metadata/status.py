@@ -35,6 +35,7 @@ NOT_APPLIED: Final = (
 
 _CLOUD_READY = "tags are applied successfully and can be referred by users"
 _PROVIDER_READY = "tags are applied successfully to cloud resources"
+_ON_LOSS: Final = ". Put the ConfigMaps of the record back from a backup, or: freehold keys accept-record"
 _TOLD: Final = (Reason.RECORD_LOST, Reason.TRIMMED, Reason.SKIPPED, Reason.IGNORED, Reason.NOT_GRANTED, Reason.EXEMPT)
 """What is said though all that is asked for is so."""
 
@@ -159,7 +160,8 @@ def _policy(outcome: Outcome) -> Observation:
             return Observation(POLICY, "False", reason.value, _told(notes))
     for reason in _TOLD:
         if notes := [each for each in outcome.notes if each.reason is reason]:
-            return Observation(POLICY, "True", reason.value, _told(notes))
+            advice = _ON_LOSS if reason is Reason.RECORD_LOST else ""
+            return Observation(POLICY, "True", reason.value, _told(notes) + advice)
     return Observation(POLICY, "True", "AsAsked", "nothing stands against what is asked for")
 
 

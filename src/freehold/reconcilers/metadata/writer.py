@@ -42,6 +42,11 @@ def begun_by_any(providers: Iterable[Provider]) -> bool:
     return any(_said(each)[0] for each in providers)
 
 
+def key_of_annotation(provider: Provider) -> str:
+    """The digest of the key that signed it, empty where there is none."""
+    return _said(provider)[1]
+
+
 def annotation(provider: Provider, uid: str, ring: KeyRing) -> str:
     return f"{uid} {ring.writing} {_signature(provider, uid, ring.writing, ring)}"
 
