@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -15,6 +15,7 @@ from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import Call
+from freehold.operator.audit import NoAudit
 from freehold.operator.aws import AwsCloud
 from freehold.operator.aws_identities import Reference
 from freehold.operator.controller import RequeueAfter, Result
@@ -100,6 +101,24 @@ class Killed(BaseException):
     """The process ends here."""
 
 
+async def _nobody(name: str) -> None:
+    """Nobody else is at work."""
+
+
+class AuditLines(NoAudit):
+    """The audit log in memory: the operations that were begun, and those that have ended."""
+
+    def __init__(self) -> None:
+        self.begun: list[Call] = []
+        self.ended: list[Call] = []
+
+    def sent(self, subject: str, call: Call) -> None:
+        self.begun.append(call)
+
+    def done(self, subject: str, call: Call, error: BaseException | None) -> None:
+        self.ended.append(call)
+
+
 class KillingPort(RecordingPort):
     """Ends the process before or after the n-th call, reads and writes alike; never where ``at`` is None."""
 
@@ -108,8 +127,10 @@ class KillingPort(RecordingPort):
         self.at: int | None = None
         self.after = False
         self.before_each: Callable[[Call], None] = lambda call: None
+        self.between: Callable[[str], Awaitable[None]] = _nobody
 
     async def send(self, call: Call) -> Any:
+        await self.between(call.operation)
         self.before_each(call)
         mine = self.at is not None and len(self.calls) == self.at
         if mine and not self.after:
@@ -157,6 +178,7 @@ class Lab:
         self.configuration = Configuration(**configured)
         self.fraction = 0.5
         self.vpc = str(self.account.cloud.strangers.create("ec2", "CreateVpc", {"CidrBlock": "10.0.0.0/16"})["id"])
+        self.audit = AuditLines()
         self.identities: Identities = OwnIdentity()
         self.grants_known = True
         self.ibm: Account | None = None
@@ -173,7 +195,7 @@ class Lab:
             self.objects, self, self, TagRecord(self.objects, PLACE), self.rings, self.clock, self.events,
             lambda: self.fraction, (REGION,), self.configuration,
         )  # fmt: skip
-        cloud = AwsCloud(None, self.clock, mount=self.account.mount, port=self.port)
+        cloud = AwsCloud(None, self.clock, self.audit, mount=self.account.mount, port=self.port)
         self.aws = AwsTagAccounts(cloud, self.identities, self.clock)
         return MetadataReconciler(self.means)
 

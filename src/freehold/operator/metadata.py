@@ -129,11 +129,11 @@ class MetadataReconciler:
             await self._means.change(provider, {"finalizers": left})
 
     async def _others(self, acting: Demand, ring: KeyRing, grants: Grants, newest: Provider) -> list[Demand]:
-        """Every other demand in the same cloud. One whose identity cannot be used never acts."""
+        """Every other demand. One whose identity cannot be used never acts."""
         found: list[Demand] = []
         for each in self._means.demands(ring, grants, newest):
             same = (each.selector, each.claim.claimant.uid) == (acting.selector, acting.claim.claimant.uid)
-            if same or each.place.cloud is not acting.place.cloud:
+            if same:
                 continue
             accounts = await self._accounts_of(each, acting)
             if accounts is not None:

@@ -72,6 +72,7 @@ class TagPass:
             failed=failed,
             unasked=unasked,
             released=len(self.memory.released),
+            lost=known.lost,
         )
         routes = {ident: place for ident, (_, place) in found.items()}
         done = await self.work.carry_out(Planned(fleet.plans, routes, forgotten), known, outcome)

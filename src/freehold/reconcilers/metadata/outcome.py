@@ -52,6 +52,8 @@ class Outcome:
     released: int = 0
     problem: str = ""
     """Why nothing was written though something differs: the record is full."""
+    lost: int = 0
+    """Parts of the record that do not know all that was written."""
     granted: str = ""
     """By which grants, for people."""
 

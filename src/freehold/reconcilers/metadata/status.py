@@ -35,6 +35,7 @@ NOT_APPLIED: Final = (
 
 _CLOUD_READY = "tags are applied successfully and can be referred by users"
 _PROVIDER_READY = "tags are applied successfully to cloud resources"
+_LOST: Final = "part of the record of what was written is lost: what it does not name is not removed as ours"
 _ON_LOSS: Final = ". Put the ConfigMaps of the record back from a backup, or: freehold keys accept-record"
 _TOLD: Final = (Reason.RECORD_LOST, Reason.TRIMMED, Reason.SKIPPED, Reason.IGNORED, Reason.NOT_GRANTED, Reason.EXEMPT)
 """What is said though all that is asked for is so."""
@@ -162,6 +163,8 @@ def _policy(outcome: Outcome) -> Observation:
         if notes := [each for each in outcome.notes if each.reason is reason]:
             advice = _ON_LOSS if reason is Reason.RECORD_LOST else ""
             return Observation(POLICY, "True", reason.value, _told(notes) + advice)
+        if reason is Reason.RECORD_LOST and outcome.lost:  # of resources that were written since, part is known again
+            return Observation(POLICY, "True", reason.value, _LOST + _ON_LOSS)
     return Observation(POLICY, "True", "AsAsked", "nothing stands against what is asked for")
 
 
