@@ -41,6 +41,7 @@ from freehold.reconcilers.metadata.references import Provider, Refused
 from freehold.tagging.configuration import Configuration
 from freehold.tagging.resources import Cloud
 from freehold_sim.aws.settings import Settings
+from freehold_sim.ibm.settings import Settings as IbmSettings
 from harness.account import BASE, Account, RecordingPort, SimMount
 from harness.aws_account import KEYS, REGION, AwsAccount
 from harness.simulated_aws import tagged
@@ -205,9 +206,9 @@ class Lab:
             return await self.aws.at(place, subject)
         return await IbmTagAccounts(self.ibm_account).at(place, subject)
 
-    def with_ibm(self) -> Account:
+    def with_ibm(self, settings: IbmSettings | None = None) -> Account:
         """A simulated IBM Cloud beside AWS, from now on."""
-        self.ibm = Account()
+        self.ibm = Account(settings)
         self.ibm_account = IbmAccount(
             self.ibm.settings.api_key, BASE, self.clock, mount=SimMount(self.ibm.cloud), port=self.port
         )

@@ -145,6 +145,34 @@ async def test_what_an_object_without_a_grant_asks_for_is_no_conflict(lab: Lab) 
     assert lab.tags_on(arn)["env"] == "test"
 
 
+@pytest.mark.parametrize(
+    ("spec", "left"),
+    [
+        ({"namespaces": [ELSEWHERE]}, WANTED),
+        ({**OWN, "accounts": ["444455556666"]}, WANTED),
+        ({**OWN, "keys": ["env"]}, {"centre": "eng"}),
+        (OWN, {}),
+    ],
+    ids=["no grant", "of another account", "of one key", "of all"],
+)
+async def test_what_goes_with_an_object_is_what_its_namespace_may_remove(
+    lab: Lab, spec: dict[str, Any], left: dict[str, str]
+) -> None:
+    """Without any grant the object stays, and says how it can go."""
+    (arn,) = lab.groups(1)
+    await lab.tags("awstags", WANTED, deletionPolicy="Remove")
+    await lab.cloud("metadata", "awstags")
+    await lab.settle()
+    await _grant(lab, **spec)
+    await lab.remove("awstags")
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned", **left}
+    assert (("AWSMetadata", Key(NAMESPACE, "awstags")) in lab.objects.objects) is (left == WANTED)
+    if left == WANTED:
+        status, reason, message = lab.condition("Approved", "AWSMetadata", "awstags")
+        assert (status, reason) == ("False", "NotGranted")
+        assert "spec.deletionPolicy: Retain" in message
+
+
 @pytest.mark.parametrize("granted", [False, True], ids=["A2 not granted", "A2 granted"])
 async def test_a2_a_reference_into_another_namespace_needs_a_grant(lab: Lab, granted: bool) -> None:
     (arn,) = lab.groups(1)

@@ -10,6 +10,8 @@ from freehold.kube.resources import Key
 from freehold.operator.aws_identities import KINDS, StoredIdentities
 from freehold.operator.controller import RequeueAfter
 from freehold_sim.faults import Effect, Fault
+from freehold_sim.ibm.settings import Lags
+from freehold_sim.ibm.settings import Settings as IbmSettings
 from harness.aws_account import KEYS
 from harness.metadata import CLASSIFIER, WANTED, Lab
 from harness.simulated_aws import OTHER_ACCOUNT, tagged
@@ -21,9 +23,9 @@ IBM_TAGS = {"env": "test", "centre": "eng"}
 class Both(Lab):
     """AWS and IBM Cloud."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: IbmSettings | None = None) -> None:
         super().__init__()
-        self.cloud_of_ibm = self.with_ibm().cloud
+        self.cloud_of_ibm = self.with_ibm(settings).cloud
 
     def on_ibm(self, count: int, *tags: str) -> list[str]:
         """Security groups with the classifier, made by somebody else."""
@@ -265,3 +267,40 @@ def _vpc_in_other_account(lab: Lab) -> str:
     made = lab.account.cloud.strangers.create("ec2", "CreateVpc", wanted, account=OTHER_ACCOUNT, region="eu-west-1")
     lab.wait(60)
     return str(made["arn"])
+
+
+async def test_what_was_written_in_an_account_that_is_not_named_any_more_stays_on_record() -> None:
+    """Another account does not show it: that is not its end."""
+    lab = Lab()
+    (arn,) = lab.groups(1)
+    await lab.apply_examples()
+    await lab.settle()
+    await lab.edit("AWSMetadata", "awstags", {"role": {"arn": _role(lab, "tagger")}})
+    lab.wait()
+    await lab.settle()
+    await lab.edit("AWSMetadata", "awstags", {"role": None, "resourcetags": {"centre": None}})
+    lab.wait()
+    await lab.settle()
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned", "env": "test"}
+
+
+@pytest.mark.parametrize("lagging", [False, True], ids=["page size 1", "page size 1, lags and ghosts"])
+async def test_on_ibm_cloud_small_pages_and_a_lagging_index_change_nothing(lagging: bool) -> None:
+    both = Both(IbmSettings(page_size=1, lags=Lags(new=60, ghost=600, tags=60) if lagging else Lags()))
+    crns = both.on_ibm(4, "owner:x")
+    both.wait(60)
+    await both.ibm_only()
+    await both.settle()
+    both.cloud_of_ibm.strangers.delete(crns[0])
+    both.cloud_of_ibm.strangers.attach(crns[1], "theirs:y")
+    await both.edit("IBMMetadata", "ibmtags", {"resourcetags": {"env": "prod", "centre": None}})
+    for _ in range(4):
+        await both.work()
+        both.wait(300)
+    await both.settle()
+    assert both.ibm_tags_on(crns[1]) == {"fleet:a", "owner:x", "theirs:y", "env:prod"}
+    assert [both.ibm_tags_on(crn) for crn in crns[2:]] == [{"fleet:a", "owner:x", "env:prod"}] * 2
+    both.wait(1200)
+    await both.settle()
+    assert both.condition("Ready")[0] == "True"
+    assert both.condition("Applied")[2].startswith("the tags are as wanted on 3 resources")

@@ -15,7 +15,14 @@ from freehold.lifecycle.errors import NeedsPerson
 from freehold.lifecycle.journal import StaleObject
 from freehold.lifecycle.keys import KeyRing
 from freehold.operator.controller import Done, RequeueAfter, Result
-from freehold.operator.metadata_means import CLOUD_METADATAS, CONFLICT_SECONDS, SLOW_SECONDS, SOON_SECONDS, Means
+from freehold.operator.metadata_means import (
+    CLOUD_METADATAS,
+    CONFLICT_SECONDS,
+    GRANTS_UNKNOWN,
+    SLOW_SECONDS,
+    SOON_SECONDS,
+    Means,
+)
 from freehold.operator.metadata_telling import Part, tell
 from freehold.operator.tag_pass import PassMemory, TagPass
 from freehold.operator.tag_places import Region
@@ -27,12 +34,6 @@ from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of
 from freehold.reconcilers.metadata.writer import begun_by_any, key_of_annotation
 from freehold.tagging.sync_period import with_jitter
-
-_GRANTS_UNKNOWN = Refused(
-    "GrantsUnknown",
-    "which MetadataGrant objects there are is not known, so nothing is done: grant the operator list and watch on "
-    "metadatagrants, cluster-wide",
-)
 
 
 class MetadataReconciler:
@@ -83,7 +84,7 @@ class MetadataReconciler:
         means, ring = self._means, self._means.rings.ring
         grants = means.grants()
         if grants is None:
-            return _GRANTS_UNKNOWN
+            return GRANTS_UNKNOWN
         demand = means.demand(cloud, reference, provider, ring, grants)
         if isinstance(demand, Refused):
             return demand

@@ -48,7 +48,7 @@ class Place:
     workers: int
 
 
-class _Caches:
+class Caches:
     """What the watches have shown (metadata_means.Stored)."""
 
     def __init__(self, controller: Callable[[], Controller]) -> None:
@@ -112,7 +112,7 @@ def metadata_controllers(
     assert clouds.aws is not None, "the operator always has it; credentials are looked for when it is asked"
     means = Means(
         client=client,
-        stored=_Caches(lambda: controller),
+        stored=Caches(lambda: controller),
         accounts=_Places(clouds.ibm, clouds.aws, clock),
         record=TagRecord(client, place.record_namespace, place.record_name),
         rings=keeper,
@@ -123,7 +123,7 @@ def metadata_controllers(
         configuration=configuration,
     )
     providers = [
-        Watched(resource, _referring(lambda: controller.all(), kind), _matters, place.namespace)
+        Watched(resource, referring(lambda: controller.all(), kind), _matters, place.namespace)
         for kind, resource in PROVIDERS.items()
     ]
     controller = Controller(
@@ -167,7 +167,7 @@ def _with_ring(keeper: RingKeeper, reconcile: Callable[[Key], Awaitable[Result]]
     return guarded
 
 
-def _referring(clouds: Callable[[], Iterable[Json]], kind: str) -> Callable[[Json], list[Key]]:
+def referring(clouds: Callable[[], Iterable[Json]], kind: str) -> Callable[[Json], list[Key]]:
     """The objects that refer to a provider's object."""
 
     def referring(tags: Json) -> list[Key]:

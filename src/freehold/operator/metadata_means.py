@@ -29,6 +29,12 @@ IBM_METADATAS: Final = resource_of(IBM_METADATA)
 PROVIDERS: Final[Mapping[str, Resource]] = {AWS_METADATA.kind: AWS_METADATAS, IBM_METADATA.kind: IBM_METADATAS}
 """By kind."""
 
+GRANTS_UNKNOWN: Final = Refused(
+    "GrantsUnknown",
+    "which MetadataGrant objects there are is not known, so nothing is done: grant the operator list and watch on "
+    "metadatagrants, cluster-wide",
+)
+
 CONFLICT_SECONDS, SOON_SECONDS, SLOW_SECONDS = 1.0, 5.0, 300.0
 
 

@@ -139,6 +139,7 @@ class RemovalPass:
     place: Place
     others: Sequence[Demand]
     clusters: ClusterKeys
+    granted: Callable[[str], bool]
     work: TagWork
 
     async def run(self, places: Sequence[TagPlace | Region], known: StoredRecord) -> Outcome:
@@ -154,7 +155,7 @@ class RemovalPass:
             for ident, resource in (await _read(place, mine, failed)).items():
                 if resource.tags or ident not in found:
                     found[ident], routes[ident] = resource, place
-        common = Common(self.work.configuration.ignored, {}, self.clusters)
+        common = Common(self.work.configuration.ignored, {}, self.clusters, self.granted)
         there = [each for each in found.values() if each.tags and each.id not in failed]
         fleet = plan_removal(there, self.going, self.place, self.others, known.of, common)
         gone = [each.id for each in found.values() if not each.tags and each.id not in failed and not unasked]

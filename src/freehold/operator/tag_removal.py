@@ -11,13 +11,14 @@ from freehold.kube.resources import Key
 from freehold.lifecycle.journal import StaleObject
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
-from freehold.operator.metadata_means import CONFLICT_SECONDS, SLOW_SECONDS, SOON_SECONDS, Means
+from freehold.operator.metadata_means import CONFLICT_SECONDS, GRANTS_UNKNOWN, SLOW_SECONDS, SOON_SECONDS, Means
 from freehold.operator.metadata_telling import tell_provider
 from freehold.operator.tag_pass import RemovalPass
+from freehold.operator.tag_places import Region
 from freehold.operator.tag_record import RecordKeyMissing
 from freehold.reconcilers.metadata.clusters import cluster_keys
 from freehold.reconcilers.metadata.demand import Deletion, claimant_of, deletion_of, place_of
-from freehold.reconcilers.metadata.granting import Grants
+from freehold.reconcilers.metadata.granting import removal_granted
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused
 from freehold.reconcilers.metadata.writer import Begun, begun_by_any, writer_of
@@ -59,12 +60,19 @@ class TagRemoval:
 
     async def _work(self, provider: Provider, writer: str) -> Outcome | Refused:
         means, ring = self._means, self._means.rings.ring
+        grants = means.grants()
+        if grants is None:
+            return GRANTS_UNKNOWN
         place = place_of(provider, means.defaults)
         if isinstance(place, Refused):
             return Refused(place.reason, f"{place.message}; {_ADVICE}")
         places = await means.accounts.at(place, str(provider.reference))
         if isinstance(places, Refused):
             return Refused(places.reason, f"{places.message}; {_ADVICE}")
+        accounts = [each.account for each in places if not isinstance(each, Region)]
+        allowed = removal_granted(grants, provider.reference.namespace, accounts)
+        if isinstance(allowed, Refused):
+            return Refused(allowed.reason, f"{allowed.message}; {_ADVICE}")
         try:
             known = await means.record.load(ring, begun=begun_by_any([*means.stored.providers(), provider]))
         except RecordKeyMissing as problem:
@@ -76,8 +84,9 @@ class TagRemoval:
         work = RemovalPass(
             going=Claim(claimant_of(provider, writer), {}),
             place=place,
-            others=means.demands(ring, means.grants() or Grants(), provider),
+            others=means.demands(ring, grants, provider),
             clusters=cluster_keys(means.stored.clusters()),
+            granted=allowed.allows_key,
             work=means.work(provider, ring, provider.annotations),
         )
         return await work.run(places, known)

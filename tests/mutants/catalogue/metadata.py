@@ -90,7 +90,7 @@ MUTANTS = (
         "a grant that is not valid opens everything again",
     ),
     _controller(
-        "_Caches.grants",
+        "Caches.grants",
         "if follower.state is State.SYNCED else None",
         "",
         "a watch of grants that fails reads as: there is none, so everything is allowed",

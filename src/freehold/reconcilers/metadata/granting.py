@@ -110,6 +110,16 @@ def granted(grants: Grants, namespace: str, demand: Demand, accounts: Collection
     return GrantedTo(tuple(each for each in mine if all(map(each.allows_account, accounts))) or mine)
 
 
+def removal_granted(grants: Grants, namespace: str, accounts: Collection[str]) -> GrantedTo | Refused:
+    """Whether what was written for an object of ``namespace`` may go with it: by keys, whatever the classifiers."""
+    if grants.are_none:
+        return GrantedTo()
+    mine = [each for each in grants.of(namespace) if all(map(each.allows_account, accounts))]
+    if mine:
+        return GrantedTo(tuple(mine))
+    return Refused("NotGranted", f"no MetadataGrant allows the namespace {namespace} to remove these tags: {ADVICE}")
+
+
 def _missing(grants: Sequence[Grant], demand: Demand, account: str) -> Iterator[str]:
     there = [each for each in grants if each.allows_account(account)]
     if not there:
