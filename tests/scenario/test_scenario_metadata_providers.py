@@ -304,3 +304,15 @@ async def test_on_ibm_cloud_small_pages_and_a_lagging_index_change_nothing(laggi
     await both.settle()
     assert both.condition("Ready")[0] == "True"
     assert both.condition("Applied")[2].startswith("the tags are as wanted on 3 resources")
+
+
+async def test_what_an_object_of_ibm_cloud_asks_for_is_no_conflict_on_aws(both: Both) -> None:
+    """It names no regions, so nothing but the cloud keeps it from this one."""
+    (arn,) = both.groups(1, fleet="a")
+    await both.ibm_tags("ibmtags", {"env": "other"})
+    await both.cloud("older", "", cloudprovider={"ibmref": {"name": "ibmtags"}}, classifiers={"fleet": "a"})
+    await both.tags("awstags", WANTED)
+    await both.cloud("metadata", "awstags")
+    await both.settle()
+    assert both.tags_on(arn)["env"] == "test"
+    assert both.condition("Policy")[0] == "True"
