@@ -82,5 +82,5 @@ def test_the_examples_as_they_are(server: Server, cloud: Cloud, kubectl: Kubectl
     status = kubectl.json("get", "awsmetadata", "awstags")["status"]
     assert (status["type"], status["status"], status["resourcetags"]) == ("applied", "True", WANTED)
     header, row = kubectl.run("get", "cloudmetadata", "metadata").splitlines()
-    assert header.split() == ["NAME", "READY", "REASON", "TAGS", "AGE"]
+    assert header.split() == ["NAME", "READY", "REASON", "AWS", "IBM", "AGE"]
     assert row.split()[:2] == ["metadata", "True"]

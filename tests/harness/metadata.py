@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -15,15 +15,34 @@ from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import Call
+from freehold.operator.audit import NoAudit
 from freehold.operator.aws import AwsCloud
 from freehold.operator.aws_identities import Reference
 from freehold.operator.controller import RequeueAfter, Result
 from freehold.operator.events import Severity
-from freehold.operator.metadata import AWS_METADATAS, CLOUD_METADATAS, Means, MetadataReconciler
-from freehold.operator.tag_accounts import AwsTagAccounts
+from freehold.operator.ibm import IbmAccount
+from freehold.operator.metadata import MetadataReconciler
+from freehold.operator.metadata_controller import GRANTS
+from freehold.operator.metadata_means import (
+    AWS_METADATAS,
+    CLOUD_METADATAS,
+    IBM_METADATAS,
+    PROVIDERS,
+    SLOW_SECONDS,
+    Means,
+)
+from freehold.operator.tag_accounts import AwsTagAccounts, Identities
+from freehold.operator.tag_accounts_ibm import IbmTagAccounts
+from freehold.operator.tag_places import Region, TagPlace
 from freehold.operator.tag_record import NAME, TagRecord
+from freehold.operator.tag_removal import TagRemoval
+from freehold.reconcilers.metadata.demand import Place
+from freehold.reconcilers.metadata.references import Provider, Refused
+from freehold.tagging.configuration import Configuration
+from freehold.tagging.resources import Cloud
 from freehold_sim.aws.settings import Settings
-from harness.account import RecordingPort
+from freehold_sim.ibm.settings import Settings as IbmSettings
+from harness.account import BASE, Account, RecordingPort, SimMount
 from harness.aws_account import KEYS, REGION, AwsAccount
 from harness.simulated_aws import tagged
 from harness.stored_objects import MemoryObjects
@@ -31,7 +50,9 @@ from harness.stored_objects import MemoryObjects
 PLACE = "freehold-system"
 NAMESPACE = "metadata-controller"
 CLASSIFIER = "kubernetes.io/cluster/test-7lpkm-crhfx"
-RESOURCES: Mapping[str, Resource] = {each.kind: each for each in (CLOUD_METADATAS, AWS_METADATAS)}
+RESOURCES: Mapping[str, Resource] = {
+    each.kind: each for each in (CLOUD_METADATAS, AWS_METADATAS, IBM_METADATAS, GRANTS)
+}
 
 EXAMPLES = """
 apiVersion: metadata-controller.cloud.io/v1alpha1
@@ -81,6 +102,24 @@ class Killed(BaseException):
     """The process ends here."""
 
 
+async def _nobody(name: str) -> None:
+    """Nobody else is at work."""
+
+
+class AuditLines(NoAudit):
+    """The audit log in memory: the operations that were begun, and those that have ended."""
+
+    def __init__(self) -> None:
+        self.begun: list[Call] = []
+        self.ended: list[Call] = []
+
+    def sent(self, subject: str, call: Call) -> None:
+        self.begun.append(call)
+
+    def done(self, subject: str, call: Call, error: BaseException | None) -> None:
+        self.ended.append(call)
+
+
 class KillingPort(RecordingPort):
     """Ends the process before or after the n-th call, reads and writes alike; never where ``at`` is None."""
 
@@ -89,8 +128,10 @@ class KillingPort(RecordingPort):
         self.at: int | None = None
         self.after = False
         self.before_each: Callable[[Call], None] = lambda call: None
+        self.between: Callable[[str], Awaitable[None]] = _nobody
 
     async def send(self, call: Call) -> Any:
+        await self.between(call.operation)
         self.before_each(call)
         mine = self.at is not None and len(self.calls) == self.at
         if mine and not self.after:
@@ -128,14 +169,21 @@ class Events:
 class Lab:
     """One simulated account, one API server in memory, any number of processes over them."""
 
-    def __init__(self, settings: Settings | None = None, *, approve_above: int = 100) -> None:
+    def __init__(self, settings: Settings | None = None, **configured: Any) -> None:
+        """``configured``: what the operator's options say (Configuration)."""
         self.account = AwsAccount(settings)
         self.port = self.account.port = KillingPort()
         self.clock = ManualClock()
         self.objects = MemoryObjects(self._timestamp)
         self.rings, self.events = Rings(), Events()
-        self.approve_above = approve_above
+        self.configuration = Configuration(**configured)
+        self.fraction = 0.5
         self.vpc = str(self.account.cloud.strangers.create("ec2", "CreateVpc", {"CidrBlock": "10.0.0.0/16"})["id"])
+        self.audit = AuditLines()
+        self.identities: Identities = OwnIdentity()
+        self.grants_known = True
+        self.ibm: Account | None = None
+        self.ibm_account: IbmAccount | None = None
         self.process = self.start()
 
     def _timestamp(self) -> str:
@@ -144,25 +192,46 @@ class Lab:
 
     def start(self) -> MetadataReconciler:
         """Another process, which remembers nothing."""
-        cloud = AwsCloud(None, self.clock, mount=self.account.mount, port=self.port)
-        accounts = AwsTagAccounts(cloud, OwnIdentity(), self.clock)
-        record = TagRecord(self.objects, PLACE)
-        means = Means(
-            self.objects, self, accounts, record, self.rings, self.clock, self.events, lambda: 0.5, (REGION,),
-            self.approve_above,
+        self.means = Means(
+            self.objects, self, self, TagRecord(self.objects, PLACE), self.rings, self.clock, self.events,
+            lambda: self.fraction, (REGION,), self.configuration,
         )  # fmt: skip
-        return MetadataReconciler(means)
+        cloud = AwsCloud(None, self.clock, self.audit, mount=self.account.mount, port=self.port)
+        self.aws = AwsTagAccounts(cloud, self.identities, self.clock)
+        return MetadataReconciler(self.means)
+
+    async def at(self, place: Place, subject: str) -> Sequence[TagPlace | Region] | Refused:
+        """TagAccounts."""
+        if place.cloud is Cloud.AWS:
+            return await self.aws.at(place, subject)
+        return await IbmTagAccounts(self.ibm_account).at(place, subject)
+
+    def with_ibm(self, settings: IbmSettings | None = None) -> Account:
+        """A simulated IBM Cloud beside AWS, from now on."""
+        self.ibm = Account(settings)
+        self.ibm_account = IbmAccount(
+            self.ibm.settings.api_key, BASE, self.clock, mount=SimMount(self.ibm.cloud), port=self.port
+        )
+        return self.ibm
 
     def restart(self) -> None:
         self.process = self.start()
+
+    def configure(self, **configured: Any) -> None:
+        """Another process, with these options."""
+        self.configuration = Configuration(**configured)
+        self.restart()
 
     # -- Stored -------------------------------------------------------------------------------------------------
 
     def clouds(self) -> Sequence[Json]:
         return self._all("CloudMetadata")
 
-    def providers(self) -> Sequence[Json]:
-        return self._all("AWSMetadata")
+    def providers(self) -> Sequence[Provider]:
+        return [Provider(kind, each) for kind in PROVIDERS for each in self._all(kind)]
+
+    def grants(self) -> Sequence[Json] | None:
+        return self._all("MetadataGrant") if self.grants_known else None
 
     def clusters(self) -> Sequence[Json]:
         return self._all("AWSCluster")
@@ -259,6 +328,19 @@ class Lab:
                 parse(MetadataStatus, stored["status"], at=str(key))
         return result
 
+    async def remove(self, name: str, kind: str = "AWSMetadata", passes: int = 12) -> None:
+        """Delete a provider's object, with the passes that this takes."""
+        await self.objects.delete(RESOURCES[kind], Key(NAMESPACE, name))
+        await self.let_go(name, kind, passes)
+
+    async def let_go(self, name: str, kind: str = "AWSMetadata", passes: int = 12) -> None:
+        """Passes over an object in deletion, until it is gone or at rest."""
+        for _ in range(passes):
+            result = await TagRemoval(self.means, kind).reconcile(Key(NAMESPACE, name))
+            if not isinstance(result, RequeueAfter) or result.seconds >= SLOW_SECONDS:
+                return
+            self.wait(result.seconds)
+
     async def settle(self, *names: str, passes: int = 12) -> None:
         """Passes as they ask for them, until all are at rest."""
         for _ in range(passes):
@@ -271,15 +353,19 @@ class Lab:
     def wait(self, seconds: float = 600.0) -> None:
         self.clock.advance(seconds)
         self.account.clock.advance(seconds)
+        if self.ibm is not None:
+            self.ibm.clock.advance(seconds)
 
     def sent(self) -> list[str]:
         """What went to the cloud, without the questions for the account; they are forgotten then."""
-        found = [f"{call.api}.{call.operation}" for call in self.port.calls if call.api != "sts"]
+        found = [f"{call.api}.{call.operation}" for call in self.port.calls if call.api not in ("sts", "iam")]
         self.port.calls.clear()
         return found
 
     def writes(self) -> list[str]:
-        return [each for each in self.sent() if not each.partition(".")[2].startswith(("describe", "get", "list"))]
+        return [
+            each for each in self.sent() if not each.partition(".")[2].startswith(("describe", "get", "list", "search"))
+        ]
 
 
 def _object(resource: Resource, name: str, spec: Json) -> Json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from freehold.kube import errors as kube
 from freehold.kube.merge_patch import patched
@@ -11,14 +11,22 @@ from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import Json, Key, Resource, key_of
 
 
+async def _nobody(name: str) -> None:
+    """Nobody else is at work."""
+
+
 class MemoryObjects:
-    """``before`` and ``after`` get the verb and the name of each write: there a test puts another writer or a crash."""
+    """``before`` and ``after`` get the verb and the name of each write: there a test puts another writer or a crash.
+
+    ``between`` is awaited before each write: there another process works.
+    """
 
     def __init__(self, now: Callable[[], str] = lambda: "2026-11-23T00:00:00Z") -> None:
         self.objects: dict[tuple[str, Key], Json] = {}
         self.written: list[str] = []
         self.before: Callable[[str, str], None] = lambda verb, name: None
         self.after: Callable[[str, str], None] = lambda verb, name: None
+        self.between: Callable[[str], Awaitable[None]] = _nobody
         self._now = now
         self._version = 0
 
@@ -38,7 +46,7 @@ class MemoryObjects:
         return ObjectList(chosen, str(self._version))
 
     async def create(self, resource: Resource, obj: Json) -> Json:
-        self._about_to("create", obj["metadata"]["name"])
+        await self._about_to("create", obj["metadata"]["name"])
         key = key_of(obj)
         if (resource.kind, key) in self.objects:
             raise kube.AlreadyExists(f"{resource} {key} exists", code=409)
@@ -47,7 +55,7 @@ class MemoryObjects:
         return self._store(resource, key, made)
 
     async def replace(self, resource: Resource, obj: Json) -> Json:
-        self._about_to("update", obj["metadata"]["name"])
+        await self._about_to("update", obj["metadata"]["name"])
         stored = await self.get(resource, key_of(obj))
         self._check(stored, obj["metadata"].get("resourceVersion"))
         return self._store(
@@ -56,7 +64,7 @@ class MemoryObjects:
 
     async def patch(self, resource: Resource, key: Key, body: Json, *, subresource: str = "") -> Json:
         """A merge patch, of the status alone or of all the rest."""
-        self._about_to(f"patch {subresource}".strip(), key.name)
+        await self._about_to(f"patch {subresource}".strip(), key.name)
         stored = await self.get(resource, key)
         self._check(stored, (body.get("metadata") or {}).get("resourceVersion"))
         given = {"status": body["status"]} if subresource else {n: v for n, v in body.items() if n != "status"}
@@ -75,7 +83,8 @@ class MemoryObjects:
         else:
             del self.objects[resource.kind, key]
 
-    def _about_to(self, verb: str, name: str) -> None:
+    async def _about_to(self, verb: str, name: str) -> None:
+        await self.between(name)
         self.before(verb, name)
         self.written.append(f"{verb} {name}")
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from freehold.lifecycle.keys import KeyRing, digest_of
 from freehold.operator.controller import Done, RequeueAfter
+from freehold.operator.tag_needs import tag_needs
 from freehold_sim.aws.settings import Lags, Settings
-from harness.metadata import CLASSIFIER, WANTED, Lab
+from harness.metadata import CLASSIFIER, PLACE, WANTED, Lab
 
 
 @pytest.fixture
@@ -188,6 +190,45 @@ async def test_a12_a_lost_record_removes_nothing_and_says_so(lab: Lab) -> None:
     assert arn in message
 
 
+async def test_a12_a_loss_is_told_with_the_way_on_until_a_person_accepts_it(lab: Lab) -> None:
+    (arn,) = lab.groups(1)
+    await lab.apply_examples()
+    await lab.settle()
+    await lab.lose_record()
+    lab.wait()
+    await lab.settle()
+    assert "freehold keys accept-record" in lab.condition("Policy")[2]
+    ring = lab.rings.ring
+    await lab.means.record.accept_loss(await lab.means.record.load(ring, begun=True), ring)
+    lab.wait()
+    await lab.settle()
+    assert lab.condition("Policy")[1] == "AsAsked"
+    await lab.edit("AWSMetadata", "awstags", {"resourcetags": {"centre": None}})
+    await lab.settle()
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned", **WANTED}, "it counts as somebody else's now"
+
+
+async def test_a_new_key_of_the_ring_signs_record_and_annotations(lab: Lab) -> None:
+    """Then the earlier one can be taken out; also of an object that was restored, whose uid is another one."""
+    (arn,) = lab.groups(1)
+    await lab.apply_examples()
+    await lab.settle()
+    lab.object("AWSMetadata", "awstags")["metadata"]["uid"] += "-restored"
+    old, new = lab.rings.ring, b"n" * 32
+    lab.rings.ring = KeyRing(digest_of(new), {**old.keys, digest_of(new): new})
+    needed = await tag_needs(lab.objects, PLACE)
+    assert {digest for each in needed for digest in each.digests} == {old.writing}
+    lab.wait()
+    await lab.settle()
+    needed = await tag_needs(lab.objects, PLACE)
+    assert [each.digests for each in needed] == [{digest_of(new)}] * 2
+    lab.rings.ring = KeyRing.single(new)
+    await lab.edit("AWSMetadata", "awstags", {"resourcetags": {"centre": None}})
+    lab.wait()
+    await lab.settle()
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned", "env": "test"}
+
+
 async def test_a12_a_restored_object_goes_on_where_it_was(lab: Lab) -> None:
     """It has a new uid and no status; its annotation and the record came back with it."""
     (arn,) = lab.groups(1)
@@ -329,5 +370,5 @@ async def test_a_resource_that_is_gone_is_skipped_and_forgotten() -> None:
     assert lab.tags_on(ours[1])["env"] == "prod"
     lab.wait(7300)
     await lab.settle()
-    record = await lab.start()._means.record.load(lab.rings.ring, begun=True)
+    record = await lab.means.record.load(lab.rings.ring, begun=True)
     assert record.written_for(lab.object("AWSMetadata", "awstags")["metadata"]["uid"]) == (ours[1],)

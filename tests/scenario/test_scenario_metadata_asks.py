@@ -229,3 +229,47 @@ async def test_a18_a_key_that_a_cluster_asks_for_is_left_to_the_cluster(lab: Lab
     status, reason, message = lab.condition("Policy")
     assert (status, reason) == ("False", "Conflict")
     assert "AWSCluster team/prod" in message
+
+
+@pytest.mark.parametrize(
+    ("policy", "ready", "reason"),
+    [("Skip", "True", "Skipped"), ("Fail", "False", "ForeignValue")],
+    ids=["A11 skip", "A11 fail"],
+)
+async def test_a11_a_foreign_value_is_skipped_or_an_error_where_the_object_says_so(
+    lab: Lab, policy: str, ready: str, reason: str
+) -> None:
+    """Also one that somebody set under a key of ours."""
+    ours = lab.groups(2)
+    lab.somebody_sets(ours[0], env="theirs")
+    lab.wait()
+    await lab.tags("tags", WANTED)
+    await lab.cloud("metadata", "tags", controllerconfig={"foreignValues": policy})
+    await lab.settle()
+    lab.somebody_sets(ours[1], env="set since")
+    lab.wait()
+    await lab.settle()
+    assert [lab.tags_on(arn)["env"] for arn in ours] == ["theirs", "set since"]
+    assert all(lab.tags_on(arn)["centre"] == "eng" for arn in ours)
+    assert lab.condition("Policy")[1] == reason
+    assert lab.condition("Ready")[0] == ready
+
+
+async def test_a_cloud_metadata_narrows_what_it_finds(lab: Lab) -> None:
+    """By tags, kinds, regions and accounts; nothing of these finds anything by itself."""
+    plain, blue, frozen = lab.group("plain", **{CLASSIFIER: "owned"}), lab.group("blue"), lab.group("frozen")
+    lab.somebody_sets(blue, **{CLASSIFIER: "owned", "team": "blue"})
+    lab.somebody_sets(frozen, **{CLASSIFIER: "owned", "team": "blue", "frozen": "yes"})
+    lab.wait()
+    await lab.tags("tags", WANTED)
+    narrowed = {"matchAll": {"team": "blue"}, "notMatch": {"frozen": "yes"}, "kinds": ["ec2:security-group"]}
+    for name, more, found in (
+        ("here", {"regions": ["us-east-1"], "accounts": ["111122223333"]}, 1),
+        ("elsewhere", {"regions": ["eu-west-1"]}, 0),
+        ("other-account", {"accounts": [OTHER_ACCOUNT]}, 0),
+        ("other-kind", {"kinds": ["ec2:volume"]}, 0),
+    ):
+        await lab.cloud(name, "tags", **{**narrowed, **more})
+        await lab.settle(name)
+        assert f"on {found} resource" in lab.condition("Applied", name=name)[2], name
+    assert [lab.tags_on(arn).get("env") for arn in (plain, blue, frozen)] == [None, "test", None]

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import yaml
+from test_scenario_metadata_providers import Both
 
 from freehold.kube.resources import Json, Key
 from freehold.lifecycle.errors import CloudError, Throttled
 from freehold.lifecycle.port import Effect
 from freehold.operator.audit import Changes
-from freehold.operator.aws import AwsCloud
-from freehold.operator.metadata import CLOUD_METADATAS, Means, MetadataReconciler
-from freehold.operator.tag_accounts import AwsTagAccounts
+from freehold.operator.metadata import MetadataReconciler
+from freehold.operator.metadata_means import CLOUD_METADATAS
 from freehold.operator.tag_changes import AuditedChanges, WatchedTagAccounts
 from freehold.operator.tag_plan import TagPlan
 from freehold.operator.tag_planning import DryPass, PlanMeans, StoredObjects
-from freehold.operator.tag_record import TagRecord
 from harness.aws_account import REGION
-from harness.metadata import CLASSIFIER, EXAMPLES, NAMESPACE, PLACE, Lab, OwnIdentity
+from harness.metadata import CLASSIFIER, EXAMPLES, NAMESPACE, PLACE, WANTED, Lab
 
 
 @pytest.fixture
@@ -29,10 +29,9 @@ def lab() -> Lab:
 
 async def planned(lab: Lab, *wanted: Json) -> TagPlan:
     """By another process, with ``wanted`` as if it were stored."""
-    cloud = AwsCloud(None, lab.clock, mount=lab.account.mount, port=lab.port)
     means = PlanMeans(
-        await StoredObjects.read(lab.objects, wanted), AwsTagAccounts(cloud, OwnIdentity(), lab.clock), lab.clock,
-        lab.rings.ring, (PLACE, "freehold-tags"), (REGION,), lab.approve_above,
+        await StoredObjects.read(lab.objects, wanted), lab, lab.clock, lab.rings.ring, (PLACE, "freehold-tags"),
+        (REGION,), lab.configuration,
     )  # fmt: skip
     return await DryPass(means).plan(Key(NAMESPACE, "metadata"))
 
@@ -196,14 +195,8 @@ class Lines:
 def audited(lab: Lab) -> Lines:
     """From now on the process of the lab is audited."""
     lines = Lines(lab)
-    cloud = AwsCloud(None, lab.clock, mount=lab.account.mount, port=lab.port)
-    accounts = WatchedTagAccounts(AwsTagAccounts(cloud, OwnIdentity(), lab.clock), [AuditedChanges(lines)])
-    lab.process = MetadataReconciler(
-        Means(
-            lab.objects, lab, accounts, TagRecord(lab.objects, PLACE), lab.rings, lab.clock, lab.events,
-            lambda: 0.5, (REGION,),
-        )
-    )  # fmt: skip
+    accounts = WatchedTagAccounts(lab, [AuditedChanges(lines)])
+    lab.process = MetadataReconciler(replace(lab.means, accounts=accounts))
     return lines
 
 
@@ -220,3 +213,37 @@ async def test_each_change_is_audited_once_with_the_value_that_was_there_before_
     lab.wait()
     await lab.settle()
     assert lines.rows == [(group, "env", "test", None)]
+
+
+async def test_several_providers_are_one_plan_in_the_calls_of_each_cloud() -> None:
+    """What the operator then does is what was planned, on IBM Cloud too."""
+    both = Both()
+    crns, (arn,) = both.on_ibm(2, "env:prod"), both.groups(1, fleet="a")
+    await both.tags("awstags", WANTED)
+    await both.ibm_tags("ibmtags", {"env": "test"})
+    references = {"awsref": {"name": "awstags"}, "ibmref": {"name": "ibmtags"}}
+    await both.cloud("metadata", "", cloudprovider=references, classifiers={"fleet": "a"})
+    plan = await planned(both)
+    assert plan.selected == 3 and not plan.problems
+    assert changes(plan) == {
+        *((crn, "change", "env", "test") for crn in crns),
+        (arn, "add", "env", "test"),
+        (arn, "add", "centre", "eng"),
+    }
+    assert [call.verb for call in plan.calls] == ["CreateTags", "detach_tag", "attach_tag"]
+    assert both.ibm_tags_on(crns[0]) == {"fleet:a", "env:prod"}, "a plan writes nothing"
+    await both.settle()
+    assert both.ibm_tags_on(crns[0]) == {"fleet:a", "env:test"}
+    both.wait()
+    assert not (await planned(both)).changes
+
+
+async def test_where_nobody_may_the_plan_says_so(lab: Lab) -> None:
+    """Grants hold for a plan as for the controller."""
+    lab.groups(1)
+    await lab.apply_examples()
+    metadata = {"name": "others"}
+    await lab.apply({"kind": "MetadataGrant", "metadata": metadata, "spec": {"namespaces": ["elsewhere"]}})
+    plan = await planned(lab)
+    assert not plan.changes and plan.selected == 0
+    assert "MetadataGrant" in plan.problems[0]

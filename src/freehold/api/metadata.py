@@ -34,8 +34,15 @@ def _equal_references(spec: Any) -> bool:
     return spec.awsref is None or spec.awsmetadataref is None or spec.awsref == spec.awsmetadataref
 
 
+class ProviderReference(MetadataReference):
+    """A provider's object, by kind."""
+
+    kind: Literal["AWSMetadata", "IBMMetadata"]
+    """Its kind."""
+
+
 class CloudProviders(ApiModel):
-    """References to the objects of each provider. Without one, nothing is done."""
+    """References to the objects of each provider; the classifiers hold for all. Without one, nothing is done."""
 
     RULES = (
         Rule(
@@ -54,6 +61,8 @@ class CloudProviders(ApiModel):
     """The AWSMetadata, in the proposal's other spelling."""
     ibmref: MetadataReference | None = None
     """The IBMMetadata."""
+    refs: Annotated[Items[ProviderReference], Field(max_length=32)] = ()
+    """More of them, as for several accounts of one cloud."""
 
 
 class ClassifierSpec(ApiModel):
@@ -70,6 +79,8 @@ class ControllerConfig(ApiModel):
     """What happens when the list is longer than a resource allows: part of it is applied, or none."""
     syncevery: Annotated[str, Field(max_length=32, pattern=patterns.DURATION)] | None = None
     """How often the resources are looked at, like 10m; at least 30s."""
+    foreign_values: Literal["TakeOver", "Skip", "Fail"] = "TakeOver"
+    """What update does about a value that somebody else set: it is taken over, left alone, or an error."""
 
 
 def _has_classifiers(spec: Any) -> bool:
@@ -108,6 +119,10 @@ class CloudMetadataSpec(ApiModel):
     """Tags that none of the resources may have."""
     kinds: Annotated[Items[Annotated[str, Field(max_length=128)]], Field(max_length=100)] = ()
     """Only these kinds of resources, like ec2:volume."""
+    regions: Annotated[Items[Annotated[str, Field(max_length=32)]], Field(max_length=64)] = ()
+    """Only resources of these regions."""
+    accounts: Annotated[Items[Annotated[str, Field(max_length=64)]], Field(max_length=100)] = ()
+    """Only resources of these accounts."""
     controllerconfig: ControllerConfig | None = None
     """How the controller acts."""
 

@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from freehold.api import patterns
+from freehold.api.aws_identity import AWSIdentityReference
 from freehold.api.base import ApiModel, Items, Rule
 from freehold.api.metadata_status import MetadataStatus
 
@@ -95,10 +96,12 @@ class AWSMetadataSpec(AWSOperation):
     """More operations; each key is in one of them."""
     regions: Annotated[Items[Annotated[str, Field(max_length=32)]], Field(max_length=64)] = ()
     """The regions."""
+    identity_ref: AWSIdentityReference | None = None
+    """An identity that allows the namespace of this object; the operator's own where there is none."""
     role: AWSRole | None = None
-    """A role to assume; the operator's own credentials where there is none."""
+    """A role that the identity assumes."""
     deletion_policy: Literal["Retain", "Remove"] = "Retain"
-    """Whether the tags go with the object."""
+    """Whether the tags go with the object: those that the record of the operator says it wrote."""
 
 
 class IBMMetadataSpec(IBMOperation):

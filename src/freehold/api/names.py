@@ -15,6 +15,7 @@ V1BETA1: Final = "v1beta1"
 V1BETA2: Final = "v1beta2"
 METADATA_GROUP: Final = "metadata-controller.cloud.io"
 AWS_METADATA_GROUP: Final = "metadata-controller.aws.io"
+IBM_METADATA_GROUP: Final = "metadata-controller.ibm.io"
 METADATA_VERSION: Final = "v1alpha1"
 
 POWERVS_CLUSTER_KIND: Final = "IBMPowerVSCluster"
@@ -47,13 +48,16 @@ DECISIONS_ANNOTATION: Final = "freehold.dev/decisions"
 """What a person has decided about single resources, signed with the key ring, with the operator's answers."""
 
 TAGS_WRITER_ANNOTATION: Final = "freehold.dev/tags-writer"
-"""On an AWSMetadata: something was written for it, under this signed name (ADR 37)."""
+"""On an AWSMetadata or IBMMetadata: something was written for it, under this signed name (ADR 37)."""
+
+TAGS_FINALIZER: Final = "freehold.dev/tags"
+"""On an AWSMetadata or IBMMetadata with ``deletionPolicy: Remove``: its tags go before it does."""
 
 TAGS_APPLIED_ANNOTATION: Final = "freehold.dev/tags-applied"
 """On a CloudMetadata: who applied it last with ``freehold tags``, and when. It wakes the controller."""
 
 APPROVE_TAGS_ANNOTATION: Final = "freehold.dev/approve-tags"
-"""On a CloudMetadata: the digest of the plan that a person approved."""
+"""On a CloudMetadata, or on a provider's object that is deleted: the digest of the plan that a person approved."""
 
 STANDALONE_ANNOTATION: Final = "freehold.dev/standalone"
 """Opt-in of an object without a Cluster, for it to be served where Cluster API is installed.

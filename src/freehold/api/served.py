@@ -78,7 +78,19 @@ CLOUD_METADATA = ServedName(
 AWS_METADATA = ServedName(
     names.AWS_METADATA_GROUP, names.METADATA_VERSION, "AWSMetadata", "awsmetadatas", "", link=ClusterLink.NONE
 )
-"""They own no resource: they have no finalizer."""
+IBM_METADATA = ServedName(
+    names.IBM_METADATA_GROUP, names.METADATA_VERSION, "IBMMetadata", "ibmmetadatas", "", link=ClusterLink.NONE
+)
+METADATA_GRANT = ServedName(
+    names.METADATA_GROUP,
+    names.METADATA_VERSION,
+    "MetadataGrant",
+    "metadatagrants",
+    "",
+    link=ClusterLink.NONE,
+    namespaced=False,
+)
+"""They own no resource: they have no finalizer, but for tags that are to go with their object."""
 
 
 def _identity(kind: str, plural: str) -> ServedName:
@@ -96,7 +108,8 @@ SERVED: tuple[ServedName, ...] = (POWERVS_CLUSTER, AWS_CLUSTER)
 """The kinds that are reconciled."""
 REFERRED_TO: tuple[ServedName, ...] = (AWS_STATIC_IDENTITY, AWS_ROLE_IDENTITY, AWS_CONTROLLER_IDENTITY)
 """The kinds that are only read, where an object of a kind above names one."""
-METADATA: tuple[ServedName, ...] = (CLOUD_METADATA, AWS_METADATA)
+METADATA_PROVIDERS: tuple[ServedName, ...] = (AWS_METADATA, IBM_METADATA)
+METADATA: tuple[ServedName, ...] = (CLOUD_METADATA, *METADATA_PROVIDERS, METADATA_GRANT)
 """The kinds of the metadata controller, which has neither journal nor graph (operator/metadata.py)."""
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from freehold.api.feature_gates import ALL_OFF, FeatureGates
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.state_directory import CloudChoice, StateDirectory, default_path
+from freehold.tagging.configuration import Configuration
 
 SPEED = 30.0
 """Simulated seconds in a real one, where nothing else is asked for."""
@@ -20,7 +21,8 @@ class ServeOptions:
     ``simulator`` is the URL of a simulated cloud that runs already; else one is started where the state
     is bound to it. ``install`` False leaves the stored CRDs as they are: enough to read by, and quicker.
     ``settings``: a file for the simulated cloud that is started. ``deep_every`` shortens the pause between deep passes
-    (seconds of domain time). ``gates``: the features that are on. ``metrics``: host and port to serve them on.
+    (seconds of domain time). ``gates``: the features that are on. ``metadata``: of the metadata controller.
+    ``metrics``: host and port to serve them on.
     """
 
     operator: bool = True
@@ -33,6 +35,7 @@ class ServeOptions:
     gates: FeatureGates = ALL_OFF
     settings: Path | None = None
     metrics: tuple[str, int] | None = None
+    metadata: Configuration = field(default_factory=Configuration)
 
 
 @dataclass(frozen=True)

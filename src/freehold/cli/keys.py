@@ -25,7 +25,9 @@ from freehold.cli.manifests import read_text
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.terminal import columns, say, tell, warn
+from freehold.kube.client import KubeClient
 from freehold.kube.errors import KubeError
+from freehold.lifecycle.journal import StaleObject
 from freehold.operator.keyring import (
     Acceptance,
     RingDocument,
@@ -39,6 +41,11 @@ from freehold.operator.keyring import (
 from freehold.operator.keyring_file import FileRing
 from freehold.operator.keyring_secret import NAMESPACE, SecretRing, text_of
 from freehold.operator.keyring_use import Need, first_ring, needs, objects
+from freehold.operator.metadata_means import PROVIDERS
+from freehold.operator.tag_needs import tag_needs
+from freehold.operator.tag_record import RecordKeyMissing, TagRecord
+from freehold.reconcilers.metadata.references import Provider
+from freehold.reconcilers.metadata.writer import begun_by_any
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,7 @@ class Place:
     found: StoredRing
     needed: Sequence[Need]
     session: Session
+    namespace: str
 
     @property
     def document(self) -> RingDocument:
@@ -95,10 +103,10 @@ async def _opened(where: RingTarget) -> AsyncIterator[Place]:
         store: RingStore = FileRing(state.keys) if state else SecretRing(session.client, where.namespace)
         found = await store.read()
         try:
-            needed = await needs(session.client, OURS)
+            needed = [*await needs(session.client, OURS), *await tag_needs(session.client, where.namespace)]
         except KubeError as problem:
             raise CliError(f"which keys the objects name cannot be told: {problem.message}") from problem
-        yield Place(store, found, needed, session)
+        yield Place(store, found, needed, session, where.namespace)
 
 
 def list_(where: RingTarget, output: str) -> None:
@@ -208,6 +216,42 @@ def accept(where: RingTarget, digest: str, yes: bool) -> None:
         tell(f"key {digest} is noted as lost in {place.store.where}; should it turn up: freehold keys add FILE")
 
     _run(where, give_up)
+
+
+def accept_record(where: RingTarget, yes: bool) -> None:
+    """``freehold keys accept-record``: a plan, or with ``yes`` the record of written tags says so."""
+
+    async def give_up(place: Place) -> None:
+        client, ring = place.session.client, place.document.ring()
+        record = TagRecord(client, place.namespace)
+        known = await record.load(ring, begun=any(await _began(client)))
+        if not known.lost:
+            tell("nothing of the record of written tags is lost")
+            return
+        tell(f"{known.lost} of {len(known.shards)} parts of the record of written tags are lost")
+        tell("  tags on resources that it does not name any more would count as somebody else's from now on:")
+        tell("  update takes them over, nothing removes them, and objects do not say RecordLost any more")
+        if not yes:
+            tell("nothing has been changed; to go on: freehold keys accept-record --yes")
+            return
+        await record.accept_loss(known, ring)
+        tell("the loss is noted in the record")
+
+    try:
+        _run(where, give_up)
+    except RecordKeyMissing as problem:
+        raise CliError(str(problem)) from problem
+    except StaleObject as problem:
+        raise CliError(f"{problem}; run this again") from problem
+
+
+async def _began(client: KubeClient) -> list[bool]:
+    """Of each provider's object, whether something was written for it."""
+    found = []
+    for kind, resource in PROVIDERS.items():
+        rows = (await client.list(resource)).items
+        found.append(begun_by_any(Provider(kind, row) for row in rows))
+    return found
 
 
 def _successor(needed: Sequence[Need]) -> RingDocument:

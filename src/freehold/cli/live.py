@@ -177,6 +177,7 @@ def _settings(state: StateDirectory, options: ServeOptions, server: LiveServer, 
         intervals=intervals,
         keys=state.keys,
         gates=options.gates,
+        metadata=options.metadata,
         new_limits=lambda: limits_of(clock, server.simulator),
     )
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import click
 
-from freehold.cli import completing, hints, options
+from freehold.cli import completing, hints, metadata_options, options
 from freehold.cli.errors import FAILED, INTERRUPTED, MISUSED, CliError
 from freehold.cli.key_commands import keys
 from freehold.cli.tags_commands import tags
@@ -242,6 +242,7 @@ def audit(**given: Any) -> None:
     "--deep-every", type=click.FloatRange(min=1), metavar="SECONDS", help="Pause between deep passes (domain time)."
 )
 @options.feature_gates
+@metadata_options.metadata
 @click.option("--until-stdin-closes", is_flag=True, hidden=True)
 @options.metrics_address
 @options.state
@@ -283,6 +284,7 @@ cli.add_command(tags)
 )
 @click.option("--simulator", default="", metavar="URL", help="Simulated clouds instead of the real ones.")
 @options.feature_gates
+@metadata_options.metadata
 @click.option("--workers", type=click.IntRange(1, 256), default=80, show_default=True, help="Objects at a time.")
 @click.option("--audit", type=options.NonEmptyPath(path_type=Path), help="Append every mutating call to this file.")
 @options.metrics_address

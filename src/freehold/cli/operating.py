@@ -17,6 +17,7 @@ from freehold.cli.metrics import onlookers_of
 from freehold.cli.running import run as run_to_end
 from freehold.cli.simulator import clock_of, limits_of
 from freehold.cli.terminal import API_KEY_VARIABLE, say, warn
+from freehold.tagging.configuration import Configuration
 
 if TYPE_CHECKING:
     from freehold.operator.onlookers import Onlookers
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 def run(
     kubeconfig: str, cluster_api: str, namespace: str, keys_namespace: str, simulator: str, workers: int,
-    audit: Path | None, feature_gates: FeatureGates, metrics_address: tuple[str, int] | None,
+    audit: Path | None, feature_gates: FeatureGates, metadata: Configuration,
+    metrics_address: tuple[str, int] | None,
 ) -> None:  # fmt: skip
     """The command. Raises CliError; returns when it was told to stop (SIGTERM, Ctrl-C)."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -34,7 +36,7 @@ def run(
             run_to_end(
                 _operate(
                     kubeconfig, cluster_api, namespace, keys_namespace, simulator, workers, audit, feature_gates,
-                    onlookers,
+                    metadata, onlookers,
                 )
             )  # fmt: skip
     except KeyboardInterrupt:
@@ -43,7 +45,7 @@ def run(
 
 async def _operate(
     kubeconfig: str, cluster_api: str, namespace: str, keys_namespace: str, simulator: str, workers: int,
-    audit: Path | None, feature_gates: FeatureGates, onlookers: Onlookers,
+    audit: Path | None, feature_gates: FeatureGates, metadata: Configuration, onlookers: Onlookers,
 ) -> None:  # fmt: skip
     from freehold.kube.config import load, pod_namespace
     from freehold.lifecycle.clock import SystemClock
@@ -63,6 +65,7 @@ async def _operate(
         audit=audit,
         gates=feature_gates,
         onlookers=onlookers,
+        metadata=metadata,
         keys=RingSecret(keys_namespace or pod_namespace(kubeconfig) or RingSecret().namespace),
     )
     if not simulator:

@@ -17,11 +17,12 @@ from freehold.cli.logs import log_to
 from freehold.cli.running import run as run_to_end
 from freehold.cli.state_directory import CloudChoice, Lock, StateDirectory, default_path
 from freehold.cli.terminal import say
+from freehold.tagging.configuration import Configuration
 
 
 def run(
     simulate: bool, speed: float, simulator: str, port: int, deep_every: float | None, until_stdin_closes: bool,
-    state: Path | None, feature_gates: FeatureGates, simulate_settings: Path | None,
+    state: Path | None, feature_gates: FeatureGates, simulate_settings: Path | None, metadata: Configuration,
     metrics_address: tuple[str, int] | None,
 ) -> None:  # fmt: skip
     """The command. Raises CliError; returns when it was told to stop."""
@@ -37,6 +38,7 @@ def run(
         gates=feature_gates,
         settings=simulate_settings,
         metrics=metrics_address,
+        metadata=metadata,
     )
     try:
         run_to_end(_serve(directory, options, until_stdin_closes))

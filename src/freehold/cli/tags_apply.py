@@ -128,7 +128,7 @@ def _audit(target: Access, session: Session, applied: Sequence[Applied], digests
 
 async def _wake(session: Session, plans: Sequence[TagPlan], digests: Mapping[str, str]) -> None:
     """The controller looks again at once, also where nothing but the cloud has changed."""
-    from freehold.operator.metadata import CLOUD_METADATAS
+    from freehold.operator.metadata_means import CLOUD_METADATAS
 
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     for each in plans:
@@ -218,7 +218,7 @@ async def _failures(session: Session, keys: Sequence[Key], since: int) -> tuple[
 
 
 async def _conditions(session: Session, keys: Sequence[Key]) -> tuple[Mapping[str, Json], str]:
-    from freehold.operator.metadata import CLOUD_METADATAS
+    from freehold.operator.metadata_means import CLOUD_METADATAS
 
     told: dict[str, Any] = {}
     for key in keys:

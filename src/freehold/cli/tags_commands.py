@@ -93,7 +93,7 @@ def tags_audit(**given: Any) -> None:
     callback=options.filled,
     help="Resources with this tag; KEY alone: with any value. Repeated: with all of them.",
 )
-@click.option("--cloud", type=click.Choice(["aws"]), default="aws", show_default=True, help="Where to look.")
+@click.option("--cloud", type=click.Choice(["aws", "ibm"]), default="aws", show_default=True, help="Where to look.")
 @click.option(
     "--region", multiple=True, metavar="REGION", callback=options.filled, help="[default: AWS_REGION]; may be repeated."
 )

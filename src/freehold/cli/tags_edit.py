@@ -88,18 +88,21 @@ async def _edit(target: Access, name: str, namespace: str, patience: float, *, a
 
 async def _stored(session: Session, name: str, namespace: str) -> list[tuple[Resource, Json]]:
     """The objects of that name, with what they refer to. Raises CliError."""
-    from freehold.operator.metadata_controller import referring
-    from freehold.operator.tag_planning import METADATA_KINDS
+    from freehold.operator.metadata_means import CLOUD_METADATAS, PROVIDERS
+    from freehold.reconcilers.metadata.references import Reference, refers_to
 
-    rows = {resource: await all_of(session, [resource], namespace) for resource in METADATA_KINDS}
+    resources = (CLOUD_METADATAS, *PROVIDERS.values())
+    rows = {resource: await all_of(session, [resource], namespace) for resource in resources}
     named = [(resource, row) for resource, found in rows.items() for row in found if row["metadata"]["name"] == name]
     if len({row["metadata"]["namespace"] for _, row in named}) > 1:
         raise CliError(f"{name} is in several namespaces: add -n NAMESPACE")
-    clouds = [row for resource, row in named if resource == METADATA_KINDS[0]]
-    for resource in METADATA_KINDS[1:]:
-        named += [(resource, row) for row in rows[resource] if referring(clouds, row) and (resource, row) not in named]
+    clouds = [row for resource, row in named if resource == CLOUD_METADATAS]
+    for kind, resource in PROVIDERS.items():
+        for row in rows[resource]:
+            meant = any(refers_to(each, Reference(kind, *key_of(row))) for each in clouds)
+            named += [(resource, row)] if meant and (resource, row) not in named else []
     if not named:
-        raise CliError(await absent(session, METADATA_KINDS[:1], Key(namespace, name)))
+        raise CliError(await absent(session, [CLOUD_METADATAS], Key(namespace, name)))
     return named
 
 

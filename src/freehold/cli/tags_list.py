@@ -31,11 +31,13 @@ def run(
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
     wanted = [parsed(each) for each in selector]
+    if cloud == "ibm" and wanted[0][1] is None:
+        raise CliError("on IBM Cloud a tag is found by all of it: give KEY=VALUE, or KEY= for a label", code=MISUSED)
     target = access(
         state, kubeconfig=kubeconfig, operator=False, simulate=simulate, speed=speed, simulator=simulator,
         keys_namespace=keys_namespace, log=False,
     )  # fmt: skip
-    found = run_to_end(_found(target, wanted, tuple(region), namespace))
+    found = run_to_end(_found(target, wanted, cloud, tuple(region), namespace))
     match output:
         case "table":
             _print(found)
@@ -55,44 +57,51 @@ def parsed(text: str) -> Selector:
 
 
 async def _found(
-    target: Access, wanted: Sequence[Selector], regions: tuple[str, ...], namespace: str
+    target: Access, wanted: Sequence[Selector], cloud: str, regions: tuple[str, ...], namespace: str
 ) -> list[Resource]:
-    from freehold.clouds.aws.tagged import resource_of
     from freehold.lifecycle.errors import CloudError
     from freehold.operator.app import clouds_of
     from freehold.operator.audit import NoAudit
     from freehold.operator.metadata_controller import tag_accounts
     from freehold.operator.tag_places import Region
-    from freehold.reconcilers.metadata.demand import Place, Refused
+    from freehold.reconcilers.metadata.demand import Place
+    from freehold.reconcilers.metadata.references import Refused
     from freehold.tagging.classifiers import Query
+    from freehold.tagging.resources import Cloud
 
     async with opened(target) as session, AsyncExitStack() as stack:
         settings = await settings_of(session, target, await simulator_of(session, target, stack))
-        clouds = clouds_of(settings, session.client, stack.enter_context(ExitStack()), NoAudit())
-        accounts = tag_accounts(clouds, session.clock)
-        where = Place(regions or settings.clouds.aws_regions)
-        if not where.regions:
+        accounts = tag_accounts(
+            clouds_of(settings, session.client, stack.enter_context(ExitStack()), NoAudit()), session.clock
+        )
+        own = settings.clouds.aws_regions if cloud == Cloud.AWS else ()
+        where = Place(Cloud(cloud), namespace or session.namespace, regions or own)
+        if cloud == Cloud.AWS and not where.regions:
             raise CliError("no region is named: add --region, or set AWS_REGION", code=MISUSED)
-        places = await accounts.at(where, namespace or session.namespace, "freehold tags list")
+        places = await accounts.at(where, "freehold tags list")
         if isinstance(places, Refused):
             raise CliError(places.message)
         found: list[Resource] = []
+        (key, value), *_ = wanted
         for place in places:
             if isinstance(place, Region):
-                raise CliError(f"{place.region}: {place.error.message}")
-            (key, value), *_ = wanted
+                raise CliError(f"{place.region}: {place.error.message}".removeprefix(": "))
             try:
-                rows = await place.tagger.find(Query(key, () if value is None else (value,)))
+                found += await place.find(Query(key, () if value is None else (value,)))
             except CloudError as problem:
-                raise CliError(f"{place.region}: {problem.message}") from problem
-            found += [resource_of(arn, tags, place.account, place.region) for arn, tags in sorted(rows.items())]
-    return [each for each in found if all(_has(each, condition) for condition in wanted)]
+                raise CliError(f"{place.region}: {problem.message}".removeprefix(": ")) from problem
+    rows = [each for each in found if all(_has(each, condition) for condition in wanted)]
+    narrowed = [each for each in rows if not regions or each.region in regions]
+    return sorted(narrowed, key=lambda each: (each.region, each.id))
 
 
 def _has(resource: Resource, wanted: Selector) -> bool:
-    """Compared exactly: the index of a cloud may know wildcards."""
-    key, value = wanted
-    return key in resource.tags if value is None else value in resource.tags.get(key, frozenset())
+    """Compared exactly, but for case where the cloud knows none: its index may know wildcards."""
+    from freehold.tagging.resources import canonical
+
+    key, value = canonical(resource.cloud, wanted[0]), wanted[1]
+    there = resource.tags.get(key, frozenset())
+    return bool(there) if value is None else canonical(resource.cloud, value) in there
 
 
 def _pairs(resource: Resource) -> list[tuple[str, str]]:

@@ -78,18 +78,18 @@ async def as_stored(session: Session, wanted: Sequence[Target], *, create_namesp
         warn(f"there is no namespace {', '.join(unmade)}: freehold tags apply makes it with --create-namespace only")
     tried = await trial(session.client, wanted, missing)
     found = [
-        {**obj, "metadata": {**obj["metadata"], "namespace": each.key.namespace}}
+        {**obj, "metadata": {**obj["metadata"], **({"namespace": each.key.namespace} if each.key.namespace else {})}}
         for each, obj in zip(wanted, tried, strict=True)
         if each.resource in METADATA_KINDS
     ]
     if not found:
-        raise CliError("nothing in this manifest is about tags: it has no CloudMetadata and no AWSMetadata")
+        raise CliError("nothing in this manifest is about tags: it has no CloudMetadata, AWSMetadata or IBMMetadata")
     return found
 
 
 async def selected(session: Session, name: str, namespace: str, *, anywhere: bool) -> list[Key]:
     """The stored CloudMetadata of that name; without one all of them, of every namespace with ``anywhere``."""
-    from freehold.operator.metadata import CLOUD_METADATAS
+    from freehold.operator.metadata_means import CLOUD_METADATAS
 
     rows = (await session.client.list(CLOUD_METADATAS, "" if anywhere else namespace)).items
     keys = sorted(key_of(row) for row in rows)
@@ -108,16 +108,16 @@ async def selected(session: Session, name: str, namespace: str, *, anywhere: boo
 
 async def plans_of(session: Session, target: Access, wanted: Sequence[Json], keys: Sequence[Key] = ()) -> list[TagPlan]:
     """The plans of ``keys``, and of what would be stored or refers to it. Raises CliError."""
-    from freehold.operator.metadata import CLOUD_METADATAS
-    from freehold.operator.metadata_controller import referring
+    from freehold.operator.metadata_means import CLOUD_METADATAS
     from freehold.operator.tag_planning import plan_tags
+    from freehold.reconcilers.metadata.references import Reference, refers_to
 
     stored = (await session.client.list(CLOUD_METADATAS)).items if wanted else []
     asked = set(keys)
     clouds = [each for each in wanted if each["kind"] == CLOUD_METADATAS.kind]
     asked |= {key_of(each) for each in clouds}
-    for each in wanted:
-        asked |= set(referring([*stored, *clouds], each))
+    named = [Reference(str(each["kind"]), *key_of(each)) for each in wanted]
+    asked |= {key_of(each) for each in (*stored, *clouds) if any(refers_to(each, reference) for reference in named)}
     if not asked:
         if wanted:
             tell("no CloudMetadata refers to what is in this manifest: nothing would be tagged")

@@ -32,17 +32,19 @@ from freehold.operator.keyring import RingError
 from freehold.operator.keyring_file import FileRing
 from freehold.operator.keyring_keeper import RingKeeper
 from freehold.operator.keyring_secret import SecretRing
-from freehold.operator.keyring_use import needs
+from freehold.operator.keyring_use import Need, needs
 from freehold.operator.kinds import SERVED_RESOURCES, resource_of
 from freehold.operator.limits import Limits
-from freehold.operator.metadata_controller import Place, metadata_controller
+from freehold.operator.metadata_controller import Place, metadata_controllers
 from freehold.operator.objects import ObjectHandle
 from freehold.operator.onlookers import NOBODY, Onlookers
 from freehold.operator.other_objects import StoredObjects
 from freehold.operator.owner_cluster import CLUSTERS, OwnerClusterReader, cluster_mapper
 from freehold.operator.reconciler import Reconciler
+from freehold.operator.tag_needs import tag_needs
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.gate import Mode
+from freehold.tagging.configuration import Configuration
 
 FILE_POLL_SECONDS = 1.0
 SECRET_POLL_SECONDS = 60.0
@@ -78,6 +80,7 @@ class Settings:
     keys: Path | RingSecret = field(default_factory=RingSecret)
     gates: FeatureGates = ALL_OFF
     onlookers: Onlookers = NOBODY
+    metadata: Configuration = field(default_factory=Configuration)
 
     @property
     def own_namespace(self) -> str:
@@ -141,11 +144,10 @@ class Operator:
                 self._controllers.append(self._build(client, served, reconciler, keeper))
             regions = settings.clouds.aws_regions
             place = Place(settings.own_namespace, settings.record, settings.namespace or "", settings.workers)
-            self._controllers.append(
-                metadata_controller(
-                    client, clouds, regions, keeper, settings.clock, recorder, place, settings.onlookers, audit
-                )
-            )
+            self._controllers += metadata_controllers(
+                client, clouds, regions, keeper, settings.clock, recorder, place, settings.metadata,
+                settings.onlookers, audit,
+            )  # fmt: skip
             keeper.changed = self._requeue_all
             running = asyncio.create_task(self._run_controllers())
             keeping = asyncio.create_task(keeper.run())
@@ -246,7 +248,13 @@ def keeper_of(client: KubeClient, settings: Settings) -> RingKeeper:
     """Reads the ring, and makes the first one where that is allowed."""
     store = ring_store(client, settings.keys)
     poll = FILE_POLL_SECONDS if isinstance(store, FileRing) else SECRET_POLL_SECONDS
-    return RingKeeper(store, lambda: needs(client, SERVED_RESOURCES, settings.namespace or ""), time.time, poll)
+
+    async def needed() -> list[Need]:
+        namespace = settings.namespace or ""
+        of_tags = await tag_needs(client, settings.own_namespace, settings.record, namespace)
+        return [*await needs(client, SERVED_RESOURCES, namespace), *of_tags]
+
+    return RingKeeper(store, needed, time.time, poll)
 
 
 def together(healths: Sequence[Health]) -> Health:

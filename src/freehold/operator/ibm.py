@@ -26,7 +26,7 @@ from freehold.lifecycle.port import LookPort, Port
 from freehold.lifecycle.shared_lists import SharedLists
 from freehold.operator.audit import Audit
 from freehold.operator.limits import Limits
-from freehold.operator.ports import PacedPort, ThreadPort
+from freehold.operator.ports import ObjectPort, PacedPort, ThreadPort
 from freehold.operator.served_account import ServedAccount
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch, Several
 from freehold.reconcilers.powervs.existing import ById, IdLookup
@@ -109,6 +109,10 @@ class IbmAccount(ServedAccount):
     async def account(self) -> str:
         """The id of the account that the API key is of. Raises CloudError."""
         return await ApiClient(self._session, self.port).account()
+
+    def tagger_for(self, subject: str) -> IbmTagger:
+        """What changes tags for one object; what it sends is audited under ``subject``."""
+        return IbmTagger(ApiClient(self._session, ObjectPort(self.port, subject, self._audit)), ())
 
     def facts_reader(self) -> IbmFactsReader:
         """What manifests depend on; answers are shared and cached."""

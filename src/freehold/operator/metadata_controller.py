@@ -1,37 +1,43 @@
-"""The controller of ``CloudMetadata``: woken by its own spec and by the ``AWSMetadata`` that it refers to."""
+"""The controllers of the metadata kinds: ``CloudMetadata``, woken by what it refers to, and what goes with its tags."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from freehold.api import names
-from freehold.api.served import AWS_CLUSTER
+from freehold.api.served import AWS_CLUSTER, METADATA_GRANT
 from freehold.kube.client import KubeClient
 from freehold.kube.resources import Json, Key, key_of
+from freehold.kube.watch import State
 from freehold.lifecycle.clock import SystemClock
 from freehold.operator.adapters import Aws, Clouds
 from freehold.operator.audit import NoAudit
 from freehold.operator.controller import Controller, Done, Result, Watched
+from freehold.operator.ibm import IbmAccount
 from freehold.operator.keyring import RingError
 from freehold.operator.keyring_keeper import RingKeeper
 from freehold.operator.kinds import resource_of
-from freehold.operator.metadata import AWS_METADATAS, CLOUD_METADATAS, Means, MetadataReconciler, Recorder
+from freehold.operator.metadata import MetadataReconciler
+from freehold.operator.metadata_means import CLOUD_METADATAS, PROVIDERS, Means, Recorder
 from freehold.operator.onlookers import NOBODY, Onlookers
 from freehold.operator.predicates import OWN_ANNOTATIONS, on_spec_or_metadata
 from freehold.operator.tag_changes import AuditedChanges, ChangeAudit, WatchedTagAccounts
 from freehold.operator.tag_record import TagRecord
+from freehold.operator.tag_removal import TagRemoval
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.metadata.demand import Place as TagPlaceOf
-from freehold.reconcilers.metadata.demand import Reference, Refused, reference_of
+from freehold.reconcilers.metadata.references import Provider, Reference, Refused, refers_to
+from freehold.tagging.configuration import Configuration
+from freehold.tagging.resources import Cloud
 
 if TYPE_CHECKING:
-    from freehold.operator.tag_accounts import AwsTagAccounts
     from freehold.operator.tag_places import Region, TagAccounts, TagPlace
 
 AWS_CLUSTERS = resource_of(AWS_CLUSTER)
+GRANTS = resource_of(METADATA_GRANT)
 _OWN = OWN_ANNOTATIONS | {names.TAGS_WRITER_ANNOTATION}
 
 
@@ -45,8 +51,8 @@ class Place:
     workers: int
 
 
-class _Caches:
-    """What the watches have shown (metadata.Stored)."""
+class Caches:
+    """What the watches have shown (metadata_means.Stored)."""
 
     def __init__(self, controller: Callable[[], Controller]) -> None:
         self._controller = controller
@@ -54,37 +60,54 @@ class _Caches:
     def clouds(self) -> Sequence[Json]:
         return self._controller().all()
 
-    def providers(self) -> Sequence[Json]:
-        return list(self._controller().follower(AWS_METADATAS).objects.values())
+    def providers(self) -> Sequence[Provider]:
+        return [
+            Provider(kind, raw)
+            for kind, resource in PROVIDERS.items()
+            for raw in self._controller().follower(resource).objects.values()
+        ]
 
     def clusters(self) -> Sequence[Json]:
         return list(self._controller().follower(AWS_CLUSTERS).objects.values())
 
+    def grants(self) -> Sequence[Json] | None:
+        """A watch that fails must not read as: there is none."""
+        follower = self._controller().follower(GRANTS)
+        return list(follower.objects.values()) if follower.state is State.SYNCED else None
 
-class _OnAws:
-    """The places on AWS (tag_accounts.TagAccounts). What that needs is loaded for the first object."""
 
-    def __init__(self, aws: Callable[[], Aws], clock: SystemClock) -> None:
+class _Places:
+    """The places in each cloud (tag_places.TagAccounts). What a cloud needs is loaded for its first object."""
+
+    def __init__(self, ibm: IbmAccount | None, aws: Callable[[], Aws], clock: SystemClock) -> None:
+        self._ibm = ibm
         self._aws = aws
         self._clock = clock
-        self._loaded: AwsTagAccounts | None = None
+        self._loaded: dict[Cloud, TagAccounts] = {}
 
-    async def at(self, place: TagPlaceOf, namespace: str, subject: str) -> Sequence[TagPlace | Region] | Refused:
-        if self._loaded is None:
-            from freehold.operator.tag_accounts import AwsTagAccounts
+    async def at(self, place: TagPlaceOf, subject: str) -> Sequence[TagPlace | Region] | Refused:
+        if place.cloud not in self._loaded:
+            self._loaded[place.cloud] = self._load(place.cloud)
+        return await self._loaded[place.cloud].at(place, subject)
 
-            aws = self._aws()
-            self._loaded = AwsTagAccounts(aws.cloud, aws.identities, self._clock)
-        return await self._loaded.at(place, namespace, subject)
+    def _load(self, cloud: Cloud) -> TagAccounts:
+        if cloud is Cloud.IBM:
+            from freehold.operator.tag_accounts_ibm import IbmTagAccounts
+
+            return IbmTagAccounts(self._ibm)
+        from freehold.operator.tag_accounts import AwsTagAccounts
+
+        aws = self._aws()
+        return AwsTagAccounts(aws.cloud, aws.identities, self._clock)
 
 
 def tag_accounts(clouds: Clouds, clock: SystemClock) -> TagAccounts:
-    """Where the tags of an object are: for the controller, for its plans and for those who ask."""
+    """Where the tags of an object are: for the controllers, for plans and for those who ask."""
     assert clouds.aws is not None, "the operator always has it; credentials are looked for when it is asked"
-    return _OnAws(clouds.aws, clock)
+    return _Places(clouds.ibm, clouds.aws, clock)
 
 
-def metadata_controller(
+def metadata_controllers(
     client: KubeClient,
     clouds: Clouds,
     regions: tuple[str, ...],
@@ -92,14 +115,15 @@ def metadata_controller(
     clock: SystemClock,
     recorder: Recorder,
     place: Place,
+    configuration: Configuration,
     onlookers: Onlookers = NOBODY,
     audit: ChangeAudit | None = None,
-) -> Controller:
+) -> list[Controller]:
     """``regions`` are those of objects that name none."""
     watches = (AuditedChanges(audit or NoAudit()), *onlookers.changes)
     means = Means(
         client=client,
-        stored=_Caches(lambda: controller),
+        stored=Caches(lambda: controller),
         accounts=WatchedTagAccounts(tag_accounts(clouds, clock), watches),
         record=TagRecord(client, place.record_namespace, place.record_name),
         rings=keeper,
@@ -107,37 +131,61 @@ def metadata_controller(
         recorder=recorder,
         fraction=random.random,
         regions=regions,
+        configuration=configuration,
         observe=onlookers.passed,
     )
-    reconciler = MetadataReconciler(means)
-
-    async def reconcile(key: Key) -> Result:
-        if keeper.problem:
-            return Done()  # the keeper asks for all objects when there is a ring
-        try:
-            return await reconciler.reconcile(key)
-        except RingError:  # it went while we looked around; nothing was written after that
-            return Done()
-
+    providers = [
+        Watched(resource, referring(lambda: controller.all(), kind), _matters, place.namespace)
+        for kind, resource in PROVIDERS.items()
+    ]
     controller = Controller(
         client,
         CLOUD_METADATAS,
-        onlookers.timed(reconcile),
+        onlookers.timed(_with_ring(keeper, MetadataReconciler(means).reconcile)),
         time=RunningTime(clock),
         namespace=place.namespace,
         workers=place.workers,
         watches=[
-            Watched(AWS_METADATAS, lambda tags: referring(controller.all(), tags), _matters, place.namespace),
+            *providers,
             Watched(AWS_CLUSTERS, lambda cluster: (), namespace=place.namespace),
+            Watched(GRANTS, lambda grant: [key_of(each) for each in controller.all()], on_spec_or_metadata),
         ],
     )
-    return controller
+    going = [
+        Controller(
+            client,
+            resource,
+            _with_ring(keeper, TagRemoval(means, kind).reconcile),
+            time=RunningTime(clock),
+            namespace=place.namespace,
+            workers=place.workers,
+        )
+        for kind, resource in PROVIDERS.items()
+    ]
+    return [controller, *going]
 
 
-def referring(clouds: Iterable[Json], tags: Json) -> list[Key]:
-    """The objects that refer to this AWSMetadata."""
-    wanted = Reference(*key_of(tags))
-    return [key_of(each) for each in clouds if reference_of(each) == wanted]
+def _with_ring(keeper: RingKeeper, reconcile: Callable[[Key], Awaitable[Result]]) -> Callable[[Key], Awaitable[Result]]:
+    """Without a ring nothing is done; the keeper asks for all objects when there is one."""
+
+    async def guarded(key: Key) -> Result:
+        if keeper.problem:
+            return Done()
+        try:
+            return await reconcile(key)
+        except RingError:  # it went while we looked around; nothing was written after that
+            return Done()
+
+    return guarded
+
+
+def referring(clouds: Callable[[], Iterable[Json]], kind: str) -> Callable[[Json], list[Key]]:
+    """The objects that refer to a provider's object."""
+
+    def referring(tags: Json) -> list[Key]:
+        return [key_of(each) for each in clouds() if refers_to(each, Reference(kind, *key_of(tags)))]
+
+    return referring
 
 
 def _matters(old: Any, new: Any) -> bool:

@@ -19,7 +19,7 @@ from freehold.lifecycle.port import Call, Effect, Port
 from freehold.operator.audit import Changes
 from freehold.operator.controller import Reconcile, Result
 from freehold.operator.onlookers import Onlookers
-from freehold.reconcilers.metadata.demand import Refused
+from freehold.operator.tag_observer import Outcomes
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.tagging.batches import Batch
 
@@ -80,17 +80,16 @@ class Metrics:
 
     # -- the metadata controller --------------------------------------------------------------------------------
 
-    def passed(self, key: Key, outcome: Outcome | Refused | None) -> None:
+    def passed(self, key: Key, outcomes: Outcomes | None) -> None:
         """An observer (tag_observer). What was refused has no resources; what is gone has no metrics."""
-        if outcome is None:
+        if outcomes is None:
             self._forget(key)
             return
         ended = time.monotonic()
         self._age.labels(*key).set_function(lambda: time.monotonic() - ended)
-        numbers = (0, 0, 0)
-        if isinstance(outcome, Outcome):
-            drifted = len({each.resource for each in outcome.repairs})
-            numbers = (outcome.selected, drifted, len(outcome.failed))
+        worked = [each for each in outcomes if isinstance(each, Outcome)]
+        drifted = {repair.resource for each in worked for repair in each.repairs}
+        numbers = (sum(each.selected for each in worked), len(drifted), sum(len(each.failed) for each in worked))
         for state, number in zip(_STATES, numbers, strict=True):
             self._resources.labels(*key, state).set(number)
 

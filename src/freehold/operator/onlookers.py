@@ -9,9 +9,7 @@ from freehold.kube.resources import Key
 from freehold.lifecycle.port import Port
 from freehold.operator.controller import Reconcile
 from freehold.operator.tag_changes import ChangeWatch
-from freehold.operator.tag_observer import Observer
-from freehold.reconcilers.metadata.demand import Refused
-from freehold.reconcilers.metadata.outcome import Outcome
+from freehold.operator.tag_observer import Observer, Outcomes
 
 
 @dataclass(frozen=True)
@@ -23,10 +21,10 @@ class Onlookers:
     timed: Callable[[Reconcile], Reconcile] = lambda reconcile: reconcile
     port: Callable[[Port], Port] = lambda port: port
 
-    def passed(self, key: Key, outcome: Outcome | Refused | None) -> None:
+    def passed(self, key: Key, outcomes: Outcomes | None) -> None:
         """An observer (tag_observer) that tells them all."""
         for each in self.passes:
-            each(key, outcome)
+            each(key, outcomes)
 
 
 NOBODY = Onlookers()

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Protocol
 
+from freehold.clouds.aws.arn import Arn
 from freehold.clouds.aws.identities import AssumedRole, Identity
+from freehold.clouds.aws.native_tags import Reading, reading_of
+from freehold.clouds.aws.tagged import named_in, resource_of
+from freehold.clouds.aws.tagger import AwsTagger
 from freehold.clouds.aws.tags import Tags
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
 from freehold.operator.aws import AwsAccount, AwsCloud
 from freehold.operator.aws_identities import DEFAULT, NotUsable, Reference
-from freehold.operator.tag_places import Region, Tagger, TagPlace, TagsByArn
-from freehold.reconcilers.metadata.demand import Place, Refused
+from freehold.operator.tag_places import Region, TagPlace
+from freehold.reconcilers.metadata.demand import Place
+from freehold.reconcilers.metadata.fleet import ReadCost
+from freehold.reconcilers.metadata.references import Refused
 from freehold.tagging.batches import Batch
 from freehold.tagging.classifiers import Query
+from freehold.tagging.resources import Resource
 
 SHARED_SECONDS: Final = 5.0
 """Of domain time for which objects with equal classifiers share one read of the index; it lags more than that."""
+
+TagsByArn = Mapping[str, Tags]
 
 
 class Identities(Protocol):
@@ -29,48 +39,76 @@ class Identities(Protocol):
 
 
 class SharedFinds:
-    """A tagger whose queries are answered from what another object has just asked."""
+    """What the index of one identity and region has shown lately."""
 
-    def __init__(self, inner: Tagger, asked: dict[Query, tuple[float, TagsByArn]], clock: Clock) -> None:
-        self._inner = inner
-        self._asked = asked
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
+        self._asked: dict[Query, tuple[float, TagsByArn]] = {}
 
-    async def find(self, query: Query) -> TagsByArn:
+    async def find(self, query: Query, tagger: AwsTagger) -> TagsByArn:
         now = self._clock.monotonic()
         for old in [each for each, (when, _) in self._asked.items() if now - when >= SHARED_SECONDS]:
             del self._asked[old]
         if query not in self._asked:
-            self._asked[query] = (now, await self._inner.find(query))
+            self._asked[query] = (now, await tagger.find(query))
         return self._asked[query][1]
 
-    async def read(self, arns: Collection[str]) -> Mapping[str, Tags | CloudError]:
-        return await self._inner.read(arns)
+
+@dataclass(frozen=True)
+class AwsPlace:
+    """One region of one account (tag_places.TagPlace)."""
+
+    account: str
+    region: str
+    tagger: AwsTagger
+    finds: SharedFinds
+
+    async def find(self, query: Query) -> Sequence[Resource]:
+        return [self._resource(arn, tags) for arn, tags in (await self.finds.find(query, self.tagger)).items()]
+
+    async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]:
+        found = await self.tagger.read(ids)
+        return {arn: tags if isinstance(tags, CloudError) else self._resource(arn, tags) for arn, tags in found.items()}
 
     async def send(self, batch: Batch) -> Mapping[str, CloudError]:
-        return await self._inner.send(batch)
+        return await self.tagger.send(batch)
+
+    def cost(self, resource: str) -> ReadCost:
+        return ReadCost.SHARED if reading_of(resource) is Reading.TOGETHER else ReadCost.OWN
+
+    def holds(self, resource: str) -> bool:
+        """Another account does not show what is in this one; the ARN of a bucket has neither."""
+        arn = Arn.parse(resource)
+        return arn is not None and (arn.region, arn.account) == (self.region, self.account)
+
+    def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]:
+        return named_in(error, resources)
+
+    def _resource(self, arn: str, tags: Tags) -> Resource:
+        return resource_of(arn, tags, self.account, self.region)
 
 
 class AwsTagAccounts:
-    """On AWS: with the operator's own identity, where the namespace may use it, or a role that it assumes."""
+    """On AWS: with an identity that the object's namespace may use, or a role that it assumes."""
 
     def __init__(self, cloud: AwsCloud | None, identities: Identities, clock: Clock) -> None:
         self._cloud = cloud
         self._identities = identities
         self._clock = clock
-        self._asked: dict[tuple[Reference, str], dict[Query, tuple[float, TagsByArn]]] = {}
+        self._finds: dict[tuple[Reference, str], SharedFinds] = {}
 
-    async def at(self, place: Place, namespace: str, subject: str) -> Sequence[TagPlace | Region] | Refused:
+    async def at(self, place: Place, subject: str) -> Sequence[TagPlace | Region] | Refused:
         if self._cloud is None:
             return Refused("NoCredentials", "the operator does not serve AWS: start it with AWS credentials")
         if not place.regions:
             message = "no region is named: name at least one in spec.regions of the AWSMetadata, like eu-central-1"
             return Refused("NoRegion", message)
+        caller = Reference(*place.identity) if place.identity[0] else DEFAULT
         try:
-            own = await self._identities.credentials(DEFAULT, namespace)
+            own = await self._identities.credentials(caller, place.namespace)
         except NotUsable as problem:
             return Refused("NoCredentials", str(problem))
-        reference, identity = _identity(place, own)
+        reference, identity = _identity(place, caller, own)
         try:
             accounts = [self._cloud.account(reference, identity, region) for region in place.regions]
         except ValueError as problem:
@@ -82,13 +120,13 @@ class AwsTagAccounts:
             number = await account.client.account()
         except CloudError as error:
             return Region(account.region, error)
-        asked = self._asked.setdefault((reference, account.region), {})
-        return TagPlace(number, account.region, SharedFinds(account.tagger_for(subject), asked, self._clock))
+        finds = self._finds.setdefault((reference, account.region), SharedFinds(self._clock))
+        return AwsPlace(number, account.region, account.tagger_for(subject), finds)
 
 
-def _identity(place: Place, own: Identity) -> tuple[Reference, Identity]:
+def _identity(place: Place, caller: Reference, own: Identity) -> tuple[Reference, Identity]:
     if not place.role:
-        return DEFAULT, own
-    # A reference is one identity: two objects may name one role with different external ids.
-    name = f"{place.role} {place.external_id}"
+        return caller, own
+    # A reference is one identity: two objects may name one role with different callers and external ids.
+    name = f"{place.role} {place.external_id} by {caller}"
     return Reference("Role", name), AssumedRole(place.role, own, place.external_id)

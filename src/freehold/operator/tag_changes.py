@@ -6,15 +6,17 @@ A call that tags 200 resources alike says nothing of what was there before; what
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
-from freehold.clouds.aws.tags import Tags
 from freehold.lifecycle.errors import CloudError
 from freehold.operator.audit import Changes
-from freehold.operator.tag_places import Region, TagAccounts, Tagger, TagPlace, TagsByArn
-from freehold.reconcilers.metadata.demand import Place, Refused
+from freehold.operator.tag_places import Region, TagAccounts, TagPlace
+from freehold.reconcilers.metadata.demand import Place
+from freehold.reconcilers.metadata.fleet import ReadCost
+from freehold.reconcilers.metadata.references import Refused
 from freehold.tagging.batches import Batch, Verb
 from freehold.tagging.classifiers import Query
+from freehold.tagging.resources import Resource, Tags
 
 _REMOVING = (Verb.DELETE_TAGS, Verb.UNTAG_RESOURCES, Verb.DETACH)
 
@@ -51,23 +53,31 @@ class AuditedChanges:
             self._audit.refused(subject, resource, error)
 
 
-class WatchedTagger:
-    """A tagger for one object and one pass."""
+class WatchedPlace:
+    """A place (tag_places.TagPlace) for one object and one pass."""
 
-    def __init__(self, inner: Tagger, subject: str, watches: Sequence[ChangeWatch]) -> None:
+    def __init__(self, inner: TagPlace, subject: str, watches: Sequence[ChangeWatch]) -> None:
         self._inner = inner
         self._subject = subject
         self._watches = watches
-        self._seen: dict[str, Mapping[str, Any]] = {}
+        self._seen: dict[str, Tags] = {}
 
-    async def find(self, query: Query) -> TagsByArn:
+    @property
+    def account(self) -> str:
+        return self._inner.account
+
+    @property
+    def region(self) -> str:
+        return self._inner.region
+
+    async def find(self, query: Query) -> Sequence[Resource]:
         found = await self._inner.find(query)
-        self._seen |= found
+        self._seen |= {each.id: each.tags for each in found}
         return found
 
-    async def read(self, arns: Collection[str]) -> Mapping[str, Tags | CloudError]:
-        found = await self._inner.read(arns)
-        self._seen |= {arn: tags for arn, tags in found.items() if not isinstance(tags, CloudError)}
+    async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]:
+        found = await self._inner.read(ids)
+        self._seen |= {ident: each.tags for ident, each in found.items() if isinstance(each, Resource)}
         return found
 
     async def send(self, batch: Batch) -> Mapping[str, CloudError]:
@@ -79,8 +89,17 @@ class WatchedTagger:
             watch.answered(self._subject, batch, changes, errors)
         return errors
 
+    def cost(self, resource: str) -> ReadCost:
+        return self._inner.cost(resource)
 
-def changes_of(batch: Batch, seen: Mapping[str, Mapping[str, Any]]) -> Changes:
+    def holds(self, resource: str) -> bool:
+        return self._inner.holds(resource)
+
+    def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]:
+        return self._inner.named_in(error, resources)
+
+
+def changes_of(batch: Batch, seen: Mapping[str, Tags]) -> Changes:
     """``seen``: the tags of each resource as they were read."""
     removing = batch.verb in _REMOVING
     return {
@@ -89,23 +108,20 @@ def changes_of(batch: Batch, seen: Mapping[str, Mapping[str, Any]]) -> Changes:
     }
 
 
-def _value(found: Any) -> str | None:
+def _value(found: frozenset[str] | None) -> str | None:
     """Of a cloud with several values for a key all of them."""
-    return found if found is None or isinstance(found, str) else ", ".join(sorted(found))
+    return None if found is None else ", ".join(sorted(found))
 
 
 class WatchedTagAccounts:
-    """The places of ``inner``, with taggers that are watched."""
+    """The places of ``inner``, watched."""
 
     def __init__(self, inner: TagAccounts, watches: Sequence[ChangeWatch]) -> None:
         self._inner = inner
         self._watches = watches
 
-    async def at(self, place: Place, namespace: str, subject: str) -> Sequence[TagPlace | Region] | Refused:
-        found = await self._inner.at(place, namespace, subject)
+    async def at(self, place: Place, subject: str) -> Sequence[TagPlace | Region] | Refused:
+        found = await self._inner.at(place, subject)
         if isinstance(found, Refused):
             return found
-        return [each if isinstance(each, Region) else self._watched(each, subject) for each in found]
-
-    def _watched(self, place: TagPlace, subject: str) -> TagPlace:
-        return TagPlace(place.account, place.region, WatchedTagger(place.tagger, subject, self._watches))
+        return [each if isinstance(each, Region) else WatchedPlace(each, subject, self._watches) for each in found]

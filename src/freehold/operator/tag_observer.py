@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from freehold.kube.resources import Key
-from freehold.reconcilers.metadata.demand import Refused
 from freehold.reconcilers.metadata.outcome import Outcome
+from freehold.reconcilers.metadata.references import Refused
 
-Observer = Callable[[Key, Outcome | Refused | None], None]
+Outcomes = Sequence[Outcome | Refused]
+"""One for each provider's object, or why there are none."""
+
+Observer = Callable[[Key, Outcomes | None], None]
 """Called for a CloudMetadata after each pass, with None once it is gone."""
 
 
-def nobody(key: Key, outcome: Outcome | Refused | None) -> None:
+def nobody(key: Key, outcomes: Outcomes | None) -> None:
     """Nobody looks on."""

@@ -1,34 +1,27 @@
-"""One pass over the resources of one demand: find, read, plan, record, write, record again (reconcilers/metadata).
+"""One pass over the resources of one demand: find, read, plan, then carry the plan out (reconcilers/metadata).
 
-The order is what makes it safe: what is changed was read from its service in this pass, and what is written is on
-record before (ADR 37).
+What is changed was read from its service in this pass; the index is a hint.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from freehold.clouds.aws.native_tags import Reading, reading_of
-from freehold.clouds.aws.tagged import named_in, region_of, resource_of
-from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
-from freehold.lifecycle.keys import KeyRing
 from freehold.operator.tag_places import Region, TagPlace
-from freehold.operator.tag_record import StoredRecord, TagRecord
-from freehold.operator.tag_writes import Written, carry_out
+from freehold.operator.tag_record import StoredRecord
+from freehold.operator.tag_work import Planned, TagWork
 from freehold.reconcilers.metadata.clusters import ClusterKeys
-from freehold.reconcilers.metadata.demand import Demand
-from freehold.reconcilers.metadata.fleet import Fleet, ReadCost, must_be_read, plan_fleet, recorded_by
-from freehold.reconcilers.metadata.outcome import Outcome, repairs_of
-from freehold.tagging.approval import ApprovalNeeded, Risk, approval, risk
-from freehold.tagging.batches import Batch, batches
+from freehold.reconcilers.metadata.demand import Demand, Place
+from freehold.reconcilers.metadata.fleet import Common, Fleet, must_be_read, plan_fleet, plan_removal
+from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.tagging.classifiers import queries, released
+from freehold.tagging.conflicts import Claim
 from freehold.tagging.contested import Standing, Turns, set_back, standing
-from freehold.tagging.ownership import Record, RecordLost
-from freehold.tagging.plan import ResourcePlan, Verdict
+from freehold.tagging.ownership import Record
+from freehold.tagging.plan import ResourcePlan
 from freehold.tagging.resources import Resource
-from freehold.tagging.stored_record import RecordFull
 
 
 @dataclass
@@ -50,163 +43,139 @@ class PassMemory:
 
 @dataclass(frozen=True)
 class TagPass:
-    """``begin`` notes on the provider's object that something is written for it. ``approved``: a digest, or empty.
-
-    ``above``: resources on which foreign values may be overwritten, or tags removed, without an approval.
-    """
+    """``granted``: whether the object's namespace may touch a key."""
 
     demand: Demand
     others: Sequence[Demand]
     clusters: ClusterKeys
-    store: TagRecord
-    ring: KeyRing
-    clock: Clock
+    granted: Callable[[str], bool]
     memory: PassMemory
-    begin: Callable[[], Awaitable[None]]
-    approved: str
-    above: int
+    work: TagWork
 
     async def run(self, places: Sequence[TagPlace | Region], known: StoredRecord) -> Outcome:
         """Raises StaleObject and KubeError; what a cloud refuses is in the outcome."""
-        unasked = {each.region: each.error for each in places if isinstance(each, Region)}
-        asked = {each.region: each for each in places if isinstance(each, TagPlace)}
+        asked, unasked = _asked(places)
         found = await self._find(asked, unasked)
         failed: dict[str, CloudError] = {}
-        draft = self._plan(found.values(), known)
-        doubtful = [plan.resource for plan in draft.plans.values() if self._must_be_read(plan, known)]
-        found |= await self._read(asked, doubtful, failed)
-        fleet = self._plan((each for each in found.values() if each.id not in failed), known)
+        draft = self._plan([each for each, _ in found.values()], known)
+        doubtful = [plan.resource.id for plan in draft.plans.values() if self._must_be_read(plan, found, known)]
+        by_id = {ident: each for ident, (each, _) in found.items()}
+        for place in asked:
+            mine = [ident for ident in doubtful if found[ident][1] is place]
+            by_id |= await _read(place, mine, failed)
+        fleet = self._plan([each for each in by_id.values() if each.id not in failed], known)
         forgotten = await self._look_for_released(asked, found, known)
-        return await self._carry_out(asked, fleet, known, forgotten, unasked, failed)
+        outcome = Outcome(
+            selected=len(fleet.plans),
+            applied=self.demand.applied,
+            yielded=tuple(fleet.yielded.values()),
+            failed=failed,
+            unasked=unasked,
+            released=len(self.memory.released),
+            lost=known.lost,
+            plans=fleet.plans,
+        )
+        routes = {ident: place for ident, (_, place) in found.items()}
+        done = await self.work.carry_out(Planned(fleet.plans, routes, forgotten), known, outcome)
+        now = self.work.clock.monotonic()
+        for each in done.repairs:
+            at = (each.resource, each.key)
+            self.memory.turns[at] = set_back(self.memory.turns.get(at), now, self.demand.period)
+        return done
 
     # -- finding and reading ------------------------------------------------------------------------------------
 
-    async def _find(self, asked: dict[str, TagPlace], unasked: dict[str, CloudError]) -> dict[str, Resource]:
-        """What the indexes show. A region that does not answer is left out, and nothing follows from what is there."""
-        found: dict[str, Resource] = {}
-        for region, place in list(asked.items()):
+    async def _find(
+        self, asked: list[TagPlace], unasked: dict[str, CloudError]
+    ) -> dict[str, tuple[Resource, TagPlace]]:
+        """What the indexes show. A place that does not answer is left out, and nothing follows from what is there."""
+        found: dict[str, tuple[Resource, TagPlace]] = {}
+        for place in list(asked):
             try:
-                rows = {
-                    arn: tags
-                    for query in queries([self.demand.classifiers])
-                    for arn, tags in (await place.tagger.find(query)).items()
-                }
+                rows = [each for query in queries([self.demand.classifiers]) for each in await place.find(query)]
             except CloudError as error:
-                unasked[region] = error
-                del asked[region]
+                unasked[place.region or place.account] = error
+                asked.remove(place)
                 continue
-            found |= {arn: resource_of(arn, tags, place.account, region) for arn, tags in rows.items()}
+            found |= {each.id: (each, place) for each in rows}
         return found
 
-    async def _read(
-        self, asked: Mapping[str, TagPlace], resources: Iterable[Resource], failed: dict[str, CloudError]
-    ) -> dict[str, Resource]:
-        """The resources as they are now; what could not be read is put into ``failed``."""
-        by_region: dict[str, list[str]] = {}
-        for resource in resources:
-            by_region.setdefault(resource.region, []).append(resource.id)
-        found: dict[str, Resource] = {}
-        for region, arns in by_region.items():
-            place = asked[region]
-            for arn, tags in (await place.tagger.read(arns)).items():
-                if isinstance(tags, CloudError):
-                    failed[arn] = tags
-                else:
-                    found[arn] = resource_of(arn, tags, place.account, region)
-        return found
-
-    def _must_be_read(self, plan: ResourcePlan, known: StoredRecord) -> bool:
-        cost = ReadCost.SHARED if reading_of(plan.resource.id) is Reading.TOGETHER else ReadCost.OWN
-        return must_be_read(plan, known.of(plan.resource.id), cost)
+    def _must_be_read(
+        self, plan: ResourcePlan, found: Mapping[str, tuple[Resource, TagPlace]], known: StoredRecord
+    ) -> bool:
+        ident = plan.resource.id
+        return must_be_read(plan, known.of(ident), found[ident][1].cost(ident))
 
     async def _look_for_released(
-        self, asked: Mapping[str, TagPlace], found: Collection[str], known: StoredRecord
+        self, asked: Sequence[TagPlace], found: Collection[str], known: StoredRecord
     ) -> dict[str, Record]:
         """Recorded resources that the index does not show: read once. The record forgets those without any tag."""
         self.memory.released.difference_update(found)
         recorded = known.written_for(self.demand.claim.claimant.uid)
-        unseen = [
-            resource_of(arn, {}, "", region)
-            for arn in recorded
-            if arn not in found and arn not in self.memory.released and (region := region_of(arn)) in asked
-        ]
-        failed: dict[str, CloudError] = {}
-        now = await self._read(asked, unseen, failed)
+        unseen = [each for each in recorded if each not in found and each not in self.memory.released]
+        now: dict[str, Resource] = {}
+        for place in asked:
+            now |= await _read(place, [each for each in unseen if place.holds(each)], {})
         self.memory.released.update(
             released(recorded, [each for each in now.values() if each.tags], self.demand.classifiers)
         )
-        return {arn: {} for arn, resource in now.items() if not resource.tags}
+        return {ident: {} for ident, resource in now.items() if not resource.tags}
 
     # -- planning -----------------------------------------------------------------------------------------------
 
     def _plan(self, resources: Iterable[Resource], known: StoredRecord) -> Fleet:
-        contested = self.memory.contested(self.clock.monotonic(), self.demand.period)
-        return plan_fleet(resources, self.demand, self.others, known.of, contested, self.clusters)
-
-    # -- writing ------------------------------------------------------------------------------------------------
-
-    async def _carry_out(
-        self,
-        asked: Mapping[str, TagPlace],
-        fleet: Fleet,
-        known: StoredRecord,
-        forgotten: Mapping[str, Record],
-        unasked: Mapping[str, CloudError],
-        failed: dict[str, CloudError],
-    ) -> Outcome:
-        changing = [plan for plan in fleet.plans.values() if plan.verdict is Verdict.CHANGES]
-        answer = approval(changing, self.above, self.approved)
-        waiting = answer if isinstance(answer, ApprovalNeeded) else None
-        todo = [plan for plan in changing if waiting is None or risk(plan) is Risk.NONE]
-        outcome = Outcome(
-            self.demand,
-            selected=len(fleet.plans),
-            notes=tuple(note for plan in fleet.plans.values() for note in plan.notes),
-            yielded=tuple(fleet.yielded.values()),
-            failed=failed,
-            unasked=unasked,
-            approval=waiting,
-            released=len(self.memory.released),
-            plans=fleet.plans,
-        )
-        settled = [plan for plan in fleet.plans.values() if plan.verdict is Verdict.NOTHING_TO_DO]
-        before = {**forgotten, **recorded_by(settled), **_records((plan, plan.record_before) for plan in todo)}
-        try:
-            known = await self.store.save(known, before, self.ring)
-        except RecordFull as problem:
-            return replace(outcome, problem=str(problem))
-        if not todo:
-            return outcome
-        await self.begin()
-        written = await carry_out(batches(todo), lambda batch: _send(asked, batch), named_in)
-        return await self._after(outcome, todo, written, known)
-
-    async def _after(
-        self, outcome: Outcome, todo: Sequence[ResourcePlan], written: Written, known: StoredRecord
-    ) -> Outcome:
-        stopped = written.stopped
-        done = [plan for plan in todo if plan.resource.id not in stopped]
-        after = _records((plan, plan.record_after) for plan in done)
-        await self.store.save(known, {**after, **{arn: {} for arn in written.vanished}}, self.ring)
-        repairs = tuple(repair for plan in done for repair in repairs_of(plan))
-        now = self.clock.monotonic()
-        for each in repairs:
-            at = (each.resource, each.key)
-            self.memory.turns[at] = set_back(self.memory.turns.get(at), now, self.demand.period)
-        return replace(
-            outcome,
-            selected=outcome.selected - len(written.vanished),
-            changed=len(done),
-            failed={**outcome.failed, **written.failed},
-            later=frozenset(written.later | written.unsure),
-            wait=written.wait,
-            repairs=repairs,
-        )
+        contested = self.memory.contested(self.work.clock.monotonic(), self.demand.period)
+        common = Common(self.work.configuration.ignored, contested, self.clusters, self.granted)
+        return plan_fleet(resources, self.demand, self.others, known.of, common)
 
 
-async def _send(asked: Mapping[str, TagPlace], batch: Batch) -> Mapping[str, CloudError]:
-    return await asked[batch.region].tagger.send(batch)
+@dataclass(frozen=True)
+class RemovalPass:
+    """Takes off what the record says was written for an object that goes (docs/reference/metadata-compat.md A24).
+
+    ``going``: its claim, without wants.
+    """
+
+    going: Claim
+    place: Place
+    others: Sequence[Demand]
+    clusters: ClusterKeys
+    granted: Callable[[str], bool]
+    work: TagWork
+
+    async def run(self, places: Sequence[TagPlace | Region], known: StoredRecord) -> Outcome:
+        """Raises StaleObject and KubeError; what a cloud refuses is in the outcome."""
+        asked, unasked = _asked(places)
+        recorded = known.written_for(self.going.claimant.uid)
+        failed: dict[str, CloudError] = {}
+        found: dict[str, Resource] = {}
+        routes: dict[str, TagPlace] = {}
+        for place in asked:
+            # The id of a bucket does not say where it is: a place that has none of it shows no tags.
+            mine = [each for each in recorded if place.holds(each) or not any(other.holds(each) for other in asked)]
+            for ident, resource in (await _read(place, mine, failed)).items():
+                if resource.tags or ident not in found:
+                    found[ident], routes[ident] = resource, place
+        common = Common(self.work.configuration.ignored, {}, self.clusters, self.granted)
+        there = [each for each in found.values() if each.tags and each.id not in failed]
+        fleet = plan_removal(there, self.going, self.place, self.others, known.of, common)
+        gone = [each.id for each in found.values() if not each.tags and each.id not in failed and not unasked]
+        forgotten: dict[str, Record] = {each: {} for each in gone}
+        outcome = Outcome(selected=len(fleet.plans), failed=failed, unasked=unasked)
+        return await self.work.carry_out(Planned(fleet.plans, routes, forgotten), known, outcome)
 
 
-def _records(pairs: Iterable[tuple[ResourcePlan, Record | RecordLost]]) -> dict[str, Record]:
-    return {plan.resource.id: record for plan, record in pairs if not isinstance(record, RecordLost)}
+def _asked(places: Sequence[TagPlace | Region]) -> tuple[list[TagPlace], dict[str, CloudError]]:
+    unasked = {each.region: each.error for each in places if isinstance(each, Region)}
+    return [each for each in places if not isinstance(each, Region)], unasked
+
+
+async def _read(place: TagPlace, ids: Sequence[str], failed: dict[str, CloudError]) -> dict[str, Resource]:
+    """The resources as they are now; what could not be read is put into ``failed``."""
+    found: dict[str, Resource] = {}
+    for ident, now in (await place.read(ids)).items() if ids else ():
+        if isinstance(now, CloudError):
+            failed[ident] = now
+        else:
+            found[ident] = now
+    return found

@@ -6,32 +6,47 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from freehold.clouds.aws.tags import Tags
 from freehold.lifecycle.errors import CloudError
-from freehold.reconcilers.metadata.demand import Place, Refused
+from freehold.reconcilers.metadata.demand import Place
+from freehold.reconcilers.metadata.fleet import ReadCost
+from freehold.reconcilers.metadata.references import Refused
 from freehold.tagging.batches import Batch
 from freehold.tagging.classifiers import Query
-
-TagsByArn = Mapping[str, Tags]
-
-
-class Tagger(Protocol):
-    """Tags of one account and region, by any key. Raises CloudError."""
-
-    async def find(self, query: Query) -> TagsByArn: ...
-
-    async def read(self, arns: Collection[str]) -> Mapping[str, Tags | CloudError]: ...
-
-    async def send(self, batch: Batch) -> Mapping[str, CloudError]: ...
+from freehold.tagging.resources import Resource
 
 
-@dataclass(frozen=True)
-class TagPlace:
-    """One region of one account, for one object."""
+class TagPlace(Protocol):
+    """Tags by any key in one region of one account, for one object. Raises CloudError."""
 
-    account: str
-    region: str
-    tagger: Tagger
+    @property
+    def account(self) -> str: ...
+
+    @property
+    def region(self) -> str:
+        """Empty where one place has all regions."""
+        ...
+
+    async def find(self, query: Query) -> Sequence[Resource]:
+        """What the index shows for a query, on all pages."""
+        ...
+
+    async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]:
+        """The resources themselves as they are now, without tags where one is missing; why, where it is not known."""
+        ...
+
+    async def send(self, batch: Batch) -> Mapping[str, CloudError]:
+        """One call; what failed, by resource. Raises CloudError where the whole call did."""
+        ...
+
+    def cost(self, resource: str) -> ReadCost: ...
+
+    def holds(self, resource: str) -> bool:
+        """Whether a resource is surely of this place, by its id."""
+        ...
+
+    def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]:
+        """Those that a refused call names as the reason."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -45,6 +60,6 @@ class Region:
 class TagAccounts(Protocol):
     """The places that an object names."""
 
-    async def at(self, place: Place, namespace: str, subject: str) -> Sequence[TagPlace | Region] | Refused:
+    async def at(self, place: Place, subject: str) -> Sequence[TagPlace | Region] | Refused:
         """Raises KubeError where the API server had to be asked and did not answer."""
         ...

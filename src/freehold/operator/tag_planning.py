@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 from uuid import NAMESPACE_URL, uuid5
 
-from freehold.api.served import AWS_CLUSTER, CLOUD_METADATA, METADATA
-from freehold.clouds.aws.tags import Tags
 from freehold.kube import errors as kube
 from freehold.kube.merge_patch import patched
 from freehold.kube.object_client import ObjectList
@@ -25,25 +23,29 @@ from freehold.lifecycle.errors import CloudError, NeedsPerson
 from freehold.lifecycle.keys import KeyRing
 from freehold.operator.app import Settings, clouds_of
 from freehold.operator.audit import NoAudit
-from freehold.operator.kinds import resource_of
-from freehold.operator.metadata import CLOUD_METADATAS, Means, MetadataReconciler
-from freehold.operator.metadata_controller import tag_accounts
+from freehold.operator.metadata import MetadataReconciler
+from freehold.operator.metadata_controller import AWS_CLUSTERS, GRANTS, tag_accounts
+from freehold.operator.metadata_means import CLOUD_METADATAS, PROVIDERS, Means
 from freehold.operator.planning import GivenRing, NoEvents
-from freehold.operator.tag_places import Region, TagAccounts, Tagger, TagPlace, TagsByArn
+from freehold.operator.tag_observer import Outcomes
+from freehold.operator.tag_places import Region, TagAccounts, TagPlace
 from freehold.operator.tag_plan import ResourceChanges, TagAction, TagCall, TagPlan, TagRow
 from freehold.operator.tag_record import TagRecord
-from freehold.reconcilers.metadata.demand import Place, Refused
+from freehold.reconcilers.metadata.demand import Place
+from freehold.reconcilers.metadata.fleet import ReadCost
 from freehold.reconcilers.metadata.outcome import Outcome
-from freehold.tagging.approval import DEFAULT_APPROVE_ABOVE, Risk, risk
+from freehold.reconcilers.metadata.references import Provider, Refused
+from freehold.tagging import resources as tagged
+from freehold.tagging.approval import Risk, risk
 from freehold.tagging.batches import Batch, batches
 from freehold.tagging.classifiers import Query
+from freehold.tagging.configuration import Configuration
 from freehold.tagging.plan import ResourcePlan, Verdict
 
-AWS_CLUSTERS: Final = resource_of(AWS_CLUSTER)
-PROVIDERS: Final = tuple(resource_of(each) for each in METADATA if each != CLOUD_METADATA)
-METADATA_KINDS: Final = (CLOUD_METADATAS, *PROVIDERS)
+METADATA_KINDS: Final = (CLOUD_METADATAS, *PROVIDERS.values(), GRANTS)
+"""What a person applies to have tags."""
 KINDS: Final = (*METADATA_KINDS, AWS_CLUSTERS)
-"""What the controller follows: their watches are replaced by one list each."""
+"""What the controller follows: its watches are replaced by one list each."""
 
 
 class Reader(Protocol):
@@ -67,6 +69,7 @@ async def plan_tags(
             ring,
             (settings.own_namespace, settings.record),
             settings.clouds.aws_regions,
+            settings.metadata,
         )
         return [await DryPass(means).plan(key) for key in keys]
 
@@ -92,8 +95,13 @@ class StoredObjects:
     def clouds(self) -> Sequence[Json]:
         return list(self._stored[CLOUD_METADATAS].values())
 
-    def providers(self) -> Sequence[Json]:
-        return [each for resource in PROVIDERS for each in self._stored[resource].values()]
+    def providers(self) -> Sequence[Provider]:
+        return [
+            Provider(kind, each) for kind, resource in PROVIDERS.items() for each in self._stored[resource].values()
+        ]
+
+    def grants(self) -> Sequence[Json] | None:
+        return list(self._stored[GRANTS].values())
 
     def clusters(self) -> Sequence[Json]:
         return list(self._stored[AWS_CLUSTERS].values())
@@ -141,38 +149,52 @@ class _DryObjects:
 
 
 class _Recording:
-    """A tagger that sends reads only."""
+    """A place (tag_places.TagPlace) to which reads are sent only."""
 
-    def __init__(self, inner: Tagger, sent: list[Batch]) -> None:
+    def __init__(self, inner: TagPlace, sent: list[Batch]) -> None:
         self._inner = inner
         self._sent = sent
 
-    async def find(self, query: Query) -> TagsByArn:
+    @property
+    def account(self) -> str:
+        return self._inner.account
+
+    @property
+    def region(self) -> str:
+        return self._inner.region
+
+    async def find(self, query: Query) -> Sequence[tagged.Resource]:
         return await self._inner.find(query)
 
-    async def read(self, arns: Collection[str]) -> Mapping[str, Tags | CloudError]:
-        return await self._inner.read(arns)
+    async def read(self, ids: Collection[str]) -> Mapping[str, tagged.Resource | CloudError]:
+        return await self._inner.read(ids)
 
     async def send(self, batch: Batch) -> Mapping[str, CloudError]:
         self._sent.append(batch)
         return {}
 
+    def cost(self, resource: str) -> ReadCost:
+        return self._inner.cost(resource)
+
+    def holds(self, resource: str) -> bool:
+        return self._inner.holds(resource)
+
+    def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]:
+        return self._inner.named_in(error, resources)
+
 
 class _RecordingAccounts:
-    """The places of the operator, with taggers that record."""
+    """The places of the operator, recorded."""
 
     def __init__(self, inner: TagAccounts, sent: list[Batch]) -> None:
         self._inner = inner
         self._sent = sent
 
-    async def at(self, place: Place, namespace: str, subject: str) -> Sequence[TagPlace | Region] | Refused:
-        found = await self._inner.at(place, namespace, subject)
+    async def at(self, place: Place, subject: str) -> Sequence[TagPlace | Region] | Refused:
+        found = await self._inner.at(place, subject)
         if isinstance(found, Refused):
             return found
-        return [each if isinstance(each, Region) else self._recording(each) for each in found]
-
-    def _recording(self, place: TagPlace) -> TagPlace:
-        return TagPlace(place.account, place.region, _Recording(place.tagger, self._sent))
+        return [each if isinstance(each, Region) else _Recording(each, self._sent) for each in found]
 
 
 @dataclass(frozen=True)
@@ -188,7 +210,7 @@ class PlanMeans:
     ring: KeyRing
     record: tuple[str, str]
     regions: tuple[str, ...] = ()
-    approve_above: int = DEFAULT_APPROVE_ABOVE
+    configuration: Configuration = field(default_factory=Configuration)
 
 
 class DryPass:
@@ -196,7 +218,7 @@ class DryPass:
 
     def __init__(self, means: PlanMeans) -> None:
         self._sent: list[Batch] = []
-        self._outcome: Outcome | Refused | None = None
+        self._outcomes: Outcomes | None = None
         dry = _DryObjects(means.objects)
         self._reconciler = MetadataReconciler(
             Means(
@@ -209,42 +231,42 @@ class DryPass:
                 recorder=NoEvents(),
                 fraction=lambda: 0.5,
                 regions=means.regions,
-                approve_above=means.approve_above,
+                configuration=means.configuration,
                 observe=self._observe,
             )
         )
 
-    def _observe(self, key: Key, outcome: Outcome | Refused | None) -> None:
-        self._outcome = outcome
+    def _observe(self, key: Key, outcomes: Outcomes | None) -> None:
+        self._outcomes = outcomes
 
     async def plan(self, key: Key) -> TagPlan:
         await self._reconciler.reconcile(key)
-        match self._outcome:
-            case None:
-                return TagPlan(str(key), notes=("it is being deleted: its tags stay as they are",))
-            case Refused(message=message):
-                return TagPlan(str(key), problems=(message,))
-        return plan_of(str(key), self._outcome, self._sent)
+        if self._outcomes is None:
+            return TagPlan(str(key), notes=("it is being deleted: its tags stay as they are",))
+        return plan_of(str(key), self._outcomes, self._sent)
 
 
-def plan_of(subject: str, outcome: Outcome, sent: Sequence[Batch]) -> TagPlan:
-    """``sent``: the calls of a dry pass that came to ``outcome``."""
-    needs = outcome.approval
-    waiting = [plan for plan in outcome.plans.values() if needs and risk(plan) is not Risk.NONE]
+def plan_of(subject: str, outcomes: Outcomes, sent: Sequence[Batch]) -> TagPlan:
+    """``sent``: the calls of a dry pass that came to ``outcomes``, one for each provider's object."""
+    refused = [each.message for each in outcomes if isinstance(each, Refused)]
+    worked = [each for each in outcomes if isinstance(each, Outcome)]
+    needs = [each.approval for each in worked if each.approval]
+    waiting = [plan for each in worked if each.approval for plan in each.plans.values() if risk(plan) is not Risk.NONE]
     held = {plan.resource.id for plan in waiting}
-    changes = [_changes(plan, waits=ident in held) for ident, plan in sorted(outcome.plans.items())]
-    errors = {**outcome.unasked, **outcome.failed}
+    plans = sorted((plan for each in worked for plan in each.plans.values()), key=lambda plan: plan.resource.id)
+    changes = [_changes(plan, waits=plan.resource.id in held) for plan in plans]
+    errors = {where: error for each in worked for where, error in {**each.unasked, **each.failed}.items()}
     return TagPlan(
         subject,
-        outcome.selected,
+        sum(each.selected for each in worked),
         tuple(each for each in changes if each.rows or each.notes),
         (*(_call(batch) for batch in sent), *(_call(batch, waits=True) for batch in batches(waiting))),
-        (*_told(errors, persons=True), *([outcome.problem] if outcome.problem else [])),
+        (*refused, *_told(errors, persons=True), *(each.problem for each in worked if each.problem)),
         _told(errors, persons=False),
-        tuple(_notes(outcome)),
-        needs.digest if needs else "",
-        needs.message if needs else "",
-        Counter(plan.resource.kind for plan in outcome.plans.values()),
+        tuple(note for each in worked for note in _notes(each)),
+        needs[0].digest if needs else "",
+        "; ".join(each.message for each in needs),
+        Counter(plan.resource.kind for plan in plans),
     )
 
 

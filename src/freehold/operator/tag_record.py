@@ -24,9 +24,9 @@ from freehold.tagging.stored_record import SHARDS, DamagedRecord, Knowledge, Sha
 
 NAME: Final = "freehold-tags"
 LABEL: Final = "freehold.dev/record"
-TEXT, KEY, SIGNATURE = "record.json", "key", "signature"
+TEXT, KEY, SIGNATURE = "record", "key", "signature"
 
-_UUID: Final = "6f2c1f0a-5a1e-4c52-9d0b-0f6f1b0e7a37"
+RECORD_UUID: Final = "6f2c1f0a-5a1e-4c52-9d0b-0f6f1b0e7a37"
 """Of the record, for the key ring. It never changes."""
 
 
@@ -122,6 +122,32 @@ class TagRecord:
             head = await self._write_head(head, begun, ring)
         return StoredRecord(shards, begun, head)
 
+    async def accept_loss(self, known: StoredRecord, ring: KeyRing) -> StoredRecord:
+        """From now on what the record does not name counts as never written by us: a person has said so.
+
+        Raises StaleObject where somebody else has written of a lost shard since.
+        """
+        shards = dict(known.shards)
+        for number, stored in known.shards.items():
+            if stored.shard.knowledge is not Knowledge.PART:
+                continue
+            accepted = Shard().with_records(stored.shard.records)
+            if not stored.version:
+                shards[number] = StoredShard(accepted)
+                continue
+            try:
+                version = await self._put(self._shard_name(number), dumps(accepted), stored.version, ring)
+            except kube.Conflict as problem:
+                raise StaleObject(f"ConfigMap {self._shard_name(number)} changed meanwhile") from problem
+            shards[number] = StoredShard(accepted, version, ring.writing)
+        begun = frozenset(number for number, stored in shards.items() if stored.version)
+        text = json.dumps({"begun": sorted(begun)}, separators=(",", ":"))
+        try:
+            head = StoredShard(version=await self._put(self._name, text, known.head.version, ring), key=ring.writing)
+        except (kube.Conflict, kube.AlreadyExists) as problem:
+            raise StaleObject(f"ConfigMap {self._name} changed meanwhile") from problem
+        return StoredRecord(shards, begun, head)
+
     def _shard_name(self, number: int) -> str:
         return f"{self._name}-{number:02d}"
 
@@ -205,7 +231,7 @@ class TagRecord:
 
 def _keys(ring: KeyRing, name: str) -> ObjectKeys:
     """Not of the namespace: a restore may put the record into another one."""
-    return ring.of(Owner(_UUID, "ConfigMap", "", name), unkeyed=False)
+    return ring.of(Owner(RECORD_UUID, "ConfigMap", "", name), unkeyed=False)
 
 
 def _signature(keys: ObjectKeys, digest: str, text: str) -> str:
@@ -224,12 +250,14 @@ def _opened(name: str, row: Json | None, ring: KeyRing) -> tuple[str | None, Sto
     if _is_missing(ring, [digest]):
         raise RecordKeyMissing(
             f"the record of what was written (ConfigMap {name}) is signed with the key {digest}, which the key ring "
-            "lacks: no tag is changed. Put the key back (freehold keys), or delete the ConfigMap: what was written "
-            "before then stays on the resources"
+            "lacks: no tag is changed. Put the key back (freehold keys add FILE); lost for ever: freehold keys accept "
+            f"{digest}, and what was written before then stays on the resources"
         )
+    if not ring.readable(digest, RECORD_UUID):
+        return None, stored  # a person accepted that the key is lost, and with it what it signed
     good = hmac.compare_digest(str(data.get(SIGNATURE, "")), _signature(_keys(ring, name), digest, text))
     return (text if good else None), stored
 
 
 def _is_missing(ring: KeyRing, digests: Iterable[str]) -> bool:
-    return bool(ring.missing(digests, _UUID))
+    return bool(ring.missing(digests, RECORD_UUID))

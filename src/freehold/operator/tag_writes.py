@@ -37,6 +37,22 @@ class Written:
         """Resources for which nothing more is sent in this pass."""
         return frozenset({*self.failed, *self.vanished, *self.unsure, *self.later})
 
+    def __or__(self, other: Written) -> Written:
+        """Of other resources."""
+        return Written(
+            {**self.failed, **other.failed},
+            self.vanished | other.vanished,
+            self.unsure | other.unsure,
+            self.later | other.later,
+            max((each.wait for each in (self, other) if each.wait is not None), default=None),
+            self.calls + other.calls,
+        )
+
+    def going_on(self, targets: Sequence[str]) -> list[str]:
+        """Those for which something may still be sent."""
+        ended = (self.failed, self.vanished, self.unsure, self.later)
+        return [target for target in targets if not any(target in each for each in ended)]
+
 
 async def carry_out(batches: Sequence[Batch], send: Send, named_in: NamedIn) -> Written:
     """In their order. A resource of which one call did not succeed gets no other one in this pass."""
@@ -44,8 +60,7 @@ async def carry_out(batches: Sequence[Batch], send: Send, named_in: NamedIn) -> 
     refused: Counter[tuple[str, str, str]] = Counter()
     while waiting:
         batch = waiting.popleft()
-        stopped = done.stopped
-        left = [target for target in batch.targets if target not in stopped]
+        left = done.going_on(batch.targets)
         if not left:
             continue
         batch = batch.only(left)

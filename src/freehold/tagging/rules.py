@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from freehold.tagging.protected import IgnoreList
@@ -17,3 +17,5 @@ class Rules:
     """Keys that a cluster's spec asks for on this resource, with the cluster's name for people."""
     contested: frozenset[str] = frozenset()
     """Keys that are left alone until the next sync period (``contested.py``)."""
+    granted: Callable[[str], bool] = lambda key: True
+    """Whether the acting object's namespace may touch a key."""

@@ -27,14 +27,19 @@ class UnparsableDuration:
         return f"{self.text!r} is not a duration: write it like 10m or 1h30m"
 
 
-def parse_sync_period(text: str | None) -> float | UnparsableDuration:
+def parse_sync_period(text: str | None, default: float = DEFAULT) -> float | UnparsableDuration:
     """Seconds; the default where there is none, and never below the floor."""
     if text is None:
-        return DEFAULT
+        return default
+    seconds = duration(text)
+    return seconds if isinstance(seconds, UnparsableDuration) else max(seconds, FLOOR)
+
+
+def duration(text: str) -> float | UnparsableDuration:
+    """Seconds."""
     if not re.fullmatch(PATTERN.strip("^$"), text):
         return UnparsableDuration(text)
-    seconds = sum(float(number) * _SECONDS[unit] for number, unit in re.findall(_PART, text))
-    return max(seconds, FLOOR)
+    return sum(float(number) * _SECONDS[unit] for number, unit in re.findall(_PART, text))
 
 
 def with_jitter(period: float, fraction: float) -> float:

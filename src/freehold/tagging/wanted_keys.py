@@ -31,6 +31,7 @@ class Reason(StrEnum):
     TRIMMED = "Trimmed"
     EXEMPT = "Exempt"
     RECORD_LOST = "RecordLost"
+    NOT_GRANTED = "NotGranted"
 
 
 class Cause(StrEnum):
@@ -129,6 +130,8 @@ def _contested(at: KeySituation) -> Kept:
 def _untouchable(at: KeySituation) -> Kept | None:
     if at.key in {canonical(at.resource.cloud, key) for key in at.rules.classifier_keys}:
         return Kept(Reason.CLASSIFIER, f"{at.subject} is a classifier, by which the resource is found: it is read only")
+    if not at.rules.granted(at.key):
+        return Kept(Reason.NOT_GRANTED, f"{at.subject} may not be touched: no MetadataGrant of the namespace names it")
     match access(at.resource.cloud, at.key, at.rules.ignored):
         case Access.PROTECTED:
             return Kept(Reason.PROTECTED, f"{at.subject} is protected: no metadata object may change it")

@@ -28,15 +28,19 @@ def _bad(text: str) -> Refused:
 # -- the index ------------------------------------------------------------------------------------------------
 
 
-def _indexed(call: Call) -> Iterator[Row]:
-    """Yield what the index shows now: late for new resources and tags, and deleted resources for a while."""
+def _indexed(call: Call, after: int = 0) -> Iterator[Row]:
+    """Yield what the index shows now: late for new resources and tags, and deleted resources for a while.
+
+    Only what comes after the serial ``after``.
+    """
     lags, factor = call.settings.lags, 1
     if lags.non_monotonic:
         call.world.data["reads"] += 1
         factor = 2 - call.world.data["reads"] % 2
     _drop_old_ghosts(call)
+    scope = call.scope
     for arn, entry in call.world.data["index"].items():
-        if entry["scope"] != call.scope or entry["from"] > call.now - lags.tagged * factor:
+        if int(entry["serial"]) <= after or entry["scope"] != scope or entry["from"] > call.now - lags.tagged * factor:
             continue
         if entry["to"] is not None and entry["to"] <= call.now - lags.ghost * factor:
             continue
@@ -65,13 +69,12 @@ def get_resources(call: Call) -> dict[str, Any]:
     """List resources that are tagged, or were once, in pages."""
     params = call.params
     _check_filters(params)
-    rows = sorted(row for row in _indexed(call) if _wanted(row, params))
     after = _after(call, params.get("PaginationToken", ""))
+    rest = sorted(row for row in _indexed(call, after) if _wanted(row, params))
     size = params.get("ResourcesPerPage", _MOST_PAGE)
     if not 1 <= size <= _MOST_PAGE:
         raise _bad(f"ResourcesPerPage must be between 1 and {_MOST_PAGE}")
     size = min(size, call.settings.page_size or size)
-    rest = [row for row in rows if row[0] > after]
     page = rest[:size]
     token = _token(call, page[-1][0]) if len(rest) > size else ""
     shown = [{"ResourceARN": arn, "Tags": [{"Key": k, "Value": v} for k, v in tags.items()]} for _, arn, tags in page]

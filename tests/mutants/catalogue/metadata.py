@@ -8,11 +8,18 @@ _stored = partial(Mutant, "tagging/stored_record.py")
 _record = partial(Mutant, "operator/tag_record.py")
 _tagger = partial(Mutant, "clouds/aws/tagger.py")
 _fleet = partial(Mutant, "reconcilers/metadata/fleet.py")
-_demand = partial(Mutant, "reconcilers/metadata/demand.py")
+_granting = partial(Mutant, "reconcilers/metadata/granting.py")
 _writer = partial(Mutant, "reconcilers/metadata/writer.py")
 _pass = partial(Mutant, "operator/tag_pass.py")
-_writes = partial(Mutant, "operator/tag_writes.py")
+_work = partial(Mutant, "operator/tag_work.py")
+_telling = partial(Mutant, "operator/metadata_telling.py")
+_removal = partial(Mutant, "operator/tag_removal.py")
+_accounts = partial(Mutant, "operator/tag_accounts.py")
+_controller = partial(Mutant, "operator/metadata_controller.py")
+_needs = partial(Mutant, "operator/tag_needs.py")
 _metadata = partial(Mutant, "operator/metadata.py")
+_wanted = partial(Mutant, "tagging/wanted_keys.py")
+_writes = partial(Mutant, "operator/tag_writes.py")
 _plan = partial(Mutant, "tagging/plan.py")
 
 MUTANTS = (
@@ -29,10 +36,16 @@ MUTANTS = (
         "a pass within the lag of the index writes what it has just written",
     ),
     _fleet(
-        "plan_fleet",
-        "cluster_keys=asked_for_on(resource, clusters),",
+        "_rules",
+        "cluster_keys=asked_for_on(resource, common.clusters),",
         "",
         "the engine and the metadata controller set a key back in turns",
+    ),
+    _fleet(
+        "_rules",
+        "ignored=common.ignored,",
+        "",
+        "a key that the operator is told to leave alone is written",
     ),
     _fleet(
         "plan_fleet",
@@ -46,11 +59,65 @@ MUTANTS = (
         "if False:",
         "what is asked for in another region keeps ours from being done",
     ),
-    _demand(
-        "_reference",
-        "if named.namespace != own:",
-        "if False:",
+    _granting(
+        "refusal_of_reference",
+        "if any(reference.namespace in each.spec.references for each in grants.of(namespace)):",
+        "if True:",
         "whoever may make a CloudMetadata uses the tags of another namespace",
+    ),
+    _granting(
+        "granted",
+        "if not mine:",
+        "if False:",
+        "a namespace that no grant names does what it likes",
+    ),
+    _granting(
+        "_missing",
+        "there = [each for each in grants if each.allows_account(account)]",
+        "there = list(grants)",
+        "a grant for one account is one for all of them",
+    ),
+    _granting(
+        "_missing",
+        "if not any(each.allows_key(key) for each in by):",
+        "if not any(each.allows_key(key) for each in there):",
+        "what two grants give is mixed: a key of one on the resources of the other",
+    ),
+    _granting(
+        "Grants.are_none",
+        "return not self.readable and not self.unreadable",
+        "return not self.readable",
+        "a grant that is not valid opens everything again",
+    ),
+    _controller(
+        "Caches.grants",
+        "if follower.state is State.SYNCED else None",
+        "",
+        "a watch of grants that fails reads as: there is none, so everything is allowed",
+    ),
+    _wanted(
+        "_untouchable",
+        "if not at.rules.granted(at.key):",
+        "if False:",
+        "a withdrawn grant removes what it allowed before",
+    ),
+    _fleet(
+        "_meets",
+        "if other.place.cloud is not resource.cloud:",
+        "if False:",
+        "what is asked for in another cloud keeps ours from being done",
+    ),
+    _removal(
+        "TagRemoval._remove",
+        "if isinstance(outcome, Outcome) and outcome.is_complete:",
+        "if isinstance(outcome, Outcome):",
+        "an object goes while its tags are still there",
+    ),
+    _accounts(
+        "AwsPlace.holds",
+        "(arn.region, arn.account) == (self.region, self.account)",
+        "arn.region == self.region",
+        "the record forgets what is in an account that the object does not name any more",
     ),
     _writer(
         "writer_of",
@@ -60,18 +127,18 @@ MUTANTS = (
     ),
     _pass(
         "TagPass.run",
-        "found |= await self._read(asked, doubtful, failed)",
-        "await self._read(asked, doubtful, failed)",
+        "by_id |= await _read(place, mine, failed)",
+        "await _read(place, mine, failed)",
         "what is written and removed is decided on the index",
     ),
-    _pass(
-        "TagPass._carry_out",
+    _work(
+        "TagWork.carry_out",
         "known = await self.store.save(known, before, self.ring)",
         "pass",
         "a tag is written before it is on record: after a crash it is nobody's",
     ),
-    _pass(
-        "TagPass._carry_out",
+    _work(
+        "TagWork.carry_out",
         "await self.begin()",
         "pass",
         "a record that went with its head reads as: nothing was ever written",
@@ -82,8 +149,8 @@ MUTANTS = (
         "if False:",
         "without a permission each pass costs two calls for each resource",
     ),
-    _metadata(
-        "MetadataReconciler._speaks_for",
+    _telling(
+        "_speaks_for",
         "return not any(_age(each) < _age(cloud) for each in rivals)",
         "return True",
         "two that refer to one object write its status in turns, for ever",
@@ -129,6 +196,24 @@ MUTANTS = (
         "if _is_missing(ring, [digest]):",
         "if False:",
         "the record of another operator, or of a key that is lost, is written over",
+    ),
+    _record(
+        "_opened",
+        "if not ring.readable(digest, RECORD_UUID):",
+        "if False:",
+        "after a person accepted the loss of a key no tag is written any more",
+    ),
+    _needs(
+        "_of_record",
+        "if digests else []",
+        "if not digests else []",
+        "the key of the record is taken out of the ring, and every write of tags stops",
+    ),
+    _metadata(
+        "MetadataReconciler._hold",
+        "await self._means.sign(provider, ring)",
+        "pass",
+        "an earlier key can never be taken out of the ring, or a restored object is another writer",
     ),
     _record(
         "TagRecord._write_shard",

@@ -29,12 +29,12 @@ MUTANTS = (
     ),
     _planning(
         "plan_of",
-        "if needs and risk(plan) is not Risk.NONE",
-        "if needs",
+        "if each.approval for plan in each.plans.values() if risk(plan) is not Risk.NONE",
+        "if each.approval for plan in each.plans.values()",
         "additions are said to wait for an approval, and do not",
     ),
     _changes(
-        "WatchedTagger.send",
+        "WatchedPlace.send",
         "changes = changes_of(batch, self._seen)",
         "changes = changes_of(batch, {})",
         "nobody knows any more what somebody else's value was that was taken over",

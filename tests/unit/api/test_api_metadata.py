@@ -10,6 +10,7 @@ import yaml
 
 from freehold.api.base import ApiModel
 from freehold.api.metadata import CloudMetadata
+from freehold.api.metadata_grant import MetadataGrant
 from freehold.api.metadata_providers import AWSMetadata, IBMMetadata
 from freehold.api.parse import InvalidObject, parse
 from freehold.api.schema_lint import lint
@@ -25,8 +26,11 @@ MODELS: dict[str, type[ApiModel]] = {
     "CloudMetadata": CloudMetadata,
     "AWSMetadata": AWSMetadata,
     "IBMMetadata": IBMMetadata,
+    "MetadataGrant": MetadataGrant,
 }
-STRATEGIES = {kind: CustomStrategy(structural(model), has_status=True) for kind, model in MODELS.items()}
+STRATEGIES = {
+    kind: CustomStrategy(structural(model), has_status="status" in model.model_fields) for kind, model in MODELS.items()
+}
 BY = {"classifiers": {"env": "test"}}
 
 
@@ -96,6 +100,14 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "129 characters": ("AWSMetadata", {"resourcetags": {"k" * 129: ""}}, "spec.resourcetags", "1 to 128"),
     "257 characters": ("AWSMetadata", {"resourcetags": {"k": "v" * 257}}, "spec.resourcetags", "256"),
     "a reserved key": ("AWSMetadata", {"resourcetags": {"Aws:k": ""}}, "spec.resourcetags", "reserved"),
+    "a grant for nobody": ("MetadataGrant", {"namespaces": []}, "spec.namespaces", "at least 1"),
+    "an unknown kind of provider": (
+        "CloudMetadata", {**BY, "cloudprovider": {"refs": [{"kind": "GCPMetadata", "name": "a"}]}},
+        "spec.cloudprovider.refs[0].kind", "",
+    ),
+    "an unknown kind of identity": (
+        "AWSMetadata", {"identityRef": {"kind": "Secret", "name": "a"}}, "spec.identityRef.kind", "",
+    ),
     "a slash on IBM Cloud": ("IBMMetadata", {"resourcetags": {"a/b": ""}}, "spec.resourcetags", "letters, digits"),
     "a long tag on IBM Cloud": ("IBMMetadata", {"resourcetags": {"k" * 64: "v" * 64}}, "spec.resourcetags", "128"),
 }  # fmt: skip

@@ -28,15 +28,17 @@ from freehold.cli.live import kubeconfig
 from freehold.cli.main import cli
 from freehold.kube.client import KubeClient
 from freehold.kube.config import Connection
-from freehold.kube.resources import NAMESPACES, SECRETS, Json, Key
+from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Key
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.journal import Entry, Journal, Phase
-from freehold.lifecycle.keys import derive, fingerprint
+from freehold.lifecycle.keys import KeyRing, derive, fingerprint
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
 from freehold.operator.keyring import RETIRE_SECONDS, RingDocument, dumps, loads
 from freehold.operator.kinds import POWERVS_CLUSTERS
+from freehold.operator.tag_record import LABEL, NAME, TagRecord
 from harness.powervs import example
+from harness.tagged_fleet import wrote
 
 NOW = 1_700_000_000.0
 FIRST = RingDocument.fresh(NOW)
@@ -71,6 +73,25 @@ class Laptop:
         try:
             async with KubeClient(Connection(await api.start())) as client:
                 await client.create(POWERVS_CLUSTERS, stored(name, keys, journal))
+        finally:
+            await api.stop()
+            store.close()
+
+    def tagged(self, document: RingDocument, *, damaged: bool = False) -> None:
+        """Stores a record of a written tag, which this ring signs; ``damaged``: with a signature of nobody."""
+        asyncio.run(self._tagged(document.ring(), damaged))
+
+    async def _tagged(self, ring: KeyRing, damaged: bool) -> None:
+        self.state.mkdir(exist_ok=True)
+        store = Store.open(self.state / "store.sqlite")
+        api = ApiServer(store, custom_resource_definitions())
+        try:
+            async with KubeClient(Connection(await api.start())) as client:
+                record = TagRecord(client, "freehold-system")
+                await record.save(await record.load(ring, begun=False), {"arn:a": wrote(env="test")}, ring)
+                if damaged:
+                    row = (await client.list(CONFIG_MAPS, "freehold-system", label_selector=f"{LABEL}={NAME}")).items[1]
+                    await client.replace(CONFIG_MAPS, {**row, "data": {**row["data"], "signature": "a" * 16}})
         finally:
             await api.stop()
             store.close()
@@ -331,6 +352,28 @@ def test_a_key_is_not_removed_while_an_object_cannot_be_read(laptop: Laptop) -> 
     with pytest.raises(CliError, match="cannot be told") as refusal:
         laptop.run("remove", OTHER.writing)
     assert refusal.value.more == ("default/c1",)
+
+
+def test_a_key_of_the_record_of_written_tags_is_in_use(laptop: Laptop) -> None:
+    """Without it every write of tags stops."""
+    with_new = FIRST.with_new_key(NOW)
+    laptop.holds(with_new)
+    laptop.tagged(FIRST)
+    with pytest.raises(CliError, match="still needed") as refused:
+        laptop.run("remove", FIRST.writing)
+    assert "freehold-system/freehold-tags" in str(refused.value.more)
+
+
+def test_the_loss_of_the_record_of_written_tags_is_accepted_only_after_the_plan_and_a_yes(laptop: Laptop) -> None:
+    laptop.holds(FIRST)
+    laptop.tagged(FIRST)
+    assert "nothing of the record of written tags is lost" in laptop.run("accept-record")
+    laptop.tagged(FIRST, damaged=True)
+    said = laptop.run("accept-record")
+    assert "1 of 16 parts" in said and "nothing has been changed" in said
+    assert "1 of 16 parts" in laptop.run("accept-record")
+    assert "the loss is noted" in laptop.run("accept-record", "--yes")
+    assert "nothing of the record of written tags is lost" in laptop.run("accept-record")
 
 
 def test_an_unused_key_is_removed(laptop: Laptop) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import urllib.request
 from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,14 +14,12 @@ from freehold.kube.resources import Key
 from freehold.lifecycle.errors import Throttled
 from freehold.lifecycle.port import Call, Effect, InlinePort
 from freehold.operator.aws import AwsCloud
-from freehold.operator.metadata import Means, MetadataReconciler
+from freehold.operator.metadata import MetadataReconciler
 from freehold.operator.metrics import Metrics
 from freehold.operator.metrics_server import Address, served
 from freehold.operator.tag_accounts import AwsTagAccounts
 from freehold.operator.tag_changes import WatchedTagAccounts
-from freehold.operator.tag_record import TagRecord
-from harness.aws_account import REGION
-from harness.metadata import NAMESPACE, PLACE, Lab, OwnIdentity
+from harness.metadata import NAMESPACE, Lab
 
 
 def samples(metrics: Metrics) -> Mapping[tuple[str, tuple[str, ...]], float]:
@@ -40,15 +39,10 @@ def metrics() -> Metrics:
 
 def measured(lab: Lab, metrics: Metrics) -> MetadataReconciler:
     """The lab's controller, with metrics."""
-    port = metrics.measured(lab.port)
-    cloud = AwsCloud(None, lab.clock, mount=lab.account.mount, port=port)
-    accounts = WatchedTagAccounts(AwsTagAccounts(cloud, OwnIdentity(), lab.clock), [metrics])
-    return MetadataReconciler(
-        Means(
-            lab.objects, lab, accounts, TagRecord(lab.objects, PLACE), lab.rings, lab.clock, lab.events, lambda: 0.5,
-            (REGION,), observe=metrics.passed,
-        )
-    )  # fmt: skip
+    cloud = AwsCloud(None, lab.clock, mount=lab.account.mount, port=metrics.measured(lab.port))
+    lab.aws = AwsTagAccounts(cloud, lab.identities, lab.clock)
+    accounts = WatchedTagAccounts(lab, [metrics])
+    return MetadataReconciler(replace(lab.means, accounts=accounts, observe=metrics.passed))
 
 
 async def test_tags_that_are_written_repaired_and_failed_are_counted(metrics: Metrics) -> None:

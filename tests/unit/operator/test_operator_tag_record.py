@@ -7,9 +7,12 @@ import pytest
 from freehold.kube.resources import CONFIG_MAPS, Key
 from freehold.lifecycle.journal import StaleObject
 from freehold.lifecycle.keys import KeyRing, digest_of
-from freehold.operator.tag_record import NAME, RecordKeyMissing, TagRecord
+from freehold.operator.keyring import MissingRing
+from freehold.operator.keyring_use import Need, first_ring
+from freehold.operator.tag_needs import tag_needs
+from freehold.operator.tag_record import NAME, RECORD_UUID, RecordKeyMissing, TagRecord
 from freehold.tagging.ownership import RecordLost
-from freehold.tagging.stored_record import shard_of
+from freehold.tagging.stored_record import SHARDS, Shard, dumps, shard_of
 from harness.stored_objects import MemoryObjects
 from harness.tagged_fleet import wrote
 
@@ -74,12 +77,12 @@ async def test_a_record_that_went_is_lost_and_stays_so(place: Place, gone: list[
     assert await place.of(same_shard, begun=False) == wrote(k="v")
 
 
-@pytest.mark.parametrize("field", ["record.json", "signature"])
+@pytest.mark.parametrize("field", ["record", "signature"])
 async def test_a12_what_somebody_else_wrote_is_not_believed(place: Place, field: str) -> None:
     """Whoever may edit ConfigMaps could make us remove tags that are not ours."""
     await place.put(env="test")
     stored = place.objects.objects["ConfigMap", Key(PLACE, SHARD)]
-    stored["data"][field] = stored["data"][field].replace("test", "prod") if field == "record.json" else "a" * 16
+    stored["data"][field] = dumps(Shard(records={A: wrote(env="prod")})) if field == "record" else "a" * 16
     assert isinstance(await place.of(), RecordLost)
 
 
@@ -87,7 +90,7 @@ async def test_a12_a_shard_is_signed_for_its_own_name(place: Place) -> None:
     """A copy of another shard would hide what was written."""
     await place.put(env="test")
     stored = place.objects.objects.pop(("ConfigMap", Key(PLACE, SHARD)))
-    other = f"{NAME}-{(shard_of(A) + 1) % 64:02d}"
+    other = f"{NAME}-{(shard_of(A) + 1) % SHARDS:02d}"
     stored["metadata"]["name"] = other
     place.objects.objects["ConfigMap", Key(PLACE, other)] = stored
     assert (await place.record.load(RING, begun=True)).written_for("uid-first") == ()
@@ -125,3 +128,53 @@ async def test_a27_the_second_writer_of_one_resource_is_refused(place: Place) ->
     with pytest.raises(StaleObject):
         await place.record.save(other, {A: wrote(k="w")}, RING)
     assert await place.of() == wrote(k="v")
+
+
+async def test_what_a_key_signed_that_was_accepted_as_lost_is_lost_too(place: Place) -> None:
+    """It can be checked by nobody: neither believed, nor a reason to stop for ever."""
+    await place.put(env="test")
+    accepted = {(RING.writing, RECORD_UUID): frozenset[str]()}
+    after = KeyRing(digest_of(b"n" * 32), {digest_of(b"n" * 32): b"n" * 32}, accepted=accepted)
+    assert isinstance(await place.of(ring=after), RecordLost)
+    stored = place.objects.objects["ConfigMap", Key(PLACE, SHARD)]
+    stored["data"]["signature"] = ""
+    assert isinstance(await place.of(ring=after), RecordLost)
+
+
+@pytest.mark.parametrize("gone", [[SHARD], [SHARD, NAME], [NAME]], ids=["a shard", "the head too", "the head"])
+async def test_a_loss_that_a_person_accepts_is_a_loss_no_more(place: Place, gone: list[str]) -> None:
+    """What is there still counts; the rest counts as never written."""
+    await place.put(env="test")
+    other = next(f"arn:{n}" for n in range(1000) if shard_of(f"arn:{n}") != shard_of(A))
+    await place.record.save(await place.record.load(RING, begun=True), {other: wrote(k="v")}, RING)
+    for name in gone:
+        await place.remove(name)
+    lost = await place.record.load(RING, begun=True)
+    assert lost.lost > 0
+    await place.record.accept_loss(lost, RING)
+    found = await place.record.load(RING, begun=True)
+    assert found.lost == 0
+    assert found.of(A) == ({} if SHARD in gone else wrote(env="test"))
+    assert found.of(other) == wrote(k="v")
+
+
+async def test_a_loss_is_not_accepted_over_what_somebody_wrote_meanwhile(place: Place) -> None:
+    await place.put(env="test")
+    stored = place.objects.objects["ConfigMap", Key(PLACE, SHARD)]
+    stored["data"]["signature"] = "a" * 16
+    lost = await place.record.load(RING, begun=True)
+    await place.record.save(lost, {A: wrote(env="since")}, RING)
+    with pytest.raises(StaleObject):
+        await place.record.accept_loss(lost, RING)
+    assert await place.of() == wrote(env="since")
+
+
+async def test_the_ring_is_needed_by_the_record_as_a_whole(place: Place) -> None:
+    """Without its key every write of tags stops: it is not taken out of a ring, nor is a new ring made beside it."""
+    assert await tag_needs(place.objects, PLACE) == []
+    await place.put(env="test")
+    assert await tag_needs(place.objects, PLACE) == [Need(Key(PLACE, NAME), RECORD_UUID, frozenset({RING.writing}))]
+    assert await tag_needs(place.objects, "elsewhere") == []
+    assert await tag_needs(place.objects, PLACE, "of-another-operator") == []
+    with pytest.raises(MissingRing, match="freehold-tags names key"):
+        first_ring("the test", await tag_needs(place.objects, PLACE), 0.0)

@@ -200,6 +200,21 @@ class IbmTagger:
     async def detach(self, changes: Sequence[TagChange]) -> Mapping[str, CloudError]:
         return await self._change("detach_tag", changes)
 
+    # -- for the metadata controller ----------------------------------------------------------------------------
+
+    async def tagged(self, names: Sequence[str]) -> TagsByTarget:
+        """What the search shows with one of these tags."""
+        return await self._search(" OR ".join(f"tags:{_quoted(name)}" for name in names), ", ".join(names))
+
+    async def send(
+        self, operation: str, names: Sequence[str], targets: Sequence[str], *, update: bool
+    ) -> dict[str, CloudError]:
+        """One ``attach_tag`` or ``detach_tag``; what failed, by target. Raises CloudError where the whole call did.
+
+        ``update``: each key loses its other values in the same step.
+        """
+        return await self._answered(operation, sorted(names), targets, **({"update": True} if update else {}))
+
     async def _search(self, query: str, subject: str) -> TagsByTarget:
         found: dict[str, frozenset[str]] = {}
         cursor: str | None = None
@@ -243,22 +258,27 @@ class IbmTagger:
         return failed
 
     async def _batch(self, operation: str, tags: Collection[str], targets: Sequence[str]) -> dict[str, CloudError]:
-        """One call; 200 does not mean that it worked for every target (terraform-provider-ibm#5635)."""
-        sdk = self._client.session.tagging
-        verb = operation.removesuffix("_tag")
-        names, resources = sorted(tags), [{"resource_id": target} for target in targets]
         try:
-            body = await self._client.write(
-                self.api,
-                operation,
-                lambda: getattr(sdk(), operation)(tag_names=names, resources=resources, tag_type="user"),
-                ", ".join(targets),
-                tags=names,
-            )
+            return await self._answered(operation, sorted(tags), targets)
         except NotFound:  # said of the whole batch: which of them is missing, if one is, cannot be told
-            return {target: _unplaced(verb, target) for target in targets}
+            return {target: _unplaced(operation.removesuffix("_tag"), target) for target in targets}
         except CloudError as error:
             return dict.fromkeys(targets, error)
+
+    async def _answered(
+        self, operation: str, names: Sequence[str], targets: Sequence[str], **how: bool
+    ) -> dict[str, CloudError]:
+        """One call; 200 does not mean that it worked for every target (terraform-provider-ibm#5635)."""
+        sdk = self._client.session.tagging
+        verb, resources = operation.removesuffix("_tag"), [{"resource_id": target} for target in targets]
+        body = await self._client.write(
+            self.api,
+            operation,
+            lambda: getattr(sdk(), operation)(tag_names=names, resources=resources, tag_type="user", **how),
+            ", ".join(targets),
+            tags=names,
+            **how,
+        )
         answers = {result["resource_id"]: result for result in (body or {}).get("results") or ()}
         return {
             target: _refusal(verb, target, str(answers.get(target, {}).get("message") or "no answer for it"))

@@ -1,67 +1,62 @@
-"""What a ``CloudMetadata`` and its ``AWSMetadata`` ask for together, or why nothing is done. Pure."""
+"""What a ``CloudMetadata`` and one provider's object ask for together, or why nothing is done. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from enum import StrEnum
 
-from freehold.api.metadata import CloudMetadataSpec, CloudProviders, MetadataReference
-from freehold.api.metadata_providers import AWSMetadataSpec
+from freehold.api.metadata import CloudMetadataSpec
+from freehold.api.metadata_providers import AWSMetadataSpec, IBMMetadataSpec
 from freehold.api.parse import InvalidObject, parse
+from freehold.reconcilers.metadata.references import Json, NotValid, Provider, Reference, Refused, spec_of
+from freehold.tagging import sync_period
 from freehold.tagging.classifiers import Classifiers, Condition
 from freehold.tagging.conflicts import Claim, Claimant
 from freehold.tagging.limits import LimitPolicy
 from freehold.tagging.operations import Contradictions, Opcode, Operation, UnknownOpcode, merge, operation, parse_opcode
+from freehold.tagging.ownership import ForeignValuePolicy
 from freehold.tagging.resources import Cloud
-from freehold.tagging.sync_period import UnparsableDuration, parse_sync_period
 from freehold.tagging.validation import problems
 
-Json = Mapping[str, Any]
-
-
-class Reference(NamedTuple):
-    """A provider's object."""
-
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"AWSMetadata {self.namespace}/{self.name}"
-
-
-@dataclass(frozen=True)
-class Refused:
-    """Nothing is done and no cloud is called until somebody changes something.
-
-    ``of_tags`` names the provider's object where the reason is in it.
-    """
-
-    reason: str
-    message: str
-    of_tags: str = ""
+ProviderSpec = AWSMetadataSpec | IBMMetadataSpec
 
 
 @dataclass(frozen=True)
 class Place:
-    """With which account and in which regions; without a role it is the operator's own identity."""
+    """With which account and in which regions.
 
-    regions: tuple[str, ...]
+    ``identity``: kind and name of who calls, empty for the operator's own; ``namespace``: the object that names it is
+    there. ``role``: what that one assumes, empty for nothing.
+    """
+
+    cloud: Cloud
+    namespace: str
+    regions: tuple[str, ...] = ()
+    identity: tuple[str, str] = ("", "")
     role: str = ""
     external_id: str = field(default="", repr=False)
 
     @property
     def account(self) -> str:
-        """That of the role; empty where the operator's own is meant."""
+        """That of the role; empty where it is not known without a call."""
         return self.role.split(":")[4] if self.role.count(":") >= 5 else ""
+
+
+class Deletion(StrEnum):
+    """What becomes of the tags when the provider's object is deleted."""
+
+    RETAIN = "Retain"
+    REMOVE = "Remove"
 
 
 @dataclass(frozen=True)
 class Demand:
     """``selector`` is the CloudMetadata that classifies, by age; ``claim`` is the provider object's.
 
-    ``applied``: the tags that are to be there. ``period``: seconds between looks.
+    ``applied``: the tags that are to be there. ``period``: seconds between looks. ``accounts``: where it acts, empty
+    where that is not known.
     """
 
     selector: Claimant
@@ -70,38 +65,30 @@ class Demand:
     place: Place
     period: float
     applied: Mapping[str, str]
+    deletion: Deletion = Deletion.RETAIN
+    accounts: frozenset[str] = frozenset()
 
 
-class _NotValid(Exception):
-    """Carries a Refused."""
+@dataclass(frozen=True)
+class Defaults:
+    """The operator's own regions, and its sync period in seconds: of objects that name none."""
 
-    def __init__(self, reason: str, message: str, of_tags: str = "") -> None:
-        super().__init__(message)
-        self.refused = Refused(reason, message, of_tags)
+    regions: tuple[str, ...] = ()
+    period: float = sync_period.DEFAULT
 
 
-def reference_of(cloud: Json) -> Reference | Refused:
-    """The provider's object that ``cloud`` refers to (docs/reference/metadata-compat.md A2)."""
+def demand_of(
+    cloud: Json, reference: Reference, provider: Provider | None, writer: str, defaults: Defaults
+) -> Demand | Refused:
+    """``provider``: what ``reference`` of ``cloud`` is; ``writer``: for whom its tags were written (writer.py)."""
     try:
-        return _reference(cloud)
-    except _NotValid as problem:
-        return problem.refused
-
-
-def demand_of(cloud: Json, provider: Json | None, writer: str, regions: Sequence[str] = ()) -> Demand | Refused:
-    """``provider``: what ``cloud`` refers to; ``writer``: for whom its tags were written (writer.py).
-
-    ``regions``: the operator's own, where the object names none.
-    """
-    try:
-        reference = _reference(cloud)
         if provider is None:
-            raise _NotValid("ReferenceMissing", f"{reference} does not exist: make it, or name another one")
-        if "deletionTimestamp" in provider["metadata"]:
-            raise _NotValid("ReferenceDeleted", f"{reference} is being deleted, and its tags stay: name another one")
-        claimant = Claimant(_created(provider), writer, str(reference))
-        return _demand(_spec_of(cloud), selector_of(cloud), _tags_of(provider, reference), claimant, tuple(regions))
-    except _NotValid as problem:
+            raise NotValid("ReferenceMissing", f"{reference} does not exist: make it, or name another one")
+        if provider.is_going:
+            raise NotValid("ReferenceDeleted", f"{reference} is being deleted: name another one")
+        claimant = Claimant(_created(provider.raw), writer, str(reference))
+        return _demand(spec_of(cloud), selector_of(cloud), provider, claimant, defaults)
+    except NotValid as problem:
         return problem.refused
 
 
@@ -111,65 +98,73 @@ def selector_of(cloud: Json) -> Claimant:
     return Claimant(_created(cloud), metadata["uid"], f"CloudMetadata {metadata['namespace']}/{metadata['name']}")
 
 
+def claimant_of(provider: Provider, writer: str) -> Claimant:
+    """The provider's object, by age."""
+    return Claimant(_created(provider.raw), writer, str(provider.reference))
+
+
+def deletion_of(provider: Provider) -> Deletion:
+    """Also of an object that is not valid otherwise: what was written must be able to go, or to stay."""
+    said = (provider.raw.get("spec") or {}).get("deletionPolicy")
+    return Deletion.REMOVE if said == Deletion.REMOVE else Deletion.RETAIN
+
+
+def place_of(provider: Provider, defaults: Defaults) -> Place | Refused:
+    """Where the resources of an object are."""
+    try:
+        return _place(_tags_of(provider), provider, defaults)
+    except NotValid as problem:
+        return problem.refused
+
+
 def _created(raw: Json) -> float:
     return datetime.fromisoformat(str(raw["metadata"]["creationTimestamp"])).timestamp()
 
 
-def _spec_of(cloud: Json) -> CloudMetadataSpec:
+def _tags_of(provider: Provider) -> ProviderSpec:
+    model: type[ProviderSpec] = AWSMetadataSpec if provider.cloud is Cloud.AWS else IBMMetadataSpec
     try:
-        return parse(CloudMetadataSpec, cloud.get("spec"), at="spec")
+        return parse(model, provider.raw.get("spec"), at="spec")
     except InvalidObject as problem:
-        raise _NotValid("InvalidSpec", str(problem)) from None
+        name = str(provider.reference)
+        raise NotValid("InvalidTags", f"{name}: {problem}", name) from None
 
 
-def _tags_of(provider: Json, reference: Reference) -> AWSMetadataSpec:
-    try:
-        return parse(AWSMetadataSpec, provider.get("spec"), at="spec")
-    except InvalidObject as problem:
-        raise _NotValid("InvalidTags", f"{reference}: {problem}", str(reference)) from None
-
-
-def _reference(cloud: Json) -> Reference:
-    providers = _spec_of(cloud).cloudprovider or CloudProviders()
-    if providers.ibmref is not None:
-        raise _NotValid("ProviderNotServed", "spec.cloudprovider.ibmref: IBMMetadata is not served yet; remove it")
-    found: MetadataReference | None = providers.awsref or providers.awsmetadataref
-    if found is None:
-        message = "there is no provider, so nothing is done: name an AWSMetadata in spec.cloudprovider.awsref"
-        raise _NotValid("NoProvider", message)
-    own = str(cloud["metadata"].get("namespace", ""))
-    named = Reference(found.namespace or own, found.name)
-    if named.namespace != own:
-        message = (
-            f"spec.cloudprovider.awsref: {named} is in another namespace, which would have to grant its use, and "
-            f"grants are not served yet: make one in the namespace {own}"
-        )
-        raise _NotValid("ReferenceNotGranted", message)
-    return named
+def _place(tags: ProviderSpec, provider: Provider, defaults: Defaults) -> Place:
+    namespace = provider.reference.namespace
+    if isinstance(tags, IBMMetadataSpec):
+        return Place(provider.cloud, namespace)
+    role, identity = tags.role, tags.identity_ref
+    return Place(
+        provider.cloud,
+        namespace,
+        tuple(tags.regions) or defaults.regions,
+        (identity.kind, identity.name) if identity else ("", ""),
+        role.arn if role else "",
+        (role.external_id or "") if role else "",
+    )
 
 
 def _demand(
-    spec: CloudMetadataSpec, selector: Claimant, tags: AWSMetadataSpec, claimant: Claimant, regions: tuple[str, ...]
+    spec: CloudMetadataSpec, selector: Claimant, provider: Provider, claimant: Claimant, defaults: Defaults
 ) -> Demand:
-    reference = claimant.name
-    period = parse_sync_period(spec.controllerconfig.syncevery if spec.controllerconfig else None)
-    if isinstance(period, UnparsableDuration):
-        raise _NotValid("InvalidSpec", f"spec.controllerconfig.syncevery: {period.message}")
-    if tags.deletion_policy == "Remove":
-        message = f"{reference} spec.deletionPolicy: Remove is not served yet; leave it out, and the tags stay"
-        raise _NotValid("InvalidTags", message, reference)
+    reference, tags = claimant.name, _tags_of(provider)
+    config = spec.controllerconfig
+    period = sync_period.parse_sync_period(config.syncevery if config else None, defaults.period)
+    if isinstance(period, sync_period.UnparsableDuration):
+        raise NotValid("InvalidSpec", f"spec.controllerconfig.syncevery: {period.message}")
     classifiers, operations = _classifiers(spec), tuple(_operations(tags, reference))
-    if wrong := problems(Cloud.AWS, operations, classifiers, f"{reference} spec"):
+    if wrong := problems(provider.cloud, operations, classifiers, f"{reference} spec"):
         told = "; ".join(f"{each.path}: {each.message}" for each in wrong)
-        raise _NotValid("InvalidTags", told, reference)
-    wants = merge(Cloud.AWS, operations)
+        raise NotValid("InvalidTags", told, reference)
+    wants = merge(provider.cloud, operations)
     assert not isinstance(wants, Contradictions), "problems() has told them"
-    limit = LimitPolicy(spec.controllerconfig.limit) if spec.controllerconfig else LimitPolicy.STRICT
+    limit = LimitPolicy(config.limit) if config else LimitPolicy.STRICT
+    foreign = ForeignValuePolicy(config.foreign_values) if config else ForeignValuePolicy.TAKE_OVER
     present = {key: want.value for key, want in sorted(wants.items()) if want.opcode is not Opcode.DELETE}
     applied = {key: value for key, value in present.items() if value is not None}
-    role = tags.role
-    place = Place(tuple(tags.regions) or regions, role.arn if role else "", (role.external_id or "") if role else "")
-    return Demand(selector, Claim(claimant, wants, limit), classifiers, place, period, applied)
+    place, deletion = _place(tags, provider, defaults), Deletion(tags.deletion_policy)
+    return Demand(selector, Claim(claimant, wants, limit, foreign), classifiers, place, period, applied, deletion)
 
 
 def _classifiers(spec: CloudMetadataSpec) -> Classifiers:
@@ -177,17 +172,18 @@ def _classifiers(spec: CloudMetadataSpec) -> Classifiers:
         frozenset(Condition(key, value) for key, value in (tags or {}).items())
         for tags in (spec.found_by, spec.match_all, spec.not_match)
     )
-    return Classifiers(any_of, all_of, none_of, kinds=frozenset(spec.kinds))
+    narrowed = frozenset(spec.kinds), frozenset(spec.regions), frozenset(spec.accounts)
+    return Classifiers(any_of, all_of, none_of, *narrowed)
 
 
-def _operations(tags: AWSMetadataSpec, reference: str) -> Iterator[Operation]:
+def _operations(tags: ProviderSpec, reference: str) -> Iterator[Operation]:
     """The spec's own, and those of its list (docs/reference/metadata-compat.md A3, A15, A18)."""
     own = [tags] if tags.resourcetags or tags.tagkeys or not tags.operations else []
     for each in (*own, *tags.operations):
         opcode = parse_opcode(each.opcode)
         if isinstance(opcode, UnknownOpcode):
-            raise _NotValid("InvalidTags", f"{reference} spec.opcode: {opcode.message}", reference)
+            raise NotValid("InvalidTags", f"{reference} spec.opcode: {opcode.message}", reference)
         if each.tagkeys and opcode is not Opcode.DELETE:
             message = f"{reference} spec.tagkeys: keys without values can only be deleted, and the opcode is {opcode}"
-            raise _NotValid("InvalidTags", message, reference)
+            raise NotValid("InvalidTags", message, reference)
         yield operation(opcode, each.resourcetags or {}, each.tagkeys)

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from freehold.reconcilers.metadata.clusters import ClusterKeys, asked_for_on
-from freehold.reconcilers.metadata.demand import Demand
+from freehold.reconcilers.metadata.demand import Demand, Place
 from freehold.tagging.classifiers import Selection, select
 from freehold.tagging.conflicts import Claim
 from freehold.tagging.ownership import Record, RecordLost
 from freehold.tagging.plan import ResourcePlan, Verdict, plan_resource
+from freehold.tagging.protected import IgnoreList
 from freehold.tagging.resources import Resource
 from freehold.tagging.rules import Rules
 
@@ -41,42 +42,76 @@ class Fleet:
     yielded: Mapping[str, Yielded]
 
 
+@dataclass(frozen=True)
+class Common:
+    """What holds whoever asks. ``contested``: keys by the resource's id. ``granted``: whether a key may be touched."""
+
+    ignored: IgnoreList
+    contested: Mapping[str, frozenset[str]]
+    clusters: ClusterKeys
+    granted: Callable[[str], bool] = lambda key: True
+
+
 def plan_fleet(
-    resources: Iterable[Resource],
-    acting: Demand,
-    others: Sequence[Demand],
-    record_of: RecordOf,
-    contested: Mapping[str, frozenset[str]],
-    clusters: ClusterKeys,
+    resources: Iterable[Resource], acting: Demand, others: Sequence[Demand], record_of: RecordOf, common: Common
 ) -> Fleet:
-    """``others``: every other demand, whether it meets this one or not. ``contested``: keys by the resource's id."""
+    """``others``: every other demand, whether it meets this one or not."""
     plans: dict[str, ResourcePlan] = {}
     yielded: dict[str, Yielded] = {}
     for resource in resources:
         if select(acting.classifiers, resource) is not Selection.SELECTED:
             continue
-        met = [other for other in others if _meets(other, acting, resource)]
+        met = [other for other in others if _meets(other, acting.place, resource)]
         elder = [other.selector for other in met if _is_same_object_elder(other, acting)]
         if elder:
             yielded[resource.id] = Yielded(resource.id, min(elder).name)
             continue
-        keys = frozenset(key for each in (acting, *met) for key in each.classifiers.keys)
-        rules = Rules(
-            classifier_keys=keys,
-            cluster_keys=asked_for_on(resource, clusters),
-            contested=contested.get(resource.id, frozenset()),
-        )
-        plans[resource.id] = plan_resource(
-            resource, _claims(acting, met), record_of(resource.id), rules, acting.claim.claimant.uid
-        )
+        rules = _rules(resource, (acting, *met), common)
+        claims = _claims(acting.claim, met)
+        plans[resource.id] = plan_resource(resource, claims, record_of(resource.id), rules, acting.claim.claimant.uid)
     return Fleet(plans, yielded)
 
 
-def _meets(other: Demand, acting: Demand, resource: Resource) -> bool:
-    """Whether the other one acts on the resource too: in its region and account, and by its classifiers."""
+def plan_removal(
+    resources: Iterable[Resource],
+    going: Claim,
+    place: Place,
+    others: Sequence[Demand],
+    record_of: RecordOf,
+    common: Common,
+) -> Fleet:
+    """What was written for an object goes with it, but for keys that somebody else's object wants.
+
+    ``going``: its claim, without wants. Source: docs/reference/metadata-compat.md A24.
+    """
+    plans: dict[str, ResourcePlan] = {}
+    for resource in resources:
+        met = [other for other in others if _meets(other, place, resource)]
+        rules = _rules(resource, met, common)
+        claims = _claims(going, met)
+        plans[resource.id] = plan_resource(resource, claims, record_of(resource.id), rules, going.claimant.uid)
+    return Fleet(plans, {})
+
+
+def _rules(resource: Resource, demands: Iterable[Demand], common: Common) -> Rules:
+    return Rules(
+        ignored=common.ignored,
+        classifier_keys=frozenset(key for each in demands for key in each.classifiers.keys),
+        cluster_keys=asked_for_on(resource, common.clusters),
+        contested=common.contested.get(resource.id, frozenset()),
+        granted=common.granted,
+    )
+
+
+def _meets(other: Demand, place: Place, resource: Resource) -> bool:
+    """Whether the other one acts on the resource too: in its cloud, region and account, and by its classifiers."""
+    if other.place.cloud is not resource.cloud:
+        return False
+    if other.accounts and resource.account not in other.accounts:
+        return False
     if other.place.regions and resource.region not in other.place.regions:
         return False
-    if other.place.role != acting.place.role and other.place.account not in ("", resource.account):
+    if other.place.role != place.role and other.place.account not in ("", resource.account):
         return False
     return select(other.classifiers, resource) is Selection.SELECTED
 
@@ -85,10 +120,10 @@ def _is_same_object_elder(other: Demand, acting: Demand) -> bool:
     return other.claim.claimant.uid == acting.claim.claimant.uid and other.selector < acting.selector
 
 
-def _claims(acting: Demand, met: Sequence[Demand]) -> list[Claim]:
+def _claims(acting: Claim, met: Sequence[Demand]) -> list[Claim]:
     """One for each provider object."""
     found = {each.claim.claimant.uid: each.claim for each in met}
-    return list({**found, acting.claim.claimant.uid: acting.claim}.values())
+    return list({**found, acting.claimant.uid: acting}.values())
 
 
 class ReadCost(StrEnum):

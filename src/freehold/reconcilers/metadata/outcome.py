@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from freehold.lifecycle.errors import CloudError
-from freehold.reconcilers.metadata.demand import Demand
 from freehold.reconcilers.metadata.fleet import Yielded
 from freehold.tagging.approval import ApprovalNeeded
 from freehold.tagging.plan import Note, ResourcePlan
@@ -32,14 +31,14 @@ class Repair:
 
 @dataclass(frozen=True)
 class Outcome:
-    """``selected`` resources were found, ``changed`` of them were written.
+    """``selected`` resources were found, ``changed`` of them were written. ``applied``: the tags that are to be there.
 
     ``failed`` is by resource, ``unasked`` by region: nothing is known of what is there. ``later`` are tried again
     soon. ``released``: resources that lost their classifier and keep what was written.
     """
 
-    demand: Demand
     selected: int
+    applied: Mapping[str, str] = field(default_factory=dict)
     changed: int = 0
     notes: tuple[Note, ...] = ()
     yielded: tuple[Yielded, ...] = ()
@@ -55,6 +54,19 @@ class Outcome:
     """Of every resource that was selected, by its id, as they were before anything was written."""
     problem: str = ""
     """Why nothing was written though something differs: the record is full."""
+    lost: int = 0
+    """Parts of the record that do not know all that was written."""
+    granted: str = ""
+    """By which grants, for people."""
+
+    @property
+    def errors(self) -> tuple[CloudError, ...]:
+        return (*self.failed.values(), *self.unasked.values())
+
+    @property
+    def is_complete(self) -> bool:
+        """Nothing is left to be done in another pass."""
+        return not (self.errors or self.later or self.approval or self.problem)
 
 
 def repairs_of(plan: ResourcePlan) -> tuple[Repair, ...]:

@@ -1,4 +1,4 @@
-"""The status of ``CloudMetadata`` and ``AWSMetadata``: conditions, and the flat fields of the proposal. Pure.
+"""The status of ``CloudMetadata`` and of the providers' objects: conditions, and the flat fields of the proposal. Pure.
 
 Source: docs/reference/metadata-compat.md A5 to A7, A17. Equal outcomes give equal statuses, so that nothing is written.
 """
@@ -13,8 +13,8 @@ from typing import Any, Final
 from freehold.api import conditions as api_conditions
 from freehold.api.conditions import Observation
 from freehold.lifecycle.errors import CloudError, NeedsPerson
-from freehold.reconcilers.metadata.demand import Refused
 from freehold.reconcilers.metadata.outcome import Outcome
+from freehold.reconcilers.metadata.references import Refused
 from freehold.tagging.plan import Note
 from freehold.tagging.wanted_keys import Reason
 
@@ -35,30 +35,36 @@ NOT_APPLIED: Final = (
 
 _CLOUD_READY = "tags are applied successfully and can be referred by users"
 _PROVIDER_READY = "tags are applied successfully to cloud resources"
-_TOLD: Final = (Reason.RECORD_LOST, Reason.TRIMMED, Reason.SKIPPED, Reason.EXEMPT)
+_LOST: Final = "part of the record of what was written is lost: what it does not name is not removed as ours"
+_ON_LOSS: Final = ". Put the ConfigMaps of the record back from a backup, or: freehold keys accept-record"
+_TOLD: Final = (Reason.RECORD_LOST, Reason.TRIMMED, Reason.SKIPPED, Reason.IGNORED, Reason.NOT_GRANTED, Reason.EXEMPT)
 """What is said though all that is asked for is so."""
 
 Status = dict[str, Any]
 
 
-def of_cloud(raw: Mapping[str, Any], outcome: Outcome | Refused, now: datetime) -> Status:
-    """The status of the CloudMetadata."""
-    observed = _observations(outcome)
+Parts = Mapping[str, Outcome | Refused]
+"""What each provider's object came to, by its name for people."""
+
+
+def of_cloud(raw: Mapping[str, Any], parts: Parts, now: datetime) -> Status:
+    """The status of the CloudMetadata, which sums up those of the providers' objects."""
+    observed = _summed({name: _observations(outcome) for name, outcome in parts.items()})
     applied = next(each for each in observed if each.type == APPLIED)
     ready = Observation(READY, applied.status, _ready_reason(applied), _ready_message(applied, _CLOUD_READY))
-    if _passes_by(outcome) and _was_ready(raw):
+    if applied.status != "True" and _was_ready(raw) and all(_passes_by(each) for each in parts.values()):
         ready = Observation(READY, "True", "Retrying", _CLOUD_READY)
     return _status(raw, [ready, *observed], ready, now)
 
 
 def of_provider(raw: Mapping[str, Any], outcome: Outcome | Refused, now: datetime) -> Status:
-    """The status of the AWSMetadata; ``resourcetags`` is the active list (docs/reference/metadata-compat.md A5)."""
+    """The status of a provider's object; ``resourcetags`` is the active list (docs/reference/metadata-compat.md A5)."""
     observed = _observations(outcome)
     applied = next(each for each in observed if each.type == APPLIED)
     flat = Observation(APPLIED, applied.status, applied.reason, _ready_message(applied, _PROVIDER_READY))
     status = _status(raw, observed, flat, now)
     if isinstance(outcome, Outcome):
-        status["resourcetags"] = dict(outcome.demand.applied)
+        status["resourcetags"] = dict(outcome.applied)
     return status
 
 
@@ -80,11 +86,10 @@ def _status(raw: Mapping[str, Any], observed: Sequence[Observation], flat: Obser
 
 
 def _passes_by(outcome: Outcome | Refused) -> bool:
-    """Whether all that is in the way is trouble of a moment: Ready does not flap by it (A17)."""
+    """Whether all that is in the way, if anything is, is trouble of a moment: Ready does not flap by it (A17)."""
     if isinstance(outcome, Refused) or outcome.approval or outcome.problem or _policy(outcome).status == "False":
         return False
-    errors = [*outcome.failed.values(), *outcome.unasked.values()]
-    return bool(errors or outcome.later) and not any(isinstance(each, NeedsPerson) for each in errors)
+    return not any(isinstance(each, NeedsPerson) for each in outcome.errors)
 
 
 def _was_ready(raw: Mapping[str, Any]) -> bool:
@@ -100,6 +105,23 @@ def _ready_reason(applied: Observation) -> str:
 
 def _ready_message(applied: Observation, good: str) -> str:
     return good if applied.status == "True" else applied.message
+
+
+_WORST: Final = ("False", "Unknown", "True")
+
+
+def _summed(parts: Mapping[str, Sequence[Observation]]) -> list[Observation]:
+    """Each condition as bad as the worst part has it, with what those parts say."""
+    if len(parts) == 1:
+        return list(next(iter(parts.values())))
+    found: list[Observation] = []
+    for type_ in (APPROVED, POLICY, REQUEST, APPLIED):
+        each = [(name, seen) for name, part in parts.items() for seen in part if seen.type == type_]
+        status = min((seen.status for _, seen in each), key=_WORST.index)
+        worst = [(name, seen) for name, seen in each if seen.status == status]
+        message = _listed(f"{name}: {seen.message}" for name, seen in worst)
+        found.append(Observation(type_, status, worst[0][1].reason, message))
+    return found
 
 
 def _observations(outcome: Outcome | Refused) -> list[Observation]:
@@ -125,7 +147,9 @@ def _refused(refused: Refused) -> list[Observation]:
 def _approved(outcome: Outcome) -> Observation:
     if outcome.approval is not None:
         return Observation(APPROVED, "False", "ApprovalNeeded", outcome.approval.message)
-    message = "no grants are served: every namespace may do what the operator may"
+    if outcome.granted:
+        return Observation(APPROVED, "True", "Granted", outcome.granted)
+    message = "there are no grants: every namespace may do what the operator may"
     return Observation(APPROVED, "True", "NoGrants", message)
 
 
@@ -137,7 +161,10 @@ def _policy(outcome: Outcome) -> Observation:
             return Observation(POLICY, "False", reason.value, _told(notes))
     for reason in _TOLD:
         if notes := [each for each in outcome.notes if each.reason is reason]:
-            return Observation(POLICY, "True", reason.value, _told(notes))
+            advice = _ON_LOSS if reason is Reason.RECORD_LOST else ""
+            return Observation(POLICY, "True", reason.value, _told(notes) + advice)
+        if reason is Reason.RECORD_LOST and outcome.lost:  # of resources that were written since, part is known again
+            return Observation(POLICY, "True", reason.value, _LOST + _ON_LOSS)
     return Observation(POLICY, "True", "AsAsked", "nothing stands against what is asked for")
 
 

@@ -6,14 +6,14 @@ The annotation is signed for the object's kind, namespace and name: copied to an
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 from freehold.api.names import TAGS_WRITER_ANNOTATION
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.ownership import Owner
+from freehold.reconcilers.metadata.references import Provider
 
 
 class Begun(Enum):
@@ -29,31 +29,35 @@ class Writer:
     begun: Begun
 
 
-def writer_of(provider: Mapping[str, Any], ring: KeyRing) -> Writer:
-    metadata = provider["metadata"]
-    uid, digest, signature = _said(metadata)
+def writer_of(provider: Provider, ring: KeyRing) -> Writer:
+    uid, digest, signature = _said(provider)
     known = ring.readable(digest, uid)
     if known and hmac.compare_digest(signature, _signature(provider, uid, digest, ring)):
         return Writer(uid, Begun.YES)
-    return Writer(str(metadata["uid"]), Begun.NOT_YET)
+    return Writer(str(provider.raw["metadata"]["uid"]), Begun.NOT_YET)
 
 
-def begun_by_any(providers: Iterable[Mapping[str, Any]]) -> bool:
+def begun_by_any(providers: Iterable[Provider]) -> bool:
     """Whether any object has the annotation, whoever signed it: then there was a record."""
-    return any(_said(each["metadata"])[0] for each in providers)
+    return any(_said(each)[0] for each in providers)
 
 
-def annotation(provider: Mapping[str, Any], uid: str, ring: KeyRing) -> str:
+def key_of_annotation(provider: Provider) -> str:
+    """The digest of the key that signed it, empty where there is none."""
+    return _said(provider)[1]
+
+
+def annotation(provider: Provider, uid: str, ring: KeyRing) -> str:
     return f"{uid} {ring.writing} {_signature(provider, uid, ring.writing, ring)}"
 
 
-def _said(metadata: Mapping[str, Any]) -> tuple[str, str, str]:
-    text = str((metadata.get("annotations") or {}).get(TAGS_WRITER_ANNOTATION, ""))
+def _said(provider: Provider) -> tuple[str, str, str]:
+    text = str(provider.annotations.get(TAGS_WRITER_ANNOTATION, ""))
     words = text.split(" ")
     return (words[0], words[1], words[2]) if len(words) == 3 else ("", "", "")
 
 
-def _signature(provider: Mapping[str, Any], uid: str, digest: str, ring: KeyRing) -> str:
-    metadata = provider["metadata"]
-    owner = Owner(uid, "AWSMetadata", str(metadata.get("namespace", "")), str(metadata["name"]))
+def _signature(provider: Provider, uid: str, digest: str, ring: KeyRing) -> str:
+    kind, namespace, name = provider.reference
+    owner = Owner(uid, kind, namespace, name)
     return ring.of(owner, unkeyed=False).signature(digest, "tags writer", uid)

@@ -15,6 +15,9 @@ from freehold_sim.aws.world import Record
 
 Shown = Callable[[Call, Record], dict[str, Any]]
 
+_SPECIAL = re.compile(r"[*?\\]")
+"""What makes a filter value more than a text: a wildcard, or what takes its meaning away."""
+
 
 def describes(
     name: str,
@@ -72,11 +75,18 @@ def matching(
     return sorted(rows, key=lambda row: int(row[0]["serial"]))
 
 
+def named_exactly(call: Call, name: str) -> frozenset[str]:
+    """Return the values of a filter that has no wildcards, empty where there is none: they save looking at the rest."""
+    values = {value for each in call.params.get("Filters", []) if each.get("Name") == name for value in each["Values"]}
+    return frozenset() if any(_SPECIAL.search(value) for value in values) else frozenset(values)
+
+
 def _test(name: str, values: list[str], known: Mapping[str, str]) -> Callable[[Record, dict[str, Any]], bool]:
-    patterns = [_pattern(value) for value in values]
+    plain = {value for value in values if not _SPECIAL.search(value)}
+    patterns = [_pattern(value) for value in values if value not in plain]
 
     def any_matches(texts: Iterable[str]) -> bool:
-        return any(pattern.fullmatch(text) for text in texts for pattern in patterns)
+        return any(text in plain or any(pattern.fullmatch(text) for pattern in patterns) for text in texts)
 
     if name.startswith("tag:"):
         key = name.removeprefix("tag:")

@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateTags.html
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
-from freehold_sim.aws.ec2.describing import matching, paged_rows
+from freehold_sim.aws.ec2.describing import matching, named_exactly, paged_rows
 from freehold_sim.aws.ec2.kinds import find
 from freehold_sim.aws.ec2.resources import TAGGABLE
 from freehold_sim.aws.tagging import MUST_NOT_BE_RESERVED, checked_tags, too_many
@@ -60,10 +60,10 @@ _FILTERS = {"key": "Key", "value": "Value", "resource-id": "ResourceId", "resour
 
 
 def describe_tags(call: Call) -> dict[str, Any]:
-    rows = []
+    rows, only = [], named_exactly(call, "resource-id")
     for kind in TAGGABLE.values():
         for record in call.all(kind.name):
-            if not call.sees(record):
+            if (only and record["id"] not in only) or not call.sees(record):
                 continue
             for key, value in record["tags"].items():
                 view = {"ResourceId": record["id"], "ResourceType": kind.name, "Key": key, "Value": value}

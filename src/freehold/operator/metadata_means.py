@@ -1,0 +1,179 @@
+"""What the reconciles of all metadata objects share, and what all of them ask for together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from freehold.api import names
+from freehold.api.served import AWS_METADATA, CLOUD_METADATA, IBM_METADATA
+from freehold.kube import errors as kube
+from freehold.kube.resources import Json, Key, Resource
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.keys import KeyRing
+from freehold.operator.events import Severity
+from freehold.operator.kinds import resource_of
+from freehold.operator.tag_observer import Observer, nobody
+from freehold.operator.tag_places import TagAccounts
+from freehold.operator.tag_record import TagRecord
+from freehold.operator.tag_work import TagWork
+from freehold.reconcilers.metadata.demand import Defaults, Demand, demand_of
+from freehold.reconcilers.metadata.granting import Grants, granted, grants_of, refusal_of_reference
+from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of
+from freehold.reconcilers.metadata.writer import Begun, annotation, writer_of
+from freehold.tagging.configuration import Configuration
+
+CLOUD_METADATAS: Final = resource_of(CLOUD_METADATA)
+AWS_METADATAS: Final = resource_of(AWS_METADATA)
+IBM_METADATAS: Final = resource_of(IBM_METADATA)
+PROVIDERS: Final[Mapping[str, Resource]] = {AWS_METADATA.kind: AWS_METADATAS, IBM_METADATA.kind: IBM_METADATAS}
+"""By kind."""
+
+GRANTS_UNKNOWN: Final = Refused(
+    "GrantsUnknown",
+    "which MetadataGrant objects there are is not known, so nothing is done: grant the operator list and watch on "
+    "metadatagrants, cluster-wide",
+)
+
+CONFLICT_SECONDS, SOON_SECONDS, SLOW_SECONDS = 1.0, 5.0, 300.0
+
+
+class Client(Protocol):
+    """All that is needed of a client."""
+
+    async def get(self, resource: Resource, key: Key) -> Json: ...
+
+    async def patch(self, resource: Resource, key: Key, body: Json, *, subresource: str = "") -> Json: ...
+
+
+class Stored(Protocol):
+    """All objects that are known, as watches show them."""
+
+    def clouds(self) -> Sequence[Json]: ...
+
+    def providers(self) -> Sequence[Provider]: ...
+
+    def clusters(self) -> Sequence[Json]:
+        """The AWSClusters."""
+        ...
+
+    def grants(self) -> Sequence[Json] | None:
+        """None where it is not known which there are."""
+        ...
+
+
+class Rings(Protocol):
+    """The operator's key ring, as it is now."""
+
+    @property
+    def ring(self) -> KeyRing:
+        """Raises RingError while there is none."""
+        ...
+
+    def missed(self) -> None:
+        """The record names a key that the ring lacks."""
+        ...
+
+
+class Recorder(Protocol):
+    """Where events go."""
+
+    def record(self, obj: Json, severity: Severity, reason: str, message: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Means:
+    """``fraction`` is a chance in [0, 1) for the jitter. ``regions`` are those of objects that name none."""
+
+    client: Client
+    stored: Stored
+    accounts: TagAccounts
+    record: TagRecord
+    rings: Rings
+    clock: Clock
+    recorder: Recorder
+    fraction: Callable[[], float]
+    regions: tuple[str, ...] = ()
+    configuration: Configuration = field(default_factory=Configuration)
+    observe: Observer = nobody
+
+    @property
+    def defaults(self) -> Defaults:
+        return Defaults(self.regions, self.configuration.period)
+
+    async def get(self, resource: Resource, key: Key) -> Json | None:
+        try:
+            return await self.client.get(resource, key)
+        except kube.NotFound:
+            return None
+
+    async def provider(self, reference: Reference) -> Provider | None:
+        raw = await self.get(PROVIDERS[reference.kind], Key(reference.namespace, reference.name))
+        return Provider(reference.kind, raw) if raw is not None else None
+
+    def grants(self) -> Grants | None:
+        """None where it is not known which there are: then nothing may be written."""
+        stored = self.stored.grants()
+        return None if stored is None else grants_of(stored)
+
+    def demand(
+        self, cloud: Json, reference: Reference, provider: Provider | None, ring: KeyRing, grants: Grants
+    ) -> Demand | Refused:
+        """What may be done, as far as that is known before an account is."""
+        namespace = str(cloud["metadata"].get("namespace", ""))
+        if refused := refusal_of_reference(grants, namespace, reference):
+            return refused
+        writer = writer_of(provider, ring).uid if provider is not None else ""
+        demand = demand_of(cloud, reference, provider, writer, self.defaults)
+        if isinstance(demand, Refused):
+            return demand
+        answer = granted(grants, namespace, demand)
+        return answer if isinstance(answer, Refused) else demand
+
+    def demands(self, ring: KeyRing, grants: Grants, newest: Provider) -> list[Demand]:
+        """What all objects ask for; ``newest`` is newer than what the watch has shown of it."""
+        known = {each.reference: each for each in self.stored.providers()} | {newest.reference: newest}
+        found: list[Demand] = []
+        for cloud in self.stored.clouds():
+            references = references_of(cloud)
+            if isinstance(references, Refused) or "deletionTimestamp" in cloud["metadata"]:
+                continue
+            for reference in references:
+                demand = self.demand(cloud, reference, known.get(reference), ring, grants)
+                found += [demand] if isinstance(demand, Demand) else []
+        return found
+
+    def work(self, provider: Provider, ring: KeyRing, approved: Mapping[str, str]) -> TagWork:
+        """``approved``: the annotations of the object on which a person approves."""
+        return TagWork(
+            store=self.record,
+            ring=ring,
+            clock=self.clock,
+            configuration=self.configuration,
+            begin=lambda: self._begin(provider, ring),
+            approved=str(approved.get(names.APPROVE_TAGS_ANNOTATION, "")),
+        )
+
+    async def _begin(self, provider: Provider, ring: KeyRing) -> None:
+        """Once for an object, before the first tag is written for it; the record is there by then."""
+        if writer_of(provider, ring).begun is Begun.NOT_YET:
+            await self.sign(provider, ring)
+
+    async def sign(self, provider: Provider, ring: KeyRing) -> None:
+        """Note on the object for whom the record says that its tags were written."""
+        text = annotation(provider, writer_of(provider, ring).uid, ring)
+        await self.change(provider, {"annotations": {names.TAGS_WRITER_ANNOTATION: text}})
+
+    async def change(self, provider: Provider, metadata: Json) -> None:
+        """Raises Conflict where it has changed since it was read."""
+        version = {"resourceVersion": provider.raw["metadata"]["resourceVersion"]}
+        kind, namespace, name = provider.reference
+        stored = await self.client.patch(PROVIDERS[kind], Key(namespace, name), {"metadata": {**version, **metadata}})
+        dict_of(provider)["metadata"] = stored["metadata"]
+
+
+def dict_of(provider: Provider) -> Json:
+    """The object itself, which is kept at the version that was stored last."""
+    assert isinstance(provider.raw, dict)
+    return provider.raw

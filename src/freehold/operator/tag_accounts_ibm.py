@@ -1,0 +1,78 @@
+"""The place of tags on IBM Cloud (tag_places): one account, whose index and tags are of all regions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from freehold.clouds.ibm.tagged import kind_of, region_of
+from freehold.clouds.ibm.tags import IbmTagger
+from freehold.lifecycle.errors import CloudError
+from freehold.operator.ibm import IbmAccount
+from freehold.operator.tag_places import Region, TagPlace
+from freehold.reconcilers.metadata.demand import Place
+from freehold.reconcilers.metadata.fleet import ReadCost
+from freehold.reconcilers.metadata.references import Refused
+from freehold.tagging.batches import Batch, Verb
+from freehold.tagging.classifiers import Query
+from freehold.tagging.resources import Cloud, Resource, ibm_tag_name, ibm_tags
+
+_OPERATIONS: Mapping[Verb, tuple[str, bool]] = {
+    Verb.ATTACH: ("attach_tag", False),
+    Verb.ATTACH_UPDATE: ("attach_tag", True),
+    Verb.DETACH: ("detach_tag", False),
+}
+
+
+@dataclass(frozen=True)
+class IbmPlace:
+    """The whole account (tag_places.TagPlace)."""
+
+    account: str
+    tagger: IbmTagger
+    region: str = ""
+
+    async def find(self, query: Query) -> Sequence[Resource]:
+        """The search knows no case, as the tags."""
+        names = [ibm_tag_name(query.key, value) for value in query.values]
+        found = await self.tagger.tagged(names)
+        return [self._resource(crn, tags) for crn, tags in found.items()]
+
+    async def read(self, ids: Collection[str]) -> Mapping[str, Resource | CloudError]:
+        found = await self.tagger.tags_of_each(sorted(ids))
+        return {crn: tags if isinstance(tags, CloudError) else self._resource(crn, tags) for crn, tags in found.items()}
+
+    async def send(self, batch: Batch) -> Mapping[str, CloudError]:
+        operation, update = _OPERATIONS[batch.verb]
+        names = [ibm_tag_name(key, value or "") for key, value in batch.tags]
+        return await self.tagger.send(operation, names, batch.targets, update=update)
+
+    def cost(self, resource: str) -> ReadCost:
+        return ReadCost.OWN
+
+    def holds(self, resource: str) -> bool:
+        return f":a/{self.account}:" in resource
+
+    def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]:
+        """The answer has an entry for each resource; what refuses the whole call names none."""
+        return frozenset()
+
+    def _resource(self, crn: str, names: Collection[str]) -> Resource:
+        return Resource(crn, Cloud.IBM, kind_of(crn), self.account, region_of(crn), ibm_tags(names))
+
+
+class IbmTagAccounts:
+    """On IBM Cloud: the account of the operator's API key."""
+
+    def __init__(self, account: IbmAccount | None) -> None:
+        self._account = account
+
+    async def at(self, place: Place, subject: str) -> Sequence[TagPlace | Region] | Refused:
+        if self._account is None:
+            message = "the operator has no credentials for IBM Cloud: start it with IBMCLOUD_API_KEY"
+            return Refused("NoCredentials", message)
+        try:
+            number = await self._account.account()
+        except CloudError as error:
+            return [Region("", error)]
+        return [IbmPlace(number, self._account.tagger_for(subject))]

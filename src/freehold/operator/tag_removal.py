@@ -1,0 +1,97 @@
+"""The reconcile of a provider's object that is deleted with ``deletionPolicy: Remove``: its tags go before it does.
+
+It needs no ``CloudMetadata``: what was written for it is on record (docs/reference/metadata-compat.md A24).
+"""
+
+from __future__ import annotations
+
+from freehold.api import names
+from freehold.kube import errors as kube
+from freehold.kube.resources import Key
+from freehold.lifecycle.journal import StaleObject
+from freehold.operator.controller import Done, RequeueAfter, Result
+from freehold.operator.events import Severity
+from freehold.operator.metadata_means import CONFLICT_SECONDS, GRANTS_UNKNOWN, SLOW_SECONDS, SOON_SECONDS, Means
+from freehold.operator.metadata_telling import tell_provider
+from freehold.operator.tag_pass import RemovalPass
+from freehold.operator.tag_places import Region
+from freehold.operator.tag_record import RecordKeyMissing
+from freehold.reconcilers.metadata.clusters import cluster_keys
+from freehold.reconcilers.metadata.demand import Deletion, claimant_of, deletion_of, place_of
+from freehold.reconcilers.metadata.granting import removal_granted
+from freehold.reconcilers.metadata.outcome import Outcome
+from freehold.reconcilers.metadata.references import Provider, Reference, Refused
+from freehold.reconcilers.metadata.writer import Begun, begun_by_any, writer_of
+from freehold.tagging.conflicts import Claim
+
+_ADVICE = "or set spec.deletionPolicy: Retain, and the tags stay"
+
+
+class TagRemoval:
+    """Of the objects of one kind."""
+
+    def __init__(self, means: Means, kind: str) -> None:
+        self._means = means
+        self._kind = kind
+
+    async def reconcile(self, key: Key) -> Result:
+        """One pass. Raises KubeError, RingError and what is a defect."""
+        provider = await self._means.provider(Reference(self._kind, *key))
+        if provider is None or not provider.is_going or names.TAGS_FINALIZER not in provider.finalizers:
+            return Done()
+        try:
+            return await self._remove(provider)
+        except (StaleObject, kube.Conflict):
+            return RequeueAfter(CONFLICT_SECONDS)
+
+    async def _remove(self, provider: Provider) -> Result:
+        writer = writer_of(provider, self._means.rings.ring)
+        if deletion_of(provider) is Deletion.RETAIN or writer.begun is Begun.NOT_YET:
+            return await self._let_go(provider)
+        outcome = await self._work(provider, writer.uid)
+        if isinstance(outcome, Outcome) and outcome.is_complete:
+            for note in outcome.notes:
+                self._means.recorder.record(dict(provider.raw), Severity.WARNING, "TagKept", note.message)
+            return await self._let_go(provider)
+        await tell_provider(self._means, provider, outcome)
+        if isinstance(outcome, Refused):
+            return RequeueAfter(SLOW_SECONDS, at_rest=True)
+        return RequeueAfter(max(outcome.wait or 0.0, SOON_SECONDS) if outcome.later else SLOW_SECONDS)
+
+    async def _work(self, provider: Provider, writer: str) -> Outcome | Refused:
+        means, ring = self._means, self._means.rings.ring
+        grants = means.grants()
+        if grants is None:
+            return GRANTS_UNKNOWN
+        place = place_of(provider, means.defaults)
+        if isinstance(place, Refused):
+            return Refused(place.reason, f"{place.message}; {_ADVICE}")
+        places = await means.accounts.at(place, str(provider.reference))
+        if isinstance(places, Refused):
+            return Refused(places.reason, f"{places.message}; {_ADVICE}")
+        accounts = [each.account for each in places if not isinstance(each, Region)]
+        allowed = removal_granted(grants, provider.reference.namespace, accounts)
+        if isinstance(allowed, Refused):
+            return Refused(allowed.reason, f"{allowed.message}; {_ADVICE}")
+        try:
+            known = await means.record.load(ring, begun=begun_by_any([*means.stored.providers(), provider]))
+        except RecordKeyMissing as problem:
+            means.rings.missed()
+            return Refused(names.REASON_KEY_MISSING, f"{problem}; {_ADVICE}")
+        if known.lost:
+            message = "part of the record of what was written is lost: tags that it does not name stay"
+            means.recorder.record(dict(provider.raw), Severity.WARNING, "RecordLost", message)
+        work = RemovalPass(
+            going=Claim(claimant_of(provider, writer), {}),
+            place=place,
+            others=means.demands(ring, grants, provider),
+            clusters=cluster_keys(means.stored.clusters()),
+            granted=allowed.allows_key,
+            work=means.work(provider, ring, provider.annotations),
+        )
+        return await work.run(places, known)
+
+    async def _let_go(self, provider: Provider) -> Result:
+        left = [each for each in provider.finalizers if each != names.TAGS_FINALIZER]
+        await self._means.change(provider, {"finalizers": left})
+        return Done()

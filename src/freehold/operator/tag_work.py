@@ -1,0 +1,101 @@
+"""Carries a plan of tags out: approval, record, calls, record again.
+
+The order is what makes it safe: what is written is on record before (ADR 37).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.keys import KeyRing
+from freehold.operator.tag_places import TagPlace
+from freehold.operator.tag_record import StoredRecord, TagRecord
+from freehold.operator.tag_writes import Written, carry_out
+from freehold.reconcilers.metadata.fleet import recorded_by
+from freehold.reconcilers.metadata.outcome import Outcome, repairs_of
+from freehold.tagging.approval import ApprovalNeeded, Risk, approval, risk
+from freehold.tagging.batches import batches
+from freehold.tagging.configuration import Configuration
+from freehold.tagging.ownership import Record, RecordLost
+from freehold.tagging.plan import ResourcePlan, Verdict
+from freehold.tagging.stored_record import RecordFull
+
+
+@dataclass(frozen=True)
+class Planned:
+    """``plans`` by resource, ``routes`` the place of each; ``forgotten``: what the record need not have any more."""
+
+    plans: Mapping[str, ResourcePlan]
+    routes: Mapping[str, TagPlace]
+    forgotten: Mapping[str, Record]
+
+
+@dataclass(frozen=True)
+class TagWork:
+    """What it takes for one object. ``begin`` notes on it that something is written for it.
+
+    ``approved``: the digest that a person approved, or empty.
+    """
+
+    store: TagRecord
+    ring: KeyRing
+    clock: Clock
+    configuration: Configuration
+    begin: Callable[[], Awaitable[None]]
+    approved: str
+
+    async def carry_out(self, planned: Planned, known: StoredRecord, outcome: Outcome) -> Outcome:
+        """``outcome``: what is known by now. Raises StaleObject and KubeError."""
+        plans = planned.plans
+        changing = [plan for plan in plans.values() if plan.verdict is Verdict.CHANGES]
+        answer = approval(changing, self.configuration.approve_above, self.approved)
+        waiting = answer if isinstance(answer, ApprovalNeeded) else None
+        todo = [plan for plan in changing if waiting is None or risk(plan) is Risk.NONE]
+        notes = tuple(note for plan in plans.values() for note in plan.notes)
+        outcome = replace(outcome, notes=notes, approval=waiting)
+        settled = [plan for plan in plans.values() if plan.verdict is Verdict.NOTHING_TO_DO]
+        before = {**planned.forgotten, **recorded_by(settled), **_records((plan, plan.record_before) for plan in todo)}
+        try:
+            known = await self.store.save(known, before, self.ring)
+        except RecordFull as problem:
+            return replace(outcome, problem=str(problem))
+        if not todo:
+            return outcome
+        await self.begin()
+        written = Written()
+        for place, some in _by_place(todo, planned.routes):
+            written |= await carry_out(batches(some), place.send, place.named_in)
+        return await self._after(outcome, todo, written, known)
+
+    async def _after(
+        self, outcome: Outcome, todo: Sequence[ResourcePlan], written: Written, known: StoredRecord
+    ) -> Outcome:
+        stopped = written.stopped
+        done = [plan for plan in todo if plan.resource.id not in stopped]
+        after = _records((plan, plan.record_after) for plan in done)
+        await self.store.save(known, {**after, **{ident: {} for ident in written.vanished}}, self.ring)
+        return replace(
+            outcome,
+            selected=outcome.selected - len(written.vanished),
+            changed=len(done),
+            failed={**outcome.failed, **written.failed},
+            later=frozenset(written.later | written.unsure),
+            wait=written.wait,
+            repairs=tuple(repair for plan in done for repair in repairs_of(plan)),
+        )
+
+
+def _by_place(
+    plans: Iterable[ResourcePlan], routes: Mapping[str, TagPlace]
+) -> list[tuple[TagPlace, list[ResourcePlan]]]:
+    found: dict[int, tuple[TagPlace, list[ResourcePlan]]] = {}
+    for plan in plans:
+        place = routes[plan.resource.id]
+        found.setdefault(id(place), (place, []))[1].append(plan)
+    return list(found.values())
+
+
+def _records(pairs: Iterable[tuple[ResourcePlan, Record | RecordLost]]) -> dict[str, Record]:
+    return {plan.resource.id: record for plan, record in pairs if not isinstance(record, RecordLost)}

@@ -1,0 +1,68 @@
+"""What a pass of the metadata controller costs: counts that must not grow faster than the fleet."""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+from pathlib import Path
+
+import freehold
+from freehold.tagging.stored_record import SHARDS
+from freehold_sim.aws.settings import Settings
+from harness.metadata import Lab
+
+PRODUCT = str(Path(freehold.__file__).parent)
+
+
+async def _first_pass(resources: int) -> tuple[float, list[str], list[str]]:
+    """Calls of our own functions for each resource, what was sent, and what was stored."""
+    lab = Lab(Settings(limits={}))
+    await lab.apply_examples()
+    await lab.work()  # what is loaded for the first object does not count
+    lab.groups(resources)
+    lab.sent()
+    lab.objects.written.clear()
+    profile = cProfile.Profile()
+    profile.enable()
+    await lab.work()
+    profile.disable()
+    rows = pstats.Stats(profile).stats.items()  # type: ignore[attr-defined]
+    calls = sum(count for (file, _, _), (_, count, *_) in rows if file.startswith(PRODUCT))
+    assert lab.condition("Ready")[0] == "True"
+    return calls / resources, lab.sent(), list(lab.objects.written)
+
+
+async def test_the_work_for_a_resource_does_not_grow_with_the_fleet() -> None:
+    """10,000 resources must end. Counted, so that it does not hang on the machine."""
+    few, _, _ = await _first_pass(100)
+    many, _, _ = await _first_pass(1000)
+    assert many <= few * 1.2
+
+
+async def test_each_shard_of_the_record_is_written_once_before_the_calls_and_once_after_them() -> None:
+    """However many calls there are: 1,000 resources take five."""
+    _, sent, stored = await _first_pass(1000)
+    assert sent.count("ec2.create_tags") == 5
+    shards = [each for each in stored if "freehold-tags-" in each]
+    assert len(shards) == 2 * SHARDS
+    assert len(stored) == 2 * SHARDS + 4, "the head, the annotation, and two statuses"
+
+
+async def test_a_change_of_one_resource_writes_one_shard() -> None:
+    lab = Lab()
+    ours = lab.groups(40)
+    await lab.apply_examples()
+    await lab.settle()
+    lab.somebody_strips(ours[7], "env")
+    await lab.edit("AWSMetadata", "awstags", {"resourcetags": {"centre": "eng"}})
+    lab.wait()
+    lab.objects.written.clear()
+    await lab.settle()
+    assert [each for each in lab.objects.written if "freehold-tags" in each] == []
+    lab.somebody_strips(ours[7], "env")
+    fresh = lab.group("fresh", **dict.fromkeys([next(iter(lab.tags_on(ours[0])))], "owned"))
+    lab.wait()
+    lab.objects.written.clear()
+    await lab.settle()
+    assert lab.tags_on(fresh)["env"] == "test"
+    assert len([each for each in lab.objects.written if "freehold-tags" in each]) == 2
