@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from freehold.api import names
@@ -183,3 +185,24 @@ async def test_a24_the_object_waits_for_the_api_server(lab: Lab) -> None:
         await lab.remove("awstags")
     lab.objects.before = lambda verb, name: None
     assert _is_there(lab)
+
+
+async def test_a24_a_pass_that_has_begun_does_not_write_after_the_removal(lab: Lab) -> None:
+    """Its tags would stay for ever: the object that they were written for is gone."""
+    ours = await _tagged(lab)
+    for arn in ours:
+        lab.somebody_strips(arn, "env")
+    lab.wait()
+    removals: list[asyncio.Task[None]] = []
+
+    async def remove(operation: str) -> None:
+        if operation == "create_tags" and not removals:
+            removals.append(asyncio.create_task(lab.remove("awstags")))
+            for _ in range(1000):
+                await asyncio.sleep(0)
+
+    lab.port.between = remove
+    await lab.work()
+    await removals[0]
+    assert not _is_there(lab)
+    assert all(lab.tags_on(arn) == {CLASSIFIER: "owned", "owner": "somebody"} for arn in ours)

@@ -36,13 +36,15 @@ class TagRemoval:
 
     async def reconcile(self, key: Key) -> Result:
         """One pass. Raises KubeError, RingError and what is a defect."""
-        provider = await self._means.provider(Reference(self._kind, *key))
-        if provider is None or not provider.is_going or names.TAGS_FINALIZER not in provider.finalizers:
-            return Done()
-        try:
-            return await self._remove(provider)
-        except (StaleObject, kube.Conflict):
-            return RequeueAfter(CONFLICT_SECONDS)
+        reference = Reference(self._kind, *key)
+        async with self._means.alone(reference):
+            provider = await self._means.provider(reference)
+            if provider is None or not provider.is_going or names.TAGS_FINALIZER not in provider.finalizers:
+                return Done()
+            try:
+                return await self._remove(provider)
+            except (StaleObject, kube.Conflict):
+                return RequeueAfter(CONFLICT_SECONDS)
 
     async def _remove(self, provider: Provider) -> Result:
         writer = writer_of(provider, self._means.rings.ring)
