@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -97,6 +98,14 @@ class Means:
     regions: tuple[str, ...] = ()
     configuration: Configuration = field(default_factory=Configuration)
     observe: Observer = nobody
+    locks: dict[Reference, asyncio.Lock] = field(default_factory=dict)
+
+    def alone(self, reference: Reference) -> asyncio.Lock:
+        """Held while tags are written or removed for a provider's object.
+
+        A pass that has begun must not write for an object whose tags are just being removed.
+        """
+        return self.locks.setdefault(reference, asyncio.Lock())
 
     @property
     def defaults(self) -> Defaults:

@@ -108,6 +108,18 @@ MUTANTS = (
         "what is asked for in another cloud keeps ours from being done",
     ),
     _removal(
+        "TagRemoval.reconcile",
+        "async with self._means.alone(reference):",
+        "if True:",
+        "a pass that has begun writes tags for an object that has just gone: they stay for ever",
+    ),
+    _removal(
+        "TagRemoval._work",
+        "if late > 0 and known.is_open_for(writer):",
+        "if False:",
+        "a write that was under way takes effect after the removal: the tag stays for ever",
+    ),
+    _removal(
         "TagRemoval._remove",
         "if isinstance(outcome, Outcome) and outcome.is_complete:",
         "if isinstance(outcome, Outcome):",
