@@ -56,6 +56,41 @@ def kubectl(server: Server, our_crds: None, home: Path) -> Iterator[Kubectl]:
     found.run("delete", "namespace", NAMESPACE, PATIENTLY)
 
 
+GRANT = """
+apiVersion: metadata-controller.cloud.io/v1alpha1
+kind: MetadataGrant
+metadata:
+  name: for-nobody-here
+spec:
+  namespaces: [another]
+"""
+
+
+def test_a_grant_of_others_stops_an_object_and_its_tags_go_with_it(
+    server: Server, cloud: Cloud, kubectl: Kubectl, home: Path
+) -> None:
+    """The watches wake it: nobody waits for a sync period."""
+    account = Account(cloud)
+    ours = account.group("granted", owner="x", **{CLASSIFIER: "owned"})
+    everywhere = Kubectl(server, "default", home)
+    everywhere.run("apply", "-f", "-", stdin=GRANT)
+    try:
+        with operator_here(ServeOptions(server.kubeconfig, cloud.url, NAMESPACE)):
+            kubectl.run("apply", "-f", "-", stdin=EXAMPLES)
+            policy = '{"spec":{"deletionPolicy":"Remove"}}'
+            kubectl.run("patch", "awsmetadata", "awstags", "--type=merge", "-p", policy)
+            told = "--for=jsonpath={.status.reason}=NotGranted"
+            kubectl.run("wait", "cloudmetadata/metadata", told, PATIENTLY)
+            assert account.tags(ours) == {CLASSIFIER: "owned", "owner": "x"}
+            everywhere.run("delete", "metadatagrant", "for-nobody-here")
+            kubectl.run("wait", "cloudmetadata/metadata", "--for=condition=Ready", PATIENTLY)
+            assert account.tags(ours) == {CLASSIFIER: "owned", "owner": "x", **WANTED}
+            kubectl.run("delete", "awsmetadata", "awstags", PATIENTLY)
+            assert account.tags(ours) == {CLASSIFIER: "owned", "owner": "x"}
+    finally:
+        everywhere.run("delete", "metadatagrant", "for-nobody-here", "--ignore-not-found", PATIENTLY)
+
+
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["A28 cloud first", "A28 tags first"])
 def test_the_examples_as_they_are(server: Server, cloud: Cloud, kubectl: Kubectl, order: Sequence[int]) -> None:
     account = Account(cloud)

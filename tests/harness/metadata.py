@@ -335,8 +335,9 @@ class Lab:
 
     async def let_go(self, name: str, kind: str = "AWSMetadata", passes: int = 12) -> None:
         """Passes over an object in deletion, until it is gone or at rest."""
+        removal = TagRemoval(self.means, kind)
         for _ in range(passes):
-            result = await TagRemoval(self.means, kind).reconcile(Key(NAMESPACE, name))
+            result = await removal.reconcile(Key(NAMESPACE, name))
             if not isinstance(result, RequeueAfter) or result.seconds >= SLOW_SECONDS:
                 return
             self.wait(result.seconds)

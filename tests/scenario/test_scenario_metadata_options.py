@@ -119,3 +119,20 @@ async def test_an_approval_is_for_one_plan_only() -> None:
     await _edit_annotation(lab, lab.condition("Approved")[2])
     await lab.settle()
     assert [lab.tags_on(arn)["env"] for arn in ours] == ["test"] * 3
+
+
+async def test_plans_of_several_providers_are_approved_side_by_side() -> None:
+    """Each provider's object has a plan of its own, and one annotation has room for all of them."""
+    lab = Lab(approve_above=0)
+    (arn,) = lab.groups(1, env="theirs", team="theirs")
+    await lab.tags("a", {"env": "test"})
+    await lab.tags("b", {"team": "x"})
+    references = {"awsref": {"name": "a"}, "refs": [{"kind": "AWSMetadata", "name": "b"}]}
+    await lab.cloud("metadata", "", cloudprovider=references)
+    await lab.settle()
+    digests = re.findall(r"\b[0-9a-f]{16}\b", lab.condition("Approved")[2])
+    assert len(digests) == 2
+    lab.object("CloudMetadata", "metadata")["metadata"]["annotations"] = {APPROVE: ", ".join(digests)}
+    lab.wait()
+    await lab.settle()
+    assert lab.tags_on(arn) == {CLASSIFIER: "owned", "env": "test", "team": "x"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import pytest
@@ -10,10 +11,10 @@ from freehold.kube.resources import Key
 from freehold.operator.aws_identities import KINDS, StoredIdentities
 from freehold.operator.controller import RequeueAfter
 from freehold_sim.faults import Effect, Fault
-from freehold_sim.ibm.settings import Lags
+from freehold_sim.ibm.settings import Lags, Quotas
 from freehold_sim.ibm.settings import Settings as IbmSettings
 from harness.aws_account import KEYS
-from harness.metadata import CLASSIFIER, WANTED, Lab
+from harness.metadata import CLASSIFIER, WANTED, Killed, Lab
 from harness.simulated_aws import OTHER_ACCOUNT, tagged
 
 ATTACH = "tagging.attach_tag"
@@ -316,3 +317,60 @@ async def test_what_an_object_of_ibm_cloud_asks_for_is_no_conflict_on_aws(both: 
     await both.settle()
     assert both.tags_on(arn)["env"] == "test"
     assert both.condition("Policy")[0] == "True"
+
+
+async def _change_on_ibm(both: Both) -> list[str]:
+    """Tags of ours on four resources, one of which has a foreign value since; then one is changed, one dropped."""
+    crns = both.on_ibm(4, "Owner:somebody", "label")
+    await both.ibm_only()
+    await both.settle()
+    both.cloud_of_ibm.strangers.attach(crns[0], "env:theirs")
+    both.wait()
+    await both.edit("IBMMetadata", "ibmtags", {"resourcetags": {"env": "prod", "centre": None, "team": "x"}})
+    both.sent()
+    return crns
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["A12 killed before a call", "A12 killed after a call"])
+async def test_on_ibm_cloud_a_process_that_is_killed_is_followed_by_one_that_ends_right(after: bool) -> None:
+    """Detaching a value and attaching another one are two calls there."""
+    undisturbed = Both()
+    await _change_on_ibm(undisturbed)
+    await undisturbed.settle()
+    calls = len(undisturbed.port.calls)
+    assert len(undisturbed.writes()) >= 3
+    for number in range(calls):
+        both = Both()
+        crns = await _change_on_ibm(both)
+        both.port.at, both.port.after = number, after
+        with contextlib.suppress(Killed):
+            await both.settle()
+        both.port.at = None
+        both.restart()
+        both.wait(60.0)
+        await both.settle()
+        both.wait()
+        await both.settle()
+        wanted = {"fleet:a", "owner:somebody", "label", "env:prod", "team:x"}
+        assert [both.ibm_tags_on(crn) for crn in crns] == [wanted] * 4, number
+        assert both.condition("Ready")[0] == "True"
+
+
+@pytest.mark.parametrize("effect", [Effect.THROTTLE, Effect.ERROR_BEFORE, Effect.ERROR_AFTER, Effect.REPLY_LOST])
+@pytest.mark.parametrize("operation", [ATTACH, "tagging.detach_tag", "tagging.list_tags", "search.search"])
+async def test_on_ibm_cloud_a_call_that_fails_costs_time_only(operation: str, effect: Effect) -> None:
+    both = Both()
+    crns = await _change_on_ibm(both)
+    both.cloud_of_ibm.faults.add(Fault(effect, operation))
+    await both.settle()
+    wanted = {"fleet:a", "owner:somebody", "label", "env:prod", "team:x"}
+    assert [both.ibm_tags_on(crn) for crn in crns] == [wanted] * 4
+
+
+async def test_on_ibm_cloud_a_batch_that_is_too_large_is_halved() -> None:
+    """No document that was found says how many resources one attach takes."""
+    both = Both(IbmSettings(quotas=Quotas(resources_per_attach=3)))
+    crns = both.on_ibm(8)
+    await both.ibm_only()
+    await both.settle()
+    assert all({"env:test", "centre:eng"} <= both.ibm_tags_on(crn) for crn in crns)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from freehold.api import names
@@ -183,3 +185,40 @@ async def test_a24_the_object_waits_for_the_api_server(lab: Lab) -> None:
         await lab.remove("awstags")
     lab.objects.before = lambda verb, name: None
     assert _is_there(lab)
+
+
+async def test_a24_a_pass_that_has_begun_does_not_write_after_the_removal(lab: Lab) -> None:
+    """Its tags would stay for ever: the object that they were written for is gone."""
+    ours = await _tagged(lab)
+    for arn in ours:
+        lab.somebody_strips(arn, "env")
+    lab.wait()
+    removals: list[asyncio.Task[None]] = []
+
+    async def remove(operation: str) -> None:
+        if operation == "create_tags" and not removals:
+            removals.append(asyncio.create_task(lab.remove("awstags")))
+            for _ in range(1000):
+                await asyncio.sleep(0)
+
+    lab.port.between = remove
+    await lab.work()
+    await removals[0]
+    assert not _is_there(lab)
+    assert all(lab.tags_on(arn) == {CLASSIFIER: "owned", "owner": "somebody"} for arn in ours)
+
+
+async def test_a24_a_write_of_another_process_that_is_under_way_is_waited_for(lab: Lab) -> None:
+    """It is on record before it is sent: what is removed before it takes effect would come back for ever."""
+    ours = await _tagged(lab)
+    await lab.edit("AWSMetadata", "awstags", {"resourcetags": {"env": "prod", "team": "x"}})
+    lab.wait()
+    lab.account.cloud.faults.add(Fault(Effect.LATE, "ec2.CreateTags", delay=40.0))
+    await lab.work()
+    assert all(lab.tags_on(arn)["env"] == "test" for arn in ours)
+    lab.restart()
+    await lab.remove("awstags")
+    assert not _is_there(lab)
+    lab.wait(600)
+    lab.account.cloud.settle()
+    assert all(lab.tags_on(arn) == {CLASSIFIER: "owned", "owner": "somebody"} for arn in ours)

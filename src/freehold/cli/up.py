@@ -16,7 +16,7 @@ from freehold.cli.progress import display
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import opened
 from freehold.cli.terminal import say, tell, warn
-from freehold.operator.kinds import READ_RESOURCES
+from freehold.operator.kinds import METADATA_RESOURCES, READ_RESOURCES
 
 
 def run(
@@ -48,7 +48,8 @@ async def _up(
         _print_applied(applied)
         followed = [(each.resource, each.key) for each in wanted if each.ours]
         if not followed:
-            say("nothing in this manifest is served by Freehold; it is kept as it is")
+            if not any(each.resource in METADATA_RESOURCES for each in wanted):
+                say("nothing in this manifest is served by Freehold; it is kept as it is")
             return
         with display() as show:
             picture = await follow(session, followed, show, UntilReady(log=session.log), patience=patience)
@@ -62,7 +63,10 @@ def _print_applied(applied: Sequence[Applied]) -> None:
     read = [each for each in applied if each.target.resource in READ_RESOURCES]
     if read:
         tell(f"kept, read where a cluster names it: {_counted(read)}")
-    others = [each for each in applied if not each.target.ours and each not in read]
+    tags = [each for each in applied if each.target.resource in METADATA_RESOURCES]
+    if tags:
+        tell(f"kept, worked on as long as freehold serve or an operator runs: {_counted(tags)}")
+    others = [each for each in applied if not each.target.ours and each not in read and each not in tags]
     if others:
         tell(f"kept, not served by Freehold: {_counted(others)}")
 

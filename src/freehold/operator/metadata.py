@@ -69,8 +69,9 @@ class MetadataReconciler:
         return min(nexts, key=lambda each: each.seconds)
 
     async def _part(self, cloud: Json, reference: Reference) -> Part:
-        provider = await self._means.provider(reference)
-        return Part(reference, provider, await self._permitted(cloud, reference, provider))
+        async with self._means.alone(reference):
+            provider = await self._means.provider(reference)
+            return Part(reference, provider, await self._permitted(cloud, reference, provider))
 
     async def _permitted(self, cloud: Json, reference: Reference, provider: Provider | None) -> Outcome | Refused:
         """What the operator may not do in the API server is told: no tag is written without its record."""

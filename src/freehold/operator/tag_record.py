@@ -19,7 +19,7 @@ from freehold.kube.resources import CONFIG_MAPS, NAMESPACES, Json, Key, Resource
 from freehold.lifecycle.journal import StaleObject
 from freehold.lifecycle.keys import KeyRing, ObjectKeys
 from freehold.lifecycle.ownership import Owner
-from freehold.tagging.ownership import Record, RecordLost
+from freehold.tagging.ownership import Proof, Record, RecordLost
 from freehold.tagging.stored_record import SHARDS, DamagedRecord, Knowledge, Shard, by_shard, dumps, loads, shard_of
 
 NAME: Final = "freehold-tags"
@@ -75,6 +75,15 @@ class StoredRecord:
                 for resource, record in stored.shard.records.items()
                 if any(entry.writer == writer for entry in record.values())
             )
+        )
+
+    def is_open_for(self, writer: str) -> bool:
+        """Whether a write for this object may be under way: intended, and not seen to have succeeded."""
+        return any(
+            entry.writer == writer and (entry.proof is Proof.INTENDED or len(entry.values) > 1)
+            for stored in self.shards.values()
+            for record in stored.shard.records.values()
+            for entry in record.values()
         )
 
     @property

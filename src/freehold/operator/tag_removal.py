@@ -5,6 +5,9 @@ It needs no ``CloudMetadata``: what was written for it is on record (docs/refere
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Final
+
 from freehold.api import names
 from freehold.kube import errors as kube
 from freehold.kube.resources import Key
@@ -27,28 +30,45 @@ from freehold.tagging.conflicts import Claim
 _ADVICE = "or set spec.deletionPolicy: Retain, and the tags stay"
 
 
+LATE_SECONDS: Final = 60.0
+"""After which a write that was under way, in another process too, has taken effect: it is not sent after 30 s."""
+
+
+@dataclass(frozen=True)
+class Late:
+    """A write for the object may still take effect: what is removed before that comes back."""
+
+    seconds: float
+
+
 class TagRemoval:
     """Of the objects of one kind."""
 
     def __init__(self, means: Means, kind: str) -> None:
         self._means = means
         self._kind = kind
+        self._since: dict[Reference, float] = {}
+        """When a deletion was first looked at."""
 
     async def reconcile(self, key: Key) -> Result:
         """One pass. Raises KubeError, RingError and what is a defect."""
-        provider = await self._means.provider(Reference(self._kind, *key))
-        if provider is None or not provider.is_going or names.TAGS_FINALIZER not in provider.finalizers:
-            return Done()
-        try:
-            return await self._remove(provider)
-        except (StaleObject, kube.Conflict):
-            return RequeueAfter(CONFLICT_SECONDS)
+        reference = Reference(self._kind, *key)
+        async with self._means.alone(reference):
+            provider = await self._means.provider(reference)
+            if provider is None or not provider.is_going or names.TAGS_FINALIZER not in provider.finalizers:
+                return Done()
+            try:
+                return await self._remove(provider)
+            except (StaleObject, kube.Conflict):
+                return RequeueAfter(CONFLICT_SECONDS)
 
     async def _remove(self, provider: Provider) -> Result:
         writer = writer_of(provider, self._means.rings.ring)
         if deletion_of(provider) is Deletion.RETAIN or writer.begun is Begun.NOT_YET:
             return await self._let_go(provider)
         outcome = await self._work(provider, writer.uid)
+        if isinstance(outcome, Late):
+            return RequeueAfter(outcome.seconds)
         if isinstance(outcome, Outcome) and outcome.is_complete:
             for note in outcome.notes:
                 self._means.recorder.record(dict(provider.raw), Severity.WARNING, "TagKept", note.message)
@@ -58,7 +78,7 @@ class TagRemoval:
             return RequeueAfter(SLOW_SECONDS, at_rest=True)
         return RequeueAfter(max(outcome.wait or 0.0, SOON_SECONDS) if outcome.later else SLOW_SECONDS)
 
-    async def _work(self, provider: Provider, writer: str) -> Outcome | Refused:
+    async def _work(self, provider: Provider, writer: str) -> Outcome | Refused | Late:
         means, ring = self._means, self._means.rings.ring
         grants = means.grants()
         if grants is None:
@@ -78,6 +98,10 @@ class TagRemoval:
         except RecordKeyMissing as problem:
             means.rings.missed()
             return Refused(names.REASON_KEY_MISSING, f"{problem}; {_ADVICE}")
+        now = means.clock.monotonic()
+        late = self._since.setdefault(provider.reference, now) + LATE_SECONDS - now
+        if late > 0 and known.is_open_for(writer):
+            return Late(late)
         if known.lost:
             message = "part of the record of what was written is lost: tags that it does not name stay"
             means.recorder.record(dict(provider.raw), Severity.WARNING, "RecordLost", message)
@@ -92,6 +116,7 @@ class TagRemoval:
         return await work.run(places, known)
 
     async def _let_go(self, provider: Provider) -> Result:
+        self._since.pop(provider.reference, None)
         left = [each for each in provider.finalizers if each != names.TAGS_FINALIZER]
         await self._means.change(provider, {"finalizers": left})
         return Done()

@@ -36,7 +36,7 @@ class Planned:
 class TagWork:
     """What it takes for one object. ``begin`` notes on it that something is written for it.
 
-    ``approved``: the digest that a person approved, or empty.
+    ``approved``: the digests that a person approved, or empty.
     """
 
     store: TagRecord

@@ -56,12 +56,14 @@ class ApprovalNeeded:
 
 
 def approval(plans: Iterable[ResourcePlan], above: int, given: str) -> NotNeeded | Approved | ApprovalNeeded:
-    """``given``: the digest that a person approved, empty where there is none."""
+    """``given``: the digests that a person approved, with commas between them: an object can have several providers."""
     risky = sorted((plan.resource.id, _lost_values(plan.delta)) for plan in plans if risk(plan) is not Risk.NONE)
     if len(risky) <= above:
         return NotNeeded(len(risky))
     digest = hashlib.sha256(json.dumps(risky, ensure_ascii=True).encode()).hexdigest()[:16]
-    return Approved(digest) if given == digest else ApprovalNeeded(digest, len(risky), above)
+    return (
+        Approved(digest) if digest in given.replace(" ", "").split(",") else ApprovalNeeded(digest, len(risky), above)
+    )
 
 
 def _lost_values(delta: Delta) -> list[tuple[str, list[str], str | None]]:

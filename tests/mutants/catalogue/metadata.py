@@ -102,10 +102,22 @@ MUTANTS = (
         "a withdrawn grant removes what it allowed before",
     ),
     _fleet(
-        "_meets",
-        "if other.place.cloud is not resource.cloud:",
-        "if False:",
+        "Rivals.__init__",
+        "cloud = other.place.cloud",
+        "cloud = Cloud.AWS",
         "what is asked for in another cloud keeps ours from being done",
+    ),
+    _removal(
+        "TagRemoval.reconcile",
+        "async with self._means.alone(reference):",
+        "if True:",
+        "a pass that has begun writes tags for an object that has just gone: they stay for ever",
+    ),
+    _removal(
+        "TagRemoval._work",
+        "if late > 0 and known.is_open_for(writer):",
+        "if False:",
+        "a write that was under way takes effect after the removal: the tag stays for ever",
     ),
     _removal(
         "TagRemoval._remove",

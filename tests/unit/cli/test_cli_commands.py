@@ -17,6 +17,7 @@ import requests
 import yaml
 
 from freehold.cli.credentials import AWS_VARIABLES
+from harness.metadata import EXAMPLES as METADATA_EXAMPLES
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 MINIMAL = str(EXAMPLES / "powervs-minimal.yaml")
@@ -336,3 +337,14 @@ def test_a_crd_that_somebody_deletes_is_put_back_and_said(tmp_path: Path) -> Non
     assert after["metadata"]["uid"] != before["metadata"]["uid"] and after["spec"] == before["spec"]
     world = ("--state", str(tmp_path), "--simulate", "--speed", "2000")
     assert _freehold("up", "-f", MINIMAL, *world).returncode == 0, "the kind is served again"
+
+
+def test_up_says_who_works_on_metadata_objects(tmp_path: Path) -> None:
+    """This command ends before a tag is written; an operator has to run."""
+    manifest = tmp_path / "metadata.yaml"
+    manifest.write_text(METADATA_EXAMPLES)
+    done = _freehold("up", "-f", str(manifest), "--simulate", "--create-namespace", "--state", str(tmp_path / "state"))
+    assert done.returncode == 0, done.stderr
+    said = done.stdout + done.stderr
+    assert "or an operator runs: CloudMetadata created, AWSMetadata created" in said
+    assert "not served by Freehold" not in said
