@@ -94,10 +94,10 @@ class TagWorld:
             yield _admin_of(re.search(r"http://[0-9.:]+", said)[0])  # type: ignore[index]
 
     @contextmanager
-    def served(self) -> Iterator[Admin]:
+    def served(self, *options: str) -> Iterator[Admin]:
         """``freehold serve`` as a process, which the commands join; its operator looks every ten minutes."""
         words = ("serve", "--simulate", "--speed", "1", "--until-stdin-closes", "--state", str(self.state.path))
-        with self._process("-m", "freehold.cli.main", *words):
+        with self._process("-m", "freehold.cli.main", *words, *options):
             server = Lock(self.state.lock).read()
             assert server is not None
             self._serving = _admin_of(server.simulator)

@@ -11,7 +11,7 @@ from freehold.kube.resources import Key
 from freehold.operator.aws_identities import KINDS, StoredIdentities
 from freehold.operator.controller import RequeueAfter
 from freehold_sim.faults import Effect, Fault
-from freehold_sim.ibm.settings import Lags
+from freehold_sim.ibm.settings import Lags, Quotas
 from freehold_sim.ibm.settings import Settings as IbmSettings
 from harness.aws_account import KEYS
 from harness.metadata import CLASSIFIER, WANTED, Killed, Lab
@@ -365,3 +365,12 @@ async def test_on_ibm_cloud_a_call_that_fails_costs_time_only(operation: str, ef
     await both.settle()
     wanted = {"fleet:a", "owner:somebody", "label", "env:prod", "team:x"}
     assert [both.ibm_tags_on(crn) for crn in crns] == [wanted] * 4
+
+
+async def test_on_ibm_cloud_a_batch_that_is_too_large_is_halved() -> None:
+    """No document that was found says how many resources one attach takes."""
+    both = Both(IbmSettings(quotas=Quotas(resources_per_attach=3)))
+    crns = both.on_ibm(8)
+    await both.ibm_only()
+    await both.settle()
+    assert all({"env:test", "centre:eng"} <= both.ibm_tags_on(crn) for crn in crns)

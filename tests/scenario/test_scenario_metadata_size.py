@@ -48,6 +48,32 @@ async def test_each_shard_of_the_record_is_written_once_before_the_calls_and_onc
     assert len(stored) == 2 * SHARDS + 4, "the head, the annotation, and two statuses"
 
 
+async def _pass_beside(others: int, resources: int) -> int:
+    """Calls of our own functions in a pass at rest, beside this many other objects."""
+    lab = Lab(Settings(limits={}))
+    lab.groups(resources)
+    await lab.apply_examples()
+    for number in range(others):
+        await lab.tags(f"tags-{number}", {f"key-{number}": ""})
+        await lab.cloud(f"cloud-{number}", f"tags-{number}", classifiers={f"other-{number}": ""})
+    await lab.settle()
+    lab.wait()
+    profile = cProfile.Profile()
+    profile.enable()
+    await lab.work()
+    profile.disable()
+    rows = pstats.Stats(profile).stats.items()  # type: ignore[attr-defined]
+    return sum(count for (file, _, _), (_, count, *_) in rows if file.startswith(PRODUCT))
+
+
+async def test_other_objects_cost_a_pass_little_and_a_resource_nothing() -> None:
+    """A thousand objects look at each other in each pass: they are not parsed anew, nor tried on each resource."""
+    alone, beside = await _pass_beside(0, 10), await _pass_beside(50, 10)
+    assert (beside - alone) / 50 < 40
+    more = await _pass_beside(50, 110)
+    assert (more - beside) / 100 <= 1.1 * (await _pass_beside(0, 110) - alone) / 100
+
+
 async def test_a_change_of_one_resource_writes_one_shard() -> None:
     lab = Lab()
     ours = lab.groups(40)

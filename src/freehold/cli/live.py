@@ -63,7 +63,7 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
         if options.operator:
             from freehold.operator.tag_outcomes import OUTCOMES, TagOutcomes
 
-            outcomes = TagOutcomes()
+            outcomes = TagOutcomes(options.metadata)
             onlookers = stack.enter_context(onlookers_of(options.metrics, outcomes))
             settings = replace(_settings(state, options, server, clock), onlookers=onlookers)
             await _require_ring(settings)

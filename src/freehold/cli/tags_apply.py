@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,9 +24,9 @@ from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.tables import Rows, printed
 from freehold.cli.tags_plan import as_stored, plans_of
+from freehold.cli.tags_server import outcomes
 from freehold.cli.tags_text import print_plan
 from freehold.cli.terminal import say, shortened, tell, warn, width
-from freehold.kube.errors import KubeError
 from freehold.kube.resources import NAMESPACES, Json, Key
 
 if TYPE_CHECKING:
@@ -148,15 +148,18 @@ def _key(plan: TagPlan) -> Key:
 
 @dataclass(frozen=True)
 class _Now:
-    """What is so by now. ``undone`` and ``held`` are resources: the latter wait for an approval.
+    """What is so by now.
 
-    ``failed`` is by resource; ``told`` says all that stands in the way.
+    ``failed`` is by resource; ``told`` says what stops an object whole, ``waits`` what waits for a person. ``looked``:
+    the operator has looked since it was asked. ``undone`` and ``held`` are resources; the latter wait for an approval.
     """
 
-    undone: frozenset[str]
-    held: frozenset[str]
     failed: Mapping[str, Json]
-    told: str
+    told: str = ""
+    waits: str = ""
+    looked: bool = False
+    undone: frozenset[str] = frozenset()
+    held: frozenset[str] = frozenset()
 
     @property
     def finished(self) -> bool:
@@ -170,7 +173,7 @@ async def see_done(
     keys = [_key(each) for each in plans]
     if not keys:
         return
-    since = (await _outcomes(session)).get("passes", 0)
+    since = (await outcomes(session)).get("passes", 0)
     await _wake(session, plans, digests)
     deadline, stuck = time.monotonic() + patience, 0
     now = await _look(session, target, keys, digests, since)
@@ -179,7 +182,7 @@ async def see_done(
     while not now.finished and stuck < _STUCK_LOOKS and time.monotonic() < deadline:
         await asyncio.sleep(_LOOK_SECONDS)
         before, now = now, await _look(session, target, keys, digests, since)
-        stuck = stuck + 1 if (now.told or now.failed) and now == before else 0
+        stuck = stuck + 1 if (now.looked or now.told or now.failed) and now == before else 0
     _report(plans, now)
 
 
@@ -188,33 +191,23 @@ async def _look(session: Session, target: Access, keys: Sequence[Key], digests: 
     left = {each.resource for plan in plans for each in plan.resources if each.changes}
     unapproved = [plan for plan in plans if plan.object not in digests]
     held = {each.resource for plan in unapproved for each in plan.resources if each.waits}
-    failed, told = await _failures(session, keys, since)
-    return _Now(frozenset(left - held), frozenset(held), failed, told)
+    return replace(await _told(session, keys, since), undone=frozenset(left - held), held=frozenset(held))
 
 
-async def _outcomes(session: Session) -> Json:
-    """What the server of a state directory remembers (tag_outcomes); nothing where there is none that does."""
-    from freehold.operator.tag_outcomes import OUTCOMES
-
-    if not session.embedded:
-        return {}
-    try:
-        return await session.client.request("POST", OUTCOMES, body={})
-    except KubeError:  # a server of an earlier version
-        return {}
-
-
-async def _failures(session: Session, keys: Sequence[Key], since: int) -> tuple[Mapping[str, Json], str]:
-    """By resource, and what stops an object whole. Of a cluster's operator no more is known than conditions tell.
+async def _told(session: Session, keys: Sequence[Key], since: int) -> _Now:
+    """What the operator says. Of one in a cluster no more is known than conditions tell.
 
     ``since``: the number of the last pass that was over when the person asked.
     """
-    found = (await _outcomes(session)).get("objects")
+    found = (await outcomes(session)).get("objects") if session.embedded else None
     if found is None:
-        return await _conditions(session, keys)
+        failed, told = await _conditions(session, keys)
+        return _Now(failed, told)
     ours = [found[str(key)] for key in keys if found.get(str(key), {"pass": 0})["pass"] > since]
     failed = {where: each for one in ours for where, each in one["failed"].items()}
-    return failed, "; ".join(each["refused"] for each in ours if each["refused"])
+    told = "; ".join(each["refused"] for each in ours if each["refused"])
+    waits = "; ".join(each["waits"] for each in ours if each["waits"])
+    return _Now(failed, told, waits, looked=len(ours) == len(keys))
 
 
 async def _conditions(session: Session, keys: Sequence[Key]) -> tuple[Mapping[str, Json], str]:
@@ -252,4 +245,8 @@ def _outcome(name: str, now: _Now) -> tuple[str, str]:
         return "failed", f"{' '.join(filter(None, (error['class'], error['code'])))}: {error['message']}"
     if name in now.held:
         return "waits", "for an approval"
-    return ("not yet", now.told or "the operator has not come to it") if name in now.undone else ("tagged", "")
+    return (
+        ("not yet", now.told or now.waits or "the operator has not come to it")
+        if name in now.undone
+        else ("tagged", "")
+    )

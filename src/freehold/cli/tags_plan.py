@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from freehold.cli import manifests
+from freehold.cli import manifests, tags_server
 from freehold.cli.access import Access, access
 from freehold.cli.applying import Target, missing_namespaces, not_in_manifest, targets, trial
 from freehold.cli.deciding import required_ring
@@ -125,7 +125,9 @@ async def plans_of(session: Session, target: Access, wanted: Sequence[Json], key
     async with AsyncExitStack() as stack:
         simulator = await simulator_of(session, target, stack)
         ring = await ring_at(target.state.keys) if target.state else await required_ring(target, session)
-        settings = await settings_of(session, target, simulator)
+        settings = replace(
+            await settings_of(session, target, simulator), metadata=await tags_server.configuration(session)
+        )
         return await plan_tags(session.client, sorted(asked), wanted, settings, ring)
 
 

@@ -83,6 +83,26 @@ class Recorder(Protocol):
     def record(self, obj: Json, severity: Severity, reason: str, message: str) -> None: ...
 
 
+_Versions = tuple[str, tuple[tuple[str, str], ...], KeyRing, Grants]
+
+
+@dataclass(frozen=True)
+class _Remembered:
+    """What a CloudMetadata asked for, as long as nothing of which it was made has changed."""
+
+    of: _Versions
+    references: tuple[Reference, ...]
+    demands: tuple[Demand, ...]
+
+
+def _versions(
+    cloud: Json, references: Sequence[Reference], known: Mapping[Reference, Provider], ring: KeyRing, grants: Grants
+) -> _Versions:
+    found = [known[each].raw["metadata"] for each in references if each in known]
+    providers = tuple((str(each["uid"]), str(each["resourceVersion"])) for each in found)
+    return str(cloud["metadata"]["resourceVersion"]), providers, ring, grants
+
+
 @dataclass(frozen=True)
 class Means:
     """``fraction`` is a chance in [0, 1) for the jitter. ``regions`` are those of objects that name none."""
@@ -98,7 +118,12 @@ class Means:
     regions: tuple[str, ...] = ()
     configuration: Configuration = field(default_factory=Configuration)
     observe: Observer = nobody
+    """Told what each pass of a CloudMetadata came to."""
     locks: dict[Reference, asyncio.Lock] = field(default_factory=dict)
+    remembered: dict[str, _Remembered] = field(default_factory=dict)
+    """By the uid of a CloudMetadata."""
+    parsed_grants: dict[tuple[tuple[str, str], ...], Grants] = field(default_factory=dict)
+    """By what they were parsed from; the last ones only."""
 
     def alone(self, reference: Reference) -> asyncio.Lock:
         """Held while tags are written or removed for a provider's object.
@@ -124,7 +149,13 @@ class Means:
     def grants(self) -> Grants | None:
         """None where it is not known which there are: then nothing may be written."""
         stored = self.stored.grants()
-        return None if stored is None else grants_of(stored)
+        if stored is None:
+            return None
+        versions = tuple((str(each["metadata"]["uid"]), str(each["metadata"]["resourceVersion"])) for each in stored)
+        if versions not in self.parsed_grants:
+            self.parsed_grants.clear()
+            self.parsed_grants[versions] = grants_of(stored)
+        return self.parsed_grants[versions]
 
     def demand(
         self, cloud: Json, reference: Reference, provider: Provider | None, ring: KeyRing, grants: Grants
@@ -143,15 +174,26 @@ class Means:
     def demands(self, ring: KeyRing, grants: Grants, newest: Provider) -> list[Demand]:
         """What all objects ask for; ``newest`` is newer than what the watch has shown of it."""
         known = {each.reference: each for each in self.stored.providers()} | {newest.reference: newest}
-        found: list[Demand] = []
-        for cloud in self.stored.clouds():
-            references = references_of(cloud)
-            if isinstance(references, Refused) or "deletionTimestamp" in cloud["metadata"]:
-                continue
-            for reference in references:
-                demand = self.demand(cloud, reference, known.get(reference), ring, grants)
-                found += [demand] if isinstance(demand, Demand) else []
-        return found
+        for old in self.remembered.keys() - {each["metadata"]["uid"] for each in self.stored.clouds()}:
+            del self.remembered[old]
+        return [each for cloud in self.stored.clouds() for each in self._demands_of(cloud, known, ring, grants)]
+
+    def _demands_of(
+        self, cloud: Json, known: Mapping[Reference, Provider], ring: KeyRing, grants: Grants
+    ) -> Sequence[Demand]:
+        """Read anew only where one of the objects, the ring or the grants have changed: each pass asks for all."""
+        uid = cloud["metadata"]["uid"]
+        before = self.remembered.get(uid)
+        if before is not None and before.of == _versions(cloud, before.references, known, ring, grants):
+            return before.demands
+        references = references_of(cloud)
+        if isinstance(references, Refused) or "deletionTimestamp" in cloud["metadata"]:
+            references = ()
+        asked = [self.demand(cloud, each, known.get(each), ring, grants) for each in references]
+        demands = tuple(each for each in asked if isinstance(each, Demand))
+        versions = _versions(cloud, references, known, ring, grants)
+        self.remembered[uid] = _Remembered(versions, references, demands)
+        return demands
 
     def work(self, provider: Provider, ring: KeyRing, approved: Mapping[str, str]) -> TagWork:
         """``approved``: the annotations of the object on which a person approves."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, Final
 
 from freehold.kube.resources import Json, Key
@@ -9,15 +10,21 @@ from freehold.lifecycle.errors import CloudError
 from freehold.operator.tag_observer import Outcomes
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Refused
+from freehold.tagging.configuration import Configuration
+from freehold.tagging.protected import IgnoreList
 
 OUTCOMES: Final = "/freehold/tag-outcomes"
 """Where the server of a state directory answers with them."""
 
 
 class TagOutcomes:
-    """An observer (tag_observer) that remembers. In memory only: the next process begins with nothing."""
+    """An observer (tag_observer) that remembers. In memory only: the next process begins with nothing.
 
-    def __init__(self) -> None:
+    ``configuration`` is the operator's: a plan that is made elsewhere goes by it.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
         self._last: dict[Key, Json] = {}
         self._passes = 0
 
@@ -29,16 +36,32 @@ class TagOutcomes:
 
     async def answer(self, body: Json) -> Json:
         """By ``namespace/name``. ``pass`` grows with each pass of any object."""
-        return {"passes": self._passes, "objects": {str(key): found for key, found in self._last.items()}}
+        objects = {str(key): found for key, found in self._last.items()}
+        return {"passes": self._passes, "objects": objects, "configuration": _plain(self._configuration)}
+
+
+def _plain(configuration: Configuration) -> dict[str, Any]:
+    ignored = {"keys": sorted(configuration.ignored.keys), "prefixes": list(configuration.ignored.prefixes)}
+    return {**asdict(configuration), "ignored": ignored}
+
+
+def configuration_of(answer: Json) -> Configuration | None:
+    """The operator's, as an answer tells it; None where a server of an earlier version does not."""
+    told = answer.get("configuration")
+    if told is None:
+        return None
+    ignored = IgnoreList(frozenset(told["ignored"]["keys"]), tuple(told["ignored"]["prefixes"]))
+    return Configuration(float(told["period"]), int(told["approve_above"]), ignored)
 
 
 def _told(outcomes: Outcomes) -> dict[str, Any]:
-    """``refused`` is empty where nothing stops an object whole."""
+    """``refused`` is empty where nothing stops an object whole, ``waits`` where nothing waits for a person."""
     stopped = [each.message if isinstance(each, Refused) else each.problem for each in outcomes]
     worked = [each for each in outcomes if isinstance(each, Outcome)]
     errors = {where: error for each in worked for where, error in {**each.unasked, **each.failed}.items()}
     failed = {where: _error(error) for where, error in sorted(errors.items())}
-    return {"refused": "; ".join(filter(None, stopped)), "failed": failed}
+    waits = "; ".join(each.approval.message for each in worked if each.approval)
+    return {"refused": "; ".join(filter(None, stopped)), "waits": waits, "failed": failed}
 
 
 def _error(error: CloudError) -> dict[str, str]:

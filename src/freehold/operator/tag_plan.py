@@ -71,7 +71,7 @@ class TagPlan:
     """Of one CloudMetadata (``namespace/name``), which selects ``selected`` resources.
 
     ``problems`` stop everything, or what they name; ``unanswered`` is what the cloud could not be asked. ``digest`` is
-    what approves the calls that wait, empty where none waits.
+    what approves the calls that wait, with commas between those of several providers; empty where none waits.
     """
 
     object: str

@@ -264,7 +264,7 @@ def plan_of(subject: str, outcomes: Outcomes, sent: Sequence[Batch]) -> TagPlan:
         (*refused, *_told(errors, persons=True), *(each.problem for each in worked if each.problem)),
         _told(errors, persons=False),
         tuple(note for each in worked for note in _notes(each)),
-        needs[0].digest if needs else "",
+        ",".join(each.digest for each in needs),
         "; ".join(each.message for each in needs),
         Counter(plan.resource.kind for plan in plans),
     )

@@ -102,9 +102,9 @@ MUTANTS = (
         "a withdrawn grant removes what it allowed before",
     ),
     _fleet(
-        "_meets",
-        "if other.place.cloud is not resource.cloud:",
-        "if False:",
+        "Rivals.__init__",
+        "cloud = other.place.cloud",
+        "cloud = Cloud.AWS",
         "what is asked for in another cloud keeps ours from being done",
     ),
     _removal(

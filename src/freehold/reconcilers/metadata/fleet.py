@@ -16,7 +16,7 @@ from freehold.tagging.conflicts import Claim
 from freehold.tagging.ownership import Record, RecordLost
 from freehold.tagging.plan import ResourcePlan, Verdict, plan_resource
 from freehold.tagging.protected import IgnoreList
-from freehold.tagging.resources import Resource
+from freehold.tagging.resources import Cloud, Resource, canonical
 from freehold.tagging.rules import Rules
 
 RecordOf = Callable[[str], Record | RecordLost]
@@ -52,16 +52,37 @@ class Common:
     granted: Callable[[str], bool] = lambda key: True
 
 
+class Rivals:
+    """Other demands by their classifiers: of a thousand objects few meet on one resource."""
+
+    def __init__(self, others: Iterable[Demand]) -> None:
+        self._by_tag: dict[tuple[Cloud, str, str], dict[int, Demand]] = {}
+        for number, other in enumerate(others):
+            cloud = other.place.cloud
+            for each in other.classifiers.any_of:
+                tag = cloud, canonical(cloud, each.key), canonical(cloud, each.value)
+                self._by_tag.setdefault(tag, {})[number] = other
+
+    def on(self, resource: Resource, place: Place) -> list[Demand]:
+        """Those that act on it too, in the order in which they were given."""
+        found: dict[int, Demand] = {}
+        for key, values in resource.tags.items():
+            for value in values:
+                found |= self._by_tag.get((resource.cloud, key, value), {})
+        return [found[number] for number in sorted(found) if _meets(found[number], place, resource)]
+
+
 def plan_fleet(
     resources: Iterable[Resource], acting: Demand, others: Sequence[Demand], record_of: RecordOf, common: Common
 ) -> Fleet:
     """``others``: every other demand, whether it meets this one or not."""
     plans: dict[str, ResourcePlan] = {}
     yielded: dict[str, Yielded] = {}
+    rivals = Rivals(others)
     for resource in resources:
         if select(acting.classifiers, resource) is not Selection.SELECTED:
             continue
-        met = [other for other in others if _meets(other, acting.place, resource)]
+        met = rivals.on(resource, acting.place)
         elder = [other.selector for other in met if _is_same_object_elder(other, acting)]
         if elder:
             yielded[resource.id] = Yielded(resource.id, min(elder).name)
@@ -85,8 +106,9 @@ def plan_removal(
     ``going``: its claim, without wants. Source: docs/reference/metadata-compat.md A24.
     """
     plans: dict[str, ResourcePlan] = {}
+    rivals = Rivals(others)
     for resource in resources:
-        met = [other for other in others if _meets(other, place, resource)]
+        met = rivals.on(resource, place)
         rules = _rules(resource, met, common)
         claims = _claims(going, met)
         plans[resource.id] = plan_resource(resource, claims, record_of(resource.id), rules, going.claimant.uid)
@@ -104,9 +126,7 @@ def _rules(resource: Resource, demands: Iterable[Demand], common: Common) -> Rul
 
 
 def _meets(other: Demand, place: Place, resource: Resource) -> bool:
-    """Whether the other one acts on the resource too: in its cloud, region and account, and by its classifiers."""
-    if other.place.cloud is not resource.cloud:
-        return False
+    """Whether the other one acts on the resource too: in its region and account, and by its classifiers."""
     if other.accounts and resource.account not in other.accounts:
         return False
     if other.place.regions and resource.region not in other.place.regions:
