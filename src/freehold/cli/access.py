@@ -22,6 +22,7 @@ class ServeOptions:
     is bound to it. ``install`` False leaves the stored CRDs as they are: enough to read by, and quicker.
     ``settings``: a file for the simulated cloud that is started. ``deep_every`` shortens the pause between deep passes
     (seconds of domain time). ``gates``: the features that are on. ``metadata``: of the metadata controller.
+    ``metrics``: host and port to serve them on.
     """
 
     operator: bool = True
@@ -33,6 +34,7 @@ class ServeOptions:
     deep_every: float | None = None
     gates: FeatureGates = ALL_OFF
     settings: Path | None = None
+    metrics: tuple[str, int] | None = None
     metadata: Configuration = field(default_factory=Configuration)
 
 
@@ -89,6 +91,10 @@ def access(
             code=MISUSED,
         )
     directory = StateDirectory.open(state or default_path())
+    if directory.login.exists():
+        from freehold.cli.logins import use
+
+        use(directory)
     if log:
         from freehold.cli.logs import log_to
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,14 +16,17 @@ from freehold.cli.terminal import say, shortened, tell, warn, width
 if TYPE_CHECKING:
     from freehold.operator.audit_chain import Verified
 
+CHANGES = "changes"
+"""The outcome of lines that say what tags were before a call: ``freehold tags audit`` shows them."""
+
 
 def run(files: Sequence[Path], verify: bool, state: Path) -> None:
     """The command. Raises CliError."""
-    paths = list(files) or _of_state(StateDirectory.open(state))
+    logs = [list(files)] if files else logs_of(StateDirectory.open(state))
     if verify:
-        _verify(paths)
+        check(logs)
         return
-    rows = tuple(_row(row) for path in paths for row in _documents(path))
+    rows = tuple(_row(row) for log in logs for path in log for row in documents(path) if row.get("outcome") != CHANGES)
     if not rows:
         tell("nothing was changed in the cloud from here")
         return
@@ -31,22 +34,29 @@ def run(files: Sequence[Path], verify: bool, state: Path) -> None:
         say(line)
 
 
-def _of_state(directory: StateDirectory) -> list[Path]:
-    """The oldest first."""
-    rotated = sorted(directory.path.glob(f"{directory.audit.name}.*"), key=lambda path: path.stat().st_mtime)
-    return [*rotated, *([directory.audit] if directory.audit.exists() else [])]
+def logs_of(directory: StateDirectory) -> list[list[Path]]:
+    """The operator's log and that of people, each with its rotated files, the oldest first."""
+    return [_with_rotated(path) for path in (directory.audit, directory.audit_of_people)]
 
 
-def _verify(paths: Sequence[Path]) -> None:
+def _with_rotated(path: Path) -> list[Path]:
+    rotated = sorted(path.parent.glob(f"{path.name}.*"), key=lambda each: each.stat().st_mtime)
+    return [*rotated, *([path] if path.exists() else [])]
+
+
+def check(logs: Sequence[Sequence[Path]]) -> None:
+    """Check the chain of each log. Raises CliError where one is not whole."""
     from freehold.operator.audit_chain import verified
 
-    if not paths:
+    if not any(logs):
         raise CliError("there is no audit log to check: nothing was changed in the cloud from here")
-    head, broken = "", False
-    for path in paths:
-        found = verified(_lines(path), head)
-        _tell(path, found)
-        head, broken = found.head, broken or bool(found.problems)
+    broken = False
+    for log in logs:
+        head = ""
+        for path in log:
+            found = verified(_lines(path), head)
+            _tell(path, found)
+            head, broken = found.head, broken or bool(found.problems)
     if broken:
         raise CliError("the audit log is not whole, see above")
 
@@ -70,7 +80,8 @@ def _lines(path: Path) -> Iterator[str]:
         raise CliError(f"the audit log {path} cannot be read: {problem.strerror}") from problem
 
 
-def _documents(path: Path) -> Iterable[Any]:
+def documents(path: Path) -> Iterator[dict[str, Any]]:
+    """The lines of a log, without those that only link files."""
     for line in _lines(path):
         try:
             row = json.loads(line)
@@ -82,7 +93,7 @@ def _documents(path: Path) -> Iterable[Any]:
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:
     said = (shortened(str(row.get(name, ""))) for name in ("object", "call", "resource", "outcome"))
-    return _time(row.get("time")), *said, _why(row)
+    return when(row.get("time")), *said, _why(row)
 
 
 def _why(row: dict[str, Any]) -> str:
@@ -90,7 +101,7 @@ def _why(row: dict[str, Any]) -> str:
     return f"by {row['by']}: {said}" if row.get("by") else said
 
 
-def _time(seconds: Any) -> str:
+def when(seconds: Any) -> str:
     """In UTC; of a simulated cloud, its own time."""
     if not isinstance(seconds, int | float):
         return "?"

@@ -25,6 +25,8 @@ AWS_VARIABLES = (
     "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
     "AWS_CONTAINER_CREDENTIALS_FULL_URI",
 )
+ROLE_VARIABLE = "FREEHOLD_AWS_ROLE"
+"""The ARN of a role that the operator's own credentials assume."""
 AWS_FILES = {"AWS_SHARED_CREDENTIALS_FILE": ".aws/credentials", "AWS_CONFIG_FILE": ".aws/config"}
 """Where the SDK looks (https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html)."""
 
@@ -61,11 +63,14 @@ def has_aws(env: Mapping[str, str]) -> bool:
 
 def access_of(simulator: str, env: Mapping[str, str] = os.environ) -> CloudAccess:
     """How to reach the clouds that ``simulator`` (a URL) simulates, and the real ones where it is empty."""
-    from freehold.clouds.aws.identities import StaticKeys
+    from freehold.clouds.aws.identities import AssumedRole, Identity, OwnCredentials, StaticKeys
     from freehold.operator.cloud_access import CloudAccess
 
     if not simulator:
         region = env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION") or ""
-        return CloudAccess(api_key_of(env), aws_regions=(region,) if region else ())
+        mine: Identity = OwnCredentials()
+        if role := env.get(ROLE_VARIABLE):
+            mine = AssumedRole(role, mine)
+        return CloudAccess(api_key_of(env), aws_own=mine, aws_regions=(region,) if region else ())
     own = StaticKeys(ACCESS_KEY, SECRET_KEY, origin="the simulated account")
     return CloudAccess(API_KEY, simulator, f"{simulator}/aws", own, (SIMULATED_REGION,))

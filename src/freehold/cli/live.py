@@ -12,7 +12,7 @@ import os
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from freehold.apiserver.crds import COLLECTION as DEFINITIONS
@@ -22,6 +22,7 @@ from freehold.apiserver.store import Store, in_words
 from freehold.cli.access import ServeOptions, refuse_settings
 from freehold.cli.credentials import access_of, require_some
 from freehold.cli.errors import CliError
+from freehold.cli.metrics import onlookers_of
 from freehold.cli.plan_service import PLANS, PlanService
 from freehold.cli.simulator import clock_of, limits_of, simulated_cloud
 from freehold.cli.state_directory import CloudChoice, LiveServer, Lock, StateDirectory, write_whole
@@ -60,9 +61,14 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
         server = LiveServer(url, os.getpid(), options.operator, simulator, sorted(options.gates))
         failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if options.operator:
-            settings = _settings(state, options, server, clock)
+            from freehold.operator.tag_outcomes import OUTCOMES, TagOutcomes
+
+            outcomes = TagOutcomes()
+            onlookers = stack.enter_context(onlookers_of(options.metrics, outcomes))
+            settings = replace(_settings(state, options, server, clock), onlookers=onlookers)
             await _require_ring(settings)
             api.extend(PLANS, PlanService(settings, state.keys).answer)
+            api.extend(OUTCOMES, outcomes.answer)
             await stack.enter_async_context(_operating(settings, failed))
         lock.publish(server)
         yield Running(server, clock, failed)

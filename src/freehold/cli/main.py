@@ -18,6 +18,7 @@ import click
 from freehold.cli import completing, hints, metadata_options, options
 from freehold.cli.errors import FAILED, INTERRUPTED, MISUSED, CliError
 from freehold.cli.key_commands import keys
+from freehold.cli.tags_commands import tags
 from freehold.cli.terminal import escaped, print_error, warn
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -144,10 +145,14 @@ def plan(**given: Any) -> None:
 @cli.command(short_help="List what carries our marks and has no object here.")
 @options.simulate
 @options.output
+@options.regions
 @options.state
 @options.of_cluster
 def orphans(**given: Any) -> None:
-    """List what carries our marks on IBM Cloud and has no object in this API server, by owner. Changes nothing."""
+    """List what carries our marks in the clouds and has no object in this API server, by owner. Changes nothing.
+
+    It looks through the account of IBM Cloud, and on AWS through every region and identity that is known here.
+    """
     from freehold.cli import orphans as command
 
     command.run(**given)
@@ -157,6 +162,8 @@ def orphans(**given: Any) -> None:
 @click.argument("name", required=False, callback=options.filled)
 @click.option("--uuid", default="", callback=options.filled, help="The object's uuid, as freehold orphans lists it.")
 @click.option("--all", "all_", is_flag=True, help="List all that could be recovered; recover nothing.")
+@options.filename("Take the spec from this manifest, instead of as much of it as the marks tell")
+@options.regions
 @click.option("--key-lost", is_flag=True, help="What this key ring cannot prove is this object's too; seal it anew.")
 @options.yes("Do it, instead of showing what would happen.")
 @options.simulate
@@ -164,7 +171,7 @@ def orphans(**given: Any) -> None:
 @options.state
 @options.of_cluster
 def recover(**given: Any) -> None:
-    """Rebuild an IBM object whose store was lost from its marks in the cloud: a plan, with --yes the object, paused.
+    """Rebuild an object whose store was lost from its marks in the cloud: a plan, with --yes the object, paused.
 
     Nothing is written to the cloud until its manifest is applied, or it is deleted.
     """
@@ -237,6 +244,7 @@ def audit(**given: Any) -> None:
 @options.feature_gates
 @metadata_options.metadata
 @click.option("--until-stdin-closes", is_flag=True, hidden=True)
+@options.metrics_address
 @options.state
 def serve(**given: Any) -> None:
     """Run the embedded Kubernetes API and the operator until told to stop."""
@@ -246,6 +254,7 @@ def serve(**given: Any) -> None:
 
 
 cli.add_command(keys)
+cli.add_command(tags)
 
 
 @cli.command(name="operator", short_help="Run the operator against a cluster that is there already.")
@@ -278,6 +287,7 @@ cli.add_command(keys)
 @metadata_options.metadata
 @click.option("--workers", type=click.IntRange(1, 256), default=80, show_default=True, help="Objects at a time.")
 @click.option("--audit", type=options.NonEmptyPath(path_type=Path), help="Append every mutating call to this file.")
+@options.metrics_address
 def operator_(**given: Any) -> None:
     """Run the operator alone, with the cluster of a kubeconfig, until told to stop. Apply deploy/crds first."""
     from freehold.cli import operating

@@ -6,38 +6,46 @@ import logging
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from freehold.api.feature_gates import FeatureGates
 from freehold.api.served import SERVED
 from freehold.cli.credentials import access_of, api_key_of, has_aws
 from freehold.cli.errors import CliError
 from freehold.cli.logs import tell_looks
+from freehold.cli.metrics import onlookers_of
 from freehold.cli.running import run as run_to_end
 from freehold.cli.simulator import clock_of, limits_of
 from freehold.cli.terminal import API_KEY_VARIABLE, say, warn
 from freehold.tagging.configuration import Configuration
 
+if TYPE_CHECKING:
+    from freehold.operator.onlookers import Onlookers
+
 
 def run(
     kubeconfig: str, cluster_api: str, namespace: str, keys_namespace: str, simulator: str, workers: int,
     audit: Path | None, feature_gates: FeatureGates, metadata: Configuration,
+    metrics_address: tuple[str, int] | None,
 ) -> None:  # fmt: skip
     """The command. Raises CliError; returns when it was told to stop (SIGTERM, Ctrl-C)."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     tell_looks()
     try:
-        run_to_end(
-            _operate(
-                kubeconfig, cluster_api, namespace, keys_namespace, simulator, workers, audit, feature_gates, metadata
-            )
-        )
+        with onlookers_of(metrics_address) as onlookers:
+            run_to_end(
+                _operate(
+                    kubeconfig, cluster_api, namespace, keys_namespace, simulator, workers, audit, feature_gates,
+                    metadata, onlookers,
+                )
+            )  # fmt: skip
     except KeyboardInterrupt:
         say("stopped; whoever starts next goes on")
 
 
 async def _operate(
     kubeconfig: str, cluster_api: str, namespace: str, keys_namespace: str, simulator: str, workers: int,
-    audit: Path | None, feature_gates: FeatureGates, metadata: Configuration,
+    audit: Path | None, feature_gates: FeatureGates, metadata: Configuration, onlookers: Onlookers,
 ) -> None:  # fmt: skip
     from freehold.kube.config import load, pod_namespace
     from freehold.lifecycle.clock import SystemClock
@@ -56,6 +64,7 @@ async def _operate(
         new_limits=lambda: limits_of(clock, simulator),
         audit=audit,
         gates=feature_gates,
+        onlookers=onlookers,
         metadata=metadata,
         keys=RingSecret(keys_namespace or pod_namespace(kubeconfig) or RingSecret().namespace),
     )

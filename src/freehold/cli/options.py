@@ -159,6 +159,13 @@ def namespace(function: F) -> F:
     )(function)  # fmt: skip
 
 
+def regions(function: F) -> F:
+    return click.option(
+        "--region", "regions", multiple=True, metavar="REGION", callback=filled,
+        help="A region of AWS to look through, beside those that are known here; may be repeated.",
+    )(function)  # fmt: skip
+
+
 def simulate(function: F) -> F:
     function = click.option(
         "--speed", type=click.FloatRange(min=0.1, max=10_000), default=30.0, show_default=True,
@@ -192,6 +199,23 @@ def _gates(context: click.Context, parameter: click.Parameter, value: str) -> ob
         return parse(value)
     except ValueError as problem:
         raise click.BadParameter(str(problem)) from problem
+
+
+def metrics_address(function: F) -> F:
+    return click.option(
+        "--metrics-address", default="", metavar="HOST:PORT", callback=_address,
+        help="Serve metrics for Prometheus on http://HOST:PORT/metrics, to whoever can reach it [default: off].",
+    )(function)  # fmt: skip
+
+
+def _address(context: click.Context, parameter: click.Parameter, value: Any) -> tuple[str, int] | None:
+    """``[::1]:9090`` too."""
+    host, _, port = filled(context, parameter, value).rpartition(":")
+    if not value:
+        return None
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise click.BadParameter("give HOST:PORT, for example 127.0.0.1:9090")
+    return host.removeprefix("[").removesuffix("]"), int(port)
 
 
 def timeout(function: F) -> F:

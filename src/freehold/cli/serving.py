@@ -12,6 +12,7 @@ from freehold.api.feature_gates import FeatureGates
 from freehold.cli.access import ServeOptions
 from freehold.cli.errors import CliError
 from freehold.cli.live import live_server
+from freehold.cli.logins import use
 from freehold.cli.logs import log_to
 from freehold.cli.running import run as run_to_end
 from freehold.cli.state_directory import CloudChoice, Lock, StateDirectory, default_path
@@ -22,9 +23,11 @@ from freehold.tagging.configuration import Configuration
 def run(
     simulate: bool, speed: float, simulator: str, port: int, deep_every: float | None, until_stdin_closes: bool,
     state: Path | None, feature_gates: FeatureGates, simulate_settings: Path | None, metadata: Configuration,
+    metrics_address: tuple[str, int] | None,
 ) -> None:  # fmt: skip
     """The command. Raises CliError; returns when it was told to stop."""
     directory = StateDirectory.open(state or default_path())
+    use(directory)
     log_to(directory.log)
     options = ServeOptions(
         simulate=simulate,
@@ -34,6 +37,7 @@ def run(
         deep_every=deep_every,
         gates=feature_gates,
         settings=simulate_settings,
+        metrics=metrics_address,
         metadata=metadata,
     )
     try:
@@ -58,6 +62,8 @@ async def _serve(directory: StateDirectory, options: ServeOptions, until_stdin_c
         say("  kubectl get ibmpowervsclusters,awsclusters        (or: freehold get, freehold tree NAME)")
         if directory.cloud is CloudChoice.SIMULATED:
             say("  times in statuses are the simulated clouds' own; ages of objects and events are real")
+        if options.metrics is not None:
+            say("  metrics on http://{}:{}/metrics".format(*options.metrics))
         say(f"log {directory.log}, audit {directory.audit}; Ctrl-C stops")
         await running.failed
         raise CliError(f"the operator ended by itself; see {directory.log}")

@@ -91,6 +91,21 @@ class StateDirectory:
         return self.path / "audit.jsonl"
 
     @property
+    def audit_of_people(self) -> Path:
+        """What was done through commands, and by whom. The operator's log has another writer."""
+        return self.path / "audit-people.jsonl"
+
+    @property
+    def login(self) -> Path:
+        """Which credentials are used; no secret is in it."""
+        return self.path / "login.json"
+
+    @property
+    def api_key(self) -> Path:
+        """Of IBM Cloud, where the system has no keyring."""
+        return self.path / "ibm-api-key"
+
+    @property
     def log(self) -> Path:
         return self.path / "freehold.log"
 

@@ -18,7 +18,7 @@ from freehold.kube.resources import EVENTS, Json, Key, Resource
 AS_TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json"
 """https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables"""
 
-_REMARKS = ("NOTE", "MESSAGE", "WHY", "PROOF", "EVIDENCE", "ID")
+_REMARKS = ("NOTE", "MESSAGE", "WHY", "PROOF", "EVIDENCE", "ID", "TAGS")
 """Heads of last columns that hold a sentence, or what else may stand below its row."""
 
 _LEAST_REMARK = 40

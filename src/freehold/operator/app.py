@@ -37,6 +37,7 @@ from freehold.operator.kinds import SERVED_RESOURCES, resource_of
 from freehold.operator.limits import Limits
 from freehold.operator.metadata_controller import Place, metadata_controllers
 from freehold.operator.objects import ObjectHandle
+from freehold.operator.onlookers import NOBODY, Onlookers
 from freehold.operator.other_objects import StoredObjects
 from freehold.operator.owner_cluster import CLUSTERS, OwnerClusterReader, cluster_mapper
 from freehold.operator.reconciler import Reconciler
@@ -78,6 +79,7 @@ class Settings:
     new_limits: Callable[[], Limits] = Limits
     keys: Path | RingSecret = field(default_factory=RingSecret)
     gates: FeatureGates = ALL_OFF
+    onlookers: Onlookers = NOBODY
     metadata: Configuration = field(default_factory=Configuration)
 
     @property
@@ -126,7 +128,7 @@ class Operator:
             client = await stack.enter_async_context(KubeClient(settings.kube))
             await refuse_peer(client)
             files = stack.enter_context(ExitStack())
-            audit: Audit = NoAudit()
+            audit: FileAudit | NoAudit = NoAudit()
             if settings.audit is not None:
                 audit = files.enter_context(FileAudit(settings.audit, settings.clock))
             clouds = clouds_of(settings, client, files, audit)
@@ -143,8 +145,9 @@ class Operator:
             regions = settings.clouds.aws_regions
             place = Place(settings.own_namespace, settings.record, settings.namespace or "", settings.workers)
             self._controllers += metadata_controllers(
-                client, clouds, regions, keeper, settings.clock, recorder, place, settings.metadata
-            )
+                client, clouds, regions, keeper, settings.clock, recorder, place, settings.metadata,
+                settings.onlookers, audit,
+            )  # fmt: skip
             keeper.changed = self._requeue_all
             running = asyncio.create_task(self._run_controllers())
             keeping = asyncio.create_task(keeper.run())
@@ -217,7 +220,9 @@ def clouds_of(settings: Settings, client: Reader, stack: ExitStack, audit: Audit
     ibm = None
     if access.ibm_key:
         limits = settings.new_limits()
-        ibm = IbmAccount(access.ibm_key, access.ibm_url, clock, audit, intervals, limits=limits)
+        ibm = IbmAccount(
+            access.ibm_key, access.ibm_url, clock, audit, intervals, limits=limits, wrap=settings.onlookers.port
+        )
         stack.enter_context(ibm)
 
     @cache
@@ -225,7 +230,9 @@ def clouds_of(settings: Settings, client: Reader, stack: ExitStack, audit: Audit
         from freehold.operator.aws import AwsCloud  # only where an object is on AWS
         from freehold.operator.aws_identities import StoredIdentities
 
-        cloud = AwsCloud(access.aws_url, clock, audit, intervals, limits=settings.new_limits)
+        cloud = AwsCloud(
+            access.aws_url, clock, audit, intervals, limits=settings.new_limits, wrap=settings.onlookers.port
+        )
         identities = StoredIdentities(client, settings.own_namespace, access.aws_own)
         return Aws(stack.enter_context(cloud), identities)
 

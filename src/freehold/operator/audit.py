@@ -2,7 +2,8 @@
 
 A line holds the object, the call, the resource, what was asked, the vendor's request id and the outcome. What is
 left in the cloud when an object goes has a line too (outcome ``kept``, no call): its event may be refused, because
-nothing can be created in a namespace that is being deleted. So has a decision of a person, with who made it.
+nothing can be created in a namespace that is being deleted. Before a call that changes tags there is one with the
+values that were there (outcome ``changes``, no call). So has a decision of a person, with who made it.
 Requests that drivers put into ``Call.detail`` never hold secrets; what they put into ``Call.hidden`` is taken out.
 Each line seals those before it (:mod:`freehold.operator.audit_chain`).
 """
@@ -26,6 +27,10 @@ from freehold.operator.audit_chain import begun, head_of, sealed
 _LOG = logging.getLogger(__name__)
 _TELL_EVERY = 100
 """Lines after which the head goes to the log."""
+
+
+Changes = Mapping[str, Mapping[str, tuple[str | None, str | None]]]
+"""Tags, by resource and key: from which value to which; None where there is none."""
 
 
 class AuditInUse(Exception):
@@ -89,6 +94,14 @@ class FileAudit:
     def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
         self._write(subject, "", what, {"outcome": "decided" if done else "not decided", "by": by, "reason": why})
 
+    def changes(self, subject: str, changes: Changes) -> None:
+        names = sorted(changes)
+        what = f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else "".join(names)
+        self._write(subject, "", what, {"outcome": "changes", "changes": changes})
+
+    def refused(self, subject: str, resource: str, error: CloudError) -> None:
+        self._write(subject, "", resource, _outcome(error))
+
     def _write(self, subject: str, call: str, resource: str, more: Mapping[str, Any]) -> None:
         line = {
             "time": round(self._clock.now(), 3),
@@ -129,6 +142,12 @@ class NoAudit:
         """Nothing is written."""
 
     def decided(self, subject: str, what: str, by: str, *, done: bool, why: str) -> None:
+        """Nothing is written."""
+
+    def changes(self, subject: str, changes: Changes) -> None:
+        """Nothing is written."""
+
+    def refused(self, subject: str, resource: str, error: CloudError) -> None:
         """Nothing is written."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
@@ -40,7 +41,7 @@ class IbmAccount(ServedAccount):
     """Shared by all objects: one token, one inventory, one bucket an API. A context manager: ends its threads.
 
     ``url`` is the base of a simulated cloud, None for the real one; ``mount`` and ``port`` put tests' own
-    transport and port under it.
+    transport and port under it; ``wrap`` goes around what sends each request.
     """
 
     def __init__(
@@ -54,11 +55,12 @@ class IbmAccount(ServedAccount):
         mount: Mount | None = None,
         port: Port | None = None,
         limits: Limits | None = None,
+        wrap: Callable[[Port], Port] = lambda port: port,
     ) -> None:
         self._session = IbmSession(Credentials(api_key), Endpoints.at(url) if url else None, mount)
         self._legacy_secret = hashlib.sha256(b"freehold journal\0" + api_key.encode()).digest()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ibm") if port is None else None
-        paced = port or PacedPort(ThreadPort(self._require_pool()), limits or Limits(), clock)
+        paced = port or PacedPort(wrap(ThreadPort(self._require_pool())), limits or Limits(), clock)
         super().__init__(paced, clock, audit, intervals)
         self._codec = IbmCodec()
         facts = IbmFacts(ApiClient(self._session, self.port), clock)

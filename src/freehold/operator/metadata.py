@@ -52,13 +52,16 @@ class MetadataReconciler:
         if cloud is None or "deletionTimestamp" in cloud["metadata"]:
             for known in [each for each in self._memory if each[0] == key]:
                 del self._memory[known]
+            means.observe(key, None)
             return Done()  # its tags stay (docs/reference/metadata-compat.md A24)
         references = references_of(cloud)
         try:
             if isinstance(references, Refused):
+                means.observe(key, [references])
                 await tell(means, cloud, (), references)
                 return RequeueAfter(SLOW_SECONDS, at_rest=True)
             parts = [await self._part(cloud, each) for each in references]
+            means.observe(key, [each.outcome for each in parts])
             await tell(means, cloud, parts)
         except (StaleObject, kube.Conflict):
             return RequeueAfter(CONFLICT_SECONDS)

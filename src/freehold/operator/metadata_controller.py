@@ -14,6 +14,7 @@ from freehold.kube.resources import Json, Key, key_of
 from freehold.kube.watch import State
 from freehold.lifecycle.clock import SystemClock
 from freehold.operator.adapters import Aws, Clouds
+from freehold.operator.audit import NoAudit
 from freehold.operator.controller import Controller, Done, Result, Watched
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.keyring import RingError
@@ -21,7 +22,9 @@ from freehold.operator.keyring_keeper import RingKeeper
 from freehold.operator.kinds import resource_of
 from freehold.operator.metadata import MetadataReconciler
 from freehold.operator.metadata_means import CLOUD_METADATAS, PROVIDERS, Means, Recorder
+from freehold.operator.onlookers import NOBODY, Onlookers
 from freehold.operator.predicates import OWN_ANNOTATIONS, on_spec_or_metadata
+from freehold.operator.tag_changes import AuditedChanges, ChangeAudit, WatchedTagAccounts
 from freehold.operator.tag_record import TagRecord
 from freehold.operator.tag_removal import TagRemoval
 from freehold.operator.timing import RunningTime
@@ -98,6 +101,12 @@ class _Places:
         return AwsTagAccounts(aws.cloud, aws.identities, self._clock)
 
 
+def tag_accounts(clouds: Clouds, clock: SystemClock) -> TagAccounts:
+    """Where the tags of an object are: for the controllers, for plans and for those who ask."""
+    assert clouds.aws is not None, "the operator always has it; credentials are looked for when it is asked"
+    return _Places(clouds.ibm, clouds.aws, clock)
+
+
 def metadata_controllers(
     client: KubeClient,
     clouds: Clouds,
@@ -107,13 +116,15 @@ def metadata_controllers(
     recorder: Recorder,
     place: Place,
     configuration: Configuration,
+    onlookers: Onlookers = NOBODY,
+    audit: ChangeAudit | None = None,
 ) -> list[Controller]:
     """``regions`` are those of objects that name none."""
-    assert clouds.aws is not None, "the operator always has it; credentials are looked for when it is asked"
+    watches = (AuditedChanges(audit or NoAudit()), *onlookers.changes)
     means = Means(
         client=client,
         stored=Caches(lambda: controller),
-        accounts=_Places(clouds.ibm, clouds.aws, clock),
+        accounts=WatchedTagAccounts(tag_accounts(clouds, clock), watches),
         record=TagRecord(client, place.record_namespace, place.record_name),
         rings=keeper,
         clock=clock,
@@ -121,6 +132,7 @@ def metadata_controllers(
         fraction=random.random,
         regions=regions,
         configuration=configuration,
+        observe=onlookers.passed,
     )
     providers = [
         Watched(resource, referring(lambda: controller.all(), kind), _matters, place.namespace)
@@ -129,7 +141,7 @@ def metadata_controllers(
     controller = Controller(
         client,
         CLOUD_METADATAS,
-        _with_ring(keeper, MetadataReconciler(means).reconcile),
+        onlookers.timed(_with_ring(keeper, MetadataReconciler(means).reconcile)),
         time=RunningTime(clock),
         namespace=place.namespace,
         workers=place.workers,

@@ -15,6 +15,7 @@ from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.keys import KeyRing
 from freehold.operator.events import Severity
 from freehold.operator.kinds import resource_of
+from freehold.operator.tag_observer import Observer, nobody
 from freehold.operator.tag_places import TagAccounts
 from freehold.operator.tag_record import TagRecord
 from freehold.operator.tag_work import TagWork
@@ -116,6 +117,7 @@ class Means:
     fraction: Callable[[], float]
     regions: tuple[str, ...] = ()
     configuration: Configuration = field(default_factory=Configuration)
+    observe: Observer = nobody
     locks: dict[Reference, asyncio.Lock] = field(default_factory=dict)
     remembered: dict[str, _Remembered] = field(default_factory=dict)
     """By the uid of a CloudMetadata."""

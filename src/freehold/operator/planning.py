@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +21,9 @@ from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.inventory import OtherObjects
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
+from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import Reason, Waiting
+from freehold.lifecycle.ownership import Owner
 from freehold.operator.accounts import Accounts, Binding, CloudAccount, NoCredentials, OneAccount
 from freehold.operator.adapters import ADAPTERS
 from freehold.operator.app import Reader, Settings, clouds_of
@@ -96,7 +98,7 @@ class _DryRun:
         self._deps = dry_run_deps(binding.cloud.read_only_deps(ring), self._overlay)
         self._adapter = _Observed(binding.adapter)
         dry = OneAccount(Binding(_DryAccount(binding.cloud, self._deps), self._adapter))
-        self._reconciler = Reconciler(served, dry, _Ring(ring), self._clock, _NoEvents(), others)
+        self._reconciler = Reconciler(served, dry, GivenRing(ring), self._clock, NoEvents(), others)
         self._cluster = cluster
         self._gone = False
 
@@ -229,6 +231,9 @@ class _Observed:
         self.report = self.report_of_pass = report
         return self._inner.status(raw, report, now)
 
+    def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
+        return self._inner.skeleton(owner, found)
+
 
 class _DryAccount:
     """The account, with tools that write on the overlay."""
@@ -261,13 +266,17 @@ class _DryAccount:
 
 
 @dataclass(frozen=True)
-class _Ring:
+class GivenRing:
+    """A ring that was read once."""
+
     ring: KeyRing
 
     def missed(self) -> None:
         """Nobody fetches a key for a plan."""
 
 
-class _NoEvents:
+class NoEvents:
+    """Where the events of a plan go."""
+
     def record(self, obj: Json, severity: Severity, reason: str, message: str) -> None:
         """A plan tells the person who asked for it, not the object's readers."""

@@ -73,6 +73,7 @@ class TagPass:
             unasked=unasked,
             released=len(self.memory.released),
             lost=known.lost,
+            plans=fleet.plans,
         )
         routes = {ident: place for ident, (_, place) in found.items()}
         done = await self.work.carry_out(Planned(fleet.plans, routes, forgotten), known, outcome)

@@ -19,6 +19,7 @@ from mutants.catalogue import (
     parts,
     reconcilers,
     tagging,
+    tags_commands,
 )
 
 MUTANTS = (
@@ -40,4 +41,5 @@ MUTANTS = (
     *mark_calls.MUTANTS,
     *tagging.MUTANTS,
     *metadata.MUTANTS,
+    *tags_commands.MUTANTS,
 )

@@ -131,14 +131,14 @@ ANSWERS = (
 
 TAGS = (
     _tags(
-        "IbmTagger._batch",
+        "IbmTagger._answered",
         'answers.get(target, {"is_error": True}).get("is_error")',
         'answers.get(target, {}).get("is_error")',
         "a target that the reply to a batch omits counts as done",
         killed_by="tests/unit/clouds_ibm/test_clouds_ibm_odd_replies.py::test_a_target_that_the_reply_to_a_batch_omits_has_failed",
     ),
     _tags(
-        "IbmTagger._batch",
+        "IbmTagger._answered",
         'if answers.get(target, {"is_error": True}).get("is_error")',
         "if False",
         "200 counts as success for every target",

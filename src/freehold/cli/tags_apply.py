@@ -1,0 +1,255 @@
+"""``freehold tags apply``: shows the plan, asks, stores the objects, and tells what became of each resource."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from freehold.api import conditions
+from freehold.api.names import APPROVE_TAGS_ANNOTATION, TAGS_APPLIED_ANNOTATION
+from freehold.cli import manifests
+from freehold.cli.access import Access, access
+from freehold.cli.applying import Applied, Target, apply, targets
+from freehold.cli.asking import agreed, somebody_is_there
+from freehold.cli.deciding import who
+from freehold.cli.errors import CliError
+from freehold.cli.people import decided
+from freehold.cli.running import run as run_to_end
+from freehold.cli.session import Session, opened
+from freehold.cli.tables import Rows, printed
+from freehold.cli.tags_plan import as_stored, plans_of
+from freehold.cli.tags_text import print_plan
+from freehold.cli.terminal import say, shortened, tell, warn, width
+from freehold.kube.errors import KubeError
+from freehold.kube.resources import NAMESPACES, Json, Key
+
+if TYPE_CHECKING:
+    from freehold.operator.tag_plan import TagPlan
+
+_LOOK_SECONDS = 2.0
+_STUCK_LOOKS = 3
+"""Looks in a row that show the same failure, until it is believed."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for. ``approve``: the digest of a plan that waits for a person, empty where none is given."""
+
+    documents: Sequence[manifests.ManifestDocument]
+    namespace: str
+    create_namespace: bool
+    approve: str
+    ask: bool
+    patience: float
+
+
+def run(
+    filename: Sequence[str], yes: bool, approve: str, create_namespace: bool, timeout: float,
+    simulate_settings: Path | None, simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str,
+    simulator: str, keys_namespace: str,
+) -> None:  # fmt: skip
+    """The command. Raises CliError."""
+    documents = manifests.read(*filename, namespace=namespace)
+    target = access(
+        state, kubeconfig=kubeconfig, simulate=simulate, speed=speed, settings=simulate_settings, simulator=simulator,
+        keys_namespace=keys_namespace,
+    )  # fmt: skip
+    ask = not yes and somebody_is_there()
+    run_to_end(apply_tags(target, Asked(documents, namespace, create_namespace, approve, ask, timeout)))
+
+
+async def apply_tags(target: Access, asked: Asked) -> None:
+    """Raises CliError, also where a resource is not as it was asked for."""
+    async with opened(target) as session:
+        tell(session.describe())
+        wanted = await targets(session.client, asked.documents, asked.namespace or session.namespace)
+        _refuse_others(wanted)
+        objects = await as_stored(session, wanted, create_namespace=asked.create_namespace)
+        plans = await plans_of(session, target, objects)
+        for each in plans:
+            print_plan(each)
+        _refuse_impossible(plans)
+        digests = await _approved(plans, asked)
+        applied = await apply(session.client, wanted, create_namespaces=asked.create_namespace)
+        for done in applied:
+            say(f"{done.target}: {done.verb.value}")
+        _audit(target, session, applied, digests)
+        await see_done(session, target, plans, digests, asked.patience)
+
+
+def _refuse_others(wanted: Sequence[Target]) -> None:
+    from freehold.operator.tag_planning import METADATA_KINDS
+
+    others = [str(each) for each in wanted if each.resource not in (*METADATA_KINDS, NAMESPACES)]
+    if others:
+        raise CliError("nothing was applied: not all of it is about tags; apply the rest with freehold up", others)
+
+
+def _refuse_impossible(plans: Sequence[TagPlan]) -> None:
+    """What stops an object whole stops the command; what stops single resources is told, and the others go on."""
+    whole = [f"{each.object}: {told}" for each in plans if not each.selected for told in each.problems]
+    open_ = [f"{each.object}: {told}" for each in plans for told in each.unanswered]
+    if whole or open_:
+        raise CliError("nothing was applied", [*whole, *open_])
+    for told in (f"{each.object}: {told}" for each in plans for told in each.problems):
+        warn(f"warning: {told}")
+
+
+async def _approved(plans: Sequence[TagPlan], asked: Asked) -> Mapping[str, str]:
+    """The digests to store, by object. A person who says yes to a plan approves it. Raises CliError."""
+    waiting = {each.object: each.digest for each in plans if each.digest}
+    given = {name: digest for name, digest in waiting.items() if digest == asked.approve}
+    if asked.approve and not given:
+        raise CliError(f"nothing was applied: no plan has the digest {asked.approve}; the world has changed since")
+    if not asked.ask:
+        return given
+    if not any(each.changes for each in plans):
+        return given
+    if not await agreed("Apply, and approve what waits?" if set(waiting) - set(given) else "Apply?"):
+        raise CliError("nothing was applied")
+    return waiting
+
+
+def _audit(target: Access, session: Session, applied: Sequence[Applied], digests: Mapping[str, str]) -> None:
+    if target.state is None:
+        return  # the audit log of that API server has it; the annotation names the person
+    for each in applied:
+        spec = each.target.document.obj.get("spec")
+        decided(target.state, session, str(each.target), f"{each.verb.value} (tags apply)", {"spec": spec})
+    for name, digest in digests.items():
+        decided(target.state, session, f"CloudMetadata {name}", f"approved the plan {digest}")
+
+
+async def _wake(session: Session, plans: Sequence[TagPlan], digests: Mapping[str, str]) -> None:
+    """The controller looks again at once, also where nothing but the cloud has changed."""
+    from freehold.operator.metadata_means import CLOUD_METADATAS
+
+    stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    for each in plans:
+        annotations = {TAGS_APPLIED_ANNOTATION: f"{who()} {stamp}"}
+        if each.object in digests:
+            annotations[APPROVE_TAGS_ANNOTATION] = digests[each.object]
+        await session.client.patch(CLOUD_METADATAS, _key(each), {"metadata": {"annotations": annotations}})
+
+
+def _key(plan: TagPlan) -> Key:
+    namespace, _, name = plan.object.partition("/")
+    return Key(namespace, name)
+
+
+# -- afterwards ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Now:
+    """What is so by now. ``undone`` and ``held`` are resources: the latter wait for an approval.
+
+    ``failed`` is by resource; ``told`` says all that stands in the way.
+    """
+
+    undone: frozenset[str]
+    held: frozenset[str]
+    failed: Mapping[str, Json]
+    told: str
+
+    @property
+    def finished(self) -> bool:
+        return not self.undone and not self.failed and not self.told
+
+
+async def see_done(
+    session: Session, target: Access, plans: Sequence[TagPlan], digests: Mapping[str, str], patience: float
+) -> None:
+    """Wake the controller, and plan until nothing is left: what the cloud shows is the success. Raises CliError."""
+    keys = [_key(each) for each in plans]
+    if not keys:
+        return
+    since = (await _outcomes(session)).get("passes", 0)
+    await _wake(session, plans, digests)
+    deadline, stuck = time.monotonic() + patience, 0
+    now = await _look(session, target, keys, digests, since)
+    if not now.finished:
+        tell("waiting until the operator has done it; Ctrl-C leaves it to the operator")
+    while not now.finished and stuck < _STUCK_LOOKS and time.monotonic() < deadline:
+        await asyncio.sleep(_LOOK_SECONDS)
+        before, now = now, await _look(session, target, keys, digests, since)
+        stuck = stuck + 1 if (now.told or now.failed) and now == before else 0
+    _report(plans, now)
+
+
+async def _look(session: Session, target: Access, keys: Sequence[Key], digests: Mapping[str, str], since: int) -> _Now:
+    plans = await plans_of(session, target, (), keys)
+    left = {each.resource for plan in plans for each in plan.resources if each.changes}
+    unapproved = [plan for plan in plans if plan.object not in digests]
+    held = {each.resource for plan in unapproved for each in plan.resources if each.waits}
+    failed, told = await _failures(session, keys, since)
+    return _Now(frozenset(left - held), frozenset(held), failed, told)
+
+
+async def _outcomes(session: Session) -> Json:
+    """What the server of a state directory remembers (tag_outcomes); nothing where there is none that does."""
+    from freehold.operator.tag_outcomes import OUTCOMES
+
+    if not session.embedded:
+        return {}
+    try:
+        return await session.client.request("POST", OUTCOMES, body={})
+    except KubeError:  # a server of an earlier version
+        return {}
+
+
+async def _failures(session: Session, keys: Sequence[Key], since: int) -> tuple[Mapping[str, Json], str]:
+    """By resource, and what stops an object whole. Of a cluster's operator no more is known than conditions tell.
+
+    ``since``: the number of the last pass that was over when the person asked.
+    """
+    found = (await _outcomes(session)).get("objects")
+    if found is None:
+        return await _conditions(session, keys)
+    ours = [found[str(key)] for key in keys if found.get(str(key), {"pass": 0})["pass"] > since]
+    failed = {where: each for one in ours for where, each in one["failed"].items()}
+    return failed, "; ".join(each["refused"] for each in ours if each["refused"])
+
+
+async def _conditions(session: Session, keys: Sequence[Key]) -> tuple[Mapping[str, Json], str]:
+    from freehold.operator.metadata_means import CLOUD_METADATAS
+
+    told: dict[str, Any] = {}
+    for key in keys:
+        raw = await session.client.get(CLOUD_METADATAS, key)
+        ready = conditions.find((raw.get("status") or {}).get("conditions") or (), "Ready") or {}
+        if ready.get("status") == "False" and ready.get("observedGeneration") == raw["metadata"].get("generation"):
+            told[f"CloudMetadata {key}"] = {"class": ready["reason"], "code": "", "message": ready["message"]}
+    return told, "; ".join(each["message"] for each in told.values())
+
+
+def _report(plans: Sequence[TagPlan], now: _Now) -> None:
+    """Each resource that was to be changed, and what became of it. Raises CliError where one is not as asked for."""
+    planned = {each.resource for plan in plans for each in plan.resources if each.changes}
+    rows = [(shortened(name), *_outcome(name, now)) for name in sorted({*planned, *now.undone, *now.held, *now.failed})]
+    if rows:
+        for line in printed(Rows(("RESOURCE", "OUTCOME", "WHY"), tuple(rows)), width()):
+            say(line)
+    counts = Counter(outcome for _, outcome, _ in rows)
+    said = ", ".join(f"{number} {word}" for word, number in sorted(counts.items()))
+    if counts["failed"] or counts["not yet"] or now.told:
+        raise CliError(f"not all is as it was asked for ({said or now.told}); the operator tries again")
+    if now.held:
+        more = [f"{each.object}: {each.approval}: --approve {each.digest}" for each in plans if each.digest]
+        raise CliError(f"not all is as it was asked for ({said}): what waits is applied once it is approved", more)
+    tell(said or "nothing was to be done: all tags are as they were asked for")
+
+
+def _outcome(name: str, now: _Now) -> tuple[str, str]:
+    error = now.failed.get(name)
+    if error is not None:
+        return "failed", f"{' '.join(filter(None, (error['class'], error['code'])))}: {error['message']}"
+    if name in now.held:
+        return "waits", "for an approval"
+    return ("not yet", now.told or "the operator has not come to it") if name in now.undone else ("tagged", "")

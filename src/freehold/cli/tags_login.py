@@ -1,0 +1,178 @@
+"""``freehold tags login``: which credentials the state directory uses, tried before they are stored."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from freehold.cli import logins
+from freehold.cli.asking import somebody_is_there
+from freehold.cli.credentials import ROLE_VARIABLE, access_of
+from freehold.cli.errors import MISUSED, CliError
+from freehold.cli.logins import Login
+from freehold.cli.running import run as run_to_end
+from freehold.cli.state_directory import CloudChoice, StateDirectory, default_path
+from freehold.cli.terminal import API_KEY_VARIABLE, say, tell
+
+if TYPE_CHECKING:
+    from freehold.clouds.aws.identities import Identity
+    from freehold.lifecycle.errors import CloudError
+
+
+def run(
+    cloud: str | None, profile: str, role: str, region: str, api_key_file: str, no_check: bool, forget: bool,
+    state: Path | None,
+) -> None:  # fmt: skip
+    """The command. Raises CliError."""
+    directory = StateDirectory.open(state or default_path())
+    if cloud is None:
+        if profile or role or region or api_key_file or no_check or forget:
+            raise CliError("say which cloud: --cloud aws, or --cloud ibm", code=MISUSED)
+        _show(directory)
+        return
+    if directory.cloud is CloudChoice.SIMULATED:
+        raise CliError(f"{directory.path} holds simulated clouds, which need no login; choose another --state DIR")
+    before = logins.read(directory)
+    if cloud == "aws":
+        if api_key_file:
+            raise CliError("--api-key-file is for --cloud ibm", code=MISUSED)
+        login = replace(before, profile=profile, role=role, region=region)
+        if not forget:
+            _check_profile(profile)
+            _tried(login, check=not no_check)
+        logins.write(directory, login)
+    else:
+        if profile or role or region:
+            raise CliError("--profile, --role and --region are for --cloud aws", code=MISUSED)
+        _ibm(directory, before, api_key_file, forget=forget, check=not no_check)
+    _show(directory)
+
+
+def _show(directory: StateDirectory) -> None:
+    """Names and places; no secret."""
+    login = logins.read(directory)
+    aws = f"profile {login.profile or 'of the environment'}"
+    aws += f", role {login.role}" if login.role else ""
+    aws += f", region {login.region}" if login.region else ""
+    places = {logins.KEYRING: "the API key in the system's keyring", logins.FILE: f"the API key in {directory.api_key}"}
+    say(f"AWS: {aws if login.profile or login.role or login.region else 'what the environment says'}")
+    say(f"IBM Cloud: {places.get(login.key_in, f'what {API_KEY_VARIABLE} says')}")
+
+
+# -- AWS -----------------------------------------------------------------------------------------------------------
+
+
+def _check_profile(profile: str) -> None:
+    if not profile:
+        return
+    from botocore.session import Session
+
+    found = Session().available_profiles
+    if profile not in found:
+        there = f"there are: {', '.join(sorted(found))}" if found else "there is none in ~/.aws/config"
+        raise CliError(f"AWS has no profile {profile}; {there}")
+
+
+def _tried(login: Login, *, check: bool) -> None:
+    """Whose credentials they are, asked from AWS. Raises CliError."""
+    if not check:
+        return
+    if login.profile and os.environ.get("AWS_ACCESS_KEY_ID"):
+        raise CliError("AWS_ACCESS_KEY_ID is set, which goes before every profile: unset it first")
+    if login.profile:
+        os.environ["AWS_PROFILE"] = login.profile
+    named = login.region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    region = named or _region_of(login.profile)
+    if not region:
+        raise CliError("no region is known: add --region, or set one in the profile")
+    identity = access_of("", {ROLE_VARIABLE: login.role}).aws_own
+    tell(f"these are the credentials of {run_to_end(_caller(identity, region, login.profile))}")
+
+
+def _region_of(profile: str) -> str:
+    from botocore.session import Session
+
+    return str(Session(profile=profile or None).get_config_variable("region") or "")
+
+
+async def _caller(identity: Identity, region: str, profile: str) -> str:
+    from freehold.lifecycle.clock import SystemClock
+    from freehold.lifecycle.errors import CloudError
+    from freehold.operator.aws import AwsCloud
+    from freehold.operator.aws_identities import DEFAULT
+
+    try:
+        with AwsCloud(None, SystemClock()) as cloud:
+            return await cloud.account(DEFAULT, identity, region).client.identity()
+    except ValueError as problem:
+        raise CliError(f"--region: {problem}") from problem
+    except CloudError as problem:
+        raise CliError(f"AWS does not accept them: {problem.message}{_sso(profile, problem)}") from problem
+
+
+def _sso(profile: str, problem: CloudError) -> str:
+    """A profile of IAM Identity Center needs a person and a browser first."""
+    from botocore.session import Session
+
+    found = Session().full_config.get("profiles", {}).get(profile, {})
+    if any(name.startswith("sso_") for name in found):
+        return f"; the profile is of single sign-on: aws sso login --profile {profile}"
+    return ""
+
+
+# -- IBM Cloud -----------------------------------------------------------------------------------------------------
+
+
+def _ibm(directory: StateDirectory, before: Login, api_key_file: str, *, forget: bool, check: bool) -> None:
+    if forget:
+        logins.forget_key(directory, before)
+        logins.write(directory, replace(before, key_in=""))
+        return
+    key = _read_key(api_key_file)
+    if check:
+        os.environ[API_KEY_VARIABLE] = key  # from here on no message shows it
+        tell(f"this is a key of account {run_to_end(_account(key))}")
+    logins.write(directory, replace(before, key_in=logins.store_key(directory, key)))
+
+
+async def _account(key: str) -> str:
+    from freehold.lifecycle.clock import SystemClock
+    from freehold.lifecycle.errors import CloudError
+    from freehold.operator.ibm import IbmAccount
+
+    try:
+        with IbmAccount(key, None, SystemClock()) as account:
+            return await account.account()
+    except CloudError as problem:
+        raise CliError(f"IBM Cloud does not accept the key: {problem.message}") from problem
+
+
+def _read_key(filename: str) -> str:
+    """From a file, standard input (``-``), or a prompt that shows nothing: a command line is seen by others."""
+    if filename == "-":
+        key = sys.stdin.readline()
+    elif filename:
+        try:
+            key = Path(filename).expanduser().read_text()
+        except OSError as problem:
+            raise CliError(f"--api-key-file {filename}: {problem.strerror}") from problem
+    elif somebody_is_there():
+        from getpass import getpass
+
+        key = getpass("API key of IBM Cloud (nothing is shown): ")
+    else:
+        raise CliError("there is no terminal to ask for the API key on: --api-key-file FILE, or - for standard input")
+    key = key.strip()
+    if key.startswith("{"):  # the file that the console offers to download
+        import json
+
+        try:
+            key = str(json.loads(key)["apikey"])
+        except (ValueError, KeyError) as problem:
+            raise CliError(f"--api-key-file {filename}: no apikey is in it") from problem
+    if not key:
+        raise CliError("the API key is empty: nothing was stored")
+    return key

@@ -1,0 +1,159 @@
+"""``freehold tags plan``: what the metadata controller would do to tags, by resource, and its calls. Writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from freehold.cli import manifests
+from freehold.cli.access import Access, access
+from freehold.cli.applying import Target, missing_namespaces, not_in_manifest, targets, trial
+from freehold.cli.deciding import required_ring
+from freehold.cli.errors import MISUSED, CliError
+from freehold.cli.formats import emit
+from freehold.cli.local_plans import ring_at, settings_of, simulator_of
+from freehold.cli.lookup import absent
+from freehold.cli.planning import CHANGES, NOTHING
+from freehold.cli.running import run as run_to_end
+from freehold.cli.session import Session, opened
+from freehold.cli.tags_text import print_plan
+from freehold.cli.terminal import tell, warn
+from freehold.kube.resources import Json, Key, key_of
+
+if TYPE_CHECKING:
+    from freehold.operator.tag_plan import TagPlan
+
+
+def run(
+    name: str | None, filename: Sequence[str], detailed_exitcode: bool, output: str, simulate_settings: Path | None,
+    simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str, simulator: str,
+    keys_namespace: str,
+) -> int:  # fmt: skip
+    """The command; its exit code. Raises CliError."""
+    if name and filename:
+        raise CliError("give a NAME or -f FILE, not both", code=MISUSED)
+    documents = manifests.read(*filename, namespace=namespace) if filename else None
+    target = access(
+        state, kubeconfig=kubeconfig, operator=False, simulate=simulate, speed=speed, settings=simulate_settings,
+        simulator=simulator, keys_namespace=keys_namespace, log=False,
+    )  # fmt: skip
+    plans = run_to_end(_plans(target, documents, name or "", namespace))
+    if output == "table":
+        for each in plans:
+            print_plan(each)
+    else:
+        emit(output, [document(each) for each in plans])
+    refuse_unclear(plans)
+    return CHANGES if detailed_exitcode and any(each.changes for each in plans) else NOTHING
+
+
+def refuse_unclear(plans: Sequence[TagPlan]) -> None:
+    """Raises CliError where something stands against what is asked for, or could not be asked."""
+    if problems := [f"{each.object}: {problem}" for each in plans for problem in each.problems]:
+        raise CliError("not all tags can be made as they are asked for", problems)
+    if unanswered := [f"{each.object}: {question}" for each in plans for question in each.unanswered]:
+        raise CliError("the plan is not known: the cloud could not be asked; run the same command again", unanswered)
+
+
+async def _plans(
+    target: Access, documents: Sequence[manifests.ManifestDocument] | None, name: str, namespace: str
+) -> list[TagPlan]:
+    async with opened(target) as session:
+        where = namespace or session.namespace
+        if documents is not None:
+            wanted = await targets(session.client, documents, where)
+            return await plans_of(session, target, await as_stored(session, wanted))
+        return await plans_of(session, target, (), await selected(session, name, where, anywhere=not namespace))
+
+
+async def as_stored(session: Session, wanted: Sequence[Target], *, create_namespace: bool = False) -> list[Json]:
+    """The objects of the metadata controller as the server would store them. Raises CliError."""
+    from freehold.operator.tag_planning import METADATA_KINDS
+
+    missing = await missing_namespaces(session.client, wanted)
+    if not create_namespace and (unmade := not_in_manifest(missing, wanted)):
+        warn(f"there is no namespace {', '.join(unmade)}: freehold tags apply makes it with --create-namespace only")
+    tried = await trial(session.client, wanted, missing)
+    found = [
+        {**obj, "metadata": {**obj["metadata"], **({"namespace": each.key.namespace} if each.key.namespace else {})}}
+        for each, obj in zip(wanted, tried, strict=True)
+        if each.resource in METADATA_KINDS
+    ]
+    if not found:
+        raise CliError("nothing in this manifest is about tags: it has no CloudMetadata, AWSMetadata or IBMMetadata")
+    return found
+
+
+async def selected(session: Session, name: str, namespace: str, *, anywhere: bool) -> list[Key]:
+    """The stored CloudMetadata of that name; without one all of them, of every namespace with ``anywhere``."""
+    from freehold.operator.metadata_means import CLOUD_METADATAS
+
+    rows = (await session.client.list(CLOUD_METADATAS, "" if anywhere else namespace)).items
+    keys = sorted(key_of(row) for row in rows)
+    if not name:
+        if not keys:
+            tell("there is no CloudMetadata")
+        return keys
+    found = [key for key in keys if key.name == name]
+    here = [key for key in found if key.namespace == namespace]
+    if not found:
+        raise CliError(await absent(session, [CLOUD_METADATAS], Key("" if anywhere else namespace, name)))
+    if len(found) > 1 and not here:
+        raise CliError(f"{name} is in several namespaces ({', '.join(each.namespace for each in found)}): add -n")
+    return here or found
+
+
+async def plans_of(session: Session, target: Access, wanted: Sequence[Json], keys: Sequence[Key] = ()) -> list[TagPlan]:
+    """The plans of ``keys``, and of what would be stored or refers to it. Raises CliError."""
+    from freehold.operator.metadata_means import CLOUD_METADATAS
+    from freehold.operator.tag_planning import plan_tags
+    from freehold.reconcilers.metadata.references import Reference, refers_to
+
+    stored = (await session.client.list(CLOUD_METADATAS)).items if wanted else []
+    asked = set(keys)
+    clouds = [each for each in wanted if each["kind"] == CLOUD_METADATAS.kind]
+    asked |= {key_of(each) for each in clouds}
+    named = [Reference(str(each["kind"]), *key_of(each)) for each in wanted]
+    asked |= {key_of(each) for each in (*stored, *clouds) if any(refers_to(each, reference) for reference in named)}
+    if not asked:
+        if wanted:
+            tell("no CloudMetadata refers to what is in this manifest: nothing would be tagged")
+        return []
+    async with AsyncExitStack() as stack:
+        simulator = await simulator_of(session, target, stack)
+        ring = await ring_at(target.state.keys) if target.state else await required_ring(target, session)
+        settings = await settings_of(session, target, simulator)
+        return await plan_tags(session.client, sorted(asked), wanted, settings, ring)
+
+
+def document(plan: TagPlan) -> Mapping[str, Any]:
+    """For JSON and YAML."""
+    return {
+        "object": plan.object,
+        "selected": plan.selected,
+        "resources": [
+            {
+                **{name: value for name, value in asdict(each).items() if name not in ("rows", "notes")},
+                "tags": [
+                    {
+                        "action": row.action.value, "key": row.key, "from": list(row.before), "to": row.after,
+                        "cause": row.cause, "why": row.why,
+                    }
+                    for row in each.rows
+                ],
+                "notes": list(each.notes),
+            }
+            for each in plan.resources
+        ],
+        "calls": [
+            {**asdict(each), "targets": list(each.targets), "tags": [list(pair) for pair in each.tags]}
+            for each in plan.calls
+        ],
+        "problems": list(plan.problems),
+        "unanswered": list(plan.unanswered),
+        "notes": list(plan.notes),
+        "approval": {"digest": plan.digest, "message": plan.approval} if plan.digest else None,
+    }  # fmt: skip

@@ -1,0 +1,216 @@
+"""``freehold tags report``: how far tags are as they are asked for, by object and kind, and what is not.
+
+It is made of plans: what the controller would change is what is not as it was asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from freehold.cli.access import Access, access
+from freehold.cli.formats import emit
+from freehold.cli.running import run as run_to_end
+from freehold.cli.session import opened
+from freehold.cli.tables import Rows, printed
+from freehold.cli.tags_csv import print_csv
+from freehold.cli.tags_plan import plans_of, refuse_unclear, selected
+from freehold.cli.tags_text import shown
+from freehold.cli.terminal import columns, say, shortened, tell, width
+
+if TYPE_CHECKING:
+    from freehold.operator.tag_plan import ResourceChanges, TagPlan, TagRow
+
+_DRIFT = ("Stripped", "Drifted")
+
+
+class Standing(StrEnum):
+    """How a resource, or one of its tags, stands to what is asked for. The order is that of urgency."""
+
+    DRIFTED = "drifted"
+    """Somebody changed what we wrote."""
+    DIFFERS = "differs"
+    """It is not written yet, or the spec has changed."""
+    REFUSED = "left"
+    """Something stands against it: a limit, a conflict, somebody else's value."""
+    AS_WANTED = "as wanted"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One tag that is not as it is asked for; ``key`` is empty where it is the whole resource."""
+
+    object: str
+    resource: str
+    kind: str
+    account: str
+    region: str
+    key: str
+    found: str
+    wanted: str
+    standing: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many resources stand how, of one object or kind."""
+
+    name: str
+    counts: Mapping[Standing, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def percent(self) -> str:
+        """Of those that are as wanted; rounded down, so that 100 means all of them."""
+        return f"{100 * self.counts.get(Standing.AS_WANTED, 0) // self.total} %" if self.total else "-"
+
+
+@dataclass(frozen=True)
+class Report:
+    """``open_`` are sentences: what stops an object, or could not be asked."""
+
+    made: str
+    cloud: str
+    objects: tuple[Share, ...]
+    kinds: tuple[Share, ...]
+    findings: tuple[Finding, ...]
+    open_: tuple[str, ...]
+
+    @property
+    def whole(self) -> Share:
+        counts: Counter[Standing] = Counter()
+        for each in self.objects:
+            counts.update(each.counts)
+        return Share("all", counts)
+
+
+def run(
+    output: str, simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str, simulator: str,
+    keys_namespace: str,
+) -> None:  # fmt: skip
+    """The command. Raises CliError, after the report, where not all is known."""
+    target = access(
+        state, kubeconfig=kubeconfig, operator=False, simulate=simulate, speed=speed, simulator=simulator,
+        keys_namespace=keys_namespace, log=False,
+    )  # fmt: skip
+    plans, made, cloud = run_to_end(_plans(target, namespace))
+    report = report_of(plans, made, cloud)
+    match output:
+        case "table":
+            _print(report)
+        case "csv":
+            heads = tuple(Finding.__dataclass_fields__)
+            print_csv(heads, [tuple(map(str, asdict(each).values())) for each in report.findings])
+        case "html":
+            from freehold.cli.tags_report_html import page
+
+            sys.stdout.write(page(report))
+        case _:
+            emit(output, _document(report))
+    refuse_unclear(plans)
+
+
+async def _plans(target: Access, namespace: str) -> tuple[list[TagPlan], str, str]:
+    async with opened(target) as session:
+        keys = await selected(session, "", namespace or session.namespace, anywhere=not namespace)
+        plans = await plans_of(session, target, (), keys)
+        made = datetime.fromtimestamp(session.clock.now(), UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        return plans, made, session.describe().partition(", ")[0]
+
+
+def report_of(plans: Sequence[TagPlan], made: str, cloud: str) -> Report:
+    kinds: dict[str, Counter[Standing]] = {}
+    objects = []
+    for plan in plans:
+        of_kind = {kind: Counter({Standing.AS_WANTED: number}) for kind, number in plan.kinds.items()}
+        for each in plan.resources:
+            of_kind[each.kind][Standing.AS_WANTED] -= 1
+            of_kind[each.kind][standing(each)] += 1
+        total: Counter[Standing] = Counter()
+        for kind, counts in of_kind.items():
+            total.update(counts)
+            kinds.setdefault(kind, Counter()).update(counts)
+        objects.append(Share(plan.object, total))
+    findings = tuple(finding for plan in plans for finding in _findings(plan))
+    told = tuple(f"{each.object}: {said}" for each in plans for said in (*each.problems, *each.unanswered, *each.notes))
+    by_kind = tuple(Share(kind, counts) for kind, counts in sorted(kinds.items()))
+    return Report(made, cloud, tuple(objects), by_kind, findings, told)
+
+
+def standing(resource: ResourceChanges) -> Standing:
+    """The most urgent of its rows."""
+    found = {_of_row(row) for row in resource.rows} | ({Standing.REFUSED} if resource.notes else set())
+    return next((each for each in Standing if each in found), Standing.AS_WANTED)
+
+
+def _of_row(row: TagRow) -> Standing:
+    if row.action.changes:
+        return Standing.DRIFTED if row.cause in _DRIFT else Standing.DIFFERS
+    return Standing.REFUSED if row.why else Standing.AS_WANTED
+
+
+def _findings(plan: TagPlan) -> Iterator[Finding]:
+    from freehold.cli.tags_text import why
+
+    for each in plan.resources:
+        place = (plan.object, each.resource, each.kind, each.account, each.region)
+        for row in each.rows:
+            if (how := _of_row(row)) is not Standing.AS_WANTED:
+                found = " and ".join(row.before)
+                wanted = row.after if row.after is not None else ""
+                yield Finding(*place, row.key, found, wanted, how.value, why(row))
+        for note in each.notes:
+            yield Finding(*place, "", "", "", Standing.REFUSED.value, note)
+
+
+def _document(report: Report) -> dict[str, object]:
+    shares = {
+        name: [{"name": each.name, "resources": each.total, **_counts(each)} for each in found]
+        for name, found in (("objects", report.objects), ("kinds", report.kinds))
+    }
+    findings = [asdict(each) for each in report.findings]
+    return {"made": report.made, "cloud": report.cloud, **shares, "findings": findings, "open": list(report.open_)}
+
+
+def _counts(share: Share) -> dict[str, int]:
+    return {each.value: share.counts.get(each, 0) for each in Standing}
+
+
+def _print(report: Report) -> None:
+    if not report.objects:
+        return  # it was said that there are none
+    heads = ("OBJECT", "FOUND", "AS WANTED", "DRIFTED", "DIFFERS", "LEFT")
+    for line in columns([heads, *map(_share_row, report.objects)]):
+        say(line)
+    if report.findings:
+        say()
+        rows = tuple((each.standing, shortened(each.resource), _told(each)) for each in report.findings)
+        for line in printed(Rows(("STANDING", "RESOURCE", "WHY"), rows), width()):
+            say(line)
+    for note in report.open_:
+        tell(f"note: {note}")
+
+
+def _share_row(share: Share) -> tuple[str, ...]:
+    counts = [str(share.counts.get(each, 0)) for each in (Standing.DRIFTED, Standing.DIFFERS, Standing.REFUSED)]
+    good = f"{share.counts.get(Standing.AS_WANTED, 0)} ({share.percent})"
+    return share.name, str(share.total), good, *counts
+
+
+def _told(finding: Finding) -> str:
+    if not finding.key:
+        return finding.why
+    values = [shown(each) if each else "(none)" for each in (finding.found, finding.wanted)]
+    if finding.standing == Standing.REFUSED:
+        return f"{shown(finding.key)} is {values[0]}: {finding.why}"
+    return f"{shown(finding.key)}: {' → '.join(values)}, {finding.why}"

@@ -1,0 +1,30 @@
+"""Who looks on while the operator works: metrics, and what remembers outcomes. They are told, and change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from freehold.kube.resources import Key
+from freehold.lifecycle.port import Port
+from freehold.operator.controller import Reconcile
+from freehold.operator.tag_changes import ChangeWatch
+from freehold.operator.tag_observer import Observer, Outcomes
+
+
+@dataclass(frozen=True)
+class Onlookers:
+    """``passes`` and ``changes`` are of the metadata controller. ``timed`` wraps its reconcile, ``port`` every port."""
+
+    passes: tuple[Observer, ...] = ()
+    changes: tuple[ChangeWatch, ...] = ()
+    timed: Callable[[Reconcile], Reconcile] = lambda reconcile: reconcile
+    port: Callable[[Port], Port] = lambda port: port
+
+    def passed(self, key: Key, outcomes: Outcomes | None) -> None:
+        """An observer (tag_observer) that tells them all."""
+        for each in self.passes:
+            each(key, outcomes)
+
+
+NOBODY = Onlookers()

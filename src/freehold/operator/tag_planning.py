@@ -1,0 +1,322 @@
+"""What a ``CloudMetadata`` would do to tags: the controller's own reconcile, of which every write stays here.
+
+It reads the cloud and the API server as the controller does. Its calls to the cloud are recorded instead of sent, and
+what it would store is laid over what is stored (ADR 17).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final, Protocol
+from uuid import NAMESPACE_URL, uuid5
+
+from freehold.kube import errors as kube
+from freehold.kube.merge_patch import patched
+from freehold.kube.object_client import ObjectList
+from freehold.kube.resources import Json, Key, Resource, key_of
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.errors import CloudError, NeedsPerson
+from freehold.lifecycle.keys import KeyRing
+from freehold.operator.app import Settings, clouds_of
+from freehold.operator.audit import NoAudit
+from freehold.operator.metadata import MetadataReconciler
+from freehold.operator.metadata_controller import AWS_CLUSTERS, GRANTS, tag_accounts
+from freehold.operator.metadata_means import CLOUD_METADATAS, PROVIDERS, Means
+from freehold.operator.planning import GivenRing, NoEvents
+from freehold.operator.tag_observer import Outcomes
+from freehold.operator.tag_places import Region, TagAccounts, TagPlace
+from freehold.operator.tag_plan import ResourceChanges, TagAction, TagCall, TagPlan, TagRow
+from freehold.operator.tag_record import TagRecord
+from freehold.reconcilers.metadata.demand import Place
+from freehold.reconcilers.metadata.fleet import ReadCost
+from freehold.reconcilers.metadata.outcome import Outcome
+from freehold.reconcilers.metadata.references import Provider, Refused
+from freehold.tagging import resources as tagged
+from freehold.tagging.approval import Risk, risk
+from freehold.tagging.batches import Batch, batches
+from freehold.tagging.classifiers import Query
+from freehold.tagging.configuration import Configuration
+from freehold.tagging.plan import ResourcePlan, Verdict
+
+METADATA_KINDS: Final = (CLOUD_METADATAS, *PROVIDERS.values(), GRANTS)
+"""What a person applies to have tags."""
+KINDS: Final = (*METADATA_KINDS, AWS_CLUSTERS)
+"""What the controller follows: its watches are replaced by one list each."""
+
+
+class Reader(Protocol):
+    """All that is needed of a client."""
+
+    async def get(self, resource: Resource, key: Key) -> Json: ...
+
+    async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList: ...
+
+
+async def plan_tags(
+    client: Reader, keys: Sequence[Key], wanted: Sequence[Json], settings: Settings, ring: KeyRing
+) -> list[TagPlan]:
+    """The plan of each CloudMetadata in ``keys``, with ``wanted`` stored as they would be. Raises KubeError."""
+    with ExitStack() as stack:
+        clouds = clouds_of(settings, client, stack, NoAudit())
+        means = PlanMeans(
+            await StoredObjects.read(client, wanted),
+            tag_accounts(clouds, settings.clock),
+            settings.clock,
+            ring,
+            (settings.own_namespace, settings.record),
+            settings.clouds.aws_regions,
+            settings.metadata,
+        )
+        return [await DryPass(means).plan(key) for key in keys]
+
+
+class StoredObjects:
+    """The objects as they would be once ``wanted`` were stored (metadata.Stored, and the reads of its client)."""
+
+    def __init__(self, client: Reader, stored: Mapping[Resource, Mapping[Key, Json]]) -> None:
+        self.client = client
+        self._stored = stored
+
+    @classmethod
+    async def read(cls, client: Reader, wanted: Iterable[Json]) -> StoredObjects:
+        found: dict[Resource, dict[Key, Json]] = {}
+        for resource in KINDS:
+            rows = (await client.list(resource)).items
+            found[resource] = {key_of(row): _typed(resource, row) for row in rows}
+        for obj in wanted:
+            resource = next(each for each in KINDS if each.kind == obj["kind"])
+            found[resource][key_of(obj)] = _as_stored(obj)
+        return cls(client, found)
+
+    def clouds(self) -> Sequence[Json]:
+        return list(self._stored[CLOUD_METADATAS].values())
+
+    def providers(self) -> Sequence[Provider]:
+        return [
+            Provider(kind, each) for kind, resource in PROVIDERS.items() for each in self._stored[resource].values()
+        ]
+
+    def grants(self) -> Sequence[Json] | None:
+        return list(self._stored[GRANTS].values())
+
+    def clusters(self) -> Sequence[Json]:
+        return list(self._stored[AWS_CLUSTERS].values())
+
+    def get(self, resource: Resource, key: Key) -> Json:
+        """Raises NotFound."""
+        found = self._stored[resource].get(key)
+        if found is None:
+            raise kube.NotFound(f"there is no {resource.kind} {key}")
+        return found
+
+
+def _typed(resource: Resource, row: Json) -> Json:
+    return {"apiVersion": resource.api_version, "kind": resource.kind, **row}
+
+
+def _as_stored(obj: Json) -> Json:
+    """With what a server gives to an object that is new."""
+    stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    uid = str(uuid5(NAMESPACE_URL, f"{obj['kind']} {key_of(obj)}"))
+    given = {"uid": uid, "creationTimestamp": stamp, "resourceVersion": "0", "generation": 1}
+    return {**obj, "metadata": {**given, **obj["metadata"]}}
+
+
+class _DryObjects:
+    """The client of one dry pass: it keeps the writes."""
+
+    def __init__(self, stored: StoredObjects) -> None:
+        self._stored = stored
+
+    async def get(self, resource: Resource, key: Key) -> Json:
+        return self._stored.get(resource, key) if resource in KINDS else await self._stored.client.get(resource, key)
+
+    async def list(self, resource: Resource, namespace: str = "", *, label_selector: str = "") -> ObjectList:
+        return await self._stored.client.list(resource, namespace, label_selector=label_selector)
+
+    async def patch(self, resource: Resource, key: Key, body: Json, *, subresource: str = "") -> Json:
+        return patched(await self.get(resource, key), body)
+
+    async def create(self, resource: Resource, obj: Json) -> Json:
+        return _as_stored(obj)
+
+    async def replace(self, resource: Resource, obj: Json) -> Json:
+        return obj
+
+
+class _Recording:
+    """A place (tag_places.TagPlace) to which reads are sent only."""
+
+    def __init__(self, inner: TagPlace, sent: list[Batch]) -> None:
+        self._inner = inner
+        self._sent = sent
+
+    @property
+    def account(self) -> str:
+        return self._inner.account
+
+    @property
+    def region(self) -> str:
+        return self._inner.region
+
+    async def find(self, query: Query) -> Sequence[tagged.Resource]:
+        return await self._inner.find(query)
+
+    async def read(self, ids: Collection[str]) -> Mapping[str, tagged.Resource | CloudError]:
+        return await self._inner.read(ids)
+
+    async def send(self, batch: Batch) -> Mapping[str, CloudError]:
+        self._sent.append(batch)
+        return {}
+
+    def cost(self, resource: str) -> ReadCost:
+        return self._inner.cost(resource)
+
+    def holds(self, resource: str) -> bool:
+        return self._inner.holds(resource)
+
+    def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]:
+        return self._inner.named_in(error, resources)
+
+
+class _RecordingAccounts:
+    """The places of the operator, recorded."""
+
+    def __init__(self, inner: TagAccounts, sent: list[Batch]) -> None:
+        self._inner = inner
+        self._sent = sent
+
+    async def at(self, place: Place, subject: str) -> Sequence[TagPlace | Region] | Refused:
+        found = await self._inner.at(place, subject)
+        if isinstance(found, Refused):
+            return found
+        return [each if isinstance(each, Region) else _Recording(each, self._sent) for each in found]
+
+
+@dataclass(frozen=True)
+class PlanMeans:
+    """What the plans of several objects share. ``record``: namespace and name of the record of what was written.
+
+    ``regions`` are those of objects that name none.
+    """
+
+    objects: StoredObjects
+    accounts: TagAccounts
+    clock: Clock
+    ring: KeyRing
+    record: tuple[str, str]
+    regions: tuple[str, ...] = ()
+    configuration: Configuration = field(default_factory=Configuration)
+
+
+class DryPass:
+    """One reconcile of one object."""
+
+    def __init__(self, means: PlanMeans) -> None:
+        self._sent: list[Batch] = []
+        self._outcomes: Outcomes | None = None
+        dry = _DryObjects(means.objects)
+        self._reconciler = MetadataReconciler(
+            Means(
+                client=dry,
+                stored=means.objects,
+                accounts=_RecordingAccounts(means.accounts, self._sent),
+                record=TagRecord(dry, *means.record),
+                rings=GivenRing(means.ring),
+                clock=means.clock,
+                recorder=NoEvents(),
+                fraction=lambda: 0.5,
+                regions=means.regions,
+                configuration=means.configuration,
+                observe=self._observe,
+            )
+        )
+
+    def _observe(self, key: Key, outcomes: Outcomes | None) -> None:
+        self._outcomes = outcomes
+
+    async def plan(self, key: Key) -> TagPlan:
+        await self._reconciler.reconcile(key)
+        if self._outcomes is None:
+            return TagPlan(str(key), notes=("it is being deleted: its tags stay as they are",))
+        return plan_of(str(key), self._outcomes, self._sent)
+
+
+def plan_of(subject: str, outcomes: Outcomes, sent: Sequence[Batch]) -> TagPlan:
+    """``sent``: the calls of a dry pass that came to ``outcomes``, one for each provider's object."""
+    refused = [each.message for each in outcomes if isinstance(each, Refused)]
+    worked = [each for each in outcomes if isinstance(each, Outcome)]
+    needs = [each.approval for each in worked if each.approval]
+    waiting = [plan for each in worked if each.approval for plan in each.plans.values() if risk(plan) is not Risk.NONE]
+    held = {plan.resource.id for plan in waiting}
+    plans = sorted((plan for each in worked for plan in each.plans.values()), key=lambda plan: plan.resource.id)
+    changes = [_changes(plan, waits=plan.resource.id in held) for plan in plans]
+    errors = {where: error for each in worked for where, error in {**each.unasked, **each.failed}.items()}
+    return TagPlan(
+        subject,
+        sum(each.selected for each in worked),
+        tuple(each for each in changes if each.rows or each.notes),
+        (*(_call(batch) for batch in sent), *(_call(batch, waits=True) for batch in batches(waiting))),
+        (*refused, *_told(errors, persons=True), *(each.problem for each in worked if each.problem)),
+        _told(errors, persons=False),
+        tuple(note for each in worked for note in _notes(each)),
+        needs[0].digest if needs else "",
+        "; ".join(each.message for each in needs),
+        Counter(plan.resource.kind for plan in plans),
+    )
+
+
+def _told(errors: Mapping[str, CloudError], *, persons: bool) -> tuple[str, ...]:
+    """Those that wait for a person, or those that pass."""
+    return tuple(
+        f"{where}: {error.message}"
+        for where, error in sorted(errors.items())
+        if isinstance(error, NeedsPerson) is persons
+    )
+
+
+def _notes(outcome: Outcome) -> Iterator[str]:
+    yield from (each.message for each in outcome.yielded)
+    if outcome.released:
+        yield f"{outcome.released} resources lost the classifier and keep what was written"
+
+
+def _call(batch: Batch, *, waits: bool = False) -> TagCall:
+    return TagCall(batch.verb.value, batch.account, batch.region, batch.targets, batch.tags, waits)
+
+
+def _changes(plan: ResourcePlan, *, waits: bool) -> ResourceChanges:
+    resource = plan.resource
+    if plan.verdict is Verdict.NOTHING_TO_DO and not plan.notes:
+        return ResourceChanges(resource.id, resource.kind, resource.account, resource.region, ())
+    keys = {note.key for note in plan.notes if note.key in resource.tags}
+    rows = sorted([*_written(plan), *_left(plan)], key=lambda row: (not row.action.changes, row.key))
+    told = tuple(note.message for note in plan.notes if note.key not in keys)
+    return ResourceChanges(
+        resource.id, resource.kind, resource.account, resource.region, tuple(rows), tuple(dict.fromkeys(told)), waits
+    )
+
+
+def _written(plan: ResourcePlan) -> Iterator[TagRow]:
+    for removal in plan.delta.removals:
+        yield TagRow(TagAction.REMOVE, removal.key, tuple(sorted(removal.seen)), None, removal.cause.value)
+    for upsert in plan.delta.upserts:
+        action = TagAction.CHANGE if upsert.seen else TagAction.ADD
+        yield TagRow(action, upsert.key, tuple(sorted(upsert.seen)), upsert.value, upsert.cause.value)
+
+
+def _left(plan: ResourcePlan) -> Iterator[TagRow]:
+    """What stays as it is though it is not ours, or though an object asks for something else."""
+    told = {note.key: note for note in plan.notes}
+    ours: Mapping[str, Any] = plan.record_after if isinstance(plan.record_after, Mapping) else {}
+    written = {each.key for each in plan.delta.removals} | {each.key for each in plan.delta.upserts}
+    for key, values in plan.resource.tags.items():
+        note = told.get(key)
+        if key in written or (key in ours and note is None):
+            continue
+        cause, why = (note.reason.value, note.message) if note else ("Foreign", "")
+        yield TagRow(TagAction.LEAVE, key, tuple(sorted(values)), None, cause, why)

@@ -1,0 +1,196 @@
+"""``freehold tags`` as processes on a state directory: plan, apply, and what is told of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from freehold.api.names import TAGS_APPLIED_ANNOTATION
+from harness.metadata import EXAMPLES, WANTED
+from harness.tag_world import TagWorld
+from harness.terminals import freehold_on_terminal
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> TagWorld:
+    return TagWorld(tmp_path / "state", {"a": {"owner": "x"}, "b": {"env": "prod"}})
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> str:
+    path = tmp_path / "tags.yaml"
+    path.write_text(EXAMPLES)
+    return str(path)
+
+
+def test_plan_apply_drift_and_back(world: TagWorld, manifest: str) -> None:
+    """The plan says what apply then does; nothing is left to do; drift is planned and repaired."""
+    before = world.tags()
+    plan = world.run("tags", "plan", "-f", manifest, "-o", "json", "--detailed-exitcode")
+    assert plan.code == 2, plan.err
+    (told,) = plan.json()
+    assert told["object"] == "metadata-controller/metadata"
+    rows = {
+        (each["resource"].rpartition("/")[2], row["action"], row["key"], tuple(row["from"]), row["to"])
+        for each in told["resources"]
+        for row in each["tags"]
+        if row["key"] in ("env", "centre")
+    }
+    a, b = world.ids["a"], world.ids["b"]
+    assert rows == {
+        (a, "add", "env", (), "test"),
+        (a, "add", "centre", (), "eng"),
+        (b, "change", "env", ("prod",), "test"),
+        (b, "add", "centre", (), "eng"),
+    }
+    (call,) = told["calls"]
+    assert (call["verb"], len(call["targets"])) == ("CreateTags", 2)
+    assert world.tags() == before, "a plan writes nothing"
+    assert "there is no CloudMetadata" in world.run("tags", "plan").out, "nor to the API server"
+
+    done = world.run("tags", "apply", "-f", manifest, "--create-namespace")
+    assert done.code == 0, done.out + done.err
+    assert "2 tagged" in done.out
+    assert world.tags() == {"a": {"owner": "x", **WANTED}, "b": WANTED}
+    again = world.run("tags", "plan", "--detailed-exitcode")
+    assert (again.code, "nothing to change" in again.out) == (0, True), again.out + again.err
+
+    world.tag("a", env="mine")
+    drift = world.run("tags", "plan", "metadata", "--detailed-exitcode")
+    assert drift.code == 2 and "~ env: mine → test" in drift.out and "somebody changed it" in drift.out
+    repaired = world.run("tags", "apply", "-f", manifest)
+    assert repaired.code == 0 and "AWSMetadata metadata-controller/awstags: unchanged" in repaired.out
+    assert "1 tagged" in repaired.out
+    assert world.tags()["a"]["env"] == "test"
+
+
+def test_on_a_terminal_the_plan_is_shown_and_asked_for(world: TagWorld, manifest: str) -> None:
+    """No is no: neither a tag nor an object."""
+    given = ("tags", "apply", "-f", manifest, "--create-namespace", "--state", str(world.state.path))
+    shown = freehold_on_terminal(*given, typed="n\n", after="[y/N]")
+    assert shown.code == 1 and "~ env: prod → test" in shown.text and "nothing was applied" in shown.text
+    assert world.tags() == {"a": {"owner": "x"}, "b": {"env": "prod"}}
+    assert not world.state.audit_of_people.exists()
+    agreed = freehold_on_terminal(*given, typed="y\n", after="[y/N]")
+    assert agreed.code == 0 and "2 tagged" in agreed.text
+    who = json.loads(world.state.audit_of_people.read_text().splitlines()[0])
+    assert who["by"] and who["object"] == "CloudMetadata metadata-controller/metadata"
+    stored = world.run("get", "cloudmetadatas", "metadata", "-n", "metadata-controller", "-o", "json").json()
+    assert stored["metadata"]["annotations"][TAGS_APPLIED_ANNOTATION].startswith(who["by"])
+
+
+def test_other_kinds_are_left_to_freehold_up(world: TagWorld, manifest: str) -> None:
+    more = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\n"
+    said = world.run("tags", "apply", "-f", "-", stdin=EXAMPLES + more)
+    assert said.code == 1 and "ConfigMap default/a" in said.err and "freehold up" in said.err
+
+
+def test_what_cannot_be_done_at_all_is_not_applied(world: TagWorld) -> None:
+    """A CloudMetadata without its AWSMetadata: the controller would wait, a person is told at once."""
+    cloud = EXAMPLES.split("---")[0]
+    said = world.run("tags", "apply", "-f", "-", "--create-namespace", stdin=cloud)
+    assert said.code == 1 and "does not exist: make it" in said.err
+    assert "there is no CloudMetadata" in world.run("tags", "plan").out
+
+
+def editor(folder: Path, *edits: str) -> str:
+    """One that makes the next of these edits (sed) each time it is opened, and keeps what it was shown."""
+    script = folder / "editor.py"
+    script.write_text(
+        f"""
+import pathlib, subprocess, sys
+folder, edits = pathlib.Path({str(folder)!r}), {list(edits)!r}
+number = len(list(folder.glob("shown-*")))
+(folder / f"shown-{{number}}").write_text(pathlib.Path(sys.argv[1]).read_text())
+if number < len(edits):
+    subprocess.run(["sed", "-i", edits[number], sys.argv[1]], check=True)
+"""
+    )
+    return f"{sys.executable} {script}"
+
+
+def test_list_report_edit_and_audit(world: TagWorld, manifest: str, tmp_path: Path) -> None:
+    """What is there, how far it is as wanted, a change in the editor, and who did it."""
+    with world.served() as cloud:
+        assert world.run("tags", "apply", "-f", manifest, "--create-namespace").code == 0
+        cloud("POST", "clock", {"advance": 60})
+        _list_report_edit_and_audit(world, tmp_path)
+
+
+def _list_report_edit_and_audit(world: TagWorld, tmp_path: Path) -> None:
+    listed = world.run("tags", "list", "-l", "owner=x", "-o", "json").json()
+    assert [each["resource"].rpartition("/")[2] for each in listed] == [world.ids["a"]]
+    assert {"key": "env", "value": "test"} in listed[0]["tags"]
+    assert world.run("tags", "list", "-l", "owner=*", "-o", "json").json() == [], "nothing is a wildcard"
+
+    world.tag("b", env="mine")
+    report = world.run("tags", "report", "-o", "json").json()
+    (share,) = report["objects"]
+    assert (share["resources"], share["as wanted"], share["drifted"]) == (2, 1, 1)
+    (found,) = report["findings"]
+    assert (found["found"], found["wanted"], found["standing"]) == ("mine", "test", "drifted")
+    page = world.run("tags", "report", "-o", "html").out
+    assert page.startswith("<!doctype html>") and "50 %" in page
+
+    env = {"EDITOR": editor(tmp_path, 's/^    env: test/    "aws:x": y/', "s/^ *.aws:x.: y/    team: blue/")}
+    edited = world.run("tags", "edit", "metadata", **env)
+    assert edited.code == 0, edited.out + edited.err
+    assert "reserved by AWS" not in (tmp_path / "shown-0").read_text()
+    assert (
+        "\n# AWSMetadata metadata-controller/awstags: spec.resourcetags: keys that begin with aws:"
+        in (tmp_path / "shown-1").read_text()
+    )
+    new = {"team": "blue", "centre": "eng"}
+    assert world.tags()["a"] == {"owner": "x", **new}
+    assert world.tags()["b"] == {"env": "mine", **new}, "somebody else's by then, which nobody asks to remove"
+    nothing = world.run("tags", "edit", "metadata", EDITOR="true")
+    assert (nothing.code, nothing.out.splitlines()[-1]) == (0, "nothing was changed")
+
+    rows = world.run("tags", "audit", "-o", "json").json()
+    assert {each["why"].partition(":")[0] for each in rows if not each["resource"]} == {
+        "created (tags apply)",
+        "edited (tags edit)",
+    }
+    changes = {(each["resource"].rpartition("/")[2], each["key"], each["from"], each["to"]) for each in rows}
+    assert (world.ids["b"], "env", "prod", "test") in changes and (world.ids["a"], "team", None, "blue") in changes
+    assert {each["outcome"] for each in rows} == {"done", "decided"}
+    assert world.run("tags", "audit", "--verify").code == 0
+
+
+def test_a_resource_that_is_refused_is_told_with_its_class_and_the_others_are_tagged(
+    world: TagWorld, manifest: str
+) -> None:
+    """Exit code 1; once the reason is gone the same command ends well."""
+    with world.served() as cloud:
+        fault = {"effect": "denied", "operation": "ec2.CreateTags", "contains": world.ids["b"], "count": None}
+        cloud("POST", "faults", fault)
+        said = world.run("tags", "apply", "-f", manifest, "--create-namespace")
+        assert said.code == 1, said.out + said.err
+        (failed,) = (line for line in said.out.splitlines() if line.split()[1:2] == ["failed"])
+        assert failed.startswith(f"security-group/{world.ids['b']}") and "Denied UnauthorizedOperation" in failed
+        assert f"security-group/{world.ids['a']}   tagged" in said.out
+        assert "1 failed, 1 tagged" in said.err
+        cloud("DELETE", "faults", None)
+        again = world.run("tags", "apply", "-f", manifest)
+        assert again.code == 0 and "1 tagged" in again.out, again.out + again.err
+    assert world.tags()["b"] == WANTED
+
+
+def test_what_waits_for_a_person_is_told_and_approved_by_its_digest(tmp_path: Path, manifest: str) -> None:
+    """More foreign values than may be overwritten without a word: without a terminal the digest is the word."""
+    world = TagWorld(tmp_path / "state", {f"g{n}": {"env": "theirs"} for n in range(101)})
+    with world.served():
+        said = world.run("tags", "apply", "-f", manifest, "--create-namespace")
+        assert said.code == 1 and "101 waits" in said.err
+        assert {tags["env"] for tags in world.tags().values()} == {"theirs"}
+        digest = said.err.rpartition("--approve ")[2].split()[0]
+        wrong = world.run("tags", "apply", "-f", manifest, "--approve", "0" * 16)
+        assert wrong.code == 1 and "no plan has the digest" in wrong.err
+        approved = world.run("tags", "apply", "-f", manifest, "--approve", digest)
+        assert approved.code == 0 and "101 tagged" in approved.out, approved.out + approved.err
+        assert {tags["env"] for tags in world.tags().values()} == {"test"}
+        people = world.run("tags", "audit", "-o", "json").json()
+        assert f"approved the plan {digest}" in {each["why"] for each in people}

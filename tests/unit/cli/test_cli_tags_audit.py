@@ -1,0 +1,93 @@
+"""``freehold tags audit``: from what to what, by whom, and what became of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from freehold.cli import tags_audit
+from freehold.cli.errors import CliError
+from freehold.cli.people import decided
+from freehold.cli.state_directory import StateDirectory
+from freehold.kube.object_client import ObjectClient
+from freehold.lifecycle.clock import ManualClock, SystemClock
+from freehold.lifecycle.errors import Denied
+from freehold.lifecycle.port import Call, Effect
+from freehold.operator.audit import FileAudit
+
+SUBJECT = "CloudMetadata team/tags"
+
+
+def written(path: Path, *, ends: bool = True) -> None:
+    """One call on two resources, of which the service refuses one."""
+    call = Call("ec2", "create_tags", Effect.WRITE, lambda: None, "a and 1 more")
+    with FileAudit(path, ManualClock(1_790_000_000.0)) as audit:
+        audit.changes(SUBJECT, {"arn-a": {"env": ("prod", "test")}, "arn-b": {"env": (None, "test")}})
+        audit.sent(SUBJECT, call)
+        if ends:
+            audit.done(SUBJECT, call, None)
+            audit.refused(SUBJECT, "arn-b", Denied("not allowed", code="AccessDenied"))
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_each_tag_has_a_row_with_both_values_and_its_outcome(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path / "audit.jsonl")
+    tags_audit.run(False, "", "", "json", tmp_path)
+    rows = [(each["resource"], each["from"], each["to"], each["outcome"], each["why"]) for each in told(capsys)]
+    assert rows == [("arn-a", "prod", "test", "done", ""), ("arn-b", None, "test", "refused", "not allowed")]
+
+
+def test_a_call_that_was_cut_off_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written(tmp_path / "audit.jsonl", ends=False)
+    tags_audit.run(False, "", "env", "table", tmp_path)
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert len(lines) == 2 and all("not known" in line and "done" not in line for line in lines)
+
+
+class At:
+    """A session that only has a clock."""
+
+    clock = SystemClock()
+    namespace, simulated = "default", False
+
+    @property
+    def client(self) -> ObjectClient:
+        raise NotImplementedError
+
+
+def test_what_people_do_is_told_with_their_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = StateDirectory.open(tmp_path)
+    written(state.audit)
+    decided(state, At(), SUBJECT, "edited (tags edit)", {"spec": {"a": "b"}})
+    tags_audit.run(False, "", "", "json", tmp_path)
+    rows = told(capsys)
+    person = next(each for each in rows if not each["resource"])
+    assert "@" in person["who"] and person["object"] == SUBJECT and '"a": "b"' in person["why"]
+    assert {each["who"] for each in rows} == {person["who"], "freehold"}
+
+
+def test_both_logs_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each has its own chain: two processes cannot write one file."""
+    state = StateDirectory.open(tmp_path)
+    written(state.audit)
+    decided(state, At(), SUBJECT, "edited (tags edit)")
+    tags_audit.run(True, "", "", "table", tmp_path)
+    assert capsys.readouterr().out.count("none changed, taken out or added") == 2
+    log = state.audit_of_people
+    log.write_text(log.read_text().replace("edited", "looked at"))
+    with pytest.raises(CliError, match="not whole"):
+        tags_audit.run(True, "", "", "table", tmp_path)
+
+
+def test_nothing_was_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tags_audit.run(False, "", "", "table", tmp_path)
+    assert capsys.readouterr().out == "no tag was changed from here\n"

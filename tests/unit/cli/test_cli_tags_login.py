@@ -1,0 +1,156 @@
+"""``freehold tags login``: what is stored where, what goes before it, and that no secret is shown."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from freehold.cli import logins, tags_login
+from freehold.cli.credentials import ROLE_VARIABLE, access_of
+from freehold.cli.errors import CliError
+from freehold.cli.state_directory import StateDirectory
+from freehold.clouds.aws.identities import AssumedRole
+
+KEY = "a-secret-api-key-of-somebody"
+ROLE = "arn:aws:iam::111122223333:role/tagger"
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StateDirectory:
+    """With two profiles of AWS, and no keyring."""
+    config = tmp_path / "config"
+    config.write_text("[profile work]\nregion = eu-central-1\n[profile sso]\nsso_session = here\n[sso-session here]\n")
+    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_REGION", "AWS_DEFAULT_REGION", "IBMCLOUD_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    return StateDirectory.open(tmp_path / "state")
+
+
+def login(state: StateDirectory, cloud: str | None = None, **given: str | bool) -> None:
+    options: dict[str, str | bool] = {
+        "profile": "", "role": "", "region": "", "api_key_file": "", "no_check": True, "forget": False, **given,
+    }  # fmt: skip
+    if cloud is None:
+        options["no_check"] = False
+    tags_login.run(cloud, state=state.path, **options)  # type: ignore[arg-type]
+
+
+def test_a_profile_a_role_and_a_region_are_used_from_then_on(state: StateDirectory) -> None:
+    login(state, "aws", profile="work", role=ROLE, region="eu-west-1")
+    env: dict[str, str] = {}
+    logins.use(state, env)
+    assert env == {"AWS_PROFILE": "work", ROLE_VARIABLE: ROLE, "AWS_REGION": "eu-west-1"}
+    access = access_of("", env)
+    assert isinstance(access.aws_own, AssumedRole) and access.aws_own.arn == ROLE
+    assert access.aws_regions == ("eu-west-1",)
+
+
+def test_the_environment_goes_before_what_is_stored(state: StateDirectory) -> None:
+    """A person who sets a variable for one command means it."""
+    login(state, "aws", profile="work", region="eu-west-1")
+    env = {"AWS_ACCESS_KEY_ID": "AKIA", "AWS_REGION": "us-east-1", "IBMCLOUD_API_KEY": "mine"}
+    logins.use(state, env)
+    assert env == {"AWS_ACCESS_KEY_ID": "AKIA", "AWS_REGION": "us-east-1", "IBMCLOUD_API_KEY": "mine"}
+
+
+def test_a_profile_that_is_not_there_is_named_with_those_that_are(state: StateDirectory) -> None:
+    with pytest.raises(CliError, match="no profile wrok; there are: sso, work"):
+        login(state, "aws", profile="wrok")
+    assert not state.login.exists()
+
+
+def test_the_key_is_in_a_file_that_nobody_else_may_read(
+    state: StateDirectory, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = tmp_path / "key.json"
+    given.write_text(json.dumps({"name": "mine", "apikey": KEY}))
+    login(state, "ibm", api_key_file=str(given))
+    assert state.api_key.read_text() == KEY and state.api_key.stat().st_mode & 0o777 == 0o600
+    assert KEY not in state.login.read_text()
+    login(state)
+    said = capsys.readouterr()
+    assert KEY not in said.out + said.err and str(state.api_key) in said.out
+    env: dict[str, str] = {}
+    logins.use(state, env)
+    assert env == {"IBMCLOUD_API_KEY": KEY}
+    state.api_key.chmod(0o644)
+    with pytest.raises(CliError, match="others may read") as refused:
+        logins.use(state, {})
+    assert KEY not in refused.value.sentence
+
+
+def test_the_key_is_read_from_standard_input(state: StateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{KEY}\n"))
+    login(state, "ibm", api_key_file="-")
+    assert state.api_key.read_text() == KEY
+
+
+def test_without_a_terminal_it_says_how_to_give_the_key(state: StateDirectory) -> None:
+    with pytest.raises(CliError, match="--api-key-file FILE"):
+        login(state, "ibm")
+
+
+class Keyring(ModuleType):
+    """The system's keyring, as the package shows it."""
+
+    def __init__(self, *, works: bool) -> None:
+        super().__init__("keyring")
+        self.kept: dict[tuple[str, str], str] = {}
+        self.works = works
+
+    class errors:  # noqa: N801 - the package's name
+        class KeyringError(Exception):
+            """No backend."""
+
+    def set_password(self, service: str, user: str, secret: str) -> None:
+        if not self.works:
+            raise self.errors.KeyringError
+        self.kept[service, user] = secret
+
+    def get_password(self, service: str, user: str) -> str | None:
+        return self.kept.get((service, user))
+
+    def delete_password(self, service: str, user: str) -> None:
+        del self.kept[service, user]
+
+
+def test_a_keyring_is_used_where_there_is_one(
+    state: StateDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keyring = Keyring(works=True)
+    monkeypatch.setitem(sys.modules, "keyring", keyring)
+    (tmp_path / "key").write_text(KEY)
+    login(state, "ibm", api_key_file=str(tmp_path / "key"))
+    assert not state.api_key.exists()
+    env: dict[str, str] = {}
+    logins.use(state, env)
+    assert env == {"IBMCLOUD_API_KEY": KEY}
+    login(state, "ibm", forget=True)
+    assert keyring.kept == {}
+    logins.use(state, env := {})
+    assert env == {}
+
+
+def test_a_keyring_without_a_backend_is_none(
+    state: StateDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "keyring", Keyring(works=False))
+    (tmp_path / "key").write_text(KEY)
+    login(state, "ibm", api_key_file=str(tmp_path / "key"))
+    assert state.api_key.read_text() == KEY
+
+
+def test_simulated_clouds_need_no_login(state: StateDirectory) -> None:
+    state.bind(simulate=True)
+    with pytest.raises(CliError, match="need no login"):
+        login(state, "aws", profile="work")
+
+
+def test_an_editor_gets_no_secret() -> None:
+    assert logins.without_secrets({"IBMCLOUD_API_KEY": KEY, "HOME": "/"}) == {"HOME": "/"}

@@ -1,0 +1,162 @@
+"""Tags are anybody's words: on a terminal, in a spreadsheet and in a page they stay words."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from freehold.cli import tags_csv, tags_list, tags_report, tags_report_html, tags_text
+from freehold.cli.errors import CliError
+from freehold.cli.tags_report import Standing
+from freehold.operator.tag_plan import ResourceChanges, TagAction, TagCall, TagPlan, TagRow
+
+SG = "arn:aws:ec2:eu-central-1:111122223333:security-group/sg-1"
+HOSTILE = "\x1b[31m</td><script>alert(1)</script>\n‮"
+
+
+def plan(key: str, before: str, after: str, cause: str = "Drifted") -> TagPlan:
+    row = TagRow(TagAction.CHANGE, key, (before,), after, cause)
+    left = TagRow(TagAction.LEAVE, "owner", ("x",), None, "Foreign")
+    changes = ResourceChanges(SG, "ec2:security-group", "111122223333", "eu-central-1", (row, left), (before,))
+    call = TagCall("CreateTags", "111122223333", "eu-central-1", (SG,), ((key, after),))
+    return TagPlan("team/tags", 3, (changes,), (call,), kinds={"ec2:security-group": 2, "ec2:volume": 1})
+
+
+def report(*plans: TagPlan) -> tags_report.Report:
+    return tags_report.report_of(plans, "2026-11-23 00:00:00 UTC", "a cloud")
+
+
+# -- on a terminal -------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_shows_no_character_that_acts_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither of a key nor of a value: else a tag could hide the lines of a plan that somebody approves."""
+    tags_text.print_plan(plan(f"k{HOSTILE}", f"a{HOSTILE}", f"b{HOSTILE}"))
+    out = capsys.readouterr().out
+    assert not set(out) & {"\x1b", "‮"}
+    assert all(line.startswith((" ", "team/tags")) for line in out.splitlines())
+
+
+@pytest.mark.parametrize("room", [80, 160])
+def test_the_reasons_of_a_plan_fit_the_terminal(
+    room: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tags_text, "width", lambda: room)
+    tags_text.print_plan(plan("a-key-of-thirty-two-characters-", "before", "after"))
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= room
+    assert "~ a-key-of-thirty-two-characters-: before → after" in out and "somebody changed it" in out
+
+
+@pytest.mark.parametrize(
+    ("value", "told"), [("", '""'), ("a b", '"a b"'), ("a=b", '"a=b"'), ("a", "a"), ('say "x"', '"say \\"x\\""')]
+)
+def test_where_a_value_ends_can_be_seen(value: str, told: str) -> None:
+    assert tags_text.shown(value) == told
+
+
+# -- in a spreadsheet ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])
+def test_no_cell_of_a_csv_is_a_formula(first: str) -> None:
+    """https://owasp.org/www-community/attacks/CSV_Injection"""
+    evil = f"{first}cmd|' /C calc'!A0"
+    text = tags_csv.as_csv(("key", "value"), [("a", evil), (evil, 'quoted ", and more')])
+    rows = list(csv.reader(io.StringIO(text, newline="")))
+    assert rows == [["key", "value"], ["a", f"'{evil}"], [f"'{evil}", 'quoted ", and more']]
+    assert all(not cell.startswith(first) for row in rows for cell in row)
+
+
+def test_every_cell_of_a_csv_is_quoted() -> None:
+    """A program that splits at semicolons or spaces must not find the beginning of a cell inside one."""
+    assert tags_csv.as_csv(("a",), [("x;=1+1",)]) == '"a"\n"x;=1+1"\n'
+
+
+# -- in a page -----------------------------------------------------------------------------------------------------
+
+
+class Elements(HTMLParser):
+    """The elements of a page, and its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_no_value_is_markup_in_the_page() -> None:
+    """Neither as text nor at the end of an attribute."""
+    evil = f'"><img src=x onerror=alert(1)>{HOSTILE}'
+    hostile = plan(evil, evil, evil)
+    page = tags_report_html.page(report(TagPlan(evil, 1, hostile.resources, (), (evil,), kinds=hostile.kinds)))
+    found = Elements(page)
+    assert not {"script", "img"} & set(found.tags)
+    assert not [name for name, _ in found.attributes if name.startswith("on")]
+    assert "<img src=x onerror=alert(1)>" in found.text
+    assert not set(page) & {"\x1b", "‮"}
+
+
+def test_the_page_needs_nothing_from_anywhere() -> None:
+    """No address, no script: it can be sent by mail, and opened where there is no network."""
+    page = tags_report_html.page(report(plan("env", "prod", "test")))
+    found = Elements(page)
+    assert found.tags.count("svg") >= 3
+    assert not re.search(r"https?://|url\(|@import|<link|<script", page)
+    assert {name for name, _ in found.attributes} & {"src", "href"} == set()
+    policy = dict(found.attributes)["content"]
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'"
+
+
+# -- what is counted -----------------------------------------------------------------------------------------------
+
+
+def test_a_report_counts_each_resource_once_by_its_most_urgent_row() -> None:
+    found = report(plan("env", "prod", "test"), plan("env", "prod", "test", "Missing"))
+    assert [dict(each.counts) for each in found.objects] == [
+        {Standing.AS_WANTED: 2, Standing.DRIFTED: 1},
+        {Standing.AS_WANTED: 2, Standing.DIFFERS: 1},
+    ]
+    assert [(each.name, each.total, each.percent) for each in found.kinds] == [
+        ("ec2:security-group", 4, "50 %"),
+        ("ec2:volume", 2, "100 %"),
+    ]
+    assert found.whole.percent == "66 %"
+    assert {each.standing for each in found.findings} == {"drifted", "differs", "left"}
+
+
+def test_foreign_tags_beside_ours_are_no_finding() -> None:
+    changes = ResourceChanges(SG, "ec2:volume", "1", "r", (TagRow(TagAction.LEAVE, "owner", ("x",), None, "Foreign"),))
+    assert tags_report.standing(changes) is Standing.AS_WANTED
+    assert report(TagPlan("a/b", 1, (changes,), kinds={"ec2:volume": 1})).findings == ()
+
+
+def test_nothing_selected_is_not_a_hundred_percent() -> None:
+    assert report(TagPlan("a/b")).whole.percent == "-"
+
+
+@pytest.mark.parametrize("text", ["", "=x"])
+def test_a20_a_selector_without_a_key_is_refused(text: str) -> None:
+    """It would select the whole account."""
+    with pytest.raises(CliError, match="KEY=VALUE"):
+        tags_list.parsed(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "selector"), [("a=b", ("a", "b")), ("a", ("a", None)), ("a=", ("a", "")), ("a=b=c", ("a", "b=c"))]
+)
+def test_a_selector_is_a_key_and_a_value(text: str, selector: tuple[str, str | None]) -> None:
+    assert tags_list.parsed(text) == selector
