@@ -29,7 +29,7 @@ MUTANTS = (
     ),
     _discover(
         "discover",
-        "if each.uuid != uuid",
+        " if each.uuid != journal.owner.uuid",
         "",
         "an object that is restored from before its first pass is stopped by its own resources",
     ),

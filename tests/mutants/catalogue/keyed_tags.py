@@ -107,7 +107,7 @@ MUTANTS = (
     ),
     _context(
         "PassContext.tags_on_given",
-        "self.graph.nodes[key].given_tags",
+        "node.given_tags",
         "frozenset()",
         "a given resource never gets the tags of the node that uses it",
     ),
