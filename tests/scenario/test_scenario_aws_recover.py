@@ -111,6 +111,24 @@ def test_with_status_journal_and_store_lost_all_of_it_is_rebuilt_from_the_tags(p
     assert _ours(harness) == []
 
 
+@pytest.mark.parametrize("kind", BALANCERS)
+@pytest.mark.parametrize("passes", [*range(1, 9), 16, 40])
+def test_an_object_that_is_restored_from_before_its_first_pass_finds_what_it_has(passes: int, kind: str) -> None:
+    """With its UID, as a restore of etcd leaves it: that the process writes its identity does not make it new."""
+    undisturbed, harness = _harness(**BALANCERS[kind]), _harness(**BALANCERS[kind])
+    undisturbed.up()
+    harness.settle(passes)
+    harness.clock.advance(60.0)
+    harness.object = StoredObject(harness.object.history[0], harness.clock.now)
+    harness.start_process()
+    harness.up()
+    harness.settle()
+    assert _created(harness) == _created(undisturbed)
+    assert _nodes(harness) == _nodes(undisturbed)
+    harness.down()
+    assert _ours(harness) == []
+
+
 @pytest.mark.parametrize(
     "operation",
     [

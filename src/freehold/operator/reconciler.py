@@ -225,6 +225,8 @@ class Reconciler:
             report = PassReport(plan, journal)
             await self._write(document, adapter.status(document.raw, report, self._now()))
             return RequeueAfter(plan.after if isinstance(plan, Undecided) else SLOW_SECONDS), ()
+        if plan.known_before:  # what an earlier process made is looked for before anything is created
+            known.state.minted = False
         deps = self._deps(current)
         tags = frozenset(deps.codec.user(key, value) for key, value in plan.user_tags)
         try:

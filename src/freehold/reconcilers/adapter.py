@@ -37,12 +37,17 @@ class Mode(Enum):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What shall be there. ``user_tags`` are (key, value), to be spelled by the cloud's codec."""
+    """What shall be there. ``user_tags`` are (key, value), to be spelled by the cloud's codec.
+
+    ``known_before``: the cloud has resources of this object, of which it has no record: it was restored from before its
+    first pass, with its UID.
+    """
 
     mode: Mode
     graph: Graph
     user_tags: tuple[tuple[str, str], ...] = ()
     notes: tuple[SpecWarning, ...] = ()
+    known_before: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,22 @@ _tags = partial(Mutant, "reconcilers/aws_cluster/nodes/tags.py")
 _facts = partial(Mutant, "clouds/aws/facts.py")
 _status = partial(Mutant, "reconcilers/aws_cluster/status.py")
 
+_reconciler = partial(Mutant, "operator/reconciler.py")
 _given_nodes = partial(Mutant, "reconcilers/aws_cluster/nodes/given.py")
 
 MUTANTS = (
+    _reconciler(
+        "Reconciler._ensure",
+        "known.state.minted = False",
+        "pass",
+        "an object that is restored with its UID from before its first pass makes everything a second time",
+    ),
+    _discover(
+        "discover",
+        " if each.uuid != journal.owner.uuid",
+        "",
+        "an object that is restored from before its first pass is stopped by its own resources",
+    ),
     _given_nodes(
         "given_node",
         "user_tagged=bool(tags)",

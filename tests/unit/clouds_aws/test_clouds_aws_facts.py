@@ -78,7 +78,7 @@ async def test_the_image_of_a_bastion_is_a_public_parameter(account: AwsAccount)
     assert account.ec2.describe_images(ImageIds=[found.value])["Images"]
 
 
-async def test_what_has_the_name_of_the_cluster_and_not_our_uuid_is_a_namesake(account: AwsAccount) -> None:
+async def test_what_has_the_name_of_the_cluster_is_shown_with_whose_it_is(account: AwsAccount) -> None:
     ours = account.ec2.create_vpc(
         CidrBlock="10.0.0.0/16", TagSpecifications=tagged("vpc", **{CLUSTER: "owned", UUID: "u1"})
     )
@@ -87,9 +87,9 @@ async def test_what_has_the_name_of_the_cluster_and_not_our_uuid_is_a_namesake(a
     others = account.ec2.create_vpc(CidrBlock="10.2.0.0/16", TagSpecifications=tagged("vpc", **marks))
     account.clock.advance(300)
     found = (await Asked(account).reader.namesakes("prod", "u1")).value
-    ids = {each["Vpc"]["VpcId"]: owner for each, owner in ((capas, ""), (others, "team/other"))}
-    assert {(each.arn.rpartition("/")[2], each.owner) for each in found} == set(ids.items())
-    assert ours["Vpc"]["VpcId"] not in str(found)
+    rows = ((ours, "", "u1"), (capas, "", ""), (others, "team/other", "u2"))
+    ids = {(each["Vpc"]["VpcId"], owner, uuid) for each, owner, uuid in rows}
+    assert {(each.arn.rpartition("/")[2], each.owner, each.uuid) for each in found} == ids
     assert all(isinstance(each, Namesake) for each in found)
 
 
@@ -122,4 +122,4 @@ async def test_volumes_and_interfaces_of_an_instance_of_ours_are_no_namesakes(ac
     ours = tagged("instance", **{CLUSTER: "owned", UUID: "u1"})
     account.instance(subnet, TagSpecifications=[*ours, *along])
     account.clock.advance(300)
-    assert (await Asked(account).reader.namesakes("prod", "u1")).value == ()
+    assert {each.uuid for each in (await Asked(account).reader.namesakes("prod", "u1")).value} == {"u1"}

@@ -17,6 +17,7 @@ from freehold.clouds.aws.seen import Seen
 from freehold.clouds.aws.tags import not_of
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import NotFound
+from freehold.lifecycle.keyed_codec import UUID
 
 T = TypeVar("T")
 BASTION_IMAGE = "/aws/service/canonical/ubuntu/server/20.04/stable/current/amd64/hvm/ebs-gp2/ami-id"
@@ -63,18 +64,19 @@ class AwsFacts:
         return await self._once("image", _SLOW, self._image)
 
     async def namesakes(self, cluster: str, uuid: str) -> TagsByArn:
-        """What has CAPA's tag with this name and is not of this owner. Read anew: it decides whether to create.
+        """What has CAPA's tag with this name, of this owner too. Read anew: it decides whether to create.
 
-        The index goes on showing what has gone, so what it shows is asked itself.
+        The index goes on showing what has gone, so what it shows of others is asked itself.
         """
         key = cluster_key(cluster)
         shown = await self._tags.with_tag(key)
+        own = {arn: tags for arn, tags in shown.items() if tags.get(UUID) == uuid}
         others = [arn for arn in not_of(uuid, shown) if not _comes_along(arn)]
         if not others:
-            return {}
+            return own
         there = await self._there(others, shown)
         found = {arn: tags for arn, tags in there.items() if key in tags}
-        return {arn: found[arn] for arn in not_of(uuid, found)}
+        return own | {arn: found[arn] for arn in not_of(uuid, found)}
 
     async def _there(self, arns: Collection[str], shown: TagsByArn) -> TagsByArn:
         """Each that exists, with its own tags; of a service that cannot be asked, with those that the index shows."""

@@ -55,7 +55,9 @@ def wanted(
         return taken
     graph = Graph(nodes(wish, names, account, facts.image.value if isinstance(facts.image, Answer) else ""))
     endpoint = next((balancer_key(each) for each in wish.load_balancers if each.key == PRIMARY), None)
-    return AWSWanted(Mode.CREATE, graph, wish.tags, found.notes, facts.api_port, endpoint, wish)
+    return AWSWanted(
+        Mode.CREATE, graph, wish.tags, found.notes, facts.api_port, endpoint, wish, known_before=facts.known_before
+    )
 
 
 def nodes(wish: ClusterWish, names: DefaultNames, account: str, image: str) -> Iterator[Node]:

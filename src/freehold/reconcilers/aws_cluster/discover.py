@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from freehold.api.aws_cluster import AWSClusterSpec
@@ -34,7 +35,7 @@ class FactsReader(Protocol):
         ...
 
     async def namesakes(self, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]]:
-        """What the tag index shows with the cluster's name, without this owner's uuid."""
+        """What the tag index shows with the cluster's name, of this owner too."""
         ...
 
 
@@ -51,14 +52,18 @@ async def discover(
     recorded = recorded_in(journal.entries)
     vpc = spec.network.vpc.id if spec.network and spec.network.vpc else None
     given = vpc if vpc != recorded.vpc else None
-    return Facts(
+    known = Facts(
         zones=await _answer(reader.zones()),
         api_port=port,
         recorded=recorded,
         network=await _answer(reader.network(given)) if given else None,
         image=await _answer(reader.image()) if not deleting and _needs_image(spec, journal) else None,
-        namesakes=(None if deleting or journal.ours else await _namesakes(reader, names.cluster, journal.owner.uuid)),
     )
+    named = None if deleting or journal.ours else await _namesakes(reader, names.cluster, journal.owner.uuid)
+    if not isinstance(named, Answer):
+        return replace(known, namesakes=named)
+    others = tuple(each for each in named.value if each.uuid != journal.owner.uuid)
+    return replace(known, namesakes=Answer(others), known_before=others != named.value)
 
 
 def _needs_image(spec: AWSClusterSpec, journal: Journal) -> bool:

@@ -60,7 +60,7 @@ class Facts:
     ``zones`` are the region's availability zones in which resources can be made, without local and Wavelength zones;
     NoSuch for a region that does not exist. ``api_port`` is the API server's. ``network`` is the given VPC,
     NoSuch where the region has none of this id. ``image`` is the newest image for a bastion. ``namesakes`` are asked
-    for before the first resource is created.
+    for before the first resource is created; ``known_before``: the answer shows resources of the object itself.
     """
 
     zones: Answer[tuple[str, ...]] | NoSuch | NoAnswer = NOT_ASKED
@@ -69,3 +69,4 @@ class Facts:
     network: Answer[GivenNetwork] | NoSuch | NoAnswer | None = None
     image: Answer[str] | NoSuch | NoAnswer | None = None
     namesakes: Answer[tuple[Namesake, ...]] | NoAnswer | None = None
+    known_before: bool = False
