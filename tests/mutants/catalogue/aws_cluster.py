@@ -9,6 +9,8 @@ _discover = partial(Mutant, "reconcilers/aws_cluster/discover.py")
 _desired = partial(Mutant, "reconcilers/aws_cluster/desired.py")
 _decide = partial(Mutant, "reconcilers/aws_cluster/decide.py")
 _given = partial(Mutant, "reconcilers/aws_cluster/given_input.py")
+_balancers = partial(Mutant, "reconcilers/aws_cluster/balancer_input.py")
+_network = partial(Mutant, "reconcilers/aws_cluster/network_input.py")
 _adapter = partial(Mutant, "reconcilers/aws_cluster/adapter.py")
 _groups = partial(Mutant, "reconcilers/aws_cluster/nodes/groups.py")
 _routing = partial(Mutant, "reconcilers/aws_cluster/nodes/routing.py")
@@ -18,6 +20,18 @@ _facts = partial(Mutant, "clouds/aws/facts.py")
 _status = partial(Mutant, "reconcilers/aws_cluster/status.py")
 
 MUTANTS = (
+    _balancers(
+        "_ports",
+        'taken = {api_port: "the API server\'s"}',
+        "taken = {}",
+        "two resources of one name are wanted, and no reconcile of the object gets anywhere",
+    ),
+    _network(
+        "_Listed._one_subnet_twice",
+        "if self.subnets[first].id != each.id:",
+        "if False:",
+        "two resources of one name are wanted, and no reconcile of the object gets anywhere",
+    ),
     _namesakes(
         "refusal",
         "if not (found := facts.namesakes.value):",

@@ -231,6 +231,19 @@ KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
     "one id twice": (
         network(subnets=[subnet(), subnet(1, id="s0")]), facts(), f"{SUB}[1].id: 's0' is {SUB}[0].id too; rename one",
     ),
+    "one id twice in a given VPC": (
+        network(vpc=VPC, subnets=[SUBNET, SUBNET]), facts(), f"{SUB}[1].id: '{SUBNET['id']}' is {SUB}[0].id too",
+    ),
+    "one subnet by its id and by its name": (
+        network(subnets=[SUBNET, subnet(id=f"prod-subnet-public-{ZONES[0]}")]),
+        facts(recorded=Recorded(VPC["id"], {f"public:{ZONES[0]}:10.0.0.0/20:2": SUBNET["id"]})),
+        f"{SUB}[1].id: 'prod-subnet-public-{ZONES[0]}' is {SUBNET['id']}, which {SUB}[0] is already; remove one",
+    ),
+    "one listed subnet by its id and by its name": (
+        network(subnets=[subnet(), {**subnet(), **SUBNET}]),
+        facts(recorded=Recorded(VPC["id"], {"s0": SUBNET["id"]})),
+        f"{SUB}[1].id: '{SUBNET['id']}' is {SUBNET['id']}, which {SUB}[0] is already; remove one of the two",
+    ),
     "a subnet that exists in a VPC that does not": (
         network(subnets=[subnet(**SUBNET)]), facts(), f"{SUB}[0].id: '{SUBNET['id']}' exists in some VPC",
     ),
@@ -300,6 +313,18 @@ KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
     "port of a check": (
         first(loadBalancerType="nlb", additionalListeners=[{"port": 1, "healthCheck": {"port": "http"}}]), facts(),
         f"{LB}.additionalListeners[0].healthCheck.port: 'http' is no port; write a number",
+    ),
+    "a listener on the port of the API server": (
+        first(loadBalancerType="nlb", additionalListeners=[{"port": 6443}]), facts(),
+        f"{LB}.additionalListeners[0].port: 6443 is the API server's already; remove it, or change it",
+    ),
+    "two listeners on one port": (
+        second(additionalListeners=[{"port": 22}, {"port": 22}]), facts(),
+        f"{LB2}.additionalListeners[1].port: 22 is that of {LB2}.additionalListeners[0].port already; remove it",
+    ),
+    "the second one has the name that the first one has without a name": (
+        {**first(loadBalancerType="nlb"), **second(name="team-prod-apiserver")}, facts(),
+        f"{LB2}.name: 'team-prod-apiserver' is the name of both load balancers; change one",
     ),
     "IPv6 targets without IPv6": (
         first(loadBalancerType="nlb", targetGroupIPType="ipv6"), facts(),

@@ -23,6 +23,10 @@ class Recorded:
     nat_gateways: Collection[str] = ()
     bastion: str = ""
 
+    def subnet_of(self, ident: str) -> str:
+        """The logical name of the own subnet with this id; empty where none has it."""
+        return next((logical for logical, own in self.subnets.items() if own and own == ident), "")
+
 
 @dataclass(frozen=True)
 class GivenSubnet:

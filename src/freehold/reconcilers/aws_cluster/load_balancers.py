@@ -49,12 +49,11 @@ class Front:
     def _one(self, key: str, spec: AWSLoadBalancerSpec) -> LoadBalancer:
         network = spec.load_balancer_type == BalancerType.NETWORK.value
         scheme = Scheme(spec.scheme)
-        default = self.names.network_balancer if network else self.names.classic_balancer
         by_name = {each.name: each.logical for each in self.subnets if each.name}
         return LoadBalancer(
             key,
             BalancerType(spec.load_balancer_type),
-            spec.name or default,
+            name_of(spec, self.names),
             scheme,
             self._listeners(spec, network=network),
             tuple(sorted({by_name.get(each, each) for each in spec.subnets})) or self._placed(scheme),
@@ -81,6 +80,12 @@ class Front:
             if each.zone and not each.public:
                 private.setdefault(each.zone, each.logical)
         return tuple(sorted((self.homes if scheme is Scheme.INTERNET_FACING or not private else private).values()))
+
+
+def name_of(spec: AWSLoadBalancerSpec, names: DefaultNames) -> str:
+    """The name in the spec, or upstream's."""
+    network = spec.load_balancer_type == BalancerType.NETWORK.value
+    return spec.name or (names.network_balancer if network else names.classic_balancer)
 
 
 def _listener(spec: AdditionalListener, ip_type: str) -> Listener:
