@@ -19,7 +19,7 @@ from freehold.clouds.aws.reading import place_of
 from freehold.clouds.aws.seen import Place, Seen, epoch
 from freehold.clouds.aws.traits import aws_kind
 from freehold.lifecycle.errors import NotFound
-from freehold.lifecycle.kinds import Birth, Kind, Observed, Part, Ref, Request, State
+from freehold.lifecycle.kinds import Birth, Kind, Observed, Part, Ref, Request, State, User
 
 LISTENER, SUBNET, INSTANCE = "classic-listener", "balancer-subnet", "instance-registration"
 AT_BIRTH = {"idle_timeout": 60, "cross_zone": False}
@@ -117,9 +117,9 @@ class ClassicLoadBalancerDriver(BalancingDriver):
     async def remains(self, ref: Ref) -> Sequence[str]:
         return await holders.interfaces_of_balancer(self._client, ref.id)
 
-    async def users(self, ref: Ref) -> Sequence[str]:
+    async def users(self, ref: Ref) -> Sequence[User]:
         """The machines behind it."""
-        return sorted(str(part) for part in await self.parts(ref) if part.kind == INSTANCE)
+        return sorted(User(str(part)) for part in await self.parts(ref) if part.kind == INSTANCE)
 
     async def parts(self, ref: Ref) -> frozenset[Part]:
         """Not asked for by the engine: every look shows them."""
