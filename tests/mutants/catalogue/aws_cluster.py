@@ -26,6 +26,19 @@ MUTANTS = (
         "taken = {}",
         "two resources of one name are wanted, and no reconcile of the object gets anywhere",
     ),
+    _balancers(
+        "_behind_endpoint",
+        "if key_of(there, PRIMARY) in recorded.balancers:",
+        "if False:",
+        "the rules of the load balancer that is the endpoint are taken away at once",
+    ),
+    _status(
+        "_left_behind",
+        "if isinstance(found, Ready) and address and is_address_of(host, balancer):",
+        "if False:",
+        "a cluster is ready at whose endpoint nobody answers",
+        killed_by="tests/scenario/test_scenario_aws_endpoint.py::test_a_cluster_with_the_address_of_a_lost_load_balancer_is_not_ready",
+    ),
     _network(
         "_Listed._one_subnet_twice",
         "if self.subnets[first].id != each.id:",

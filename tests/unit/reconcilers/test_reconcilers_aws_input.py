@@ -11,6 +11,7 @@ from freehold.api.aws_kinds import AWS_CLUSTERS
 from freehold.api.crd import custom_resource_definition
 from freehold.apiserver.cel_rules import Rules
 from freehold.apiserver.custom import CustomStrategy
+from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Reason
 from freehold.reconcilers.adapter import Refused, Undecided
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
@@ -179,6 +180,7 @@ def recorded() -> Recorded:
     return Recorded(VPC["id"], {each.logical: "" for each in found.wish.subnets})
 
 
+BEHIND = {"controlPlaneEndpoint": {"host": "a-1.elb.eu-central-1.amazonaws.com", "port": 6443}}
 TWO = [subnet(0), subnet(1, isPublic=False)]
 KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
     "no region": ({"region": None}, facts(), "spec.region: it is missing; give the AWS region"),
@@ -326,6 +328,12 @@ KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
         {**first(loadBalancerType="nlb"), **second(name="team-prod-apiserver")}, facts(),
         f"{LB2}.name: 'team-prod-apiserver' is the name of both load balancers; change one",
     ),
+    "another type than the endpoint's": (
+        {**first(loadBalancerType="classic"), **BEHIND},
+        facts(recorded=Recorded(balancers={NodeKey("network-load-balancer", "primary"): ()})),
+        f"{LB}.loadBalancerType: the endpoint a-1.elb.eu-central-1.amazonaws.com is the address of the load balancer "
+        "of type nlb, which is there, and cannot change; write nlb",
+    ),
     "IPv6 targets without IPv6": (
         first(loadBalancerType="nlb", targetGroupIPType="ipv6"), facts(),
         f"{LB}.targetGroupIPType: the VPC has no IPv6; set spec.network.vpc.ipv6",
@@ -417,6 +425,10 @@ STAYS: dict[str, tuple[Spec, Spec, str]] = {
     "scheme, first left out": ({}, first(scheme="internal"), f"{LB}.scheme"),
     "disabled later": (first(loadBalancerType="classic"), first(loadBalancerType="disabled"), f"{LB}.loadBalancerType"),
     "enabled later": (first(loadBalancerType="disabled"), NLB, f"{LB}.loadBalancerType"),
+    "type behind the endpoint": (
+        {**NLB, **BEHIND}, {**first(loadBalancerType="classic"), **BEHIND}, f"{LB}.loadBalancerType",
+    ),
+    "type behind the endpoint, left out": ({**NLB, **BEHIND}, BEHIND, f"{LB}.loadBalancerType"),
     "name": (first(name="a"), first(name="b"), f"{LB}.name"),
     "name later": (NLB, first(loadBalancerType="nlb", name="b"), f"{LB}.name"),
     "check of an NLB": (NLB, first(loadBalancerType="nlb", healthCheckProtocol="HTTPS"), f"{LB}.healthCheckProtocol"),
@@ -433,6 +445,7 @@ CHANGES: dict[str, tuple[Spec, Spec]] = {
     "check of a classic one": (first(healthCheckProtocol="SSL"), first(healthCheckProtocol="TCP")),
     "second later": ({}, second()),
     "tags": ({"additionalTags": {"a": "b"}}, {"additionalTags": {"c": "d"}}),
+    "type behind an endpoint of one's own": ({**NLB, **ENDPOINT}, {**first(loadBalancerType="classic"), **ENDPOINT}),
     "subnets": (network(subnets=TWO), network(subnets=[*TWO, subnet(2)])),
 }
 

@@ -10,7 +10,7 @@ from freehold.lifecycle import birth_marks
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import NodeKey, Observed, Part, Ref, Request
+from freehold.lifecycle.kinds import Kind, NodeKey, Observed, Part, Ref, Request
 from freehold.lifecycle.outcomes import Category, Ready, Reason, of_error
 from freehold.lifecycle.phases import parts
 from freehold.lifecycle.secret_values import without_digests
@@ -77,7 +77,7 @@ async def _sync(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudE
     if inside is not None:
         differences += await parts.sync(ctx, key, inside)
     reason = Reason.DRIFTED if differences else None
-    note = f"{', '.join(differences)}: {_MEND_ONCE if kind.once else _MEND}" if differences else ""
+    note = f"{', '.join(differences)}: {_mend(kind)}" if differences else ""
     ctx.outcomes[key] = Ready(ctx.node(key).observed, ctx.category(key), reason, note)
 
 
@@ -111,6 +111,11 @@ def is_as_wanted(ctx: PassContext, key: NodeKey, observed: Observed, inside: fro
 
 _MEND = "it is not changed in place; change it in the cloud, or delete the resource to have it created anew"
 _MEND_ONCE = "it is not changed in place; change it in the cloud"
+_MEND_ADDRESS = f"{_MEND_ONCE}; a new one would have another address, to which nobody who uses this one is led"
+
+
+def _mend(kind: Kind) -> str:
+    return _MEND_ONCE if kind.once else _MEND_ADDRESS if kind.addresses else _MEND
 
 
 def _drift(ctx: PassContext, key: NodeKey, observed: Observed, wanted: Request) -> list[str]:

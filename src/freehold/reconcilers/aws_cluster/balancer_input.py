@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterator
 
 from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
-from freehold.reconcilers.aws_cluster.facts import Facts
-from freehold.reconcilers.aws_cluster.load_balancers import TRAFFIC_PORT, name_of
+from freehold.api.endpoint import APIEndpoint
+from freehold.reconcilers.aws_cluster.facts import Facts, Recorded
+from freehold.reconcilers.aws_cluster.keys import key_of
+from freehold.reconcilers.aws_cluster.load_balancers import PRIMARY, TRAFFIC_PORT, name_of, type_of_address
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.network_input import group_id
 from freehold.reconcilers.aws_cluster.subnets import is_aws_id
@@ -28,6 +30,7 @@ def check(names: DefaultNames, spec: AWSClusterSpec, facts: Facts) -> Checks:
     yield from _places(_FIRST, first, listed)
     yield from _one(_FIRST, first, ipv6=ipv6)
     yield from _ports(_FIRST, first, facts.api_port)
+    yield from _behind_endpoint(first, spec.control_plane_endpoint, facts.recorded)
     if second is None:
         return
     yield from _places(_SECOND, second, listed)
@@ -70,6 +73,19 @@ def _one(field: str, spec: AWSLoadBalancerSpec, *, ipv6: bool) -> Checks:
         yield from _families(field, spec, ipv6=ipv6)
     if kind == "nlb" and spec.name and spec.name.startswith("internal-"):
         yield Problem(f"{field}.name", "AWS keeps names that begin with internal- for itself; choose another")
+
+
+def _behind_endpoint(first: AWSLoadBalancerSpec, endpoint: APIEndpoint | None, recorded: Recorded) -> Checks:
+    """The endpoint of a cluster stays, and with it the load balancer that has the address."""
+    there = type_of_address(endpoint.host or "") if endpoint else None
+    if endpoint is None or there is None or first.load_balancer_type == there.value:
+        return
+    if key_of(there, PRIMARY) in recorded.balancers:
+        yield Problem(
+            f"{_FIRST}.loadBalancerType",
+            f"the endpoint {endpoint.host} is the address of the load balancer of type {there}, which is there, and "
+            f"cannot change; write {there}",
+        )
 
 
 def _ports(field: str, spec: AWSLoadBalancerSpec, api_port: int) -> Checks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,15 @@ from freehold.reconcilers.aws_cluster.wish import (
 PRIMARY, SECONDARY = "primary", "secondary"
 TRAFFIC_PORT = "traffic-port"
 """What AWS calls the port of the listener in a health check."""
+_ADDRESSES = {
+    BalancerType.CLASSIC: re.compile(r"[^.]+\.[a-z0-9-]+\.elb\.amazonaws\.com(\.cn)?"),
+    BalancerType.NETWORK: re.compile(r"[^.]+\.elb\.[a-z0-9-]+\.amazonaws\.com(\.cn)?"),
+}
+"""The names that AWS gives to load balancers.
+
+https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/elb-internet-facing-load-balancers.html and
+https://docs.aws.amazon.com/elasticloadbalancing/latest/network/network-load-balancers.html
+"""
 _HTTP = frozenset({"HTTP", "HTTPS"})
 
 
@@ -86,6 +96,17 @@ def name_of(spec: AWSLoadBalancerSpec, names: DefaultNames) -> str:
     """The name in the spec, or upstream's."""
     network = spec.load_balancer_type == BalancerType.NETWORK.value
     return spec.name or (names.network_balancer if network else names.classic_balancer)
+
+
+def type_of_address(host: str) -> BalancerType | None:
+    """The type of the load balancer that has this address; None where AWS made no name of one of it."""
+    return next((kind for kind, form in _ADDRESSES.items() if form.fullmatch(host)), None)
+
+
+def is_address_of(host: str, balancer: LoadBalancer) -> bool:
+    """Whether AWS gave this address to this load balancer, or to an earlier one of its name and type."""
+    named = host.partition(".")[0].removeprefix("internal-").rpartition("-")[0]
+    return type_of_address(host) is balancer.type and named.lower() == balancer.name.lower()
 
 
 def _listener(spec: AdditionalListener, ip_type: str) -> Listener:
