@@ -10,6 +10,7 @@ _desired = partial(Mutant, "reconcilers/aws_cluster/desired.py")
 _decide = partial(Mutant, "reconcilers/aws_cluster/decide.py")
 _given = partial(Mutant, "reconcilers/aws_cluster/given_input.py")
 _balancers = partial(Mutant, "reconcilers/aws_cluster/balancer_input.py")
+_fronts = partial(Mutant, "reconcilers/aws_cluster/load_balancers.py")
 _network = partial(Mutant, "reconcilers/aws_cluster/network_input.py")
 _adapter = partial(Mutant, "reconcilers/aws_cluster/adapter.py")
 _groups = partial(Mutant, "reconcilers/aws_cluster/nodes/groups.py")
@@ -38,6 +39,18 @@ MUTANTS = (
         "if False:",
         "a cluster is ready at whose endpoint nobody answers",
         killed_by="tests/scenario/test_scenario_aws_endpoint.py::test_a_cluster_with_the_address_of_a_lost_load_balancer_is_not_ready",
+    ),
+    _fronts(
+        "Front._placed",
+        "if each.logical in held:",
+        "if False:",
+        "one more subnet in a zone moves a load balancer, and its addresses change",
+    ),
+    _network(
+        "_Listed._place",
+        "(slot.public, slot.zone) if slot else",
+        "(True, slot.zone) if slot else",
+        "a load balancer is taken out of every subnet but one",
     ),
     _network(
         "_Listed._one_subnet_twice",

@@ -523,9 +523,21 @@ SYNCING = (
         "",
         "a resource is deleted while another, which the spec no longer connects with it, still depends on it",
     ),
+    _order(
+        "add_edges",
+        "replace(entry, requires=()) if key in as_wanted else entry",
+        "replace(entry, requires=())",
+        "what may still be in use by a resource that is not as wanted is deleted",
+    ),
+    _drift(
+        "_without_haste",
+        "if outcome.reason is Reason.IN_USE:",
+        "if False:",
+        "a part that is in use is asked for each ten seconds, for as long as somebody uses it",
+    ),
     _engine(
         "ensure",
-        "ctx.journal = add_edges(ctx.journal, graph)",
+        "ctx.journal = add_edges(ctx.journal, graph, ctx.as_wanted)",
         "pass",
         "edges that an edit added are not recorded",
     ),

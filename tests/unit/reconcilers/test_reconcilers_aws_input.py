@@ -250,6 +250,11 @@ KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
         network(subnets=[subnet(**SUBNET)]), facts(), f"{SUB}[0].id: '{SUBNET['id']}' exists in some VPC",
     ),
     "no public subnet": (network(subnets=[subnet(isPublic=False)]), facts(), f"{SUB}: none is public; set isPublic"),
+    "own subnets by id, all private": (
+        network(subnets=[SUBNET]),
+        facts(recorded=Recorded(VPC["id"], {f"private:{ZONES[0]}:10.0.0.0/20:2": SUBNET["id"]})),
+        f"{SUB}: none is public; set isPublic on one in each zone: load balancer and NAT gateway need it",
+    ),
     "no way out": (
         network(subnets=[subnet(), subnet(1, availabilityZone=ZONES[1], isPublic=False)]), facts(),
         f"{SUB}[1]: zone 'eu-central-1b' has no public subnet, so this private one has no NAT gateway",

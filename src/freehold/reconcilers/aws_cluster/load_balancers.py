@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.aws_load_balancer import AdditionalListener, AWSLoadBalancerSpec
 from freehold.api.aws_load_balancer import HealthCheck as HealthCheckSpec
+from freehold.lifecycle.kinds import NodeKey
+from freehold.reconcilers.aws_cluster.keys import key_of
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.rules import API_SERVER
 from freehold.reconcilers.aws_cluster.wish import (
@@ -41,7 +43,7 @@ class Front:
     """What the load balancers of one cluster are made of.
 
     ``port`` is the API server's. ``homes`` is the public subnet of each zone that load balancers are in
-    (:func:`subnets.homes`). ``ipv6``: whether the VPC has it.
+    (:func:`subnets.homes`). ``ipv6``: whether the VPC has it. ``recorded``: the subnets that load balancers are in.
     """
 
     names: DefaultNames
@@ -49,6 +51,7 @@ class Front:
     subnets: Sequence[Subnet]
     homes: Mapping[str, str]
     ipv6: bool
+    recorded: Mapping[NodeKey, Collection[str]] = field(default_factory=dict)
 
     def load_balancers(self, spec: AWSClusterSpec) -> tuple[LoadBalancer, ...]:
         """The one that is the endpoint, and the second one; none of those that are disabled."""
@@ -66,7 +69,7 @@ class Front:
             name_of(spec, self.names),
             scheme,
             self._listeners(spec, network=network),
-            tuple(sorted({by_name.get(each, each) for each in spec.subnets})) or self._placed(scheme),
+            tuple(sorted({by_name.get(each, each) for each in spec.subnets})) or self._placed(key, spec),
             tuple(sorted(set(spec.additional_security_groups))),
             cross_zone=bool(spec.cross_zone_load_balancing),
             preserve_client_ip=network and bool(spec.preserve_client_ip),
@@ -79,17 +82,22 @@ class Front:
         more = [_listener(each, ip_type) for each in spec.additional_listeners] if network else []
         return tuple(sorted([Listener(self.port, API_SERVER, check, ip_type), *more]))
 
-    def _placed(self, scheme: Scheme) -> tuple[str, ...]:
+    def _placed(self, key: str, spec: AWSLoadBalancerSpec) -> tuple[str, ...]:
         """One subnet in each zone: private ones, or public ones for public addresses.
 
-        A network without private subnets has its load balancers in the public ones. Empty where the zones are not
-        known.
+        A network without private subnets has its load balancers in the public ones. Where a zone has several it stays
+        in the one that it is in. Empty where the zones are not known.
         """
-        private: dict[str, str] = {}
-        for each in self.subnets:
-            if each.zone and not each.public:
-                private.setdefault(each.zone, each.logical)
-        return tuple(sorted((self.homes if scheme is Scheme.INTERNET_FACING or not private else private).values()))
+        private = not all(each.public for each in self.subnets if each.zone)
+        public = Scheme(spec.scheme) is Scheme.INTERNET_FACING or not private
+        held = self.recorded.get(key_of(BalancerType(spec.load_balancer_type), key), ())
+        found = dict(self.homes) if public else {}
+        for each in sorted(self.subnets, key=lambda one: one.logical not in held):
+            if each.zone and each.public is public:
+                if each.logical in held:
+                    found[each.zone] = each.logical
+                found.setdefault(each.zone, each.logical)
+        return tuple(sorted(found.values()))
 
 
 def name_of(spec: AWSLoadBalancerSpec, names: DefaultNames) -> str:

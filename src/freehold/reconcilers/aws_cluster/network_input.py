@@ -10,7 +10,7 @@ from ipaddress import IPv4Network, IPv6Network
 from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.aws_network import NetworkSpec, SubnetSpec, VPCSpec
 from freehold.reconcilers.answers import Answer
-from freehold.reconcilers.aws_cluster.address_plan import LARGEST, SMALLEST, NoRoom
+from freehold.reconcilers.aws_cluster.address_plan import LARGEST, SMALLEST, NoRoom, Slot
 from freehold.reconcilers.aws_cluster.facts import Facts
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.subnets import (
@@ -246,22 +246,26 @@ class _Listed:
             )
 
     def _ways_out(self) -> Checks:
-        """Load balancers and NAT gateways are in public subnets, the latter one in each zone of private ones.
-
-        Of a subnet that the spec gives by the id that it has, the spec need not say where it is.
-        """
-        if {each.id for each in self.subnets} & set(self.facts.recorded.subnets.values()):
-            return
-        public = {each.availability_zone for each in self.subnets if each.is_public}
+        """Load balancers and NAT gateways are in public subnets, the latter one in each zone of private ones."""
+        places = [self._place(each) for each in self.subnets]
+        public = {zone for is_public, zone in places if is_public}
         if not public:
             yield Problem(
                 _SUBNETS, "none is public; set isPublic on one in each zone: load balancer and NAT gateway need it"
             )
             return
-        for index, each in enumerate(self.subnets):
-            if not each.is_public and each.availability_zone and each.availability_zone not in public:
+        for index, (is_public, zone) in enumerate(places):
+            if not is_public and zone and not public & {zone, ""}:
                 yield Problem(
                     f"{_SUBNETS}[{index}]",
-                    f"zone {each.availability_zone!r} has no public subnet, so this private one has no NAT gateway and "
+                    f"zone {zone!r} has no public subnet, so this private one has no NAT gateway and "
                     "no way out; add a public subnet in the zone",
                 )
+
+    def _place(self, subnet: SubnetSpec) -> tuple[bool, str]:
+        """Whether it is public, and its zone, empty where that is not known.
+
+        Of a derived subnet that the spec gives by the id that it has, the spec need not say either.
+        """
+        slot = Slot.of(self.facts.recorded.subnet_of(subnet.id))
+        return (slot.public, slot.zone) if slot else (bool(subnet.is_public), subnet.availability_zone or "")
