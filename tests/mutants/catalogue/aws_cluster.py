@@ -38,7 +38,6 @@ MUTANTS = (
         "if isinstance(found, Ready) and address and is_address_of(host, balancer):",
         "if False:",
         "a cluster is ready at whose endpoint nobody answers",
-        killed_by="tests/scenario/test_scenario_aws_endpoint.py::test_a_cluster_with_the_address_of_a_lost_load_balancer_is_not_ready",
     ),
     _fronts(
         "Front._placed",

@@ -153,14 +153,12 @@ DECISIONS = (
         "if serves := sorted(deletion_order.requirements(key, stays, ctx.journal.entries, registry)):",
         "if serves := list[NodeKey]():",
         "the routes of a subnet with machines are deleted, and the listeners of the endpoint",
-        killed_by="tests/scenario/test_scenario_aws_prune.py::test_the_way_out_alone_stays_too",
     ),
     _prune(
         "_held",
         "needed = {key for each in approved for key in deletion_order.requirements(each, unwanted, entries, registry)}",
         "needed = set[NodeKey]()",
         "the routes of a subnet with machines are deleted where nobody has asked for the subnet",
-        killed_by="tests/scenario/test_scenario_aws_prune.py::test_the_way_out_alone_stays_too",
     ),
     _prune(
         "_users",
