@@ -3,7 +3,8 @@
 As :mod:`freehold.api.early`: only the API server checks them, and only what a write changes; the reconciler says the
 same in a condition (:mod:`freehold.reconcilers.aws_cluster.input`). Each refuses what upstream's webhook refuses
 (https://github.com/kubernetes-sigs/cluster-api-provider-aws/tree/main/webhooks), or AWS wherever upstream sends it.
-Those with ``oldSelf`` are the fields that upstream's webhook does not let change.
+Those with ``oldSelf`` are the fields that upstream's webhook does not let change, and the type of the load balancer
+that is the endpoint.
 """
 
 from __future__ import annotations
@@ -163,6 +164,9 @@ _FIRST = "self.controlPlaneLoadBalancer"
 _SECOND = "self.secondaryControlPlaneLoadBalancer"
 _OLD_FIRST = "oldSelf.controlPlaneLoadBalancer"
 _OLD_VPC = "has(oldSelf.network) && has(oldSelf.network.vpc) && has(oldSelf.network.vpc.id)"
+_HOST = "oldSelf.controlPlaneEndpoint.host"
+_AWS_NAME = f"{_HOST}.contains('.elb.') && {_HOST}.contains('.amazonaws.com')"
+_AWS_ENDPOINT = f"has(oldSelf.controlPlaneEndpoint) && has({_HOST}) && {_AWS_NAME}"
 _VPC = "has(self.network) && has(self.network.vpc) && has(self.network.vpc.id)"
 
 
@@ -172,6 +176,11 @@ def _endpoint_stays(field: str, unset: str) -> Rule:
     was = f"has({old}) && has({old}.{field}) && {old}.{field} != {unset}"
     same = f"has({endpoint}) && has({endpoint}.{field}) && {endpoint}.{field} == {old}.{field}"
     return Rule(f"!({was}) || ({same})", "the endpoint of a cluster cannot change", field=".controlPlaneEndpoint")
+
+
+def _type(balancer: str) -> str:
+    """The type of a load balancer, also where the field is left out."""
+    return f"(has({balancer}) ? {balancer}.loadBalancerType : 'classic')"
 
 
 def _second(holds: str, message: str, field: str) -> Rule:
@@ -207,6 +216,11 @@ CLUSTER_RULES: Final = (
     Rule(
         "!has(oldSelf.secondaryControlPlaneLoadBalancer) || has(self.secondaryControlPlaneLoadBalancer)",
         "the second load balancer cannot be taken away",
+    ),
+    Rule(
+        f"!({_AWS_ENDPOINT}) || {_type(_FIRST)} == {_type(_OLD_FIRST)}",
+        "the endpoint is the address of the load balancer that there is, so its type cannot change",
+        field=".controlPlaneLoadBalancer.loadBalancerType",
     ),
     Rule(
         f"has({_FIRST}) || !has({_OLD_FIRST}) || {_OLD_FIRST}.scheme == 'internet-facing'",

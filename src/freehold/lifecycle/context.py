@@ -35,6 +35,8 @@ class PassContext:
     creating: list[NodeKey] = field(default_factory=list)
     verified: dict[NodeKey, frozenset[str]] = field(default_factory=dict)
     """The tags, read in this pass, of what they prove to be ours and marked as wanted."""
+    as_wanted: set[NodeKey] = field(default_factory=set)
+    """What this pass has compared whole with the spec, and brought to it."""
     notes: list[str] = field(default_factory=list)
     absent: set[str] = field(default_factory=set)
     """The ids of what this pass has seen gone."""

@@ -17,18 +17,20 @@ Entries = Mapping[NodeKey, Entry]
 
 
 def with_edges(entry: Entry, node: Node) -> Entry:
-    """Edges are only added: a resource may still depend on what today's spec no longer connects it with."""
+    """Edges are added: a resource may still depend on what today's spec no longer connects it with."""
     edges = {str(key) for key in node.requires} | set(entry.requires or ())
     return replace(entry, requires=tuple(sorted(edges)))
 
 
-def add_edges(journal: Journal, graph: Graph) -> Journal:
+def add_edges(journal: Journal, graph: Graph, as_wanted: Collection[NodeKey] = ()) -> Journal:
     """The journal with the edges that an edit of the spec has added.
 
-    Where none are on record none are added, so that an upgrade writes nothing to objects at rest.
+    What is ``as_wanted``, inside too, depends on nothing but what today's spec connects it with. Where none are on
+    record none are added, so that an upgrade writes nothing to objects at rest.
     """
     known = {key: entry for key, entry in journal.ours.items() if entry.requires is not None and key in graph.nodes}
-    added = {key: with_edges(entry, graph.nodes[key]) for key, entry in known.items()}
+    base = {key: replace(entry, requires=()) if key in as_wanted else entry for key, entry in known.items()}
+    added = {key: with_edges(entry, graph.nodes[key]) for key, entry in base.items()}
     return replace(journal, entries={**journal.entries, **added})
 
 

@@ -135,8 +135,8 @@ async def ensure(
     mark.ready_only_if_marked(ctx, list(graph.nodes))
     keyed_tags.tell(ctx)
     await renewal.renew(ctx)
+    ctx.journal = add_edges(ctx.journal, graph, ctx.as_wanted)
     await prune.prune(ctx, marked)
-    ctx.journal = add_edges(ctx.journal, graph)
     await ctx.save()
     prune.report_surplus(ctx)
     if ctx.deep:

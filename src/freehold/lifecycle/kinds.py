@@ -273,11 +273,20 @@ class ContainerDriver(Protocol):
         ...
 
 
-class UsageDriver(Protocol):
-    """Of kinds that the cloud deletes although somebody uses them."""
+class User(NamedTuple):
+    """What uses a resource: ``text`` for a person, ``id`` as its own driver writes it, empty where it has no driver."""
 
-    async def users(self, ref: Ref) -> Sequence[str]:
-        """What uses it now, for a person; empty where nothing does. Raises CloudError."""
+    text: str
+    id: str = ""
+
+
+class UsageDriver(Protocol):
+    """Of kinds that the cloud deletes although somebody uses them, and of those whose users need what goes before it:
+    a machine in a subnet needs the subnet's routes.
+    """
+
+    async def users(self, ref: Ref) -> Sequence[User]:
+        """What uses it now; empty where nothing does. Raises CloudError."""
         ...
 
 

@@ -7,13 +7,16 @@ pure decisions with named outcomes. All I/O goes through the object's handle, th
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from freehold.api import names
 from freehold.api.served import ServedName
+from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json
 from freehold.lifecycle import decisions, engine
 from freehold.lifecycle.clock import Clock
@@ -29,14 +32,18 @@ from freehold.lifecycle.state import ObjectState
 from freehold.operator.accounts import Accounts, Binding, CloudAccount, NoCredentials
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
+from freehold.operator.keyring import RingError
 from freehold.operator.report import event_specs
 from freehold.reconcilers import gate, identity, status
-from freehold.reconcilers.adapter import Mode, PassReport, StatusUpdate, Undecided, Wanted
+from freehold.reconcilers.adapter import Desired, Mode, PassReport, StatusUpdate, Undecided, Wanted
 
 CONFLICT_SECONDS = 1.0
 SLOW_SECONDS = 300.0
 OCCUPIED_SECONDS = 30.0
 ACCOUNT_CHANGED = "AccountChanged"
+DEFECT = "InternalError"
+
+_LOG = logging.getLogger(__name__)
 
 
 class ObjectHandle(Protocol):
@@ -113,12 +120,21 @@ class Reconciler:
         self._known: dict[str, _Served] = {}
 
     async def reconcile(self, document: ObjectHandle, cluster: gate.ClusterContext) -> Result:
-        """One pass. Raises nothing but what is a defect, the API server's own refusal, or RingError."""
+        """One pass. Raises nothing but what is a defect, the API server's own refusal, or RingError.
+
+        A defect is told in the status first: an object without any news looks as if it were being worked on.
+        """
         before = document.raw.get("status") or {}
         try:
             result, notes = await self._decide(document, cluster)
         except StaleObject:
             return RequeueAfter(CONFLICT_SECONDS)
+        except (KubeError, CloudError, RingError):
+            raise
+        except Exception as defect:
+            with suppress(StaleObject, KubeError):
+                await self._write(document, status.held(document.raw, DEFECT, _told(defect), self._now()))
+            raise
         after = document.raw.get("status") or {}
         for event in event_specs(before, after, notes):
             self._recorder.record(document.raw, event.severity, event.reason, event.message)
@@ -249,7 +265,13 @@ class Reconciler:
         document, journal, known, adapter = current.document, current.journal, current.known, current.binding.adapter
         cloud = current.binding.cloud
         alone = gate.Proceed(document.raw["metadata"]["name"])
-        plan = await adapter.desired(document.raw, alone, journal)
+        try:
+            plan: Desired | None = await adapter.desired(document.raw, alone, journal)
+        except CloudError:
+            raise
+        except Exception:  # a defect of ours; nothing of the spec may keep what is owned from being deleted
+            _LOG.exception("%s: what its spec wants cannot be told; the delete goes on", _subject(document.raw))
+            plan = None
         graph = plan.graph if isinstance(plan, Wanted) else Graph(())
         deps = self._deps(current)
         try:
@@ -311,6 +333,15 @@ class Reconciler:
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock.now(), UTC)
+
+
+def _told(defect: Exception) -> str:
+    """The operator's log has where it was."""
+    said = " ".join(str(defect).split())[:300]
+    return (
+        f"a defect in Freehold stopped this reconcile: {type(defect).__name__}: {said}. It is tried again; what the "
+        "operator logs at that time belongs into a report"
+    )
 
 
 def _stored_decisions(raw: Json) -> tuple[Decision, ...]:

@@ -9,6 +9,9 @@ _discover = partial(Mutant, "reconcilers/aws_cluster/discover.py")
 _desired = partial(Mutant, "reconcilers/aws_cluster/desired.py")
 _decide = partial(Mutant, "reconcilers/aws_cluster/decide.py")
 _given = partial(Mutant, "reconcilers/aws_cluster/given_input.py")
+_balancers = partial(Mutant, "reconcilers/aws_cluster/balancer_input.py")
+_fronts = partial(Mutant, "reconcilers/aws_cluster/load_balancers.py")
+_network = partial(Mutant, "reconcilers/aws_cluster/network_input.py")
 _adapter = partial(Mutant, "reconcilers/aws_cluster/adapter.py")
 _groups = partial(Mutant, "reconcilers/aws_cluster/nodes/groups.py")
 _routing = partial(Mutant, "reconcilers/aws_cluster/nodes/routing.py")
@@ -44,6 +47,42 @@ MUTANTS = (
         " and UUID.fullmatch(uuid := uuids.pop()):",
         " and (uuid := uuids.pop()):",
         "the text of a stranger's tag is part of a command that a person is told to run",
+    ),
+    _balancers(
+        "_ports",
+        'taken = {api_port: "the API server\'s"}',
+        "taken = {}",
+        "two resources of one name are wanted, and no reconcile of the object gets anywhere",
+    ),
+    _balancers(
+        "_behind_endpoint",
+        "if key_of(there, PRIMARY) in recorded.balancers:",
+        "if False:",
+        "the rules of the load balancer that is the endpoint are taken away at once",
+    ),
+    _status(
+        "_left_behind",
+        "if isinstance(found, Ready) and address and is_address_of(host, balancer):",
+        "if False:",
+        "a cluster is ready at whose endpoint nobody answers",
+    ),
+    _fronts(
+        "Front._placed",
+        "if each.logical in held:",
+        "if False:",
+        "one more subnet in a zone moves a load balancer, and its addresses change",
+    ),
+    _network(
+        "_Listed._place",
+        "(slot.public, slot.zone) if slot else",
+        "(True, slot.zone) if slot else",
+        "a load balancer is taken out of every subnet but one",
+    ),
+    _network(
+        "_Listed._one_subnet_twice",
+        "if self.subnets[first].id != each.id:",
+        "if False:",
+        "two resources of one name are wanted, and no reconcile of the object gets anywhere",
     ),
     _namesakes(
         "refusal",

@@ -16,6 +16,12 @@ _seldom = partial(Mutant, "clouds/aws/seldom.py")
 _calls = partial(Mutant, "clouds/aws/calls.py")
 
 MUTANTS = (
+    _classic(
+        "ClassicLoadBalancerDriver._enter",
+        'await self._change(ref, "detach_load_balancer_from_subnets", Subnets=[old])',
+        "pass",
+        "a load balancer never goes into another subnet of its zone",
+    ),
     _group(
         "SecurityGroupDriver._fits",
         "(same_vpc and seen.name == want.name)",

@@ -138,15 +138,27 @@ DECISIONS = (
     ),
     _prune(
         "prune",
-        "await delete.request(ctx, proven - await _needed_by_others(ctx, proven))",
+        "await delete.request(ctx, proven - await _held(ctx, proven))",
         "await delete.request(ctx, proven)",
         "what another object uses is deleted",
     ),
     _prune(
         "_users",
         "users = await kind.usage.users(Ref(seen.id, seen.target)) if kind.usage else ()",
-        "users: tuple[str, ...] = ()",
+        "users: tuple[User, ...] = ()",
         "a load balancer is deleted with servers behind it",
+    ),
+    _prune(
+        "_refuse_used",
+        "if serves := sorted(deletion_order.requirements(key, stays, ctx.journal.entries, registry)):",
+        "if serves := list[NodeKey]():",
+        "the routes of a subnet with machines are deleted, and the listeners of the endpoint",
+    ),
+    _prune(
+        "_held",
+        "needed = {key for each in approved for key in deletion_order.requirements(each, unwanted, entries, registry)}",
+        "needed = set[NodeKey]()",
+        "the routes of a subnet with machines are deleted where nobody has asked for the subnet",
     ),
     _prune(
         "_users",
@@ -509,9 +521,21 @@ SYNCING = (
         "",
         "a resource is deleted while another, which the spec no longer connects with it, still depends on it",
     ),
+    _order(
+        "add_edges",
+        "replace(entry, requires=()) if key in as_wanted else entry",
+        "replace(entry, requires=())",
+        "what may still be in use by a resource that is not as wanted is deleted",
+    ),
+    _drift(
+        "_without_haste",
+        "if outcome.reason is Reason.IN_USE:",
+        "if False:",
+        "a part that is in use is asked for each ten seconds, for as long as somebody uses it",
+    ),
     _engine(
         "ensure",
-        "ctx.journal = add_edges(ctx.journal, graph)",
+        "ctx.journal = add_edges(ctx.journal, graph, ctx.as_wanted)",
         "pass",
         "edges that an edit added are not recorded",
     ),

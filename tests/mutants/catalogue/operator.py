@@ -81,6 +81,20 @@ WRITES_TO_THE_OBJECT = (
 
 RECONCILE = (
     _reconciler(
+        "Reconciler._release",
+        "            plan = None",
+        "            raise",
+        "a spec that breaks the decision keeps everything that the object owns",
+        killed_by="tests/unit/operator/test_operator_toy_kind.py::test_a_delete_does_not_depend_on_the_spec",
+    ),
+    _reconciler(
+        "Reconciler.reconcile",
+        "await self._write(document, status.held(document.raw, DEFECT, _told(defect), self._now()))",
+        "pass",
+        "an object that no reconcile gets through shows nothing, and whoever waits for it waits for ever",
+        killed_by="tests/unit/operator/test_operator_toy_kind.py::test_a_defect_is_told_and_raised",
+    ),
+    _reconciler(
         "Reconciler.reconcile",
         "return RequeueAfter(CONFLICT_SECONDS)",
         "return Done()",

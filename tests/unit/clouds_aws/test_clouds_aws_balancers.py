@@ -12,7 +12,7 @@ from freehold.clouds.aws.kinds import classic_load_balancer, listener, network_l
 from freehold.clouds.aws.kinds.classic_load_balancer import INSTANCE, LISTENER, SUBNET
 from freehold.clouds.aws.seldom import HOUR
 from freehold.lifecycle import errors
-from freehold.lifecycle.kinds import NodeKey, Part, PartsDriver, Place, Ref, State
+from freehold.lifecycle.kinds import NodeKey, Part, PartsDriver, Place, Ref, State, User
 from freehold_sim.faults import Effect
 from harness.account import NONCE
 from harness.aws_account import AwsAccount
@@ -281,7 +281,7 @@ async def test_the_parts_of_a_classic_load_balancer(front: Front) -> None:
         assert await front.classic.inside(made.id) == before | more
     users = front.classic.kind.usage
     assert users is not None
-    assert await users.users(ref) == [f"instance-registration {machine}"]
+    assert await users.users(ref) == [User(f"instance-registration {machine}")]
     for _ in range(2):
         for part in more:
             await parts.remove_part(ref, part)
@@ -328,7 +328,7 @@ async def test_a_network_load_balancer_in_use_names_the_targets(front: Front) ->
         assert await front.groups.inside(ref.id) == {part}
     for usage, held in ((front.network.kind.usage, wanted["balancer"]), (front.groups.kind.usage, ref.id)):
         assert usage is not None
-        assert await usage.users(Ref(held)) == [f"target {machine} 6443"]
+        assert await usage.users(Ref(held)) == [User(f"target {machine} 6443")]
     for _ in range(2):
         await parts.remove_part(ref, part)
         assert await front.groups.inside(ref.id) == frozenset()

@@ -19,7 +19,7 @@ from freehold.clouds.aws.kinds import (
     vpc,
 )
 from freehold.lifecycle import errors
-from freehold.lifecycle.kinds import Birth, Kind, NodeKey, Observed, Part, Ref, State, Want
+from freehold.lifecycle.kinds import Birth, Kind, NodeKey, Observed, Part, Ref, State, User, Want
 from freehold_sim.aws.settings import Settings
 from freehold_sim.faults import Effect, Fault
 from harness.aws_account import AwsAccount
@@ -491,7 +491,7 @@ async def test_what_ec2_deletes_although_routes_lead_there_names_their_tables(ac
     assert await usage.users(Ref(made)) == []
     table = _table(account, network)
     account.ec2.create_route(RouteTableId=table, **target)
-    assert await usage.users(Ref(made)) == [f"route table {table}"]
+    assert await usage.users(Ref(made)) == [User(f"route table {table}", table)]
 
 
 async def test_a_nat_gateway_that_failed_says_why(account: Network) -> None:

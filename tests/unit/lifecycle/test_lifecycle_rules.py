@@ -87,6 +87,17 @@ def test_edges_are_stored_and_only_added() -> None:
     assert found == {"disk/d": ("net/a", "net/b"), "net/a": (), "net/b": None, "net/old": None}
 
 
+def test_what_is_as_wanted_depends_on_what_the_spec_connects_it_with() -> None:
+    """Otherwise nothing that it once depended on can be pruned."""
+    entries = _recorded({"disk/d": ("net/a",), "net/b": (), "net/old": None})
+    journal = Journal(OWNER, entries)
+    wanted = Graph([node("disk/d", "net/b"), node("net/b"), node("net/old")])
+    found = add_edges(journal, wanted, {NodeKey("disk", "d"), NodeKey("net", "old")}).entries
+    assert {str(key): entry.requires for key, entry in found.items()} == {
+        "disk/d": ("net/b",), "net/b": (), "net/old": None,
+    }  # fmt: skip
+
+
 def test_a_graph_refuses_unknown_requirements_and_cycles() -> None:
     with pytest.raises(ValueError, match="nothing wants"):
         Graph([node("disk/d", "net/missing")])

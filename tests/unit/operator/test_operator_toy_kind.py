@@ -44,6 +44,8 @@ class ToyAdapter:
 
     async def desired(self, raw: Mapping[str, Any], proceed: Proceed, journal: Journal) -> Desired:
         size = raw["spec"].get("size")
+        if size == 0:
+            raise ValueError("nobody thought of this size")
         if not isinstance(size, int):
             return Refused((Problem("spec.size", "must be a number"),))
         return Wanted(Mode.CREATE, Graph([node("net/main", size=size)]))
@@ -213,3 +215,25 @@ def test_reads_of_one_account_do_not_count_for_another(account: str) -> None:
     toys.world.cloud.vanish(net.id)
     toys.pass_once()
     assert toys.ready() != "True"
+
+
+def test_a_defect_is_told_and_raised() -> None:
+    """An object without any news looks as if it were being worked on, and whoever waits for it waits for ever."""
+    toys = Toys(size=0)
+    with pytest.raises(ValueError, match="nobody thought"):
+        toys.pass_once()
+    assert toys.ready().startswith("False a defect in Freehold stopped this reconcile: ValueError: nobody thought")
+
+
+@pytest.mark.parametrize("was", (1, 0), ids=("of what was there before", "of what never was"))
+def test_a_delete_does_not_depend_on_the_spec(was: int) -> None:
+    """Nobody could delete the object, nor what it owns."""
+    toys = Toys(size=was)
+    if was:
+        toys.run()
+        toys.object.patch({"spec": {"size": 0}})
+    with pytest.raises(ValueError, match="nobody thought"):
+        toys.pass_once()
+    toys.object.delete()
+    toys.run()
+    assert toys.object.gone and toys.world.living() == []

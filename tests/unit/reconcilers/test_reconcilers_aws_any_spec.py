@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from freehold.api.aws_kinds import AWS_CLUSTERS
 from freehold.api.crd import custom_resource_definition
+from freehold.lifecycle.graph import Graph
 from freehold.reconcilers.adapter import Refused, Undecided
 from freehold.reconcilers.answers import Answer
 from freehold.reconcilers.aws_cluster.decide import Decided, decide
+from freehold.reconcilers.aws_cluster.desired import nodes
 from freehold.reconcilers.aws_cluster.facts import Facts, Recorded
 from harness.aws_specs import NAMES, REGION, ZONES, cluster, reordered
 from harness.schemas import Schema, schema_of
@@ -72,5 +74,7 @@ def test_no_spec_breaks_the_decision(spec: dict[str, Any], seed: int, recorded: 
     assert isinstance(found, Decided | Refused | Undecided)
     again = decide(NAMES, reordered(raw, choose), known, storage=True)
     assert type(again) is type(found)
+    if isinstance(found, Decided) and not found.wish.vpc.given:
+        Graph(nodes(found.wish, NAMES, "111122223333", "ami-1"))
     if isinstance(found, Decided) and isinstance(again, Decided):
         assert again.wish == found.wish and hash(again.wish) == hash(found.wish)

@@ -11,6 +11,7 @@ from freehold.api.aws_kinds import AWS_CLUSTERS
 from freehold.api.crd import custom_resource_definition
 from freehold.apiserver.cel_rules import Rules
 from freehold.apiserver.custom import CustomStrategy
+from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Reason
 from freehold.reconcilers.adapter import Refused, Undecided
 from freehold.reconcilers.answers import Answer, NoAnswer, NoSuch
@@ -179,6 +180,7 @@ def recorded() -> Recorded:
     return Recorded(VPC["id"], {each.logical: "" for each in found.wish.subnets})
 
 
+BEHIND = {"controlPlaneEndpoint": {"host": "a-1.elb.eu-central-1.amazonaws.com", "port": 6443}}
 TWO = [subnet(0), subnet(1, isPublic=False)]
 KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
     "no region": ({"region": None}, facts(), "spec.region: it is missing; give the AWS region"),
@@ -231,10 +233,28 @@ KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
     "one id twice": (
         network(subnets=[subnet(), subnet(1, id="s0")]), facts(), f"{SUB}[1].id: 's0' is {SUB}[0].id too; rename one",
     ),
+    "one id twice in a given VPC": (
+        network(vpc=VPC, subnets=[SUBNET, SUBNET]), facts(), f"{SUB}[1].id: '{SUBNET['id']}' is {SUB}[0].id too",
+    ),
+    "one subnet by its id and by its name": (
+        network(subnets=[SUBNET, subnet(id=f"prod-subnet-public-{ZONES[0]}")]),
+        facts(recorded=Recorded(VPC["id"], {f"public:{ZONES[0]}:10.0.0.0/20:2": SUBNET["id"]})),
+        f"{SUB}[1].id: 'prod-subnet-public-{ZONES[0]}' is {SUBNET['id']}, which {SUB}[0] is already; remove one",
+    ),
+    "one listed subnet by its id and by its name": (
+        network(subnets=[subnet(), {**subnet(), **SUBNET}]),
+        facts(recorded=Recorded(VPC["id"], {"s0": SUBNET["id"]})),
+        f"{SUB}[1].id: '{SUBNET['id']}' is {SUBNET['id']}, which {SUB}[0] is already; remove one of the two",
+    ),
     "a subnet that exists in a VPC that does not": (
         network(subnets=[subnet(**SUBNET)]), facts(), f"{SUB}[0].id: '{SUBNET['id']}' exists in some VPC",
     ),
     "no public subnet": (network(subnets=[subnet(isPublic=False)]), facts(), f"{SUB}: none is public; set isPublic"),
+    "own subnets by id, all private": (
+        network(subnets=[SUBNET]),
+        facts(recorded=Recorded(VPC["id"], {f"private:{ZONES[0]}:10.0.0.0/20:2": SUBNET["id"]})),
+        f"{SUB}: none is public; set isPublic on one in each zone: load balancer and NAT gateway need it",
+    ),
     "no way out": (
         network(subnets=[subnet(), subnet(1, availabilityZone=ZONES[1], isPublic=False)]), facts(),
         f"{SUB}[1]: zone 'eu-central-1b' has no public subnet, so this private one has no NAT gateway",
@@ -300,6 +320,24 @@ KNOWN_LATER: dict[str, tuple[Spec, Facts, str]] = {
     "port of a check": (
         first(loadBalancerType="nlb", additionalListeners=[{"port": 1, "healthCheck": {"port": "http"}}]), facts(),
         f"{LB}.additionalListeners[0].healthCheck.port: 'http' is no port; write a number",
+    ),
+    "a listener on the port of the API server": (
+        first(loadBalancerType="nlb", additionalListeners=[{"port": 6443}]), facts(),
+        f"{LB}.additionalListeners[0].port: 6443 is the API server's already; remove it, or change it",
+    ),
+    "two listeners on one port": (
+        second(additionalListeners=[{"port": 22}, {"port": 22}]), facts(),
+        f"{LB2}.additionalListeners[1].port: 22 is that of {LB2}.additionalListeners[0].port already; remove it",
+    ),
+    "the second one has the name that the first one has without a name": (
+        {**first(loadBalancerType="nlb"), **second(name="team-prod-apiserver")}, facts(),
+        f"{LB2}.name: 'team-prod-apiserver' is the name of both load balancers; change one",
+    ),
+    "another type than the endpoint's": (
+        {**first(loadBalancerType="classic"), **BEHIND},
+        facts(recorded=Recorded(balancers={NodeKey("network-load-balancer", "primary"): ()})),
+        f"{LB}.loadBalancerType: the endpoint a-1.elb.eu-central-1.amazonaws.com is the address of the load balancer "
+        "of type nlb, which is there, and cannot change; write nlb",
     ),
     "IPv6 targets without IPv6": (
         first(loadBalancerType="nlb", targetGroupIPType="ipv6"), facts(),
@@ -392,6 +430,10 @@ STAYS: dict[str, tuple[Spec, Spec, str]] = {
     "scheme, first left out": ({}, first(scheme="internal"), f"{LB}.scheme"),
     "disabled later": (first(loadBalancerType="classic"), first(loadBalancerType="disabled"), f"{LB}.loadBalancerType"),
     "enabled later": (first(loadBalancerType="disabled"), NLB, f"{LB}.loadBalancerType"),
+    "type behind the endpoint": (
+        {**NLB, **BEHIND}, {**first(loadBalancerType="classic"), **BEHIND}, f"{LB}.loadBalancerType",
+    ),
+    "type behind the endpoint, left out": ({**NLB, **BEHIND}, BEHIND, f"{LB}.loadBalancerType"),
     "name": (first(name="a"), first(name="b"), f"{LB}.name"),
     "name later": (NLB, first(loadBalancerType="nlb", name="b"), f"{LB}.name"),
     "check of an NLB": (NLB, first(loadBalancerType="nlb", healthCheckProtocol="HTTPS"), f"{LB}.healthCheckProtocol"),
@@ -408,6 +450,7 @@ CHANGES: dict[str, tuple[Spec, Spec]] = {
     "check of a classic one": (first(healthCheckProtocol="SSL"), first(healthCheckProtocol="TCP")),
     "second later": ({}, second()),
     "tags": ({"additionalTags": {"a": "b"}}, {"additionalTags": {"c": "d"}}),
+    "type behind an endpoint of one's own": ({**NLB, **ENDPOINT}, {**first(loadBalancerType="classic"), **ENDPOINT}),
     "subnets": (network(subnets=TWO), network(subnets=[*TWO, subnet(2)])),
 }
 

@@ -9,6 +9,7 @@ from freehold.lifecycle.kinds import NodeKey
 from freehold.reconcilers.aws_cluster.decide import Decided, decide
 from freehold.reconcilers.aws_cluster.facts import Recorded
 from freehold.reconcilers.aws_cluster.keys import BASTION, NAT_GATEWAY_KIND, SUBNET_KIND, VPC
+from freehold.reconcilers.aws_cluster.nodes.balancers import balancer_key
 from freehold.reconcilers.aws_cluster.recorded import recorded_in
 from freehold.reconcilers.aws_cluster.wish import ClusterWish
 from harness.aws_specs import NAMES, REGION, ZONES, Spec, cluster, facts
@@ -54,3 +55,33 @@ def test_what_is_not_ours_was_no_choice(phase: Phase) -> None:
 
 def test_an_empty_journal_records_nothing() -> None:
     assert recorded_in({}) == Recorded()
+
+
+@pytest.mark.parametrize("scheme", ("internet-facing", "internal"))
+@pytest.mark.parametrize("kind", ("classic", "nlb"))
+def test_a_load_balancer_stays_in_the_subnets_that_it_is_in(kind: str, scheme: str) -> None:
+    """One more subnet, whatever it is called, would move it to other addresses; AWS lets it into one of a zone."""
+
+    def listed(*names: str) -> Spec:
+        subnets = [
+            {
+                "id": f"{name}-{way}",
+                "availabilityZone": ZONES[0],
+                "cidrBlock": f"10.0.{at}{number}.0/24",
+                "isPublic": open_,
+            }
+            for number, name in enumerate(names)
+            for at, (way, open_) in enumerate((("in", False), ("out", True)), start=1)
+        ]
+        front = {"loadBalancerType": kind, "scheme": scheme}
+        return {"region": REGION, "network": {"subnets": subnets}, "controlPlaneLoadBalancer": front}
+
+    (first,) = wish(listed("m"), Recorded()).load_balancers
+    requires = tuple(str(NodeKey(SUBNET_KIND, each)) for each in first.subnets)
+    held = recorded_in(
+        {balancer_key(first): Entry(Phase.OWNED, "lb", requires=(*requires, "security-group/apiserver-lb"))}
+    )
+    (later,) = wish(listed("a", "m", "z"), held).load_balancers
+    assert later.subnets == first.subnets
+    (new,) = wish(listed("a", "m", "z"), Recorded()).load_balancers
+    assert new.subnets != first.subnets, "otherwise this shows nothing"

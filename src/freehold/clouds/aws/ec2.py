@@ -29,6 +29,7 @@ from freehold.lifecycle.kinds import (
     Place,
     Ref,
     Request,
+    User,
     Want,
 )
 
@@ -181,12 +182,12 @@ class Ec2Driver:
         if ident:
             await self._remove(ref, part, operation, AssociationId=ident)
 
-    async def _routes_to(self, ref: Ref, selector: str) -> Sequence[str]:
+    async def _routes_to(self, ref: Ref, selector: str) -> Sequence[User]:
         """The route tables with a route to it, of which EC2 makes a black hole (kinds.UsageDriver)."""
         filters = [{"Name": selector, "Values": [ref.id]}]
         subject = f"those with a route to {ref.id}"
         rows = await self._client.listed("ec2", "describe_route_tables", "RouteTables", subject, Filters=filters)
-        return [f"route table {row['RouteTableId']}" for row in rows]
+        return [User(f"route table {row['RouteTableId']}", row["RouteTableId"]) for row in rows]
 
     # -- what was born of ours ----------------------------------------------------------------------------------
 

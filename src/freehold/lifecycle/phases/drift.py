@@ -10,8 +10,8 @@ from freehold.lifecycle import birth_marks
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import NodeKey, Observed, Part, Ref, Request
-from freehold.lifecycle.outcomes import Category, Ready, Reason, of_error
+from freehold.lifecycle.kinds import Kind, NodeKey, Observed, Part, Ref, Request
+from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason, Waiting, of_error
 from freehold.lifecycle.phases import parts
 from freehold.lifecycle.secret_values import without_digests
 
@@ -51,11 +51,18 @@ async def _bring(ctx: PassContext, due: Sequence[NodeKey]) -> None:
     results = await ctx.deps.port.all([_sync(ctx, key, inside.get(key)) for key in due])
     for key, result in zip(due, results, strict=True):
         if isinstance(result, CloudError):
-            outcome = of_error(result)
+            outcome = _without_haste(ctx, of_error(result))
             ctx.node(key).look_now()  # it may not be any more what it was at the last look
             ctx.outcomes[key] = replace(outcome, observed=ctx.node(key).observed)
         elif isinstance(result, Exception):
             raise result
+
+
+def _without_haste(ctx: PassContext, outcome: Waiting | Blocked) -> Waiting | Blocked:
+    """What uses a part that is to go stays for as long as somebody wants it to."""
+    if outcome.reason is Reason.IN_USE:
+        return replace(outcome, after=max(outcome.after, ctx.deps.intervals.slow))
+    return outcome
 
 
 async def _sync(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudError | None) -> None:
@@ -76,8 +83,10 @@ async def _sync(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudE
     differences = _drift(ctx, key, observed, wanted)
     if inside is not None:
         differences += await parts.sync(ctx, key, inside)
+    if not differences and parts.are_as_wanted(ctx, key):
+        ctx.as_wanted.add(key)
     reason = Reason.DRIFTED if differences else None
-    note = f"{', '.join(differences)}: {_MEND_ONCE if kind.once else _MEND}" if differences else ""
+    note = f"{', '.join(differences)}: {_mend(kind)}" if differences else ""
     ctx.outcomes[key] = Ready(ctx.node(key).observed, ctx.category(key), reason, note)
 
 
@@ -111,6 +120,11 @@ def is_as_wanted(ctx: PassContext, key: NodeKey, observed: Observed, inside: fro
 
 _MEND = "it is not changed in place; change it in the cloud, or delete the resource to have it created anew"
 _MEND_ONCE = "it is not changed in place; change it in the cloud"
+_MEND_ADDRESS = f"{_MEND_ONCE}; a new one would have another address, to which nobody who uses this one is led"
+
+
+def _mend(kind: Kind) -> str:
+    return _MEND_ONCE if kind.once else _MEND_ADDRESS if kind.addresses else _MEND
 
 
 def _drift(ctx: PassContext, key: NodeKey, observed: Observed, wanted: Request) -> list[str]:

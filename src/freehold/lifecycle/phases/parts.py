@@ -188,6 +188,13 @@ def _concluded(
     return differ
 
 
+def are_as_wanted(ctx: PassContext, key: NodeKey) -> bool:
+    """Whether nothing of ours is left inside that the spec does not want, after a look in which nothing differed."""
+    known = ctx.kind(key).parts is None or wanted(ctx, key) is not None
+    ours = set(ctx.journal.entries[key].parts)
+    return known and ctx.category(key) is not Category.SHARED and ours <= set(claimable(ctx, key))
+
+
 def lacks_essential(ctx: PassContext, key: NodeKey) -> bool:
     """Whether something is not inside, as far as is known, without which nothing that depends on it can be made."""
     essential, node = ctx.kind(key).essential_parts, ctx.node(key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from math import inf
 
 from freehold.lifecycle import deletion_order
@@ -11,9 +11,11 @@ from freehold.lifecycle.decisions import Conclusion
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Phase
-from freehold.lifecycle.kinds import NodeKey, Ref
+from freehold.lifecycle.kinds import NodeKey, Ref, User
 from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason, Surplus, Waiting, of_error
 from freehold.lifecycle.phases import delete, read_marks, recovery
+
+_MOST_NAMED = 5
 
 
 def surplus(ctx: PassContext) -> list[NodeKey]:
@@ -55,7 +57,7 @@ async def prune(ctx: PassContext, marked: TagsByTarget) -> None:
             return
         await recovery.by_marks(ctx, marked)  # who disputes it, too
     proven = await delete.prove(ctx, present, marked)
-    await delete.request(ctx, proven - await _needed_by_others(ctx, proven))
+    await delete.request(ctx, proven - await _held(ctx, proven))
     _conclude(ctx)
 
 
@@ -69,30 +71,70 @@ def _needed_by_us(ctx: PassContext) -> Mapping[NodeKey, str]:
     return found
 
 
-async def _needed_by_others(ctx: PassContext, keys: Collection[NodeKey]) -> frozenset[NodeKey]:
-    """Of what a person approved, that which is used, or which an object names: it may be given there."""
-    needed: dict[NodeKey, str] = {}
-    for key in keys & ctx.approved.keys():
+async def _held(ctx: PassContext, proven: Collection[NodeKey]) -> frozenset[NodeKey]:
+    """Of what a person approved, that which is not deleted in this pass; what is in use is refused.
+
+    All of it is looked at before the first delete: what goes first (routes, listeners) is what the users of the rest
+    (a subnet with machines, the load balancer of the endpoint) live on.
+    """
+    if ctx.approved.keys().isdisjoint(proven):
+        return frozenset()
+    registry, entries = ctx.deps.registry, ctx.journal.entries
+    approved = frozenset(ctx.approved)
+    unwanted = {key for key in surplus(ctx) if ctx.node(key).last_seen and ctx.node(key).delete_sent is None}
+    needed = {key for each in approved for key in deletion_order.requirements(each, unwanted, entries, registry)}
+    users: dict[NodeKey, list[User]] = {}
+    for key in sorted(unwanted & (needed | approved)):
         try:
-            users = await _users(ctx, key)
+            users[key] = await _users(ctx, key)
         except CloudError as error:
             ctx.outcomes[key] = of_error(error)
-            needed[key] = ""
-            continue
-        if users:
-            needed[key] = f"it is in use: {', '.join(users)}"
-    _refuse(ctx, {key: why for key, why in needed.items() if why})
-    return frozenset(needed)
+            return approved
+    _refuse_used(ctx, users)
+    waiting = {key: each for key in ctx.approved if (each := _names(users.get(key, ())))}
+    for key, names in waiting.items():
+        ctx.requeue(key, Waiting(Reason.DEPENDENTS, 5.0, f"waits for {names}"))
+    return approved - ctx.approved.keys() | waiting.keys()
 
 
-async def _users(ctx: PassContext, key: NodeKey) -> list[str]:
+def _refuse_used(ctx: PassContext, users: dict[NodeKey, list[User]]) -> None:
+    """Refuse what is used by what stays, what that depends on, and what depends on it; drop users that have gone.
+
+    Afterwards ``users`` has only those that go, too.
+    """
+    registry, ours = ctx.deps.registry, ctx.journal.ours
+    by_id = {entry.id: key for key, entry in ours.items() if entry.id}
+    stays: dict[NodeKey, str] = {}
+    while True:
+        why: dict[NodeKey, str] = {}
+        for key in users.keys() - stays.keys():
+            users[key] = [each for each in users[key] if each.id not in ctx.state.gone]
+            if names := _names(each for each in users[key] if by_id.get(each.id) not in ctx.approved):
+                why[key] = f"it is in use: {names}"
+        why = {**_needed_by_us(ctx), **why}
+        for key in ctx.approved.keys() - why.keys():
+            if serves := sorted(deletion_order.requirements(key, stays, ctx.journal.entries, registry)):
+                why[key] = f"it serves {serves[0]}, which stays: {stays[serves[0]]}"
+        if not why:
+            return
+        stays |= why
+        _refuse(ctx, why)
+
+
+def _names(users: Iterable[User]) -> str:
+    names = [each.text for each in users]
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+async def _users(ctx: PassContext, key: NodeKey) -> list[User]:
     """Objects that name it, this one too, by its id, its name or its address; and what the cloud shows to use it."""
     kind, seen = ctx.kind(key), ctx.node(key).observed
     addresses = {str(seen.attributes.get(name, "")) for name in kind.addresses}
     words = {seen.id, seen.id.rpartition("/")[2], seen.name, seen.target, *addresses}
     objects = await ctx.deps.others.naming(ctx.owner, words)
     users = await kind.usage.users(Ref(seen.id, seen.target)) if kind.usage else ()
-    return [*(f"{each} names it" for each in objects), *users]
+    return [*(User(f"{each} names it") for each in objects), *users]
 
 
 def _conclude(ctx: PassContext) -> None:

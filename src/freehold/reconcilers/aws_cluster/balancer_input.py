@@ -6,9 +6,14 @@ from collections.abc import Collection, Iterator
 
 from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
-from freehold.reconcilers.aws_cluster.load_balancers import TRAFFIC_PORT
+from freehold.api.endpoint import APIEndpoint
+from freehold.reconcilers.aws_cluster.facts import Facts, Recorded
+from freehold.reconcilers.aws_cluster.keys import key_of
+from freehold.reconcilers.aws_cluster.load_balancers import PRIMARY, TRAFFIC_PORT, name_of, type_of_address
+from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.network_input import group_id
 from freehold.reconcilers.aws_cluster.subnets import is_aws_id
+from freehold.reconcilers.aws_cluster.wish import BalancerType
 from freehold.reconcilers.findings import Problem
 
 Checks = Iterator[Problem]
@@ -16,7 +21,7 @@ _FIRST = "spec.controlPlaneLoadBalancer"
 _SECOND = "spec.secondaryControlPlaneLoadBalancer"
 
 
-def check(spec: AWSClusterSpec) -> Checks:
+def check(names: DefaultNames, spec: AWSClusterSpec, facts: Facts) -> Checks:
     """The two load balancers, and the second beside the first."""
     first = spec.control_plane_load_balancer or AWSLoadBalancerSpec()
     second = spec.secondary_control_plane_load_balancer
@@ -24,13 +29,16 @@ def check(spec: AWSClusterSpec) -> Checks:
     listed = {each.id for each in spec.network.subnets} if spec.network else set[str]()
     yield from _places(_FIRST, first, listed)
     yield from _one(_FIRST, first, ipv6=ipv6)
+    yield from _ports(_FIRST, first, facts.api_port)
+    yield from _behind_endpoint(first, spec.control_plane_endpoint, facts.recorded)
     if second is None:
         return
     yield from _places(_SECOND, second, listed)
     yield from _one(_SECOND, second, ipv6=ipv6)
+    yield from _ports(_SECOND, second, facts.api_port)
     if not second.name:
         yield Problem(f"{_SECOND}.name", "it is missing; give the second load balancer a name")
-    elif second.name == first.name:
+    elif second.name == name_of(first, names):
         yield Problem(f"{_SECOND}.name", f"{second.name!r} is the name of both load balancers; change one")
     if second.scheme == first.scheme:
         yield Problem(f"{_SECOND}.scheme", f"both load balancers are {second.scheme}; make one of them the other")
@@ -65,6 +73,31 @@ def _one(field: str, spec: AWSLoadBalancerSpec, *, ipv6: bool) -> Checks:
         yield from _families(field, spec, ipv6=ipv6)
     if kind == "nlb" and spec.name and spec.name.startswith("internal-"):
         yield Problem(f"{field}.name", "AWS keeps names that begin with internal- for itself; choose another")
+
+
+def _behind_endpoint(first: AWSLoadBalancerSpec, endpoint: APIEndpoint | None, recorded: Recorded) -> Checks:
+    """The endpoint of a cluster stays, and with it the load balancer that has the address."""
+    there = type_of_address(endpoint.host or "") if endpoint else None
+    if endpoint is None or there is None or first.load_balancer_type == there.value:
+        return
+    if key_of(there, PRIMARY) in recorded.balancers:
+        yield Problem(
+            f"{_FIRST}.loadBalancerType",
+            f"the endpoint {endpoint.host} is the address of the load balancer of type {there}, which is there, and "
+            f"cannot change; write {there}",
+        )
+
+
+def _ports(field: str, spec: AWSLoadBalancerSpec, api_port: int) -> Checks:
+    """A load balancer has one listener on a port. A classic one has that of the API server alone."""
+    if spec.load_balancer_type != BalancerType.NETWORK.value:
+        return
+    taken = {api_port: "the API server's"}
+    for index, each in enumerate(spec.additional_listeners):
+        where = f"additionalListeners[{index}].port"
+        if each.port in taken:
+            yield Problem(f"{field}.{where}", f"{each.port} is {taken[each.port]} already; remove it, or change it")
+        taken.setdefault(each.port, f"that of {field}.{where}")
 
 
 def _disabled(field: str, spec: AWSLoadBalancerSpec) -> Checks:

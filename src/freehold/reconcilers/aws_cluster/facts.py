@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from freehold.lifecycle.kinds import NodeKey
 from freehold.reconcilers.answers import NOT_ASKED, Answer, NoAnswer, NoSuch
 
 
@@ -15,13 +16,19 @@ class Recorded:
     ``vpc``: the id of a VPC of its own, empty where it has none. ``subnets``: the ids of its own subnets by logical
     name, empty texts where an id is not known yet. An id in the spec that is the object's own means the resource that
     it has: nothing changes (ADR 20). ``nat_gateways``: its own, by logical name. ``bastion``: the
-    logical name of the subnet that its bastion is in.
+    logical name of the subnet that its bastion is in. ``balancers``: its own load balancers, each with the subnets that
+    it is in, by logical name.
     """
 
     vpc: str = ""
     subnets: Mapping[str, str] = field(default_factory=dict)
     nat_gateways: Collection[str] = ()
     bastion: str = ""
+    balancers: Mapping[NodeKey, Collection[str]] = field(default_factory=dict)
+
+    def subnet_of(self, ident: str) -> str:
+        """The logical name of the own subnet with this id; empty where none has it."""
+        return next((logical for logical, own in self.subnets.items() if own and own == ident), "")
 
 
 @dataclass(frozen=True)

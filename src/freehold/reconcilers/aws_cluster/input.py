@@ -42,7 +42,7 @@ def check(
         _tags(spec),
         network_input.check(names, spec, facts),
         rule_input.check(spec),
-        balancer_input.check(spec),
+        balancer_input.check(names, spec, facts),
         given_input.check(spec, facts),
         _bastion(spec, facts),
         _bucket(spec) if storage else (),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from freehold.lifecycle.kinds import NodeKey
+from freehold.reconcilers.aws_cluster.wish import BalancerType
 
 SUBNET_KIND: Final = "subnet"
 ELASTIC_IP_KIND: Final = "elastic-ip"
@@ -22,6 +23,11 @@ EGRESS_GATEWAY: Final = NodeKey("egress-only-gateway", "main")
 S3_ENDPOINT: Final = NodeKey("vpc-endpoint", "s3")
 BASTION: Final = NodeKey("instance", "bastion")
 BUCKET: Final = NodeKey("s3-bucket", "main")
+
+
+def key_of(balancer: BalancerType, key: str) -> NodeKey:
+    """A load balancer of this type."""
+    return NodeKey(CLASSIC_KIND if balancer is BalancerType.CLASSIC else NETWORK_KIND, key)
 
 
 def subnet(logical: str) -> NodeKey:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.aws_load_balancer import AdditionalListener, AWSLoadBalancerSpec
 from freehold.api.aws_load_balancer import HealthCheck as HealthCheckSpec
+from freehold.lifecycle.kinds import NodeKey
+from freehold.reconcilers.aws_cluster.keys import key_of
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.rules import API_SERVER
 from freehold.reconcilers.aws_cluster.wish import (
@@ -23,6 +26,15 @@ from freehold.reconcilers.aws_cluster.wish import (
 PRIMARY, SECONDARY = "primary", "secondary"
 TRAFFIC_PORT = "traffic-port"
 """What AWS calls the port of the listener in a health check."""
+_ADDRESSES = {
+    BalancerType.CLASSIC: re.compile(r"[^.]+\.[a-z0-9-]+\.elb\.amazonaws\.com(\.cn)?"),
+    BalancerType.NETWORK: re.compile(r"[^.]+\.elb\.[a-z0-9-]+\.amazonaws\.com(\.cn)?"),
+}
+"""The names that AWS gives to load balancers.
+
+https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/elb-internet-facing-load-balancers.html and
+https://docs.aws.amazon.com/elasticloadbalancing/latest/network/network-load-balancers.html
+"""
 _HTTP = frozenset({"HTTP", "HTTPS"})
 
 
@@ -31,7 +43,7 @@ class Front:
     """What the load balancers of one cluster are made of.
 
     ``port`` is the API server's. ``homes`` is the public subnet of each zone that load balancers are in
-    (:func:`subnets.homes`). ``ipv6``: whether the VPC has it.
+    (:func:`subnets.homes`). ``ipv6``: whether the VPC has it. ``recorded``: the subnets that load balancers are in.
     """
 
     names: DefaultNames
@@ -39,6 +51,7 @@ class Front:
     subnets: Sequence[Subnet]
     homes: Mapping[str, str]
     ipv6: bool
+    recorded: Mapping[NodeKey, Collection[str]] = field(default_factory=dict)
 
     def load_balancers(self, spec: AWSClusterSpec) -> tuple[LoadBalancer, ...]:
         """The one that is the endpoint, and the second one; none of those that are disabled."""
@@ -49,15 +62,14 @@ class Front:
     def _one(self, key: str, spec: AWSLoadBalancerSpec) -> LoadBalancer:
         network = spec.load_balancer_type == BalancerType.NETWORK.value
         scheme = Scheme(spec.scheme)
-        default = self.names.network_balancer if network else self.names.classic_balancer
         by_name = {each.name: each.logical for each in self.subnets if each.name}
         return LoadBalancer(
             key,
             BalancerType(spec.load_balancer_type),
-            spec.name or default,
+            name_of(spec, self.names),
             scheme,
             self._listeners(spec, network=network),
-            tuple(sorted({by_name.get(each, each) for each in spec.subnets})) or self._placed(scheme),
+            tuple(sorted({by_name.get(each, each) for each in spec.subnets})) or self._placed(key, spec),
             tuple(sorted(set(spec.additional_security_groups))),
             cross_zone=bool(spec.cross_zone_load_balancing),
             preserve_client_ip=network and bool(spec.preserve_client_ip),
@@ -70,17 +82,39 @@ class Front:
         more = [_listener(each, ip_type) for each in spec.additional_listeners] if network else []
         return tuple(sorted([Listener(self.port, API_SERVER, check, ip_type), *more]))
 
-    def _placed(self, scheme: Scheme) -> tuple[str, ...]:
+    def _placed(self, key: str, spec: AWSLoadBalancerSpec) -> tuple[str, ...]:
         """One subnet in each zone: private ones, or public ones for public addresses.
 
-        A network without private subnets has its load balancers in the public ones. Empty where the zones are not
-        known.
+        A network without private subnets has its load balancers in the public ones. Where a zone has several it stays
+        in the one that it is in. Empty where the zones are not known.
         """
-        private: dict[str, str] = {}
-        for each in self.subnets:
-            if each.zone and not each.public:
-                private.setdefault(each.zone, each.logical)
-        return tuple(sorted((self.homes if scheme is Scheme.INTERNET_FACING or not private else private).values()))
+        private = not all(each.public for each in self.subnets if each.zone)
+        public = Scheme(spec.scheme) is Scheme.INTERNET_FACING or not private
+        held = self.recorded.get(key_of(BalancerType(spec.load_balancer_type), key), ())
+        found = dict(self.homes) if public else {}
+        for each in sorted(self.subnets, key=lambda one: one.logical not in held):
+            if each.zone and each.public is public:
+                if each.logical in held:
+                    found[each.zone] = each.logical
+                found.setdefault(each.zone, each.logical)
+        return tuple(sorted(found.values()))
+
+
+def name_of(spec: AWSLoadBalancerSpec, names: DefaultNames) -> str:
+    """The name in the spec, or upstream's."""
+    network = spec.load_balancer_type == BalancerType.NETWORK.value
+    return spec.name or (names.network_balancer if network else names.classic_balancer)
+
+
+def type_of_address(host: str) -> BalancerType | None:
+    """The type of the load balancer that has this address; None where AWS made no name of one of it."""
+    return next((kind for kind, form in _ADDRESSES.items() if form.fullmatch(host)), None)
+
+
+def is_address_of(host: str, balancer: LoadBalancer) -> bool:
+    """Whether AWS gave this address to this load balancer, or to an earlier one of its name and type."""
+    named = host.partition(".")[0].removeprefix("internal-").rpartition("-")[0]
+    return type_of_address(host) is balancer.type and named.lower() == balancer.name.lower()
 
 
 def _listener(spec: AdditionalListener, ip_type: str) -> Listener:

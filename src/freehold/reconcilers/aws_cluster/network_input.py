@@ -10,10 +10,17 @@ from ipaddress import IPv4Network, IPv6Network
 from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.aws_network import NetworkSpec, SubnetSpec, VPCSpec
 from freehold.reconcilers.answers import Answer
-from freehold.reconcilers.aws_cluster.address_plan import LARGEST, SMALLEST, NoRoom
+from freehold.reconcilers.aws_cluster.address_plan import LARGEST, SMALLEST, NoRoom, Slot
 from freehold.reconcilers.aws_cluster.facts import Facts
 from freehold.reconcilers.aws_cluster.names import DefaultNames
-from freehold.reconcilers.aws_cluster.subnets import DEFAULT_CIDR, is_aws_id, is_default, own_subnets, slots_of
+from freehold.reconcilers.aws_cluster.subnets import (
+    DEFAULT_CIDR,
+    is_aws_id,
+    is_default,
+    own_subnets,
+    recorded_name,
+    slots_of,
+)
 from freehold.reconcilers.aws_cluster.wish import Role
 from freehold.reconcilers.findings import Problem
 
@@ -60,12 +67,20 @@ def group_id(field: str, ident: str) -> Checks:
 def _given(subnets: Sequence[SubnetSpec]) -> Checks:
     if not subnets:
         yield Problem(_SUBNETS, "with vpc.id nothing is created in the VPC; give at least one of its subnets by its id")
+    yield from _repeated([each.id for each in subnets])
     for index, each in enumerate(subnets):
         if not is_aws_id(each.id):
             yield Problem(
                 f"{_SUBNETS}[{index}].id",
                 f"{each.id!r} is not the id of a subnet; with vpc.id give ids like subnet-0123456789abcdef0",
             )
+
+
+def _repeated(idents: Sequence[str]) -> Checks:
+    for index, each in enumerate(idents):
+        first = idents.index(each)
+        if first < index:
+            yield Problem(f"{_SUBNETS}[{index}].id", f"{each!r} is {_SUBNETS}[{first}].id too; rename one")
 
 
 def _created(names: DefaultNames, network: NetworkSpec, vpc: VPCSpec, facts: Facts) -> Checks:
@@ -162,12 +177,10 @@ class _Listed:
     def problems(self) -> Checks:
         own = {ident for ident in self.facts.recorded.subnets.values() if ident}
         taken: Ranges = []
-        seen: dict[str, int] = {}
+        yield from _repeated([each.id for each in self.subnets])
+        yield from self._one_subnet_twice()
         for index, each in enumerate(self.subnets):
             field = f"{_SUBNETS}[{index}]"
-            if each.id in seen:
-                yield Problem(f"{field}.id", f"{each.id!r} is {_SUBNETS}[{seen[each.id]}].id too; rename one")
-            seen.setdefault(each.id, index)
             if each.id in own:
                 continue
             if is_aws_id(each.id):
@@ -179,6 +192,20 @@ class _Listed:
             yield from self._zone(field, each)
             yield from self._six(field, each)
         yield from self._ways_out()
+
+    def _one_subnet_twice(self) -> Checks:
+        """By its id and by its name, for example."""
+        recorded, seen = self.facts.recorded, dict[str, int]()
+        for index, each in enumerate(self.subnets):
+            if not (logical := recorded_name(each, self.names, recorded)):
+                continue
+            first = seen.setdefault(logical, index)
+            if self.subnets[first].id != each.id:
+                ident = recorded.subnets[logical] or logical
+                yield Problem(
+                    f"{_SUBNETS}[{index}].id",
+                    f"{each.id!r} is {ident}, which {_SUBNETS}[{first}] is already; remove one of the two",
+                )
 
     def _block(self, field: str, subnet: SubnetSpec, taken: Ranges) -> Checks:
         held = {(slot.public, slot.zone) for slot in slots_of(self.facts.recorded)}
@@ -219,22 +246,26 @@ class _Listed:
             )
 
     def _ways_out(self) -> Checks:
-        """Load balancers and NAT gateways are in public subnets, the latter one in each zone of private ones.
-
-        Of a subnet that the spec gives by the id that it has, the spec need not say where it is.
-        """
-        if {each.id for each in self.subnets} & set(self.facts.recorded.subnets.values()):
-            return
-        public = {each.availability_zone for each in self.subnets if each.is_public}
+        """Load balancers and NAT gateways are in public subnets, the latter one in each zone of private ones."""
+        places = [self._place(each) for each in self.subnets]
+        public = {zone for is_public, zone in places if is_public}
         if not public:
             yield Problem(
                 _SUBNETS, "none is public; set isPublic on one in each zone: load balancer and NAT gateway need it"
             )
             return
-        for index, each in enumerate(self.subnets):
-            if not each.is_public and each.availability_zone and each.availability_zone not in public:
+        for index, (is_public, zone) in enumerate(places):
+            if not is_public and zone and not public & {zone, ""}:
                 yield Problem(
                     f"{_SUBNETS}[{index}]",
-                    f"zone {each.availability_zone!r} has no public subnet, so this private one has no NAT gateway and "
+                    f"zone {zone!r} has no public subnet, so this private one has no NAT gateway and "
                     "no way out; add a public subnet in the zone",
                 )
+
+    def _place(self, subnet: SubnetSpec) -> tuple[bool, str]:
+        """Whether it is public, and its zone, empty where that is not known.
+
+        Of a derived subnet that the spec gives by the id that it has, the spec need not say either.
+        """
+        slot = Slot.of(self.facts.recorded.subnet_of(subnet.id))
+        return (slot.public, slot.zone) if slot else (bool(subnet.is_public), subnet.availability_zone or "")

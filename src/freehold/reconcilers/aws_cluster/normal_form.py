@@ -58,7 +58,7 @@ def normal_form(names: DefaultNames, spec: AWSClusterSpec, facts: Facts, *, stor
         raise ValueError(f"{vpc.cidr} has no room for {subnets.subnets} subnets")
     public = homes(subnets, facts.recorded)
     gateways = () if vpc.given else nat_gateways(subnets, public)
-    balancers = Front(names, facts.api_port, subnets, public, vpc.ipv6).load_balancers(spec)
+    balancers = Front(names, facts.api_port, subnets, public, vpc.ipv6, facts.recorded.balancers).load_balancers(spec)
     identity = spec.identity_ref
     return ClusterWish(
         region=spec.region or "",

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from freehold.lifecycle.journal import Entry
 from freehold.lifecycle.kinds import NodeKey
 from freehold.reconcilers.aws_cluster.facts import Recorded
-from freehold.reconcilers.aws_cluster.keys import BASTION, NAT_GATEWAY_KIND, SUBNET_KIND, VPC
+from freehold.reconcilers.aws_cluster.keys import (
+    BASTION,
+    CLASSIC_KIND,
+    NAT_GATEWAY_KIND,
+    NETWORK_KIND,
+    SUBNET_KIND,
+    VPC,
+)
 
 
 def recorded_in(record: Mapping[NodeKey, Entry]) -> Recorded:
@@ -17,11 +24,14 @@ def recorded_in(record: Mapping[NodeKey, Entry]) -> Recorded:
         vpc=own[VPC].id if VPC in own else "",
         subnets={key.logical: entry.id for key, entry in own.items() if key.kind == SUBNET_KIND},
         nat_gateways=tuple(sorted(key.logical for key in own if key.kind == NAT_GATEWAY_KIND)),
-        bastion=_subnet_among(own[BASTION].requires or ()) if BASTION in own else "",
+        bastion=next(iter(_subnets_among(own[BASTION])), "") if BASTION in own else "",
+        balancers={
+            key: _subnets_among(entry) for key, entry in own.items() if key.kind in (CLASSIC_KIND, NETWORK_KIND)
+        },
     )
 
 
-def _subnet_among(nodes: Iterable[str]) -> str:
-    """A bastion is in the one subnet that must outlive it."""
-    keys = [NodeKey.parse(text) for text in nodes]
-    return next((key.logical for key in keys if key.kind == SUBNET_KIND), "")
+def _subnets_among(entry: Entry) -> tuple[str, ...]:
+    """What a resource is in must outlive it: a bastion is in one subnet, a load balancer in one of each zone."""
+    keys = [NodeKey.parse(text) for text in entry.requires or ()]
+    return tuple(key.logical for key in keys if key.kind == SUBNET_KIND)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.kinds import NodeKey, Observed
+from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason
 from freehold.reconcilers import cluster_status
 from freehold.reconcilers.adapter import PassReport, StatusUpdate
 from freehold.reconcilers.aws_cluster import keys
 from freehold.reconcilers.aws_cluster.conditions import IDENTITY, parts_of
 from freehold.reconcilers.aws_cluster.desired import AWSWanted
-from freehold.reconcilers.aws_cluster.load_balancers import PRIMARY
+from freehold.reconcilers.aws_cluster.load_balancers import PRIMARY, is_address_of
 from freehold.reconcilers.aws_cluster.nodes.balancers import IDLE_SECONDS, balancer_key, target_group_key
 from freehold.reconcilers.aws_cluster.nodes.routing import address_of
 from freehold.reconcilers.aws_cluster.wish import (
@@ -36,7 +37,33 @@ def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime) -> S
     """Status after a pass that was allowed to work on the object ``raw``. ``now`` is aware."""
     wish = report.plan.wish if isinstance(report.plan, AWSWanted) else None
     shape = StatusShape(parts_of(wish), _REBUILT, _references, address="address", always=IDENTITY)
+    if wish and not report.deleting:
+        report = replace(report, outcomes={**report.outcomes, **_left_behind(raw, wish, report.outcomes)})
     return cluster_status.build_status(raw, report, now, shape)
+
+
+def _left_behind(
+    raw: Mapping[str, Any], wish: ClusterWish, outcomes: Mapping[NodeKey, Outcome]
+) -> Mapping[NodeKey, Outcome]:
+    """Where the endpoint is the address of an earlier load balancer: that of the name and type is not as wanted.
+
+    AWS gives each a new address, and the endpoint of a cluster cannot change.
+    """
+    host = ((raw.get("spec") or {}).get("controlPlaneEndpoint") or {}).get("host") or ""
+    shown = [seen for outcome in outcomes.values() if (seen := observed_of(outcome))]
+    if any(str(seen.attributes.get("address", "")).lower() == host.lower() for seen in shown):
+        return {}
+    for balancer in wish.load_balancers:
+        found = outcomes.get(balancer_key(balancer))
+        address = found.observed.attributes.get("address") if isinstance(found, Ready) else None
+        if isinstance(found, Ready) and address and is_address_of(host, balancer):
+            message = (
+                f"its address is {address}, and spec.controlPlaneEndpoint.host is {host}, the address of one of its "
+                "name that has gone: nobody reaches the API server there, and an endpoint cannot change. Make the "
+                "cluster anew, with a DNS name of your own as its endpoint, which can be led to another address"
+            )
+            return {balancer_key(balancer): Blocked(Reason.GONE, message, observed=found.observed)}
+    return {}
 
 
 def _references(before: Mapping[str, Any], report: PassReport, graph: Graph) -> Status:

@@ -91,6 +91,25 @@ def is_default(subnet: SubnetSpec, names: DefaultNames) -> bool:
     return subnet.id == names.subnet(subnet.availability_zone or "", public=bool(subnet.is_public))
 
 
+def recorded_name(subnet: SubnetSpec, names: DefaultNames, recorded: Recorded) -> str:
+    """The logical name of the subnet on record that an entry means, by its id or its name; empty where it means none.
+
+    Two entries may mean the same one in different words.
+    """
+    if own := recorded.subnet_of(subnet.id):
+        return own
+    held = _slot_held(subnet, recorded) if is_default(subnet, names) else None
+    if held:
+        return held.logical
+    return subnet.id if subnet.id in recorded.subnets else ""
+
+
+def _slot_held(subnet: SubnetSpec, recorded: Recorded) -> Slot | None:
+    """The derived subnet on record in the zone of an entry with the default name."""
+    place = (bool(subnet.is_public), subnet.availability_zone or "")
+    return next((slot for slot in slots_of(recorded) if (slot.public, slot.zone) == place), None)
+
+
 @dataclass(frozen=True)
 class _Listed:
     """The subnets that a spec lists.
@@ -104,10 +123,9 @@ class _Listed:
     recorded: Recorded
 
     def subnets(self) -> Iterator[Subnet]:
-        by_id = {ident: logical for logical, ident in self.recorded.subnets.items() if ident}
         zones = sorted({each.availability_zone or "" for each in self.specs if is_default(each, self.names)})
         for each in self.specs:
-            own = by_id.get(each.id)
+            own = self.recorded.subnet_of(each.id)
             if own and (slot := Slot.of(own)):
                 yield _of_slot(slot, self.names, ipv6=self.vpc.ipv6 is not None)
             elif own:
@@ -119,7 +137,7 @@ class _Listed:
 
     def _written_out(self, subnet: SubnetSpec, zones: Sequence[str]) -> Subnet:
         public, zone = bool(subnet.is_public), subnet.availability_zone or ""
-        held = next((slot for slot in slots_of(self.recorded) if (slot.public, slot.zone) == (public, zone)), None)
+        held = _slot_held(subnet, self.recorded)
         block = normal_block(subnet.cidr_block) if subnet.cidr_block else held.block if held else ""
         slot = held or Slot(public, zone, block, self._number(subnet, zones))
         ipv6 = self.vpc.ipv6 is not None and subnet.is_ipv6 is not False

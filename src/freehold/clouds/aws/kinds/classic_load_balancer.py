@@ -18,8 +18,8 @@ from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.reading import place_of
 from freehold.clouds.aws.seen import Place, Seen, epoch
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.errors import NotFound
-from freehold.lifecycle.kinds import Birth, Kind, Observed, Part, Ref, Request, State
+from freehold.lifecycle.errors import Invalid, NotFound
+from freehold.lifecycle.kinds import Birth, Kind, Observed, Part, Ref, Request, State, User
 
 LISTENER, SUBNET, INSTANCE = "classic-listener", "balancer-subnet", "instance-registration"
 AT_BIRTH = {"idle_timeout": 60, "cross_zone": False}
@@ -117,9 +117,9 @@ class ClassicLoadBalancerDriver(BalancingDriver):
     async def remains(self, ref: Ref) -> Sequence[str]:
         return await holders.interfaces_of_balancer(self._client, ref.id)
 
-    async def users(self, ref: Ref) -> Sequence[str]:
+    async def users(self, ref: Ref) -> Sequence[User]:
         """The machines behind it."""
-        return sorted(str(part) for part in await self.parts(ref) if part.kind == INSTANCE)
+        return sorted(User(str(part)) for part in await self.parts(ref) if part.kind == INSTANCE)
 
     async def parts(self, ref: Ref) -> frozenset[Part]:
         """Not asked for by the engine: every look shows them."""
@@ -129,22 +129,53 @@ class ClassicLoadBalancerDriver(BalancingDriver):
         return seen.parts or frozenset()
 
     async def add_part(self, ref: Ref, part: Part) -> None:
-        """Each of them may be there already, a listener with the same settings only."""
-        if part.kind == LISTENER:
-            await self._change(ref, "create_load_balancer_listeners", Listeners=[dict(part.request)])
-        elif part.kind == SUBNET:
-            await self._change(ref, "attach_load_balancer_to_subnets", Subnets=[part.natural_key])
-        else:
-            await self._change(ref, "register_instances_with_load_balancer", Instances=_instances(part))
+        await self.add_parts(ref, [part])
 
     async def remove_part(self, ref: Ref, part: Part) -> None:
+        await self.remove_parts(ref, [part])
+
+    async def add_parts(self, ref: Ref, parts: Sequence[Part]) -> None:
+        """Each of them may be there already, a listener with the same settings only."""
+        if listeners := [dict(part.request) for part in parts if part.kind == LISTENER]:
+            await self._change(ref, "create_load_balancer_listeners", Listeners=listeners)
+        if subnets := [part.natural_key for part in parts if part.kind == SUBNET]:
+            await self._enter(ref, subnets)
+        if instances := _instances(parts):
+            await self._change(ref, "register_instances_with_load_balancer", Instances=instances)
+
+    async def remove_parts(self, ref: Ref, parts: Sequence[Part]) -> None:
         """Each of them may be gone already."""
-        if part.kind == LISTENER:
-            await self._change(ref, "delete_load_balancer_listeners", LoadBalancerPorts=[int(part.natural_key)])
-        elif part.kind == SUBNET:
-            await self._change(ref, "detach_load_balancer_from_subnets", Subnets=[part.natural_key])
-        else:
-            await self._change(ref, "deregister_instances_from_load_balancer", Instances=_instances(part))
+        if ports := [int(part.natural_key) for part in parts if part.kind == LISTENER]:
+            await self._change(ref, "delete_load_balancer_listeners", LoadBalancerPorts=ports)
+        if subnets := [part.natural_key for part in parts if part.kind == SUBNET]:
+            await self._change(ref, "detach_load_balancer_from_subnets", Subnets=subnets)
+        if instances := _instances(parts):
+            await self._change(ref, "deregister_instances_from_load_balancer", Instances=instances)
+
+    async def _enter(self, ref: Ref, subnets: Sequence[str]) -> None:
+        """A load balancer is in one subnet of a zone, which it leaves first, and always in one (ansible/ansible#8312).
+
+        All its subnets are ours to choose (``exclusive_parts``).
+        """
+        there = {part.natural_key for part in await self.parts(ref) if part.kind == SUBNET}
+        zones = await self._zones([*there, *subnets])
+        taken = {zones[each]: each for each in there if each in zones}
+        if free := sorted(each for each in subnets if zones.get(each) not in taken):
+            await self._change(ref, "attach_load_balancer_to_subnets", Subnets=free)
+        for each in sorted(set(subnets) - set(free) - there):
+            old = taken[zones[each]]
+            if not free and there == {old}:
+                raise Invalid(
+                    f"{ref.id} is in {old} alone, and AWS lets no load balancer into a second subnet of a zone, nor "
+                    f"out of its last one. Let it stay in {old}, or give it a subnet of another zone too"
+                )
+            await self._change(ref, "detach_load_balancer_from_subnets", Subnets=[old])
+            await self._change(ref, "attach_load_balancer_to_subnets", Subnets=[each])
+
+    async def _zones(self, subnets: Sequence[str]) -> Mapping[str, str]:
+        filters = [{"Name": "subnet-id", "Values": sorted(subnets)}]
+        rows = await self._client.listed("ec2", "describe_subnets", "Subnets", ", ".join(subnets), Filters=filters)
+        return {row["SubnetId"]: row["AvailabilityZone"] for row in rows}
 
     async def change_part(self, ref: Ref, part: Part) -> None:
         """AWS has no call that changes a listener."""
@@ -163,8 +194,8 @@ class ClassicLoadBalancerDriver(BalancingDriver):
         }
 
 
-def _instances(part: Part) -> list[Json]:
-    return [{"InstanceId": part.natural_key}]
+def _instances(parts: Sequence[Part]) -> list[Json]:
+    return [{"InstanceId": part.natural_key} for part in parts if part.kind == INSTANCE]
 
 
 def kind(client: ApiClient) -> Kind:
@@ -177,6 +208,7 @@ def kind(client: ApiClient) -> Kind:
         exclusive_parts=frozenset({SUBNET}),
         born_with_parts=True,
         parts=driver,
+        part_batches=driver,
         part_changer=driver,
         usage=driver,
         remains=driver,

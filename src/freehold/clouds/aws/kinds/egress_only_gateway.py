@@ -14,7 +14,7 @@ from freehold.clouds.aws.native_tags import tag_map
 from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.kinds import Kind, Ref, Request, State
+from freehold.lifecycle.kinds import Kind, Ref, Request, State, User
 
 
 def decode(body: Json, place: Place) -> Seen:
@@ -37,7 +37,7 @@ READ = Read("describe_egress_only_internet_gateways", "EgressOnlyInternetGateway
 
 
 class EgressOnlyGatewayDriver(Ec2Driver):
-    async def users(self, ref: Ref) -> Sequence[str]:
+    async def users(self, ref: Ref) -> Sequence[User]:
         return await self._routes_to(ref, "route.egress-only-internet-gateway-id")
 
 

@@ -16,7 +16,7 @@ from freehold.clouds.aws.reading import place_of
 from freehold.clouds.aws.seen import Place, Seen
 from freehold.clouds.aws.traits import aws_kind
 from freehold.lifecycle.errors import NotFound
-from freehold.lifecycle.kinds import Birth, Kind, NodeKey, NonceSet, Observed, Ref, Request, State, Want
+from freehold.lifecycle.kinds import Birth, Kind, NodeKey, NonceSet, Observed, Ref, Request, State, User, Want
 from freehold.lifecycle.kinds import Place as PlaceOf
 
 BALANCER_KIND = "network-load-balancer"
@@ -100,6 +100,13 @@ class ListenerDriver(BalancingDriver):
     def identify(self, target: str, carried: str = "") -> str:
         return identify(target, "listener")
 
+    async def users(self, ref: Ref) -> Sequence[User]:
+        """The targets of its groups: somebody's machines."""
+        seen = (await self.observe([ref])).get(ref.id)
+        groups = seen.attributes["target_groups"] if seen else ()
+        inside = [await balancing.targets_of(self._client, group) for group in groups]
+        return sorted(User(f"target {row['Id']} {row.get('Port', '')}".rstrip()) for rows in inside for row in rows)
+
 
 def _forward(groups: Sequence[str]) -> list[Json]:
     (group,) = groups
@@ -122,6 +129,7 @@ def kind(client: ApiClient) -> Kind:
         requires=(BALANCER_KIND, "target-group"),
         mutable=frozenset({"target_groups"}),
         answers_existing=True,
+        usage=driver,
         home=BALANCER_KIND,
         gone_at_once=True,
     )

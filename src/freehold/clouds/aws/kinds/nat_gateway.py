@@ -15,7 +15,7 @@ from freehold.clouds.aws.native_tags import tag_map
 from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen, epoch, state_of
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.kinds import Kind, Ref, Request
+from freehold.lifecycle.kinds import Kind, Ref, Request, User
 
 
 def decode(body: Json, place: Place) -> Seen | None:
@@ -47,7 +47,7 @@ READ = Read("describe_nat_gateways", "NatGateways", "nat-gateway-id", decode, fi
 
 
 class NatGatewayDriver(Ec2Driver):
-    async def users(self, ref: Ref) -> Sequence[str]:
+    async def users(self, ref: Ref) -> Sequence[User]:
         return await self._routes_to(ref, "route.nat-gateway-id")
 
 

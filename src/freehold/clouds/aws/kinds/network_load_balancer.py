@@ -20,7 +20,7 @@ from freehold.clouds.aws.native_tags import tag_list, tag_map
 from freehold.clouds.aws.reading import place_of
 from freehold.clouds.aws.seen import Place, Seen, epoch
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.kinds import Birth, Kind, Observed, Ref, Request, State
+from freehold.lifecycle.kinds import Birth, Kind, Observed, Ref, Request, State, User
 
 ATTRIBUTES = ("load_balancing.cross_zone.enabled",)
 """Those that a wish may have; of the others nothing is read."""
@@ -108,13 +108,13 @@ class NetworkLoadBalancerDriver(BalancingDriver):
     async def remains(self, ref: Ref) -> Sequence[str]:
         return await holders.interfaces_of_balancer(self._client, ref.id.partition("loadbalancer/")[2])
 
-    async def users(self, ref: Ref) -> Sequence[str]:
+    async def users(self, ref: Ref) -> Sequence[User]:
         """The targets behind its listeners: somebody's machines."""
         groups = await self._client.listed(
             "elbv2", "describe_target_groups", "TargetGroups", ref.id, LoadBalancerArn=ref.id
         )
         inside = [await balancing.targets_of(self._client, row["TargetGroupArn"]) for row in groups]
-        return sorted(f"target {row['Id']} {row.get('Port', '')}".rstrip() for rows in inside for row in rows)
+        return sorted(User(f"target {row['Id']} {row.get('Port', '')}".rstrip()) for rows in inside for row in rows)
 
     async def _attributes(self, ident: str) -> Mapping[str, object]:
         body = await self._client.read("elbv2", "describe_load_balancer_attributes", ident, LoadBalancerArn=ident)

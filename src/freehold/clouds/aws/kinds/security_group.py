@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from freehold.clouds.aws import birth_tags, errors, holders
+from freehold.clouds.aws import birth_tags, errors, holders, interface_users
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.ec2 import IN_VPC, Ec2Driver, Shape
 from freehold.clouds.aws.kind_facts import FACTS
@@ -20,7 +20,7 @@ from freehold.clouds.aws.reading import Read, by_filter, place_of
 from freehold.clouds.aws.seen import Place, Seen
 from freehold.clouds.aws.traits import aws_kind
 from freehold.lifecycle.errors import NotFound
-from freehold.lifecycle.kinds import Birth, Kind, Observed, Part, Ref, Request, State, Want
+from freehold.lifecycle.kinds import Birth, Kind, Observed, Part, Ref, Request, State, User, Want
 
 INGRESS, EGRESS = "ingress-rule", "egress-rule"
 _PEERS = (
@@ -134,6 +134,9 @@ class SecurityGroupDriver(Ec2Driver):
         same_vpc = seen.attributes["vpc_id"] == want.request["vpc_id"]
         return super()._fits(seen, want) or (same_vpc and seen.name == want.name)
 
+    async def users(self, ref: Ref) -> Sequence[User]:
+        return await interface_users.of(self._client, "group-id", ref.id)
+
     # -- rules ----------------------------------------------------------------------------------------------------
 
     async def add_part(self, ref: Ref, part: Part) -> None:
@@ -210,6 +213,7 @@ def kind(client: ApiClient) -> Kind:
         holding_parts=frozenset({INGRESS, EGRESS}),
         parts=driver,
         part_batches=driver,
+        usage=driver,
         listing=driver,
         home="vpc",
         gone_at_once=True,

@@ -7,9 +7,10 @@ which is wanted as a part too), and the attributes that can be changed: ``map_pu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from ipaddress import ip_network
 
-from freehold.clouds.aws import holders, reading
+from freehold.clouds.aws import holders, interface_users, reading
 from freehold.clouds.aws.calls import ApiClient, Json
 from freehold.clouds.aws.ec2 import IN_VPC, Ec2Driver, Shape
 from freehold.clouds.aws.kind_facts import FACTS
@@ -18,7 +19,7 @@ from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen, associated, state_of
 from freehold.clouds.aws.traits import aws_kind
 from freehold.lifecycle.errors import CloudError, Invalid
-from freehold.lifecycle.kinds import Birth, Kind, Observed, Part, Ref, Request
+from freehold.lifecycle.kinds import Birth, Kind, Observed, Part, Ref, Request, User
 
 IPV6_CIDR = "subnet-ipv6-cidr"
 _IPV6 = "assign_ipv6_address_on_creation"
@@ -89,6 +90,9 @@ class SubnetDriver(Ec2Driver):
                 if name != _IPV6 or await self.parts(ref):
                     raise
 
+    async def users(self, ref: Ref) -> Sequence[User]:
+        return await interface_users.of(self._client, "subnet-id", ref.id)
+
     async def add_part(self, ref: Ref, part: Part) -> None:
         await self._add(ref, part, "associate_subnet_cidr_block", SubnetId=ref.id, Ipv6CidrBlock=part.natural_key)
 
@@ -121,6 +125,7 @@ def kind(client: ApiClient) -> Kind:
         mutable=frozenset(_ATTRIBUTES),
         born_with_parts=True,
         parts=driver,
+        usage=driver,
         listing=driver,
         gone_at_once=True,
         nameless=True,

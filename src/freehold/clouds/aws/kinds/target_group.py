@@ -20,7 +20,7 @@ from freehold.clouds.aws.reading import place_of
 from freehold.clouds.aws.seen import Place, Seen
 from freehold.clouds.aws.traits import aws_kind
 from freehold.lifecycle.errors import InUse
-from freehold.lifecycle.kinds import Birth, Kind, Observed, Part, Ref, Request, State
+from freehold.lifecycle.kinds import Birth, Kind, Observed, Part, Ref, Request, State, User
 
 TARGET = "target"
 ATTRIBUTES = ("preserve_client_ip.enabled",)
@@ -116,8 +116,8 @@ class TargetGroupDriver(BalancingDriver):
     def identify(self, target: str, carried: str = "") -> str:
         return identify(target, "targetgroup")
 
-    async def users(self, ref: Ref) -> Sequence[str]:
-        return sorted(str(part) for part in await self.parts(ref))
+    async def users(self, ref: Ref) -> Sequence[User]:
+        return sorted(User(str(part)) for part in await self.parts(ref))
 
     async def parts(self, ref: Ref) -> frozenset[Part]:
         return await targets_of(self._client, ref.id)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from ipaddress import ip_network
 
 from freehold.clouds.aws import errors, holders
 from freehold.clouds.aws.calls import ApiClient, Json
@@ -18,7 +19,7 @@ from freehold.clouds.aws.native_tags import tag_map
 from freehold.clouds.aws.reading import Read
 from freehold.clouds.aws.seen import Place, Seen, associated, state_of
 from freehold.clouds.aws.traits import aws_kind
-from freehold.lifecycle.errors import NotFound
+from freehold.lifecycle.errors import InUse, NotFound
 from freehold.lifecycle.keyed_codec import PREFIX
 from freehold.lifecycle.kinds import Birth, Kind, Listed, Observed, Part, Ref, Request, State
 from freehold.lifecycle.tag_text import key_and_value
@@ -141,7 +142,22 @@ class VpcDriver(Ec2Driver):
         await self._add(ref, part, "associate_vpc_cidr_block", VpcId=ref.id, CidrBlock=part.natural_key)
 
     async def remove_part(self, ref: Ref, part: Part) -> None:
-        await self._remove_association(ref, part, "disassociate_vpc_cidr_block")
+        """Raises InUse with the subnets in the range, which EC2 does not name."""
+        try:
+            await self._remove_association(ref, part, "disassociate_vpc_cidr_block")
+        except InUse as refused:
+            subject = f"subnets of {ref.id}"
+            filters = [{"Name": "vpc-id", "Values": [ref.id]}]
+            rows = await self._client.listed("ec2", "describe_subnets", "Subnets", subject, Filters=filters)
+            block = ip_network(part.natural_key)
+            inside = sorted(row["SubnetId"] for row in rows if ip_network(row["CidrBlock"]).overlaps(block))
+            if not inside:
+                raise
+            message = (
+                f"{ref.id} keeps the range {part.natural_key} while {', '.join(inside)} is in it. Delete what is in "
+                "it, of this cluster's own with `freehold prune`, or give the range in spec.network.vpc again"
+            )
+            raise InUse(message, code=refused.code, request_id=refused.request_id) from refused
 
 
 def _is_marked(row: Observed) -> bool:

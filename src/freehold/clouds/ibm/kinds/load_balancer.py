@@ -27,6 +27,7 @@ from freehold.lifecycle.kinds import (
     Ref,
     Request,
     Tagging,
+    User,
     Want,
 )
 
@@ -143,8 +144,8 @@ class LoadBalancerDriver:
     async def remove_part(self, ref: Ref, part: Part) -> None:
         await self._listeners.remove(*vpc.split(ref.id), part)
 
-    async def users(self, ref: Ref) -> Sequence[str]:
-        return await self._listeners.users(*vpc.split(ref.id))
+    async def users(self, ref: Ref) -> Sequence[User]:
+        return [User(each) for each in await self._listeners.users(*vpc.split(ref.id))]
 
     async def _same_vpc(self, region: str, body: Json, wanted: Sequence[str]) -> bool:
         """Whether a namesake is in our VPC: told by its subnets, which are asked for only if they differ."""

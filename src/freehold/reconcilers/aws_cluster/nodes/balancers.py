@@ -30,8 +30,7 @@ IDLE_SECONDS = 600
 
 
 def balancer_key(balancer: LoadBalancer) -> NodeKey:
-    kind = keys.CLASSIC_KIND if balancer.type is BalancerType.CLASSIC else keys.NETWORK_KIND
-    return NodeKey(kind, balancer.key)
+    return keys.key_of(balancer.type, balancer.key)
 
 
 def target_group_key(balancer: LoadBalancer, listener: Listener) -> NodeKey:

@@ -1,0 +1,76 @@
+"""AWSCluster: subnets come and go, and load balancers, ranges and what is surplus follow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.aws_cluster import AwsHarness
+from harness.aws_pruning import LISTED, answers, approve, change, harness, present
+
+
+def another(way: str, zone: str = "a", name: str = "0-first") -> dict[str, Any]:
+    """One more in a zone that has one already; by its name it comes first."""
+    block = "10.0.70.0/24" if way == "pub" else "10.0.71.0/24"
+    return {"id": name, "availabilityZone": f"us-east-1{zone}", "cidrBlock": block, "isPublic": way == "pub"}
+
+
+def inside(cluster: AwsHarness) -> list[str]:
+    return list(cluster.status()["networkStatus"]["apiServerElb"]["subnetIds"])
+
+
+@pytest.mark.parametrize("type_", ("classic", "nlb"))
+@pytest.mark.parametrize("scheme", ("internet-facing", "internal"))
+def test_one_more_subnet_moves_no_load_balancer(type_: str, scheme: str) -> None:
+    """It stays where it is: its addresses would change, and AWS lets it into one subnet of a zone."""
+    cluster = harness(
+        network={"subnets": LISTED}, controlPlaneLoadBalancer={"loadBalancerType": type_, "scheme": scheme}
+    )
+    before = inside(cluster)
+    way = "pub" if scheme == "internet-facing" else "pri"
+    change(cluster, network={"subnets": [*LISTED, another(way)]})
+    assert cluster.ready() and inside(cluster) == before
+
+
+@pytest.mark.parametrize("zones", (1, 2))
+def test_a_classic_load_balancer_moves_within_its_zone(zones: int) -> None:
+    """It leaves the one before it goes into the other, and is never in none."""
+    listed = [*LISTED[: 2 * zones], another("pub", name="pub-a2")]
+    places = ["pub-a", "pub-b"][:zones]
+    cluster = harness(network={"subnets": listed}, controlPlaneLoadBalancer={"subnets": places})
+    change(cluster, controlPlaneLoadBalancer={"subnets": ["pub-a2", *places[1:]]})
+    told = cluster.conditions()["LoadBalancerReady"]
+    if zones == 1:
+        assert "Let it stay in subnet-" in told, "AWS does not allow it, and the person hears what to do"
+    else:
+        assert cluster.ready(), told
+    cluster.down()
+    assert present(cluster) == set()
+
+
+def test_what_a_load_balancer_has_left_can_be_pruned() -> None:
+    """It depended on it once."""
+    cluster = harness(network={"subnets": LISTED})
+    change(cluster, network={"subnets": LISTED[:2]})
+    approve(cluster)
+    found = answers(cluster)
+    assert all(answer.endswith("is gone") for answer in found.values()), found
+    assert "subnet/pub-b" in found
+
+
+def test_a_range_with_a_subnet_in_it_is_asked_for_seldom() -> None:
+    """The subnet is ours to say: until somebody prunes it, EC2 refuses each time."""
+    subnets = [LISTED[0], {**LISTED[1], "cidrBlock": "10.1.1.0/24"}]
+    more = [{"ipv4CidrBlock": "10.1.0.0/16"}]
+    cluster = harness(network={"vpc": {"secondaryCidrBlocks": more}, "subnets": subnets})
+    inside_it = next(r["id"] for r in cluster.resources() if r["kind"] == "subnet" and "private" in r["name"])
+    before = len(cluster.calls(mutating=True))
+    cluster.object.patch({"spec": {"network": {"vpc": {"secondaryCidrBlocks": None}, "subnets": subnets[:1]}}})
+    cluster.for_a_while(3600.0)
+    calls = [call for call in cluster.calls(mutating=True)[before:] if "Disassociate" in call.operation]
+    assert len(calls) <= 16
+    assert inside_it in cluster.conditions()["VpcReady"] and "freehold prune" in cluster.conditions()["VpcReady"]
+    approve(cluster, "subnet", "route-table", "nat-gateway", "elastic-ip")
+    answers(cluster)
+    assert cluster.ready()
