@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from freehold.clouds.aws.facts import AwsFacts
+from freehold.clouds.aws.tags import not_of
 from freehold.lifecycle.keyed_codec import OWNER
 from freehold.reconcilers.answers import Answer, NoSuch
 from freehold.reconcilers.aws_cluster.facts import GivenNetwork, GivenSubnet, Namesake
@@ -31,4 +32,7 @@ class AwsFactsReader:
 
     async def namesakes(self, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]]:
         found = await self._facts.namesakes(cluster, uuid)
-        return Answer(tuple(Namesake(arn, tags.get(OWNER, "")) for arn, tags in sorted(found.items())))
+        others = frozenset(not_of(uuid, found))
+        return Answer(
+            tuple(Namesake(arn, tags.get(OWNER, ""), arn not in others) for arn, tags in sorted(found.items()))
+        )

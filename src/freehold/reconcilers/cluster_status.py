@@ -92,9 +92,11 @@ def _observe(
 ) -> tuple[list[Observation], Mapping[str, Any] | None]:
     """All conditions, ``Ready`` first, and the endpoint when it is to be written."""
     if report.deleting or report.plan is None:
-        lines = list(sentences(report.outcomes))
+        lines, unknown = list(sentences(report.outcomes)), _unanswered(report.plan)
+        lines += [f"where else something of it may be cannot be told: {line}" for line in unknown.values()]
         ready = Observation(names.READY, "False", names.REASON_DELETING, "; ".join(lines) or "being deleted")
-        return [ready, part_conditions.deleting(report.outcomes, lines), not_paused()], None
+        reason = next(iter(unknown), names.REASON_DELETING)
+        return [ready, part_conditions.deleting(report.outcomes, lines, reason), not_paused()], None
     rest = [_valid(report.plan), fields_served(report.plan.notes), not_paused()]
     rest.append(Observation(names.DELETING, "False", names.REASON_NOT_DELETING))
     if not isinstance(report.plan, ClusterWanted) or graph is None:
@@ -106,6 +108,12 @@ def _observe(
     if ready.status == "True" and not (_host(raw) or endpoint):
         ready = _without_endpoint(report.plan)
     return [ready, *found, *rest], endpoint
+
+
+def _unanswered(plan: Desired | None) -> Mapping[str, str]:
+    """What a delete still asks, in words, by the reason why there is no answer."""
+    missing = plan.missing if isinstance(plan, Undecided) else {}
+    return {answer.reason.value: f"{where}: {answer.message}" for where, answer in missing.items()}
 
 
 def _valid(plan: Desired) -> Observation:

@@ -15,6 +15,7 @@ _routing = partial(Mutant, "reconcilers/aws_cluster/nodes/routing.py")
 _machines = partial(Mutant, "reconcilers/aws_cluster/nodes/machines.py")
 _tags = partial(Mutant, "reconcilers/aws_cluster/nodes/tags.py")
 _facts = partial(Mutant, "clouds/aws/facts.py")
+_cluster_status = partial(Mutant, "reconcilers/cluster_status.py")
 _status = partial(Mutant, "reconcilers/aws_cluster/status.py")
 
 MUTANTS = (
@@ -35,6 +36,36 @@ MUTANTS = (
         "None if deleting or journal.ours else",
         "None if journal.ours else",
         "a cluster of the same name holds a delete",
+    ),
+    _discover(
+        "discover",
+        "None if deleting else await _answer(reader.zones())",
+        "await _answer(reader.zones())",
+        "a delete that has deleted everything never ends where zones may not be listed",
+    ),
+    _namesakes(
+        "refusal",
+        " or any(each.ours for each in found)",
+        "",
+        "a restored object refuses its own cluster because of its machines, and recovers nothing",
+    ),
+    _adapter(
+        "AWSClusterAdapter.desired",
+        "recorded_in(journal.entries).cluster or ",
+        "",
+        "a label gives a live cluster the tags of another one, whose collector then deletes it",
+    ),
+    _machines(
+        "bastion_nodes",
+        "if wish.bastion and wish.bastion.subnet:",
+        "if wish.bastion:",
+        "the delete of a cluster whose subnets are on no record fails at each pass",
+    ),
+    _cluster_status(
+        "_observe",
+        "for line in unknown.values()",
+        "for line in ()",
+        "a delete that waits for an answer says nothing",
     ),
     _discover(
         "_needs_image",

@@ -63,18 +63,16 @@ class AwsFacts:
         return await self._once("image", _SLOW, self._image)
 
     async def namesakes(self, cluster: str, uuid: str) -> TagsByArn:
-        """What has CAPA's tag with this name and is not of this owner. Read anew: it decides whether to create.
+        """What has CAPA's tag with this name, if any of it is not of this owner. Read anew: it decides about creates.
 
         The index goes on showing what has gone, so what it shows is asked itself.
         """
         key = cluster_key(cluster)
         shown = await self._tags.with_tag(key)
-        others = [arn for arn in not_of(uuid, shown) if not _comes_along(arn)]
-        if not others:
+        if all(map(_comes_along, not_of(uuid, shown))):
             return {}
-        there = await self._there(others, shown)
-        found = {arn: tags for arn, tags in there.items() if key in tags}
-        return {arn: found[arn] for arn in not_of(uuid, found)}
+        there = await self._there([arn for arn in shown if not _comes_along(arn)], shown)
+        return {arn: tags for arn, tags in there.items() if key in tags}
 
     async def _there(self, arns: Collection[str], shown: TagsByArn) -> TagsByArn:
         """Each that exists, with its own tags; of a service that cannot be asked, with those that the index shows."""

@@ -15,13 +15,14 @@ class Recorded:
     ``vpc``: the id of a VPC of its own, empty where it has none. ``subnets``: the ids of its own subnets by logical
     name, empty texts where an id is not known yet. An id in the spec that is the object's own means the resource that
     it has: nothing changes (ADR 20). ``nat_gateways``: its own, by logical name. ``bastion``: the
-    logical name of the subnet that its bastion is in.
+    logical name of the subnet that its bastion is in. ``cluster``: the name that its resources have in CAPA's tags.
     """
 
     vpc: str = ""
     subnets: Mapping[str, str] = field(default_factory=dict)
     nat_gateways: Collection[str] = ()
     bastion: str = ""
+    cluster: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,14 @@ class GivenNetwork:
 
 @dataclass(frozen=True)
 class Namesake:
-    """A resource that CAPA's tag gives to a cluster of our cluster's name. ``owner``: whose mark it has, if any."""
+    """A resource that CAPA's tag gives to a cluster of our cluster's name.
+
+    ``owner``: whose mark it has, if any. ``ours``: it has this object's.
+    """
 
     arn: str
     owner: str = ""
+    ours: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,12 +59,12 @@ class Facts:
     """The answers; None where a question does not arise.
 
     ``zones`` are the region's availability zones in which resources can be made, without local and Wavelength zones;
-    NoSuch for a region that does not exist. ``api_port`` is the API server's. ``network`` is the given VPC,
-    NoSuch where the region has none of this id. ``image`` is the newest image for a bastion. ``namesakes`` are asked
-    for before the first resource is created.
+    NoSuch for a region that does not exist; not asked for in a delete, which makes no subnets. ``api_port`` is the API
+    server's. ``network`` is the given VPC, NoSuch where the region has none of this id. ``image`` is the newest image
+    for a bastion. ``namesakes`` are asked for before the first resource is created.
     """
 
-    zones: Answer[tuple[str, ...]] | NoSuch | NoAnswer = NOT_ASKED
+    zones: Answer[tuple[str, ...]] | NoSuch | NoAnswer | None = NOT_ASKED
     api_port: int = 6443
     recorded: Recorded = Recorded()
     network: Answer[GivenNetwork] | NoSuch | NoAnswer | None = None

@@ -19,10 +19,13 @@ MOST_NAMED = 10
 
 
 def refusal(cluster: str, region: str, facts: Facts, notes: tuple[SpecWarning, ...]) -> Refused | NoAnswer | None:
-    """None where the name is free, or where the question does not arise."""
+    """None where the name is free, where it is ours by what is there, or where the question does not arise.
+
+    An object that was restored has nothing on record, and its machines have CAPA's tag without our marks.
+    """
     if facts.namesakes is None or isinstance(facts.namesakes, NoAnswer):
         return facts.namesakes
-    if not (found := facts.namesakes.value):
+    if not (found := facts.namesakes.value) or any(each.ours for each in found):
         return None
     message = (
         f"{cluster!r} is the name of another cluster in {region}: {_listed(found)} "

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from freehold.clouds.aws.capa_tags import cluster_key
 from freehold.lifecycle.journal import Entry
 from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.tag_text import key_and_value
 from freehold.reconcilers.aws_cluster.facts import Recorded
 from freehold.reconcilers.aws_cluster.keys import BASTION, NAT_GATEWAY_KIND, SUBNET_KIND, VPC
 
@@ -18,7 +21,16 @@ def recorded_in(record: Mapping[NodeKey, Entry]) -> Recorded:
         subnets={key.logical: entry.id for key, entry in own.items() if key.kind == SUBNET_KIND},
         nat_gateways=tuple(sorted(key.logical for key in own if key.kind == NAT_GATEWAY_KIND)),
         bastion=_subnet_among(own[BASTION].requires or ()) if BASTION in own else "",
+        cluster=_cluster_of(own.values()),
     )
+
+
+def _cluster_of(entries: Iterable[Entry]) -> str:
+    """The name that most of them have: an earlier version could rename a cluster, and be stopped halfway."""
+    prefix = cluster_key("")
+    keys = [key_and_value(tag)[0] for entry in entries for tag in entry.node_tags]
+    named = Counter(key.removeprefix(prefix) for key in keys if key.startswith(prefix))
+    return min(named, key=lambda name: (-named[name], name), default="")
 
 
 def _subnet_among(nodes: Iterable[str]) -> str:

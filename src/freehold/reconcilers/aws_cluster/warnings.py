@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from freehold.api import names
 from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
 from freehold.api.aws_network import NetworkSpec, VPCSpec
@@ -14,6 +15,7 @@ from freehold.reconcilers.aws_cluster.facts import Facts
 from freehold.reconcilers.aws_cluster.normal_form import wanted_roles
 from freehold.reconcilers.aws_cluster.subnets import zones_beyond_limit
 from freehold.reconcilers.findings import SpecWarning
+from freehold.reconcilers.gate import cluster_name, owner_of
 from freehold.reconcilers.served_fields import ignored_fields
 
 SpecWarnings = Iterator[SpecWarning]
@@ -28,6 +30,7 @@ def warnings_of(
     """
     parts = (
         ignored_fields(AWS_CLUSTER.fields, raw),
+        _name(raw, facts),
         _vpc(spec.network or NetworkSpec(), facts),
         _groups(spec),
         _balancers(spec, facts),
@@ -35,6 +38,18 @@ def warnings_of(
         () if storage else _no_storage(spec),
     )
     return tuple(note for part in parts for note in part)
+
+
+def _name(raw: Mapping[str, Any], facts: Facts) -> SpecWarnings:
+    held, said = facts.recorded.cluster, cluster_name(raw, AWS_CLUSTER.link)
+    if held and said != held:
+        owned = owner_of(raw, AWS_CLUSTER.link)
+        field = "metadata.ownerReferences" if owned else f"metadata.labels[{names.CLUSTER_NAME_LABEL}]"
+        yield SpecWarning(
+            field if said != raw["metadata"]["name"] else "metadata.name",
+            f"not acted on; it says that the cluster is {said!r}, and its resources have the name {held!r}, which they "
+            f"keep. For {said!r} make another AWSCluster, or take the change back",
+        )
 
 
 def _vpc(network: NetworkSpec, facts: Facts) -> SpecWarnings:

@@ -16,8 +16,8 @@ from freehold.reconcilers.aws_cluster.wish import Bastion, Bucket, ClusterWish, 
 
 
 def bastion_nodes(wish: ClusterWish, image: str, tags: NodeTags) -> Iterator[Node]:
-    """``image`` is the newest one, empty where it was not asked for."""
-    if wish.bastion:
+    """``image`` is the newest one, empty where it was not asked for. A delete may not know in which subnet it was."""
+    if wish.bastion and wish.bastion.subnet:
         subnet, group = keys.subnet(wish.bastion.subnet), keys.group(Role.BASTION.value)
         way = {keys.INTERNET_GATEWAY} if wish.created_vpc else set()
         capa = capa_tags.bastion(tags.cluster)
