@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from freehold.api import names
-from freehold_sim.aws.strangers import Strangers
 from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import AwsHarness, aws_cluster
+from harness.aws_network import GivenVpc, own
 from harness.powervs import Harness
 
 
@@ -35,23 +35,14 @@ def test_a_delete_needs_no_list_of_zones(spec: dict[str, object]) -> None:
     harness.up()
     denied(harness, "ec2.DescribeAvailabilityZones")
     harness.down()
-    assert [each["id"] for each in harness.resources() if each["tags"] and each["state"] != "deleted"] == []
+    assert own(harness) == []
 
 
 def test_a_delete_that_waits_for_an_answer_says_which() -> None:
     """In a given VPC something of ours may be that is on no record: its subnets must be read before the object goes."""
     harness = AwsHarness()
-    strangers = Strangers(harness.cloud)
-    vpc = strangers.create("ec2", "CreateVpc", {"CidrBlock": "10.9.0.0/16"})["id"]
-    gateway = strangers.create("ec2", "CreateInternetGateway", {})["id"]
-    strangers.call("ec2", "AttachInternetGateway", {"InternetGatewayId": gateway, "VpcId": vpc})
-    table = strangers.create("ec2", "CreateRouteTable", {"VpcId": vpc})["id"]
-    out = {"RouteTableId": table, "DestinationCidrBlock": "0.0.0.0/0", "GatewayId": gateway}
-    strangers.call("ec2", "CreateRoute", out)
-    request = {"VpcId": vpc, "CidrBlock": "10.9.0.0/24", "AvailabilityZone": "us-east-1a"}
-    subnet = strangers.create("ec2", "CreateSubnet", request)["id"]
-    strangers.call("ec2", "AssociateRouteTable", {"RouteTableId": table, "SubnetId": subnet})
-    harness.object.patch({"spec": {"network": {"vpc": {"id": vpc}, "subnets": [{"id": subnet}]}}})
+    given = GivenVpc.create(harness)
+    harness.object.patch({"spec": {"network": given.network()}})
     harness.up()
     denied(harness, "ec2.DescribeRouteTables")
     harness.object.delete()

@@ -7,20 +7,13 @@ from typing import Any
 import pytest
 
 from freehold.api import names
-from freehold.lifecycle.keyed_codec import UUID
 from freehold.lifecycle.tag_text import text
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness
+from harness.aws_network import MACHINE, own
 
 CLUSTER = "sigs.k8s.io/cluster-api-provider-aws/cluster/"
-MACHINE = {"ImageId": "ami-0a0000000000000c1", "InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1}
 OWNER = {"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "name": "other", "uid": "c1"}
-
-
-def own(harness: AwsHarness, kind: str = "") -> list[dict[str, Any]]:
-    """What the object has made."""
-    made = [each for each in harness.resources() if UUID in each["tags"] and each["state"] != "deleted"]
-    return [each for each in made if not kind or each["kind"] == kind]
 
 
 def node(harness: AwsHarness) -> None:

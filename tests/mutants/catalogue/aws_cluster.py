@@ -56,6 +56,12 @@ MUTANTS = (
         "a label gives a live cluster the tags of another one, whose collector then deletes it",
     ),
     _machines(
+        "bucket_nodes",
+        "policy(_policy(wish.bucket, wish.partition, account))",
+        'policy(_policy(wish.bucket, wish.partition, account)).__class__("bucket-policy", "the only one")',
+        "a profile that the spec names no more goes on reading bootstrap data",
+    ),
+    _machines(
         "bastion_nodes",
         "if wish.bastion and wish.bastion.subnet:",
         "if wish.bastion:",

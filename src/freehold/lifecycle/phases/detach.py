@@ -29,7 +29,7 @@ async def dropped(ctx: PassContext) -> None:
     }
     of_user = _no_longer(ctx, ctx.journal.tags, ctx.user_tags)
     replaced = keyed_tags.superseded(ctx.deps.codec, of_user, ctx.user_tags)
-    kept = frozenset() if _shown_as_wanted(ctx) else replaced
+    kept = frozenset() if _shown_as_wanted(ctx) else replaced | _superseded_by_nodes(ctx, of_user)
     if of_user and (ctx.journal.open or any(_has_no_seal_of_ours(ctx, key) for key in ctx.journal.ours)):
         kept = of_user  # a resource that an open intent made may have them since its create; another still has them
     off = {key: _off(ctx, key, of_user - replaced - kept) for key in ours}
@@ -50,6 +50,12 @@ def _no_longer(ctx: PassContext, tags: Collection[str], wanted: frozenset[str]) 
     """Those of ``tags`` that are not wanted, and no marks: who may edit the object can write any into its record."""
     fold = ctx.deps.codec.fold
     return frozenset(tag for tag in tags if not fold([tag]) & fold(wanted) and not ctx.deps.codec.is_mark(tag))
+
+
+def _superseded_by_nodes(ctx: PassContext, of_user: frozenset[str]) -> frozenset[str]:
+    """Those that a node's own tags overwrite: until that is seen, the value that is there is still ours."""
+    own = frozenset(tag for key in ctx.graph.nodes for tag in wanted_tags.node_tags(ctx, key))
+    return keyed_tags.superseded(ctx.deps.codec, of_user, own)
 
 
 def _off(ctx: PassContext, key: NodeKey, of_user: frozenset[str]) -> frozenset[str]:

@@ -60,6 +60,10 @@ def _own(key: NodeKey, group: Group, rules: tuple[Rule, ...], addresses: tuple[N
         parts=partial(_inside, rules, addresses),
         parts_require=frozenset(_named(rules, addresses)),
         tags=tags.own(capa_tags.security_group(tags.cluster, group.role.value)),
+        if_taken=(
+            "delete that one, choose another name for the cluster or, in a VPC that the spec gives, write its id into "
+            f"spec.network.securityGroupOverrides[{group.role.value}] to use it as it is"
+        ),
         shared=group.role is Role.LB,
     )
 
