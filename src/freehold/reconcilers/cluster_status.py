@@ -136,15 +136,15 @@ def _host(raw: Mapping[str, Any]) -> str:
 def _endpoint(
     raw: Mapping[str, Any], plan: ClusterWanted, outcomes: Mapping[NodeKey, Outcome], attribute: str
 ) -> Mapping[str, Any] | None:
-    """The load balancer's address, once it exists; a host that is set already only gets its port."""
-    given = ((raw.get("spec") or {}).get("controlPlaneEndpoint") or {}).get("port")
+    """The load balancer's address and port, once it exists; a host that is set already only gets its port."""
     if host := _host(raw):
+        given = ((raw.get("spec") or {}).get("controlPlaneEndpoint") or {}).get("port")
         return None if given else {"host": host, "port": plan.port}
     outcome = outcomes.get(plan.endpoint) if plan.endpoint else None
     hostname = outcome.observed.attributes.get(attribute) if isinstance(outcome, Ready) else None
     if not hostname:
         return None
-    return {"host": hostname, "port": given or plan.port}
+    return {"host": hostname, "port": plan.port}
 
 
 def _without_endpoint(plan: ClusterWanted) -> Observation:

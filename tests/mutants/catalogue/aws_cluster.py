@@ -14,8 +14,10 @@ _groups = partial(Mutant, "reconcilers/aws_cluster/nodes/groups.py")
 _routing = partial(Mutant, "reconcilers/aws_cluster/nodes/routing.py")
 _machines = partial(Mutant, "reconcilers/aws_cluster/nodes/machines.py")
 _tags = partial(Mutant, "reconcilers/aws_cluster/nodes/tags.py")
+_bucket = partial(Mutant, "clouds/aws/kinds/s3_bucket.py")
 _facts = partial(Mutant, "clouds/aws/facts.py")
 _cluster_status = partial(Mutant, "reconcilers/cluster_status.py")
+_rules = partial(Mutant, "reconcilers/aws_cluster/rules.py")
 _status = partial(Mutant, "reconcilers/aws_cluster/status.py")
 
 MUTANTS = (
@@ -55,10 +57,10 @@ MUTANTS = (
         "",
         "a label gives a live cluster the tags of another one, whose collector then deletes it",
     ),
-    _machines(
-        "bucket_nodes",
-        "policy(_policy(wish.bucket, wish.partition, account))",
-        'policy(_policy(wish.bucket, wish.partition, account)).__class__("bucket-policy", "the only one")',
+    _bucket(
+        "policy",
+        "behavior=digest(documents.policy(document))",
+        'behavior=""',
         "a profile that the spec names no more goes on reading bootstrap data",
     ),
     _machines(
@@ -66,6 +68,18 @@ MUTANTS = (
         "if wish.bastion and wish.bastion.subnet:",
         "if wish.bastion:",
         "the delete of a cluster whose subnets are on no record fails at each pass",
+    ),
+    _cluster_status(
+        "_endpoint",
+        '{"host": hostname, "port": plan.port}',
+        '{"host": hostname, "port": (raw["spec"].get("controlPlaneEndpoint") or {}).get("port") or plan.port}',
+        "the endpoint of a Ready cluster has a port on which nothing listens",
+    ),
+    _rules(
+        "Firewall._api_ports",
+        "{self.port, endpoint.port} if endpoint",
+        "{self.port} if endpoint",
+        "when the port of the Cluster changes, the endpoint of a Ready cluster is shut",
     ),
     _cluster_status(
         "_observe",

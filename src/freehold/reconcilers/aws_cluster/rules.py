@@ -116,7 +116,16 @@ class Firewall:
         """
         custom = tuple(_of_spec(rule for each in self._balancers for rule in each.ingress_rules))
         yield from custom
-        yield from _each("Kubernetes API", "tcp", self.port, self.port, self._clients() if custom else self._any)
+        for port in self._api_ports:
+            yield from _each("Kubernetes API", "tcp", port, port, self._clients() if custom else self._any)
+
+    @property
+    def _api_ports(self) -> tuple[int, ...]:
+        """Today's, and that of the endpoint, which clients go on using: it does not change with the Cluster's."""
+        endpoint = self.spec.control_plane_endpoint
+        return tuple(
+            sorted({self.port, endpoint.port} if endpoint and endpoint.host and endpoint.port else {self.port})
+        )
 
     def _clients(self) -> Iterator[Source]:
         """The nodes: they reach a public load balancer through NAT gateways, an internal one from within the VPC."""
