@@ -44,9 +44,10 @@ class Node:
     same of what is inside it. ``through`` is the resource that must let traffic through to it once it is ours, and why
     that one, if it belongs to others, will not do. ``noun`` is what the spec calls it, where that is not its kind.
     ``tags`` belong on the resource beside marks and the user's tags, and before a user's of the same key (its role,
-    ``kubernetes.io/cluster/<name>``); ``given_tags`` do if it is not ours. ``if_taken``: what a person can do where
-    somebody else's resource has its name. ``shared``: it is handed to the in-cluster
-    provider (:attr:`outcomes.Category.SHARED`). ``place`` tells it from others of its name, for people (a zone).
+    ``kubernetes.io/cluster/<name>``); ``given_tags`` do if it is not ours. ``refused_tags``: keys under which no tag of
+    the user's is put on it. ``shared``: it is handed to the in-cluster provider (:attr:`outcomes.Category.SHARED`).
+    ``place`` tells it from others of its name, for people (a zone). ``if_taken``: what a person can do where somebody
+    else's resource has its name.
     """
 
     key: NodeKey
@@ -66,6 +67,7 @@ class Node:
     given_tags: frozenset[str] = frozenset()
     shared: bool = False
     place: str = ""
+    refused_tags: frozenset[str] = frozenset()
     if_taken: str = "name it in the spec to use it as it is, or choose another name for the cluster"
 
     @property

@@ -136,6 +136,12 @@ MUTANTS = (
         "rules are wanted in the group that the cloud controller manages",
     ),
     _groups(
+        "_refused_tags",
+        "if group.role is Role.LB else frozenset({cloud_provider_key(tags.cluster)})",
+        "",
+        "a tag of the user's makes the cloud controller find five groups, and it serves no load balancer",
+    ),
+    _groups(
         "_own",
         "shared=group.role is Role.LB",
         "shared=False",

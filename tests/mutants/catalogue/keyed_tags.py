@@ -74,6 +74,12 @@ MUTANTS = (
         "a value of ours that is not replaced yet counts as another's, and stays",
     ),
     _detach(
+        "_off",
+        ", *refused}",
+        "}",
+        "a tag that a node refuses stays where an earlier version put it",
+    ),
+    _detach(
         "dropped",
         "replaced | _superseded_by_nodes(ctx, of_user)",
         "replaced",

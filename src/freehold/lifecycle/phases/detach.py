@@ -59,11 +59,15 @@ def _superseded_by_nodes(ctx: PassContext, of_user: frozenset[str]) -> frozenset
 
 
 def _off(ctx: PassContext, key: NodeKey, of_user: frozenset[str]) -> frozenset[str]:
-    """What is to be taken off: of the user's tags, and of those that the node had before."""
+    """What is to be taken off: of the user's tags, and of those that the node had before.
+
+    Of what the node refuses only what is there: an earlier version may have put it on.
+    """
     if key not in ctx.graph.nodes:
         return of_user
     wanted = wanted_tags.tags(ctx, key, ctx.node(key).observed)
-    off = _no_longer(ctx, {*of_user, *ctx.journal.entries[key].node_tags}, wanted)
+    refused = wanted_tags.refused(ctx, key) & (ctx.node(key).observed.tags or frozenset())
+    off = _no_longer(ctx, {*of_user, *ctx.journal.entries[key].node_tags, *refused}, wanted)
     return off - keyed_tags.superseded(ctx.deps.codec, off, wanted)
 
 

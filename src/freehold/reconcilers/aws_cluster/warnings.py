@@ -11,9 +11,11 @@ from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
 from freehold.api.aws_network import NetworkSpec, VPCSpec
 from freehold.api.feature_gates import FeatureGate, setting
 from freehold.api.served import AWS_CLUSTER
+from freehold.reconcilers.answers import Answer
 from freehold.reconcilers.aws_cluster.facts import Facts
+from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.normal_form import wanted_roles
-from freehold.reconcilers.aws_cluster.subnets import zones_beyond_limit
+from freehold.reconcilers.aws_cluster.subnets import has_room_for_all, slots_of, zones_beyond_limit
 from freehold.reconcilers.findings import SpecWarning
 from freehold.reconcilers.gate import cluster_name, owner_of
 from freehold.reconcilers.served_fields import ignored_fields
@@ -66,6 +68,18 @@ def _vpc(network: NetworkSpec, facts: Facts) -> SpecWarnings:
         yield SpecWarning(
             "spec.network.vpc.availabilityZoneUsageLimit",
             f"the cluster has subnets in {len(held)} zones ({', '.join(held)}) already, and keeps them",
+            served=True,
+        )
+    zones = facts.zones.value if isinstance(facts.zones, Answer) else ()
+    held = sorted({slot.zone for slot in slots_of(facts.recorded)})
+    if (
+        not network.subnets
+        and held
+        and not has_room_for_all(vpc, DefaultNames("", facts.recorded.cluster), zones, facts.recorded)
+    ):
+        yield SpecWarning(
+            "spec.network.vpc.availabilityZoneUsageLimit",
+            f"the VPC's range has no room for subnets in more zones: the cluster stays in {', '.join(held)}",
             served=True,
         )
 
