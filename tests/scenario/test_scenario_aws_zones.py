@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from freehold.clouds.aws import zones
-from freehold.clouds.aws.calls import ApiClient
 from freehold.operator.plan import Action
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness, aws_cluster
@@ -23,20 +22,19 @@ LISTED = [
 ]
 
 
-def test_a_zone_that_is_out_of_order_stops_no_healing_in_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_zone_that_is_out_of_order_stops_no_healing_in_the_others() -> None:
     harness = AwsHarness(aws_cluster(network={"subnets": LISTED}))
     harness.up()
-    asked = zones.zones
-
-    async def without_b(client: ApiClient) -> tuple[str, ...]:
-        return tuple(zone for zone in await asked(client) if zone != "us-east-1b")
-
-    monkeypatch.setattr(zones, "zones", without_b)
+    harness.cloud.settings = replace(harness.cloud.settings, impaired=frozenset({"us-east-1b"}))
     harness.start_process()
-    (group,) = [each for each in own(harness, "security-group") if each["name"] == "demo-node"]
-    Strangers(harness.cloud).delete(group["id"])
+    (table,) = [each for each in own(harness, "route-table") if each["name"] == "demo-rt-private-us-east-1a"]
+    route = {"RouteTableId": table["id"], "DestinationCidrBlock": "0.0.0.0/0"}
+    strangers = Strangers(harness.cloud)
+    strangers.call("ec2", "DeleteRoute", route)
     harness.for_a_while(1800)
-    assert [each["name"] for each in own(harness, "security-group")].count("demo-node") == 1
+    answer = strangers.call("ec2", "DescribeRouteTables", {"RouteTableIds": [table["id"]]})
+    routes = {each.get("DestinationCidrBlock") for each in answer["RouteTables"][0]["Routes"]}
+    assert "0.0.0.0/0" in routes
     assert harness.ready()
 
 

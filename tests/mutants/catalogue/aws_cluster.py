@@ -18,6 +18,7 @@ _bucket = partial(Mutant, "clouds/aws/kinds/s3_bucket.py")
 _facts = partial(Mutant, "clouds/aws/facts.py")
 _cluster_status = partial(Mutant, "reconcilers/cluster_status.py")
 _rules = partial(Mutant, "reconcilers/aws_cluster/rules.py")
+_network_input = partial(Mutant, "reconcilers/aws_cluster/network_input.py")
 _status = partial(Mutant, "reconcilers/aws_cluster/status.py")
 
 MUTANTS = (
@@ -86,6 +87,12 @@ MUTANTS = (
         "for line in unknown.values()",
         "for line in ()",
         "a delete that waits for an answer says nothing",
+    ),
+    _network_input(
+        "_Listed._zone",
+        " and not self._is_on_record(subnet)",
+        "",
+        "while one zone is out of order nothing is healed in the others",
     ),
     _discover(
         "_needs_image",

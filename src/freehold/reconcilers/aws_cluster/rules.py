@@ -68,9 +68,10 @@ class Firewall:
 
     @property
     def _inside(self) -> tuple[Source, ...]:
-        """All of the VPC. The range of one that we create is known."""
-        four = Source(SourceKind.IPV4, self.vpc.cidr) if self.vpc.cidr else Source(SourceKind.VPC)
-        return (four, Source(SourceKind.VPC_IPV6)) if self.vpc.ipv6 else (four,)
+        """All of the VPC. The ranges of one that we create are known."""
+        known = tuple(Source(SourceKind.IPV4, each) for each in (self.vpc.cidr, *self.vpc.secondary) if each)
+        four = known or (Source(SourceKind.VPC),)
+        return (*four, Source(SourceKind.VPC_IPV6)) if self.vpc.ipv6 else four
 
     def _bastion(self) -> Iterator[Rule]:
         bastion = self.spec.bastion

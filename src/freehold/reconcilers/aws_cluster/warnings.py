@@ -70,16 +70,13 @@ def _vpc(network: NetworkSpec, facts: Facts) -> SpecWarnings:
             f"the cluster has subnets in {len(held)} zones ({', '.join(held)}) already, and keeps them",
             served=True,
         )
+    slots, names = slots_of(facts.recorded), DefaultNames("", facts.recorded.cluster)
     zones = facts.zones.value if isinstance(facts.zones, Answer) else ()
-    held = sorted({slot.zone for slot in slots_of(facts.recorded)})
-    if (
-        not network.subnets
-        and held
-        and not has_room_for_all(vpc, DefaultNames("", facts.recorded.cluster), zones, facts.recorded)
-    ):
+    if not network.subnets and slots and not has_room_for_all(vpc, names, zones, facts.recorded):
+        staying = ", ".join(sorted({slot.zone for slot in slots}))
         yield SpecWarning(
             "spec.network.vpc.availabilityZoneUsageLimit",
-            f"the VPC's range has no room for subnets in more zones: the cluster stays in {', '.join(held)}",
+            f"the VPC's range has no room for subnets in more zones: the cluster stays in {staying}",
             served=True,
         )
 
