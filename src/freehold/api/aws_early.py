@@ -171,9 +171,12 @@ _VPC = "has(self.network) && has(self.network.vpc) && has(self.network.vpc.id)"
 
 
 def _endpoint_stays(field: str, unset: str) -> Rule:
-    """The rule that a part of the endpoint does not change once it is set."""
+    """The rule that a part of the endpoint does not change once it is set.
+
+    A port without a host is no endpoint: the load balancer's own port comes in its place.
+    """
     endpoint, old = "self.controlPlaneEndpoint", "oldSelf.controlPlaneEndpoint"
-    was = f"has({old}) && has({old}.{field}) && {old}.{field} != {unset}"
+    was = f"has({old}) && has({old}.host) && {old}.host != '' && has({old}.{field}) && {old}.{field} != {unset}"
     same = f"has({endpoint}) && has({endpoint}.{field}) && {endpoint}.{field} == {old}.{field}"
     return Rule(f"!({was}) || ({same})", "the endpoint of a cluster cannot change", field=".controlPlaneEndpoint")
 

@@ -230,7 +230,7 @@ class DryRunDriver:
 
     async def find(self, wants: Sequence[Want]) -> Mapping[NodeKey, Sequence[Observed]]:
         kind, overlay = self._kind, self._overlay
-        real = [want for want in wants if not mentions_planned(want.request)]
+        real = [want for want in wants if kind.name_in_region or not mentions_planned(want.request)]
         unfinished = [want for want in real if overlay.is_unfinished(want.request)]
         found = dict(await self._asked([want for want in real if want not in unfinished]))
         for want in unfinished:

@@ -45,8 +45,9 @@ class Node:
     that one, if it belongs to others, will not do. ``noun`` is what the spec calls it, where that is not its kind.
     ``tags`` belong on the resource beside marks and the user's tags, and before a user's of the same key (its role,
     ``kubernetes.io/cluster/<name>``); ``given_tags`` do if it is not ours, beside the user's where it is
-    ``user_tagged``. ``shared``: it is handed to the in-cluster provider (:attr:`outcomes.Category.SHARED`). ``place``
-    tells it from others of its name, for people (a zone).
+    ``user_tagged``. ``refused_tags``: keys under which no tag of the user's is put on it. ``shared``: it is handed to
+    the in-cluster provider (:attr:`outcomes.Category.SHARED`). ``place`` tells it from others of its name, for people
+    (a zone). ``if_taken``: what a person can do where somebody else's resource has its name.
     """
 
     key: NodeKey
@@ -67,6 +68,8 @@ class Node:
     user_tagged: bool = True
     shared: bool = False
     place: str = ""
+    refused_tags: frozenset[str] = frozenset()
+    if_taken: str = "name it in the spec to use it as it is, or choose another name for the cluster"
 
     @property
     def title(self) -> str:

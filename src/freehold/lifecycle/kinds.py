@@ -318,6 +318,7 @@ class Kind:
     to add a part takes up to ``calls_a_part`` of them. ``indexed``: the tag index lists it. ``nameless``: it has no
     name of its own in the cloud, so nobody else's can be in the way or be meant: marks and tokens alone tell ours.
     ``home``: the kind that it is made in, where one that is new has nothing of this kind in it.
+    ``name_in_region``: no two in a region have one name, so another's is in the way wherever it is.
     ``gone_at_once``: a delete that the cloud takes is done when it answers; it refuses those that cannot be done.
     """
 
@@ -358,6 +359,7 @@ class Kind:
     indexed: bool = True
     nameless: bool = False
     home: str = ""
+    name_in_region: bool = False
     gone_at_once: bool = False
 
     @property

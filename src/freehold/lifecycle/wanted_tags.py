@@ -39,12 +39,20 @@ def node_tags(ctx: PassContext, key: NodeKey) -> frozenset[str]:
 def tags_on_given(ctx: PassContext, key: NodeKey) -> frozenset[str]:
     """What belongs on the resource of this node if it is not ours."""
     node = ctx.graph.nodes[key]
-    return _over(ctx, node.given_tags, ctx.user_tags if node.user_tagged else frozenset())
+    return _over(ctx, node.given_tags, ctx.user_tags - refused(ctx, key) if node.user_tagged else frozenset())
 
 
 def beside_marks(ctx: PassContext, key: NodeKey) -> frozenset[str]:
     """The node's and the user's tags, for a resource of ours."""
-    return _over(ctx, node_tags(ctx, key), ctx.user_tags)
+    return _over(ctx, node_tags(ctx, key), ctx.user_tags - refused(ctx, key))
+
+
+def refused(ctx: PassContext, key: NodeKey) -> frozenset[str]:
+    """Those of the user's tags that must not be on it (:attr:`graph.Node.refused_tags`)."""
+    node = ctx.graph.nodes.get(key)
+    if node is None or not node.refused_tags:
+        return frozenset()
+    return frozenset(tag for tag in ctx.user_tags if ctx.deps.codec.key(tag) in node.refused_tags)
 
 
 def _over(ctx: PassContext, tags: frozenset[str], others: frozenset[str]) -> frozenset[str]:

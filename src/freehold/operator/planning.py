@@ -140,13 +140,18 @@ class _DryRun:
                 changed_at, still = self._clock.monotonic(), 0
             else:
                 still += 1
-            waits = self._waits()
-            at_rest = still and (waits is None or waits <= _LASTING)
-            if at_rest or self._clock.monotonic() - changed_at > horizon:
-                return True
             assert isinstance(result, RequeueAfter)
+            if (still and self._is_over(result)) or self._clock.monotonic() - changed_at > horizon:
+                return True
             self._clock.advance(max(result.seconds, 1.0))
         return False
+
+    def _is_over(self, result: RequeueAfter) -> bool:
+        """Whether a pass without a change is the last one: none that comes soon has more to do."""
+        waits = self._waits()
+        if waits is None or not waits.isdisjoint(_UNANSWERED):
+            return waits is None or waits <= _LASTING
+        return waits <= _LASTING and result.seconds >= self._deps.intervals.slow
 
     def _state(self) -> tuple[int, str]:
         annotations = self._object.raw["metadata"].get("annotations") or {}

@@ -92,9 +92,11 @@ def _observe(
 ) -> tuple[list[Observation], Mapping[str, Any] | None]:
     """All conditions, ``Ready`` first, and the endpoint when it is to be written."""
     if report.deleting or report.plan is None:
-        lines = list(sentences(report.outcomes))
+        lines, unknown = list(sentences(report.outcomes)), _unanswered(report.plan)
+        lines += [f"where else something of it may be cannot be told: {line}" for line in unknown.values()]
         ready = Observation(names.READY, "False", names.REASON_DELETING, "; ".join(lines) or "being deleted")
-        return [ready, part_conditions.deleting(report.outcomes, lines), not_paused()], None
+        reason = next(iter(unknown), names.REASON_DELETING)
+        return [ready, part_conditions.deleting(report.outcomes, lines, reason), not_paused()], None
     rest = [_valid(report.plan), fields_served(report.plan.notes), not_paused()]
     rest.append(Observation(names.DELETING, "False", names.REASON_NOT_DELETING))
     if not isinstance(report.plan, ClusterWanted) or graph is None:
@@ -106,6 +108,12 @@ def _observe(
     if ready.status == "True" and not (_host(raw) or endpoint):
         ready = _without_endpoint(report.plan)
     return [ready, *found, *rest], endpoint
+
+
+def _unanswered(plan: Desired | None) -> Mapping[str, str]:
+    """What a delete still asks, in words, by the reason why there is no answer."""
+    missing = plan.missing if isinstance(plan, Undecided) else {}
+    return {answer.reason.value: f"{where}: {answer.message}" for where, answer in missing.items()}
 
 
 def _valid(plan: Desired) -> Observation:
@@ -128,15 +136,15 @@ def _host(raw: Mapping[str, Any]) -> str:
 def _endpoint(
     raw: Mapping[str, Any], plan: ClusterWanted, outcomes: Mapping[NodeKey, Outcome], attribute: str
 ) -> Mapping[str, Any] | None:
-    """The load balancer's address, once it exists; a host that is set already only gets its port."""
-    given = ((raw.get("spec") or {}).get("controlPlaneEndpoint") or {}).get("port")
+    """The load balancer's address and port, once it exists; a host that is set already only gets its port."""
     if host := _host(raw):
+        given = ((raw.get("spec") or {}).get("controlPlaneEndpoint") or {}).get("port")
         return None if given else {"host": host, "port": plan.port}
     outcome = outcomes.get(plan.endpoint) if plan.endpoint else None
     hostname = outcome.observed.attributes.get(attribute) if isinstance(outcome, Ready) else None
     if not hostname:
         return None
-    return {"host": hostname, "port": given or plan.port}
+    return {"host": hostname, "port": plan.port}
 
 
 def _without_endpoint(plan: ClusterWanted) -> Observation:

@@ -88,8 +88,10 @@ def parts_deleting(parts: Parts, table: Sequence[Mapping[str, Any]]) -> Iterator
             yield Observation(part, "False", names.REASON_DELETING, lines)
 
 
-def deleting(outcomes: Mapping[NodeKey, Outcome], lines: Sequence[str]) -> Observation:
-    """``Deleting``: the reason is that of what a person must act on, when there is such a thing."""
+def deleting(
+    outcomes: Mapping[NodeKey, Outcome], lines: Sequence[str], reason: str = names.REASON_DELETING
+) -> Observation:
+    """``Deleting``: the reason is that of what a person must act on, when there is such a thing, else ``reason``."""
     blocked = sorted((key, o.reason.value) for key, o in outcomes.items() if isinstance(o, Blocked))
-    reason = blocked[0][1] if blocked else names.REASON_DELETING
+    reason = blocked[0][1] if blocked else reason
     return Observation(names.DELETING, "True", reason, "; ".join(lines) or "being deleted")

@@ -23,6 +23,10 @@ def authorize(call: Call) -> None:
     who = call.principal
     if (who.policies is None and who.boundary is None) or (call.service, call.operation) in _FREE:
         return
+    balancing = {"iam:awsservicename": ["elasticloadbalancing.amazonaws.com"]}
+    if (implied := _implied(call)) and not _allowed(call, implied, "*", _context(call, None) | balancing):
+        code, status = CODES[call.service].denied
+        raise Refused(code, f"User: {who.arn} is not authorized to perform: {implied}", status)
     action = _action(call)
     records: list[Record | None] = [*_named(call)]
     for record in records or [None]:
@@ -31,6 +35,21 @@ def authorize(call: Call) -> None:
             code, status = CODES[call.service].denied
             text = f"{who.arn} is not authorized to perform: {action} on resource: {resource}"
             raise Refused(code, f"User: {text} because no policy allows the action", status)
+
+
+def _implied(call: Call) -> str:
+    """Return the permission that a call needs beside its own, or an empty text."""
+    if call.service in {"elb", "elbv2"} and call.operation == "CreateLoadBalancer":
+        return "" if _has_balancers(call) else "iam:CreateServiceLinkedRole"  # the service makes its role once
+    if call.service == "s3" and call.operation == "CreateBucket":
+        return "s3:TagResource" if call.params.get("CreateBucketConfiguration", {}).get("Tags") else ""
+    buckets = [arn for arn in call.params.get("ResourceARNList", []) if arn.split(":")[2:3] == ["s3"]]
+    return {"TagResources": "s3:PutBucketTagging"}.get(call.operation, "") if buckets else ""
+
+
+def _has_balancers(call: Call) -> bool:
+    tables = call.world.data["resources"].get(call.scope, {})
+    return any(tables.get(kind) for kind in ("classic-balancer", "balancer"))
 
 
 def _action(call: Call) -> str:

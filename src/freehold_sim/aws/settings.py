@@ -145,6 +145,9 @@ class Settings:
     Each operation has a bucket of its own, by account and region.
     """
 
+    impaired: frozenset[str] = frozenset()
+    """Zones that are out of order."""
+
     page_size: int | None = None
     """Upper bound of the page size, whatever a request asks for; 1 reveals clients that read only the first page."""
 

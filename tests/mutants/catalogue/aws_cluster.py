@@ -17,7 +17,11 @@ _groups = partial(Mutant, "reconcilers/aws_cluster/nodes/groups.py")
 _routing = partial(Mutant, "reconcilers/aws_cluster/nodes/routing.py")
 _machines = partial(Mutant, "reconcilers/aws_cluster/nodes/machines.py")
 _tags = partial(Mutant, "reconcilers/aws_cluster/nodes/tags.py")
+_bucket = partial(Mutant, "clouds/aws/kinds/s3_bucket.py")
 _facts = partial(Mutant, "clouds/aws/facts.py")
+_cluster_status = partial(Mutant, "reconcilers/cluster_status.py")
+_rules = partial(Mutant, "reconcilers/aws_cluster/rules.py")
+_network_input = partial(Mutant, "reconcilers/aws_cluster/network_input.py")
 _status = partial(Mutant, "reconcilers/aws_cluster/status.py")
 
 _reconciler = partial(Mutant, "operator/reconciler.py")
@@ -86,8 +90,8 @@ MUTANTS = (
     ),
     _namesakes(
         "refusal",
-        "if not (found := facts.namesakes.value):",
-        "if not (found := ()):",
+        "if not (found := facts.namesakes.value) or",
+        "if not (found := ()) or",
         "beside another cluster of the name resources are created, and CAPA's collector deletes one for the other",
     ),
     _discover(
@@ -101,6 +105,60 @@ MUTANTS = (
         "None if deleting or journal.ours else",
         "None if journal.ours else",
         "a cluster of the same name holds a delete",
+    ),
+    _discover(
+        "discover",
+        "None if deleting else await _answer(reader.zones())",
+        "await _answer(reader.zones())",
+        "a delete that has deleted everything never ends where zones may not be listed",
+    ),
+    _namesakes(
+        "refusal",
+        " or facts.known_before",
+        "",
+        "a restored object refuses its own cluster because of its machines, and recovers nothing",
+    ),
+    _adapter(
+        "AWSClusterAdapter.desired",
+        "recorded_in(journal.entries).cluster or ",
+        "",
+        "a label gives a live cluster the tags of another one, whose collector then deletes it",
+    ),
+    _bucket(
+        "policy",
+        "behavior=digest(documents.policy(document))",
+        'behavior=""',
+        "a profile that the spec names no more goes on reading bootstrap data",
+    ),
+    _machines(
+        "bastion_nodes",
+        "if wish.bastion and wish.bastion.subnet:",
+        "if wish.bastion:",
+        "the delete of a cluster whose subnets are on no record fails at each pass",
+    ),
+    _cluster_status(
+        "_endpoint",
+        '{"host": hostname, "port": plan.port}',
+        '{"host": hostname, "port": (raw["spec"].get("controlPlaneEndpoint") or {}).get("port") or plan.port}',
+        "the endpoint of a Ready cluster has a port on which nothing listens",
+    ),
+    _rules(
+        "Firewall._api_ports",
+        "{self.port, endpoint.port} if endpoint",
+        "{self.port} if endpoint",
+        "when the port of the Cluster changes, the endpoint of a Ready cluster is shut",
+    ),
+    _cluster_status(
+        "_observe",
+        "for line in unknown.values()",
+        "for line in ()",
+        "a delete that waits for an answer says nothing",
+    ),
+    _network_input(
+        "_Listed._zone",
+        " and not self._is_on_record(subnet)",
+        "",
+        "while one zone is out of order nothing is healed in the others",
     ),
     _discover(
         "_needs_image",
@@ -149,6 +207,12 @@ MUTANTS = (
         "if group.role is Role.LB:",
         "if False:",
         "rules are wanted in the group that the cloud controller manages",
+    ),
+    _groups(
+        "_refused_tags",
+        "if group.role is Role.LB else frozenset({cloud_provider_key(tags.cluster)})",
+        "",
+        "a tag of the user's makes the cloud controller find five groups, and it serves no load balancer",
     ),
     _groups(
         "_own",

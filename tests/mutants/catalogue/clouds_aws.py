@@ -7,6 +7,7 @@ from mutants.rows import Mutant
 _session = partial(Mutant, "clouds/aws/session.py")
 _calls = partial(Mutant, "clouds/aws/calls.py")
 _errors = partial(Mutant, "clouds/aws/errors.py")
+_permissions = partial(Mutant, "clouds/aws/permissions.py")
 _marks = partial(Mutant, "lifecycle/keyed_codec.py")
 _tags = partial(Mutant, "clouds/aws/tags.py")
 _limits = partial(Mutant, "clouds/aws/tag_limits.py")
@@ -22,6 +23,18 @@ _instance = partial(Mutant, "clouds/aws/kinds/instance.py")
 _gateway = partial(Mutant, "clouds/aws/kinds/internet_gateway.py")
 
 REQUESTS = (
+    _permissions(
+        "creator",
+        ", *IMPLIED",
+        "",
+        "a creator with our policy cannot make a bucket, which is made with tags",
+    ),
+    _permissions(
+        "creator",
+        ", dict(_BALANCING_ROLE)",
+        "",
+        "in a new account a creator with our policy cannot make a load balancer",
+    ),
     _session(
         "AwsSession._config",
         '"total_max_attempts": ATTEMPTS',

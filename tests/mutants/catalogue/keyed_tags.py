@@ -70,8 +70,20 @@ MUTANTS = (
     _detach(
         "dropped",
         "frozenset() if _shown_as_wanted(ctx) else replaced",
-        "frozenset()",
+        "frozenset() if True else replaced",
         "a value of ours that is not replaced yet counts as another's, and stays",
+    ),
+    _detach(
+        "_off",
+        ", *refused}",
+        "}",
+        "a tag that a node refuses stays where an earlier version put it",
+    ),
+    _detach(
+        "dropped",
+        "replaced | _superseded_by_nodes(ctx, of_user)",
+        "replaced",
+        "a Name of the user's that the default one replaces counts as another's, and stays",
     ),
     _delete(
         "prove",

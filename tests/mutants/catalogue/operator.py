@@ -305,6 +305,12 @@ ACCOUNT = (
         "a pass starts from a cached version older than what this process wrote",
     ),
     _planning(
+        "_DryRun._is_over",
+        " and result.seconds >= self._deps.intervals.slow",
+        "",
+        "a plan ends before the pass that takes tags off given resources",
+    ),
+    _planning(
         "_DryRun.__init__",
         "dry_run_deps(binding.cloud.read_only_deps(ring), self._overlay)",
         'binding.cloud.deps("", ring)',

@@ -135,6 +135,12 @@ MUTANTS = (
         "what the look at others' resource showed is asked for again",
     ),
     _dry_run(
+        "DryRunDriver.find",
+        "kind.name_in_region or ",
+        "",
+        "a plan promises a load balancer whose name a stranger has",
+    ),
+    _dry_run(
         "Overlay.seen",
         "parts=self.parts.get((kind.name, observed.id), observed.parts)",
         "parts=observed.parts",

@@ -545,8 +545,8 @@ STATUS = (
     ),
     _status(
         "_endpoint",
-        '"port": given or plan.port',
-        '"port": plan.port',
+        'return None if given else {"host": host, "port": plan.port}',
+        'return {"host": host, "port": plan.port}',
         "a port that the user set is overwritten",
     ),
     _discover(

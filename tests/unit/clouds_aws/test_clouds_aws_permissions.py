@@ -28,7 +28,7 @@ def _actions(policy: dict[str, Any]) -> list[str]:
 def test_the_three_policies_are_what_we_use_and_nothing_else() -> None:
     used = {permissions.iam_action(service, name) for service in SERVICES for name in operations_of(service)}
     granted = [_actions(policy()) for policy in (permissions.reader, permissions.creator, permissions.deleter)]
-    assert set().union(*granted) == used
+    assert set().union(*granted) == used | permissions.IMPLIED | {"iam:CreateServiceLinkedRole"}
 
 
 def test_a_reader_changes_nothing_and_a_creator_deletes_no_resource() -> None:
@@ -159,3 +159,25 @@ async def test_the_cloud_denies_the_delete_of_another_owners(account: AwsAccount
     owned = Owned(account, OTHER_UUID)
     assert await _denied(_deleter(account, UUID), owned) == set(owned.deletes)
     assert owned.vpc in str(account.ec2.describe_vpcs())
+
+
+async def test_a_creator_may_make_the_first_load_balancer_and_a_bucket_with_tags(account: AwsAccount) -> None:
+    """What a call needs beside the permission of its name: the role of the service, and the right to tag."""
+    account.role("creator")
+    arn = account.iam.get_role(RoleName="creator")["Role"]["Arn"]
+    documents = {"creates": permissions.creator(), "reads": permissions.reader()}
+    for name, document in documents.items():
+        account.iam.put_role_policy(RoleName="creator", PolicyName=name, PolicyDocument=json.dumps(document))
+    api = account.session_of(AssumedRole(arn, KEYS))
+    _, subnets = account.network()
+    port = {"Protocol": "TCP", "LoadBalancerPort": 6443, "InstanceProtocol": "TCP", "InstancePort": 6443}
+    tags = [{"Key": OWNER_UUID, "Value": UUID}]
+    await api.write(
+        "elb", "create_load_balancer", "a", LoadBalancerName="a", Listeners=[port], Subnets=subnets[:1], Tags=tags
+    )
+    await api.write("s3", "create_bucket", "boot", Bucket="boot", CreateBucketConfiguration={"Tags": tags})
+    account.clock.advance(60)
+    failed = await api.write(
+        "resourcegroupstaggingapi", "tag_resources", "boot", ResourceARNList=["arn:aws:s3:::boot"], Tags={"a": "b"}
+    )
+    assert not failed.get("FailedResourcesMap")

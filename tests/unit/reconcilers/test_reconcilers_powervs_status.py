@@ -214,7 +214,10 @@ def test_ready_is_sticky() -> None:
 ENDPOINTS: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
     "none: host and port": ({}, {"host": "lb.example.net", "port": 6443}),
     "the user's host is never touched": ({"controlPlaneEndpoint": {"host": "vip", "port": 6443}}, None),
-    "the user's port is kept": ({"controlPlaneEndpoint": {"port": 8443}}, {"host": "lb.example.net", "port": 8443}),
+    "a port that the load balancer does not listen on is replaced": (
+        {"controlPlaneEndpoint": {"port": 8443}},
+        {"host": "lb.example.net", "port": 6443},
+    ),
 }
 
 

@@ -71,12 +71,10 @@ class AwsFacts:
         key = cluster_key(cluster)
         shown = await self._tags.with_tag(key)
         own = {arn: tags for arn, tags in shown.items() if tags.get(UUID) == uuid}
-        others = [arn for arn in not_of(uuid, shown) if not _comes_along(arn)]
-        if not others:
+        if all(map(_comes_along, not_of(uuid, shown))):
             return own
-        there = await self._there(others, shown)
-        found = {arn: tags for arn, tags in there.items() if key in tags}
-        return own | {arn: found[arn] for arn in not_of(uuid, found)}
+        there = await self._there([arn for arn in shown if not _comes_along(arn)], shown)
+        return {arn: tags for arn, tags in there.items() if key in tags}
 
     async def _there(self, arns: Collection[str], shown: TagsByArn) -> TagsByArn:
         """Each that exists, with its own tags; of a service that cannot be asked, with those that the index shows."""

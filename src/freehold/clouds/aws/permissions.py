@@ -35,6 +35,18 @@ def iam_action(service: str, operation: str) -> str:
     return f"{_PREFIXES.get(service, service)}:{operation}"
 
 
+IMPLIED = frozenset({"s3:TagResource", "s3:UntagResource", "s3:PutBucketTagging"})
+"""What operations of ours need beside the permissions of their names: a bucket is created with tags, and TagResources
+asks the permission of the resource's own service (docs/reference/aws.md#permissions)."""
+_BALANCING_ROLE: Mapping[str, Any] = {
+    "Effect": "Allow",
+    "Action": ["iam:CreateServiceLinkedRole"],
+    "Resource": "*",
+    "Condition": {"StringEquals": {"iam:AWSServiceName": "elasticloadbalancing.amazonaws.com"}},
+}
+"""The first load balancer of an account makes its service's role (kubernetes-sigs/cluster-api-provider-aws#422)."""
+
+
 MOST_SESSION_POLICY = 2048
 """Characters of a session policy (https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html)."""
 NOT_BOUND = frozenset({"s3"})
@@ -64,7 +76,8 @@ def creator() -> dict[str, Any]:
     """Creates, changes, parts and tags; no delete of a resource."""
     kinds = (iam_action(kind.service, name) for kind in KINDS for name in kind.write_operations if name != kind.delete)
     tags = (iam_action(service, name) for service, names in TAG_OPERATIONS.items() for name in names)
-    return _policy(_allow({*kinds, *(action for action in tags if _changes_tags(action.partition(":")[2]))}))
+    changes = (action for action in tags if _changes_tags(action.partition(":")[2]))
+    return _policy(_allow({*kinds, *changes, *IMPLIED}), dict(_BALANCING_ROLE))
 
 
 def deleter() -> dict[str, Any]:

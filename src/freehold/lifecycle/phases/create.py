@@ -227,8 +227,7 @@ async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
             key,
             Blocked(
                 Reason.NAME_TAKEN,
-                f"{node.name} ({candidate.id}) exists and is not ours: name it in the spec to use it as it is, or "
-                "choose another name for the cluster",
+                f"{node.name} ({candidate.id}) exists and is not ours: {node.if_taken}",
                 ctx.deps.intervals.slow,
                 candidate,
             ),

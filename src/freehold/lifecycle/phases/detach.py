@@ -29,7 +29,7 @@ async def dropped(ctx: PassContext) -> None:
     }
     of_user = _no_longer(ctx, ctx.journal.tags, ctx.user_tags)
     replaced = keyed_tags.superseded(ctx.deps.codec, of_user, ctx.user_tags)
-    kept = frozenset() if _shown_as_wanted(ctx) else replaced
+    kept = frozenset() if _shown_as_wanted(ctx) else replaced | _superseded_by_nodes(ctx, of_user)
     if of_user and (ctx.journal.open or any(_has_no_seal_of_ours(ctx, key) for key in ctx.journal.ours)):
         kept = of_user  # a resource that an open intent made may have them since its create; another still has them
     off = {key: _off(ctx, key, of_user - replaced - kept) for key in ours}
@@ -52,12 +52,22 @@ def _no_longer(ctx: PassContext, tags: Collection[str], wanted: frozenset[str]) 
     return frozenset(tag for tag in tags if not fold([tag]) & fold(wanted) and not ctx.deps.codec.is_mark(tag))
 
 
+def _superseded_by_nodes(ctx: PassContext, of_user: frozenset[str]) -> frozenset[str]:
+    """Those that a node's own tags overwrite: until that is seen, the value that is there is still ours."""
+    own = frozenset(tag for key in ctx.graph.nodes for tag in wanted_tags.node_tags(ctx, key))
+    return keyed_tags.superseded(ctx.deps.codec, of_user, own)
+
+
 def _off(ctx: PassContext, key: NodeKey, of_user: frozenset[str]) -> frozenset[str]:
-    """What is to be taken off: of the user's tags, and of those that the node had before."""
+    """What is to be taken off: of the user's tags, and of those that the node had before.
+
+    Of what the node refuses only what is there: an earlier version may have put it on.
+    """
     if key not in ctx.graph.nodes:
         return of_user
     wanted = wanted_tags.tags(ctx, key, ctx.node(key).observed)
-    off = _no_longer(ctx, {*of_user, *ctx.journal.entries[key].node_tags}, wanted)
+    refused = wanted_tags.refused(ctx, key) & (ctx.node(key).observed.tags or frozenset())
+    off = _no_longer(ctx, {*of_user, *ctx.journal.entries[key].node_tags, *refused}, wanted)
     return off - keyed_tags.superseded(ctx.deps.codec, off, wanted)
 
 

@@ -18,6 +18,7 @@ from freehold.reconcilers.aws_cluster.desired import wanted
 from freehold.reconcilers.aws_cluster.discover import FactsReader, discover
 from freehold.reconcilers.aws_cluster.keys import BUCKET
 from freehold.reconcilers.aws_cluster.names import DefaultNames
+from freehold.reconcilers.aws_cluster.recorded import recorded_in
 from freehold.reconcilers.aws_cluster.skeleton import skeleton
 from freehold.reconcilers.aws_cluster.status import build_status
 from freehold.reconcilers.gate import Proceed, cluster_name
@@ -44,8 +45,10 @@ class AWSClusterAdapter:
         except InvalidObject as error:
             return Refused(error.problems)
         metadata = raw["metadata"]
-        # Of the object alone: a delete proceeds without its Cluster, and must look for what has the same names.
-        names = DefaultNames(metadata.get("namespace", ""), cluster_name(raw, AWS_CLUSTER.link))
+        # Of the object alone: a delete proceeds without its Cluster, and must look for what has the same names. Once
+        # there is a resource its name stays: what a label says later would give the cluster another's tags.
+        cluster = recorded_in(journal.entries).cluster or cluster_name(raw, AWS_CLUSTER.link)
+        names = DefaultNames(metadata.get("namespace", ""), cluster)
         deleting = "deletionTimestamp" in metadata
         known = await discover(self._reader, names, spec, proceed.port, journal, deleting=deleting)
         account, _, _ = journal.account.partition("/")  # a region may follow

@@ -48,12 +48,15 @@ async def discover(
     *,
     deleting: bool = False,
 ) -> Facts:
-    """What :func:`desired.wanted` must know. A delete asks only what says where to look for strays."""
+    """What :func:`desired.wanted` must know. A delete asks only what says where to look for strays.
+
+    What it does not need must not hold it: a permission may be gone by then.
+    """
     recorded = recorded_in(journal.entries)
     vpc = spec.network.vpc.id if spec.network and spec.network.vpc else None
     given = vpc if vpc != recorded.vpc else None
     known = Facts(
-        zones=await _answer(reader.zones()),
+        zones=None if deleting else await _answer(reader.zones()),
         api_port=port,
         recorded=recorded,
         network=await _answer(reader.network(given)) if given else None,

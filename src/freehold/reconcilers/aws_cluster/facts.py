@@ -17,7 +17,7 @@ class Recorded:
     name, empty texts where an id is not known yet. An id in the spec that is the object's own means the resource that
     it has: nothing changes (ADR 20). ``nat_gateways``: its own, by logical name. ``bastion``: the
     logical name of the subnet that its bastion is in. ``balancers``: its own load balancers, each with the subnets that
-    it is in, by logical name.
+    it is in, by logical name. ``cluster``: the name that its resources have in CAPA's tags.
     """
 
     vpc: str = ""
@@ -25,6 +25,7 @@ class Recorded:
     nat_gateways: Collection[str] = ()
     bastion: str = ""
     balancers: Mapping[NodeKey, Collection[str]] = field(default_factory=dict)
+    cluster: str = ""
 
     def subnet_of(self, ident: str) -> str:
         """The logical name of the own subnet with this id; empty where none has it."""
@@ -65,12 +66,13 @@ class Facts:
     """The answers; None where a question does not arise.
 
     ``zones`` are the region's availability zones in which resources can be made, without local and Wavelength zones;
-    NoSuch for a region that does not exist. ``api_port`` is the API server's. ``network`` is the given VPC,
-    NoSuch where the region has none of this id. ``image`` is the newest image for a bastion. ``namesakes`` are asked
-    for before the first resource is created; ``known_before``: the answer shows resources of the object itself.
+    NoSuch for a region that does not exist; not asked for in a delete, which makes no subnets. ``api_port`` is the API
+    server's. ``network`` is the given VPC, NoSuch where the region has none of this id. ``image`` is the newest image
+    for a bastion. ``namesakes`` are asked for before the first resource is created; ``known_before``: the answer shows
+    resources of the object itself.
     """
 
-    zones: Answer[tuple[str, ...]] | NoSuch | NoAnswer = NOT_ASKED
+    zones: Answer[tuple[str, ...]] | NoSuch | NoAnswer | None = NOT_ASKED
     api_port: int = 6443
     recorded: Recorded = Recorded()
     network: Answer[GivenNetwork] | NoSuch | NoAnswer | None = None

@@ -41,13 +41,20 @@ class DefaultNames:
 
     @property
     def network_balancer(self) -> str:
-        """With the namespace, since names of load balancers are unique in a region."""
-        return _balancer(f"{self.namespace}-{self.cluster}")
+        """With the namespace, since names of load balancers are unique in a region.
+
+        AWS refuses names that begin with ``internal-``
+        (https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateLoadBalancer.html).
+        """
+        base = f"{self.namespace}-{self.cluster}"
+        return _hashed(base) if base.startswith("internal-") else _balancer(base)
 
 
 def _balancer(base: str) -> str:
     name = f"{base.replace('.', '-')}-apiserver"
-    if len(name) <= _BALANCER_LIMIT:
-        return name
+    return name if len(name) <= _BALANCER_LIMIT else _hashed(base)
+
+
+def _hashed(base: str) -> str:
     digest = hashlib.blake2b(base.encode(), digest_size=_BALANCER_LIMIT - len("-k8s")).digest()
     return "".join(_BASE_36[byte % 36] for byte in digest) + "-k8s"

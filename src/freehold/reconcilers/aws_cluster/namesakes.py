@@ -23,10 +23,14 @@ MOST_NAMED = 10
 def refusal(
     cluster: str, owner: str, region: str, facts: Facts, notes: tuple[SpecWarning, ...]
 ) -> Refused | NoAnswer | None:
-    """None where the name is free, or where the question does not arise. ``owner``: the object's namespace/name."""
+    """None where the name is free, where it is ours by what is there, or where the question does not arise.
+
+    An object that was restored has nothing on record, and its machines have CAPA's tag without our marks. ``owner``:
+    the object's namespace/name.
+    """
     if facts.namesakes is None or isinstance(facts.namesakes, NoAnswer):
         return facts.namesakes
-    if not (found := facts.namesakes.value):
+    if not (found := facts.namesakes.value) or facts.known_before:
         return None
     have = "have" if len(found) > 1 else "has"
     uuids = {each.uuid for each in found}

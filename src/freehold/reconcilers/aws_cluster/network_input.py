@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
 
 from freehold.api.aws_cluster import AWSClusterSpec
+from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
 from freehold.api.aws_network import NetworkSpec, SubnetSpec, VPCSpec
 from freehold.reconcilers.answers import Answer
 from freehold.reconcilers.aws_cluster.address_plan import LARGEST, SMALLEST, NoRoom, Slot
@@ -44,7 +45,15 @@ def check(names: DefaultNames, spec: AWSClusterSpec, facts: Facts) -> Checks:
         yield Problem(f"{_VPC}.id", f"{vpc.id!r} is not the id of a VPC; write one like vpc-0123456789abcdef0")
         return
     yield from _overrides(network, given=given)
-    yield from _given(network.subnets) if given else _created(names, network, vpc, facts)
+    yield from _given(network.subnets) if given else _created(names, network, vpc, facts, closed=_is_closed(spec))
+
+
+def _is_closed(spec: AWSClusterSpec) -> bool:
+    """Whether neither a load balancer nor a bastion is to have public addresses."""
+    balancers = [spec.control_plane_load_balancer or AWSLoadBalancerSpec()]
+    balancers += [spec.secondary_control_plane_load_balancer] if spec.secondary_control_plane_load_balancer else []
+    open_ = [each for each in balancers if each.load_balancer_type != "disabled" and each.scheme != "internal"]
+    return not open_ and not (spec.bastion and spec.bastion.enabled)
 
 
 def _overrides(network: NetworkSpec, *, given: bool) -> Checks:
@@ -83,7 +92,7 @@ def _repeated(idents: Sequence[str]) -> Checks:
             yield Problem(f"{_SUBNETS}[{index}].id", f"{each!r} is {_SUBNETS}[{first}].id too; rename one")
 
 
-def _created(names: DefaultNames, network: NetworkSpec, vpc: VPCSpec, facts: Facts) -> Checks:
+def _created(names: DefaultNames, network: NetworkSpec, vpc: VPCSpec, facts: Facts, *, closed: bool) -> Checks:
     ranges: Ranges = []
     problems = [*_vpc_ranges(vpc, ranges), *_ipv6(vpc)]
     yield from problems
@@ -91,7 +100,7 @@ def _created(names: DefaultNames, network: NetworkSpec, vpc: VPCSpec, facts: Fac
         return
     zones = facts.zones.value if isinstance(facts.zones, Answer) else ()
     if network.subnets:
-        yield from _Listed(names, network.subnets, vpc, facts, zones, tuple(ranges)).problems()
+        yield from _Listed(names, network.subnets, vpc, facts, zones, tuple(ranges), closed).problems()
     elif zones:
         yield from _derived(names, network, facts, zones, ranges[0][1])
 
@@ -165,7 +174,7 @@ def _derived(
 
 @dataclass(frozen=True)
 class _Listed:
-    """Subnets to create, one by one. ``ranges`` are the VPC's, all legal."""
+    """Subnets to create, one by one. ``ranges`` are the VPC's, all legal. ``closed``: nothing needs a public one."""
 
     names: DefaultNames
     subnets: Sequence[SubnetSpec]
@@ -173,6 +182,7 @@ class _Listed:
     facts: Facts
     zones: tuple[str, ...]
     ranges: tuple[tuple[str, IPv4Network], ...]
+    closed: bool = False
 
     def problems(self) -> Checks:
         own = {ident for ident in self.facts.recorded.subnets.values() if ident}
@@ -208,10 +218,8 @@ class _Listed:
                 )
 
     def _block(self, field: str, subnet: SubnetSpec, taken: Ranges) -> Checks:
-        held = {(slot.public, slot.zone) for slot in slots_of(self.facts.recorded)}
         if not subnet.cidr_block:
-            known = is_default(subnet, self.names) and (bool(subnet.is_public), subnet.availability_zone) in held
-            if not known:
+            if not (is_default(subnet, self.names) and self._is_on_record(subnet)):
                 yield Problem(f"{field}.cidrBlock", "it is missing; give the IPv4 range of the subnet")
             return
         before = len(taken)
@@ -222,7 +230,13 @@ class _Listed:
                 f"{field}.cidrBlock", f"{subnet.cidr_block!r} is outside the VPC's {whole}; choose a range inside"
             )
 
+    def _is_on_record(self, subnet: SubnetSpec) -> bool:
+        held = {(slot.public, slot.zone) for slot in slots_of(self.facts.recorded)}
+        derived = is_default(subnet, self.names) and (bool(subnet.is_public), subnet.availability_zone) in held
+        return derived or subnet.id in self.facts.recorded.subnets
+
     def _zone(self, field: str, subnet: SubnetSpec) -> Checks:
+        """A zone of a subnet that is there may be out of order today: that must not stop the other zones."""
         zone = subnet.availability_zone
         if subnet.zone_type in ("local-zone", "wavelength-zone"):
             yield Problem(
@@ -230,7 +244,7 @@ class _Listed:
             )
         elif not zone:
             yield Problem(f"{field}.availabilityZone", "it is missing; give the zone of the subnet, like us-east-1a")
-        elif self.zones and zone not in self.zones:
+        elif self.zones and zone not in self.zones and not self._is_on_record(subnet):
             choice = ", ".join(self.zones)
             yield Problem(f"{field}.availabilityZone", f"there is no zone {zone!r} for you; choose one of {choice}")
 
@@ -246,9 +260,14 @@ class _Listed:
             )
 
     def _ways_out(self) -> Checks:
-        """Load balancers and NAT gateways are in public subnets, the latter one in each zone of private ones."""
+        """Load balancers and NAT gateways are in public subnets, the latter one in each zone of private ones.
+
+        A cluster without public subnets, load balancers and bastion is closed on purpose, as upstream accepts it.
+        """
         places = [self._place(each) for each in self.subnets]
         public = {zone for is_public, zone in places if is_public}
+        if not public and self.closed:
+            return
         if not public:
             yield Problem(
                 _SUBNETS, "none is public; set isPublic on one in each zone: load balancer and NAT gateway need it"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
+from freehold.clouds.aws.capa_tags import cluster_key
 from freehold.lifecycle.journal import Entry
 from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.tag_text import key_and_value
 from freehold.reconcilers.aws_cluster.facts import Recorded
 from freehold.reconcilers.aws_cluster.keys import (
     BASTION,
@@ -28,7 +31,16 @@ def recorded_in(record: Mapping[NodeKey, Entry]) -> Recorded:
         balancers={
             key: _subnets_among(entry) for key, entry in own.items() if key.kind in (CLASSIC_KIND, NETWORK_KIND)
         },
+        cluster=_cluster_of(own.values()),
     )
+
+
+def _cluster_of(entries: Iterable[Entry]) -> str:
+    """The name that most of them have: an earlier version could rename a cluster, and be stopped halfway."""
+    prefix = cluster_key("")
+    keys = [key_and_value(tag)[0] for entry in entries for tag in entry.node_tags]
+    named = Counter(key.removeprefix(prefix) for key in keys if key.startswith(prefix))
+    return min(named, key=lambda name: (-named[name], name), default="")
 
 
 def _subnets_among(entry: Entry) -> tuple[str, ...]:

@@ -68,9 +68,10 @@ class Firewall:
 
     @property
     def _inside(self) -> tuple[Source, ...]:
-        """All of the VPC. The range of one that we create is known."""
-        four = Source(SourceKind.IPV4, self.vpc.cidr) if self.vpc.cidr else Source(SourceKind.VPC)
-        return (four, Source(SourceKind.VPC_IPV6)) if self.vpc.ipv6 else (four,)
+        """All of the VPC. The ranges of one that we create are known."""
+        known = tuple(Source(SourceKind.IPV4, each) for each in (self.vpc.cidr, *self.vpc.secondary) if each)
+        four = known or (Source(SourceKind.VPC),)
+        return (*four, Source(SourceKind.VPC_IPV6)) if self.vpc.ipv6 else four
 
     def _bastion(self) -> Iterator[Rule]:
         bastion = self.spec.bastion
@@ -116,7 +117,16 @@ class Firewall:
         """
         custom = tuple(_of_spec(rule for each in self._balancers for rule in each.ingress_rules))
         yield from custom
-        yield from _each("Kubernetes API", "tcp", self.port, self.port, self._clients() if custom else self._any)
+        for port in self._api_ports:
+            yield from _each("Kubernetes API", "tcp", port, port, self._clients() if custom else self._any)
+
+    @property
+    def _api_ports(self) -> tuple[int, ...]:
+        """Today's, and that of the endpoint, which clients go on using: it does not change with the Cluster's."""
+        endpoint = self.spec.control_plane_endpoint
+        return tuple(
+            sorted({self.port, endpoint.port} if endpoint and endpoint.host and endpoint.port else {self.port})
+        )
 
     def _clients(self) -> Iterator[Source]:
         """The nodes: they reach a public load balancer through NAT gateways, an internal one from within the VPC."""

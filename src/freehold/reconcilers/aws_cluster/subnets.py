@@ -75,9 +75,21 @@ def own_subnets(
     else:
         slots = derive(layout(vpc, names.cluster), zones, slots_of(recorded))
         if isinstance(slots, NoRoom):
+            slots = derive(_as_held(vpc, names, recorded), (), slots_of(recorded)) if recorded.subnets else slots
+        if isinstance(slots, NoRoom):
             return slots
         found = [_of_slot(slot, names, ipv6=vpc.ipv6 is not None) for slot in slots]
     return tuple(sorted(found, key=lambda one: one.logical))
+
+
+def _as_held(vpc: VPCSpec, names: DefaultNames, recorded: Recorded) -> Layout:
+    """The layout with no zone beside those that have subnets."""
+    return replace(layout(vpc, names.cluster), limit=len({slot.zone for slot in slots_of(recorded)}))
+
+
+def has_room_for_all(vpc: VPCSpec, names: DefaultNames, zones: Collection[str], recorded: Recorded) -> bool:
+    """Whether derived subnets fit in as many zones as the spec allows."""
+    return not isinstance(derive(layout(vpc, names.cluster), zones, slots_of(recorded)), NoRoom)
 
 
 def _of_slot(slot: Slot, names: DefaultNames, *, ipv6: bool) -> Subnet:

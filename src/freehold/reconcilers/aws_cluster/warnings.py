@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from freehold.api import names
 from freehold.api.aws_cluster import AWSClusterSpec
 from freehold.api.aws_load_balancer import AWSLoadBalancerSpec
 from freehold.api.aws_network import NetworkSpec, VPCSpec
 from freehold.api.feature_gates import FeatureGate, setting
 from freehold.api.served import AWS_CLUSTER
+from freehold.reconcilers.answers import Answer
 from freehold.reconcilers.aws_cluster.facts import Facts
+from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.normal_form import wanted_roles
-from freehold.reconcilers.aws_cluster.subnets import zones_beyond_limit
+from freehold.reconcilers.aws_cluster.subnets import has_room_for_all, slots_of, zones_beyond_limit
 from freehold.reconcilers.findings import SpecWarning
+from freehold.reconcilers.gate import cluster_name, owner_of
 from freehold.reconcilers.served_fields import ignored_fields
 
 SpecWarnings = Iterator[SpecWarning]
@@ -28,6 +32,7 @@ def warnings_of(
     """
     parts = (
         ignored_fields(AWS_CLUSTER.fields, raw),
+        _name(raw, facts),
         _vpc(spec.network or NetworkSpec(), facts),
         _groups(spec),
         _balancers(spec, facts),
@@ -35,6 +40,18 @@ def warnings_of(
         () if storage else _no_storage(spec),
     )
     return tuple(note for part in parts for note in part)
+
+
+def _name(raw: Mapping[str, Any], facts: Facts) -> SpecWarnings:
+    held, said = facts.recorded.cluster, cluster_name(raw, AWS_CLUSTER.link)
+    if held and said != held:
+        owned = owner_of(raw, AWS_CLUSTER.link)
+        field = "metadata.ownerReferences" if owned else f"metadata.labels[{names.CLUSTER_NAME_LABEL}]"
+        yield SpecWarning(
+            field if said != raw["metadata"]["name"] else "metadata.name",
+            f"not acted on; it says that the cluster is {said!r}, and its resources have the name {held!r}, which they "
+            f"keep. For {said!r} make another AWSCluster, or take the change back",
+        )
 
 
 def _vpc(network: NetworkSpec, facts: Facts) -> SpecWarnings:
@@ -51,6 +68,15 @@ def _vpc(network: NetworkSpec, facts: Facts) -> SpecWarnings:
         yield SpecWarning(
             "spec.network.vpc.availabilityZoneUsageLimit",
             f"the cluster has subnets in {len(held)} zones ({', '.join(held)}) already, and keeps them",
+            served=True,
+        )
+    slots, names = slots_of(facts.recorded), DefaultNames("", facts.recorded.cluster)
+    zones = facts.zones.value if isinstance(facts.zones, Answer) else ()
+    if not network.subnets and slots and not has_room_for_all(vpc, names, zones, facts.recorded):
+        staying = ", ".join(sorted({slot.zone for slot in slots}))
+        yield SpecWarning(
+            "spec.network.vpc.availabilityZoneUsageLimit",
+            f"the VPC's range has no room for subnets in more zones: the cluster stays in {staying}",
             served=True,
         )
 

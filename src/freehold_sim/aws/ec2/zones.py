@@ -36,11 +36,15 @@ _ZONE_FILTERS = {
 }  # fmt: skip
 
 
+def _state(call: Call, zone: str) -> str:
+    return "impaired" if zone in call.settings.impaired else "available"
+
+
 def describe_zones(call: Call) -> dict[str, Any]:
     rows = []
     for number, zone in enumerate(call.settings.regions[call.region]):
         view = {
-            "ZoneName": zone, "ZoneId": zone_id(call, zone), "RegionName": call.region, "State": "available",
+            "ZoneName": zone, "ZoneId": zone_id(call, zone), "RegionName": call.region, "State": _state(call, zone),
             "OptInStatus": "opt-in-not-required", "Messages": [], "GroupName": f"{call.region}-zg-1",
             "NetworkBorderGroup": call.region, "ZoneType": "availability-zone",
         }  # fmt: skip

@@ -214,5 +214,6 @@ def kind(client: ApiClient) -> Kind:
         remains=driver,
         gone_at_once=True,
         addresses=frozenset({"address"}),
+        name_in_region=True,
         listing=driver,
     )

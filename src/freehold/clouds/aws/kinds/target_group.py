@@ -151,6 +151,7 @@ def kind(client: ApiClient) -> Kind:
         answers_existing=True,
         parts=driver,
         usage=driver,
+        name_in_region=True,
         listing=driver,
         gone_at_once=True,
     )

@@ -13,6 +13,7 @@ from freehold.clouds.aws.kinds.classic_load_balancer import LISTENER, SUBNET
 from freehold.lifecycle.graph import Node, ReadyNodes
 from freehold.lifecycle.kinds import NodeKey, Part, Request
 from freehold.reconcilers.aws_cluster import keys
+from freehold.reconcilers.aws_cluster.load_balancers import PRIMARY
 from freehold.reconcilers.aws_cluster.names import DefaultNames
 from freehold.reconcilers.aws_cluster.nodes.tags import NodeTags
 from freehold.reconcilers.aws_cluster.wish import (
@@ -84,6 +85,12 @@ class _Front:
     def _group_ids(self, known: ReadyNodes) -> list[str]:
         return sorted({known[keys.group(Role.API_SERVER_LB.value)].id, *self.balancer.groups})
 
+    @property
+    def _if_taken(self) -> str:
+        """Never to use it: the endpoint of the cluster would be a stranger's (ADR 36)."""
+        field = "controlPlaneLoadBalancer" if self.balancer.key == PRIMARY else "secondaryControlPlaneLoadBalancer"
+        return f"set spec.{field}.name to another name, or delete that one"
+
     def classic(self) -> Node:
         return Node(
             balancer_key(self.balancer),
@@ -92,6 +99,7 @@ class _Front:
             requires=self._requires,
             parts=self._classic_parts,
             tags=self._own,
+            if_taken=self._if_taken,
         )
 
     def _classic_request(self, known: ReadyNodes) -> Request:
@@ -113,7 +121,8 @@ class _Front:
 
     def network(self) -> Node:
         key, name = balancer_key(self.balancer), self.balancer.name
-        return Node(key, name, self._network_request, requires=self._requires, tags=self._own)
+        request, taken = self._network_request, self._if_taken
+        return Node(key, name, request, requires=self._requires, tags=self._own, if_taken=taken)
 
     def _network_request(self, known: ReadyNodes) -> Request:
         return {
@@ -133,6 +142,7 @@ class _Front:
             partial(self._target_group_request, name, listener),
             requires=frozenset({keys.VPC}),
             tags=self._own,
+            if_taken="delete that one, or choose another name for the cluster",
         )
 
     def _target_group_request(self, name: str, listener: Listener, known: ReadyNodes) -> Request:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from freehold.clouds.aws import capa_tags
+from freehold.clouds.aws.capa_tags import cloud_provider_key
 from freehold.clouds.aws.kinds.security_group import INGRESS
 from freehold.clouds.aws.kinds.security_group import rules as rule_parts
 from freehold.lifecycle.graph import Node, ReadyNodes
@@ -33,7 +34,8 @@ def group_nodes(wish: ClusterWish, tags: NodeTags) -> Iterator[Node]:
     for group in wish.groups:
         key = keys.group(group.role.value)
         if group.given:
-            yield given_node(key, group.given, f"spec.network.securityGroupOverrides[{group.role.value}]")
+            given = given_node(key, group.given, f"spec.network.securityGroupOverrides[{group.role.value}]")
+            yield replace(given, refused_tags=_refused_tags(group, tags))
         else:
             yield _own(key, group, _rules(group, wish), addresses, tags)
 
@@ -60,8 +62,21 @@ def _own(key: NodeKey, group: Group, rules: tuple[Rule, ...], addresses: tuple[N
         parts=partial(_inside, rules, addresses),
         parts_require=frozenset(_named(rules, addresses)),
         tags=tags.own(capa_tags.security_group(tags.cluster, group.role.value)),
+        if_taken=(
+            "delete that one, choose another name for the cluster or, in a VPC that the spec gives, write its id into "
+            f"spec.network.securityGroupOverrides[{group.role.value}] to use it as it is"
+        ),
         shared=group.role is Role.LB,
+        refused_tags=_refused_tags(group, tags),
     )
+
+
+def _refused_tags(group: Group, tags: NodeTags) -> frozenset[str]:
+    """The cloud controller must find one group, in which it opens ports: of several it takes none.
+
+    https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/pkg/cloud/services/securitygroup/securitygroups.go
+    """
+    return frozenset() if group.role is Role.LB else frozenset({cloud_provider_key(tags.cluster)})
 
 
 def _request(name: str, about: str, known: ReadyNodes) -> Request:

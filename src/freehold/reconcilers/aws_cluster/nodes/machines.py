@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from freehold.clouds.aws import capa_tags
+from freehold.clouds.aws.kinds.s3_bucket import policy
 from freehold.lifecycle.graph import Node, ReadyNodes
-from freehold.lifecycle.kinds import Part, Request
+from freehold.lifecycle.kinds import Request
 from freehold.reconcilers.aws_cluster import keys
 from freehold.reconcilers.aws_cluster.nodes.tags import NodeTags
 from freehold.reconcilers.aws_cluster.wish import Bastion, Bucket, ClusterWish, Role
 
 
 def bastion_nodes(wish: ClusterWish, image: str, tags: NodeTags) -> Iterator[Node]:
-    """``image`` is the newest one, empty where it was not asked for."""
-    if wish.bastion:
+    """``image`` is the newest one, empty where it was not asked for. A delete may not know in which subnet it was."""
+    if wish.bastion and wish.bastion.subnet:
         subnet, group = keys.subnet(wish.bastion.subnet), keys.group(Role.BASTION.value)
         way = {keys.INTERNET_GATEWAY} if wish.created_vpc else set()
         capa = capa_tags.bastion(tags.cluster)
@@ -43,15 +43,16 @@ def _bastion(name: str, bastion: Bastion, newest: str, known: ReadyNodes) -> Req
 def bucket_nodes(wish: ClusterWish, account: str, tags: NodeTags) -> Iterator[Node]:
     """``account`` is the one that the instance profiles are in."""
     if wish.bucket:
-        name, policy = wish.bucket.name, _policy_part(_policy(wish.bucket, wish.partition, account))
+        name, part = wish.bucket.name, policy(_policy(wish.bucket, wish.partition, account))
         own = tags.own(capa_tags.bucket())
-        yield Node(keys.BUCKET, name, lambda known: {"name": name}, parts=lambda known: frozenset({policy}), tags=own)
-
-
-def _policy_part(document: dict[str, Any]) -> Part:
-    """A bucket has one policy. What it says is not compared: AWS returns it in other words."""
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
-    return Part("bucket-policy", "the only one", {"Policy": text})
+        yield Node(
+            keys.BUCKET,
+            name,
+            lambda known: {"name": name},
+            parts=lambda known: frozenset({part}),
+            tags=own,
+            if_taken="set spec.s3Bucket.name to another name; a bucket that is there is never used",
+        )
 
 
 def _policy(bucket: Bucket, partition: str, account: str) -> dict[str, Any]:

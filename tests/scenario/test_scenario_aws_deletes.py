@@ -1,0 +1,69 @@
+"""Deletes of an AWSCluster: what they do not need cannot hold them, and what holds them is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from freehold.api import names
+from freehold_sim.faults import Effect, Fault
+from harness.aws_cluster import AwsHarness, aws_cluster
+from harness.aws_network import GivenVpc, own
+from harness.powervs import Harness
+
+
+def denied(harness: AwsHarness, operation: str) -> None:
+    """As a policy that was narrowed, to a process that has asked nothing yet."""
+    harness.cloud.faults.add(Fault(Effect.DENIED, operation, count=None))
+    harness.start_process()
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({}, id="derived subnets are known from the record"),
+        pytest.param(
+            {"network": {"subnets": [
+                {"id": "pub", "availabilityZone": "us-east-1a", "cidrBlock": "10.0.0.0/24", "isPublic": True},
+                {"id": "pri", "availabilityZone": "us-east-1a", "cidrBlock": "10.0.1.0/24"},
+            ]}},
+            id="listed subnets say their zones",
+        ),
+    ],
+)  # fmt: skip
+def test_a_delete_needs_no_list_of_zones(spec: dict[str, object]) -> None:
+    harness = AwsHarness(aws_cluster(**spec))
+    harness.up()
+    denied(harness, "ec2.DescribeAvailabilityZones")
+    harness.down()
+    assert own(harness) == []
+
+
+def test_a_delete_that_waits_for_an_answer_says_which() -> None:
+    """In a given VPC something of ours may be that is on no record: its subnets must be read before the object goes."""
+    harness = AwsHarness()
+    given = GivenVpc.create(harness)
+    harness.object.patch({"spec": {"network": given.network()}})
+    harness.up()
+    denied(harness, "ec2.DescribeRouteTables")
+    harness.object.delete()
+    harness.for_a_while(3600)
+    assert not harness.object.gone
+    for each in (names.READY, names.DELETING):
+        said = harness.condition(each)["message"]
+        assert "where else something of it may be cannot be told: spec.network.vpc.id: " in said
+        assert "DescribeRouteTables" in said
+    assert harness.condition(names.DELETING)["reason"] == "Denied"
+    harness.cloud.faults.clear()
+    harness.run(lambda: harness.object.gone)
+
+
+def test_a_powervs_delete_that_waits_for_an_answer_says_which() -> None:
+    harness = Harness()
+    harness.up()
+    harness.start_process()
+    harness.cloud.faults.add(Fault(Effect.DENIED, "rm.list_resource_groups", count=None))
+    harness.object.delete()
+    harness.for_a_while(5400)
+    assert "cannot be told: spec.resourceGroup.name: IBM Cloud refused" in harness.condition(names.DELETING)["message"]
+    harness.cloud.faults.clear()
+    harness.run(lambda: harness.object.gone)

@@ -1,0 +1,46 @@
+"""A plan of an AWSCluster says what the next passes do: names that are taken, ranges in use, tags that go."""
+
+from __future__ import annotations
+
+from freehold.operator.plan import Action
+from harness.aws_cluster import AwsHarness, aws_cluster
+from harness.aws_network import GivenVpc, changes, own, planned
+
+
+def test_a_plan_shows_that_a_stranger_has_the_name_of_the_load_balancer() -> None:
+    """Names are unique in a region: all but the load balancer would be made, and then nothing would go on."""
+    harness = AwsHarness()
+    GivenVpc.create(harness).classic_balancer("demo-apiserver")
+    harness.clock.advance(200)
+    (row,) = [row for row in changes(planned(harness)) if row.kind == "classic-load-balancer"]
+    assert row.action is Action.REFUSE
+    assert "set spec.controlPlaneLoadBalancer.name to another name" in row.reason
+    harness.for_a_while(900)
+    assert row.reason in harness.condition("LoadBalancerReady")["message"]
+
+
+def test_a_load_balancer_of_a_stranger_is_not_used_where_the_spec_names_it_and_nobody_is_told_so() -> None:
+    harness = AwsHarness(aws_cluster(controlPlaneLoadBalancer={"name": "theirs"}))
+    GivenVpc.create(harness).classic_balancer("theirs")
+    harness.for_a_while(900)
+    said = harness.condition("LoadBalancerReady")
+    assert said["reason"] == "NameTaken"
+    assert "as it is" not in said["message"]
+    assert own(harness, "classic-balancer") == []
+
+
+def test_a_plan_shows_the_tags_that_go_from_a_given_subnet() -> None:
+    """They go some passes after everything else is as wanted."""
+    harness = AwsHarness(aws_cluster(additionalTags={"team": "x"}))
+    given = GivenVpc.create(harness)
+    harness.object.patch({"spec": {"network": given.network()}})
+    harness.up()
+    harness.for_a_while(1200)
+    harness.object.patch({"spec": {"network": given.network("public-a", "public-b", "private-a")}})
+    rows = [row for row in changes(planned(harness)) if row.action.changes]
+    assert {row.action for row in rows} == {Action.DETACH}
+    left = harness.cloud.resources()
+    harness.for_a_while(1200)
+    before = next(each["tags"] for each in left if each["id"] == given.subnets["private-b"])
+    after = next(each["tags"] for each in harness.resources() if each["id"] == given.subnets["private-b"])
+    assert len(before) - len(after) == len(rows)
