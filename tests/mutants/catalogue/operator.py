@@ -85,7 +85,7 @@ RECONCILE = (
         "            plan = None",
         "            raise",
         "a spec that breaks the decision keeps everything that the object owns",
-        killed_by="tests/unit/operator/test_operator_toy_kind.py::test_a_delete_does_not_depend_on_the_spec",
+        killed_by="tests/unit/operator/test_operator_toy_kind.py::test_a_delete_does_not_depend_on_the_spec[nothing]",
     ),
     _reconciler(
         "Reconciler.reconcile",

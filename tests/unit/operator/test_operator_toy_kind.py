@@ -225,7 +225,7 @@ def test_a_defect_is_told_and_raised() -> None:
     assert toys.ready().startswith("False a defect in Freehold stopped this reconcile: ValueError: nobody thought")
 
 
-@pytest.mark.parametrize("was", (1, 0), ids=("of what was there before", "of what never was"))
+@pytest.mark.parametrize("was", (1, 0), ids=("what was", "nothing"))
 def test_a_delete_does_not_depend_on_the_spec(was: int) -> None:
     """Nobody could delete the object, nor what it owns."""
     toys = Toys(size=was)
