@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WORKERS ?= auto
+CRASH  ?= tests/crash
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check format bench crash-pairs edits mutants crds requirements clean
@@ -40,8 +41,8 @@ format: $(STAMP) ## rewrite to the house format
 bench: $(STAMP) ## measure; prints one table and writes benchmarks/results.json
 	@$(BIN)/python -m benchmarks
 
-crash-pairs: $(STAMP) ## the crash families whole, in memory, over PowerVS and AWS, and pairs of faults (CRASH_PAIR_STEP=1: all)
-	@$(BIN)/python -m pytest -n $(WORKERS) -m slow tests/crash
+crash-pairs: $(STAMP) ## the crash families whole, in every world, and pairs of faults (CRASH=FILES: some worlds)
+	@$(BIN)/python -m pytest -n $(WORKERS) -m slow $(CRASH)
 
 edits: $(STAMP) ## every edit of a spec after every pass of a creation
 	@$(BIN)/python -m pytest -n $(WORKERS) -m slow tests/scenario

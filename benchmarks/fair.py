@@ -6,23 +6,18 @@ The operator's work queue, rate limits and reconciler, in virtual time; each cal
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Coroutine, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Iterator
 
 from benchmarks import herd
 from benchmarks.powervs import critical_create, critical_delete, named
 from benchmarks.rows import Row
-from benchmarks.virtual_loop import LoopTime, VirtualLoop
 from freehold.api.served import POWERVS_CLUSTER
-from freehold.lifecycle.port import Call, Effect
 from freehold.operator.accounts import Binding, OneAccount
 from freehold.operator.app import Settings as OperatorSettings
 from freehold.operator.controller import RequeueAfter
 from freehold.operator.ibm import IbmAccount
 from freehold.operator.limits import Limits
-from freehold.operator.ports import PacedPort, together
+from freehold.operator.ports import PacedPort
 from freehold.operator.reconciler import Reconciler
 from freehold.operator.workqueue import Priority, WorkQueue
 from freehold.reconcilers.gate import ClusterContext, Mode
@@ -30,64 +25,14 @@ from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
 from freehold_sim.ibm.cloud import SimulatedIBM
 from freehold_sim.ibm.settings import Delays, Quotas, Settings
 from harness.account import BASE, SimMount
+from harness.loop_port import LoopPort, Waits
 from harness.powervs import Events, HeldRing, MemoryDocument, StoredObject
-
-T = TypeVar("T")
+from harness.virtual_loop import LoopTime, VirtualLoop
 
 MADE, DELETED, IDLE = 50, 5, 500
 RATE = 2.0
-LATENCY = 0.1
 STARVED = 60.0
 LONGEST = 40_000.0
-
-
-class LoopPort:
-    """Sends inline, after the time that a call takes."""
-
-    async def send(self, call: Call) -> Any:
-        if call.effect is Effect.STORE:
-            return await call.run()
-        await asyncio.sleep(LATENCY)
-        return call.run()
-
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await together(work)
-
-
-@dataclass
-class Waits:
-    """How long an object that has something to do got no call through, for want of a worker or of a token."""
-
-    inner: PacedPort
-    loop: asyncio.AbstractEventLoop
-    waiting: Counter[str] = field(default_factory=Counter)
-    since: dict[str, float] = field(default_factory=dict)
-    due: dict[str, float] = field(default_factory=dict)
-    longest: float = 0.0
-    sent: Counter[tuple[str, bool]] = field(default_factory=Counter)
-
-    async def send(self, call: Call) -> Any:
-        if call.effect is Effect.STORE:
-            return await self.inner.send(call)
-        sender = call.sender
-        if not self.waiting[sender]:
-            self.since[sender] = self.due.pop(sender, self.loop.time())
-        self.waiting[sender] += 1
-        try:
-            return await self.inner.send(call)
-        finally:
-            self.waiting[sender] -= 1
-            self.sent[call.api, call.look] += 1
-            if sender and not call.look:
-                self.longest = max(self.longest, self.loop.time() - self.since[sender])
-            self.since[sender] = self.loop.time()
-
-    def wants(self, sender: str, since: float) -> None:
-        """Its pass begins, and was due then."""
-        self.due[sender] = since
-
-    async def all(self, work: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-        return await self.inner.all(work)
 
 
 class Operator:

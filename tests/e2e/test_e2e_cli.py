@@ -123,7 +123,7 @@ def test_what_lost_its_object_is_listed_and_recovered(stage: Stage, cli: Cli) ->
     stage.patch({"metadata": {"finalizers": None}})
     stage.kubectl.run("delete", KIND, stage.name)
     owners = json.loads(cli.run("orphans", "-o", "json"))
-    (lost,) = (each for each in owners if each["owners"] == [f"{stage.namespace}.{stage.name}"])
+    (lost,) = (each for each in owners if each["owners"] == [f"{stage.namespace}/{stage.name}"])
     assert len(lost["resources"]) == len(owned)
     assert f"{stage.namespace}/{stage.name} (uuid {lost['uuid']})" in cli.run("recover", "--all")
     assert "nothing was done" in cli.run("recover", stage.name)

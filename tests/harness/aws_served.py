@@ -14,7 +14,7 @@ from freehold.kube.resources import Json, Key, Resource
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.interface import Intervals
 from freehold.lifecycle.port import InlinePort
-from freehold.operator.accounts import Accounts
+from freehold.operator.accounts import KnownAccounts
 from freehold.operator.adapters import ADAPTERS, Aws, Clouds
 from freehold.operator.audit import NoAudit
 from freehold.operator.aws import AwsCloud
@@ -70,9 +70,9 @@ class ServedAws:
 
     def start_process(self) -> None:
         """A new operator process: everything in memory is lost."""
-        self.process = Reconciler(AWS_CLUSTER, self._accounts(), self.rings, self.clock, self.events, None)
+        self.process = Reconciler(AWS_CLUSTER, self.accounts(), self.rings, self.clock, self.events, None)
 
-    def _accounts(self) -> Accounts:
+    def accounts(self) -> KnownAccounts:
         cloud = AwsCloud(None, self.clock, NoAudit(), Intervals(), mount=self.sim.mount, port=InlinePort())
         identities = StoredIdentities(self.stored, SECRETS_IN, self.own)
         aws = Aws(cloud, identities)
@@ -107,7 +107,7 @@ class ServedAws:
         raw = copy.deepcopy(self.object.raw)
         if deleting:
             raw["metadata"]["deletionTimestamp"] = "2026-11-21T00:00:00Z"
-        return await plan_with(AWS_CLUSTER, self._accounts(), self.clock, raw, self.rings.ring, self.around)
+        return await plan_with(AWS_CLUSTER, self.accounts(), self.clock, raw, self.rings.ring, self.around)
 
     def change(self, **spec: Any) -> None:
         self.object.patch({"spec": spec})

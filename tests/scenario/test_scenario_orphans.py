@@ -40,7 +40,7 @@ def test_all_that_a_lost_object_made_is_listed_under_its_name(cluster: Harness) 
     before = snapshot(cluster)
     (owner,) = _orphans(cluster, "another-uuid")
     name = cluster.object.raw["metadata"]["name"]
-    assert (owner.uuid, owner.names) == (UID, (f"default.{name}",))
+    assert (owner.uuid, owner.names) == (UID, (f"default/{name}",))
     assert Counter(one.key.kind for one in owner.resources) == Counter(map(kind_of, made(cluster)))
     assert owner.since is not None
     assert snapshot(cluster) == before

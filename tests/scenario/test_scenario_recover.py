@@ -12,8 +12,9 @@ from freehold.api.served import POWERVS_CLUSTER
 from freehold.kube.merge_patch import merge_patch
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import step
+from freehold.operator.accounts import Around, Place
 from freehold.operator.orphans import MarkedOwner, orphans
-from freehold.operator.recovery import NoOwner, Recovery, rebuilt, recovery_of
+from freehold.operator.recovery import NoOwner, Recovery, rebuilt, recovery_of, skeleton
 from freehold_sim.faults import Effect, Fault
 from harness.powervs import UID, Harness, StoredObject, example
 from harness.resources import REGION, existing
@@ -39,7 +40,9 @@ def _recover(harness: Harness, *, ring: KeyRing | None = None, seal_anew: bool =
         return False
     deps = harness.account.read_only_deps(harness.rings.ring)
     account = step(harness.account.account())
-    obj = rebuilt(recovery, POWERVS_CLUSTER, account, deps, seal_anew=seal_anew)
+    (place,) = step(harness.new_accounts().places(Around()))
+    assert isinstance(place, Place)
+    obj = rebuilt(recovery, POWERVS_CLUSTER, account, deps, skeleton(recovery, place), seal_anew=seal_anew)
     harness.object = StoredObject(obj, harness.clock.now)
     harness.object.raw["metadata"]["uid"] = "5c1d7f0a-0000-4000-8000-000000000001"
     return True
@@ -194,11 +197,11 @@ def test_of_two_owners_in_the_marks_the_seals_tell_which(lost: Harness) -> None:
     lost.clock.advance(300.0)
     recovery = _recovery(lost)
     assert recovery is not None and recovery.owner.name == "freehold-demo"
-    with pytest.raises(NoOwner, match=r"prod\.another"):
+    with pytest.raises(NoOwner, match="prod/another"):
         _recovery(lost, ANOTHER)
 
 
-@pytest.mark.parametrize("name", ["kube-system.Bad_Name--.x", "a." + "b" * 97, "nodot"])
+@pytest.mark.parametrize("name", ["kube-system/Bad_Name--.x", "a/" + "b" * 97, "noslash"])
 def test_a_name_that_no_object_can_have_is_refused(lost: Harness, name: str) -> None:
     with pytest.raises(NoOwner):
         recovery_of(MarkedOwner(UID, (name,), ()), POWERVS_CLUSTER, lost.account.read_only_deps(ANOTHER))

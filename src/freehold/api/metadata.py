@@ -46,7 +46,10 @@ class CloudProviders(ApiModel):
 
     RULES = (
         Rule(
-            "!has(self.awsref) || !has(self.awsmetadataref) || self.awsref == self.awsmetadataref",
+            # By field: for CEL two objects are of different types. A reserved word has another name there.
+            "!has(self.awsref) || !has(self.awsmetadataref) || self.awsref.name == self.awsmetadataref.name "
+            "&& (has(self.awsref.__namespace__) ? self.awsref.__namespace__ : '') "
+            "== (has(self.awsmetadataref.__namespace__) ? self.awsmetadataref.__namespace__ : '')",
             "awsref and awsmetadataref are two spellings of one field and differ; remove awsmetadataref",
             _equal_references,
         ),

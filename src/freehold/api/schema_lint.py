@@ -202,6 +202,37 @@ def _cel(node: Schema) -> Iterator[str]:
             yield "a CEL rule needs a single-line message"
 
 
+_EQUALITY = re.compile(r"\bself((?:\.\w+)+) [!=]= self((?:\.\w+)+)(?![\w.(])")
+
+
+def _cel_types(node: Schema) -> Iterator[str]:
+    """Two objects with fields are never of one type for CEL, so the API server refuses to compile ``==``."""
+    for entry in node.get("x-kubernetes-validations", ()):
+        for pair in _EQUALITY.findall(str(entry.get("rule", ""))):
+            if any("properties" in _member(node, path) for path in pair):
+                yield f"CEL cannot compare the objects self{pair[0]} and self{pair[1]}; compare their fields"
+
+
+_RESERVED = re.compile(
+    r"\.(as|break|const|continue|else|for|function|if|import|let|loop|package|namespace|return|var|void|while)\b"
+)
+
+
+def _cel_names(node: Schema) -> Iterator[str]:
+    """By its plain name the API server does not find the limits of such a field, and refuses the rule as too costly."""
+    for entry in node.get("x-kubernetes-validations", ()):
+        for word in sorted(set(_RESERVED.findall(str(entry.get("rule", ""))))):
+            yield f"{word} is a reserved word of CEL; write __{word}__"
+
+
+def _member(node: Schema, path: str) -> Schema:
+    """What ``.a.b`` leads to; of a list, its items."""
+    for name in path.split(".")[1:]:
+        node = node.get("properties", {}).get(name, {})
+    items: Schema = node.get("items", node)
+    return items
+
+
 def _fits_type(value: Any, node: Schema) -> bool:
     if node.get(INT_OR_STRING):
         return isinstance(value, int | str) and not isinstance(value, bool)
@@ -222,5 +253,7 @@ RULES: dict[str, Callable[[Schema], Iterator[str]]] = {
     "list-type": _lists,
     "map-type": _map_type,
     "cel": _cel,
+    "cel-types": _cel_types,
+    "cel-names": _cel_names,
 }
 """Every rule for a single node, by the rule name in its findings."""

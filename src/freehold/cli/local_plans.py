@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from freehold.cli.access import Access, refuse_settings
-from freehold.cli.credentials import access_of, require_ibm, require_some
+from freehold.cli.credentials import access_of, require_some
 from freehold.cli.errors import CliError
 from freehold.cli.session import Session
 from freehold.cli.simulator import clock_of, simulated_cloud
@@ -22,8 +22,8 @@ from freehold.kube.resources import Json
 if TYPE_CHECKING:
     from freehold.lifecycle.keys import KeyRing
     from freehold.operator.accounts import CloudAccount
+    from freehold.operator.adapters import Clouds
     from freehold.operator.app import Settings
-    from freehold.operator.ibm import IbmAccount
     from freehold.operator.plan import Plan
 
 
@@ -98,27 +98,21 @@ async def simulator_of(session: Session, target: Access, stack: AsyncExitStack) 
     return await stack.enter_async_context(simulated)
 
 
-async def ibm_of(session: Session, target: Access, stack: AsyncExitStack) -> IbmAccount:
-    """The account of IBM Cloud, for a command that looks through it whole. Raises CliError where there is no key."""
-    from freehold.operator.ibm import IbmAccount
+def clouds_with(settings: Settings, session: Session, stack: AsyncExitStack) -> Clouds:
+    """The clouds as an operator has them, for a command that only reads."""
+    from freehold.operator.app import clouds_of
+    from freehold.operator.audit import NoAudit
 
-    simulator = await simulator_of(session, target, stack)
-    if not simulator:
-        require_ibm(os.environ)
-    access = access_of(simulator)
-    return stack.enter_context(IbmAccount(access.ibm_key, access.ibm_url, session.clock))
+    return clouds_of(settings, session.client, stack.enter_context(ExitStack()), NoAudit())
 
 
 async def account_of(session: Session, target: Access, obj: Json, stack: AsyncExitStack) -> CloudAccount:
     """The account that ``obj`` is served in. Raises CliError where there are no credentials for it."""
     from freehold.operator.accounts import NoCredentials
     from freehold.operator.adapters import ADAPTERS
-    from freehold.operator.app import clouds_of
-    from freehold.operator.audit import NoAudit
 
     settings = await settings_of(session, target, await simulator_of(session, target, stack))
-    clouds = clouds_of(settings, session.client, stack.enter_context(ExitStack()), NoAudit())
-    found = await ADAPTERS[str(obj["kind"])](clouds).binding(obj)
+    found = await ADAPTERS[str(obj["kind"])](clouds_with(settings, session, stack)).binding(obj)
     if isinstance(found, NoCredentials):
         raise CliError(found.message)
     return found.cloud

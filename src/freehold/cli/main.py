@@ -145,10 +145,14 @@ def plan(**given: Any) -> None:
 @cli.command(short_help="List what carries our marks and has no object here.")
 @options.simulate
 @options.output
+@options.regions
 @options.state
 @options.of_cluster
 def orphans(**given: Any) -> None:
-    """List what carries our marks on IBM Cloud and has no object in this API server, by owner. Changes nothing."""
+    """List what carries our marks in the clouds and has no object in this API server, by owner. Changes nothing.
+
+    It looks through the account of IBM Cloud, and on AWS through every region and identity that is known here.
+    """
     from freehold.cli import orphans as command
 
     command.run(**given)
@@ -158,6 +162,8 @@ def orphans(**given: Any) -> None:
 @click.argument("name", required=False, callback=options.filled)
 @click.option("--uuid", default="", callback=options.filled, help="The object's uuid, as freehold orphans lists it.")
 @click.option("--all", "all_", is_flag=True, help="List all that could be recovered; recover nothing.")
+@options.filename("Take the spec from this manifest, instead of as much of it as the marks tell")
+@options.regions
 @click.option("--key-lost", is_flag=True, help="What this key ring cannot prove is this object's too; seal it anew.")
 @options.yes("Do it, instead of showing what would happen.")
 @options.simulate
@@ -165,7 +171,7 @@ def orphans(**given: Any) -> None:
 @options.state
 @options.of_cluster
 def recover(**given: Any) -> None:
-    """Rebuild an IBM object whose store was lost from its marks in the cloud: a plan, with --yes the object, paused.
+    """Rebuild an object whose store was lost from its marks in the cloud: a plan, with --yes the object, paused.
 
     Nothing is written to the cloud until its manifest is applied, or it is deleted.
     """

@@ -159,6 +159,13 @@ def namespace(function: F) -> F:
     )(function)  # fmt: skip
 
 
+def regions(function: F) -> F:
+    return click.option(
+        "--region", "regions", multiple=True, metavar="REGION", callback=filled,
+        help="A region of AWS to look through, beside those that are known here; may be repeated.",
+    )(function)  # fmt: skip
+
+
 def simulate(function: F) -> F:
     function = click.option(
         "--speed", type=click.FloatRange(min=0.1, max=10_000), default=30.0, show_default=True,

@@ -1,10 +1,11 @@
-"""``freehold orphans``: what carries our marks on IBM Cloud and has no object here. Lists, and changes nothing."""
+"""``freehold orphans``: what carries our marks in the clouds and has no object here. Lists, and changes nothing."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from freehold.cli.access import Access, access
 from freehold.cli.errors import CliError
 from freehold.cli.formats import emit
 from freehold.cli.kinds import OURS
-from freehold.cli.local_plans import ibm_of
+from freehold.cli.places import Places, Searched, places_of
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.tables import Rows, printed
@@ -25,49 +26,67 @@ _NOBODY_KNOWS = (
     "Another management cluster or laptop may serve these owners: nothing may be deleted because it is listed here. Of "
     "one that was lost: freehold recover --uuid U, then up -f its manifest, or down."
 )
-_ONLY_IBM = (
-    "IBM Cloud alone was looked through. On AWS what carries our marks has the tag freehold.dev/owner-uuid: aws "
-    "resourcegroupstaggingapi get-resources --tag-filters Key=freehold.dev/owner-uuid"
-)
+
+
+@dataclass(frozen=True)
+class Lost:
+    """What was found in one account."""
+
+    at: Searched
+    owners: Sequence[MarkedOwner]
+    born: Unmarked
 
 
 def run(
-    simulate: bool, speed: float, output: str, state: Path | None, kubeconfig: str, simulator: str,
-    keys_namespace: str,
+    regions: Sequence[str], simulate: bool, speed: float, output: str, state: Path | None, kubeconfig: str,
+    simulator: str, keys_namespace: str,
 ) -> None:  # fmt: skip
-    """The command. Raises CliError."""
+    """The command. Raises CliError, also where an account that is known did not answer: something may be there."""
     target = access(
         state, kubeconfig=kubeconfig, operator=False, install=False, simulate=simulate, speed=speed,
         simulator=simulator, keys_namespace=keys_namespace,
     )  # fmt: skip
-    found, born, now = run_to_end(_found(target))
+    places, found, now = run_to_end(_found(target, regions))
     if output != "table":
-        emit(output, [*map(_document, found), *([_unmarked_document(born)] if born.resources else [])])
-        return
-    if not found and not born.resources:
-        tell("none: all on IBM Cloud that carries our marks has an object here")
-    for owner in found:
-        _print(owner, now)
-    if found:
+        emit(output, [document for each in found for document in _documents(each)])
+    else:
+        _show(places, found, now)
+    for each in places.unknown:
+        warn(f"not looked through: {each}")
+    if places.failed:
+        raise CliError("not all that is known could be looked through", places.failed)
+
+
+def _show(places: Places, found: Sequence[Lost], now: float) -> None:
+    if not any(each.owners or each.born.resources for each in found):
+        tell(f"none: all that carries our marks has an object here; looked through: {places}")
+    for each in found:
+        for owner in each.owners:
+            _print(owner, each.at, now)
+    if any(each.owners for each in found):
         tell(_NOBODY_KNOWS)
-    _print_unmarked(born, now)
-    tell(_ONLY_IBM)
+    for each in found:
+        _print_unmarked(each.born, now)
 
 
-async def _found(target: Access) -> tuple[Sequence[MarkedOwner], Unmarked, float]:
+async def _found(target: Access, regions: Sequence[str]) -> tuple[Places, Sequence[Lost], float]:
     from freehold.lifecycle.errors import CloudError
     from freehold.lifecycle.keys import KeyRing
     from freehold.operator.orphans import orphans, unmarked
 
     async with opened(target) as session, AsyncExitStack() as stack:
         present = await present_uuids(session)
-        account = await ibm_of(session, target, stack)
+        ring = KeyRing.single(b"nothing is signed or checked here")
+        places = await places_of(session, target, regions, ring, stack)
+        recorded = await _recorded_ids(session)
+        found = []
         try:
-            deps = account.read_only_deps(KeyRing.single(b"nothing is signed or checked here"))
-            found = await orphans(deps, present)
-            return found, await unmarked(deps, await _recorded_ids(session)), session.clock.now()
+            for each in places.searched:
+                owners = await orphans(each.deps, present)
+                found.append(Lost(each, owners, await unmarked(each.deps, recorded)))
         except CloudError as error:
             raise CliError(error.message) from error
+        return places, found, session.clock.now()
 
 
 async def _recorded_ids(session: Session) -> set[str]:
@@ -107,22 +126,25 @@ async def present_uuids(session: Session) -> set[str]:
     return found
 
 
-def _document(owner: MarkedOwner) -> Mapping[str, Any]:
-    return {
-        "uuid": owner.uuid,
-        "owners": list(owner.names),
-        "createdAt": owner.since,
-        "resources": [
-            {"kind": one.key.kind, "logical": one.key.logical, "name": one.name, "id": _id(one), "mark": one.target,
-             "createdAt": one.created_at, "unread": one.unread}
-            for one in owner.resources
-        ],
-    }  # fmt: skip
-
-
-def _unmarked_document(born: Unmarked) -> Mapping[str, Any]:
-    rows = [{"kind": kind, "name": one.name, "id": one.id, "createdAt": one.created_at} for kind, one in born.resources]
-    return {"uuid": "", "owners": [], "createdAt": None, "resources": rows}
+def _documents(lost: Lost) -> Iterator[Mapping[str, Any]]:
+    for owner in lost.owners:
+        yield {
+            "uuid": owner.uuid,
+            "owners": list(owner.names),
+            "account": lost.at.name,
+            "createdAt": owner.since,
+            "resources": [
+                {"kind": one.key.kind, "logical": one.key.logical, "name": one.name, "id": _id(one),
+                 "mark": one.target, "createdAt": one.created_at, "unread": one.unread}
+                for one in owner.resources
+            ],
+        }  # fmt: skip
+    if lost.born.resources:
+        rows = [
+            {"kind": kind, "name": one.name, "id": one.id, "createdAt": one.created_at}
+            for kind, one in lost.born.resources
+        ]
+        yield {"uuid": "", "owners": [], "account": lost.at.name, "createdAt": None, "resources": rows}
 
 
 def _print_unmarked(born: Unmarked, now: float) -> None:
@@ -139,10 +161,10 @@ def _print_unmarked(born: Unmarked, now: float) -> None:
     tell("Be sure that no other operator is making them just now; then delete them in the cloud.")
 
 
-def _print(owner: MarkedOwner, now: float) -> None:
-    names = " and ".join(name.replace(".", "/", 1) for name in owner.names) or "no owner named"
+def _print(owner: MarkedOwner, at: Searched, now: float) -> None:
+    names = " and ".join(owner.names) or "no owner named"
     age = f", the oldest {duration(now - owner.since)} old" if owner.since is not None else ""
-    tell(f"{names} (uuid {owner.uuid}): {len(owner.resources)} resources{age}")
+    tell(f"{names} (uuid {owner.uuid}): {len(owner.resources)} resources in {at.name}{age}")
     _print_rows([_row(one, now) for one in owner.resources])
 
 

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import contextlib
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
-from freehold.cli import hints, orphans
+from freehold.cli import hints, manifests, orphans
 from freehold.cli.access import Access, access
 from freehold.cli.errors import MISUSED, CliError
-from freehold.cli.kinds import OURS
-from freehold.cli.local_plans import ibm_of
 from freehold.cli.lookup import key_ring
+from freehold.cli.manifests import ManifestDocument
 from freehold.cli.orphans import present_uuids
+from freehold.cli.places import Places, Searched, places_of
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.tables import with_ids
 from freehold.cli.terminal import say, tell, width
 from freehold.kube.errors import AlreadyExists, NotFound
-from freehold.kube.resources import NAMESPACES, Key
+from freehold.kube.resources import NAMESPACES, Key, Resource
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,110 +31,168 @@ if TYPE_CHECKING:
 
 
 def run(
-    name: str | None, uuid: str, all_: bool, key_lost: bool, yes: bool, simulate: bool, speed: float, namespace: str,
-    state: Path | None, kubeconfig: str, simulator: str, keys_namespace: str,
+    name: str | None, uuid: str, all_: bool, filename: Sequence[str], regions: Sequence[str], key_lost: bool, yes: bool,
+    simulate: bool, speed: float, namespace: str, state: Path | None, kubeconfig: str, simulator: str,
+    keys_namespace: str,
 ) -> None:  # fmt: skip
     """The command. Raises CliError."""
     if all_:
-        if name or uuid or yes or key_lost:
+        if name or uuid or yes or key_lost or filename:
             raise CliError("--all only lists; recover them one at a time: freehold recover --uuid U", code=MISUSED)
-        orphans.run(simulate, speed, "table", state, kubeconfig, simulator, keys_namespace)
+        orphans.run(regions, simulate, speed, "table", state, kubeconfig, simulator, keys_namespace)
         return
     if (name is None) == (not uuid):
         raise CliError("say what to recover: freehold recover NAME, or freehold recover --uuid U", code=MISUSED)
+    wanted = _Wanted(name or "", uuid, namespace, tuple(filename), tuple(regions), key_lost)
+    documents = manifests.read(*filename, namespace=namespace) if filename else []
     target = access(
         state, kubeconfig=kubeconfig, operator=False, simulate=simulate, speed=speed, simulator=simulator,
         keys_namespace=keys_namespace,
     )  # fmt: skip
-    run_to_end(_recover(target, name or "", uuid, namespace, key_lost=key_lost, yes=yes))
+    run_to_end(_recover(target, wanted, documents, yes=yes))
 
 
-async def _recover(target: Access, name: str, uuid: str, namespace: str, *, key_lost: bool, yes: bool) -> None:
-    from freehold.api.served import POWERVS_CLUSTER
+@dataclass(frozen=True)
+class _Wanted:
+    """Which lost object is meant, and how it is to be rebuilt."""
+
+    name: str
+    uuid: str
+    namespace: str
+    filename: tuple[str, ...]
+    regions: tuple[str, ...]
+    key_lost: bool
+
+    def command(self, recovery: Recovery) -> str:
+        """The one that does what was shown."""
+        lost = ["--key-lost"] if self.key_lost and recovery.unproven else []
+        files = [f"-f {quote(each)}" for each in self.filename]
+        regions = [f"--region {quote(each)}" for each in self.regions]
+        return " ".join([f"freehold recover --uuid {recovery.owner.uuid}", *files, *regions, *lost, "--yes"])
+
+
+async def _recover(target: Access, wanted: _Wanted, documents: Sequence[ManifestDocument], *, yes: bool) -> None:
     from freehold.lifecycle.errors import CloudError
-    from freehold.operator.orphans import orphans as orphaned
-    from freehold.operator.recovery import NoOwner, rebuilt, recovery_of
+    from freehold.operator.recovery import NoOwner, recovery_of
 
     async with opened(target) as session, AsyncExitStack() as stack:
         ring = await key_ring(target, session)
         if ring is None:
             raise CliError("there is no key ring that this command can read: freehold keys add FILE, or keys new")
-        present = await present_uuids(session)
-        account = await ibm_of(session, target, stack)
-        deps = account.read_only_deps(ring)
+        places = await places_of(session, target, wanted.regions, ring, stack)
         try:
-            found = _chosen(await orphaned(deps, present), name, uuid, namespace or session.namespace)
-            recovery = recovery_of(found, POWERVS_CLUSTER, deps)
-            number = await account.account()
+            at, found = await _chosen(session, places, wanted)
+            recovery = recovery_of(found, at.served, at.deps)
+            owner = recovery.owner
+            await _refuse_namesake(session, at.resource, Key(owner.namespace, owner.name))
+            _print(recovery, at, key_lost=wanted.key_lost)
+            _refuse_unclear(recovery, key_lost=wanted.key_lost)
+            obj = await _object(recovery, at, documents, key_lost=wanted.key_lost)
         except CloudError as error:
             raise CliError(error.message) from error
         except NoOwner as problem:
             raise CliError(str(problem)) from problem
-        owner = recovery.owner
-        await _refuse_namesake(session, Key(owner.namespace, owner.name))
-        _print(recovery, key_lost=key_lost)
-        if recovery.unread:
-            raise CliError("not all could be read, so nothing is decided; run the same command again")
-        if recovery.claimed_twice:
-            lines = [f"{one.marked.key}: {one.marked.target}" for one in recovery.claimed_twice]
-            raise CliError(
-                "several have the mark of one resource, and without the key nothing tells which is ours", lines
-            )
-        if recovery.unproven and not key_lost:
-            raise CliError(
-                f"{len(recovery.unproven)} of them have marks that this key ring did not make. If that key is known: "
-                f"freehold keys add FILE. If it is lost for ever and they are all {owner.namespace}/{owner.name}'s: "
-                f"freehold recover --uuid {owner.uuid} --key-lost"
-            )
         if not yes:
-            lost = " --key-lost" if key_lost and recovery.unproven else ""
-            tell(f"nothing was done. To make the object, paused: freehold recover --uuid {owner.uuid}{lost} --yes")
+            tell(f"nothing was done. To make the object, paused: {wanted.command(recovery)}")
             return
-        await _create(session, rebuilt(recovery, POWERVS_CLUSTER, number, deps, seal_anew=key_lost))
+        await _create(session, at.resource, obj)
         tell(f"{owner.kind} {owner.namespace}/{owner.name} is there again, paused: nothing is written to the cloud")
         up = hints.command("up -f FILE", namespace=owner.namespace)
         tell(f"apply its manifest: {up}; or delete all: {hints.command('down', owner.name, namespace=owner.namespace)}")
 
 
-def _chosen(found: Sequence[MarkedOwner], name: str, uuid: str, namespace: str) -> MarkedOwner:
-    """Raises CliError unless it is just one."""
-    wanted = f"{namespace}.{name}".casefold()
-    fit = [one for one in found if one.uuid == uuid.casefold() or (name and wanted in map(str.casefold, one.names))]
+async def _chosen(session: Session, places: Places, wanted: _Wanted) -> tuple[Searched, MarkedOwner]:
+    """Raises CliError unless it is just one, and CloudError."""
+    from freehold.operator.orphans import orphans as orphaned
+
+    present = await present_uuids(session)
+    called = f"{wanted.namespace or session.namespace}/{wanted.name}"
+    fit = [
+        (at, one)
+        for at in places.searched
+        for one in await orphaned(at.deps, present)
+        if one.uuid == wanted.uuid.casefold() or (wanted.name and called in map(str.casefold, one.names))
+    ]
     if len(fit) == 1:
         return fit[0]
-    what = f"uuid {uuid}" if uuid else f"{namespace}/{name}"
+    what = f"uuid {wanted.uuid}" if wanted.uuid else called
     if not fit:
-        raise CliError(
-            f"nothing on IBM Cloud has the marks of {what} and no object here; see freehold orphans. Objects of AWS "
-            "are not recovered: put them back from a backup of the store"
-        )
-    lines = [f"{one.uuid}: {len(one.resources)} resources" for one in fit]
+        told = [f"looked through: {places}", *(f"not looked through: {each}" for each in places.not_searched)]
+        raise CliError(f"nothing has the marks of {what} and no object here; see freehold orphans", told)
+    lines = [f"{one.uuid}: {len(one.resources)} resources in {at.name}" for at, one in fit]
     raise CliError(f"several lost objects were called {what}; choose one: freehold recover --uuid U", lines)
 
 
-async def _refuse_namesake(session: Session, key: Key) -> None:
+def _refuse_unclear(recovery: Recovery, *, key_lost: bool) -> None:
+    """Raises CliError where nothing may be decided yet, or a person must say more."""
+    owner = recovery.owner
+    if recovery.unread:
+        raise CliError("not all could be read, so nothing is decided; run the same command again")
+    if recovery.claimed_twice:
+        lines = [f"{one.marked.key}: {one.marked.target}" for one in recovery.claimed_twice]
+        raise CliError("several have the mark of one resource, and without the key nothing tells which is ours", lines)
+    if recovery.unproven and not key_lost:
+        raise CliError(
+            f"{len(recovery.unproven)} of them have marks that this key ring did not make. If that key is known: "
+            f"freehold keys add FILE. If it is lost for ever and they are all {owner.namespace}/{owner.name}'s: "
+            f"freehold recover --uuid {owner.uuid} --key-lost"
+        )
+
+
+async def _object(
+    recovery: Recovery, at: Searched, documents: Sequence[ManifestDocument], *, key_lost: bool
+) -> dict[str, Any]:
+    """The object to make, with the spec of its manifest where there is one. Raises CliError."""
+    from freehold.operator.recovery import rebuilt, skeleton
+
+    owner = recovery.owner
+    spec = skeleton(recovery, at.place)
+    if documents:
+        named = [each for each in documents if (each.kind, each.name) == (owner.kind, owner.name)]
+        fit = [each for each in named if each.namespace in ("", owner.namespace)]
+        if not fit:
+            raise CliError(f"the manifest has no {owner.kind} {owner.namespace}/{owner.name}")
+        spec = fit[0].obj.get("spec") or {}
+    obj = rebuilt(recovery, at.served, at.account, at.deps, spec, seal_anew=key_lost)
+    await _refuse_elsewhere(at, obj)
+    return obj
+
+
+async def _refuse_elsewhere(at: Searched, obj: dict[str, Any]) -> None:
+    """Where the object would be served in another account, all that it has would count as gone."""
+    from freehold.operator.accounts import NoCredentials
+
+    served = await at.accounts.binding(obj)
+    if isinstance(served, NoCredentials):
+        raise CliError(served.message)
+    account = await served.cloud.account()
+    if account != at.account:
+        raise CliError(f"the manifest is of {served.cloud.name} {account}, and the resources are in {at.name}")
+
+
+async def _refuse_namesake(session: Session, resource: Resource, key: Key) -> None:
     try:
-        await session.client.get(OURS[0], key)
+        await session.client.get(resource, key)
     except NotFound:
         return
     raise CliError(
-        f"there is an {OURS[0].kind} {key} already, with another uuid: what both would own must not be mixed. Delete "
+        f"there is an {resource.kind} {key} already, with another uuid: what both would own must not be mixed. Delete "
         f"it first, if it owns nothing: {hints.command('down', key.name, namespace=key.namespace)}"
     )
 
 
-async def _create(session: Session, obj: dict[str, object]) -> None:
+async def _create(session: Session, resource: Resource, obj: dict[str, object]) -> None:
     metadata = obj["metadata"]
     assert isinstance(metadata, dict)
     home = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": metadata["namespace"]}}
     with contextlib.suppress(AlreadyExists):
         await session.client.create(NAMESPACES, home)
-    await session.client.create(OURS[0], obj)
+    await session.client.create(resource, obj)
 
 
-def _print(recovery: Recovery, *, key_lost: bool) -> None:
+def _print(recovery: Recovery, at: Searched, *, key_lost: bool) -> None:
     owner = recovery.owner
-    tell(f"{owner.kind} {owner.namespace}/{owner.name} (uuid {owner.uuid}):")
+    tell(f"{owner.kind} {owner.namespace}/{owner.name} (uuid {owner.uuid}) in {at.name}:")
     rows = [_row(one, is_in=recovery.is_recovered(one, key_lost=key_lost)) for one in recovery.resources]
     for line in with_ids(("ACTION", "KIND", "NAME", "ID", "PROOF"), rows, width()):
         say(line)

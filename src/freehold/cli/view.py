@@ -139,9 +139,11 @@ def view(obj: Json) -> View:
     conditions = status.get("conditions") or []
     lines = tuple(map(_line, status.get("resources") or ()))
     deleting = "deletionTimestamp" in metadata
-    current = _current(metadata, conditions)
+    waits = not conditions and (metadata.get("annotations") or {}).get(names.PAUSED_ANNOTATION) == names.RECOVERED
+    current = _current(metadata, conditions) or waits
     outdated = deleting and not current  # the request of a delete is a generation of its own
     blocked = () if outdated else tuple(_blocked(conditions, lines, deleting=deleting))
+    blocked = (*blocked, f"paused: {names.RECOVERED_WAITS}") if waits else blocked
     return View(
         kind=str(obj.get("kind", "")),
         namespace=str(metadata.get("namespace") or ""),

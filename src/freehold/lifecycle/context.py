@@ -1,30 +1,20 @@
-"""The working state of one pass: journal, outcomes, and what nonces, seals and marks prove for its object."""
+"""The working state of one pass: journal, outcomes, and when to come back."""
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
-from freehold.lifecycle import ownership
 from freehold.lifecycle.decisions import Conclusion, Decision
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps, PassResult
-from freehold.lifecycle.journal import Entry, Journal, Phase, Store
+from freehold.lifecycle.journal import Journal, Phase, Store
 from freehold.lifecycle.keys import ObjectKeys
-from freehold.lifecycle.kinds import Dedupe, Kind, NodeKey, NonceSet, Observed, State, Tagging, Want
+from freehold.lifecycle.kinds import Kind, NodeKey, Observed
 from freehold.lifecycle.outcomes import Blocked, Category, Kept, Outcome, Ready, Reason, Waiting
-from freehold.lifecycle.ownership import CarriedMark, Evidence, Owner, Strength
+from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import Call, Effect
 from freehold.lifecycle.state import NodeState, ObjectState
-
-SPARE_ATTEMPTS = 3
-"""A journal rolled back by a restore may have forgotten this many attempts: their nonces are still known."""
-
-
-CLOCK_SKEW = 120.0
-"""Seconds by which a cloud's clock and ours may disagree."""
-
 
 STRANGER = "stranger"
 """In place of a kind, in outcomes about resources with copied marks: they are not ours."""
@@ -142,246 +132,11 @@ class PassContext:
         on_record = {(key.kind, entry.id) for key, entry in journal.entries.items() if entry.id}
         state.made = {made: seen for made, seen in state.made.items() if (made[0].kind, seen.id) not in on_record}
 
-    def nonces(self, key: NodeKey) -> frozenset[str]:
-        """The birth marks that may still turn up: of this attempt, and of later ones that a restore forgot.
-
-        What became of earlier attempts is settled: their nonces are found on copies only. Asked for under all
-        readable keys: the one that wrote may have changed since.
-        """
-        entry = self.journal.get(key)
-        first = entry.attempt if entry else 1
-        attempts = range(first, first + SPARE_ATTEMPTS + 1)
-        return frozenset(self.keys.nonce(digest, key, n) for digest in self.keys.readable for n in attempts)
-
-    def any_nonce(self, kind: str) -> NonceSet:
-        """Every birth mark of this object's for a resource of ``kind`` that is not known to be spent."""
-        listed: frozenset[str] = frozenset()
-        spent: set[str] = set()
-        for key in {*self.journal.entries, *self.graph.nodes}:
-            if key.kind == kind:
-                listed |= self.nonces(key)
-                spent |= self._spent(key)
-        return _AnyNonce(self.keys, kind, listed - spent, frozenset(spent))
-
-    def sought(self, key: NodeKey) -> NonceSet:
-        """The birth marks by which what a create of this node made is looked for.
-
-        All that are not spent, where a tag beside them names the node: a restored journal may have forgotten more
-        attempts than can be listed, and what has no name is found by nothing else.
-        """
-        return self.any_nonce(key.kind) if self.kind(key).tagging is Tagging.ON_CREATE else self.nonces(key)
-
-    def is_of_another_node(self, want: Want, observed: Observed) -> bool:
-        """Whether it was found by a birth mark alone, and that is not of this node."""
-        key = want.key
-        if self.kind(key).tagging is not Tagging.ON_CREATE or observed.name == want.name:
-            return False
-        if self.has_birth_mark(key, observed) or self.has_unspent_birth_mark(key, observed):
-            return False
-        return self.has_nonce(key._replace(logical=""), observed)
-
-    def has_nonce(self, key: NodeKey, observed: Observed) -> bool:
-        """Whether it has a nonce of this object's that is not spent, of whichever node of its kind."""
-        known = self.any_nonce(key.kind)
-        return any(word in known for word in self.possible_nonces(key, observed))
-
-    def _spent(self, key: NodeKey) -> set[str]:
-        """The nonces of attempts whose outcome is on record."""
-        entry = self.journal.get(key)
-        known = bool(entry and entry.id and self.is_signed(key))  # a forged id spends nothing
-        last = (entry.attempt if known else entry.attempt - 1) if entry else 0
-        spent = {self.keys.nonce(digest, key, n) for digest in self.keys.readable for n in range(1, last + 1)}
-        return spent | ({key.logical} if last and self.keys.recognises(key.kind, key.logical) else set())
-
-    def without_resource(self, key: NodeKey, vacant: Entry) -> Entry:
-        """``vacant`` is to follow the record of a resource that is gone.
-
-        A record that we did not sign says nothing about our attempt: its nonce may still be on a resource of ours.
-        What is made only once, and went without our request, is not made again.
-        """
-        entry = self.journal.entries[key]
-        if self.kind(key).once and entry.phase is not Phase.REUSED and not entry.deleting:
-            vacant = replace(vacant, gone=entry.id)
-        forged = entry.phase.ours and not self.is_signed(key) and self.kind(key).dedupe is Dedupe.NONCE
-        return replace(vacant, attempt=entry.attempt) if forged else vacant
-
     def signing_key(self, key: NodeKey) -> str:
         """The digest of the key that this entry's seal and signature are made with, or will be."""
         entry = self.journal.get(key)
         named = entry.key if entry and entry.phase.ours else self.keys.writing
         return named if named in self.keys.readable else self.keys.writing
-
-    def seals(self, key: NodeKey, observed: Observed) -> frozenset[str]:
-        """The marks that bind this very resource to this node, one a readable key; copied ones fit nowhere else."""
-        return frozenset(self.mark_under(key, observed, digest) for digest in self.keys.readable)
-
-    def seal_mark(self, key: NodeKey, observed: Observed) -> str:
-        """The one of them that we want attached."""
-        return self.mark_under(key, observed, self.signing_key(key))
-
-    def mark_under(self, key: NodeKey, observed: Observed, digest: str) -> str:
-        """The mark of this node on this resource, sealed with the key ``digest``."""
-        codec = self.deps.codec
-        if observed.carried:
-            seal = self.keys.carried_seal(digest, key.kind, codec.carried_id(key.kind, observed.id), observed.target)
-            return codec.carried(self.owner, key.kind, observed.id, seal)
-        return codec.node(key, self.keys.seal(digest, key, observed.target))
-
-    def carried_marks(self, key: NodeKey, id_: str, target: str) -> frozenset[str]:
-        """Every form of our mark for a carried resource that may be on its carrier: plain, and sealed with each key."""
-        plain = self.deps.codec.carried(self.owner, key.kind, id_)
-        return frozenset({plain}) | self.seals(key, Observed(id_, "", State.READY, target, carried=True))
-
-    def marks(self, key: NodeKey, observed: Observed) -> frozenset[str]:
-        """The tags that we want on its target."""
-        mark = frozenset({self.seal_mark(key, observed)})
-        return mark if observed.carried else self._named(key) | mark
-
-    def _named(self, key: NodeKey) -> frozenset[str]:
-        """The marks that say whose it is and which node; copied ones say the same."""
-        codec = self.deps.codec
-        return codec.owner(self.owner) | codec.within(self.owner) | codec.label(key)
-
-    def birth_tags(self, key: NodeKey, nonce: str, beside: frozenset[str]) -> frozenset[str]:
-        """What a create sets, of a kind that takes tags on create: its marks, and ``beside`` them."""
-        return self._over(self._named(key) | {self.deps.codec.birth(key, nonce)}, beside)
-
-    def tags(self, key: NodeKey, observed: Observed) -> frozenset[str]:
-        """The marks and, where they are not on somebody else's carrier, the node's and the user's tags."""
-        return self._over(self.marks(key, observed), frozenset() if observed.carried else self.beside_marks(key))
-
-    def node_tags(self, key: NodeKey) -> frozenset[str]:
-        """The node's own tags, if the resource is ours and can have any."""
-        if key not in self.graph.nodes or self.kind(key).tagging is Tagging.NEVER:
-            return frozenset()
-        return self.graph.nodes[key].tags
-
-    def tags_on_given(self, key: NodeKey) -> frozenset[str]:
-        """What belongs on the resource of this node if it is not ours."""
-        return self._over(self.graph.nodes[key].given_tags, self.user_tags)
-
-    def beside_marks(self, key: NodeKey) -> frozenset[str]:
-        """The node's and the user's tags, for a resource of ours."""
-        return self._over(self.node_tags(key), self.user_tags)
-
-    def _over(self, tags: frozenset[str], others: frozenset[str]) -> frozenset[str]:
-        """Both; where tags are a map, of ``others`` only those whose keys ``tags`` do not have."""
-        codec = self.deps.codec
-        keys = {codec.key(tag) for tag in tags} if codec.keyed else frozenset[str]()
-        return tags | {tag for tag in others if codec.key(tag) not in keys}
-
-    def lagging(self, key: NodeKey, missing: frozenset[str]) -> bool:
-        """Whether what a read does not show was attached so lately that the read may be behind."""
-        attached = self.node(key).attached
-        if attached is None or self.now - attached.at >= self.kind(key).settle:
-            return False
-        return self.deps.codec.fold(missing) <= self.deps.codec.fold(attached.tags)
-
-    def matches_own_create(self, key: NodeKey, observed: Observed) -> bool:
-        """Whether it has a birth mark of ours: a nonce in a name, or as the seal of a mark set on create.
-
-        It tells which resource a create of ours made. It never authorises a delete: a name or a tag can
-        be copied, and what existed before the create was sent, or was made by somebody else, cannot have come of it.
-        """
-        return self.has_birth_mark(key, observed) and not self.not_from_intent(key, observed)
-
-    def not_from_intent(self, key: NodeKey, observed: Observed) -> str:
-        """Why the open intent cannot have made it, for a person; empty when it can."""
-        entry = self.journal.get(key)
-        if entry is None or entry.phase is not Phase.INTENDED:
-            return ""
-        # The look before a create shows what is old, so what the create answered with is not, whatever our clock says.
-        old = observed.created_at is not None and observed.created_at < entry.opened - CLOCK_SKEW
-        if old and self.node(key).answered != observed.id:
-            return "it is older than its create by this operator's clock"
-        if entry.by and observed.created_by and observed.created_by != entry.by:
-            return f"{observed.created_by} created it, and the create was sent as {entry.by}"
-        return ""
-
-    def has_birth_mark(self, key: NodeKey, observed: Observed) -> bool:
-        """Whether it has a birth mark of one of this node's attempts that may still turn up, whenever it was made."""
-        return not self.possible_nonces(key, observed).isdisjoint(self.nonces(key))
-
-    def has_unspent_birth_mark(self, key: NodeKey, observed: Observed) -> bool:
-        """Whether its marks name this node with some nonce of ours whose attempt is on no record.
-
-        A journal that a restore rolled back may have forgotten more attempts than are looked for: refused creates count
-        too. Whose node it is only the mark tells, which can be copied, so such a resource is not taken.
-        """
-        words = self.possible_nonces(key, observed) if self.kind(key).tagging is Tagging.ON_CREATE else ()
-        if (key.kind, observed.id) in {(known.kind, entry.id) for known, entry in self.journal.entries.items()}:
-            return False
-        spent = self._spent(key)
-        return any(self.keys.recognises(key.kind, word) and word not in spent for word in words)
-
-    def attempt_of(self, key: NodeKey, observed: Observed) -> int:
-        """The attempt of this node that its birth mark is of; 0 where it has none that may still turn up."""
-        words, entry = self.possible_nonces(key, observed), self.journal.get(key)
-        first = entry.attempt if entry else 1
-        for attempt in range(first, first + SPARE_ATTEMPTS + 1):
-            if any(self.keys.nonce(digest, key, attempt) in words for digest in self.keys.readable):
-                return attempt
-        return 0
-
-    def possible_nonces(self, key: NodeKey, observed: Observed) -> frozenset[str]:
-        """Everything on it that may be a nonce: of a kind whose creates carry none, nothing is.
-
-        ``key`` may have no logical name, where that is not known.
-        """
-        words: set[str] = set()
-        kind = self.kind(key)
-        if kind.dedupe is Dedupe.NONCE:
-            words |= {word for text in observed.nonce_fields for word in text.casefold().replace("_", "-").split("-")}
-        if observed.tags is not None and kind.tagging is Tagging.ON_CREATE:
-            words |= {mark.seal for mark in self.deps.codec.read(observed.tags).nodes if self._is_of(mark.key, key)}
-        return frozenset(words)
-
-    def _is_of(self, marked: NodeKey, key: NodeKey) -> bool:
-        """Whether a mark is of this node, which it may spell in another way, or of its kind where no node is known."""
-        codec = self.deps.codec
-        one, other = (codec.fold({*codec.label(node), codec.birth(node, "-")}) for node in (marked, key))
-        return one == other or (not key.logical and marked.kind == key.kind)
-
-    def evidence(self, key: NodeKey, observed: Observed, tags: Collection[str]) -> Evidence:
-        """What the tags on a target prove about this node."""
-        entry, codec = self.journal.get(key), self.deps.codec
-        recorded = bool(entry and entry.id == observed.id and self.is_signed(key))
-        if observed.carried:
-            mark = CarriedMark(key.kind, self.owner.uuid, codec.carried_id(key.kind, observed.id))
-            vouched = self._vouched(key, observed, tags)
-            found = ownership.proves_carried(codec, tags, mark, recorded=recorded, vouched=vouched)
-        else:
-            found = ownership.proves(codec, self.owner, tags, acceptable=self.seals(key, observed), recorded=recorded)
-        if found.strength is Strength.COPIED and self.is_accepted(key, observed, tags):
-            return Evidence(Strength.PROVEN, "record and marks agree; a person accepted that its key is lost")
-        return found
-
-    def _vouched(self, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
-        """Whether the carrier's mark has our seal, or the carried resource a nonce of ours in its name."""
-        if self.has_seal(key, observed, tags):
-            return True
-        entry = self.journal.get(key)
-        own = self.has_birth_mark(key, observed) if entry and entry.id == observed.id else False
-        return own or self.has_nonce(key, observed)
-
-    def has_seal(self, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
-        """Whether the carrier has our mark for this carried resource with a seal, which only we can write."""
-        keyed = {self.mark_under(key, observed, digest) for digest in self.keys.readable}
-        plain = self.deps.codec.carried(self.owner, key.kind, observed.id)
-        return not self.deps.codec.fold(keyed - {plain}).isdisjoint(self.deps.codec.fold(tags))
-
-    def is_accepted(self, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
-        """Whether its key is lost for ever, a person accepted that, and the record agrees with the marks."""
-        entry = self.journal.get(key)
-        if entry is None or entry.id != observed.id or not entry.phase.ours:
-            return False
-        if not self.deps.ring.forgives(entry.key, self.owner.uuid, str(key), entry.id):
-            return False
-        if observed.carried:
-            return True
-        codec = self.deps.codec
-        nodes = {str(mark.key).casefold() for mark in codec.read(tags).nodes}
-        return codec.fold(codec.owner(self.owner)) <= codec.fold(tags) and str(key).casefold() in nodes
 
     def sign(self, key: NodeKey, ident: str) -> str:
         """The signature that belongs beside ``ident`` in the journal, by the writing key."""
@@ -396,12 +151,6 @@ class PassContext:
 
     def settled(self, key: NodeKey, since: float) -> bool:
         return self.now - since >= self.kind(key).settle
-
-    def is_carried_by(self, key: NodeKey, id_: str, target: str) -> bool:
-        """Whether ``target`` can carry the mark of this resource: both come from the journal, which others may edit."""
-        if key.kind not in self.deps.registry:
-            return False
-        return self.kind(key).driver.identify(target, self.deps.codec.carried_id(key.kind, id_)) == id_
 
     def delete_is_fresh(self, key: NodeKey) -> bool:
         """Whether its delete may still be under way although a read does not show it: for twice the published time."""
@@ -478,18 +227,3 @@ class PassContext:
 
     def due(self, key: NodeKey) -> bool:
         return self.deep or self.now >= self.node(key).look_at - 0.001
-
-
-@dataclass(frozen=True)
-class _AnyNonce:
-    """The nonces of one kind: ``listed`` ones, and every other of this object's that is not ``spent``."""
-
-    keys: ObjectKeys
-    kind: str
-    listed: frozenset[str]
-    spent: frozenset[str]
-
-    def __contains__(self, word: object) -> bool:
-        if word in self.listed:
-            return True
-        return isinstance(word, str) and word not in self.spent and self.keys.recognises(self.kind, word)

@@ -54,6 +54,7 @@ from freehold.lifecycle.phases import (
     create,
     decide,
     delete,
+    detach,
     drift,
     final_check,
     fitness,
@@ -64,6 +65,7 @@ from freehold.lifecycle.phases import (
     mark,
     observe,
     prune,
+    read_marks,
     recovery,
     renewal,
 )
@@ -104,10 +106,10 @@ async def ensure(
     await observe.recorded(ctx, [*graph.nodes, *(key for key in prune.surplus(ctx) if key not in left_to_prune)])
     await intents.resolve_open(ctx)
     await decide.apply(ctx)
-    await mark.detach_retired(ctx)
-    marked = await mark.verify(ctx, list(ctx.journal.ours))
+    await detach.retired(ctx)
+    marked = await read_marks.verify(ctx, list(ctx.journal.ours))
     if _must_read_marks_first(ctx):
-        marked = await mark.read(ctx)
+        marked = await read_marks.from_index(ctx)
     await recovery.by_marks(ctx, marked)
     if ctx.deep:
         await recovery.unlisted(ctx)
@@ -128,7 +130,7 @@ async def ensure(
     await drift.to_spec(ctx)
     fitness.tell(ctx)
     await mark.attach(ctx, list(ctx.journal.ours))
-    await mark.detach_dropped(ctx)
+    await detach.dropped(ctx)
     await given_tags.to_spec(ctx, marked)
     mark.ready_only_if_marked(ctx, list(graph.nodes))
     keyed_tags.tell(ctx)
@@ -224,7 +226,7 @@ async def _is_idle(ctx: PassContext) -> bool:
     state, deps = ctx.state, ctx.deps
     if ctx.decisions or ctx.now >= state.deep_at or not ctx.graph.nodes.keys() <= ctx.journal.entries.keys():
         return False
-    if ctx.journal.tags != ctx.user_tags or not given_tags.is_settled(ctx) or not mark.node_tags_are_recorded(ctx):
+    if ctx.journal.tags != ctx.user_tags or not given_tags.is_settled(ctx) or not detach.node_tags_are_recorded(ctx):
         return False
     entries = {key: ctx.journal.entries[key] for key in ctx.graph.nodes}
     if any(confirm.is_unfinished(ctx, key, entry) for key, entry in ctx.journal.entries.items()):
@@ -240,7 +242,7 @@ async def _is_idle(ctx: PassContext) -> bool:
         observed = state.node(key).observed
         if entry.phase is not Phase.OWNED or not ctx.kind(key).markable or not ctx.kind(key).indexed or entry.carried:
             continue
-        if mark.missing(ctx, key, observed, shown.get(entry.target, frozenset())):
+        if read_marks.missing(ctx, key, observed, shown.get(entry.target, frozenset())):
             state.invalidate()  # missing from an index is a hint: ask the resource itself
             return False
     ctx.outcomes.update(state.at_rest)
@@ -287,7 +289,7 @@ async def release(
         state.releasing = True
     await intents.resolve_open(ctx)
     await decide.apply(ctx)
-    await mark.detach_retired(ctx)
+    await detach.retired(ctx)
     held = await _delete_waves(ctx)
     if held:
         await final_check.by_nonce(ctx, {})  # what blocks the delete may be an unrecorded resource of ours
@@ -305,8 +307,8 @@ async def _delete_waves(ctx: PassContext) -> frozenset[NodeKey]:
         present = await delete.observe_owned(ctx)
         if not (present or not state.index_read) or await inner_owners.hold(ctx, present):
             return held
-        if not state.index_read or (not marked and mark.asks_index(ctx, present)):
-            marked = await mark.read(ctx)
+        if not state.index_read or (not marked and read_marks.asks_index(ctx, present)):
+            marked = await read_marks.from_index(ctx)
             await recovery.by_marks(ctx, marked)
         state.index_read = True
         proven = await delete.prove(ctx, present, marked)

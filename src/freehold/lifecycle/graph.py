@@ -44,8 +44,9 @@ class Node:
     same of what is inside it. ``through`` is the resource that must let traffic through to it once it is ours, and why
     that one, if it belongs to others, will not do. ``noun`` is what the spec calls it, where that is not its kind.
     ``tags`` belong on the resource beside marks and the user's tags, and before a user's of the same key (its role,
-    ``kubernetes.io/cluster/<name>``); ``given_tags`` do if it is not ours. ``shared``: it is handed to the in-cluster
-    provider (:attr:`outcomes.Category.SHARED`). ``place`` tells it from others of its name, for people (a zone).
+    ``kubernetes.io/cluster/<name>``); ``given_tags`` do if it is not ours, beside the user's where it is
+    ``user_tagged``. ``shared``: it is handed to the in-cluster provider (:attr:`outcomes.Category.SHARED`). ``place``
+    tells it from others of its name, for people (a zone).
     """
 
     key: NodeKey
@@ -63,6 +64,7 @@ class Node:
     noun: str = ""
     tags: frozenset[str] = frozenset()
     given_tags: frozenset[str] = frozenset()
+    user_tagged: bool = True
     shared: bool = False
     place: str = ""
 

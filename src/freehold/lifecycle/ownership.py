@@ -2,7 +2,7 @@
 
 A name proves nothing, and neither does a copied tag: the mark that names kind and logical name carries a
 seal that binds it to one resource, so marks copied from a resource of ours onto a stranger's do not fit
-there. :func:`proves` and :func:`proves_carried` are the ownership tests; ``PassContext.evidence`` is where they are
+there. :func:`proves` and :func:`proves_carried` are the ownership tests; ``proofs.evidence`` is where they are
 applied, with the one exception that a person accepted that a key is lost.
 """
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from freehold.api import names
+from freehold.api.conditions import Observation
 from freehold.kube.resources import Json
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.keys import KeyRing
@@ -55,11 +57,12 @@ class Binding:
 class NoCredentials:
     """The operator has no credentials for the account of this object, or it names no account.
 
-    ``message`` says which, and where they go.
+    ``message`` says which, and where they go. ``parts`` are conditions that say it in upstream's words.
     """
 
     message: str
     reason: str = names.REASON_NO_CREDENTIALS
+    parts: tuple[Observation, ...] = ()
 
 
 class Accounts(Protocol):
@@ -74,6 +77,36 @@ class Accounts(Protocol):
 
 
 @dataclass(frozen=True)
+class Around:
+    """What tells in which accounts objects of a kind are, or were before they were lost.
+
+    ``objects`` are those that the API server has, ``referred`` what objects can refer to (identities). ``regions`` are
+    named by a person or by the environment; ``own``: whether the operator's own credentials are to be used there.
+    """
+
+    objects: Sequence[Json] = ()
+    referred: Sequence[Json] = ()
+    regions: Sequence[str] = ()
+    own: bool = True
+
+
+@dataclass(frozen=True)
+class Place:
+    """One account, in some clouds one region of it. ``spec`` is what an object that is served there must say."""
+
+    binding: Binding
+    spec: Mapping[str, Any] = field(default_factory=dict)
+
+
+class KnownAccounts(Accounts, Protocol):
+    """The accounts of one kind, which can be listed."""
+
+    async def places(self, around: Around) -> Sequence[Place | NoCredentials]:
+        """All that are known, one identity in one region each; for a person who looks around, not for an object."""
+        ...
+
+
+@dataclass(frozen=True)
 class OneAccount:
     """All objects of a kind are in the same account."""
 
@@ -81,3 +114,6 @@ class OneAccount:
 
     async def binding(self, raw: Any) -> Binding | NoCredentials:
         return self.found
+
+    async def places(self, around: Around) -> Sequence[Place | NoCredentials]:
+        return [Place(self.found) if isinstance(self.found, Binding) else self.found]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from freehold.api.feature_gates import ALL_OFF, FeatureGates
 from freehold.api.served import AWS_CLUSTER, POWERVS_CLUSTER
 from freehold.kube.resources import Json
-from freehold.operator.accounts import Accounts, Binding, NoCredentials, OneAccount
+from freehold.operator.accounts import Around, Binding, KnownAccounts, NoCredentials, OneAccount, Place
 from freehold.operator.ibm import IbmAccount
 from freehold.reconcilers.adapter import Adapter
 from freehold.reconcilers.powervs.adapter import PowerVSClusterAdapter
@@ -39,7 +39,7 @@ class Clouds:
     gates: FeatureGates = ALL_OFF
 
 
-def _on_ibm(clouds: Clouds, adapter: Callable[[IbmAccount], Adapter]) -> Accounts:
+def _on_ibm(clouds: Clouds, adapter: Callable[[IbmAccount], Adapter]) -> KnownAccounts:
     """The API key names the one account of all objects."""
     if clouds.ibm is None:
         return OneAccount(
@@ -54,9 +54,17 @@ class _OnAws:
     def __init__(self, clouds: Clouds, adapter: Callable[[AwsAccount, FeatureGates], Adapter]) -> None:
         self._clouds = clouds
         self._adapter = adapter
-        self._accounts: Accounts | None = None
+        self._accounts: KnownAccounts | None = None
 
     async def binding(self, raw: Json) -> Binding | NoCredentials:
+        accounts = self._known()
+        return accounts if isinstance(accounts, NoCredentials) else await accounts.binding(raw)
+
+    async def places(self, around: Around) -> Sequence[Place | NoCredentials]:
+        accounts = self._known()
+        return [accounts] if isinstance(accounts, NoCredentials) else await accounts.places(around)
+
+    def _known(self) -> KnownAccounts | NoCredentials:
         if self._clouds.aws is None:
             return NoCredentials("the operator has no credentials for AWS: start it with AWS_PROFILE")
         if self._accounts is None:
@@ -64,7 +72,7 @@ class _OnAws:
 
             aws, gates = self._clouds.aws(), self._clouds.gates
             self._accounts = AwsAccounts(aws.cloud, aws.identities, lambda account: self._adapter(account, gates))
-        return await self._accounts.binding(raw)
+        return self._accounts
 
 
 def _aws_cluster(account: AwsAccount, gates: FeatureGates) -> Adapter:
@@ -73,7 +81,7 @@ def _aws_cluster(account: AwsAccount, gates: FeatureGates) -> Adapter:
     return AWSClusterAdapter(account.facts, gates)
 
 
-ADAPTERS: Mapping[str, Callable[[Clouds], Accounts]] = {
+ADAPTERS: Mapping[str, Callable[[Clouds], KnownAccounts]] = {
     POWERVS_CLUSTER.kind: lambda clouds: _on_ibm(
         clouds, lambda ibm: PowerVSClusterAdapter(ibm.facts_reader(), clouds.gates)
     ),

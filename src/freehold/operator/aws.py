@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 from freehold.api import names
+from freehold.api.conditions import Observation
 from freehold.clouds.aws import permissions
 from freehold.clouds.aws.calls import ApiClient
 from freehold.clouds.aws.facts import AwsFacts
@@ -18,17 +20,25 @@ from freehold.clouds.aws.session import AwsSession, Mount
 from freehold.clouds.aws.tagger import AwsTagger
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.durations import Durations
-from freehold.lifecycle.errors import CloudError, Invalid
+from freehold.lifecycle.errors import CloudError, Denied, Invalid
 from freehold.lifecycle.interface import EngineDeps, Intervals
 from freehold.lifecycle.inventory import Inventory
 from freehold.lifecycle.keyed_codec import KeyedCodec
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.port import LookPort, Port
 from freehold.lifecycle.shared_lists import SharedLists
-from freehold.operator.accounts import Binding, NoCredentials
+from freehold.operator.accounts import Around, Binding, NoCredentials, Place
 from freehold.operator.audit import Audit
 from freehold.operator.aws_facts import AwsFactsReader
-from freehold.operator.aws_identities import NotUsable, Reference, StoredIdentities, reference_of
+from freehold.operator.aws_identities import (
+    DEFAULT,
+    KINDS,
+    NotAllowed,
+    NotUsable,
+    Reference,
+    StoredIdentities,
+    reference_of,
+)
 from freehold.operator.limits import Bucket, Limits
 from freehold.operator.ports import ObjectPort, PacedPort, ThreadPort
 from freehold.operator.served_account import ServedAccount
@@ -37,6 +47,7 @@ from freehold.reconcilers.adapter import Adapter
 THREADS = 16
 """SDK calls in flight, of all accounts; more objects than this wait their turn."""
 
+_NO_PLACE = "no region of AWS is known here: give it with --region, or set AWS_REGION"
 _NO_REGION = "it is missing; give the AWS region, for example eu-central-1"
 
 NewLimits = Callable[[], Limits]
@@ -218,8 +229,10 @@ class AwsAccounts:
         try:
             reference = reference_of(raw)
             identity = await self._identities.credentials(reference, namespace)
+        except NotAllowed as problem:
+            return _not_allowed(str(problem))
         except NotUsable as problem:
-            return NoCredentials(str(problem))
+            return _not_retrieved(str(problem))
         spec = raw.get("spec") or {}
         region, partition = str(spec.get("region") or ""), str(spec.get("partition") or "")
         if not region:
@@ -228,6 +241,66 @@ class AwsAccounts:
             account = self._cloud.account(reference, identity, region, partition)
         except ValueError as problem:
             return NoCredentials(f"spec.region: {problem}; correct it", names.REASON_INVALID_SPEC)
+        try:
+            await account.account()
+        except Denied as refused:  # everybody may ask who they are: the credentials themselves are refused
+            return _not_retrieved(refused.message)
+        except CloudError:
+            pass  # the pass finds out
+        return self._bound(account)
+
+    async def places(self, around: Around) -> Sequence[Place | NoCredentials]:
+        """Every identity that is known in every region that is known: what was lost may have been of any."""
+        regions = dict.fromkeys((*around.regions, *_regions_of(around.objects)))
+        found: list[Place | NoCredentials] = []
+        for reference in dict.fromkeys(_references(around)):
+            try:
+                identity = await self._identities.of_anybody(reference)
+            except NotUsable as problem:
+                found.append(NoCredentials(str(problem)))
+                continue
+            found += [self._place(reference, identity, region) for region in regions]
+        return found or [NoCredentials(_NO_PLACE)]
+
+    def _place(self, reference: Reference, identity: Identity, region: str) -> Place | NoCredentials:
+        try:
+            account = self._cloud.account(reference, identity, region)
+        except ValueError as problem:
+            return NoCredentials(str(problem), names.REASON_INVALID_SPEC)
+        named = {} if reference == DEFAULT else {"identityRef": reference._asdict()}
+        return Place(self._bound(account), {"region": region, **named})
+
+    def _bound(self, account: AwsAccount) -> Binding:
         if account not in self._adapters:  # it keeps answers of this account
             self._adapters[account] = self._adapter(account)
         return Binding(account, self._adapters[account])
+
+
+def _not_allowed(message: str) -> NoCredentials:
+    allowed = Observation(names.PRINCIPAL_USAGE_ALLOWED, "False", names.REASON_PRINCIPAL_USAGE_UNAUTHORIZED, message)
+    return NoCredentials(message, parts=(allowed,))
+
+
+def _not_retrieved(message: str) -> NoCredentials:
+    retrieved = Observation(
+        names.PRINCIPAL_CREDENTIAL_RETRIEVED, "False", names.REASON_PRINCIPAL_CREDENTIAL_RETRIEVAL_FAILED, message
+    )
+    return NoCredentials(message, parts=(retrieved,))
+
+
+def _regions_of(objects: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for raw in objects:
+        if region := str((raw.get("spec") or {}).get("region") or ""):
+            yield region
+
+
+def _references(around: Around) -> Iterator[Reference]:
+    """What objects name, before what nobody names now."""
+    if around.own:
+        yield DEFAULT
+    for raw in around.objects:
+        with suppress(NotUsable):  # it names none
+            yield reference_of(raw)
+    for raw in around.referred:
+        if raw["kind"] in KINDS:
+            yield Reference(raw["kind"], raw["metadata"]["name"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from freehold.clouds.aws.facts import AwsFacts
-from freehold.lifecycle.keyed_codec import OWNER
+from freehold.lifecycle.keyed_codec import OWNER, UUID
 from freehold.reconcilers.answers import Answer, NoSuch
 from freehold.reconcilers.aws_cluster.facts import GivenNetwork, GivenSubnet, Namesake
 
@@ -31,4 +31,5 @@ class AwsFactsReader:
 
     async def namesakes(self, cluster: str, uuid: str) -> Answer[tuple[Namesake, ...]]:
         found = await self._facts.namesakes(cluster, uuid)
-        return Answer(tuple(Namesake(arn, tags.get(OWNER, "")) for arn, tags in sorted(found.items())))
+        rows = sorted(found.items())
+        return Answer(tuple(Namesake(arn, tags.get(OWNER, ""), tags.get(UUID, "")) for arn, tags in rows))

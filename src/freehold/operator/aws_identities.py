@@ -55,6 +55,10 @@ class NotUsable(Exception):
     """The identity cannot be used for this object; the text says why, and what to do. No secret is in it."""
 
 
+class NotAllowed(NotUsable):
+    """The namespace of the object may not use it."""
+
+
 class Reader(Protocol):
     """All that is needed of a client."""
 
@@ -77,7 +81,11 @@ class StoredIdentities:
         """For an object of ``namespace``. Raises NotUsable, and KubeError where nothing can be read now."""
         return await self._resolve(reference, namespace, ())
 
-    async def _resolve(self, reference: Reference, namespace: str, before: tuple[Reference, ...]) -> Identity:
+    async def of_anybody(self, reference: Reference) -> Identity:
+        """For a person who looks around and may read the Secrets anyway: no object, and so no namespace, is asking."""
+        return await self._resolve(reference, None, ())
+
+    async def _resolve(self, reference: Reference, namespace: str | None, before: tuple[Reference, ...]) -> Identity:
         if reference in before:
             raise NotUsable(
                 f"{before[0]} is assumed by itself ({' by '.join(map(str, (*before, reference)))}); name another "
@@ -107,12 +115,14 @@ class StoredIdentities:
                 return None
             raise NotUsable(f"{reference} does not exist; make it, or name another one in spec.identityRef") from None
 
-    async def _check(self, reference: Reference, allowed: AllowedNamespaces | None, namespace: str) -> None:
+    async def _check(self, reference: Reference, allowed: AllowedNamespaces | None, namespace: str | None) -> None:
+        if namespace is None:
+            return
         labels = await self._labels(namespace) if allowed is not None and allowed.selector is not None else {}
         named = wish.Identity(reference.kind, reference.name)
         answer = identities.may_use(named, allowed, namespace, labels)
         if isinstance(answer, identities.NotAllowed):
-            raise NotUsable(answer.message)
+            raise NotAllowed(answer.message)
 
     async def _labels(self, namespace: str) -> Mapping[str, str]:
         try:

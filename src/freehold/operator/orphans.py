@@ -12,7 +12,7 @@ from freehold.clouds.ibm.names import NONCE
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.inventory import TagsByTarget
-from freehold.lifecycle.kinds import NodeKey, NonceSet, Observed, Place, Ref, Registry, State
+from freehold.lifecycle.kinds import NodeKey, NonceSet, Observed, Place, Ref, Registry, State, Tagging
 from freehold.lifecycle.ownership import UUID, Codec
 
 
@@ -32,7 +32,8 @@ class Marked:
 
     @property
     def name(self) -> str:
-        return self.seen.name if self.seen else ""
+        """Empty for what has none of its own, and is shown with its id."""
+        return self.seen.name if self.seen and self.seen.name != self.seen.id else ""
 
     @property
     def created_at(self) -> float | None:
@@ -42,7 +43,7 @@ class Marked:
 
 @dataclass(frozen=True)
 class MarkedOwner:
-    """All that carries the marks of one uuid. ``names`` are the owners that its marks name: ``namespace.name``."""
+    """All that carries the marks of one uuid. ``names`` are the owners that its marks name: ``namespace/name``."""
 
     uuid: str
     names: tuple[str, ...]
@@ -65,11 +66,12 @@ async def orphans(deps: EngineDeps, present: Collection[str]) -> tuple[MarkedOwn
     for uuid, one in _marked(targets, deps.codec, deps.registry):
         if uuid not in here:
             found.setdefault(uuid, []).append(one)
-    existing = await _existing(deps, [one for ones in found.values() for one in ones])
-    owners = (
-        _owner(uuid, targets, deps.codec, [existing[p] for one in ones if (p := (one.key, one.target)) in existing])
-        for uuid, ones in found.items()
-    )
+    existing = await _as_tagged_now(deps, await _existing(deps, [one for ones in found.values() for one in ones]))
+    owners = []
+    for uuid, ones in found.items():
+        there = [existing[place] for one in ones if (place := (one.key, one.target)) in existing]
+        marked = [one for one in there if uuid in _uuids(deps.codec, one.tags)]
+        owners.append(_owner(uuid, targets, deps.codec, marked))
     return tuple(sorted((owner for owner in owners if owner.resources), key=lambda owner: owner.uuid))
 
 
@@ -97,8 +99,11 @@ class _BirthMarks:
 async def unmarked(deps: EngineDeps, recorded: Collection[str]) -> Unmarked:
     """What a create made that was cut off before anything carried its owner's uuid, and whose object was lost.
 
-    ``recorded`` are the ids that the objects of this API server have on record.
+    ``recorded`` are the ids that the objects of this API server have on record. A create that sets tags leaves nothing
+    of the sort.
     """
+    if all(kind.tagging is Tagging.ON_CREATE for kind in deps.registry.values()):
+        return Unmarked((), ())
     targets = await deps.tagger.everything()
     carried = {mark.id for tags in targets.values() for mark in deps.codec.read(tags).carried}
     homes, problems = await _by_nonce(deps, (), _Everything())
@@ -165,11 +170,34 @@ async def _existing(deps: EngineDeps, marked: Iterable[Marked]) -> Mapping[_Plac
     return found
 
 
+async def _as_tagged_now(deps: EngineDeps, existing: Mapping[_Place, Marked]) -> Mapping[_Place, Marked]:
+    """With the tags that the resources themselves have, where these can be asked: an index shows what was."""
+    if not deps.tagger.asks_resources:
+        return existing
+    own = {place: one.seen for place, one in existing.items() if one.seen and not one.seen.carried}
+    unread = sorted({existing[place].target for place, seen in own.items() if seen.tags is None})
+    asked = await deps.tagger.tags_of_each(unread) if unread else {}
+    found = dict(existing)
+    for place, seen in own.items():
+        now = asked[existing[place].target] if seen.tags is None else seen.tags
+        if isinstance(now, CloudError):
+            found[place] = replace(existing[place], seen=None, unread=now.message)
+        else:
+            found[place] = replace(existing[place], tags=now)
+    return found
+
+
+def _uuids(codec: Codec, tags: frozenset[str]) -> frozenset[str]:
+    """Those that the marks name, of what is on a carrier too."""
+    marks = codec.read(tags)
+    return frozenset(uuid.casefold() for uuid in (*marks.uuids, *(mark.uuid for mark in marks.carried)))
+
+
 def _owner(uuid: str, targets: TagsByTarget, codec: Codec, resources: Iterable[Marked]) -> MarkedOwner:
     """A carrier may be somebody else's: only what has the uuid itself names its owner."""
     names: set[str] = set()
     for tags in targets.values():
         marks = codec.read(tags)
         if uuid in {each.casefold() for each in marks.uuids}:
-            names |= marks.owners
+            names |= {"/".join(codec.namespace_and_name(said)) for said in marks.owners}
     return MarkedOwner(uuid, tuple(sorted(names)), tuple(sorted(resources, key=lambda one: (one.key, one.target))))

@@ -72,7 +72,8 @@ class _Rows:
             return self._graph.title(key)
         outcome = self._outcomes.get(key)
         observed = outcome.observed if isinstance(outcome, Ready | Surplus | Waiting | Blocked) else None
-        return observed.name if observed else key.logical
+        # What has no name of its own is shown with its id, beside which it would tell nothing.
+        return observed.name if observed and observed.name != observed.id else key.logical
 
     def _action(self, key: NodeKey, entry: Entry | None) -> tuple[Action, str]:
         outcome = self._outcomes.get(key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +21,9 @@ from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.inventory import OtherObjects
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
+from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import Reason, Waiting
+from freehold.lifecycle.ownership import Owner
 from freehold.operator.accounts import Accounts, Binding, CloudAccount, NoCredentials, OneAccount
 from freehold.operator.adapters import ADAPTERS
 from freehold.operator.app import Reader, Settings, clouds_of
@@ -228,6 +230,9 @@ class _Observed:
     def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         self.report = self.report_of_pass = report
         return self._inner.status(raw, report, now)
+
+    def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
+        return self._inner.skeleton(owner, found)
 
 
 class _DryAccount:

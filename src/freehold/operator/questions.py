@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from freehold.lifecycle import birth_marks, proofs
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.graph import Graph
@@ -67,15 +68,15 @@ async def _question(ctx: PassContext, key: NodeKey, entry: Entry) -> Question:
 
 async def _candidate(ctx: PassContext, key: NodeKey, seen: Observed) -> Candidate:
     said = []
-    if ctx.has_birth_mark(key, seen):
+    if birth_marks.has_birth_mark(ctx, key, seen):
         said.append("has the birth mark of this create")
-        if why := ctx.not_from_intent(key, seen):
+        if why := birth_marks.not_from_intent(ctx, key, seen):
             said.append(why)
     if whose := await decide.claimed_by(ctx, key, seen):
         said.append(f"not this object's: it has {whose}")
     elif seen.target:
         tags = seen.tags if seen.tags is not None else await ctx.deps.tagger.tags_of(seen.target)
-        said.append(ctx.evidence(key, seen, tags).source)
+        said.append(proofs.evidence(ctx, key, seen, tags).source)
     return Candidate(seen, "; ".join(said) or "nothing but its name speaks for it")
 
 

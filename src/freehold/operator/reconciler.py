@@ -151,7 +151,7 @@ class Reconciler:
         binding = await self._accounts.binding(document.raw)
         if isinstance(binding, NoCredentials):
             self._known.pop(document.raw["metadata"]["uid"], None)  # another operator may serve it meanwhile
-            why = status.held(document.raw, binding.reason, binding.message, self._now())
+            why = status.held(document.raw, binding.reason, binding.message, self._now(), binding.parts)
             await self._write(document, why)
             return RequeueAfter(SLOW_SECONDS), ()
         return await self._identified(document, binding, proceed)

@@ -9,21 +9,23 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from freehold.api import names
 from freehold.api.served import ServedName
 from freehold.kube.resources import Json
+from freehold.lifecycle import birth_marks, proofs
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.kinds import NodeKey
-from freehold.lifecycle.ownership import Owner, Strength
+from freehold.lifecycle.ownership import Codec, Owner, Strength
 from freehold.lifecycle.state import ObjectState
+from freehold.operator.accounts import Place
 from freehold.operator.orphans import Marked, MarkedOwner
 
 _LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
@@ -31,8 +33,8 @@ _SUBDOMAIN = re.compile(r"[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?")
 """Names of Kubernetes (https://kubernetes.io/docs/concepts/overview/working-with-objects/names/): the text of a
 stranger's tag must not become a name, or part of a command."""
 
-LONGEST_OWNER = 97
-"""Characters that a mark has for namespace and name; a longer one is cut, and ends in a hash."""
+
+_NOBODY = "00000000-0000-4000-8000-000000000000"
 
 
 class NoOwner(Exception):
@@ -46,6 +48,8 @@ class Judged:
     marked: Marked
     strength: Strength
     source: str
+    born: bool = False
+    """It has the birth mark of a create of ours, and no seal yet: the passes that follow find out."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,11 @@ class Recovery:
         return tuple(one for one in self.resources if one.strength is Strength.PROVEN)
 
     @property
+    def born(self) -> tuple[Judged, ...]:
+        """What was cut off between its create and its seal. A birth mark can be copied: it puts nothing on record."""
+        return tuple(one for one in self.resources if one.born)
+
+    @property
     def unread(self) -> tuple[Judged, ...]:
         """What could not be read: nothing is decided until it has been."""
         return tuple(one for one in self.resources if one.marked.seen is None)
@@ -68,9 +77,9 @@ class Recovery:
     def unproven(self) -> tuple[Judged, ...]:
         """What carries marks that this key ring did not make, where it made none: its key may be lost.
 
-        Where some are proven the key is there, and the others are copies: they are left out.
+        Where the key made some of the marks it is there, and the others are copies: they are left out.
         """
-        if self.proven:
+        if self.proven or self.born:
             return ()
         return tuple(one for one in self.resources if one.strength is Strength.COPIED)
 
@@ -81,7 +90,7 @@ class Recovery:
         return tuple(one for one in self.unproven if counts[one.marked.key] > 1)
 
     def is_recovered(self, one: Judged, *, key_lost: bool) -> bool:
-        return one in self.proven or (key_lost and one in self.unproven)
+        return one in self.proven or one.born or (key_lost and one in self.unproven)
 
 
 def recovery_of(found: MarkedOwner, served: ServedName, deps: EngineDeps) -> Recovery:
@@ -89,8 +98,9 @@ def recovery_of(found: MarkedOwner, served: ServedName, deps: EngineDeps) -> Rec
 
     Whoever may tag can add another owner's name: the seals of the key ring fit only the right one.
     """
-    named = [judged(found, owner, deps) for name in found.names if (owner := _owner(found.uuid, name, served))]
-    proven = [one for one in named if one.proven]
+    room = _longest(deps.codec)
+    named = [judged(found, owner, deps) for name in found.names if (owner := _owner(found.uuid, name, served, room))]
+    proven = [one for one in named if one.proven] or [one for one in named if one.born]
     if len(proven) == 1:
         return proven[0]
     if len(found.names) == 1 and named:
@@ -99,12 +109,18 @@ def recovery_of(found: MarkedOwner, served: ServedName, deps: EngineDeps) -> Rec
     raise NoOwner(f"the marks with uuid {found.uuid} name {names_} as their owner: which object it was cannot be told")
 
 
-def _owner(uuid: str, text: str, served: ServedName) -> Owner | None:
-    """None for what no object can be called, and for what may have been cut."""
-    namespace, _, name = text.partition(".")
-    if len(text) >= LONGEST_OWNER or not (_LABEL.fullmatch(namespace) and _SUBDOMAIN.fullmatch(name)):
+def _owner(uuid: str, text: str, served: ServedName, room: int) -> Owner | None:
+    """None for what no object can be called, and for what may have been cut to ``room``."""
+    namespace, _, name = text.partition("/")
+    if len(text) >= room or not (_LABEL.fullmatch(namespace) and _SUBDOMAIN.fullmatch(name)):
         return None
     return Owner(uuid, served.kind, namespace, name)
+
+
+def _longest(codec: Codec) -> int:
+    """Characters that a mark has for namespace and name; longer ones are cut, and end in a hash."""
+    longest = codec.owner(Owner(_NOBODY, "", "n" * 63, "n" * 253))
+    return max(len(said) for said in codec.read(longest).owners)
 
 
 def judged(found: MarkedOwner, owner: Owner, deps: EngineDeps) -> Recovery:
@@ -116,8 +132,12 @@ def judged(found: MarkedOwner, owner: Owner, deps: EngineDeps) -> Recovery:
 def _judged(ctx: PassContext, one: Marked) -> Judged:
     if one.seen is None:
         return Judged(one, Strength.NONE, one.unread)
-    seen = replace(one.seen, target=one.seen.target or one.target)
-    evidence = ctx.evidence(one.key, seen, one.tags)
+    seen = replace(one.seen, target=one.seen.target or one.target, tags=one.tags)
+    evidence = proofs.evidence(ctx, one.key, seen, one.tags)
+    if evidence.strength is Strength.COPIED and birth_marks.has_nonce(ctx, one.key, seen):
+        return Judged(
+            one, evidence.strength, "owner, uuid, and the birth mark of a create of ours; not sealed yet", True
+        )
     return Judged(one, evidence.strength, evidence.source)
 
 
@@ -131,7 +151,9 @@ class _Unsaved:
         """Nothing is stored by judging."""
 
 
-def rebuilt(recovery: Recovery, served: ServedName, account: str, deps: EngineDeps, *, seal_anew: bool) -> Json:
+def rebuilt(
+    recovery: Recovery, served: ServedName, account: str, deps: EngineDeps, spec: Mapping[str, Any], *, seal_anew: bool
+) -> Json:
     """The object to create. ``seal_anew``: a person says that what nothing proves is this owner's too.
 
     It goes on record, signed with the key of today, so that the passes that follow seal it.
@@ -145,7 +167,7 @@ def rebuilt(recovery: Recovery, served: ServedName, account: str, deps: EngineDe
             "namespace": owner.namespace,
             "annotations": {names.PAUSED_ANNOTATION: names.RECOVERED},
         },
-        "spec": skeleton([one.marked for one in recovery.resources]),
+        "spec": dict(spec),
     }
     entries = {_key(one): _entry(one, owner, deps) for one in recovery.unproven} if seal_anew else {}
     journal = Journal(owner, entries, account=account, key=deps.ring.writing)
@@ -166,18 +188,24 @@ def _entry(one: Judged, owner: Owner, deps: EngineDeps) -> Entry:
     assert one.marked.seen is not None
     ctx, seen = _context(owner, deps), one.marked.seen
     target = seen.target or one.marked.target
-    signature = ctx.sign(_key(one), seen.id)
-    return Entry(Phase.RECORDED, seen.id, target, seen.carried, signature=signature, key=deps.ring.writing)
+    record = Entry(Phase.RECORDED, seen.id, target, seen.carried, key=deps.ring.writing)
+    return replace(record, signature=ctx.sign(_key(one), seen.id), node_tags=_lost_seal(ctx, one))
 
 
-def skeleton(resources: Sequence[Marked]) -> Mapping[str, Any]:
-    """As much of the spec as ids tell: where the workspace and the VPC are. The person's manifest has the rest."""
-    spec: dict[str, Any] = {}
-    for one in resources:
-        if one.seen is None:
-            continue
-        if one.key.kind == "workspace" and one.seen.attributes.get("zone"):
-            spec["zone"] = one.seen.attributes["zone"]
-        elif one.key.kind == "vpc" and one.seen.region:
-            spec["vpc"] = {"region": one.seen.region}
-    return spec
+def _lost_seal(ctx: PassContext, one: Judged) -> tuple[str, ...]:
+    """Where tags are a map: the value that a new seal replaces, which nothing but the person's word says to be ours."""
+    codec, seen = ctx.deps.codec, one.marked.seen
+    if not codec.keyed or seen is None:
+        return ()
+    place = codec.key(proofs.seal_mark(ctx, one.marked.key, seen))
+    return tuple(sorted(tag for tag in one.marked.tags if codec.key(tag) == place))
+
+
+def skeleton(recovery: Recovery, place: Place) -> Mapping[str, Any]:
+    """As much of the spec as place and resources tell. The person's manifest has the rest."""
+    found = [
+        (one.marked.key, replace(one.marked.seen, tags=one.marked.tags))
+        for one in recovery.resources
+        if one.marked.seen
+    ]
+    return {**place.binding.adapter.skeleton(recovery.owner, found), **place.spec}

@@ -6,7 +6,7 @@ the status from what a pass came to. Gate, identity, key ring, account, engine a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -16,8 +16,9 @@ from freehold.api import names
 from freehold.api.served import ServedName
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.journal import Journal
-from freehold.lifecycle.kinds import NodeKey
+from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import Outcome
+from freehold.lifecycle.ownership import Owner
 from freehold.reconcilers.answers import NoAnswer
 from freehold.reconcilers.findings import Problem, SpecWarning
 from freehold.reconcilers.gate import Proceed
@@ -105,4 +106,8 @@ class Adapter(Protocol):
 
     def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         """The status after a pass that was allowed to work on the object. ``now`` is aware. Pure."""
+        ...
+
+    def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
+        """As much of a lost object's spec as its resources tell, so that its manifest can be applied over it. Pure."""
         ...

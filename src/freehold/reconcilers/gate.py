@@ -180,7 +180,7 @@ def decide(raw: Mapping[str, Any], context: ClusterContext, served: ServedName) 
     if deleting and names.DELETE_FOR_MOVE_ANNOTATION in annotations:
         return ReleaseForMove()
     if annotations.get(names.PAUSED_ANNOTATION) == names.RECOVERED:
-        return Paused("it was recovered: apply its manifest (freehold up -f FILE), or delete it with freehold down")
+        return Paused(names.RECOVERED_WAITS)
     if names.PAUSED_ANNOTATION in annotations:
         return Paused(f"{raw.get('kind', 'The object')} has the {names.PAUSED_ANNOTATION} annotation")
     if served.link is ClusterLink.NONE:

@@ -17,10 +17,15 @@ def paused(raw: Mapping[str, Any], message: str, now: datetime) -> StatusUpdate:
     return _with_conditions(raw, [Observation(names.PAUSED, "True", names.REASON_PAUSED, message)], now)
 
 
-def held(raw: Mapping[str, Any], reason: str, message: str, now: datetime) -> StatusUpdate:
-    """The object waits for somebody, is read-only, or cannot be read: Ready says why, the parts stay as they were."""
+def held(
+    raw: Mapping[str, Any], reason: str, message: str, now: datetime, parts: Sequence[Observation] = ()
+) -> StatusUpdate:
+    """The object waits for somebody, is read-only, or cannot be read: Ready says why.
+
+    All parts but ``parts`` stay as they were.
+    """
     ready = Observation(names.READY, "False", reason, message)
-    return _with_conditions(raw, [ready, not_paused()], now)
+    return _with_conditions(raw, [ready, *parts, not_paused()], now)
 
 
 def waiting_for_machines(raw: Mapping[str, Any], message: str, now: datetime) -> StatusUpdate:

@@ -124,7 +124,7 @@ MUTATIONS = (
         aws="stranger copies our tags",
     ),
     Mutation(
-        _row("context", "a resource that is older than the create counts as its result"),
+        _row("birth_marks", "a resource that is older than the create counts as its result"),
         ("stranger copies our tags onto an old resource",),
         aws="stranger copies our tags onto an old resource",
     ),
@@ -155,7 +155,7 @@ MUTATIONS = (
         powervs="stranger's resource in ours",
     ),
     Mutation(
-        _row("phases/mark", "the mark of a carried resource that vanished stays on its carrier"),
+        _row("phases/detach", "the mark of a carried resource that vanished stays on its carrier"),
         ("carried resource deleted, carrier given",),
         powervs="carried resource deleted, carrier given",
     ),
@@ -191,11 +191,11 @@ MUTATIONS = (
         (f"a value of another's on what is given{mapped.SUFFIX}",),
     ),
     Mutation(
-        _row("context", "a name with capitals is not known again after a crash: a second resource is made"),
+        _row("birth_marks", "a name with capitals is not known again after a crash: a second resource is made"),
         (f"crash before and after each call{mapped.SUFFIX}",),
     ),
     Mutation(
-        _row("context", "a resource never gets the tags of its node"),
+        _row("wanted_tags", "a resource never gets the tags of its node"),
         (f"crash before and after each call{mapped.SUFFIX}",),
     ),
     Mutation(
@@ -258,11 +258,11 @@ MACHINE_MUTATIONS = (
         "stranger of the same name",
     ),
     _of_creates(
-        "context",
+        "birth_marks",
         "with a wrong clock nothing is ever created of a kind that answers with what was there",
         "the operator's clock is wrong",
     ),
-    _of_creates("context", "a machine that somebody terminated is made again", "our machine deleted"),
+    _of_creates("birth_marks", "a machine that somebody terminated is made again", "our machine deleted"),
     _of_creates(
         "phases/create",
         "a machine that somebody terminated is made again by the next pass",

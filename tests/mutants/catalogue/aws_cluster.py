@@ -17,7 +17,21 @@ _tags = partial(Mutant, "reconcilers/aws_cluster/nodes/tags.py")
 _facts = partial(Mutant, "clouds/aws/facts.py")
 _status = partial(Mutant, "reconcilers/aws_cluster/status.py")
 
+_given_nodes = partial(Mutant, "reconcilers/aws_cluster/nodes/given.py")
+
 MUTANTS = (
+    _given_nodes(
+        "given_node",
+        "user_tagged=bool(tags)",
+        "user_tagged=True",
+        "the user's tags are put on a VPC and on groups of somebody else's, which upstream leaves alone",
+    ),
+    _namesakes(
+        "refusal",
+        " and UUID.fullmatch(uuid := uuids.pop()):",
+        " and (uuid := uuids.pop()):",
+        "the text of a stranger's tag is part of a command that a person is told to run",
+    ),
     _namesakes(
         "refusal",
         "if not (found := facts.namesakes.value):",

@@ -16,6 +16,7 @@ _ports = partial(Mutant, "operator/ports.py")
 _observe = partial(Mutant, "lifecycle/phases/observe.py")
 _decide = partial(Mutant, "lifecycle/phases/decide.py")
 _context = partial(Mutant, "lifecycle/context.py")
+_birth_marks = partial(Mutant, "lifecycle/birth_marks.py")
 _kinds = partial(Mutant, "lifecycle/kinds.py")
 
 TOKENS = (
@@ -45,14 +46,14 @@ TOKENS = (
     ),
     _intents(
         "_resolve",
-        "elif ctx.kind(key).spends_tokens and (unknown :=",
-        "elif False and (unknown :=",
+        "elif unknown := _of_forgotten_attempts(ctx, key, candidates):",
+        "elif unknown := ():",
         "what a forgotten attempt made is made again under an earlier token",
     ),
     _intents(
         "birth_of",
-        "ctx.beside_marks(key) if bound is None else frozenset(bound)",
-        "ctx.beside_marks(key)",
+        "wanted_tags.beside_marks(ctx, key) if bound is None else frozenset(bound)",
+        "wanted_tags.beside_marks(ctx, key)",
         "a create is repeated with today's tags, and its token refuses it",
     ),
     _create(
@@ -88,15 +89,15 @@ TOKENS = (
 )
 
 EXISTING = (
-    _context(
-        "PassContext.not_from_intent",
-        "if old and self.node(key).answered != observed.id:",
+    _birth_marks(
+        "not_from_intent",
+        "if old and ctx.node(key).answered != observed.id:",
         "if old:",
         "with a wrong clock nothing is ever created of a kind that answers with what was there",
     ),
     _intents(
         "reply_counts",
-        "return not ctx.kind(key).answers_existing or ctx.has_birth_mark(key, reply)",
+        "return not ctx.kind(key).answers_existing or birth_marks.has_birth_mark(ctx, key, reply)",
         "return True",
         "a stranger's resource that a create answered with is marked, and deleted with the object",
     ),
@@ -117,14 +118,14 @@ EXISTING = (
 )
 
 ONCE = (
-    _context(
-        "PassContext.without_resource",
+    _birth_marks(
+        "without_resource",
         "vacant = replace(vacant, gone=entry.id)",
         "pass",
         "a machine that somebody terminated is made again",
     ),
-    _context(
-        "PassContext.without_resource",
+    _birth_marks(
+        "without_resource",
         " and not entry.deleting",
         "",
         "what a person had deleted and wants again is reported as deleted by somebody",
@@ -137,7 +138,7 @@ ONCE = (
     ),
     _observe(
         "_absent",
-        "ctx.journal = ctx.journal.put(key, ctx.without_resource(key, let_go(entry)))",
+        "ctx.journal = ctx.journal.put(key, birth_marks.without_resource(ctx, key, let_go(entry)))",
         "ctx.journal = ctx.journal.put(key, let_go(entry))",
         "a machine that another owner took and terminated is made again",
     ),
@@ -261,21 +262,21 @@ SECRETS = (
 )
 
 FORGOTTEN = (
-    _context(
-        "PassContext.sought",
-        "return self.any_nonce(key.kind) if self.kind(key).tagging is Tagging.ON_CREATE else self.nonces(key)",
-        "return self.nonces(key)",
+    _birth_marks(
+        "sought",
+        "return any_nonce(ctx, key.kind) if ctx.kind(key).tagging is Tagging.ON_CREATE else nonces(ctx, key)",
+        "return nonces(ctx, key)",
         "what an attempt made that a restored journal has forgotten is made a second time",
     ),
     _create(
         "_decide_by_candidates",
-        "if forgotten := [c for c in candidates if ctx.has_unspent_birth_mark(key, c)]:",
+        "if forgotten := [c for c in candidates if birth_marks.has_unspent_birth_mark(ctx, key, c)]:",
         "if forgotten := []:",
         "beside what a forgotten attempt made a second one is created",
     ),
-    _context(
-        "PassContext.is_of_another_node",
-        'return self.has_nonce(key._replace(logical=""), observed)',
+    _birth_marks(
+        "is_of_another_node",
+        'return has_nonce(ctx, key._replace(logical=""), observed)',
         "return False",
         "a resource of another node of ours holds up a create",
     ),

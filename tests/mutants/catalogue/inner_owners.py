@@ -8,6 +8,7 @@ _inner = partial(Mutant, "lifecycle/phases/inner_owners.py")
 _delete = partial(Mutant, "lifecycle/phases/delete.py")
 _engine = partial(Mutant, "lifecycle/engine.py")
 _context = partial(Mutant, "lifecycle/context.py")
+_wanted_tags = partial(Mutant, "lifecycle/wanted_tags.py")
 _keys = partial(Mutant, "lifecycle/keys.py")
 _codec = partial(Mutant, "lifecycle/keyed_codec.py")
 
@@ -49,9 +50,9 @@ MUTANTS = (
         "if False:",
         "the cluster's finalizer goes before its machines, which are in what was given",
     ),
-    _context(
-        "PassContext._named",
-        " | codec.within(self.owner)",
+    _wanted_tags(
+        "_named",
+        " | codec.within(ctx.owner)",
         "",
         "a machine's resource does not say which cluster it is part of",
     ),

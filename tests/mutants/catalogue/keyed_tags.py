@@ -7,8 +7,12 @@ from mutants.rows import Mutant
 _keyed = partial(Mutant, "lifecycle/phases/keyed_tags.py")
 _given = partial(Mutant, "lifecycle/phases/given_tags.py")
 _mark = partial(Mutant, "lifecycle/phases/mark.py")
+_detach = partial(Mutant, "lifecycle/phases/detach.py")
+_read_marks = partial(Mutant, "lifecycle/phases/read_marks.py")
 _renewal = partial(Mutant, "lifecycle/phases/renewal.py")
 _context = partial(Mutant, "lifecycle/context.py")
+_birth_marks = partial(Mutant, "lifecycle/birth_marks.py")
+_wanted_tags = partial(Mutant, "lifecycle/wanted_tags.py")
 _create = partial(Mutant, "lifecycle/phases/create.py")
 _delete = partial(Mutant, "lifecycle/phases/delete.py")
 _drift = partial(Mutant, "lifecycle/phases/drift.py")
@@ -29,8 +33,8 @@ MUTANTS = (
     ),
     _keyed(
         "_ours",
-        "ctx.journal.tags | ctx.seals(key, observed)",
-        "ctx.seals(key, observed)",
+        "ctx.journal.tags | proofs.seals(ctx, key, observed)",
+        "proofs.seals(ctx, key, observed)",
         "our own earlier value counts as another's, so that a changed tag never follows the spec",
     ),
     _given(
@@ -39,13 +43,13 @@ MUTANTS = (
         "",
         "another's value on a given resource is overwritten, and taken off with the object",
     ),
-    _mark(
+    _read_marks(
         "_judge_marks",
         "elif blocked := keyed_tags.proof_taken(ctx, key, observed, taken):",
         "elif blocked := None:",
         "a resource whose proof somebody overwrote is only said to wait",
     ),
-    _mark(
+    _detach(
         "_no_longer",
         " and not ctx.deps.codec.is_mark(tag)",
         "",
@@ -63,8 +67,8 @@ MUTANTS = (
         "if blocked := None:",
         "a new resource whose proof somebody else wrote is said to be marked soon",
     ),
-    _mark(
-        "detach_dropped",
+    _detach(
+        "dropped",
         "frozenset() if _shown_as_wanted(ctx) else replaced",
         "frozenset()",
         "a value of ours that is not replaced yet counts as another's, and stays",
@@ -87,51 +91,51 @@ MUTANTS = (
         "if True:",
         "a renewal overwrites the seal that the record still names, and both are written in turn for ever",
     ),
-    _context(
-        "PassContext._is_of",
+    _birth_marks(
+        "_is_of",
         "one == other",
         "str(marked).casefold() == str(key)",
         "a name with capitals is not known again after a crash: a second resource is made",
     ),
-    _context(
-        "PassContext._is_of",
+    _birth_marks(
+        "_is_of",
         "one == other",
         "marked == key",
         "a long name, which its mark has cut, is not known again after a crash: a second resource is made",
     ),
-    _context(
-        "PassContext.beside_marks",
-        "self.node_tags(key)",
+    _wanted_tags(
+        "beside_marks",
+        "node_tags(ctx, key)",
         "frozenset()",
         "a resource never gets the tags of its node",
     ),
-    _context(
-        "PassContext.tags_on_given",
-        "self.graph.nodes[key].given_tags",
+    _wanted_tags(
+        "tags_on_given",
+        "node.given_tags",
         "frozenset()",
         "a given resource never gets the tags of the node that uses it",
     ),
     _mark(
         "attach",
-        "*entry.node_tags, *ctx.node_tags(key)",
+        "*entry.node_tags, *wanted_tags.node_tags(ctx, key)",
         "*entry.node_tags",
         "a tag of the node that the spec drops before it was read back stays for ever",
     ),
-    _mark(
+    _detach(
         "_off",
         ", *ctx.journal.entries[key].node_tags",
         "",
         "a tag of the node that the spec drops stays",
     ),
-    _mark(
+    _detach(
         "_forget_node_tags",
-        "ctx.node_tags(key) if key in ctx.verified else frozenset(entry.node_tags) - off",
-        "ctx.node_tags(key)",
+        "wanted_tags.node_tags(ctx, key) if key in ctx.verified else frozenset(entry.node_tags) - off",
+        "wanted_tags.node_tags(ctx, key)",
         "a tag that is not replaced yet counts as another's, and stays",
     ),
     _create(
         "create",
-        "node_tags=tuple(sorted(ctx.node_tags(node.key))),",
+        "node_tags=tuple(sorted(wanted_tags.node_tags(ctx, node.key))),",
         "",
         "a tag that a create under way sets is forgotten, and stays when the spec drops it",
     ),
@@ -166,31 +170,31 @@ MUTANTS = (
         "for word in words[:1] or",
         "of the seals in one value only the first one proves",
     ),
-    _mark(
+    _detach(
         "_is_left_alone",
         "return claimed or _has_no_seal_of_ours(ctx, key)",
         "return claimed",
         "a tag is taken off what has another's value in place of our seal",
     ),
-    _mark(
-        "detach_dropped",
+    _detach(
+        "dropped",
         "(ctx.journal.open or any(_has_no_seal_of_ours(ctx, key) for key in ctx.journal.ours))",
         "ctx.journal.open",
         "a dropped tag of what a person was to look at is forgotten",
     ),
     _keyed(
         "lost_seal",
-        "or not ctx.is_accepted(key, observed, have)",
+        "or not proofs.is_accepted(ctx, key, observed, have)",
         "",
         "another's value in place of our seal is overwritten",
     ),
-    _mark(
+    _read_marks(
         "_judge_marks",
         "{*entry.node_tags, *lost}",
         "entry.node_tags",
         "a seal of a lost key looks like another's value once its record is signed anew",
     ),
-    _mark(
+    _read_marks(
         "_close",
         "node_tags=() if entry.carried else entry.node_tags",
         "node_tags=entry.node_tags",

@@ -20,9 +20,14 @@ _ownership = partial(Mutant, "lifecycle/ownership.py")
 _journal = partial(Mutant, "lifecycle/journal.py")
 _state = partial(Mutant, "lifecycle/state.py")
 _context = partial(Mutant, "lifecycle/context.py")
+_birth_marks = partial(Mutant, "lifecycle/birth_marks.py")
+_proofs = partial(Mutant, "lifecycle/proofs.py")
+_wanted_tags = partial(Mutant, "lifecycle/wanted_tags.py")
 _engine = partial(Mutant, "lifecycle/engine.py")
 _prune = partial(Mutant, "lifecycle/phases/prune.py")
 _mark = partial(Mutant, "lifecycle/phases/mark.py")
+_detach = partial(Mutant, "lifecycle/phases/detach.py")
+_read_marks = partial(Mutant, "lifecycle/phases/read_marks.py")
 _delete = partial(Mutant, "lifecycle/phases/delete.py")
 _recovery = partial(Mutant, "lifecycle/phases/recovery.py")
 _final_check = partial(Mutant, "lifecycle/phases/final_check.py")
@@ -474,8 +479,8 @@ SYNCING = (
         "if True:",
         "resources recovered from marks are deleted in any order",
     ),
-    _mark(
-        "read",
+    _read_marks(
+        "from_index",
         "ctx.state.marks_read_at = ctx.now  # not before it answered: creates rest on it",
         "pass",
         "marks are never known to be read, and nothing is created after a restart",
@@ -675,32 +680,32 @@ PROOF = (
         "",
         "the uuid of another owner beside ours is ignored",
     ),
-    _context(
+    _birth_marks(
         "SPARE_ATTEMPTS",
         "SPARE_ATTEMPTS = 3",
         "SPARE_ATTEMPTS = 0",
         "a resource of an attempt that a restore forgot counts as a stranger's",
     ),
-    _context(
+    _birth_marks(
         "CLOCK_SKEW",
         "CLOCK_SKEW = 120.0",
         "CLOCK_SKEW = 0.0",
         "if the operator's clock is ahead, our own resources look older than their creates",
     ),
-    _context(
-        "PassContext.nonces",
+    _birth_marks(
+        "nonces",
         "first = entry.attempt if entry else 1",
         "first = 1",
         "the nonce of a settled attempt still counts on a copy",
     ),
-    _context(
-        "PassContext.not_from_intent",
+    _birth_marks(
+        "not_from_intent",
         "observed.created_at < entry.opened - CLOCK_SKEW",
         "False",
         "a resource that is older than the create counts as its result",
     ),
-    _context(
-        "PassContext.not_from_intent",
+    _birth_marks(
+        "not_from_intent",
         "if entry.by and observed.created_by and observed.created_by != entry.by:",
         "if False:",
         "a resource that another identity created meanwhile counts as ours",
@@ -711,14 +716,14 @@ PROOF = (
         "return True",
         "an id in the journal counts without a valid signature",
     ),
-    _context(
-        "PassContext.is_accepted",
-        "if not self.deps.ring.forgives(entry.key, self.owner.uuid, str(key), entry.id):",
+    _proofs(
+        "is_accepted",
+        "if not ctx.deps.ring.forgives(entry.key, ctx.owner.uuid, str(key), entry.id):",
         "if False:",
         "marks and record prove without a key, although no person accepted its loss",
     ),
-    _context(
-        "PassContext.without_resource",
+    _birth_marks(
+        "without_resource",
         "return replace(vacant, attempt=entry.attempt) if forged else vacant",
         "return vacant",
         "a forged id that does not exist uses up our nonce",
@@ -743,13 +748,13 @@ PROOF = (
     ),
     _intents(
         "_is_sealed",
-        "proven and (not candidate.carried or ctx.has_seal(key, candidate, tags))",
+        "proven and (not candidate.carried or proofs.has_seal(ctx, key, candidate, tags))",
         "proven",
         "a copy with a carrier's mark that anybody can write counts as ours, and our own is forgotten",
     ),
-    _mark(
-        "_detach_retired",
-        "for id_ in entry.earlier if ctx.is_carried_by(key, id_, entry.target)",
+    _detach(
+        "_retire",
+        "for id_ in entry.earlier if proofs.is_carried_by(ctx, key, id_, entry.target)",
         "for id_ in entry.earlier",
         "the editor of one object can cause the detach of another one's marks",
     ),
@@ -759,33 +764,33 @@ PROOF = (
         "for entry in ()",
         "after a restart a carrier whose only mark of ours was detached is not searched",
     ),
-    _context(
-        "PassContext._spent",
-        "{key.logical} if last and self.keys.recognises(key.kind, key.logical) else set()",
+    _birth_marks(
+        "_spent",
+        "{key.logical} if last and ctx.keys.recognises(key.kind, key.logical) else set()",
         "set()",
         "a stranger's copy of the nonce by which ours was found is deleted",
     ),
-    _context(
+    _birth_marks(
         "_AnyNonce.__contains__",
         "word not in self.spent and ",
         "",
         "a stranger's copy of a used nonce is recorded",
     ),
-    _context(
-        "PassContext._spent",
+    _birth_marks(
+        "_spent",
         "last = (entry.attempt if known else entry.attempt - 1) if entry else 0",
         "last = 0",
         "a stranger's copy of the nonce of a recorded resource is recorded, too",
     ),
-    _context(
-        "PassContext._spent",
-        "known = bool(entry and entry.id and self.is_signed(key))",
+    _birth_marks(
+        "_spent",
+        "known = bool(entry and entry.id and ctx.is_signed(key))",
         "known = bool(entry and entry.id)",
         "a forged id in the journal uses up our nonce",
     ),
-    _context(
-        "PassContext.lagging",
-        "if attached is None or self.now - attached.at >= self.kind(key).settle:",
+    _wanted_tags(
+        "lagging",
+        "if attached is None or ctx.now - attached.at >= ctx.kind(key).settle:",
         "if attached is None:",
         "stripped marks count for ever as not visible yet",
     ),
@@ -910,7 +915,7 @@ PASSES = (
     ),
     _engine(
         "_is_idle",
-        "if mark.missing(ctx, key, observed, shown.get(entry.target, frozenset())):",
+        "if read_marks.missing(ctx, key, observed, shown.get(entry.target, frozenset())):",
         "if False:",
         "an idle pass does not see that marks are missing in the index",
     ),
@@ -958,61 +963,61 @@ PASSES = (
     ),
     _mark(
         "attach",
-        "            ctx.is_carried_by(key, observed.id, observed.target) and _carrier_fits(ctx, key, observed)\n",
-        "            True\n",
+        "proofs.is_carried_by(ctx, key, observed.id, observed.target) and _carrier_fits(ctx, key, observed)",
+        "True",
         "a carrier that is not ours is marked although the kind needs our own",
     ),
-    _mark(
-        "detach_dropped",
+    _detach(
+        "dropped",
         "ctx.journal.open or any(",
         "any(",
         "user tags are forgotten while a create with them may be under way",
     ),
-    _mark(
-        "detach_dropped",
+    _detach(
+        "dropped",
         "        and ctx.is_signed(key)\n",
         "",
         "user tags are detached from an unproven resource",
     ),
-    _mark(
-        "detach_dropped",
+    _detach(
+        "dropped",
         "        if wrong:\n            return",
         "        pass",
         "user tags are forgotten although their detach failed",
     ),
-    _mark(
-        "_detach_retired",
+    _detach(
+        "_retire",
         "if gone:",
         "if False:",
         "the mark of a carried resource that vanished stays on its carrier",
     ),
-    _context(
-        "PassContext.carried_marks",
-        "frozenset({plain}) | self.seals",
-        "frozenset({plain}) or self.seals",
+    _proofs(
+        "carried_marks",
+        "frozenset({plain}) | seals",
+        "frozenset({plain}) or seals",
         "a sealed mark of a carried resource that is gone stays on its carrier",
     ),
-    _mark(
-        "_detach_retired",
+    _detach(
+        "_retire",
         "if failed is not None and not isinstance(failed, NotFound):",
         "if False:",
         "a mark that could not be detached from its carrier is forgotten",
     ),
-    _mark(
+    _read_marks(
         "verify",
         "return {}\n    looks",
         "marked = {}\n    looks",
         "marks that could not be read count as missing",
     ),
-    _mark(
+    _read_marks(
         "_judge_marks",
         "elif evidence.strength in (Strength.OTHERS, Strength.DISPUTED):",
         "elif False:",
         "another owner's resource is marked as ours again",
     ),
-    _mark(
+    _read_marks(
         "_judge_marks",
-        "if not ctx.has_birth_mark(key, observed):",
+        "if not birth_marks.has_birth_mark(ctx, key, observed):",
         "if False:",
         "an unsigned record leads to a mark",
     ),
@@ -1081,7 +1086,7 @@ LEAVING = (
     ),
     _delete(
         "prove",
-        "elif evidence.strength is not Strength.HEALABLE and ctx.has_birth_mark(key, observed):",
+        "elif evidence.strength is not Strength.HEALABLE and birth_marks.has_birth_mark(ctx, key, observed):",
         "elif False:",
         "after a change of key between record and mark our own resource is kept, and the delete never ends",
     ),
@@ -1093,7 +1098,7 @@ LEAVING = (
     ),
     _delete(
         "_conclude_gone",
-        "if entry.carried and not carrier_ours and ctx.is_carried_by(key, entry.id, entry.target):",
+        "if entry.carried and not carrier_ours and proofs.is_carried_by(ctx, key, entry.id, entry.target):",
         "if False:",
         "a carried mark of ours stays on somebody else's carrier",
     ),
@@ -1189,7 +1194,7 @@ LEAVING = (
     ),
     _recovery(
         "_assess",
-        "if not item.carried or ctx.has_seal(item.key, seen, tags):",
+        "if not item.carried or proofs.has_seal(ctx, item.key, seen, tags):",
         "if True:",
         "a stranger's connection is recorded because of a carrier's mark that a stranger wrote",
     ),
@@ -1354,7 +1359,7 @@ LOOKS = (
     ),
     _confirm(
         "_marks_are_complete",
-        "not mark.is_complete(ctx, key, seen, tags)",
+        "not read_marks.is_complete(ctx, key, seen, tags)",
         "False",
         "stripped marks are never seen",
     ),

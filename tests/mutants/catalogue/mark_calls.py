@@ -5,6 +5,7 @@ from functools import partial
 from mutants.rows import Mutant
 
 _mark = partial(Mutant, "lifecycle/phases/mark.py")
+_read_marks = partial(Mutant, "lifecycle/phases/read_marks.py")
 _engine = partial(Mutant, "lifecycle/engine.py")
 _recovery = partial(Mutant, "lifecycle/phases/recovery.py")
 _create = partial(Mutant, "lifecycle/phases/create.py")
@@ -22,7 +23,7 @@ MUTANTS = (
         "",
         "a role that was made after the backup is an orphan: nothing lists it",
     ),
-    _mark(
+    _read_marks(
         "_may_be_readable",
         "return node.attached is None or node.seen_since_attach",
         "return True",
@@ -35,7 +36,7 @@ MUTANTS = (
         "if False:",
         "the marks of what is there at once are not read back before the next deep look",
     ),
-    _mark(
+    _read_marks(
         "_judge_marks",
         "if observed.tags is not None and not complete and ctx.node(key).seen_since_attach:",
         "if False:",
@@ -59,19 +60,19 @@ MUTANTS = (
         "some = targets[start:]",
         "a value gets more seals than it has room for",
     ),
-    _mark(
+    _read_marks(
         "verify",
         "if ctx.deep or asks_index(ctx, due) else {}",
         "if ctx.deep or True else {}",
         "the index is read in each wave, although looks show the marks",
     ),
-    _mark(
+    _read_marks(
         "verify",
         "if ctx.deep or asks_index(ctx, due) else {}",
         "if asks_index(ctx, due) else {}",
         "what is ours and on no record is not looked for where looks show the marks",
     ),
-    _mark(
+    _read_marks(
         "asks_index",
         " and ctx.kind(key).indexed",
         "",
@@ -79,8 +80,8 @@ MUTANTS = (
     ),
     _engine(
         "_delete_waves",
-        "if not state.index_read or (not marked and mark.asks_index(ctx, present)):",
-        "if not marked and mark.asks_index(ctx, present):",
+        "if not state.index_read or (not marked and read_marks.asks_index(ctx, present)):",
+        "if not marked and read_marks.asks_index(ctx, present):",
         "a delete does not look for what is ours and on no record before it begins",
     ),
     _engine(
@@ -97,7 +98,7 @@ MUTANTS = (
     ),
     _recovery(
         "unlisted",
-        "ctx.evidence(key, seen, seen.tags or ()).strength is Strength.PROVEN",
+        "proofs.evidence(ctx, key, seen, seen.tags or ()).strength is Strength.PROVEN",
         "True",
         "a namesake is recorded as ours behind a forged record",
     ),
@@ -125,7 +126,7 @@ MUTANTS = (
         "True",
         "in a given place a stranger's name is not seen before the create",
     ),
-    _mark(
+    _read_marks(
         "_is_unclear",
         "return ctx.deps.tagger.asks_resources and not ctx.node(key).seen_since_attach",
         "return False",

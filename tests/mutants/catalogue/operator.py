@@ -949,9 +949,27 @@ THE_WAY_BACK = (
         "",
         "marks that nothing proves count without a person's word",
     ),
+    _orphans(
+        "orphans",
+        "if uuid in _uuids(deps.codec, one.tags)]",
+        "]",
+        "with a lost key a mark that an index still shows puts a resource on record that has lost it",
+    ),
     _recovery(
         "Recovery.unproven",
-        "        if self.proven:\n            return ()\n",
+        "if self.proven or self.born:",
+        "if self.proven:",
+        "a creation that was cut off makes a person say that the key is lost",
+    ),
+    _recovery(
+        "_judged",
+        "evidence.strength is Strength.COPIED and birth_marks.has_nonce(ctx, one.key, seen)",
+        "evidence.strength is Strength.COPIED",
+        "any copied mark counts as the birth mark of a create",
+    ),
+    _recovery(
+        "Recovery.unproven",
+        "        if self.proven or self.born:\n            return ()\n",
         "",
         "whoever may tag makes a person say that the key is lost, and his victim goes with the cluster",
     ),

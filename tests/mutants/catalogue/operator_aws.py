@@ -12,7 +12,15 @@ _text = partial(Mutant, "lifecycle/tag_text.py")
 
 _app = partial(Mutant, "operator/app.py")
 
+_calls = partial(Mutant, "clouds/aws/calls.py")
+
 MUTANTS = (
+    _calls(
+        "ApiClient._expired",
+        "self.session.caller = {}",
+        "pass",
+        "each resource tells of credentials that have expired, and nothing tells that it is the credentials",
+    ),
     _app(
         "_refuse_peer_of",
         "label in names.UPSTREAM_PROVIDERS",

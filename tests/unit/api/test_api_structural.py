@@ -165,6 +165,18 @@ FAULTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "map type of a string": ("map-type", {"type": "string", "x-kubernetes-map-type": "atomic"}),
     "CEL without message": ("cel", {"type": "string", "x-kubernetes-validations": [{"rule": "true"}]}),
+    "CEL compares objects": (
+        "cel-types",
+        {
+            "type": "object",
+            "properties": {name: {"type": "object", "properties": {"k": STRING}} for name in "ab"},
+            "x-kubernetes-validations": [{"rule": "!has(self.a) || self.a == self.b", "message": "no"}],
+        },
+    ),
+    "CEL with a reserved word": (
+        "cel-names",
+        {"type": "object", "x-kubernetes-validations": [{"rule": "self.namespace == ''", "message": "no"}]},
+    ),
     "empty CEL": ("cel", {"type": "string", "x-kubernetes-validations": [{"rule": " ", "message": "no"}]}),
 }
 

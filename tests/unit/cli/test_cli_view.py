@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from freehold.api import names
 from freehold.cli.view import ViewPhase, view
 
 
@@ -29,6 +30,17 @@ BLOCKED = {"kind": "vpc", "name": "v", "state": "Blocked", "reason": "QuotaReach
 def test_an_object_that_was_not_reconciled_yet_is_in_progress() -> None:
     seen = view({"kind": "A", "metadata": {"name": "a", "generation": 1}})
     assert (seen.phase, seen.moving, seen.has_status, seen.blocked) == (ViewPhase.PROGRESSING, True, False, ())
+
+
+def test_a_recovered_object_that_nobody_has_served_yet_waits_for_a_person() -> None:
+    """Nothing is at work on it: it must not look as if something were."""
+    obj = {
+        "kind": "AWSCluster",
+        "metadata": {"name": "c", "annotations": {names.PAUSED_ANNOTATION: names.RECOVERED}, "generation": 1},
+    }
+    shown = view(obj)
+    assert (shown.phase, shown.moving) == (ViewPhase.BLOCKED, False)
+    assert "freehold up -f FILE" in shown.blocked[0]
 
 
 def test_ready_counts_only_for_the_observed_generation() -> None:

@@ -168,8 +168,10 @@ ALLOWED: dict[str, tuple[Json, bool]] = {
 @pytest.mark.parametrize("kind", [STATIC, ROLE, CONTROLLER])
 @pytest.mark.parametrize(("spec", "allowed"), ALLOWED.values(), ids=ALLOWED)
 async def test_an_identity_is_used_only_from_namespaces_that_it_allows(
-    bench: Bench, kind: str, spec: Json, allowed: bool
+    bench: Bench, kind: str, spec: Json, allowed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     bench.api.namespace("team-a", team="a")
     bench.keys("keys", KEY)
     match kind:

@@ -66,6 +66,17 @@ async def test_a_spec_that_cannot_be_served(spec: dict[str, Any], reason: str, s
     await _refused(served, reason, sentence)
 
 
+async def test_an_identity_that_is_not_for_this_namespace_is_told_in_upstreams_condition() -> None:
+    served = ServedAws()
+    served.stored.put("AWSClusterControllerIdentity", "default", {"allowedNamespaces": {"list": ["team-b"]}})
+    await served.once()
+    allowed = served.condition(names.PRINCIPAL_USAGE_ALLOWED)
+    assert (allowed["status"], allowed["reason"]) == ("False", "PrincipalUsageUnauthorized")
+    served.stored.put("AWSClusterControllerIdentity", "default", {"allowedNamespaces": {}})
+    await served.up()
+    assert served.condition(names.PRINCIPAL_USAGE_ALLOWED)["status"] == "True"
+
+
 def _without_any(monkeypatch: pytest.MonkeyPatch) -> Identity:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE"):
         monkeypatch.delenv(name, raising=False)
@@ -94,7 +105,9 @@ async def test_credentials_that_do_not_work_are_named_by_where_they_come_from(
     said = " ".join((*plan.problems, *plan.unanswered))
     assert sentence in said and sentence in ready["message"], (plan, ready)
     assert "s3cret" not in said + ready["message"]
-    assert ready["status"] == "False"
+    assert (ready["status"], ready["reason"]) == ("False", names.REASON_NO_CREDENTIALS)
+    retrieved = served.condition(names.PRINCIPAL_CREDENTIAL_RETRIEVED)
+    assert (retrieved["status"], retrieved["reason"]) == ("False", "PrincipalCredentialRetrievalFailed")
 
 
 async def test_a_denied_action_is_named_with_its_resource_and_the_rest_goes_on() -> None:

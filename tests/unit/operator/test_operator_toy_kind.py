@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -19,7 +19,9 @@ from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
+from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import Ready
+from freehold.lifecycle.ownership import Owner
 from freehold.lifecycle.port import InlinePort, step
 from freehold.operator.accounts import Binding, NoCredentials
 from freehold.operator.controller import Done, RequeueAfter, Result
@@ -51,6 +53,9 @@ class ToyAdapter:
         problems = "; ".join(map(str, report.plan.problems)) if isinstance(report.plan, Refused) else ""
         shown = Observation(names.READY, "True" if ready else "False", "Ready" if ready else "NotReady", problems)
         return status.updated(raw, {**(raw.get("status") or {})}, [shown], now)
+
+    def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
+        return {}
 
 
 class MemoryAccount:

@@ -355,7 +355,18 @@ def test_a_cluster_of_the_same_name_is_named_with_all_that_it_has() -> None:
     assert found.reason == Reason.NAME_TAKEN.value
     (problem,) = found.problems
     assert problem.field == "metadata.name"
-    assert f"{arns[0]}, {arns[1]} (of team/other)" in problem.message
+    assert "vpc/vpc-0, vpc/vpc-1 (of team/other)" in problem.message
+
+
+def test_an_earlier_cluster_of_ones_own_name_is_told_with_the_way_back() -> None:
+    """Its store was lost: to choose another name would leave all of it behind, to delete it by hand is not needed."""
+    uuid, own = "0b7e6a52-9a59-4d0c-8a2c-6f0d6f5f1c11", f"{NAMES.namespace}/{NAMES.cluster}"
+    arn = f"arn:aws:ec2:{REGION}:111122223333:vpc/vpc-1"
+    (problem,) = refused(LEAST, namesakes=Answer((Namesake(arn, own, uuid),))).problems
+    assert f"freehold recover --uuid {uuid} --region {REGION}" in problem.message
+    for other in (Namesake(arn, "team/other", uuid), Namesake(arn, own, "1 --yes")):
+        (problem,) = refused(LEAST, namesakes=Answer((other,))).problems
+        assert "recover" not in problem.message, "the text of a stranger's tag is part of no command"
 
 
 # --- equal wishes, equal graphs; examples -----------------------------------------------------------

@@ -126,12 +126,17 @@ class ApiClient:
             return await self._port.send(call)
         except errors.CredentialsExpired as expired:
             if not session.forget(used):
-                raise errors.denied(expired) from None
+                raise self._expired(expired) from None
         await self._renew(session)
         try:
             return await self._port.send(call)
         except errors.CredentialsExpired as expired:
-            raise errors.denied(expired) from None
+            raise self._expired(expired) from None
+
+    def _expired(self, expired: errors.CredentialsExpired) -> CloudError:
+        """Who we are is asked again before anything else: until there are new ones one question a pass is enough."""
+        self.session.caller = {}
+        return errors.denied(expired)
 
     async def _renew(self, session: AwsSession) -> None:
         for renewal in session.renewals():

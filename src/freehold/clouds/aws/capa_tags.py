@@ -55,6 +55,13 @@ def cluster_key(cluster: str) -> str:
     return f"{PROVIDER}cluster/{cluster}"
 
 
+def cluster_of(tags: Mapping[str, str]) -> str:
+    """The name of the cluster that CAPA's tag gives; empty where that is not one name. It proves nothing."""
+    prefix = cluster_key("")
+    named = [key.removeprefix(prefix) for key in tags if key.startswith(prefix)]
+    return named[0] if len(named) == 1 else ""
+
+
 def cloud_provider_key(cluster: str) -> str:
     return f"kubernetes.io/cluster/{cluster}"
 

@@ -16,7 +16,7 @@ from freehold.clouds.aws.kind_facts import KINDS
 from freehold.clouds.aws.native_tags import Keeper, NativeTags, TagsByArn, by_keeper, chunks, several, tag_map
 from freehold.clouds.aws.tag_source import grouped
 from freehold.clouds.aws.tags import Tags
-from freehold.lifecycle.errors import CloudError, NotFound, NotOffered
+from freehold.lifecycle.errors import CloudError, NotFound, NotOffered, Quota
 from freehold.lifecycle.inventory import TagChange
 from freehold.lifecycle.keyed_codec import UUID
 from freehold.lifecycle.port import Effect
@@ -102,6 +102,9 @@ class TaggingApi:
         code, text = str(said.get("ErrorCode", "")), str(said.get("ErrorMessage", ""))
         if re.search(r"does not exist|not ?found|could not be found", text, re.IGNORECASE):
             return NotFound(f"AWS could not {verb} the tags of {target}: {text}. Check that it still exists", code=code)
+        if re.search(r"too many tags|tag ?limit|more than \d+ tags", text, re.IGNORECASE):
+            advice = "Take tags off it that nobody needs, or give fewer"
+            return Quota(f"AWS could not {verb} the tags of {target}: {text}. {advice}", code=code)
         arn = Arn.parse(target)
         failure = errors.Failure(
             status=int(said.get("StatusCode") or 0),

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
+from freehold.lifecycle import proofs
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.deletion_order import add_edges
 from freehold.lifecycle.errors import CloudError
@@ -17,7 +18,17 @@ from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.kinds import Listed, NodeKey, Observed, Part, Ref, State
 from freehold.lifecycle.outcomes import Ready
-from freehold.lifecycle.phases import drift, fitness, given_tags, keyed_tags, mark, observe, parts, recovery
+from freehold.lifecycle.phases import (
+    detach,
+    drift,
+    fitness,
+    given_tags,
+    keyed_tags,
+    observe,
+    parts,
+    read_marks,
+    recovery,
+)
 from freehold.lifecycle.shared_lists import Marked
 
 
@@ -71,7 +82,7 @@ def _is_settled(ctx: PassContext) -> bool:
         return False
     if any(entry.key != ctx.keys.writing or not ctx.is_signed(key) for key, entry in journal.ours.items()):
         return False
-    if not mark.node_tags_are_recorded(ctx):
+    if not detach.node_tags_are_recorded(ctx):
         return False
     if journal.key != ctx.keys.writing or not given_tags.are_renewed(ctx):
         return False
@@ -151,9 +162,12 @@ async def _marks_are_complete(ctx: PassContext, rows: Mapping[NodeKey, Listed]) 
     shown = {**marked, **await _unlisted(ctx, ours)}
     for key, seen in ours.items():
         tags = seen.tags if seen.tags is not None else shown.get(seen.target, frozenset())
-        if not mark.is_complete(ctx, key, seen, tags) or keyed_tags.taken(ctx, key, seen, tags) != ctx.node(key).taken:
+        if (
+            not read_marks.is_complete(ctx, key, seen, tags)
+            or keyed_tags.taken(ctx, key, seen, tags) != ctx.node(key).taken
+        ):
             return False
-        old = ctx.seals(key, seen) - {ctx.seal_mark(key, seen)}
+        old = proofs.seals(ctx, key, seen) - {proofs.seal_mark(ctx, key, seen)}
         if not ctx.deps.codec.fold(old).isdisjoint(ctx.deps.codec.fold(tags)):
             return False  # a seal of an older key is left to be detached
     told = dict(ctx.state.copied)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from freehold.lifecycle import polling
+from freehold.lifecycle import birth_marks, polling, proofs, wanted_tags
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.deletion_order import with_edges
 from freehold.lifecycle.durations import Verb
@@ -80,7 +80,8 @@ async def select(ctx: PassContext) -> list[Node]:
             observe.record_owned(ctx, node.key, returning, entry)
         else:
             todo.append(node)
-    wants = [Want(n.key, n.name, n.request(ctx.ready_nodes), ctx.sought(n.key)) for n in todo if _may_exist(ctx, n)]
+    unknown = [node for node in todo if _may_exist(ctx, node)]
+    wants = [Want(n.key, n.name, n.request(ctx.ready_nodes), birth_marks.sought(ctx, n.key)) for n in unknown]
     found = await observe.find(ctx, wants)
     create: list[Node] = []
     for node in todo:
@@ -143,7 +144,7 @@ async def _decide_by_candidates(ctx: PassContext, node: Node, candidates: Sequen
     if ours:
         ctx.block(key, intents.ambiguous(ctx, key, ours))
         return False
-    if forgotten := [c for c in candidates if ctx.has_unspent_birth_mark(key, c)]:
+    if forgotten := [c for c in candidates if birth_marks.has_unspent_birth_mark(ctx, key, c)]:
         ctx.block(key, _forgotten(ctx, key, forgotten))
         return False
     named = [c for c in candidates if c.state is not State.DELETING]
@@ -197,7 +198,7 @@ async def _namesake(ctx: PassContext, node: Node, candidate: Observed) -> None:
     except CloudError as error:
         ctx.block(key, of_error(error))
         return
-    strength = ctx.evidence(key, candidate, tags).strength
+    strength = proofs.evidence(ctx, key, candidate, tags).strength
     marks = codec.read(tags)
     if strength is Strength.PROVEN:
         observe.record_owned(ctx, key, candidate, ctx.journal.get(key))
@@ -313,7 +314,7 @@ async def create(ctx: PassContext, wave: Sequence[Node]) -> None:
             by=ctx.deps.identity,
             request=requests[node.key][0],
             parts=parts.claimable(ctx, node.key) if ctx.kind(node.key).born_with_parts else (),
-            node_tags=tuple(sorted(ctx.node_tags(node.key))),
+            node_tags=tuple(sorted(wanted_tags.node_tags(ctx, node.key))),
             shared=node.shared,
             tags=intents.bound_tags(ctx, node.key),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from freehold.lifecycle import decisions
+from freehold.lifecycle import birth_marks, decisions, proofs
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.decisions import Conclusion, Decision, Verdict
@@ -69,9 +69,9 @@ async def _mine(ctx: PassContext, decision: Decision) -> None:
 async def candidates(ctx: PassContext, key: NodeKey, entry: Entry) -> Sequence[Observed]:
     """What the create that ``entry`` records may have made: everything in its place with its name or a nonce of it."""
     request = entry.request or {}
-    want = Want(key, str(request.get("name", "")), request, ctx.sought(key))
+    want = Want(key, str(request.get("name", "")), request, birth_marks.sought(ctx, key))
     found = (await ctx.kind(key).driver.find([want])).get(key, ()) if request else ()
-    return [each for each in found if not ctx.is_of_another_node(want, each)]
+    return [each for each in found if not birth_marks.is_of_another_node(ctx, want, each)]
 
 
 async def claimed_by(ctx: PassContext, key: NodeKey, seen: Observed) -> str:
@@ -88,7 +88,7 @@ async def claimed_by(ctx: PassContext, key: NodeKey, seen: Observed) -> str:
         marks = [mark for mark in codec.read(tags).carried if (mark.kind, mark.id.casefold()) == (key.kind, ident)]
         others = sorted({mark.uuid for mark in marks if mark.uuid.casefold() != own})
         return f"a mark of uuid {', '.join(others)} on {seen.target}" if others else ""
-    evidence = ctx.evidence(key, seen, tags)
+    evidence = proofs.evidence(ctx, key, seen, tags)
     return evidence.source if evidence.strength in (Strength.OTHERS, Strength.DISPUTED) else ""
 
 

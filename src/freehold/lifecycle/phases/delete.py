@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from freehold.lifecycle import polling
+from freehold.lifecycle import birth_marks, polling, proofs, wanted_tags
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.deletion_order import next_delete_wave
 from freehold.lifecycle.durations import Verb
@@ -19,7 +19,16 @@ from freehold.lifecycle.journal import Entry, Phase, let_go
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, State
 from freehold.lifecycle.outcomes import Blocked, Kept, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import Evidence, Strength
-from freehold.lifecycle.phases import final_check, given_tags, inner_owners, keyed_tags, mark, observe, parts, recovery
+from freehold.lifecycle.phases import (
+    final_check,
+    given_tags,
+    inner_owners,
+    keyed_tags,
+    observe,
+    parts,
+    read_marks,
+    recovery,
+)
 from freehold.lifecycle.state import earliest
 
 RECHECK = 300.0
@@ -112,8 +121,8 @@ async def _conclude_gone(ctx: PassContext, key: NodeKey) -> None:
     """Detach its mark from a carrier that stays, then take it out of the journal."""
     entry = ctx.journal.entries[key]
     carrier_ours = any(e.target == entry.target and not e.carried for k, e in ctx.journal.ours.items() if k != key)
-    if entry.carried and not carrier_ours and ctx.is_carried_by(key, entry.id, entry.target):
-        marks = ctx.carried_marks(key, entry.id, entry.target)
+    if entry.carried and not carrier_ours and proofs.is_carried_by(ctx, key, entry.id, entry.target):
+        marks = proofs.carried_marks(ctx, key, entry.id, entry.target)
         failed = await keyed_tags.detach(ctx, [TagChange(entry.target, marks)])
         error = failed.get(entry.target)
         if error is not None and not isinstance(error, NotFound):
@@ -125,7 +134,7 @@ async def _conclude_gone(ctx: PassContext, key: NodeKey) -> None:
     ctx.state.forget(key)
     ctx.state.gone |= {entry.id} if entry.carried else {entry.id, entry.target}
     ctx.outcomes.pop(key, None)
-    ctx.journal = ctx.journal.put(key, ctx.without_resource(key, let_go(entry)))
+    ctx.journal = ctx.journal.put(key, birth_marks.without_resource(ctx, key, let_go(entry)))
 
 
 def _waiting(error: CloudError) -> Waiting:
@@ -137,26 +146,25 @@ async def prove(ctx: PassContext, present: Collection[NodeKey], marked: TagsByTa
     """The ones that marks read in this pass prove; the others are healed, kept or reported."""
     # Nothing can mark some kinds: their signed record is the only proof.
     proven = {key for key in present if not ctx.kind(key).markable and ctx.is_signed(key)}
-    shown = await mark.tags_now(ctx, sorted(set(present) - proven), marked)
+    shown = await read_marks.tags_now(ctx, sorted(set(present) - proven), marked)
     for key, tags in shown.items():
         observed, entry = ctx.node(key).observed, ctx.journal.entries[key]
         if isinstance(tags, CloudError):
             ctx.requeue(key, _waiting(tags))
             continue
-        evidence = ctx.evidence(key, observed, tags)
+        evidence = proofs.evidence(ctx, key, observed, tags)
         ctx.node(key).unproven = False
         if evidence.strength is Strength.PROVEN:
             proven.add(key)
-        elif evidence.strength is Strength.OTHERS and ctx.lagging(key, ctx.marks(key, observed)):
-            ctx.requeue(
-                key, Waiting(Reason.MARKING, ctx.deps.intervals.tag_lag, "its marks are not readable yet", observed)
-            )
+        elif evidence.strength is Strength.OTHERS and _marks_may_lag(ctx, key, observed):
+            after = ctx.deps.intervals.tag_lag
+            ctx.requeue(key, Waiting(Reason.MARKING, after, "its marks are not readable yet", observed))
         elif evidence.strength is Strength.OTHERS:
             ctx.notes.append(f"{key}: {observed.id} has {evidence.source}: it is kept")
             ctx.journal = ctx.journal.put(key, replace(entry, phase=Phase.THEIRS, deleting=0.0, key=""))
         elif evidence.strength is Strength.DISPUTED:
             ctx.outcomes[key] = _disputed(observed, evidence)
-        elif evidence.strength is not Strength.HEALABLE and ctx.has_birth_mark(key, observed):
+        elif evidence.strength is not Strength.HEALABLE and birth_marks.has_birth_mark(ctx, key, observed):
             # The signature of its record cannot be checked; its nonce tells what that of an open intent would.
             observe.record_owned(ctx, key, observed, entry)
             _heal(ctx, key, ctx.journal.entries[key], observed)
@@ -202,10 +210,14 @@ def _unproven(key: NodeKey, observed: Observed, evidence: Evidence) -> Blocked:
     )
 
 
+def _marks_may_lag(ctx: PassContext, key: NodeKey, observed: Observed) -> bool:
+    return wanted_tags.lagging(ctx, key, wanted_tags.marks(ctx, key, observed))
+
+
 def _heal(ctx: PassContext, key: NodeKey, entry: Entry, observed: Observed) -> None:
     """Mark it (again) from the journal's evidence; the proof is read in a later pass."""
     ctx.node(key).marks_doubted = False
-    if not ctx.lagging(key, ctx.marks(key, observed)):
+    if not _marks_may_lag(ctx, key, observed):
         ctx.node(key).attached = None
     ctx.journal = ctx.journal.put(key, replace(entry, phase=Phase.RECORDED))
     ctx.requeue(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from freehold.lifecycle import birth_marks
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.journal import Phase
@@ -84,7 +85,8 @@ def _changes(ctx: PassContext, key: NodeKey, observed: Observed, wanted: Request
     """The mutable attributes that differ, and what the spec says. Of what is handed over only a nonce goes."""
     mutable = ctx.kind(key).mutable
     if _is_shared(ctx, key):
-        born = ctx.has_birth_mark(key, replace(observed, tags=None))  # a birth mark among its tags stays for life
+        by_name = replace(observed, tags=None)  # a birth mark among its tags stays for life
+        born = birth_marks.has_birth_mark(ctx, key, by_name)
         mutable &= {"name"} if born else frozenset()
     return {a: wanted[a] for a in sorted(mutable) if a in wanted and observed.attributes.get(a) != wanted[a]}
 

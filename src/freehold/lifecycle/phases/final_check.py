@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from freehold.lifecycle import birth_marks
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError, Denied, Invalid
 from freehold.lifecycle.graph import Node
@@ -45,7 +46,7 @@ async def by_nonce(ctx: PassContext, marked: TagsByTarget) -> None:
 async def _ask(
     ctx: PassContext, kind: str, places: Sequence[Place], nodes: Sequence[Node], known: Mapping[NodeKey, Observed]
 ) -> Sequence[Observed]:
-    nonces = ctx.any_nonce(kind)
+    nonces = birth_marks.any_nonce(ctx, kind)
     wants = [Want(node.key, node.name, node.request(known), nonces) for node in nodes]
     return await ctx.deps.registry[kind].driver.by_nonce(places, wants, nonces)
 
@@ -132,12 +133,12 @@ def _failed(ctx: PassContext, key: NodeKey, error: CloudError) -> None:
 def _sort(ctx: PassContext, kind: str, found: Sequence[Observed], nodes: Sequence[Node]) -> None:
     """Ours by its nonce goes on record; one nonce on several resources needs a person; names alone are told."""
     recorded = {entry.id for key, entry in ctx.journal.entries.items() if key.kind == kind}
-    nonces = ctx.any_nonce(kind)
+    nonces = birth_marks.any_nonce(ctx, kind)
     by_nonce_found: dict[str, list[Observed]] = {}
     for observed in found:
         if observed.state is State.DELETING or observed.id in recorded:
             continue
-        words = sorted(word for word in ctx.possible_nonces(NodeKey(kind, ""), observed) if word in nonces)
+        words = sorted(word for word in birth_marks.possible_nonces(ctx, NodeKey(kind, ""), observed) if word in nonces)
         if words:
             by_nonce_found.setdefault(words[0], []).append(observed)
         else:
@@ -154,8 +155,8 @@ def _record(ctx: PassContext, kind: str, observed: Observed, nodes: Sequence[Nod
     keys = [node.key for node in nodes] + [key for key in ctx.journal.entries if key.kind == kind]
     for key in keys:
         entry = ctx.journal.get(key)
-        if (entry is None or not entry.id) and ctx.has_birth_mark(key, observed):
-            if ctx.not_from_intent(key, observed):
+        if (entry is None or not entry.id) and birth_marks.has_birth_mark(ctx, key, observed):
+            if birth_marks.not_from_intent(ctx, key, observed):
                 return  # reported where open intents are resolved: a person decides
             observe.record_owned(ctx, key, observed, entry or Entry(Phase.RECORDED, opened=ctx.deps.clock.now()))
             return

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from freehold.lifecycle import wanted_tags
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError, NotFound, Unavailable, Unknown
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
@@ -44,20 +45,20 @@ def _target(ctx: PassContext, key: NodeKey) -> str:
     return entry.target if ctx.kind(key).tagging is not Tagging.NEVER else ""
 
 
-def wanted_tags(ctx: PassContext) -> Mapping[str, frozenset[str]]:
+def tags_by_target(ctx: PassContext) -> Mapping[str, frozenset[str]]:
     """What belongs on each target. Two nodes may use one resource: of a key that both want, the first one's."""
     codec = ctx.deps.codec
     found: dict[str, dict[str, str]] = {}
     for key in ctx.graph.nodes:
         if target := _target(ctx, key):
-            tags = {codec.key(tag): tag for tag in ctx.tags_on_given(key)}
+            tags = {codec.key(tag): tag for tag in wanted_tags.tags_on_given(ctx, key)}
             found[target] = tags | found.get(target, {})
     return {target: frozenset(tags.values()) for target, tags in found.items()}
 
 
 def is_settled(ctx: PassContext) -> bool:
     """Whether, as far as this process knows, the tags are where the spec wants them and nowhere else."""
-    wanted = wanted_tags(ctx)
+    wanted = tags_by_target(ctx)
     if any(_dropped(ctx, target, row, wanted) for target, row in ctx.journal.attached.items()):
         return False
     return all(ctx.state.tags_checked.get(target) == tags for target, tags in wanted.items() if tags)
@@ -70,7 +71,7 @@ def are_renewed(ctx: PassContext) -> bool:
 
 async def is_confirmed(ctx: PassContext) -> bool:
     """Whether the index shows all of them. One read for all; none where nothing is wanted. Raises CloudError."""
-    wanted = wanted_tags(ctx)
+    wanted = tags_by_target(ctx)
     if any(_dropped(ctx, target, row, wanted) for target, row in ctx.journal.attached.items()):
         return False
     wanted = {target: tags for target, tags in wanted.items() if tags}
@@ -86,7 +87,7 @@ async def is_confirmed(ctx: PassContext) -> bool:
 
 async def to_spec(ctx: PassContext, shown: TagsByTarget) -> None:
     """Attach what is missing, take off what is wanted no more. ``shown``: what the index showed in this pass."""
-    wanted, uses = wanted_tags(ctx), targets(ctx)
+    wanted, uses = tags_by_target(ctx), targets(ctx)
     for target, row in _rows(ctx):
         if row.key != ctx.keys.writing:
             _record(ctx, target, row.tags)

@@ -11,7 +11,9 @@ from datetime import UTC, datetime
 from math import inf
 from types import MappingProxyType
 
-from freehold.lifecycle.context import CLOCK_SKEW, PassContext
+from freehold.lifecycle import birth_marks, proofs, wanted_tags
+from freehold.lifecycle.birth_marks import CLOCK_SKEW
+from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError, Invalid, NameTaken, NeedsPerson, NotFound, TokenReused
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Entry, Phase, vacated
@@ -79,7 +81,7 @@ def _record_made(ctx: PassContext) -> None:
 
 def _want_of(ctx: PassContext, key: NodeKey, entry: Entry) -> Want:
     request = entry.request or {}
-    return Want(key, str(request.get("name", "")), request, ctx.sought(key))
+    return Want(key, str(request.get("name", "")), request, birth_marks.sought(ctx, key))
 
 
 async def _marked(
@@ -110,13 +112,13 @@ async def _resolve(
         observe.record_owned(ctx, key, ours[0], entry)
     elif ours:
         ctx.outcomes[key] = ambiguous(ctx, key, ours)
-    elif foreign := [c for c in candidates if ctx.has_birth_mark(key, c)]:
+    elif foreign := [c for c in candidates if birth_marks.has_birth_mark(ctx, key, c)]:
         ctx.outcomes[key] = _not_from_intent(ctx, key, foreign)
     elif entry.key and entry.key not in ctx.keys.readable:
         ctx.outcomes[key] = _key_lost(ctx, key, entry)
     elif entry.had_effect:
         _look_for_effect(ctx, key, candidates)
-    elif ctx.kind(key).spends_tokens and (unknown := [c for c in candidates if ctx.has_unspent_birth_mark(key, c)]):
+    elif unknown := _of_forgotten_attempts(ctx, key, candidates):
         _retry_later(ctx, key, _token_refused(ctx, key, unknown, "a later attempt has made something"))
     elif (still := ctx.node(key).held) and still.reason is Reason.PRESUMED_ONLY and _young(entry, candidates):
         _retry_later(ctx, key, still)  # a person decides; sending it once more would be refused once more
@@ -140,6 +142,13 @@ def _without_token(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Seq
         _no_effect(ctx, key, entry)
 
 
+def _of_forgotten_attempts(ctx: PassContext, key: NodeKey, candidates: Sequence[Observed]) -> list[Observed]:
+    """What a later attempt has made, which a restored journal has forgotten: an earlier token would make it again."""
+    if not ctx.kind(key).spends_tokens:
+        return []
+    return [c for c in candidates if birth_marks.has_unspent_birth_mark(ctx, key, c)]
+
+
 def matching_own_create(
     ctx: PassContext, key: NodeKey, candidates: Sequence[Observed], marked: TagsByTarget = MappingProxyType({})
 ) -> Sequence[Observed]:
@@ -151,12 +160,12 @@ def matching_own_create(
     sealed = [
         c for c in candidates if _is_sealed(ctx, key, c, c.tags if c.tags is not None else marked.get(c.target, ()))
     ]
-    return sealed or [c for c in candidates if ctx.matches_own_create(key, c)]
+    return sealed or [c for c in candidates if birth_marks.matches_own_create(ctx, key, c)]
 
 
 def _is_sealed(ctx: PassContext, key: NodeKey, candidate: Observed, tags: Collection[str]) -> bool:
-    proven = ctx.evidence(key, candidate, tags).strength is Strength.PROVEN
-    return proven and (not candidate.carried or ctx.has_seal(key, candidate, tags))
+    proven = proofs.evidence(ctx, key, candidate, tags).strength is Strength.PROVEN
+    return proven and (not candidate.carried or proofs.has_seal(ctx, key, candidate, tags))
 
 
 def ambiguous(ctx: PassContext, key: NodeKey, several: Sequence[Observed]) -> Blocked:
@@ -171,7 +180,7 @@ def ambiguous(ctx: PassContext, key: NodeKey, several: Sequence[Observed]) -> Bl
 
 def _not_from_intent(ctx: PassContext, key: NodeKey, foreign: Sequence[Observed]) -> Blocked:
     """Our birth mark, but age or creator do not fit. If our clock is wrong it is ours, so nothing is created again."""
-    told = sorted((c.name, c.id, ctx.not_from_intent(key, c)) for c in foreign)
+    told = sorted((c.name, c.id, birth_marks.not_from_intent(ctx, key, c)) for c in foreign)
     reasons = "; ".join(f"{name} ({id_}): {why}" for name, id_, why in told)
     return Blocked(
         Reason.AMBIGUOUS,
@@ -295,7 +304,7 @@ async def _replay(ctx: PassContext, key: NodeKey, entry: Entry, candidates: Sequ
 
 def reply_counts(ctx: PassContext, key: NodeKey, reply: Observed) -> bool:
     """Whether what a create answered with is what it made, and not something of that name that was there."""
-    return not ctx.kind(key).answers_existing or ctx.has_birth_mark(key, reply)
+    return not ctx.kind(key).answers_existing or birth_marks.has_birth_mark(ctx, key, reply)
 
 
 def look_for_own(ctx: PassContext, key: NodeKey, reply: Observed) -> None:
@@ -314,7 +323,8 @@ def birth_of(ctx: PassContext, key: NodeKey, attempt: int) -> Birth:
     marks: frozenset[str] = frozenset()
     if ctx.kind(key).tagging is Tagging.ON_CREATE:
         bound = entry.tags if entry else None
-        marks = ctx.birth_tags(key, nonce, ctx.beside_marks(key) if bound is None else frozenset(bound))
+        beside = wanted_tags.beside_marks(ctx, key) if bound is None else frozenset(bound)
+        marks = wanted_tags.birth_tags(ctx, key, nonce, beside)
     return Birth(ctx.keys.token(digest, key, attempt), nonce, marks)
 
 
@@ -322,4 +332,4 @@ def bound_tags(ctx: PassContext, key: NodeKey) -> tuple[str, ...] | None:
     """The tags that the intent of a create records: with others its client token would be refused."""
     kind = ctx.kind(key)
     bound = kind.dedupe is Dedupe.TOKEN and TokenBinding.PARAMETERS in kind.token_binds
-    return tuple(sorted(ctx.beside_marks(key))) if bound and kind.tagging is Tagging.ON_CREATE else None
+    return tuple(sorted(wanted_tags.beside_marks(ctx, key))) if bound and kind.tagging is Tagging.ON_CREATE else None

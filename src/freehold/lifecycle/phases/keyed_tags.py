@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from freehold.lifecycle import proofs, wanted_tags
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.inventory import TagChange
@@ -37,14 +38,14 @@ def taken(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[s
     """Of the tags that we want on this resource of ours, or on its carrier."""
     if not ctx.deps.codec.keyed:
         return ()
-    return conflicts(ctx.deps.codec, ctx.tags(key, observed), have, _ours(ctx, key, observed, have))
+    return conflicts(ctx.deps.codec, wanted_tags.tags(ctx, key, observed), have, _ours(ctx, key, observed, have))
 
 
 def _ours(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[str]) -> frozenset[str]:
     """What we may have attached: with an older spec, another key of the ring, or an earlier name of the node."""
     codec = ctx.deps.codec
     entry = ctx.journal.get(key)
-    ours = ctx.journal.tags | ctx.seals(key, observed) | frozenset(entry.node_tags if entry else ())
+    ours = ctx.journal.tags | proofs.seals(ctx, key, observed) | frozenset(entry.node_tags if entry else ())
     ours |= lost_seal(ctx, key, observed, have)
     for mark in () if observed.carried else codec.read(have).nodes:
         if mark.seal in {ctx.keys.seal(digest, mark.key, observed.target) for digest in ctx.keys.readable}:
@@ -55,9 +56,9 @@ def _ours(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[s
 def lost_seal(ctx: PassContext, key: NodeKey, observed: Observed, have: Collection[str]) -> frozenset[str]:
     """The value in place of our seal, if a person accepted that its key is lost: record and marks agree there."""
     codec = ctx.deps.codec
-    if not codec.keyed or not ctx.is_accepted(key, observed, have):
+    if not codec.keyed or not proofs.is_accepted(ctx, key, observed, have):
         return frozenset()
-    place = codec.key(ctx.seal_mark(key, observed))
+    place = codec.key(proofs.seal_mark(ctx, key, observed))
     return frozenset(tag for tag in have if codec.key(tag) == place)
 
 
@@ -68,7 +69,7 @@ async def attachable(
 
     The rest is remembered, to be told. Raises CloudError.
     """
-    wanted = ctx.tags(key, observed)
+    wanted = wanted_tags.tags(ctx, key, observed)
     if not ctx.deps.codec.keyed:
         return wanted, observed.tags
     have = observed.tags
@@ -104,7 +105,7 @@ def superseded(codec: Codec, tags: Collection[str], wanted: Collection[str]) -> 
 
 def proof_taken(ctx: PassContext, key: NodeKey, observed: Observed, pairs: Taken) -> Blocked | None:
     """If the mark that proves is among them: without it nothing is changed."""
-    if not pairs or ctx.seal_mark(key, observed) not in {tag for tag, _ in pairs}:
+    if not pairs or proofs.seal_mark(ctx, key, observed) not in {tag for tag, _ in pairs}:
         return None
     return Blocked(
         Reason.TAG_TAKEN,

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
-from freehold.lifecycle import polling
-from freehold.lifecycle.context import CLOCK_SKEW, PassContext
+from freehold.lifecycle import birth_marks, polling
+from freehold.lifecycle.birth_marks import CLOCK_SKEW
+from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.deletion_order import with_edges
 from freehold.lifecycle.durations import Verb
 from freehold.lifecycle.errors import CloudError
@@ -149,14 +150,14 @@ def _absent(ctx: PassContext, key: NodeKey) -> None:
     elif entry.phase in (Phase.REUSED, Phase.THEIRS):
         ctx.notes.append(f"{key}: {entry.id}, used by name, is gone")
         ctx.state.forget(key)
-        ctx.journal = ctx.journal.put(key, ctx.without_resource(key, let_go(entry)))
+        ctx.journal = ctx.journal.put(key, birth_marks.without_resource(ctx, key, let_go(entry)))
     else:
         if ctx.node(key).delete_sent is None:
             ctx.notes.append(f"{key}: {entry.id} is gone, deleted by someone else")
         fails = entry.fails + 1 if entry.phase is Phase.RECORDED else 0
         polling.finished(ctx, key, Verb.DELETE)
         ctx.state.forget(key)
-        ctx.journal = ctx.journal.put(key, ctx.without_resource(key, vacated(entry, fails=fails)))
+        ctx.journal = ctx.journal.put(key, birth_marks.without_resource(ctx, key, vacated(entry, fails=fails)))
 
 
 def record_owned(ctx: PassContext, key: NodeKey, observed: Observed, entry: Entry | None) -> None:
@@ -203,4 +204,4 @@ async def find(ctx: PassContext, wants: Sequence[Want]) -> dict[NodeKey, Sequenc
 
 
 def _of_this_node(ctx: PassContext, want: Want, found: Mapping[NodeKey, Sequence[Observed]]) -> Sequence[Observed]:
-    return [each for each in found.get(want.key, ()) if not ctx.is_of_another_node(want, each)]
+    return [each for each in found.get(want.key, ()) if not birth_marks.is_of_another_node(ctx, want, each)]

@@ -13,7 +13,7 @@ from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.kinds import NodeKey, Ref
 from freehold.lifecycle.outcomes import Blocked, Category, Ready, Reason, Surplus, Waiting, of_error
-from freehold.lifecycle.phases import delete, mark, recovery
+from freehold.lifecycle.phases import delete, read_marks, recovery
 
 
 def surplus(ctx: PassContext) -> list[NodeKey]:
@@ -47,9 +47,9 @@ async def prune(ctx: PassContext, marked: TagsByTarget) -> None:
         if ctx.node(key).delete_sent is None and ctx.node(key).look_at == inf:
             ctx.node(key).look_now()  # it was as wanted; now it is not wanted
     present = await delete.observe_present(ctx, free)
-    if not marked and mark.asks_index(ctx, present):
+    if not marked and read_marks.asks_index(ctx, present):
         try:
-            marked = await mark.read(ctx)
+            marked = await read_marks.from_index(ctx)
         except CloudError as error:
             ctx.outcomes.update(dict.fromkeys(present, of_error(error)))
             return

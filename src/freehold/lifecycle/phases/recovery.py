@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from freehold.lifecycle import birth_marks, proofs
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import CloudError, Denied, Invalid, NotFound
 from freehold.lifecycle.inventory import TagChange, TagsByTarget
@@ -83,7 +84,7 @@ async def _still_tagged(ctx: PassContext, found: Sequence[_Unrecorded]) -> list[
 async def unlisted(ctx: PassContext) -> None:
     """The same for kinds that no index lists: by name, where the record of a wanted node was not signed by us."""
     wants = [
-        Want(key, node.name, node.request(ctx.ready_nodes), ctx.nonces(key))
+        Want(key, node.name, node.request(ctx.ready_nodes), birth_marks.nonces(ctx, key))
         for key, node in ctx.graph.nodes.items()
         if not ctx.kind(key).indexed and _is_forged(ctx, key) and node.requires <= ctx.ready_nodes.keys()
     ]
@@ -93,7 +94,7 @@ async def unlisted(ctx: PassContext) -> None:
             continue
         known = {entry.id for other, entry in ctx.journal.entries.items() if other.kind == key.kind}
         for seen in found:
-            if seen.id not in known and ctx.evidence(key, seen, seen.tags or ()).strength is Strength.PROVEN:
+            if seen.id not in known and proofs.evidence(ctx, key, seen, seen.tags or ()).strength is Strength.PROVEN:
                 put_on_record(ctx, key, seen, "has our marks and was not on record")
 
 
@@ -121,10 +122,10 @@ def _assess(ctx: PassContext, item: _Unrecorded, observed: Observed, tags: froze
     resources with our birth marks decide (:mod:`create`, :mod:`final_check`).
     """
     seen = replace(observed, target=observed.target or item.ref.target)
-    if not item.carried or ctx.has_seal(item.key, seen, tags):
+    if not item.carried or proofs.has_seal(ctx, item.key, seen, tags):
         put_on_record(ctx, item.key, seen, "has our marks and was not on record")
         return
-    if ctx.evidence(item.key, seen, tags).strength is Strength.PROVEN:
+    if proofs.evidence(ctx, item.key, seen, tags).strength is Strength.PROVEN:
         return
     ctx.state.copied[item.ref.id] = (
         f"{observed.name} ({observed.id}) is named by a mark of ours on {item.ref.target} that nothing shows to be "
@@ -166,10 +167,11 @@ def put_on_record(ctx: PassContext, key: NodeKey, observed: Observed, why: str) 
     resource is gone and the process a new one; else under ``key``. Whether what the spec does not want was handed to
     the in-cluster provider is on no record: it may have been, so it is not pruned by itself.
     """
-    born = [n for n in ctx.graph.nodes if n.kind == key.kind and not ctx.journal.get(n) and ctx.attempt_of(n, observed)]
-    words = sorted(w for w in ctx.possible_nonces(key, observed) if ctx.keys.recognises(key.kind, w))
+    free_nodes = [node for node in ctx.graph.nodes if node.kind == key.kind and not ctx.journal.get(node)]
+    born = [node for node in free_nodes if birth_marks.attempt_of(ctx, node, observed)]
+    words = sorted(w for w in birth_marks.possible_nonces(ctx, key, observed) if ctx.keys.recognises(key.kind, w))
     free = born[0] if born else free_key(ctx, NodeKey(key.kind, words[0]) if words else key, observed.id)
-    attempt = max(ctx.attempt_of(free, observed), 1)
+    attempt = max(birth_marks.attempt_of(ctx, free, observed), 1)
     record = Entry(Phase.RECORDED, observed.id, observed.target, observed.carried, attempt)
     record = replace(record, signature=ctx.sign(free, observed.id), key=ctx.keys.writing)
     record = replace(record, shared=free not in ctx.graph.nodes)
@@ -212,7 +214,7 @@ def _node(ctx: PassContext, key: NodeKey, target: str, tags: frozenset[str]) -> 
         return None
     id_ = ctx.kind(key).driver.identify(target)
     stub = Observed(id=id_, name="", state=State.READY, target=target)
-    strength = ctx.evidence(key, stub, tags).strength
+    strength = proofs.evidence(ctx, key, stub, tags).strength
     ours = strength is Strength.PROVEN or (strength is Strength.DISPUTED and _sealed(ctx, key, stub, tags))
     if (key.kind, id_) in {(known.kind, entry.id) for known, entry in ctx.journal.entries.items()}:
         return None  # on record, without what its mark is on
@@ -223,7 +225,7 @@ def _sealed(ctx: PassContext, key: NodeKey, stub: Observed, tags: frozenset[str]
     """Whether our seal fits, so that it was ours before another owner claimed it: a person decides."""
     fold = ctx.deps.codec.fold
     plain = fold([ctx.deps.codec.carried(ctx.owner, key.kind, stub.id)] if stub.carried else ())
-    return not (fold(ctx.seals(key, stub)) - plain).isdisjoint(fold(tags))
+    return not (fold(proofs.seals(ctx, key, stub)) - plain).isdisjoint(fold(tags))
 
 
 def _carried(ctx: PassContext, tags_by_target: TagsByTarget) -> Sequence[_Unrecorded]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from freehold.lifecycle import birth_marks, proofs
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.errors import NotFound
 from freehold.lifecycle.inventory import TagChange
@@ -62,7 +63,7 @@ def _is_old(ctx: PassContext, key: NodeKey) -> bool:
 
 
 def _new_mark(ctx: PassContext, key: NodeKey) -> frozenset[str]:
-    return ctx.deps.codec.fold([ctx.mark_under(key, ctx.node(key).observed, ctx.keys.writing)])
+    return ctx.deps.codec.fold([proofs.mark_under(ctx, key, ctx.node(key).observed, ctx.keys.writing)])
 
 
 def _record(ctx: PassContext, key: NodeKey) -> None:
@@ -90,11 +91,11 @@ async def _attach(ctx: PassContext, keys: Collection[NodeKey]) -> None:
 def _both_seals(ctx: PassContext, key: NodeKey) -> frozenset[str]:
     """The new one; in a map with the old one in the same value, which it overwrites."""
     codec, observed = ctx.deps.codec, ctx.node(key).observed
-    new = frozenset({ctx.mark_under(key, observed, ctx.keys.writing)})
+    new = frozenset({proofs.mark_under(ctx, key, observed, ctx.keys.writing)})
     if not codec.keyed:
         return new
     have = codec.fold(ctx.verified[key])
-    return codec.joined({*new, *(seal for seal in ctx.seals(key, observed) if codec.fold([seal]) <= have)})
+    return codec.joined({*new, *(seal for seal in proofs.seals(ctx, key, observed) if codec.fold([seal]) <= have)})
 
 
 async def _take_off_old(ctx: PassContext) -> None:
@@ -121,7 +122,7 @@ def _old_marks(ctx: PassContext, key: NodeKey, tags: Collection[str]) -> frozens
     codec, observed = ctx.deps.codec, ctx.node(key).observed
     new = _new_mark(ctx, key)
     if codec.keyed:
-        beside = codec.fold(ctx.seals(key, observed)) - new
+        beside = codec.fold(proofs.seals(ctx, key, observed)) - new
         return frozenset() if beside.isdisjoint(codec.fold(tags)) else new
     return frozenset(tag for tag in tags if not codec.fold([tag]) & new and _is_seal_of(ctx, key, observed, tag))
 
@@ -131,7 +132,7 @@ def _is_seal_of(ctx: PassContext, key: NodeKey, observed: Observed, tag: str) ->
     if observed.carried:
         own = (ctx.owner.uuid.casefold(), ctx.deps.codec.carried_id(key.kind, observed.id).casefold())
         return any((mark.uuid.casefold(), mark.id.casefold()) == own for mark in marks.carried)
-    born = ctx.nonces(key)
+    born = birth_marks.nonces(ctx, key)
     return any(
         str(mark.key).casefold() == str(key).casefold()
         and mark.seal not in born

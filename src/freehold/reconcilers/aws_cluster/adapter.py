@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -11,11 +11,14 @@ from freehold.api.feature_gates import ALL_OFF, FeatureGate, FeatureGates
 from freehold.api.parse import InvalidObject, parse
 from freehold.api.served import AWS_CLUSTER, ServedName
 from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.kinds import NodeKey, Observed
+from freehold.lifecycle.ownership import Owner
 from freehold.reconcilers.adapter import Desired, PassReport, Refused, StatusUpdate
 from freehold.reconcilers.aws_cluster.desired import wanted
 from freehold.reconcilers.aws_cluster.discover import FactsReader, discover
 from freehold.reconcilers.aws_cluster.keys import BUCKET
 from freehold.reconcilers.aws_cluster.names import DefaultNames
+from freehold.reconcilers.aws_cluster.skeleton import skeleton
 from freehold.reconcilers.aws_cluster.status import build_status
 from freehold.reconcilers.gate import Proceed, cluster_name
 
@@ -50,6 +53,9 @@ class AWSClusterAdapter:
 
     def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now)
+
+    def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
+        return skeleton(owner, found)
 
     def _has_storage(self, journal: Journal) -> bool:
         """A bucket that is ours is served whatever the gate says today: without its node it would be surplus."""

@@ -47,7 +47,8 @@ def wanted(
     wish = found.wish
     if wish.vpc.given and facts.network is None:
         return Undecided({"spec.network.vpc.id": NOT_ASKED}, found.notes)
-    taken = namesakes.refusal(names.cluster, wish.region, facts, found.notes)
+    owner = f"{names.namespace}/{raw['metadata']['name']}"
+    taken = namesakes.refusal(names.cluster, owner, wish.region, facts, found.notes)
     if isinstance(taken, NoAnswer):
         return Undecided({"metadata.name": taken}, found.notes)
     if taken is not None:

@@ -43,10 +43,14 @@ class GivenNetwork:
 
 @dataclass(frozen=True)
 class Namesake:
-    """A resource that CAPA's tag gives to a cluster of our cluster's name. ``owner``: whose mark it has, if any."""
+    """A resource that CAPA's tag gives to a cluster of our cluster's name.
+
+    ``owner``, ``uuid``: whose marks it has, if any.
+    """
 
     arn: str
     owner: str = ""
+    uuid: str = ""
 
 
 @dataclass(frozen=True)

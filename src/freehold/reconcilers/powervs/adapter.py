@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -10,11 +10,14 @@ from freehold.api.feature_gates import ALL_OFF, FeatureGates
 from freehold.api.parse import InvalidObject, parse_spec
 from freehold.api.served import POWERVS_CLUSTER, ServedName
 from freehold.lifecycle.journal import Journal
+from freehold.lifecycle.kinds import NodeKey, Observed
+from freehold.lifecycle.ownership import Owner
 from freehold.reconcilers.adapter import Desired, PassReport, Refused, StatusUpdate
 from freehold.reconcilers.findings import Problem
 from freehold.reconcilers.gate import Proceed
 from freehold.reconcilers.powervs.desired import wanted
 from freehold.reconcilers.powervs.discover import FactsReader, discover
+from freehold.reconcilers.powervs.keys import VPC, WORKSPACE
 from freehold.reconcilers.powervs.status import build_status
 
 
@@ -43,3 +46,13 @@ class PowerVSClusterAdapter:
 
     def status(self, raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
         return build_status(raw, report, now)
+
+    def skeleton(self, owner: Owner, found: Collection[tuple[NodeKey, Observed]]) -> dict[str, Any]:
+        """Where the workspace and the VPC are."""
+        spec: dict[str, Any] = {}
+        for key, seen in found:
+            if key.kind == WORKSPACE.kind and seen.attributes.get("zone"):
+                spec["zone"] = seen.attributes["zone"]
+            elif key.kind == VPC.kind and seen.region:
+                spec["vpc"] = {"region": seen.region}
+        return spec

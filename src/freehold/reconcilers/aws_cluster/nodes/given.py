@@ -9,9 +9,14 @@ from freehold.lifecycle.kinds import NodeKey, Request
 
 
 def given_node(key: NodeKey, ident: str, field: str, tags: frozenset[str] = frozenset()) -> Node:
-    """``field`` names the place in the spec, for messages; ``tags`` are put on it, and taken off with the object."""
+    """``field`` names the place in the spec, for messages. ``tags`` are put on it, and taken off with the object.
+
+    Where there are any the user's are too: upstream tags given subnets, and neither a given VPC nor given groups.
+    """
     given = partial(_constant, ident)
-    return Node(key, ident, _no_request, Naming.EXPLICIT, given=given, field=field, given_tags=tags)
+    return Node(
+        key, ident, _no_request, Naming.EXPLICIT, given=given, field=field, given_tags=tags, user_tagged=bool(tags)
+    )
 
 
 def _no_request(known: ReadyNodes) -> Request:

@@ -1,0 +1,100 @@
+"""The accounts and regions that a command looks through for what objects have lost: all that are known here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from freehold.api.served import SERVED, ServedName
+from freehold.cli.access import Access
+from freehold.cli.credentials import has_aws
+from freehold.cli.errors import CliError
+from freehold.cli.kinds import OURS
+from freehold.cli.local_plans import clouds_with, settings_of, simulator_of
+from freehold.cli.lookup import all_of
+from freehold.cli.session import Session
+from freehold.kube.resources import Resource
+from freehold.operator.kinds import READ_RESOURCES
+
+if TYPE_CHECKING:
+    from freehold.lifecycle.interface import EngineDeps
+    from freehold.lifecycle.keys import KeyRing
+    from freehold.operator.accounts import KnownAccounts, Place
+
+
+@dataclass(frozen=True)
+class Searched:
+    """One account that answers, and the kind of object that may have lost something there.
+
+    ``accounts`` are all of that kind.
+    """
+
+    accounts: KnownAccounts
+    place: Place
+    resource: Resource
+    served: ServedName
+    account: str
+    deps: EngineDeps
+
+    @property
+    def name(self) -> str:
+        """For a person."""
+        return f"{self.place.binding.cloud.name} {self.account}"
+
+
+@dataclass(frozen=True)
+class Places:
+    """``unknown``: what is not looked through for want of credentials or a region. ``failed``: what did not answer."""
+
+    searched: Sequence[Searched]
+    unknown: Sequence[str]
+    failed: Sequence[str]
+
+    @property
+    def not_searched(self) -> tuple[str, ...]:
+        return (*self.unknown, *self.failed)
+
+    def __str__(self) -> str:
+        return ", ".join(each.name for each in self.searched)
+
+
+async def places_of(
+    session: Session, target: Access, regions: Sequence[str], ring: KeyRing, stack: AsyncExitStack
+) -> Places:
+    """Every account and region of both clouds that is known here, each once. Raises CliError where there is none.
+
+    ``regions`` are those of AWS that the person named.
+    """
+    from freehold.lifecycle.errors import CloudError
+    from freehold.operator.accounts import Around, NoCredentials
+    from freehold.operator.adapters import ADAPTERS
+
+    settings = await settings_of(session, target, await simulator_of(session, target, stack))
+    clouds = clouds_with(settings, session, stack)
+    own = bool(settings.clouds.aws_url) or has_aws(os.environ)
+    referred = await all_of(session, READ_RESOURCES, "")
+    searched: dict[tuple[str, str], Searched] = {}
+    unknown: dict[str, None] = {}
+    failed: dict[str, None] = {}
+    for served, resource in zip(SERVED, OURS, strict=True):
+        objects = await all_of(session, [resource], "")
+        around = Around(objects, referred, (*regions, *settings.clouds.aws_regions), own)
+        accounts = ADAPTERS[served.kind](clouds)
+        for place in await accounts.places(around):
+            if isinstance(place, NoCredentials):
+                unknown[place.message] = None
+                continue
+            try:
+                account = await place.binding.cloud.account()
+            except CloudError as error:
+                failed[error.message] = None
+                continue
+            deps = place.binding.cloud.read_only_deps(ring)
+            found = Searched(accounts, place, resource, served, account, deps)
+            searched.setdefault((served.kind, account), found)
+    if not searched:
+        raise CliError("no account can be looked through", [*unknown, *failed])
+    return Places(tuple(searched.values()), tuple(unknown), tuple(failed))

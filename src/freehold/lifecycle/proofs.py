@@ -1,0 +1,87 @@
+"""Seals, and what the tags on a resource prove in this pass: where :mod:`ownership` is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from freehold.lifecycle import birth_marks, ownership
+from freehold.lifecycle.context import PassContext
+from freehold.lifecycle.kinds import NodeKey, Observed, State
+from freehold.lifecycle.ownership import CarriedMark, Evidence, Strength
+
+
+def seals(ctx: PassContext, key: NodeKey, observed: Observed) -> frozenset[str]:
+    """The marks that bind this very resource to this node, one a readable key; copied ones fit nowhere else."""
+    return frozenset(mark_under(ctx, key, observed, digest) for digest in ctx.keys.readable)
+
+
+def seal_mark(ctx: PassContext, key: NodeKey, observed: Observed) -> str:
+    """The one of them that we want attached."""
+    return mark_under(ctx, key, observed, ctx.signing_key(key))
+
+
+def mark_under(ctx: PassContext, key: NodeKey, observed: Observed, digest: str) -> str:
+    """The mark of this node on this resource, sealed with the key ``digest``."""
+    codec = ctx.deps.codec
+    if observed.carried:
+        seal = ctx.keys.carried_seal(digest, key.kind, codec.carried_id(key.kind, observed.id), observed.target)
+        return codec.carried(ctx.owner, key.kind, observed.id, seal)
+    return codec.node(key, ctx.keys.seal(digest, key, observed.target))
+
+
+def carried_marks(ctx: PassContext, key: NodeKey, id_: str, target: str) -> frozenset[str]:
+    """Every form of our mark for a carried resource that may be on its carrier: plain, and sealed with each key."""
+    plain = ctx.deps.codec.carried(ctx.owner, key.kind, id_)
+    return frozenset({plain}) | seals(ctx, key, Observed(id_, "", State.READY, target, carried=True))
+
+
+def evidence(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> Evidence:
+    """What the tags on a target prove about this node."""
+    entry, codec = ctx.journal.get(key), ctx.deps.codec
+    recorded = bool(entry and entry.id == observed.id and ctx.is_signed(key))
+    if observed.carried:
+        mark = CarriedMark(key.kind, ctx.owner.uuid, codec.carried_id(key.kind, observed.id))
+        vouched = _vouched(ctx, key, observed, tags)
+        found = ownership.proves_carried(codec, tags, mark, recorded=recorded, vouched=vouched)
+    else:
+        found = ownership.proves(codec, ctx.owner, tags, acceptable=seals(ctx, key, observed), recorded=recorded)
+    if found.strength is Strength.COPIED and is_accepted(ctx, key, observed, tags):
+        return Evidence(Strength.PROVEN, "record and marks agree; a person accepted that its key is lost")
+    return found
+
+
+def _vouched(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
+    """Whether the carrier's mark has our seal, or the carried resource a nonce of ours in its name."""
+    if has_seal(ctx, key, observed, tags):
+        return True
+    entry = ctx.journal.get(key)
+    own = birth_marks.has_birth_mark(ctx, key, observed) if entry and entry.id == observed.id else False
+    return own or birth_marks.has_nonce(ctx, key, observed)
+
+
+def has_seal(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
+    """Whether the carrier has our mark for this carried resource with a seal, which only we can write."""
+    keyed = {mark_under(ctx, key, observed, digest) for digest in ctx.keys.readable}
+    plain = ctx.deps.codec.carried(ctx.owner, key.kind, observed.id)
+    return not ctx.deps.codec.fold(keyed - {plain}).isdisjoint(ctx.deps.codec.fold(tags))
+
+
+def is_accepted(ctx: PassContext, key: NodeKey, observed: Observed, tags: Collection[str]) -> bool:
+    """Whether its key is lost for ever, a person accepted that, and the record agrees with the marks."""
+    entry = ctx.journal.get(key)
+    if entry is None or entry.id != observed.id or not entry.phase.ours:
+        return False
+    if not ctx.deps.ring.forgives(entry.key, ctx.owner.uuid, str(key), entry.id):
+        return False
+    if observed.carried:
+        return True
+    codec = ctx.deps.codec
+    nodes = {str(mark.key).casefold() for mark in codec.read(tags).nodes}
+    return codec.fold(codec.owner(ctx.owner)) <= codec.fold(tags) and str(key).casefold() in nodes
+
+
+def is_carried_by(ctx: PassContext, key: NodeKey, id_: str, target: str) -> bool:
+    """Whether ``target`` can carry the mark of this resource: both come from the journal, which others may edit."""
+    if key.kind not in ctx.deps.registry:
+        return False
+    return ctx.kind(key).driver.identify(target, ctx.deps.codec.carried_id(key.kind, id_)) == id_

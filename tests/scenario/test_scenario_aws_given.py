@@ -1,0 +1,124 @@
+"""A stranger's VPC that the spec names: used as it is, tagged as CAPA tags what it does not manage, never deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from freehold.api import names
+from freehold_sim.aws.settings import Settings
+from harness.aws_account import REGION
+from harness.aws_cluster import aws_cluster
+from lab.aws import QUICK, ROOMY, QuickHarness
+from lab.aws_neighbours import existing
+
+SETTINGS = Settings(delays=QUICK, quotas=ROOMY, limits={})
+SHARED = {"kubernetes.io/cluster/demo": "shared"}
+
+
+class Given:
+    """A network of somebody else's, and a cluster that is to be made in it."""
+
+    def __init__(self, **spec: Any) -> None:
+        self.harness = QuickHarness(aws_cluster(), SETTINGS)
+        vpc = self.made("CreateVpc", CidrBlock="10.7.0.0/16")
+        gateway = self.made("CreateInternetGateway")
+        self._call("AttachInternetGateway", InternetGatewayId=gateway["id"], VpcId=vpc["id"])
+        self.vpc, self.subnets = vpc["id"], []
+        for number, zone in enumerate("ab"):
+            subnet = self.made(
+                "CreateSubnet", VpcId=self.vpc, CidrBlock=f"10.7.{number}.0/24", AvailabilityZone=f"{REGION}{zone}"
+            )
+            self.subnets.append(subnet["id"])
+        table = self.made("CreateRouteTable", VpcId=self.vpc)["id"]
+        self._call("AssociateRouteTable", RouteTableId=table, SubnetId=self.subnets[0])
+        self._call("CreateRoute", RouteTableId=table, DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway["id"])
+        self.harness.clock.advance(3600.0)
+        network = {"vpc": {"id": self.vpc}, "subnets": [{"id": each} for each in self.subnets]}
+        self.harness.object.patch({"spec": {"network": network, **spec}})
+
+    def made(self, operation: str, **params: Any) -> Any:
+        return self.harness.cloud.strangers.create("ec2", operation, params)
+
+    def _call(self, operation: str, **params: Any) -> None:
+        self.harness.cloud.strangers.call("ec2", operation, params)
+
+    def theirs(self) -> dict[str, dict[str, str]]:
+        """The tags of what is not ours, by id."""
+        return {str(row["id"]): dict(row["tags"]) for row in existing(self.harness) if row["by"] != "api"}
+
+    def rules(self, group: str) -> list[Any]:
+        params = {"GroupIds": [group]}
+        (found,) = self.harness.cloud.strangers.call("ec2", "DescribeSecurityGroups", params)["SecurityGroups"]
+        return [found["IpPermissions"], found["IpPermissionsEgress"]]
+
+    def ours(self) -> set[str]:
+        return {str(row["kind"]) for row in existing(self.harness) if row["by"] == "api"}
+
+
+def test_it_is_used_and_left_as_it_was() -> None:
+    given = Given(additionalTags={"team": "red"})
+    before = given.theirs()
+    given.harness.up()
+    given.harness.settle()
+    public, private = given.subnets
+    now = given.theirs()
+    changed = {ident for ident in before if before[ident] != now[ident]}
+    assert changed == {public, private}, "upstream tags no VPC that it does not manage"
+    role = {public: "kubernetes.io/role/elb", private: "kubernetes.io/role/internal-elb"}
+    assert all(now[each] == {**SHARED, role[each]: "1", "team": "red"} for each in changed)
+    assert given.ours() == {"security-group", "classic-balancer"}
+    rows = {row["id"]: row for row in given.harness.status()["resources"]}
+    assert {rows[each]["ownership"] for each in (given.vpc, public, private)} == {"unmanaged"}
+    given.harness.down()
+    assert given.theirs() == before
+    assert given.ours() == set()
+
+
+def test_tags_of_others_on_it_stay_and_a_full_subnet_is_told() -> None:
+    """AWS takes 50 tags a resource, and two clusters of one network may have used them up (CAPA#4133)."""
+    given = Given(additionalTags={"team": "red"})
+    full = {f"theirs-{number}": "x" for number in range(49)}
+    given.harness.cloud.strangers.tag(given.subnets[0], full)
+    before = given.theirs()
+    given.harness.for_a_while(1800.0)
+    row = next(row for row in given.harness.status()["resources"] if row["id"] == given.subnets[0])
+    assert (row["state"], row["reason"]) == ("Ready", "QuotaReached")
+    assert "too many tags" in row["message"] and "Take tags off it" in row["message"]
+    assert full.items() <= given.theirs()[given.subnets[0]].items()
+    given.harness.down()
+    assert given.theirs() == before
+
+
+def test_groups_that_the_spec_overrides_are_left_as_they_are() -> None:
+    """Upstream touches neither their rules nor their tags."""
+    given = Given(additionalTags={"team": "red"})
+    group = given.made("CreateSecurityGroup", GroupName="theirs", Description="d", VpcId=given.vpc)["id"]
+    roles = ("bastion", "controlplane", "apiserver-lb", "node", "lb")
+    network = {**given.harness.object.raw["spec"]["network"], "securityGroupOverrides": dict.fromkeys(roles, group)}
+    given.harness.object.patch({"spec": {"network": network}})
+    given.harness.clock.advance(3600.0)
+    rules = given.rules(group)
+    given.harness.up()
+    given.harness.settle()
+    assert given.ours() == {"classic-balancer"}
+    assert (given.theirs()[group], given.rules(group)) == ({}, rules)
+    given.harness.down()
+    assert (given.theirs()[group], given.rules(group)) == ({}, rules)
+
+
+@pytest.mark.parametrize("taken", ["vpc", "subnet"])
+def test_what_is_gone_when_the_spec_names_it_is_told_with_its_field(taken: str) -> None:
+    given = Given()
+    ident = "vpc-0123456789abcdef0" if taken == "vpc" else "subnet-0123456789abcdef0"
+    network = (
+        {"vpc": {"id": ident}, "subnets": [{"id": each} for each in given.subnets]}
+        if taken == "vpc"
+        else {"vpc": {"id": given.vpc}, "subnets": [{"id": ident}]}
+    )
+    given.harness.object.patch({"spec": {"network": network}})
+    given.harness.for_a_while(600.0)
+    message = given.harness.condition(names.READY)["message"]
+    assert ident in message and "spec.network" in message
+    assert given.ours() == set()

@@ -1,0 +1,84 @@
+"""A manifest can be applied over the spec that is rebuilt from what a lost AWSCluster had made."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from freehold.api.aws_cluster import AWSClusterSpec
+from freehold.api.aws_kinds import AWS_CLUSTERS
+from freehold.api.crd import custom_resource_definition
+from freehold.api.parse import parse
+from freehold.apiserver.custom import CustomStrategy
+from freehold.clouds.aws.capa_tags import cluster_key
+from freehold.lifecycle.kinds import NodeKey, Observed, State
+from freehold.lifecycle.ownership import Owner
+from freehold.lifecycle.tag_text import texts
+from freehold.reconcilers.aws_cluster.decide import Decided, decide
+from freehold.reconcilers.aws_cluster.nodes.balancers import balancer_key
+from freehold.reconcilers.aws_cluster.skeleton import skeleton
+from harness.aws_specs import NAMES, REGION, Spec, cluster, facts
+from harness.schemas import schema_of
+
+STRATEGY = CustomStrategy(schema_of(custom_resource_definition(AWS_CLUSTERS)), has_status=True)
+OWNER = Owner("0a1b2c3d-1111-4222-8333-444455556666", "AWSCluster", NAMES.namespace, NAMES.cluster)
+
+
+def _first(**fields: Any) -> Spec:
+    return {"controlPlaneLoadBalancer": fields}
+
+
+SECOND = {"name": "inner", "scheme": "internal", "loadBalancerType": "nlb"}
+MANIFESTS: dict[str, Spec] = {
+    "nothing said": {},
+    "network, public": _first(loadBalancerType="nlb"),
+    "network, named": _first(loadBalancerType="nlb", name="api"),
+    "internal": _first(scheme="internal"),
+    "internal, network": _first(scheme="internal", loadBalancerType="nlb"),
+    "internal, named": _first(scheme="internal", name="api"),
+    "internal, network, named": _first(scheme="internal", loadBalancerType="nlb", name="api"),
+    "a second one": {**_first(loadBalancerType="nlb"), "secondaryControlPlaneLoadBalancer": SECOND},
+    "an endpoint": {"controlPlaneEndpoint": {"host": "h", "port": 6443}},
+}
+
+
+def _found(spec: Spec, tags: dict[str, str]) -> list[tuple[NodeKey, Observed]]:
+    """The load balancers that this spec comes to, as a read shows them."""
+    parse(AWSClusterSpec, spec, at="spec")
+    decided = decide(NAMES, cluster(spec), facts())
+    assert isinstance(decided, Decided), decided
+    return [
+        (
+            balancer_key(each),
+            Observed(each.name, each.name, State.READY, tags=texts(tags),
+                     attributes={"name": each.name, "scheme": each.scheme.value}),
+        )
+        for each in decided.wish.load_balancers
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("spec", MANIFESTS.values(), ids=MANIFESTS)
+def test_what_must_not_change_is_as_the_manifest_has_it(spec: Spec) -> None:
+    manifest = {"region": REGION, **spec}
+    rebuilt = {"region": REGION, **skeleton(OWNER, _found(manifest, {cluster_key(NAMES.cluster): "owned"}))}
+    before, after = cluster(copy.deepcopy(rebuilt)), cluster(copy.deepcopy(manifest))
+    for each in (before, after):
+        STRATEGY.decode(each)
+    assert not STRATEGY.validate(before, None)
+    assert not STRATEGY.validate(after, before), rebuilt
+
+
+def test_the_usual_name_is_that_of_the_cluster_and_not_of_the_object() -> None:
+    """CAPA's tag has it. Where a stranger added another one, the name of the object is as good as any."""
+    manifest = {"region": REGION, **_first(scheme="internal")}
+    another = Owner(OWNER.uuid, OWNER.kind, OWNER.namespace, "object")
+    (row,) = [skeleton(another, _found(manifest, {cluster_key(NAMES.cluster): "owned"}))["controlPlaneLoadBalancer"]]
+    assert "name" not in row
+    tags = {cluster_key(name): "owned" for name in (NAMES.cluster, "strangers")}
+    assert "name" in skeleton(another, _found(manifest, tags))["controlPlaneLoadBalancer"]
+
+
+def test_without_a_load_balancer_nothing_is_said_of_one() -> None:
+    assert skeleton(OWNER, []) == {}
