@@ -185,7 +185,7 @@ async def test_a_batch_that_fails_in_part_is_told_by_resource(make_account: Call
     targets = [fleet.secret, full, fleet.groups[2], GONE]
     failed = await fleet.tagger.send(batch(Verb.TAG_RESOURCES, targets, env="test"))
     assert {arn: type(error) for arn, error in failed.items()} == {
-        full: errors.Invalid, fleet.groups[2]: errors.Unknown, GONE: errors.NotFound,
+        full: errors.Quota, fleet.groups[2]: errors.Unknown, GONE: errors.NotFound,
     }  # fmt: skip
     assert fleet.tags(fleet.secret)["env"] == "test"
 

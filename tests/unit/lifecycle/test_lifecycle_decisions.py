@@ -197,7 +197,8 @@ def test_surplus_that_something_of_the_object_needs_stays() -> None:
     wall = NodeKey("wall", "edge")
     life.world.nodes = [node("net/main"), node("rule/ssh")]  # type: ignore[attr-defined]  # the in-memory world
     decision = _decision(life, Verdict.PRUNE, wall, life.journal.entries[wall].id)
-    assert "rule/ssh depends on it" in _answer(life, decision)
+    # The spec connects them no longer, so that only the cloud knows.
+    assert "is in use by rule-003" in _answer(life, decision) and life.journal.entries[wall].id
 
 
 def test_stored_decisions_are_read_back_with_their_answers() -> None:
