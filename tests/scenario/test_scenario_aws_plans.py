@@ -44,3 +44,9 @@ def test_a_plan_shows_the_tags_that_go_from_a_given_subnet() -> None:
     before = next(each["tags"] for each in left if each["id"] == given.subnets["private-b"])
     after = next(each["tags"] for each in harness.resources() if each["id"] == given.subnets["private-b"])
     assert len(before) - len(after) == len(rows)
+
+
+def test_a_bastion_whose_key_nobody_named_says_where_it_is_named() -> None:
+    harness = AwsHarness(aws_cluster(bastion={"enabled": True}))
+    harness.for_a_while(900)
+    assert "sshKeyName" in harness.condition("BastionHostReady")["message"]
