@@ -543,12 +543,6 @@ STATUS = (
         'if host := "":',
         "an endpoint that the user set is overwritten",
     ),
-    _status(
-        "_endpoint",
-        '"port": given or plan.port',
-        '"port": plan.port',
-        "a port that the user set is overwritten",
-    ),
     _discover(
         "discover",
         "frozen = journal is not None and bool(journal.ours)",
