@@ -6,6 +6,7 @@ from typing import Any
 
 from freehold.reconcilers.gate import ClusterContext, FoundCluster, Mode, Presence
 from freehold_sim.aws.strangers import Strangers
+from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import AwsHarness, aws_cluster
 
 OWNER = {"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "name": "demo", "uid": "1"}
@@ -44,3 +45,25 @@ def test_the_port_of_the_endpoint_stays_open_when_the_port_of_the_cluster_change
     harness.for_a_while(1800)
     assert let_in(harness) == {443, 8443}
     assert harness.ready()
+
+
+def test_a_network_load_balancer_in_a_network_with_ipv6_has_both_sorts_of_addresses() -> None:
+    spec = {"controlPlaneLoadBalancer": {"loadBalancerType": "nlb"}, "network": {"vpc": {"ipv6": {}}}}
+    harness = AwsHarness(aws_cluster(**spec))
+    harness.up()
+    (balancer,) = Strangers(harness.cloud).call("elbv2", "DescribeLoadBalancers", {})["LoadBalancers"]
+    assert balancer["IpAddressType"] == "dualstack"
+    harness.down()
+
+
+def test_a_create_that_is_never_answered_says_what_came_instead() -> None:
+    harness = AwsHarness()
+    refusal = Fault(Effect.ERROR_BEFORE, "elb.CreateLoadBalancer", count=None, status=503)
+    harness.cloud.faults.add(refusal)
+    said = set()
+    for _ in range(60):
+        harness.for_a_while(60)
+        said.add(harness.condition("LoadBalancerReady").get("message", ""))
+    settling = [each for each in said if "a create may still take effect" in each]
+    assert settling
+    assert all("could not create" in each for each in settling)

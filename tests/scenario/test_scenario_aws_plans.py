@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from freehold.operator.plan import Action
+from freehold_sim.faults import Effect, Fault
 from harness.aws_cluster import AwsHarness, aws_cluster
 from harness.aws_network import GivenVpc, changes, own, planned
 
@@ -44,3 +45,16 @@ def test_a_plan_shows_the_tags_that_go_from_a_given_subnet() -> None:
     before = next(each["tags"] for each in left if each["id"] == given.subnets["private-b"])
     after = next(each["tags"] for each in harness.resources() if each["id"] == given.subnets["private-b"])
     assert len(before) - len(after) == len(rows)
+
+
+def test_a_bastion_whose_key_nobody_named_says_where_it_is_named() -> None:
+    harness = AwsHarness(aws_cluster(bastion={"enabled": True}))
+    harness.for_a_while(900)
+    assert "sshKeyName" in harness.condition("BastionHostReady")["message"]
+
+
+def test_a_nat_gateway_that_failed_says_that_it_goes_by_itself() -> None:
+    harness = AwsHarness()
+    harness.cloud.faults.add(Fault(Effect.FAILED, "ec2.CreateNatGateway", count=1))
+    harness.for_a_while(900)
+    assert "AWS removes it within about an hour" in harness.condition("NatGatewaysReady")["message"]

@@ -74,7 +74,8 @@ class NodeState:
     (:mod:`phases.keyed_tags`). ``started`` is what is timed now; ``took`` and ``before`` are the seconds that it took,
     and those of the longest chain of creates or deletes before it, since the object was last at rest. ``answered``: the
     id that a create of this process answered with, which only a birth mark can prove. ``itself_gone``: the resource has
-    gone, and the cloud may still take away what remains of it (:class:`kinds.RemainsDriver`).
+    gone, and the cloud may still take away what remains of it (:class:`kinds.RemainsDriver`). ``unanswered``: what the
+    last create of this process got instead of an answer.
     """
 
     last_seen: Observed | None = None
@@ -83,6 +84,7 @@ class NodeState:
     held: Waiting | Blocked | None = None
     pending_since: float | None = None
     open_since: float | None = None
+    unanswered: str = ""
     absent_since: float | None = None
     delete_sent: float | None = None
     itself_gone: bool = False

@@ -143,6 +143,12 @@ MUTANTS = (
         "the endpoint of a Ready cluster has a port on which nothing listens",
     ),
     _rules(
+        "Firewall._inside",
+        "(self.vpc.cidr, *self.vpc.secondary)",
+        "(self.vpc.cidr,)",
+        "a network load balancer in a secondary range reaches no machine",
+    ),
+    _rules(
         "Firewall._api_ports",
         "{self.port, endpoint.port} if endpoint",
         "{self.port} if endpoint",

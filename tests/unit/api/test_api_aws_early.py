@@ -154,6 +154,13 @@ def test_what_upstream_does_not_let_change_is_refused(
     assert refusal.startswith(f"{field}: Invalid value: ") and said in refusal
 
 
+def test_a_port_without_a_host_may_change(clusters: CustomStrategy) -> None:
+    """It is no endpoint yet: the operator writes the load balancer's port in its place."""
+    before = {"region": "us-east-1", "controlPlaneEndpoint": {"port": 443}}
+    after = {"region": "us-east-1", "controlPlaneEndpoint": {"host": "lb.example.org", "port": 6443}}
+    assert not refusals(clusters, after, before)
+
+
 ACCEPTED: dict[str, Json] = {
     "nothing": {},
     "everything written": {LB: {"scheme": "internet-facing", "loadBalancerType": "classic"}},

@@ -392,6 +392,12 @@ def test_a_long_name_is_hashed_as_upstream_hashes_it() -> None:
     assert dotted.name == "a-b-apiserver"
 
 
+def test_no_default_name_begins_with_what_aws_refuses() -> None:
+    network = {**LEAST, "controlPlaneLoadBalancer": {"loadBalancerType": "nlb"}}
+    (balancer,) = wish(network, names=DefaultNames("internal", "a")).load_balancers
+    assert not balancer.name.startswith("internal-") and balancer.name.endswith("-k8s")
+
+
 def test_names_like_ids_are_made_legal_for_groups() -> None:
     assert {each.name for each in wish(LEAST, names=DefaultNames("team", "sg-1")).groups} >= {"@sg-1-node"}
 

@@ -192,6 +192,13 @@ def test_rules_for_a_given_vpc_name_its_range() -> None:
     assert f"tcp 6443 {VPC_RANGE}" in {part.natural_key for part in found}
 
 
+def test_a_load_balancer_in_a_secondary_range_reaches_the_machines() -> None:
+    vpc = {"secondaryCidrBlocks": [{"ipv4CidrBlock": "10.1.0.0/16"}]}
+    found = graph({**LEAST, "network": {"vpc": vpc}, "controlPlaneLoadBalancer": {"loadBalancerType": "nlb"}})
+    inside = {part.natural_key for part in parts(found, "security-group/controlplane")}
+    assert {"tcp 6443 10.0.0.0/16", "tcp 6443 10.1.0.0/16"} <= inside
+
+
 def test_the_group_for_services_is_handed_over_and_what_network_load_balancers_need_is_in_another() -> None:
     found = graph({**LEAST, "controlPlaneLoadBalancer": {"loadBalancerType": "nlb"}})
     assert [str(key) for key, node in found.nodes.items() if node.shared] == ["security-group/lb"]

@@ -192,6 +192,11 @@ RULES: tuple[Rule, ...] = (
     # -- what is missing ---------------------------------------------------------------------------------------
     _rule(
         lifecycle.NotFound,
+        "Create that key pair, or name another one in sshKeyName ('default' where it is not set, '' for no key)",
+        "InvalidKeyPair.NotFound",
+    ),
+    _rule(
+        lifecycle.NotFound,
         "Check that it still exists",
         "*.NotFound *NotFound *NotFoundException NoSuch* Gateway.NotAttached *.NotFoundException "
         "InvalidInstance LoadBalancerNotFoundException 404",

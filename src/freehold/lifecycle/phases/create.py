@@ -362,6 +362,7 @@ def _created(ctx: PassContext, key: NodeKey, result: Observed | Exception) -> No
             ctx.node(key).parts_checked = True
     elif isinstance(result, Unknown | TokenReused):
         ctx.node(key).open_since = ctx.now
+        ctx.node(key).unanswered = result.message
         if isinstance(result, TokenReused):
             intents.token_was_used(ctx, key)
         ctx.requeue(key, Waiting(Reason.RETRYING, 5.0, result.message))

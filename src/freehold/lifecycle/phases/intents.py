@@ -256,7 +256,8 @@ def _no_effect(ctx: PassContext, key: NodeKey, entry: Entry) -> None:
     since = earliest(ctx.node(key).open_since, ctx.now)
     if not ctx.settled(key, since):
         left = min(ctx.kind(key).settle - (ctx.now - since), 30.0)
-        ctx.requeue(key, Waiting(Reason.SETTLING, left, "a create may still take effect"))
+        why = f": {said}" if (said := ctx.node(key).unanswered) else ""
+        ctx.requeue(key, Waiting(Reason.SETTLING, left, f"a create may still take effect{why}"))
         return
     ctx.node(key).open_since = None
     ctx.node(key).look_now()

@@ -24,7 +24,7 @@ def create_balancer(call: Call) -> dict[str, Any]:
     kind = params.get("Type", "application")
     if kind not in _SHORT:
         raise not_served(f"load balancers of type {kind}")
-    if params.get("IpAddressType", "ipv4") != "ipv4":
+    if params.get("IpAddressType", "ipv4") not in {"ipv4", "dualstack"}:
         raise not_served(f"load balancers of address type {params['IpAddressType']}")
     if (held := _held(call, name, kind, tags)) is not None:
         return {"LoadBalancers": [held["view"]]}
@@ -34,6 +34,7 @@ def create_balancer(call: Call) -> dict[str, Any]:
     if len(subnets) < (2 if kind == "application" else 1):
         text = "At least two subnets in two different Availability Zones must be specified"
         raise Refused("ValidationError" if not subnets else "InvalidConfigurationRequest", text)
+    _check_address_type(params.get("IpAddressType", "ipv4"), subnets)
     vpc = subnets[0]["view"]["VpcId"]
     public = params.get("Scheme", "internet-facing") == "internet-facing"
     if public:
@@ -46,6 +47,12 @@ def create_balancer(call: Call) -> dict[str, Any]:
     state = {"State.Code": "failed"} if call.fails else {"State.Code": "active"}
     call.world.schedule(call.takes(call.settings.delays.create_balancer), balancer, state)
     return {"LoadBalancers": [balancer["view"]]}
+
+
+def _check_address_type(wanted: str, subnets: list[Record]) -> None:
+    """Refuse a dual-stack load balancer in a subnet without an IPv6 range."""
+    if wanted == "dualstack" and not all(subnet["view"]["Ipv6CidrBlockAssociationSet"] for subnet in subnets):
+        raise Refused("InvalidSubnet", "You must specify subnets with an associated IPv6 CIDR block.")
 
 
 def _held(call: Call, name: str, kind: str, tags: dict[str, str]) -> Record | None:
@@ -113,7 +120,7 @@ def _add(call: Call, kind: str, vpc: str, public: bool, groups: list[str], tags:
         "LoadBalancerArn": ident, "DNSName": f"{label}.elb.{call.region}.amazonaws.com", "Type": kind, "VpcId": vpc,
         "CanonicalHostedZoneId": "Z26RNL4JYFTOTI", "CreatedTime": call.now, "LoadBalancerName": name,
         "Scheme": "internet-facing" if public else "internal", "State": {"Code": "provisioning"},
-        "AvailabilityZones": [], "IpAddressType": "ipv4",
+        "AvailabilityZones": [], "IpAddressType": call.params.get("IpAddressType", "ipv4"),
     }  # fmt: skip
     if groups or kind == "application":
         view["SecurityGroups"] = groups

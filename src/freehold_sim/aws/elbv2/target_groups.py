@@ -37,7 +37,7 @@ def create_group(call: Call) -> dict[str, Any]:
         raise Refused("ValidationError", f"The VPC ID '{params['VpcId']}' is not found")
     settings = {
         "Protocol": params["Protocol"], "Port": params["Port"], "VpcId": params["VpcId"], "TargetType": kind,
-        "IpAddressType": "ipv4", **_health(params),
+        "IpAddressType": params.get("IpAddressType", "ipv4"), **_health(params),
     }  # fmt: skip
     if held := call.where(TARGET_GROUP, TargetGroupName=name):
         same = all(held[0]["view"].get(key) == value for key, value in settings.items())
@@ -124,7 +124,7 @@ def delete_group(call: Call) -> dict[str, Any]:
 
 
 OPERATIONS: tuple[Operation, ...] = (
-    writes("CreateTargetGroup", create_group, f"Name {' '.join(_SETTINGS)} Tags"),
+    writes("CreateTargetGroup", create_group, f"Name {' '.join(_SETTINGS)} IpAddressType Tags"),
     reads("DescribeTargetGroups", describe_groups, "TargetGroupArns Names LoadBalancerArn Marker PageSize"),
     writes("ModifyTargetGroup", modify_group, f"TargetGroupArn {' '.join(_HEALTH)}"),
     writes("DeleteTargetGroup", delete_group, "TargetGroupArn"),

@@ -39,8 +39,14 @@ def decode(body: Json, place: Place) -> Seen | None:
             "addresses": tuple(row["PublicIp"] for row in addresses if row.get("PublicIp")),
         },
         created_at=epoch(body.get("CreateTime")),
-        message=body.get("FailureMessage", ""),
+        message=_failure(body),
     )
+
+
+def _failure(body: Json) -> str:
+    """A failed one goes by itself (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-troubleshooting.html)."""
+    said = body.get("FailureMessage", "")
+    return f"{said}. AWS removes it within about an hour, and it is made again then" if said else ""
 
 
 READ = Read("describe_nat_gateways", "NatGateways", "nat-gateway-id", decode, filters="Filter")
