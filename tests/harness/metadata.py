@@ -21,9 +21,10 @@ from freehold.operator.aws_identities import Reference
 from freehold.operator.controller import RequeueAfter, Result
 from freehold.operator.events import Severity
 from freehold.operator.ibm import IbmAccount
-from freehold.operator.metadata import MetadataReconciler
-from freehold.operator.metadata_controller import GRANTS
-from freehold.operator.metadata_means import (
+from freehold.operator.metadata.accounts_aws import AwsTagAccounts, Identities
+from freehold.operator.metadata.accounts_ibm import IbmTagAccounts
+from freehold.operator.metadata.controller import GRANTS
+from freehold.operator.metadata.means import (
     AWS_METADATAS,
     CLOUD_METADATAS,
     IBM_METADATAS,
@@ -31,11 +32,10 @@ from freehold.operator.metadata_means import (
     SLOW_SECONDS,
     Means,
 )
-from freehold.operator.tag_accounts import AwsTagAccounts, Identities
-from freehold.operator.tag_accounts_ibm import IbmTagAccounts
-from freehold.operator.tag_places import Region, TagPlace
-from freehold.operator.tag_record import NAME, TagRecord
-from freehold.operator.tag_removal import TagRemoval
+from freehold.operator.metadata.places import Region, TagPlace
+from freehold.operator.metadata.reconcile import MetadataReconciler
+from freehold.operator.metadata.record import NAME, TagRecord
+from freehold.operator.metadata.removal import TagRemoval
 from freehold.reconcilers.metadata.demand import Place
 from freehold.reconcilers.metadata.references import Provider, Refused
 from freehold.tagging.configuration import Configuration

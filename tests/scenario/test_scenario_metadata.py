@@ -6,7 +6,7 @@ import pytest
 
 from freehold.lifecycle.keys import KeyRing, digest_of
 from freehold.operator.controller import Done, RequeueAfter
-from freehold.operator.tag_needs import tag_needs
+from freehold.operator.metadata.key_needs import tag_needs
 from freehold_sim.aws.settings import Lags, Settings
 from harness.metadata import CLASSIFIER, PLACE, WANTED, Lab
 

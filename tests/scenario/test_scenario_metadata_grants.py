@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from freehold.kube.resources import Key
-from freehold.operator.metadata_controller import GRANTS
+from freehold.operator.metadata.controller import GRANTS
 from harness.metadata import CLASSIFIER, NAMESPACE, WANTED, Lab
 
 OWN: dict[str, Any] = {"namespaces": [NAMESPACE]}

@@ -9,7 +9,7 @@ import pytest
 from freehold.api import names
 from freehold.kube import errors as kube
 from freehold.kube.resources import Key
-from freehold.operator.metadata_means import PROVIDERS
+from freehold.operator.metadata.means import PROVIDERS
 from freehold.tagging.protected import IgnoreList
 from freehold_sim.faults import Effect, Fault
 from harness.metadata import CLASSIFIER, NAMESPACE, WANTED, Killed, Lab

@@ -13,11 +13,11 @@ from freehold.kube.resources import Json, Key
 from freehold.lifecycle.errors import CloudError, Throttled
 from freehold.lifecycle.port import Effect
 from freehold.operator.audit import Changes
-from freehold.operator.metadata import MetadataReconciler
-from freehold.operator.metadata_means import CLOUD_METADATAS
-from freehold.operator.tag_changes import AuditedChanges, WatchedTagAccounts
-from freehold.operator.tag_plan import TagPlan
-from freehold.operator.tag_planning import DryPass, PlanMeans, StoredObjects
+from freehold.operator.metadata.changes import AuditedChanges, WatchedTagAccounts
+from freehold.operator.metadata.means import CLOUD_METADATAS
+from freehold.operator.metadata.plan import TagPlan
+from freehold.operator.metadata.planning import DryPass, PlanMeans, StoredObjects
+from freehold.operator.metadata.reconcile import MetadataReconciler
 from harness.aws_account import REGION
 from harness.metadata import CLASSIFIER, EXAMPLES, NAMESPACE, PLACE, WANTED, Lab
 

@@ -110,7 +110,7 @@ REFERRED_TO: tuple[ServedName, ...] = (AWS_STATIC_IDENTITY, AWS_ROLE_IDENTITY, A
 """The kinds that are only read, where an object of a kind above names one."""
 METADATA_PROVIDERS: tuple[ServedName, ...] = (AWS_METADATA, IBM_METADATA)
 METADATA: tuple[ServedName, ...] = (CLOUD_METADATA, *METADATA_PROVIDERS, METADATA_GRANT)
-"""The kinds of the metadata controller, which has neither journal nor graph (operator/metadata.py)."""
+"""The kinds of the metadata controller, which has neither journal nor graph (operator/metadata/reconcile.py)."""
 
 
 def served_of(kind: str) -> ServedName:

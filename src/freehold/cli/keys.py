@@ -41,9 +41,9 @@ from freehold.operator.keyring import (
 from freehold.operator.keyring_file import FileRing
 from freehold.operator.keyring_secret import NAMESPACE, SecretRing, text_of
 from freehold.operator.keyring_use import Need, first_ring, needs, objects
-from freehold.operator.metadata_means import PROVIDERS
-from freehold.operator.tag_needs import tag_needs
-from freehold.operator.tag_record import RecordKeyMissing, TagRecord
+from freehold.operator.metadata.key_needs import tag_needs
+from freehold.operator.metadata.means import PROVIDERS
+from freehold.operator.metadata.record import RecordKeyMissing, TagRecord
 from freehold.reconcilers.metadata.references import Provider
 from freehold.reconcilers.metadata.writer import begun_by_any
 

@@ -61,7 +61,7 @@ async def live_server(state: StateDirectory, lock: Lock, options: ServeOptions) 
         server = LiveServer(url, os.getpid(), options.operator, simulator, sorted(options.gates))
         failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if options.operator:
-            from freehold.operator.tag_outcomes import OUTCOMES, TagOutcomes
+            from freehold.operator.metadata.outcomes import OUTCOMES, TagOutcomes
 
             outcomes = TagOutcomes(options.metadata)
             onlookers = stack.enter_context(onlookers_of(options.metrics, outcomes))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from freehold.cli.errors import CliError
 
 if TYPE_CHECKING:
+    from freehold.operator.metadata.observer import Observer
     from freehold.operator.onlookers import Onlookers
-    from freehold.operator.tag_observer import Observer
 
 
 @contextmanager

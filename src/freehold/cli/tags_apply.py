@@ -30,7 +30,7 @@ from freehold.cli.terminal import say, shortened, tell, warn, width
 from freehold.kube.resources import NAMESPACES, Json, Key
 
 if TYPE_CHECKING:
-    from freehold.operator.tag_plan import TagPlan
+    from freehold.operator.metadata.plan import TagPlan
 
 _LOOK_SECONDS = 2.0
 _STUCK_LOOKS = 3
@@ -84,7 +84,7 @@ async def apply_tags(target: Access, asked: Asked) -> None:
 
 
 def _refuse_others(wanted: Sequence[Target]) -> None:
-    from freehold.operator.tag_planning import METADATA_KINDS
+    from freehold.operator.metadata.planning import METADATA_KINDS
 
     others = [str(each) for each in wanted if each.resource not in (*METADATA_KINDS, NAMESPACES)]
     if others:
@@ -128,7 +128,7 @@ def _audit(target: Access, session: Session, applied: Sequence[Applied], digests
 
 async def _wake(session: Session, plans: Sequence[TagPlan], digests: Mapping[str, str]) -> None:
     """The controller looks again at once, also where nothing but the cloud has changed."""
-    from freehold.operator.metadata_means import CLOUD_METADATAS
+    from freehold.operator.metadata.means import CLOUD_METADATAS
 
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     for each in plans:
@@ -211,7 +211,7 @@ async def _told(session: Session, keys: Sequence[Key], since: int) -> _Now:
 
 
 async def _conditions(session: Session, keys: Sequence[Key]) -> tuple[Mapping[str, Json], str]:
-    from freehold.operator.metadata_means import CLOUD_METADATAS
+    from freehold.operator.metadata.means import CLOUD_METADATAS
 
     told: dict[str, Any] = {}
     for key in keys:

@@ -32,7 +32,7 @@ from freehold.kube.errors import KubeError
 from freehold.kube.resources import Json, Key, Resource, key_of
 
 if TYPE_CHECKING:
-    from freehold.operator.tag_plan import TagPlan
+    from freehold.operator.metadata.plan import TagPlan
 
 _KEPT = ("name", "namespace", "labels")
 _HELP = """\
@@ -88,7 +88,7 @@ async def _edit(target: Access, name: str, namespace: str, patience: float, *, a
 
 async def _stored(session: Session, name: str, namespace: str) -> list[tuple[Resource, Json]]:
     """The objects of that name, with what they refer to. Raises CliError."""
-    from freehold.operator.metadata_means import CLOUD_METADATAS, PROVIDERS
+    from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS
     from freehold.reconcilers.metadata.references import Reference, refers_to
 
     resources = (CLOUD_METADATAS, *PROVIDERS.values())

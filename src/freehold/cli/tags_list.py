@@ -62,8 +62,8 @@ async def _found(
     from freehold.lifecycle.errors import CloudError
     from freehold.operator.app import clouds_of
     from freehold.operator.audit import NoAudit
-    from freehold.operator.metadata_controller import tag_accounts
-    from freehold.operator.tag_places import Region
+    from freehold.operator.metadata.controller import tag_accounts
+    from freehold.operator.metadata.places import Region
     from freehold.reconcilers.metadata.demand import Place
     from freehold.reconcilers.metadata.references import Refused
     from freehold.tagging.classifiers import Query

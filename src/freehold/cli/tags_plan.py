@@ -24,7 +24,7 @@ from freehold.cli.terminal import tell, warn
 from freehold.kube.resources import Json, Key, key_of
 
 if TYPE_CHECKING:
-    from freehold.operator.tag_plan import TagPlan
+    from freehold.operator.metadata.plan import TagPlan
 
 
 def run(
@@ -71,7 +71,7 @@ async def _plans(
 
 async def as_stored(session: Session, wanted: Sequence[Target], *, create_namespace: bool = False) -> list[Json]:
     """The objects of the metadata controller as the server would store them. Raises CliError."""
-    from freehold.operator.tag_planning import METADATA_KINDS
+    from freehold.operator.metadata.planning import METADATA_KINDS
 
     missing = await missing_namespaces(session.client, wanted)
     if not create_namespace and (unmade := not_in_manifest(missing, wanted)):
@@ -89,7 +89,7 @@ async def as_stored(session: Session, wanted: Sequence[Target], *, create_namesp
 
 async def selected(session: Session, name: str, namespace: str, *, anywhere: bool) -> list[Key]:
     """The stored CloudMetadata of that name; without one all of them, of every namespace with ``anywhere``."""
-    from freehold.operator.metadata_means import CLOUD_METADATAS
+    from freehold.operator.metadata.means import CLOUD_METADATAS
 
     rows = (await session.client.list(CLOUD_METADATAS, "" if anywhere else namespace)).items
     keys = sorted(key_of(row) for row in rows)
@@ -108,8 +108,8 @@ async def selected(session: Session, name: str, namespace: str, *, anywhere: boo
 
 async def plans_of(session: Session, target: Access, wanted: Sequence[Json], keys: Sequence[Key] = ()) -> list[TagPlan]:
     """The plans of ``keys``, and of what would be stored or refers to it. Raises CliError."""
-    from freehold.operator.metadata_means import CLOUD_METADATAS
-    from freehold.operator.tag_planning import plan_tags
+    from freehold.operator.metadata.means import CLOUD_METADATAS
+    from freehold.operator.metadata.planning import plan_tags
     from freehold.reconcilers.metadata.references import Reference, refers_to
 
     stored = (await session.client.list(CLOUD_METADATAS)).items if wanted else []

@@ -25,7 +25,7 @@ from freehold.cli.tags_text import shown
 from freehold.cli.terminal import columns, say, shortened, tell, width
 
 if TYPE_CHECKING:
-    from freehold.operator.tag_plan import ResourceChanges, TagPlan, TagRow
+    from freehold.operator.metadata.plan import ResourceChanges, TagPlan, TagRow
 
 _DRIFT = ("Stripped", "Drifted")
 

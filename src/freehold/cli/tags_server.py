@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 async def outcomes(session: ReadSession) -> Json:
     """Empty where no operator runs there, and of a cluster."""
-    from freehold.operator.tag_outcomes import OUTCOMES
+    from freehold.operator.metadata.outcomes import OUTCOMES
 
     try:
         return await session.client.request("POST", OUTCOMES, body={})
@@ -24,7 +24,7 @@ async def outcomes(session: ReadSession) -> Json:
 
 async def configuration(session: ReadSession) -> Configuration:
     """The operator's own where it can be asked, else what its options are by default."""
-    from freehold.operator.tag_outcomes import configuration_of
+    from freehold.operator.metadata.outcomes import configuration_of
     from freehold.tagging.configuration import Configuration
 
     return configuration_of(await outcomes(session)) or Configuration()

@@ -12,7 +12,7 @@ from freehold.cli.tables import Rows, printed
 from freehold.cli.terminal import escaped, folded, say, shortened, tell, width
 
 if TYPE_CHECKING:
-    from freehold.operator.tag_plan import ResourceChanges, TagCall, TagPlan, TagRow
+    from freehold.operator.metadata.plan import ResourceChanges, TagCall, TagPlan, TagRow
 
 SIGNS: Final = {"add": "+", "change": "~", "remove": "-", "leave": "="}
 

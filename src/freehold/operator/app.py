@@ -21,7 +21,7 @@ from freehold.kube.config import Connection
 from freehold.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Json, Key, Resource
 from freehold.lifecycle.clock import SystemClock
 from freehold.lifecycle.interface import Intervals
-from freehold.operator import keyring_secret, tag_record
+from freehold.operator import keyring_secret
 from freehold.operator.adapters import ADAPTERS, Aws, Clouds
 from freehold.operator.audit import Audit, FileAudit, NoAudit
 from freehold.operator.cloud_access import CloudAccess
@@ -35,13 +35,14 @@ from freehold.operator.keyring_secret import SecretRing
 from freehold.operator.keyring_use import Need, needs
 from freehold.operator.kinds import SERVED_RESOURCES, resource_of
 from freehold.operator.limits import Limits
-from freehold.operator.metadata_controller import Place, metadata_controllers
+from freehold.operator.metadata import record
+from freehold.operator.metadata.controller import Place, metadata_controllers
+from freehold.operator.metadata.key_needs import tag_needs
 from freehold.operator.objects import ObjectHandle
 from freehold.operator.onlookers import NOBODY, Onlookers
 from freehold.operator.other_objects import StoredObjects
 from freehold.operator.owner_cluster import CLUSTERS, OwnerClusterReader, cluster_mapper
 from freehold.operator.reconciler import Reconciler
-from freehold.operator.tag_needs import tag_needs
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.gate import Mode
 from freehold.tagging.configuration import Configuration
@@ -91,7 +92,7 @@ class Settings:
     def record(self) -> str:
         """The name of the record of written tags: operators with rings of their own in one namespace share none."""
         own = isinstance(self.keys, RingSecret) and self.keys.name != keyring_secret.NAME
-        return f"{self.keys.name}-tags" if own else tag_record.NAME
+        return f"{self.keys.name}-tags" if own else record.NAME
 
 
 class ConflictingProvider(Exception):

@@ -18,8 +18,8 @@ from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.port import Call, Effect, Port
 from freehold.operator.audit import Changes
 from freehold.operator.controller import Reconcile, Result
+from freehold.operator.metadata.observer import Outcomes
 from freehold.operator.onlookers import Onlookers
-from freehold.operator.tag_observer import Outcomes
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.tagging.batches import Batch
 
@@ -81,7 +81,7 @@ class Metrics:
     # -- the metadata controller --------------------------------------------------------------------------------
 
     def passed(self, key: Key, outcomes: Outcomes | None) -> None:
-        """An observer (tag_observer). What was refused has no resources; what is gone has no metrics."""
+        """An observer (metadata.observer). What was refused has no resources; what is gone has no metrics."""
         if outcomes is None:
             self._forget(key)
             return

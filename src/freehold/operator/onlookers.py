@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from freehold.kube.resources import Key
 from freehold.lifecycle.port import Port
 from freehold.operator.controller import Reconcile
-from freehold.operator.tag_changes import ChangeWatch
-from freehold.operator.tag_observer import Observer, Outcomes
+from freehold.operator.metadata.changes import ChangeWatch
+from freehold.operator.metadata.observer import Observer, Outcomes
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Onlookers:
     port: Callable[[Port], Port] = lambda port: port
 
     def passed(self, key: Key, outcomes: Outcomes | None) -> None:
-        """An observer (tag_observer) that tells them all."""
+        """An observer (metadata.observer) that tells them all."""
         for each in self.passes:
             each(key, outcomes)
 

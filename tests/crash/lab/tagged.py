@@ -13,7 +13,7 @@ from typing import Any
 from freehold.kube.resources import CONFIG_MAPS
 from freehold.lifecycle.errors import CloudError
 from freehold.lifecycle.port import Call, Effect
-from freehold.operator.tag_places import Region, TagPlace
+from freehold.operator.metadata.places import Region, TagPlace
 from freehold.reconcilers.metadata.demand import Place
 from freehold.reconcilers.metadata.fleet import ReadCost
 from freehold.reconcilers.metadata.references import Refused

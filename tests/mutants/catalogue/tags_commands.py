@@ -4,8 +4,8 @@ from functools import partial
 
 from mutants.rows import Mutant
 
-_planning = partial(Mutant, "operator/tag_planning.py")
-_changes = partial(Mutant, "operator/tag_changes.py")
+_planning = partial(Mutant, "operator/metadata/planning.py")
+_changes = partial(Mutant, "operator/metadata/changes.py")
 _metrics = partial(Mutant, "operator/metrics.py")
 _csv = partial(Mutant, "cli/tags_csv.py")
 _page = partial(Mutant, "cli/tags_report_html.py")

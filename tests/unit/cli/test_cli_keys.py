@@ -36,7 +36,7 @@ from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.ownership import Owner
 from freehold.operator.keyring import RETIRE_SECONDS, RingDocument, dumps, loads
 from freehold.operator.kinds import POWERVS_CLUSTERS
-from freehold.operator.tag_record import LABEL, NAME, TagRecord
+from freehold.operator.metadata.record import LABEL, NAME, TagRecord
 from harness.powervs import example
 from harness.tagged_fleet import wrote
 

@@ -12,7 +12,7 @@ import pytest
 from freehold.cli import tags_csv, tags_list, tags_report, tags_report_html, tags_text
 from freehold.cli.errors import CliError
 from freehold.cli.tags_report import Standing
-from freehold.operator.tag_plan import ResourceChanges, TagAction, TagCall, TagPlan, TagRow
+from freehold.operator.metadata.plan import ResourceChanges, TagAction, TagCall, TagPlan, TagRow
 
 SG = "arn:aws:ec2:eu-central-1:111122223333:security-group/sg-1"
 HOSTILE = "\x1b[31m</td><script>alert(1)</script>\n‮"

@@ -8,8 +8,8 @@ import pytest
 
 from freehold.kube.resources import Json, Key, Resource
 from freehold.kube.watch import State
-from freehold.operator.metadata_controller import GRANTS, Caches, referring
-from freehold.operator.metadata_means import PROVIDERS
+from freehold.operator.metadata.controller import GRANTS, Caches, referring
+from freehold.operator.metadata.means import PROVIDERS
 
 
 class Follower:

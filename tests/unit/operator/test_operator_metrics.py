@@ -14,11 +14,11 @@ from freehold.kube.resources import Key
 from freehold.lifecycle.errors import Throttled
 from freehold.lifecycle.port import Call, Effect, InlinePort
 from freehold.operator.aws import AwsCloud
-from freehold.operator.metadata import MetadataReconciler
+from freehold.operator.metadata.accounts_aws import AwsTagAccounts
+from freehold.operator.metadata.changes import WatchedTagAccounts
+from freehold.operator.metadata.reconcile import MetadataReconciler
 from freehold.operator.metrics import Metrics
 from freehold.operator.metrics_server import Address, served
-from freehold.operator.tag_accounts import AwsTagAccounts
-from freehold.operator.tag_changes import WatchedTagAccounts
 from harness.metadata import NAMESPACE, Lab
 
 

@@ -9,8 +9,8 @@ from freehold.lifecycle.journal import StaleObject
 from freehold.lifecycle.keys import KeyRing, digest_of
 from freehold.operator.keyring import MissingRing
 from freehold.operator.keyring_use import Need, first_ring
-from freehold.operator.tag_needs import tag_needs
-from freehold.operator.tag_record import NAME, RECORD_UUID, RecordKeyMissing, TagRecord
+from freehold.operator.metadata.key_needs import tag_needs
+from freehold.operator.metadata.record import NAME, RECORD_UUID, RecordKeyMissing, TagRecord
 from freehold.tagging.ownership import RecordLost
 from freehold.tagging.stored_record import SHARDS, Shard, dumps, shard_of
 from harness.stored_objects import MemoryObjects

@@ -10,7 +10,7 @@ from typing import Any
 from freehold.kube.merge_patch import merge_patch
 from freehold.kube.resources import Json, Resource, key_of
 from freehold.operator.events import Severity
-from freehold.operator.metadata_means import CLOUD_METADATAS, PROVIDERS, Means
+from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS, Means
 from freehold.reconcilers.metadata import status
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, refers_to

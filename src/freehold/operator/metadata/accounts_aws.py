@@ -1,4 +1,4 @@
-"""The places of tags on AWS (tag_places): an account for each region, and reads of the index that objects share."""
+"""The places of tags on AWS (places): an account for each region, and reads of the index that objects share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.errors import CloudError
 from freehold.operator.aws import AwsAccount, AwsCloud
 from freehold.operator.aws_identities import DEFAULT, NotUsable, Reference
-from freehold.operator.tag_places import Region, TagPlace
+from freehold.operator.metadata.places import Region, TagPlace
 from freehold.reconcilers.metadata.demand import Place
 from freehold.reconcilers.metadata.fleet import ReadCost
 from freehold.reconcilers.metadata.references import Refused
@@ -56,7 +56,7 @@ class SharedFinds:
 
 @dataclass(frozen=True)
 class AwsPlace:
-    """One region of one account (tag_places.TagPlace)."""
+    """One region of one account (places.TagPlace)."""
 
     account: str
     region: str

@@ -23,14 +23,14 @@ from freehold.lifecycle.errors import CloudError, NeedsPerson
 from freehold.lifecycle.keys import KeyRing
 from freehold.operator.app import Settings, clouds_of
 from freehold.operator.audit import NoAudit
-from freehold.operator.metadata import MetadataReconciler
-from freehold.operator.metadata_controller import AWS_CLUSTERS, GRANTS, tag_accounts
-from freehold.operator.metadata_means import CLOUD_METADATAS, PROVIDERS, Means
+from freehold.operator.metadata.controller import AWS_CLUSTERS, GRANTS, tag_accounts
+from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS, Means
+from freehold.operator.metadata.observer import Outcomes
+from freehold.operator.metadata.places import Region, TagAccounts, TagPlace
+from freehold.operator.metadata.plan import ResourceChanges, TagAction, TagCall, TagPlan, TagRow
+from freehold.operator.metadata.reconcile import MetadataReconciler
+from freehold.operator.metadata.record import TagRecord
 from freehold.operator.planning import GivenRing, NoEvents
-from freehold.operator.tag_observer import Outcomes
-from freehold.operator.tag_places import Region, TagAccounts, TagPlace
-from freehold.operator.tag_plan import ResourceChanges, TagAction, TagCall, TagPlan, TagRow
-from freehold.operator.tag_record import TagRecord
 from freehold.reconcilers.metadata.demand import Place
 from freehold.reconcilers.metadata.fleet import ReadCost
 from freehold.reconcilers.metadata.outcome import Outcome
@@ -149,7 +149,7 @@ class _DryObjects:
 
 
 class _Recording:
-    """A place (tag_places.TagPlace) to which reads are sent only."""
+    """A place (places.TagPlace) to which reads are sent only."""
 
     def __init__(self, inner: TagPlace, sent: list[Batch]) -> None:
         self._inner = inner

@@ -15,10 +15,10 @@ from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.keys import KeyRing
 from freehold.operator.events import Severity
 from freehold.operator.kinds import resource_of
-from freehold.operator.tag_observer import Observer, nobody
-from freehold.operator.tag_places import TagAccounts
-from freehold.operator.tag_record import TagRecord
-from freehold.operator.tag_work import TagWork
+from freehold.operator.metadata.observer import Observer, nobody
+from freehold.operator.metadata.places import TagAccounts
+from freehold.operator.metadata.record import TagRecord
+from freehold.operator.metadata.work import TagWork
 from freehold.reconcilers.metadata.demand import Defaults, Demand, demand_of
 from freehold.reconcilers.metadata.granting import Grants, granted, grants_of, refusal_of_reference
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, references_of

@@ -20,13 +20,13 @@ from freehold.operator.ibm import IbmAccount
 from freehold.operator.keyring import RingError
 from freehold.operator.keyring_keeper import RingKeeper
 from freehold.operator.kinds import resource_of
-from freehold.operator.metadata import MetadataReconciler
-from freehold.operator.metadata_means import CLOUD_METADATAS, PROVIDERS, Means, Recorder
+from freehold.operator.metadata.changes import AuditedChanges, ChangeAudit, WatchedTagAccounts
+from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS, Means, Recorder
+from freehold.operator.metadata.reconcile import MetadataReconciler
+from freehold.operator.metadata.record import TagRecord
+from freehold.operator.metadata.removal import TagRemoval
 from freehold.operator.onlookers import NOBODY, Onlookers
 from freehold.operator.predicates import OWN_ANNOTATIONS, on_spec_or_metadata
-from freehold.operator.tag_changes import AuditedChanges, ChangeAudit, WatchedTagAccounts
-from freehold.operator.tag_record import TagRecord
-from freehold.operator.tag_removal import TagRemoval
 from freehold.operator.timing import RunningTime
 from freehold.reconcilers.metadata.demand import Place as TagPlaceOf
 from freehold.reconcilers.metadata.references import Provider, Reference, Refused, refers_to
@@ -34,7 +34,7 @@ from freehold.tagging.configuration import Configuration
 from freehold.tagging.resources import Cloud
 
 if TYPE_CHECKING:
-    from freehold.operator.tag_places import Region, TagAccounts, TagPlace
+    from freehold.operator.metadata.places import Region, TagAccounts, TagPlace
 
 AWS_CLUSTERS = resource_of(AWS_CLUSTER)
 GRANTS = resource_of(METADATA_GRANT)
@@ -52,7 +52,7 @@ class Place:
 
 
 class Caches:
-    """What the watches have shown (metadata_means.Stored)."""
+    """What the watches have shown (means.Stored)."""
 
     def __init__(self, controller: Callable[[], Controller]) -> None:
         self._controller = controller
@@ -77,7 +77,7 @@ class Caches:
 
 
 class _Places:
-    """The places in each cloud (tag_places.TagAccounts). What a cloud needs is loaded for its first object."""
+    """The places in each cloud (places.TagAccounts). What a cloud needs is loaded for its first object."""
 
     def __init__(self, ibm: IbmAccount | None, aws: Callable[[], Aws], clock: SystemClock) -> None:
         self._ibm = ibm
@@ -92,10 +92,10 @@ class _Places:
 
     def _load(self, cloud: Cloud) -> TagAccounts:
         if cloud is Cloud.IBM:
-            from freehold.operator.tag_accounts_ibm import IbmTagAccounts
+            from freehold.operator.metadata.accounts_ibm import IbmTagAccounts
 
             return IbmTagAccounts(self._ibm)
-        from freehold.operator.tag_accounts import AwsTagAccounts
+        from freehold.operator.metadata.accounts_aws import AwsTagAccounts
 
         aws = self._aws()
         return AwsTagAccounts(aws.cloud, aws.identities, self._clock)

@@ -15,7 +15,7 @@ from freehold.lifecycle.errors import NeedsPerson
 from freehold.lifecycle.journal import StaleObject
 from freehold.lifecycle.keys import KeyRing
 from freehold.operator.controller import Done, RequeueAfter, Result
-from freehold.operator.metadata_means import (
+from freehold.operator.metadata.means import (
     CLOUD_METADATAS,
     CONFLICT_SECONDS,
     GRANTS_UNKNOWN,
@@ -23,10 +23,10 @@ from freehold.operator.metadata_means import (
     SOON_SECONDS,
     Means,
 )
-from freehold.operator.metadata_telling import Part, tell
-from freehold.operator.tag_pass import PassMemory, TagPass
-from freehold.operator.tag_places import Region
-from freehold.operator.tag_record import RecordKeyMissing
+from freehold.operator.metadata.one_pass import PassMemory, TagPass
+from freehold.operator.metadata.places import Region
+from freehold.operator.metadata.record import RecordKeyMissing
+from freehold.operator.metadata.telling import Part, tell
 from freehold.reconcilers.metadata.clusters import cluster_keys
 from freehold.reconcilers.metadata.demand import Deletion, Demand, Place
 from freehold.reconcilers.metadata.granting import Grants, granted

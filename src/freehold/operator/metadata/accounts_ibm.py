@@ -1,4 +1,4 @@
-"""The place of tags on IBM Cloud (tag_places): one account, whose index and tags are of all regions."""
+"""The place of tags on IBM Cloud (places): one account, whose index and tags are of all regions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from freehold.clouds.ibm.tagged import kind_of, region_of
 from freehold.clouds.ibm.tags import IbmTagger
 from freehold.lifecycle.errors import CloudError
 from freehold.operator.ibm import IbmAccount
-from freehold.operator.tag_places import Region, TagPlace
+from freehold.operator.metadata.places import Region, TagPlace
 from freehold.reconcilers.metadata.demand import Place
 from freehold.reconcilers.metadata.fleet import ReadCost
 from freehold.reconcilers.metadata.references import Refused
@@ -26,7 +26,7 @@ _OPERATIONS: Mapping[Verb, tuple[str, bool]] = {
 
 @dataclass(frozen=True)
 class IbmPlace:
-    """The whole account (tag_places.TagPlace)."""
+    """The whole account (places.TagPlace)."""
 
     account: str
     tagger: IbmTagger

@@ -9,8 +9,8 @@ from freehold.kube import errors as kube
 from freehold.kube.object_client import ObjectList
 from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
 from freehold.operator.keyring_use import Need
-from freehold.operator.metadata_means import PROVIDERS
-from freehold.operator.tag_record import KEY, LABEL, NAME, RECORD_UUID
+from freehold.operator.metadata.means import PROVIDERS
+from freehold.operator.metadata.record import KEY, LABEL, NAME, RECORD_UUID
 from freehold.reconcilers.metadata.references import Provider
 from freehold.reconcilers.metadata.writer import key_of_annotation
 

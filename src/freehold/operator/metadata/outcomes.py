@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from freehold.kube.resources import Json, Key
 from freehold.lifecycle.errors import CloudError
-from freehold.operator.tag_observer import Outcomes
+from freehold.operator.metadata.observer import Outcomes
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Refused
 from freehold.tagging.configuration import Configuration
@@ -18,7 +18,7 @@ OUTCOMES: Final = "/freehold/tag-outcomes"
 
 
 class TagOutcomes:
-    """An observer (tag_observer) that remembers. In memory only: the next process begins with nothing.
+    """An observer (observer) that remembers. In memory only: the next process begins with nothing.
 
     ``configuration`` is the operator's: a plan that is made elsewhere goes by it.
     """

@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from freehold.lifecycle.errors import CloudError
-from freehold.operator.tag_places import Region, TagPlace
-from freehold.operator.tag_record import StoredRecord
-from freehold.operator.tag_work import Planned, TagWork
+from freehold.operator.metadata.places import Region, TagPlace
+from freehold.operator.metadata.record import StoredRecord
+from freehold.operator.metadata.work import Planned, TagWork
 from freehold.reconcilers.metadata.clusters import ClusterKeys
 from freehold.reconcilers.metadata.demand import Demand, Place
 from freehold.reconcilers.metadata.fleet import Common, Fleet, must_be_read, plan_fleet, plan_removal

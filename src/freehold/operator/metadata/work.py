@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from freehold.lifecycle.clock import Clock
 from freehold.lifecycle.keys import KeyRing
-from freehold.operator.tag_places import TagPlace
-from freehold.operator.tag_record import StoredRecord, TagRecord
-from freehold.operator.tag_writes import Written, carry_out
+from freehold.operator.metadata.places import TagPlace
+from freehold.operator.metadata.record import StoredRecord, TagRecord
+from freehold.operator.metadata.writes import Written, carry_out
 from freehold.reconcilers.metadata.fleet import recorded_by
 from freehold.reconcilers.metadata.outcome import Outcome, repairs_of
 from freehold.tagging.approval import ApprovalNeeded, Risk, approval, risk

@@ -14,11 +14,11 @@ from freehold.kube.resources import Key
 from freehold.lifecycle.journal import StaleObject
 from freehold.operator.controller import Done, RequeueAfter, Result
 from freehold.operator.events import Severity
-from freehold.operator.metadata_means import CONFLICT_SECONDS, GRANTS_UNKNOWN, SLOW_SECONDS, SOON_SECONDS, Means
-from freehold.operator.metadata_telling import tell_provider
-from freehold.operator.tag_pass import RemovalPass
-from freehold.operator.tag_places import Region
-from freehold.operator.tag_record import RecordKeyMissing
+from freehold.operator.metadata.means import CONFLICT_SECONDS, GRANTS_UNKNOWN, SLOW_SECONDS, SOON_SECONDS, Means
+from freehold.operator.metadata.one_pass import RemovalPass
+from freehold.operator.metadata.places import Region
+from freehold.operator.metadata.record import RecordKeyMissing
+from freehold.operator.metadata.telling import tell_provider
 from freehold.reconcilers.metadata.clusters import cluster_keys
 from freehold.reconcilers.metadata.demand import Deletion, claimant_of, deletion_of, place_of
 from freehold.reconcilers.metadata.granting import removal_granted

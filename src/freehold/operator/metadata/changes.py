@@ -10,7 +10,7 @@ from typing import Protocol
 
 from freehold.lifecycle.errors import CloudError
 from freehold.operator.audit import Changes
-from freehold.operator.tag_places import Region, TagAccounts, TagPlace
+from freehold.operator.metadata.places import Region, TagAccounts, TagPlace
 from freehold.reconcilers.metadata.demand import Place
 from freehold.reconcilers.metadata.fleet import ReadCost
 from freehold.reconcilers.metadata.references import Refused
@@ -54,7 +54,7 @@ class AuditedChanges:
 
 
 class WatchedPlace:
-    """A place (tag_places.TagPlace) for one object and one pass."""
+    """A place (places.TagPlace) for one object and one pass."""
 
     def __init__(self, inner: TagPlace, subject: str, watches: Sequence[ChangeWatch]) -> None:
         self._inner = inner

@@ -1,0 +1,1 @@
+"""The metadata controller: the tags of resources that nobody here owns, kept as CloudMetadata asks for."""
