@@ -24,8 +24,8 @@ _status = partial(Mutant, "reconcilers/aws_cluster/status.py")
 MUTANTS = (
     _namesakes(
         "refusal",
-        "if not (found := facts.namesakes.value):",
-        "if not (found := ()):",
+        "if not (found := facts.namesakes.value) or",
+        "if not (found := ()) or",
         "beside another cluster of the name resources are created, and CAPA's collector deletes one for the other",
     ),
     _discover(
