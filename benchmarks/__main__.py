@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 def main(prefixes: list[str]) -> int:
     # The harness (the reconcile on a simulated cloud in virtual time) is the tests' own.
     sys.path.insert(0, str(HERE.parent / "tests"))
-    from benchmarks import aws, cli, fair, looks, operator, powervs, real_time, renewal, rows, simulated_aws
+    from benchmarks import aws, cli, fair, looks, operator, powervs, real_time, renewal, rows, simulated_aws, tags
 
     measured = [
         row
@@ -24,6 +24,7 @@ def main(prefixes: list[str]) -> int:
             ("looks", looks.measure),
             ("fair", fair.measure),
             ("real_time", real_time.measure),
+            ("tags", tags.measure),
             ("sim", simulated_aws.measure),
         )
         if not prefixes or name in prefixes

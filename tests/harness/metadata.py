@@ -292,7 +292,7 @@ class Lab:
         return made
 
     def group(self, name: str, **tags: str) -> str:
-        request = {"GroupName": name, "Description": "of a test", "VpcId": self.vpc}
+        request: dict[str, Any] = {"GroupName": name, "Description": "of a test", "VpcId": self.vpc}
         request["TagSpecifications"] = tagged("security-group", **tags) if tags else []
         return str(self.account.cloud.strangers.create("ec2", "CreateSecurityGroup", request)["arn"])
 
