@@ -82,7 +82,8 @@ def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime, shap
         status["ready"] = True
     if status["ready"]:
         status["initialization"] = {"provisioned": True}
-    obsolete = set(shape.parts) - set(wanted_parts(shape.parts, graph)) if graph else set[str]()
+    unwanted = set(shape.parts) - set(wanted_parts(shape.parts, graph)) if graph else set[str]()
+    obsolete = unwanted - {each.type for each in observations}
     spec = {"controlPlaneEndpoint": dict(endpoint)} if endpoint else None
     return updated(raw, status, observations, now, spec=spec, obsolete=obsolete)
 

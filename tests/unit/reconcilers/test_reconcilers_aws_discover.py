@@ -96,11 +96,11 @@ async def test_only_what_is_open_is_asked(spec: Spec, record: Journal, asked: li
     assert cloud.asked == asked
 
 
-async def test_a_delete_asks_neither_for_zones_nor_an_image_nor_for_clusters_of_the_name() -> None:
+async def test_a_delete_asks_neither_for_an_image_nor_for_clusters_of_the_name() -> None:
     cloud = Cloud((Namesake("arn"),))
     found = await decide(BASTION, cloud, deletionTimestamp="2026-01-01T12:05:00Z")
     assert isinstance(found, AWSWanted)
-    assert cloud.asked == []
+    assert cloud.asked == ["zones"]
 
 
 async def test_a_cluster_of_the_same_name_stops_the_first_create_and_not_a_cluster_that_is_there() -> None:

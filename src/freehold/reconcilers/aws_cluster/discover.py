@@ -55,8 +55,9 @@ async def discover(
     recorded = recorded_in(journal.entries)
     vpc = spec.network.vpc.id if spec.network and spec.network.vpc else None
     given = vpc if vpc != recorded.vpc else None
+    zones = await _answer(reader.zones())
     known = Facts(
-        zones=None if deleting else await _answer(reader.zones()),
+        zones=None if deleting and isinstance(zones, NoAnswer) else zones,
         api_port=port,
         recorded=recorded,
         network=await _answer(reader.network(given)) if given else None,
