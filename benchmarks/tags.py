@@ -21,7 +21,7 @@ BATCH, BATCH_OF_ALL, BATCH_OF_IBM = 200, 20, 100
 
 
 @dataclass(frozen=True)
-class Pass:
+class Measured:
     """The requests of one pass and its CPU seconds."""
 
     reads: int
@@ -58,7 +58,7 @@ def _rows(name: str, fleet: Callable[[Lab, int], None], most: float) -> Iterator
     yield Row(f"tags.{name}.first.cpu", round(ratio, 2), "×", 2, source=f"{TARGET}; {BESIDE}")
 
 
-async def _two_passes(fleet: Callable[[Lab, int], None], count: int) -> tuple[Pass, Pass]:
+async def _two_passes(fleet: Callable[[Lab, int], None], count: int) -> tuple[Measured, Measured]:
     lab = Lab(Settings(limits={}, quotas=Quotas(security_groups=2 * LARGE)))
     await lab.apply_examples()
     await lab.work()  # what is loaded for the first object does not count
@@ -69,14 +69,14 @@ async def _two_passes(fleet: Callable[[Lab, int], None], count: int) -> tuple[Pa
     return first, await _pass(lab)
 
 
-async def _pass(lab: Lab, name: str = "metadata") -> Pass:
+async def _pass(lab: Lab, name: str = "metadata") -> Measured:
     lab.port.calls.clear()
     begun = time.process_time()
     await lab.work(name)
     spent = time.process_time() - begun
     calls = [call for call in lab.port.calls if call.api not in ("sts", "iam")]
     reads = sum(call.effect is Effect.READ for call in calls)
-    return Pass(reads, len(calls) - reads, spent, calls)
+    return Measured(reads, len(calls) - reads, spent, calls)
 
 
 def _alone(calls: Sequence[Call]) -> float:
@@ -94,7 +94,7 @@ def _ibm() -> Iterator[Row]:
     yield Row("tags.ibm.second.writes", second.writes, "calls", 0, source=TARGET)
 
 
-async def _passes_on_ibm() -> tuple[Pass, Pass]:
+async def _passes_on_ibm() -> tuple[Measured, Measured]:
     lab = Lab()
     strangers = lab.with_ibm().cloud.strangers
     vpc = strangers.make("vpc", region="eu-de", name="theirs")["id"]

@@ -66,8 +66,9 @@ class Facts:
     """The answers; None where a question does not arise.
 
     ``zones`` are the region's availability zones in which resources can be made, without local and Wavelength zones;
-    NoSuch for a region that does not exist; a delete goes on without them. ``api_port`` is the API server's. ``network`` is the given VPC, NoSuch where the region has none of this id. ``image`` is the newest image
-    for a bastion. ``namesakes`` are asked for before the first resource is created; ``known_before``: the answer shows
+    NoSuch for a region that does not exist; a delete goes on without them. ``api_port`` is the API server's.
+    ``network`` is the given VPC, NoSuch where the region has none of this id. ``image`` is the newest image for a
+    bastion. ``namesakes`` are asked for before the first resource is created; ``known_before``: the answer shows
     resources of the object itself.
     """
 
