@@ -123,7 +123,7 @@ async def test_two_replicas_on_one_object(step: int) -> None:
             nonlocal steps
             steps += 1
             if steps == number + 1:
-                await other.reconcile(Key(NAMESPACE, "metadata"))  # type: ignore[attr-defined]
+                await other.reconcile(Key(NAMESPACE, "metadata"))  # type: ignore[attr-defined]  # set by the test
 
         story.port.between = story.objects.between = work
         await story.pursue()

@@ -91,7 +91,7 @@ class TagWorld:
             return
         with self._process("-m", "freehold_sim", "--cloud", "ibm", "--later", "aws", "--speed", "1",
                            "--state", str(self.state.world), "--until-stdin-closes") as said:  # fmt: skip
-            yield _admin_of(re.search(r"http://[0-9.:]+", said)[0])  # type: ignore[index]
+            yield _admin_of(re.search(r"http://[0-9.:]+", said)[0])  # type: ignore[index]  # it prints one
 
     @contextmanager
     def served(self, *options: str) -> Iterator[Admin]:

@@ -252,7 +252,7 @@ def _role(lab: Lab, name: str, external_id: str = "") -> str:
     strangers = lab.account.cloud.strangers
     statement = {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": "*"}
     if external_id:
-        statement |= {"Condition": {"StringEquals": {"sts:ExternalId": external_id}}}  # type: ignore[dict-item]
+        statement |= {"Condition": {"StringEquals": {"sts:ExternalId": external_id}}}  # type: ignore[dict-item]  # JSON
     trust = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
     made = strangers.create(
         "iam", "CreateRole", {"RoleName": name, "AssumeRolePolicyDocument": trust}, account=OTHER_ACCOUNT

@@ -38,7 +38,7 @@ def login(state: StateDirectory, cloud: str | None = None, **given: str | bool) 
     }  # fmt: skip
     if cloud is None:
         options["no_check"] = False
-    tags_login.run(cloud, state=state.path, **options)  # type: ignore[arg-type]
+    tags_login.run(cloud, state=state.path, **options)  # type: ignore[arg-type]  # as click passes them
 
 
 def test_a_profile_a_role_and_a_region_are_used_from_then_on(state: StateDirectory) -> None:
