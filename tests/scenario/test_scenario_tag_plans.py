@@ -13,7 +13,7 @@ from freehold.kube.resources import Json, Key
 from freehold.lifecycle.errors import CloudError, Throttled
 from freehold.lifecycle.port import Effect
 from freehold.operator.audit import Changes
-from freehold.operator.metadata.changes import AuditedChanges, WatchedTagAccounts
+from freehold.operator.metadata.changes import AuditedChanges, watched
 from freehold.operator.metadata.means import CLOUD_METADATAS
 from freehold.operator.metadata.plan import TagPlan
 from freehold.operator.metadata.planning import DryPass, PlanMeans, StoredObjects
@@ -195,7 +195,7 @@ class Lines:
 def audited(lab: Lab) -> Lines:
     """From now on the process of the lab is audited."""
     lines = Lines(lab)
-    accounts = WatchedTagAccounts(lab, [AuditedChanges(lines)])
+    accounts = watched(lab, [AuditedChanges(lines)])
     lab.process = MetadataReconciler(replace(lab.means, accounts=accounts))
     return lines
 

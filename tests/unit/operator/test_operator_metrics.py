@@ -15,7 +15,7 @@ from freehold.lifecycle.errors import Throttled
 from freehold.lifecycle.port import Call, Effect, InlinePort
 from freehold.operator.aws import AwsCloud
 from freehold.operator.metadata.accounts_aws import AwsTagAccounts
-from freehold.operator.metadata.changes import WatchedTagAccounts
+from freehold.operator.metadata.changes import watched
 from freehold.operator.metadata.reconcile import MetadataReconciler
 from freehold.operator.metrics import Metrics
 from freehold.operator.metrics_server import Address, served
@@ -41,7 +41,7 @@ def measured(lab: Lab, metrics: Metrics) -> MetadataReconciler:
     """The lab's controller, with metrics."""
     cloud = AwsCloud(None, lab.clock, mount=lab.account.mount, port=metrics.measured(lab.port))
     lab.aws = AwsTagAccounts(cloud, lab.identities, lab.clock)
-    accounts = WatchedTagAccounts(lab, [metrics])
+    accounts = watched(lab, [metrics])
     return MetadataReconciler(replace(lab.means, accounts=accounts, observe=metrics.passed))
 
 

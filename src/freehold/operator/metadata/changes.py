@@ -10,10 +10,8 @@ from typing import Protocol
 
 from freehold.lifecycle.errors import CloudError
 from freehold.operator.audit import Changes
-from freehold.operator.metadata.places import Region, TagAccounts, TagPlace
-from freehold.reconcilers.metadata.demand import Place
-from freehold.reconcilers.metadata.fleet import ReadCost
-from freehold.reconcilers.metadata.references import Refused
+from freehold.operator.metadata.places import TagAccounts, TagPlace
+from freehold.operator.metadata.wrapped import WrappedAccounts, WrappedPlace
 from freehold.tagging.batches import Batch, Verb
 from freehold.tagging.classifiers import Query
 from freehold.tagging.resources import Resource, Tags
@@ -53,22 +51,14 @@ class AuditedChanges:
             self._audit.refused(subject, resource, error)
 
 
-class WatchedPlace:
+class WatchedPlace(WrappedPlace):
     """A place (places.TagPlace) for one object and one pass."""
 
     def __init__(self, inner: TagPlace, subject: str, watches: Sequence[ChangeWatch]) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._subject = subject
         self._watches = watches
         self._seen: dict[str, Tags] = {}
-
-    @property
-    def account(self) -> str:
-        return self._inner.account
-
-    @property
-    def region(self) -> str:
-        return self._inner.region
 
     async def find(self, query: Query) -> Sequence[Resource]:
         found = await self._inner.find(query)
@@ -89,15 +79,6 @@ class WatchedPlace:
             watch.answered(self._subject, batch, changes, errors)
         return errors
 
-    def cost(self, resource: str) -> ReadCost:
-        return self._inner.cost(resource)
-
-    def holds(self, resource: str) -> bool:
-        return self._inner.holds(resource)
-
-    def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]:
-        return self._inner.named_in(error, resources)
-
 
 def changes_of(batch: Batch, seen: Mapping[str, Tags]) -> Changes:
     """``seen``: the tags of each resource as they were read."""
@@ -113,15 +94,6 @@ def _value(found: frozenset[str] | None) -> str | None:
     return None if found is None else ", ".join(sorted(found))
 
 
-class WatchedTagAccounts:
+def watched(inner: TagAccounts, watches: Sequence[ChangeWatch]) -> TagAccounts:
     """The places of ``inner``, watched."""
-
-    def __init__(self, inner: TagAccounts, watches: Sequence[ChangeWatch]) -> None:
-        self._inner = inner
-        self._watches = watches
-
-    async def at(self, place: Place, subject: str) -> Sequence[TagPlace | Region] | Refused:
-        found = await self._inner.at(place, subject)
-        if isinstance(found, Refused):
-            return found
-        return [each if isinstance(each, Region) else WatchedPlace(each, subject, self._watches) for each in found]
+    return WrappedAccounts(inner, lambda place, subject: WatchedPlace(place, subject, watches))

@@ -20,7 +20,7 @@ from freehold.operator.ibm import IbmAccount
 from freehold.operator.keyring import RingError
 from freehold.operator.keyring_keeper import RingKeeper
 from freehold.operator.kinds import resource_of
-from freehold.operator.metadata.changes import AuditedChanges, ChangeAudit, WatchedTagAccounts
+from freehold.operator.metadata.changes import AuditedChanges, ChangeAudit, watched
 from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS, Means, Recorder
 from freehold.operator.metadata.reconcile import MetadataReconciler
 from freehold.operator.metadata.record import TagRecord
@@ -124,7 +124,7 @@ def metadata_controllers(
     means = Means(
         client=client,
         stored=Caches(lambda: controller),
-        accounts=WatchedTagAccounts(tag_accounts(clouds, clock), watches),
+        accounts=watched(tag_accounts(clouds, clock), watches),
         record=TagRecord(client, place.record_namespace, place.record_name),
         rings=keeper,
         clock=clock,

@@ -7,7 +7,7 @@ what it would store is laid over what is stored (ADR 17).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -26,19 +26,16 @@ from freehold.operator.audit import NoAudit
 from freehold.operator.metadata.controller import AWS_CLUSTERS, GRANTS, tag_accounts
 from freehold.operator.metadata.means import CLOUD_METADATAS, PROVIDERS, Means
 from freehold.operator.metadata.observer import Outcomes
-from freehold.operator.metadata.places import Region, TagAccounts, TagPlace
+from freehold.operator.metadata.places import TagAccounts, TagPlace
 from freehold.operator.metadata.plan import ResourceChanges, TagAction, TagCall, TagPlan, TagRow
 from freehold.operator.metadata.reconcile import MetadataReconciler
 from freehold.operator.metadata.record import TagRecord
+from freehold.operator.metadata.wrapped import WrappedAccounts, WrappedPlace
 from freehold.operator.planning import GivenRing, NoEvents
-from freehold.reconcilers.metadata.demand import Place
-from freehold.reconcilers.metadata.fleet import ReadCost
 from freehold.reconcilers.metadata.outcome import Outcome
 from freehold.reconcilers.metadata.references import Provider, Refused
-from freehold.tagging import resources as tagged
 from freehold.tagging.approval import Risk, risk
 from freehold.tagging.batches import Batch, batches
-from freehold.tagging.classifiers import Query
 from freehold.tagging.configuration import Configuration
 from freehold.tagging.plan import ResourcePlan, Verdict
 
@@ -148,53 +145,16 @@ class _DryObjects:
         return obj
 
 
-class _Recording:
-    """A place (places.TagPlace) to which reads are sent only."""
+class _Recording(WrappedPlace):
+    """Reads are sent, writes are kept."""
 
     def __init__(self, inner: TagPlace, sent: list[Batch]) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._sent = sent
-
-    @property
-    def account(self) -> str:
-        return self._inner.account
-
-    @property
-    def region(self) -> str:
-        return self._inner.region
-
-    async def find(self, query: Query) -> Sequence[tagged.Resource]:
-        return await self._inner.find(query)
-
-    async def read(self, ids: Collection[str]) -> Mapping[str, tagged.Resource | CloudError]:
-        return await self._inner.read(ids)
 
     async def send(self, batch: Batch) -> Mapping[str, CloudError]:
         self._sent.append(batch)
         return {}
-
-    def cost(self, resource: str) -> ReadCost:
-        return self._inner.cost(resource)
-
-    def holds(self, resource: str) -> bool:
-        return self._inner.holds(resource)
-
-    def named_in(self, error: CloudError, resources: Collection[str]) -> frozenset[str]:
-        return self._inner.named_in(error, resources)
-
-
-class _RecordingAccounts:
-    """The places of the operator, recorded."""
-
-    def __init__(self, inner: TagAccounts, sent: list[Batch]) -> None:
-        self._inner = inner
-        self._sent = sent
-
-    async def at(self, place: Place, subject: str) -> Sequence[TagPlace | Region] | Refused:
-        found = await self._inner.at(place, subject)
-        if isinstance(found, Refused):
-            return found
-        return [each if isinstance(each, Region) else _Recording(each, self._sent) for each in found]
 
 
 @dataclass(frozen=True)
@@ -224,7 +184,7 @@ class DryPass:
             Means(
                 client=dry,
                 stored=means.objects,
-                accounts=_RecordingAccounts(means.accounts, self._sent),
+                accounts=WrappedAccounts(means.accounts, lambda place, _: _Recording(place, self._sent)),
                 record=TagRecord(dry, *means.record),
                 rings=GivenRing(means.ring),
                 clock=means.clock,
