@@ -25,18 +25,20 @@ class Rule:
 
     kubectl prints the message, and conditions contain it. The predicate is for objects that the API server did
     not check: those stored before the rule existed, or by an API server without CEL. A rule without one is for the
-    API server alone (:mod:`freehold.api.early`). ``field`` is the path below the node at which the error is told.
+    API server alone (:mod:`freehold.api.early`). ``field`` is the path below the node at which the error is told;
+    ``told`` is CEL for a message that names what is wrong, in place of ``message``.
     """
 
     cel: str
     message: str
     holds: Callable[[Any], bool] | None = None
     field: str = ""
+    told: str = ""
 
     def to_wire(self) -> dict[str, str]:
         """The entry of ``x-kubernetes-validations``."""
-        wire = {"message": self.message, "rule": self.cel}
-        return {"fieldPath": self.field, **wire} if self.field else wire
+        wire = {"fieldPath": self.field, "message": self.message, "messageExpression": self.told, "rule": self.cel}
+        return {name: value for name, value in wire.items() if value}
 
 
 def checked(*rules: Rule) -> dict[str, Any]:

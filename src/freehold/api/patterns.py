@@ -59,3 +59,6 @@ WORDS: Final[dict[str, str]] = {
     IP_PROTOCOL: "it must be any, all, icmp, tcp, udp or another protocol name of the VPC API",
 }
 """Pattern -> description for messages to users."""
+
+TAG_CHARACTERS: Final = "[^A-Za-z0-9 _.:-]"
+"""Those that IBM Cloud does not let into a tag."""

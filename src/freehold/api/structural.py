@@ -20,7 +20,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from freehold.api.base import ApiModel, checked
+from freehold.api.base import ApiModel, Rule, checked
+from freehold.api.patterns import TAG_CHARACTERS, TAG_KEY, TAG_VALUE, WORDS
 
 Schema = dict[str, Any]
 
@@ -130,6 +131,7 @@ class _Inliner:
         _bounds(target)
         _defaults(target)
         _sets(target)
+        _characters(target)
         self._children(target, path, within)
         if "type" not in target and INT_OR_STRING not in target:
             target[PRESERVE] = True
@@ -205,3 +207,14 @@ def _sets(target: Schema) -> None:
     """``uniqueItems`` is forbidden (its check is quadratic); sets use a list type."""
     if target.pop("uniqueItems", False):
         target["x-kubernetes-list-type"] = "set"
+
+
+def _characters(target: Schema) -> None:
+    """A pattern of tags becomes a rule that names the wrong character: of a pattern, kubectl prints the pattern."""
+    pattern = target.get("pattern")
+    if pattern in (TAG_KEY, TAG_VALUE):
+        del target["pattern"]
+        found = f"self.find('{TAG_CHARACTERS}')"
+        wrong = f"""({found} == '' ? " is not allowed: " : " has '" + {found} + "' in it: ")"""
+        told = f"""\"'\" + self + \"'\" + {wrong} + \"{WORDS[pattern]}\""""
+        target |= checked(Rule(f"size(self) == 0 || self.matches('{pattern}')", WORDS[pattern], told=told))

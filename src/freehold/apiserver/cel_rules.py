@@ -150,10 +150,11 @@ class _Node:
         message = rule.message
         if rule.message_program is not None:
             try:
-                message = str(rule.message_program.execute(context)).strip() or message
+                told = str(rule.message_program.execute(context)).strip()
             except (ValueError, RuntimeError, TypeError, KeyError):
-                # As upstream: if the expression fails, the fixed message is used.
-                message = rule.message
+                told = ""
+            # As upstream: where the expression fails, or gives no line or several, the fixed message is used.
+            message = told if told and "\n" not in told else message
         where = (path + rule.field_path).removeprefix(".")
         if rule.reason == "FieldValueForbidden":
             return FieldError.forbidden(where, message)

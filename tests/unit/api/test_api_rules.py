@@ -115,7 +115,7 @@ def theirs() -> dict[str, list[str]]:
 def test_every_rule_is_compared(ours: dict[str, list[str]], theirs: dict[str, list[str]]) -> None:
     """A rule at a path without a case would not be compared; tags are our own, early rules have their own tests."""
     assert set(theirs) == set(CASES)
-    assert set(ours) == {*CASES, "spec.tags[*]", *EARLY}
+    assert set(ours) == {*CASES, "spec.tags[*]", "spec.tags[*].key", "spec.tags[*].value", *EARLY}
 
 
 @pytest.mark.parametrize("path", CASES)
@@ -150,3 +150,14 @@ def test_tag_rules_agree_in_cel_and_in_python(ours: dict[str, list[str]]) -> Non
         expected = length <= 128 and not value["key"].lower().startswith("powervs.cluster.x-k8s.io")
         assert accepted(Tag, value) == expected, value
         assert all(holds(rule, value) for rule in ours["spec.tags[*]"]) == expected, value
+
+
+@pytest.mark.parametrize("field", ("key", "value"))
+def test_the_characters_of_a_tag_are_the_same_in_cel_and_in_python(field: str, ours: dict[str, list[str]]) -> None:
+    """The schema has a rule in place of the pattern, which kubectl would print."""
+    texts = [f"{first}{then}" for first in ("", "a", " ", "/", "ä") for then in (*map(chr, range(32, 127)), "", "ä")]
+    for text in texts:
+        if field == "key" and not text:
+            continue
+        in_python = accepted(Tag, {"key": "a", field: text})
+        assert all(holds(rule, text) for rule in ours[f"spec.tags[*].{field}"]) == in_python, text

@@ -118,6 +118,13 @@ def test_a_rule_sets_message_path_and_reason_of_the_error() -> None:
     assert (error.path, error.reason, error.body) == ("a", "FieldValueForbidden", "Forbidden: a is 1")
 
 
+@pytest.mark.parametrize("expression", ("'  '", "'a\\nb'", "string(self.b)"), ids=["empty", "two lines", "fails"])
+def test_the_fixed_message_is_told_where_the_expression_gives_none(expression: str) -> None:
+    """https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#the-messageexpression-field"""
+    (error,) = rules("self.a > 1", message="fixed", messageExpression=expression).errors({"a": 1}, None)
+    assert error.body.endswith("fixed")
+
+
 def test_a_rule_that_fails_to_run_refuses() -> None:
     (error,) = rules("self.a.b == 1").errors({}, None)
     assert "could not be evaluated" in error.body

@@ -26,7 +26,7 @@ KEY_RULE = "a tag's key has letters, digits, spaces and _ - . : and does not beg
     ("tag", "told"),
     [
         ("{key: 'team/x'}", f"spec.tags[0].key: 'team/x' has '/' in it: {KEY_RULE}"),
-        ("{key: ' a'}", f"spec.tags[0].key: ' a' has ' ' in it: {KEY_RULE}"),
+        ("{key: ' a'}", f"spec.tags[0].key: ' a' is not allowed: {KEY_RULE}"),
         (
             "{key: a, value: 'päy'}",
             "spec.tags[0].value: 'päy' has 'ä' in it: a tag's value has letters, digits, spaces",
