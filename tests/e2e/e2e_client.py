@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import requests
-from e2e_servers import PATIENCE, Server
+from e2e_servers import PATIENCE, PATIENTLY, Server
 
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -24,6 +24,7 @@ class Kubectl:
     def __init__(self, server: Server, namespace: str, home: Path) -> None:
         self._base = ["kubectl", "--cache-dir", str(home / "cache"), "--namespace", namespace]
         self._environment = server.environment()
+        self._namespace, self._controllers = namespace, server.controllers
 
     def run(self, *arguments: str, stdin: str = "", ok: bool = True) -> str:
         """What it printed (both streams); a failure fails the test unless ``ok`` is False."""
@@ -43,6 +44,17 @@ class Kubectl:
     def json(self, *arguments: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.run(*arguments, "-o", "json"))
         return found
+
+    def delete_namespace(self) -> None:
+        """With what Freehold keeps in it, also where no controller manager empties it."""
+        self.run("delete", "configmap,secret", "--all", PATIENTLY)
+        self.run("delete", "namespace", self._namespace, "--wait=false")
+        if not self._controllers:
+            name = {"name": self._namespace}
+            empty = {"apiVersion": "v1", "kind": "Namespace", "metadata": name, "spec": {"finalizers": []}}
+            path = f"/api/v1/namespaces/{self._namespace}/finalize"
+            self.run("replace", "--raw", path, "-f", "-", stdin=json.dumps(empty))
+        self.run("wait", "--for=delete", f"namespace/{self._namespace}", PATIENTLY)
 
     def started(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen([*self._base, *arguments], stdout=subprocess.PIPE, text=True, env=self._environment)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -54,11 +53,7 @@ def kubectl(server: Server, our_crds: None, home: Path) -> Iterator[Kubectl]:
     default = Kubectl(server, "default", home)
     default.run("delete", "configmap", "-l", f"freehold.dev/record=keys-of-{NAMESPACE}-tags", PATIENTLY)
     default.run("delete", "secret", f"keys-of-{NAMESPACE}", "--ignore-not-found", PATIENTLY)
-    found.run("delete", "namespace", NAMESPACE, "--wait=false")
-    if not server.controllers:  # what a controller manager does once the namespace is empty
-        empty = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}, "spec": {"finalizers": []}}
-        found.run("replace", "--raw", f"/api/v1/namespaces/{NAMESPACE}/finalize", "-f", "-", stdin=json.dumps(empty))
-    found.run("wait", "--for=delete", f"namespace/{NAMESPACE}", PATIENTLY)
+    found.delete_namespace()
 
 
 GRANT = """

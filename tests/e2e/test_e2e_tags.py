@@ -34,7 +34,7 @@ def kubectl(server: Server, our_crds: None, home: Path) -> Iterator[Kubectl]:
         pytest.skip(f"{server.label} has a namespace {NAMESPACE}")
     yield found
     found.run("delete", "cloudmetadata,awsmetadata", "--all", PATIENTLY)
-    found.run("delete", "namespace", NAMESPACE, PATIENTLY)
+    found.delete_namespace()
 
 
 def free_port() -> int:
