@@ -5,58 +5,19 @@ They need what the operator has: its cloud and its key ring.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from e2e_cli import Cli
 from e2e_operator_lab import KIND, Stage
-from e2e_servers import PATIENCE, ended, until
+from e2e_servers import until
 
 from freehold.api.names import DECISIONS_ANNOTATION, JOURNAL_ANNOTATION
 
 pytestmark = pytest.mark.e2e
-
-PROGRAM = [sys.executable, "-m", "freehold.cli.main"]
-
-
-class Cli:
-    """``freehold`` beside the operator of one namespace, with the key ring in that namespace."""
-
-    def __init__(self, stage: Stage, folder: Path) -> None:
-        self._stage = stage
-        self._folder = folder
-        kubeconfig = stage.server.kubeconfig
-        if os.pathsep in kubeconfig:
-            pytest.skip("KUBECONFIG names several files, and --kubeconfig takes one")
-        self.place = ("--kubeconfig", kubeconfig, "--simulator", stage.cloud.url, "--keys-namespace", stage.namespace)
-
-    @contextlib.contextmanager
-    def operator(self) -> Iterator[None]:
-        """``freehold operator`` as a process."""
-        log = self._folder / "operator.log"
-        command = [*PROGRAM, "operator", *self.place, "-n", self._stage.namespace, "--cluster-api", "off"]
-        with log.open("a") as said:
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True)
-        with ended(process):
-            assert process.stdout is not None and "serving" in process.stdout.readline(), log.read_text()
-            yield
-
-    def run(self, *words: str, stdin: str = "", place: Sequence[str] = (), code: int = 0) -> str:
-        """What it printed, both streams; it must end with this exit code."""
-        inside = () if words[0] == "orphans" else ("-n", self._stage.namespace)
-        done = subprocess.run(
-            [*PROGRAM, *words, *inside, *(place or self.place)],
-            input=stdin, capture_output=True, text=True, timeout=PATIENCE, check=False,
-        )  # fmt: skip
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout + done.stderr
 
 
 @pytest.fixture

@@ -6,8 +6,10 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from e2e_cli import Cli
 from e2e_operator_lab import AWS_KIND, KIND, Cloud, Json, Stage, aws, is_ready, simulated_cloud
 from e2e_servers import PATIENCE, PATIENTLY, until
 
@@ -74,3 +76,22 @@ def test_one_operator_serves_a_powervs_and_an_aws_cluster_of_one_name(stage: Sta
         gone(stage)
         assert is_ready(cluster(stage, KIND)), "what happens to one does not concern the other"
         stage.delete()
+
+
+def test_what_lost_its_object_is_listed_and_recovered(stage: Stage, tmp_path: Path) -> None:
+    """As on IBM Cloud (test_e2e_cli.py): from the marks, by the commands, and nothing is created again."""
+    cli, wanted = Cli(stage, tmp_path), json.dumps(aws(stage.name, stage.namespace))
+    with cli.operator():
+        cli.run("up", "-f", "-", stdin=wanted, place=cli.place[:2])
+    before = sorted(row["id"] for row in stage.cloud.of_aws(stage.name))
+    stage.kubectl.run("patch", AWS_KIND, stage.name, "--type=merge", "-p", '{"metadata": {"finalizers": null}}')
+    stage.kubectl.run("delete", AWS_KIND, stage.name)
+    owners = json.loads(cli.run("orphans", "-o", "json"))
+    (lost,) = (each for each in owners if each["owners"] == [f"{stage.namespace}/{stage.name}"])
+    assert len(lost["resources"]) == 25
+    assert "is there again, paused" in cli.run("recover", stage.name, "--yes")
+    with cli.operator():
+        cli.run("up", "-f", "-", stdin=wanted, place=cli.place[:2])
+        assert sorted(row["id"] for row in stage.cloud.of_aws(stage.name)) == before
+        once_each(stage)
+        gone(stage)
