@@ -298,6 +298,10 @@ class RemainsDriver(Protocol):
         ...
 
 
+def _never(request: Request, other: Observed) -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class Kind:
     """One kind of cloud resource, as data.
@@ -320,6 +324,7 @@ class Kind:
     ``home``: the kind that it is made in, where one that is new has nothing of this kind in it.
     ``name_in_region``: no two in a region have one name, so another's is in the way wherever it is.
     ``gone_at_once``: a delete that the cloud takes is done when it answers; it refuses those that cannot be done.
+    ``in_the_way``: what a create would need that another one of the kind has, for a person; empty where both can be.
     """
 
     name: str
@@ -361,6 +366,7 @@ class Kind:
     home: str = ""
     name_in_region: bool = False
     gone_at_once: bool = False
+    in_the_way: Callable[[Request, Observed], str] = _never
 
     @property
     def markable(self) -> bool:

@@ -132,6 +132,18 @@ ONCE = (
     ),
     _create(
         "_may_create",
+        "if held := prune.holds_place(ctx, node):",
+        "if held := None:",
+        "a plan shows a create that the cloud refuses, and nobody is told that a prune would free the range",
+    ),
+    _create(
+        "_may_create",
+        "ctx.outcomes[key] = held  #",
+        "ctx.block(key, held)  #",
+        "minutes after a prune the subnet whose range it freed is still not made",
+    ),
+    _create(
+        "_may_create",
         "if entry and entry.gone and kind.once:",
         "if False:",
         "a machine that somebody terminated is made again by the next pass",
