@@ -95,3 +95,16 @@ def test_a_range_that_surplus_holds_is_freed_by_a_prune(block: str) -> None:
     approve(cluster)
     found = answers(cluster)
     assert found["subnet/pri-b"].endswith("is gone") and cluster.ready()
+
+
+@pytest.mark.parametrize("changed", ({"cidrBlock": "10.0.60.0/24"}, {"availabilityZone": "us-east-1c"}))
+def test_what_nobody_can_change_in_the_cloud_is_said_so(changed: dict[str, str]) -> None:
+    """A subnet has its range and its zone for life."""
+    cluster = harness(network={"subnets": LISTED})
+    entries = [{**each, **changed} if each["id"] == "pri-b" else each for each in LISTED]
+    if "availabilityZone" in changed:
+        entries.append({**LISTED[2], "id": "pub-c", "cidrBlock": "10.0.61.0/24", **changed})
+    cluster.object.patch({"spec": {"network": {"subnets": entries}}})
+    (row,) = [row for row in planned(cluster).rows if row.action is Action.RECREATE and row.kind == "subnet"]
+    assert "change it in the cloud" not in row.reason
+    assert "in the cloud: write into the spec what is there, or delete the resource" in row.reason

@@ -230,6 +230,12 @@ SECRETS = (
         "nobody is told that a Secret is missing",
     ),
     _drift(
+        "_sync",
+        "fixed = sorted(drifted.keys() - kind.changeable)",
+        "fixed: list[str] = []",
+        "a person is sent to change in the cloud what nobody can change there",
+    ),
+    _drift(
         "_drift",
         "without_digests(asked.get(a))",
         "asked.get(a)",
