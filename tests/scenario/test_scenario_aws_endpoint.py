@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from freehold.api import names
 from freehold_sim.aws.strangers import Strangers
 from harness.aws_cluster import AwsHarness, aws_cluster
 
@@ -44,3 +45,15 @@ def test_an_endpoint_of_ones_own_is_led_to_the_new_load_balancer() -> None:
     cluster.up()
     lost(cluster, "classic")
     assert cluster.ready() and cluster.object.raw["spec"]["controlPlaneEndpoint"]["host"] == host
+
+
+@pytest.mark.parametrize("type_", BALANCERS)
+def test_an_address_of_aws_tells_without_a_record_whose_it_was(type_: str) -> None:
+    """It was lost while an earlier version served the cluster."""
+    cluster = AwsHarness(aws_cluster(controlPlaneLoadBalancer={"loadBalancerType": type_}))
+    cluster.up()
+    lost(cluster, type_)
+    cluster.object.patch({"metadata": {"annotations": {names.ENDPOINT_ANNOTATION: None}}})
+    cluster.start_process()
+    cluster.for_a_while(600.0)
+    assert cluster.conditions()["LoadBalancerReady"].startswith("False")

@@ -47,6 +47,18 @@ def test_a_plan_shows_the_tags_that_go_from_a_given_subnet() -> None:
     assert len(before) - len(after) == len(rows)
 
 
+def test_a_given_subnet_that_the_spec_dropped_is_not_shown_as_used() -> None:
+    harness = AwsHarness()
+    given = GivenVpc.create(harness)
+    harness.object.patch({"spec": {"network": given.network()}})
+    harness.up()
+    harness.object.patch({"spec": {"network": given.network("public-a", "public-b", "private-a")}})
+    shown = {row.id: row for row in planned(harness).rows if row.kind == "subnet" and not row.attribute}
+    dropped = shown.pop(given.subnets["private-b"])
+    assert dropped.action is Action.KEEP and "surplus: the spec no longer names it" in dropped.reason
+    assert {row.action for row in shown.values()} == {Action.REUSE}
+
+
 def test_a_bastion_whose_key_nobody_named_says_where_it_is_named() -> None:
     harness = AwsHarness(aws_cluster(bastion={"enabled": True}))
     harness.for_a_while(900)

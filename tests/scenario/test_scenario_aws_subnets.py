@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from freehold.operator.plan import Action
 from harness.aws_cluster import AwsHarness
+from harness.aws_network import planned
 from harness.aws_pruning import LISTED, answers, approve, change, harness, present
 
 
@@ -74,3 +76,35 @@ def test_a_range_with_a_subnet_in_it_is_asked_for_seldom() -> None:
     approve(cluster, "subnet", "route-table", "nat-gateway", "elastic-ip")
     answers(cluster)
     assert cluster.ready()
+
+
+@pytest.mark.parametrize("block", (LISTED[3]["cidrBlock"], "10.0.3.128/25"))
+def test_a_range_that_surplus_holds_is_freed_by_a_prune(block: str) -> None:
+    """EC2 would refuse the new subnet. Plan and condition say by which of the object's own, and what frees it."""
+    cluster = harness(network={"subnets": LISTED})
+    held = next(row["id"] for row in cluster.status()["resources"] if row["name"].startswith("pri-b"))
+    new = {**LISTED[3], "id": "pri-c", "cidrBlock": block}
+    cluster.object.patch({"spec": {"network": {"subnets": [*LISTED[:3], new]}}})
+    (row,) = [row for row in planned(cluster).rows if row.logical == "pri-c" and row.kind == "subnet"]
+    assert row.action is Action.REFUSE
+    assert block in row.reason and held in row.reason and "freehold prune demo -n default" in row.reason
+    before = len(cluster.calls(mutating=True))
+    cluster.for_a_while(1500.0)
+    assert not [call for call in cluster.calls(mutating=True)[before:] if call.operation == "CreateSubnet"]
+    assert row.reason in cluster.conditions()["SubnetsReady"]
+    approve(cluster)
+    found = answers(cluster)
+    assert found["subnet/pri-b"].endswith("is gone") and cluster.ready()
+
+
+@pytest.mark.parametrize("changed", ({"cidrBlock": "10.0.60.0/24"}, {"availabilityZone": "us-east-1c"}))
+def test_what_nobody_can_change_in_the_cloud_is_said_so(changed: dict[str, str]) -> None:
+    """A subnet has its range and its zone for life."""
+    cluster = harness(network={"subnets": LISTED})
+    entries = [{**each, **changed} if each["id"] == "pri-b" else each for each in LISTED]
+    if "availabilityZone" in changed:
+        entries.append({**LISTED[2], "id": "pub-c", "cidrBlock": "10.0.61.0/24", **changed})
+    cluster.object.patch({"spec": {"network": {"subnets": entries}}})
+    (row,) = [row for row in planned(cluster).rows if row.action is Action.RECREATE and row.kind == "subnet"]
+    assert "change it in the cloud" not in row.reason
+    assert "in the cloud: write into the spec what is there, or delete the resource" in row.reason

@@ -47,6 +47,9 @@ JOURNAL_ANNOTATION: Final = "freehold.dev/journal"
 DECISIONS_ANNOTATION: Final = "freehold.dev/decisions"
 """What a person has decided about single resources, signed with the key ring, with the operator's answers."""
 
+ENDPOINT_ANNOTATION: Final = "freehold.dev/endpoint"
+"""The address of the load balancer that became ``spec.controlPlaneEndpoint.host``: one that a user gives is not it."""
+
 TAGS_WRITER_ANNOTATION: Final = "freehold.dev/tags-writer"
 """On an AWSMetadata or IBMMetadata: something was written for it, under this signed name (ADR 37)."""
 

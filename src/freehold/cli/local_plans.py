@@ -27,10 +27,17 @@ if TYPE_CHECKING:
     from freehold.operator.plan import Plan
 
 
-async def asked(session: Session, target: Access, objects: Sequence[Json], simulator: str, ring: KeyRing) -> list[Plan]:
-    """What serving each of ``objects`` would do. ``simulator`` is of :func:`simulator_of`."""
+async def asked(
+    session: Session,
+    target: Access,
+    objects: Sequence[Json],
+    simulator: str,
+    ring: KeyRing,
+    beside: Sequence[Json] = (),
+) -> list[Plan]:
+    """What serving each of ``objects`` would do, with ``beside`` stored. ``simulator`` is of :func:`simulator_of`."""
     settings = await settings_of(session, target, simulator)
-    return await plans_with(session.client, objects, settings, ring)
+    return await plans_with(session.client, objects, settings, ring, beside)
 
 
 async def settings_of(session: Session, target: Access, simulator: str) -> Settings:
@@ -47,20 +54,22 @@ async def settings_of(session: Session, target: Access, simulator: str) -> Setti
     )
 
 
-async def plans_with(client: KubeClient, objects: Sequence[Json], settings: Settings, ring: KeyRing) -> list[Plan]:
+async def plans_with(
+    client: KubeClient, objects: Sequence[Json], settings: Settings, ring: KeyRing, beside: Sequence[Json] = ()
+) -> list[Plan]:
     """The same, with the settings of an operator."""
     from freehold.api.served import served_of
     from freehold.operator.kinds import SERVED_RESOURCES
     from freehold.operator.other_objects import StoredObjects
     from freehold.operator.owner_cluster import OwnerClusterReader
-    from freehold.operator.planning import plan
+    from freehold.operator.planning import AsIfStored, plan
     from freehold.reconcilers.gate import Mode
 
-    others = StoredObjects(client, SERVED_RESOURCES)
+    others, reader = StoredObjects(client, SERVED_RESOURCES), AsIfStored(client, beside)
     plans = []
     for obj in objects:
         owners = OwnerClusterReader(client, Mode(settings.cluster_api), served_of(str(obj["kind"])))
-        plans.append(await plan(obj, settings, client, ring, await owners.context(obj), others))
+        plans.append(await plan(obj, settings, reader, ring, await owners.context(obj), others))
     return plans
 
 

@@ -5,7 +5,7 @@ Their import alone takes a second, which the command that asks for a plan is spa
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from freehold.api.feature_gates import FeatureGate, FeatureGates
@@ -27,6 +27,14 @@ _NO_SUCH_PATH = (404, 405)
 """What a server of an earlier version answers."""
 
 
+@dataclass(frozen=True)
+class Wished:
+    """The objects to be planned, as they would be stored, and what else of a manifest is read for them."""
+
+    objects: Sequence[Json]
+    beside: Sequence[Json] = ()
+
+
 class PlanService:
     """Answers requests of :func:`plans_of_server`. ``settings`` are the operator's, ``keys`` its key ring."""
 
@@ -35,7 +43,7 @@ class PlanService:
         self._keys = keys
 
     async def answer(self, body: Json) -> Json:
-        """``objects`` as they would be stored, ``gates`` by name; ``plans``, or the ``problem`` that there are none."""
+        """Of :class:`Wished`, and ``gates`` by name; ``plans``, or the ``problem`` that there are none."""
         from freehold.cli.local_plans import plans_with, ring_at
         from freehold.kube.client import KubeClient
         from freehold.lifecycle.interface import Intervals
@@ -44,7 +52,8 @@ class PlanService:
         settings = replace(self._settings, audit=None, intervals=Intervals(), gates=gates)
         try:
             async with KubeClient(settings.kube) as client:
-                plans = await plans_with(client, body["objects"], settings, await ring_at(self._keys))
+                ring = await ring_at(self._keys)
+                plans = await plans_with(client, body["objects"], settings, ring, body.get("beside", ()))
         except CliError as problem:
             return {"problem": problem.sentence}
         except KubeError as problem:
@@ -52,10 +61,11 @@ class PlanService:
         return {"plans": [dumped(each) for each in plans]}
 
 
-async def plans_of_server(client: ObjectClient, objects: Sequence[Json], gates: FeatureGates) -> list[Plan] | None:
-    """What serving each of ``objects`` would do; None where the server makes no plans. Raises CliError."""
+async def plans_of_server(client: ObjectClient, wished: Wished, gates: FeatureGates) -> list[Plan] | None:
+    """What serving each of its objects would do; None where the server makes no plans. Raises CliError."""
+    body = {"objects": list(wished.objects), "beside": list(wished.beside), "gates": sorted(gates)}
     try:
-        answer = await client.request("POST", PLANS, body={"objects": list(objects), "gates": sorted(gates)})
+        answer = await client.request("POST", PLANS, body=body)
     except KubeError as problem:
         if problem.code in _NO_SUCH_PATH:
             return None

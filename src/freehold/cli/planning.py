@@ -17,12 +17,13 @@ from freehold.cli.applying import missing_namespaces, not_in_manifest, targets, 
 from freehold.cli.credentials import require_some
 from freehold.cli.errors import MISUSED, CliError
 from freehold.cli.formats import emit
-from freehold.cli.plan_service import plans_of_server
+from freehold.cli.plan_service import Wished, plans_of_server
 from freehold.cli.quick import ReadSession
 from freehold.cli.state_directory import CloudChoice
 from freehold.cli.tables import with_ids
 from freehold.cli.terminal import say, tell, warn, width
-from freehold.kube.resources import Json, Key
+from freehold.kube.resources import NAMESPACES, SECRETS, Json, Key
+from freehold.operator.kinds import READ_RESOURCES
 
 if TYPE_CHECKING:
     from freehold.api.feature_gates import FeatureGates
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 NOTHING, CHANGES = 0, 2
 """Exit codes with ``--detailed-exitcode``; anything else is FAILED."""
+
+_READ_BESIDE = frozenset({*READ_RESOURCES, SECRETS, NAMESPACES})
+"""What the operator reads for an object that names it: the identities of AWS, and what those depend on."""
 
 _PLAN_SECONDS = 600.0
 """The longest that a server may take for plans: it asks the cloud about each resource."""
@@ -85,8 +89,8 @@ def _plans_of_server(
         _require_cloud(target)
 
         async def ask() -> list[Plan] | None:
-            objects = await _objects(session, documents, down, namespace)
-            return await plans_of_server(session.client, objects, target.options.gates) if objects else []
+            wished = await _wished(session, documents, down, namespace)
+            return await plans_of_server(session.client, wished, target.options.gates) if wished.objects else []
 
         return quick.finished(ask())
 
@@ -103,36 +107,46 @@ async def _plans(
 ) -> list[Plan]:
     from freehold.cli.local_plans import asked, ring_at, simulator_of
 
-    objects = await _objects(session, documents, down, namespace)
-    if not objects:
+    wished = await _wished(session, documents, down, namespace)
+    if not wished.objects:
         return []
     assert target.state is not None
     async with AsyncExitStack() as stack:
         simulator = await simulator_of(session, target, stack)
-        return await asked(session, target, objects, simulator, await ring_at(target.state.keys))
+        ring = await ring_at(target.state.keys)
+        return await asked(session, target, wished.objects, simulator, ring, wished.beside)
 
 
-async def _objects(
+async def _wished(
     session: ReadSession, documents: Sequence[manifests.ManifestDocument], down: str, namespace: str
-) -> list[Json]:
+) -> Wished:
     """What is to be planned."""
     where = namespace or session.namespace
     if down:
-        return await _deleted(session, Key(where, down))
-    objects = await _applied(session, documents, where)
-    if not objects:
+        return Wished(await _deleted(session, Key(where, down)))
+    wished = await _applied(session, documents, where)
+    if not wished.objects:
         say("nothing in this manifest is served by Freehold")
-    return objects
+    return wished
 
 
-async def _applied(session: ReadSession, documents: Sequence[manifests.ManifestDocument], where: str) -> list[Json]:
+async def _applied(session: ReadSession, documents: Sequence[manifests.ManifestDocument], where: str) -> Wished:
     """The objects as the server would store them."""
     wanted = await targets(session.client, documents, where)
     missing = await missing_namespaces(session.client, wanted)
     if unmade := not_in_manifest(missing, wanted):
         warn(f"there is no namespace {', '.join(unmade)}: freehold up makes it with --create-namespace only")
     would_be = await trial(session.client, wanted, missing)
-    return [obj for each, obj in zip(wanted, would_be, strict=True) if each.ours]
+    placed = [(each, _placed(each.key, obj)) for each, obj in zip(wanted, would_be, strict=True)]
+    return Wished(
+        [obj for each, obj in placed if each.ours],
+        [obj for each, obj in placed if each.resource in _READ_BESIDE],
+    )
+
+
+def _placed(key: Key, obj: Json) -> Json:
+    """In the namespace where it goes: on trial, one of a namespace that is missing is in another one."""
+    return {**obj, "metadata": {**obj["metadata"], "namespace": key.namespace}} if key.namespace else obj
 
 
 async def _deleted(session: ReadSession, key: Key) -> list[Json]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
@@ -298,6 +298,10 @@ class RemainsDriver(Protocol):
         ...
 
 
+def _never(request: Request, other: Observed) -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class Kind:
     """One kind of cloud resource, as data.
@@ -320,6 +324,8 @@ class Kind:
     ``home``: the kind that it is made in, where one that is new has nothing of this kind in it.
     ``name_in_region``: no two in a region have one name, so another's is in the way wherever it is.
     ``gone_at_once``: a delete that the cloud takes is done when it answers; it refuses those that cannot be done.
+    ``changeable``: what is not in ``mutable``, and a person can change in the cloud all the same.
+    ``in_the_way``: what a create would need that another one of the kind has, for a person; empty where both can be.
     """
 
     name: str
@@ -361,6 +367,8 @@ class Kind:
     home: str = ""
     name_in_region: bool = False
     gone_at_once: bool = False
+    changeable: frozenset[str] = frozenset()
+    in_the_way: Callable[[Request, Observed], str] = _never
 
     @property
     def markable(self) -> bool:

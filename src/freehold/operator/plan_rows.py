@@ -93,6 +93,9 @@ class _Rows:
                 return Action.RECREATE, outcome.note
             case Waiting():
                 return Action.WAIT, outcome.message
+        dropped = self._graph is not None and key not in self._graph.nodes
+        if dropped and entry and entry.phase in (Phase.GIVEN, Phase.REUSED):
+            return Action.KEEP, "surplus: the spec no longer names it; it is not ours, so no prune deletes it"
         if entry and entry.phase is Phase.GIVEN:
             return Action.REUSE, "given by id: never changed, never deleted"
         if entry and entry.phase is Phase.THEIRS:

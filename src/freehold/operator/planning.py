@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ from typing import Any
 from freehold.api import names
 from freehold.api.served import ServedName, served_of
 from freehold.kube.merge_patch import patched
-from freehold.kube.resources import Json, key_of
+from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.lifecycle import decisions
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import Clock, ManualClock
@@ -76,6 +76,18 @@ async def plan_with(
     if isinstance(binding, NoCredentials):
         return Plan(str(key_of(copied.raw)), problems=(binding.message,))
     return await _DryRun(binding, clock, copied, ring, cluster, others).plan()
+
+
+class AsIfStored:
+    """Reads what is stored, and before it what a manifest has beside the object that is planned."""
+
+    def __init__(self, client: Reader, beside: Iterable[Json]) -> None:
+        self._client = client
+        self._beside = {(str(each["apiVersion"]), str(each["kind"]), key_of(each)): each for each in beside}
+
+    async def get(self, resource: Resource, key: Key) -> Json:
+        found = self._beside.get((resource.api_version, resource.kind, key))
+        return await self._client.get(resource, key) if found is None else found
 
 
 class _DryRun:

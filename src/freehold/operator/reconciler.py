@@ -326,8 +326,8 @@ class Reconciler:
 
     async def _write(self, document: ObjectHandle, update: StatusUpdate) -> None:
         """What goes into the spec first: a reader that sees ready must see it (docs/reference/capi-contract.md C5)."""
-        if update.spec is not None:
-            await document.apply({"spec": dict(update.spec)})
+        if update.patch:
+            await document.apply(update.patch)
         if update.changed:
             await document.patch_status(update.status)
 

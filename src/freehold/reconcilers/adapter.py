@@ -92,11 +92,19 @@ class StatusUpdate:
 
     ``spec`` is a merge patch of the few fields of the spec that a provider fills in, written *before* ``status``: a
     reader that sees ready sees them too. None when there is nothing to write. ``changed``: whether the status differs.
+    ``annotations`` are those to be set, in one write with ``spec``.
     """
 
     status: dict[str, Any]
     spec: Mapping[str, Any] | None
     changed: bool
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def patch(self) -> dict[str, Any]:
+        """Of the object without its status; empty when there is nothing to write."""
+        found: dict[str, Any] = {} if self.spec is None else {"spec": dict(self.spec)}
+        return found | ({"metadata": {"annotations": dict(self.annotations)}} if self.annotations else {})
 
 
 class Adapter(Protocol):

@@ -8,7 +8,7 @@ so the caller can leave the write.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,12 +17,12 @@ from freehold.api import names
 from freehold.api.conditions import Observation
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.kinds import NodeKey
-from freehold.lifecycle.outcomes import Outcome, Ready, Reason
+from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason
 from freehold.reconcilers import identity, part_conditions
 from freehold.reconcilers.adapter import Desired, Mode, PassReport, Refused, StatusUpdate, Undecided, Wanted
 from freehold.reconcilers.findings import text
 from freehold.reconcilers.part_conditions import Parts, observed_parts, parts_deleting, wanted_parts
-from freehold.reconcilers.resource_rows import rows, sentences
+from freehold.reconcilers.resource_rows import observed_of, rows, sentences
 from freehold.reconcilers.served_fields import fields_served
 from freehold.reconcilers.status import not_paused, updated
 
@@ -41,13 +41,19 @@ class ClusterWanted(Wanted):
     endpoint: NodeKey | None = None
 
 
+def _tells_nothing(plan: ClusterWanted, key: NodeKey, host: str) -> bool:
+    """An address that does not have the name of its load balancer in it."""
+    return False
+
+
 @dataclass(frozen=True)
 class StatusShape:
     """What is special about the status of one kind of cluster.
 
     ``rebuilt`` are the fields that ``references`` rebuilds at each pass, from the status before, the report and the
     graph. ``address`` is the attribute of the endpoint's load balancer. ``always`` are conditions that hold whenever a
-    pass is allowed to work.
+    pass is allowed to work. ``is_address_of``: whether a host can only be the address of this load balancer, or of an
+    earlier one in its place.
     """
 
     parts: Parts
@@ -55,12 +61,16 @@ class StatusShape:
     references: Callable[[Mapping[str, Any], PassReport, Graph], Status]
     address: str
     always: tuple[Observation, ...] = ()
+    is_address_of: Callable[[ClusterWanted, NodeKey, str], bool] = _tells_nothing
 
 
 def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime, shape: StatusShape) -> StatusUpdate:
     """Status after a pass that was allowed to work on the object ``raw``. ``now`` is aware."""
     before: Mapping[str, Any] = raw.get("status") or {}
     graph = report.plan.graph if isinstance(report.plan, ClusterWanted) else None
+    if isinstance(report.plan, ClusterWanted) and not report.deleting:
+        left = _left_behind(raw, report.plan, report.outcomes, shape)
+        report = replace(report, outcomes={**report.outcomes, **left})
     observations, endpoint = _observe(raw, report, graph, shape)
     status = {**before, "ready": before.get("ready") is True}
     if report.journal:
@@ -85,7 +95,10 @@ def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime, shap
     unwanted = set(shape.parts) - set(wanted_parts(shape.parts, graph)) if graph else set[str]()
     obsolete = unwanted - {each.type for each in observations}
     spec = {"controlPlaneEndpoint": dict(endpoint)} if endpoint else None
-    return updated(raw, status, observations, now, spec=spec, obsolete=obsolete)
+    update = updated(raw, status, observations, now, spec=spec, obsolete=obsolete)
+    host = (endpoint or {}).get("host") or _host(raw)
+    ours = graph is not None and not report.deleting and _is_shown(host, report.plan, report.outcomes, shape.address)
+    return replace(update, annotations={names.ENDPOINT_ANNOTATION: host}) if ours and host != _set(raw) else update
 
 
 def _observe(
@@ -146,6 +159,43 @@ def _endpoint(
     if not hostname:
         return None
     return {"host": hostname, "port": plan.port}
+
+
+def _set(raw: Mapping[str, Any]) -> str:
+    """The address that is on record as that of the endpoint's load balancer."""
+    return (raw["metadata"].get("annotations") or {}).get(names.ENDPOINT_ANNOTATION) or ""
+
+
+def _is_shown(host: str, plan: Desired | None, outcomes: Mapping[NodeKey, Outcome], attribute: str) -> bool:
+    """Whether the endpoint's load balancer has this address."""
+    found = outcomes.get(plan.endpoint) if isinstance(plan, ClusterWanted) and plan.endpoint else None
+    return bool(host) and isinstance(found, Ready) and found.observed.attributes.get(attribute) == host
+
+
+def _left_behind(
+    raw: Mapping[str, Any], plan: ClusterWanted, outcomes: Mapping[NodeKey, Outcome], shape: StatusShape
+) -> Mapping[NodeKey, Outcome]:
+    """Where the endpoint is the address of an earlier load balancer: the one in its place is not as wanted.
+
+    A cloud gives each an address of its own, and the endpoint of a cluster cannot change. An address that the user
+    gives may be that of any load balancer: only what is on record, or tells so itself, is that of an earlier one.
+    """
+    host = _host(raw)
+    shown = [seen.attributes.get(shape.address) for outcome in outcomes.values() if (seen := observed_of(outcome))]
+    if not host or any(str(address).lower() == host.lower() for address in shown):
+        return {}
+    for key in plan.graph.nodes:
+        found = outcomes.get(key)
+        address = found.observed.attributes.get(shape.address) if isinstance(found, Ready) else None
+        on_record = key == plan.endpoint and host == _set(raw)
+        if isinstance(found, Ready) and address and (on_record or shape.is_address_of(plan, key, host)):
+            message = (
+                f"its address is {address}, and spec.controlPlaneEndpoint.host is {host}, the address of an earlier "
+                "one that has gone: nobody reaches the API server there, and an endpoint cannot change. Make the "
+                "cluster anew, with a DNS name of your own as its endpoint, which can be led to another address"
+            )
+            return {key: Blocked(Reason.GONE, message, observed=found.observed)}
+    return {}
 
 
 def _without_endpoint(plan: ClusterWanted) -> Observation:

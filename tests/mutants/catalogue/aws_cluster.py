@@ -65,10 +65,10 @@ MUTANTS = (
         "the rules of the load balancer that is the endpoint are taken away at once",
     ),
     _status(
-        "_left_behind",
-        "if isinstance(found, Ready) and address and is_address_of(host, balancer):",
-        "if False:",
-        "a cluster is ready at whose endpoint nobody answers",
+        "_is_address_of",
+        "is_address_of(host, each)",
+        "False",
+        "a cluster is ready at whose endpoint nobody answers, where that was so before the endpoint was recorded",
     ),
     _fronts(
         "Front._placed",

@@ -132,6 +132,18 @@ ONCE = (
     ),
     _create(
         "_may_create",
+        "if held := prune.holds_place(ctx, node):",
+        "if held := None:",
+        "a plan shows a create that the cloud refuses, and nobody is told that a prune would free the range",
+    ),
+    _create(
+        "_may_create",
+        "ctx.outcomes[key] = held  #",
+        "ctx.block(key, held)  #",
+        "minutes after a prune the subnet whose range it freed is still not made",
+    ),
+    _create(
+        "_may_create",
         "if entry and entry.gone and kind.once:",
         "if False:",
         "a machine that somebody terminated is made again by the next pass",
@@ -216,6 +228,12 @@ SECRETS = (
         "ctx.block(node.key, of_error(error))",
         "pass",
         "nobody is told that a Secret is missing",
+    ),
+    _drift(
+        "_sync",
+        "fixed = sorted(drifted.keys() - kind.changeable)",
+        "fixed: list[str] = []",
+        "a person is sent to change in the cloud what nobody can change there",
     ),
     _drift(
         "_drift",

@@ -217,15 +217,15 @@ RECONCILE = (
     ),
     _reconciler(
         "Reconciler._write",
-        """        if update.spec is not None:
-            await document.apply({"spec": dict(update.spec)})
+        """        if update.patch:
+            await document.apply(update.patch)
         if update.changed:
             await document.patch_status(update.status)
 """,
         """        if update.changed:
             await document.patch_status(update.status)
-        if update.spec is not None:
-            await document.apply({"spec": dict(update.spec)})
+        if update.patch:
+            await document.apply(update.patch)
 """,
         "a status is ready before it has the endpoint",
     ),

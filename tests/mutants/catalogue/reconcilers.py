@@ -549,6 +549,24 @@ STATUS = (
         'return {"host": host, "port": plan.port}',
         "a port that the user set is overwritten",
     ),
+    _status(
+        "_left_behind",
+        "on_record = key == plan.endpoint and host == _set(raw)",
+        "on_record = False",
+        "a cluster is ready at whose endpoint nobody answers",
+    ),
+    _status(
+        "_left_behind",
+        "on_record = key == plan.endpoint and host == _set(raw)",
+        "on_record = key == plan.endpoint",
+        "a cluster whose user gives the endpoint is never ready again after its load balancer was lost",
+    ),
+    _status(
+        "build_status",
+        " if ours and host != _set(raw) else update",
+        " if endpoint else update",
+        "a cluster of an earlier version is ready at an endpoint where nobody answers",
+    ),
     _discover(
         "discover",
         "frozen = journal is not None and bool(journal.ours)",

@@ -202,6 +202,46 @@ def test_a_served_plan_is_made_by_the_server_and_reads_as_one_made_here(tmp_path
     assert wrong.stdout == freehold(state, "plan", "-f", str(manifest), "-n", "other", "-o", "json").stdout
 
 
+IDENTITY = """\
+apiVersion: v1
+kind: Namespace
+metadata: {name: freehold-system}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: team-a, labels: {aws: allowed}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: its-keys, namespace: freehold-system}
+stringData: {AccessKeyID: AKIASIMULATED0000002, SecretAccessKey: none}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSClusterStaticIdentity
+metadata: {name: its}
+spec: {secretRef: its-keys, allowedNamespaces: {selector: {matchLabels: {aws: allowed}}}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSCluster
+metadata: {name: named, namespace: team-a}
+spec: {region: us-east-1, identityRef: {kind: AWSClusterStaticIdentity, name: its}}
+"""
+
+
+def test_a_plan_counts_the_identity_that_the_manifest_has_beside_the_cluster(tmp_path: Path) -> None:
+    """Nothing of it is stored yet: the identity, its Secret, nor the namespaces."""
+    state, manifest = tmp_path / "state", tmp_path / "named.yaml"
+    manifest.write_text(IDENTITY)
+    with serving(state):
+        served = freehold(state, "plan", "-f", str(manifest))
+    alone = freehold(state, "plan", "-f", str(manifest))
+    assert "team-a/named" in alone.stdout and " create " in alone.stdout, alone.stdout + alone.stderr[-2000:]
+    assert (served.returncode, served.stdout) == (alone.returncode, alone.stdout)
+    manifest.write_text(IDENTITY.replace("aws: allowed}}\n---", "aws: refused}}\n---"))
+    refused = freehold(state, "plan", "-f", str(manifest))
+    assert refused.returncode == 1 and "team-a" in refused.stderr, refused.stderr[-2000:]
+
+
 def test_an_unchanged_up_starts_neither_a_server_nor_a_simulator(served: Path, tmp_path: Path) -> None:
     manifest = tmp_path / "map.yaml"
     manifest.write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")

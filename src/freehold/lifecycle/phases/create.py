@@ -20,7 +20,7 @@ from freehold.lifecycle.journal import Entry, Phase, after_refusal, let_go, unma
 from freehold.lifecycle.kinds import NodeKey, Observed, Ref, Request, State, Tagging, Want
 from freehold.lifecycle.outcomes import Blocked, Reason, Waiting, of_error
 from freehold.lifecycle.ownership import UUID, Marks, Strength
-from freehold.lifecycle.phases import intents, observe, parts, recovery, reveal
+from freehold.lifecycle.phases import intents, observe, parts, prune, recovery, reveal
 from freehold.lifecycle.state import Existence, MarkState
 
 
@@ -266,6 +266,9 @@ def _own_under_another_key(ctx: PassContext, own: NodeKey, seen: Observed) -> Wa
 def _may_create(ctx: PassContext, node: Node) -> bool:
     key, kind = node.key, ctx.kind(node.key)
     entry = ctx.journal.get(key)
+    if held := prune.holds_place(ctx, node):
+        ctx.outcomes[key] = held  # looked at in each pass: it asks nobody, and a prune ends it
+        return False
     if entry and entry.gone and kind.once:
         message = (
             f"{node.name} ({entry.gone}) has gone and was not deleted by this operator. It is not made again by "

@@ -80,13 +80,14 @@ async def _sync(ctx: PassContext, key: NodeKey, inside: frozenset[Part] | CloudE
         ctx.node(key).last_seen = ctx.ready_nodes[key] = observed
     if isinstance(inside, CloudError):
         raise inside
-    differences = _drift(ctx, key, observed, wanted)
-    if inside is not None:
-        differences += await parts.sync(ctx, key, inside)
-    if not differences and parts.are_as_wanted(ctx, key):
+    drifted = _drift(ctx, key, observed, wanted)
+    inner = [] if inside is None else await parts.sync(ctx, key, inside)
+    if not drifted and not inner and parts.are_as_wanted(ctx, key):
         ctx.as_wanted.add(key)
+    differences = [*drifted.values(), *inner]
     reason = Reason.DRIFTED if differences else None
-    note = f"{', '.join(differences)}: {_mend(kind)}" if differences else ""
+    fixed = sorted(drifted.keys() - kind.changeable)
+    note = f"{', '.join(differences)}: it is not changed in place; {_mend(kind, fixed)}" if differences else ""
     ctx.outcomes[key] = Ready(ctx.node(key).observed, ctx.category(key), reason, note)
 
 
@@ -118,25 +119,31 @@ def is_as_wanted(ctx: PassContext, key: NodeKey, observed: Observed, inside: fro
     return wish <= inside and not parts.surplus(ctx, key, inside, wish) and not parts.other_behavior(inside, wish)
 
 
-_MEND = "it is not changed in place; change it in the cloud, or delete the resource to have it created anew"
-_MEND_ONCE = "it is not changed in place; change it in the cloud"
-_MEND_ADDRESS = f"{_MEND_ONCE}; a new one would have another address, to which nobody who uses this one is led"
+def _mend(kind: Kind, fixed: Sequence[str]) -> str:
+    """What helps. ``fixed``: the attributes that differ and that nobody can change in the cloud."""
+    what = "change it in the cloud"
+    if fixed:
+        what = f"nobody can change {', '.join(fixed)} in the cloud: write into the spec what is there"
+    if kind.once:
+        return what
+    if kind.addresses:
+        return f"{what}; a new one would have another address, to which nobody who uses this one is led"
+    return f"{what}, or delete the resource to have it created anew"
 
 
-def _mend(kind: Kind) -> str:
-    return _MEND_ONCE if kind.once else _MEND_ADDRESS if kind.addresses else _MEND
+def _drift(ctx: PassContext, key: NodeKey, observed: Observed, wanted: Request) -> dict[str, str]:
+    """Immutable attributes that differ from the spec, each with a sentence.
 
-
-def _drift(ctx: PassContext, key: NodeKey, observed: Observed, wanted: Request) -> list[str]:
-    """Immutable attributes that differ from the spec: as observed or, where no read shows them, as once requested."""
+    As observed or, where no read shows them, as once requested.
+    """
     kind, asked = ctx.kind(key), ctx.journal.entries[key].request
     if _is_shared(ctx, key):
-        return []
+        return {}
     pairs = {a: (observed.attributes[a], wanted[a]) for a in wanted.keys() & observed.attributes.keys() - kind.mutable}
     if asked is not None:
         pairs |= {a: (without_digests(asked.get(a)), wanted[a]) for a in kind.create_only & wanted.keys()}
-    return [
-        f"{a} is {'what the cloud chose' if is_ is None else repr(is_)}, the spec says {says!r}"
+    return {
+        a: f"{a} is {'what the cloud chose' if is_ is None else repr(is_)}, the spec says {says!r}"
         for a, (is_, says) in sorted(pairs.items())
         if is_ != says
-    ]
+    }

@@ -9,6 +9,7 @@ from freehold.lifecycle import deletion_order
 from freehold.lifecycle.context import PassContext
 from freehold.lifecycle.decisions import Conclusion
 from freehold.lifecycle.errors import CloudError
+from freehold.lifecycle.graph import Node
 from freehold.lifecycle.inventory import TagsByTarget
 from freehold.lifecycle.journal import Phase
 from freehold.lifecycle.kinds import NodeKey, Ref, User
@@ -160,6 +161,20 @@ def _refuse(ctx: PassContext, why: Mapping[NodeKey, str]) -> None:
 
 def _how(ctx: PassContext) -> str:
     return f"freehold prune {ctx.owner.name} -n {ctx.owner.namespace}"
+
+
+def holds_place(ctx: PassContext, node: Node) -> Blocked | None:
+    """Why the cloud would refuse to create ``node``: surplus has what it needs."""
+    wanted, in_the_way = node.request(ctx.ready_nodes), ctx.kind(node.key).in_the_way
+    for key in surplus(ctx):
+        seen = ctx.node(key).last_seen if key.kind == node.key.kind else None
+        if seen and (what := in_the_way(wanted, seen)):
+            message = (
+                f"{what} is held by {key} ({seen.id}), which is ours and the spec no longer wants: {_how(ctx)} deletes "
+                f"it, and {node.title} is created then"
+            )
+            return Blocked(Reason.IN_USE, message, ctx.deps.intervals.slow)
+    return None
 
 
 def report_surplus(ctx: PassContext) -> None:

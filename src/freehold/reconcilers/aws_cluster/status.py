@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.kinds import NodeKey, Observed
-from freehold.lifecycle.outcomes import Blocked, Outcome, Ready, Reason
 from freehold.reconcilers import cluster_status
 from freehold.reconcilers.adapter import PassReport, StatusUpdate
 from freehold.reconcilers.aws_cluster import keys
@@ -26,7 +25,7 @@ from freehold.reconcilers.aws_cluster.wish import (
     LoadBalancer,
     Role,
 )
-from freehold.reconcilers.cluster_status import Status, StatusShape
+from freehold.reconcilers.cluster_status import ClusterWanted, Status, StatusShape
 from freehold.reconcilers.resource_rows import known_id, observed_of
 
 _REBUILT = frozenset({"networkStatus", "failureDomains", "bastion"})
@@ -36,34 +35,18 @@ _NANOSECONDS = 10**9
 def build_status(raw: Mapping[str, Any], report: PassReport, now: datetime) -> StatusUpdate:
     """Status after a pass that was allowed to work on the object ``raw``. ``now`` is aware."""
     wish = report.plan.wish if isinstance(report.plan, AWSWanted) else None
-    shape = StatusShape(parts_of(wish), _REBUILT, _references, address="address", always=IDENTITY)
-    if wish and not report.deleting:
-        report = replace(report, outcomes={**report.outcomes, **_left_behind(raw, wish, report.outcomes)})
+    shape = StatusShape(
+        parts_of(wish), _REBUILT, _references, address="address", always=IDENTITY, is_address_of=_is_address_of
+    )
     return cluster_status.build_status(raw, report, now, shape)
 
 
-def _left_behind(
-    raw: Mapping[str, Any], wish: ClusterWish, outcomes: Mapping[NodeKey, Outcome]
-) -> Mapping[NodeKey, Outcome]:
-    """Where the endpoint is the address of an earlier load balancer: that of the name and type is not as wanted.
-
-    AWS gives each a new address, and the endpoint of a cluster cannot change.
-    """
-    host = ((raw.get("spec") or {}).get("controlPlaneEndpoint") or {}).get("host") or ""
-    shown = [seen for outcome in outcomes.values() if (seen := observed_of(outcome))]
-    if any(str(seen.attributes.get("address", "")).lower() == host.lower() for seen in shown):
-        return {}
-    for balancer in wish.load_balancers:
-        found = outcomes.get(balancer_key(balancer))
-        address = found.observed.attributes.get("address") if isinstance(found, Ready) else None
-        if isinstance(found, Ready) and address and is_address_of(host, balancer):
-            message = (
-                f"its address is {address}, and spec.controlPlaneEndpoint.host is {host}, the address of one of its "
-                "name that has gone: nobody reaches the API server there, and an endpoint cannot change. Make the "
-                "cluster anew, with a DNS name of your own as its endpoint, which can be led to another address"
-            )
-            return {balancer_key(balancer): Blocked(Reason.GONE, message, observed=found.observed)}
-    return {}
+def _is_address_of(plan: ClusterWanted, key: NodeKey, host: str) -> bool:
+    """An address of AWS has the name of its load balancer in it, and shows its type."""
+    wish = plan.wish if isinstance(plan, AWSWanted) else None
+    return wish is not None and any(
+        balancer_key(each) == key and is_address_of(host, each) for each in wish.load_balancers
+    )
 
 
 def _references(before: Mapping[str, Any], report: PassReport, graph: Graph) -> Status:

@@ -134,6 +134,7 @@ def kind(client: ApiClient) -> Kind:
         remains=driver,
         gone_at_once=True,
         addresses=frozenset({"address"}),
+        changeable=frozenset({"ip_address_type"}),
         name_in_region=True,
         listing=driver,
     )

@@ -101,7 +101,19 @@ class SubnetDriver(Ec2Driver):
 
 
 def _overlap(one: str, other: str) -> bool:
-    return bool(one) and ip_network(one, strict=False).overlaps(ip_network(other, strict=False))
+    if not (one and other):
+        return False
+    first, second = ip_network(one, strict=False), ip_network(other, strict=False)
+    return first.version == second.version and first.overlaps(second)
+
+
+def in_the_way(request: Request, other: Observed) -> str:
+    """The block of a request that ``other`` has, whole or in part."""
+    if other.attributes["vpc_id"] != request["vpc_id"]:
+        return ""
+    taken = [other.attributes["cidr"], *(part.natural_key for part in other.parts or () if part.kind == IPV6_CIDR)]
+    blocks = [request["cidr"], request.get("ipv6_cidr") or ""]
+    return next((block for block in blocks if any(_overlap(block, each) for each in taken)), "")
 
 
 def _params(request: Request) -> Json:
@@ -129,4 +141,5 @@ def kind(client: ApiClient) -> Kind:
         listing=driver,
         gone_at_once=True,
         nameless=True,
+        in_the_way=in_the_way,
     )

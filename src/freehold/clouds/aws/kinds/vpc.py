@@ -180,6 +180,7 @@ def kind(client: ApiClient) -> Kind:
         "vpc",
         driver,
         mutable=frozenset(_ATTRIBUTES),
+        changeable=frozenset({"ipv6"}),
         outputs=frozenset({"ipv6_cidrs"}),
         essential_parts=frozenset({CIDR}),
         parts=driver,

@@ -175,5 +175,6 @@ def kind(client: ApiClient) -> Kind:
         parts=driver,
         usage=driver,
         addresses=frozenset({"hostname"}),
+        changeable=frozenset({"subnets", "security_groups"}),
         listing=vpc.Listing(vpc.Collection(client, "load_balancer", "load_balancers"), _listed),
     )
