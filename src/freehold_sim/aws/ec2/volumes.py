@@ -25,7 +25,7 @@ _SIZES = {
 }  # fmt: skip
 """The least and the most GiB by type of volume."""
 _WITH_IOPS, _NEEDS_IOPS = ("gp3", "io1", "io2"), ("io1", "io2")
-_OF_GP3 = {"Iops": 3000, "Throughput": 125}
+_OF_GP3: dict[str, Any] = {"Iops": 3000, "Throughput": 125}
 
 
 def create_volume(call: Call) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def _encryption(call: Call) -> dict[str, Any]:
 
 
 def _performance(call: Call, kind: str) -> dict[str, Any]:
-    given = {name: call.params[name] for name in ("Iops", "Throughput") if name in call.params}
+    given: dict[str, Any] = {name: call.params[name] for name in ("Iops", "Throughput") if name in call.params}
     for name, kinds in (("Iops", _WITH_IOPS), ("Throughput", ("gp3",))):
         if name in given and kind not in kinds:
             text = f"The parameter {name.lower()} is not supported for {kind} volumes."
