@@ -48,9 +48,9 @@ MUTANTS = (
         "the record before a write does not have what is written: after a crash it is nobody's",
     ),
     _plan(
-        "_Planner.plan",
-        "wanted = {key for each in granted for key in (*each.wants, *each.lost)} | set(self._rules.cluster_keys)",
-        "wanted = {key for each in granted for key in (*each.wants, *each.lost)}",
+        "Terms.named",
+        "return frozenset(keys | set(self.rules.cluster_keys))",
+        "return frozenset(keys)",
         "a tag that a cluster asks for is removed because an object dropped it",
     ),
     _protected(
