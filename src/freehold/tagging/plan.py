@@ -14,7 +14,7 @@ from functools import cached_property
 from freehold.tagging.conflicts import Claim, Claimant, Granted, grant_by_age
 from freehold.tagging.limits import Fits, TooMany, Trimmed, fit, limit_of, slots_used
 from freehold.tagging.operations import Opcode
-from freehold.tagging.ownership import Entry, Proof, Record, RecordLost
+from freehold.tagging.ownership import Entry, Proof, Record, RecordLost, entry_of
 from freehold.tagging.protected import Exemption, exemption
 from freehold.tagging.resources import Resource
 from freehold.tagging.rules import Rules
@@ -30,7 +30,7 @@ from freehold.tagging.wanted_keys import (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Note:
     """What was not done for one object, and why. ``key`` is empty where it is about the whole resource."""
 
@@ -40,7 +40,7 @@ class Note:
     message: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Delta:
     """Sorted by key. Removals go first: they free what the additions may need."""
 
@@ -53,7 +53,7 @@ class Verdict(StrEnum):
     CHANGES = "Changes"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ResourcePlan:
     """``record_before`` is stored before the first write of ``delta``, ``record_after`` when it has succeeded."""
 
@@ -225,10 +225,11 @@ class _Planner:
         return fitted.free
 
     def _write(self, claimant: Claimant, key: str, upsert: Upsert) -> None:
-        earlier = self._known.get(key, Entry(claimant.uid, frozenset(), Proof.INTENDED))
+        earlier = self._known.get(key)
+        intended = entry_of(claimant.uid, upsert.value, Proof.INTENDED)
         self._upserts[key] = upsert
-        self._before[key] = earlier.about_to_write(claimant.uid, upsert.value)
-        self._after[key] = Entry(claimant.uid, frozenset({upsert.value}), Proof.CONFIRMED)
+        self._before[key] = earlier.about_to_write(claimant.uid, upsert.value) if earlier else intended
+        self._after[key] = entry_of(claimant.uid, upsert.value, Proof.CONFIRMED)
 
     def _note(self, claimant: Claimant, key: str, reason: Reason, message: str) -> None:
         if self._acts(claimant):

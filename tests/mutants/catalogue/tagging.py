@@ -43,8 +43,8 @@ MUTANTS = (
     ),
     _plan(
         "_Planner._write",
-        "self._before[key] = earlier.about_to_write(claimant.uid, upsert.value)",
-        "self._before[key] = self._known.get(key, earlier)",
+        "self._before[key] = earlier.about_to_write(claimant.uid, upsert.value) if earlier else intended",
+        "self._before[key] = earlier or intended",
         "the record before a write does not have what is written: after a crash it is nobody's",
     ),
     _plan(
