@@ -49,7 +49,7 @@ def _peak(maxrss: int) -> float:
 
 
 class Child:
-    """A program of :mod:`benchmarks.programs` that answers a line with a line of JSON."""
+    """A program that answers a line with a line of JSON."""
 
     def __init__(self, program: str, process: subprocess.Popen[str]) -> None:
         self._program = program
@@ -72,9 +72,9 @@ class Child:
 
 
 @contextmanager
-def child(program: str, *arguments: object) -> Iterator[Child]:
-    """Run a program of :mod:`benchmarks.programs`; it ends with the block."""
-    command = [sys.executable, "-m", "benchmarks.programs", program, *map(str, arguments)]
+def child(program: str, *arguments: object, of: str = "benchmarks.programs") -> Iterator[Child]:
+    """Run a program of this module; it ends with the block."""
+    command = [sys.executable, "-m", of, program, *map(str, arguments)]
     pipe = subprocess.PIPE
     process = subprocess.Popen(command, cwd=HERE.parent, stdin=pipe, stdout=pipe, text=True)
     try:

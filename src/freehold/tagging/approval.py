@@ -26,7 +26,8 @@ class Risk(StrEnum):
 
 
 def risk(plan: ResourcePlan) -> Risk:
-    return Risk.OVERWRITES_OR_REMOVES if _lost_values(plan.delta) else Risk.NONE
+    overwrites = any(each.cause in _FOREIGN for each in plan.delta.upserts)
+    return Risk.OVERWRITES_OR_REMOVES if overwrites or plan.delta.removals else Risk.NONE
 
 
 @dataclass(frozen=True)

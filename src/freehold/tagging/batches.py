@@ -38,6 +38,9 @@ TARGETS: Final[Mapping[Verb, int]] = {
 }
 """Resources in a call. EC2 takes 1,000 and recommends smaller batches; one bad id fails its whole call."""
 
+_ORDER: Final = {verb: number for number, verb in enumerate(Verb)}
+"""Every removal goes before the first addition."""
+
 KEYS_TO_REMOVE: Final = 50
 """Keys in one UntagResources (its service model); the others have no smaller limit."""
 
@@ -71,8 +74,9 @@ def batches(plans: Iterable[ResourcePlan]) -> tuple[Batch, ...]:
     targets: dict[tuple[int, str, str, _Part], set[str]] = {}
     for plan in plans:
         for part in _parts(plan):
-            order = list(Verb).index(part.verb)
-            targets.setdefault((order, plan.resource.account, plan.resource.region, part), set()).add(plan.resource.id)
+            targets.setdefault((_ORDER[part.verb], plan.resource.account, plan.resource.region, part), set()).add(
+                plan.resource.id
+            )
     found: list[Batch] = []
     for _, account, region, part in sorted(targets, key=_by_call):
         ids, size = sorted(targets[_, account, region, part]), TARGETS[part.verb]

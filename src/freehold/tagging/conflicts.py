@@ -35,7 +35,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Granted:
-    """What is left of a claim: the wants that nobody older contradicts, and for the others who does."""
+    """What is left of a claim: the wants that nobody older contradicts, and for the others who does; sorted by key."""
 
     claim: Claim
     wants: Wants
@@ -49,7 +49,7 @@ def grant_by_age(claims: Sequence[Claim], cluster_keys: Mapping[str, str]) -> tu
     for claim in sorted(claims, key=lambda each: each.claimant):
         wants: dict[str, Want] = {}
         lost: dict[str, str] = {}
-        for key, want in claim.wants.items():
+        for key, want in sorted(claim.wants.items()):
             winner, by = winners.setdefault(key, (want, claim.claimant))
             if key in cluster_keys:
                 lost[key] = cluster_keys[key]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 
 class Proof(StrEnum):
@@ -18,7 +19,7 @@ class Proof(StrEnum):
     """A write of the key succeeded, or its value was read back."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """What we wrote under one key. Two values while one replaces the other: a crash can leave either."""
 
@@ -29,6 +30,12 @@ class Entry:
 
     def about_to_write(self, writer: str, value: str) -> Entry:
         return Entry(writer, self.values | {value}, self.proof)
+
+
+@lru_cache(maxsize=4096)
+def entry_of(writer: str, value: str, proof: Proof) -> Entry:
+    """Of one value. A fleet has a hundred thousand equal ones, which are one object here."""
+    return Entry(writer, frozenset({value}), proof)
 
 
 Record = Mapping[str, Entry]

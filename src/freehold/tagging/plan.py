@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from freehold.tagging.conflicts import Claim, Claimant, Granted, grant_by_age
 from freehold.tagging.limits import Fits, TooMany, Trimmed, fit, limit_of, slots_used
 from freehold.tagging.operations import Opcode
-from freehold.tagging.ownership import Entry, Proof, Record, RecordLost
+from freehold.tagging.ownership import Entry, Proof, Record, RecordLost, entry_of
 from freehold.tagging.protected import Exemption, exemption
 from freehold.tagging.resources import Resource
 from freehold.tagging.rules import Rules
@@ -29,7 +30,7 @@ from freehold.tagging.wanted_keys import (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Note:
     """What was not done for one object, and why. ``key`` is empty where it is about the whole resource."""
 
@@ -39,7 +40,7 @@ class Note:
     message: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Delta:
     """Sorted by key. Removals go first: they free what the additions may need."""
 
@@ -52,7 +53,7 @@ class Verdict(StrEnum):
     CHANGES = "Changes"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ResourcePlan:
     """``record_before`` is stored before the first write of ``delta``, ``record_after`` when it has succeeded."""
 
@@ -79,43 +80,65 @@ def plan_resource(
 
     ``acting``: the uid of the one whose changes are planned; the others keep what they win, and the room that it needs.
     """
+    return plan_on(resource, terms(claims, rules), record, acting)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The same for all resources on which the same objects meet: ``granted`` is what each of them may have there."""
+
+    granted: tuple[Granted, ...]
+    rules: Rules
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """Keys that an object or a cluster asks for: what was written under another one is dropped."""
+        keys = {key for each in self.granted for key in (*each.wants, *each.lost)}
+        return frozenset(keys | set(self.rules.cluster_keys))
+
+
+def terms(claims: Sequence[Claim], rules: Rules) -> Terms:
+    return Terms(grant_by_age(claims, rules.cluster_keys), rules)
+
+
+def plan_on(resource: Resource, terms: Terms, record: Record | RecordLost, acting: str | None = None) -> ResourcePlan:
+    """The same as :func:`plan_resource`, of what was worked out before."""
     if exemption(resource) is Exemption.EXEMPT:
         message = f"{resource.id} is exempt by its tag; nothing of it is changed"
-        told = (claim.claimant for claim in claims if acting in (None, claim.claimant.uid))
+        claimants = (each.claim.claimant for each in terms.granted)
+        told = (each for each in claimants if acting in (None, each.uid))
         notes = tuple(Note(claimant, "", Reason.EXEMPT, message) for claimant in told)
         return ResourcePlan(resource, Delta(), notes, record, record)
-    return _Planner(resource, record, rules, acting).plan(grant_by_age(claims, rules.cluster_keys))
+    return _Planner(resource, record, terms, acting).plan()
 
 
 class _Planner:
     """The working state of one resource's plan."""
 
-    def __init__(self, resource: Resource, record: Record | RecordLost, rules: Rules, acting: str | None) -> None:
+    def __init__(self, resource: Resource, record: Record | RecordLost, terms: Terms, acting: str | None) -> None:
         self._resource = resource
         self._acting = acting
         self._record = record
         self._known: Record = {} if isinstance(record, RecordLost) else record
-        self._rules = rules
+        self._terms = terms
         self._notes: list[Note] = []
         self._removals: dict[str, Removal] = {}
         self._upserts: dict[str, Upsert] = {}
         self._before: dict[str, Entry] = dict(self._known)
         self._after: dict[str, Entry] = dict(self._known)
 
-    def plan(self, granted: Sequence[Granted]) -> ResourcePlan:
-        wanted = {key for each in granted for key in (*each.wants, *each.lost)} | set(self._rules.cluster_keys)
-        additions = [(each, self._wanted(each)) for each in granted]
+    def plan(self) -> ResourcePlan:
+        granted = self._terms.granted
+        additions = [(each.claim, upserts) for each in granted if (upserts := self._wanted(each))]
         for each in granted:
             if not self._acts(each.claim.claimant):
                 continue
-            self._dropped(each.claim.claimant, wanted)
+            self._dropped(each.claim.claimant)
             if isinstance(self._record, RecordLost):
                 message = f"what was written on {self._resource.id} is not known any more: nothing is removed as ours"
                 self._note(each.claim.claimant, "", Reason.RECORD_LOST, message)
-        freed = sum(len(each.seen) for each in self._removals.values())
-        free = limit_of(self._resource) - slots_used(self._resource) + freed
-        for each, upserts in additions:
-            free = self._fitted(each.claim, upserts, free)
+        if additions:
+            self._fit(additions)
         return self._result()
 
     def _acts(self, claimant: Claimant) -> bool:
@@ -124,11 +147,11 @@ class _Planner:
     def _wanted(self, granted: Granted) -> dict[str, Upsert]:
         """Removals and notes are put down; what is to be written must still be fitted into the limit."""
         claimant = granted.claim.claimant
-        for key, winner in sorted(granted.lost.items()):
+        for key, winner in granted.lost.items():
             message = f"{winner} wants something different of the tag {key!r} on {self._resource.id}, and comes first"
             self._note(claimant, key, Reason.CONFLICT, message)
         upserts: dict[str, Upsert] = {}
-        for key, want in sorted(granted.wants.items()):
+        for key, want in granted.wants.items():
             decision = decide_wanted(self._situation(key), want, granted.claim.foreign)
             if isinstance(decision, Upsert):
                 upserts[key] = decision
@@ -140,10 +163,10 @@ class _Planner:
                 self._settle(claimant, key, decision)
         return upserts
 
-    def _dropped(self, claimant: Claimant, wanted: set[str]) -> None:
+    def _dropped(self, claimant: Claimant) -> None:
         """Keys that were written for this object, and that no object names any more."""
         for key, entry in sorted(self._known.items()):
-            if entry.writer == claimant.uid and key not in wanted:
+            if entry.writer == claimant.uid and key not in self._terms.named:
                 decision = decide_dropped(self._situation(key), entry)
                 if isinstance(decision, AsWanted):
                     self._forget(key)
@@ -152,7 +175,7 @@ class _Planner:
 
     def _situation(self, key: str) -> KeySituation:
         seen = self._resource.tags.get(key, frozenset())
-        return KeySituation(self._resource, key, seen, self._known.get(key), self._rules)
+        return KeySituation(self._resource, key, seen, self._known.get(key), self._terms.rules)
 
     def _as_wanted(self, key: str, claimant: Claimant, decision: AsWanted, opcode: Opcode) -> None:
         """What is as wanted without a write of ours does not become ours (docs/reference/metadata-compat.md A13)."""
@@ -171,6 +194,12 @@ class _Planner:
             self._after.pop(key, None)
         else:
             self._note(claimant, key, decision.reason, decision.message)
+
+    def _fit(self, additions: Sequence[tuple[Claim, dict[str, Upsert]]]) -> None:
+        freed = sum(len(each.seen) for each in self._removals.values())
+        free = limit_of(self._resource) - slots_used(self._resource) + freed
+        for claim, upserts in additions:
+            free = self._fitted(claim, upserts, free)
 
     def _fitted(self, claim: Claim, upserts: dict[str, Upsert], free: int) -> int:
         fitted = fit({key: 1 - len(each.seen) for key, each in upserts.items()}, free, claim.limit)
@@ -196,10 +225,11 @@ class _Planner:
         return fitted.free
 
     def _write(self, claimant: Claimant, key: str, upsert: Upsert) -> None:
-        earlier = self._known.get(key, Entry(claimant.uid, frozenset(), Proof.INTENDED))
+        earlier = self._known.get(key)
+        intended = entry_of(claimant.uid, upsert.value, Proof.INTENDED)
         self._upserts[key] = upsert
-        self._before[key] = earlier.about_to_write(claimant.uid, upsert.value)
-        self._after[key] = Entry(claimant.uid, frozenset({upsert.value}), Proof.CONFIRMED)
+        self._before[key] = earlier.about_to_write(claimant.uid, upsert.value) if earlier else intended
+        self._after[key] = entry_of(claimant.uid, upsert.value, Proof.CONFIRMED)
 
     def _note(self, claimant: Claimant, key: str, reason: Reason, message: str) -> None:
         if self._acts(claimant):

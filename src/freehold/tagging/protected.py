@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from freehold.tagging.resources import Cloud, Resource, canonical
@@ -58,6 +59,7 @@ def is_reserved(key: str) -> Access:
     return Access.PROTECTED if key.lower().startswith(_RESERVED[0]) else Access.ALLOWED
 
 
+@lru_cache(maxsize=4096)
 def access(cloud: Cloud, key: str, ignored: IgnoreList) -> Access:
     """Protection is compared without case, so that no other spelling of a key slips through."""
     lowered = key.lower()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 
 class Cloud(StrEnum):
@@ -16,7 +17,7 @@ Tags = Mapping[str, frozenset[str]]
 """The values of each key. AWS has one value for a key; IBM Cloud can have ``env:test`` beside ``env:prod``."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Resource:
     """``id`` is the ARN or CRN. ``kind`` is ``service:type`` as the tag API of the cloud spells it (``ec2:volume``)."""
 
@@ -34,7 +35,13 @@ def canonical(cloud: Cloud, text: str) -> str:
 
 
 def aws_tags(tags: Mapping[str, str]) -> Tags:
-    return {key: frozenset({value}) for key, value in tags.items()}
+    return {key: _only(value) for key, value in tags.items()}
+
+
+@lru_cache(maxsize=4096)
+def _only(value: str) -> frozenset[str]:
+    """Most resources of a fleet have the same values, which are one object here."""
+    return frozenset({value})
 
 
 def ibm_tags(names: Iterable[str]) -> Tags:

@@ -72,10 +72,8 @@ def by_shard(records: Mapping[str, Record]) -> dict[int, dict[str, Record]]:
 
 def dumps(shard: Shard) -> str:
     """Equal shards have equal texts. Raises RecordFull."""
-    numbers: dict[str, int] = {}
-    spelled = {resource: _text(_row(record)) for resource, record in shard.records.items()}
-    for each in sorted(set(spelled.values())):
-        numbers[each] = len(numbers)
+    spelled = _spelled(shard.records)
+    numbers = {each: number for number, each in enumerate(sorted(set(spelled.values())))}
     stored = {
         "version": _VERSION,
         "knowledge": shard.knowledge.value,
@@ -102,6 +100,18 @@ def loads(text: str) -> Shard:
         return Shard(Knowledge(stored["knowledge"]), records)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, zlib.error) as problem:
         raise DamagedRecord(f"it is no record of tags: {problem}") from problem
+
+
+def _spelled(records: Mapping[str, Record]) -> dict[str, str]:
+    """The text of each record. Few differ, and to tell that they do not is cheaper than to spell each of them."""
+    texts: dict[frozenset[tuple[str, Entry]], str] = {}
+    spelled: dict[str, str] = {}
+    for resource, record in records.items():
+        entries = frozenset(record.items())
+        if entries not in texts:
+            texts[entries] = _text(_row(record))
+        spelled[resource] = texts[entries]
+    return spelled
 
 
 def _row(record: Record) -> dict[str, list[Any]]:

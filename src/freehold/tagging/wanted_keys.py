@@ -52,7 +52,7 @@ class Cause(StrEnum):
     """It is ours, and no object names it any more."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Upsert:
     """``seen``: the values that are replaced; empty where there is none."""
 
@@ -62,7 +62,7 @@ class Upsert:
     cause: Cause
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Removal:
     """``seen``: the values to remove, as they were read."""
 
@@ -71,7 +71,7 @@ class Removal:
     cause: Cause
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Kept:
     """Left as it is."""
 
@@ -79,14 +79,14 @@ class Kept:
     message: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class AsWanted:
     """Nothing to do; ``values`` are there."""
 
     values: frozenset[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class KeySituation:
     """A key of a resource, as it was found. ``entry`` is our record of it."""
 

@@ -16,6 +16,7 @@ class Delays:
     create_nat_gateway: float = 90.0
     delete_nat_gateway: float = 45.0
     nat_gateway_listed: float = 3600.0
+    create_volume: float = 2.0
     create_endpoint: float = 60.0
     delete_endpoint: float = 60.0
     start_instance: float = 20.0

@@ -5,6 +5,7 @@ https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_GetRes
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, not_served, reads, writes
@@ -31,29 +32,21 @@ def _bad(text: str) -> Refused:
 def _indexed(call: Call, after: int = 0) -> Iterator[Row]:
     """Yield what the index shows now: late for new resources and tags, and deleted resources for a while.
 
-    Only what comes after the serial ``after``.
+    Oldest first, and only what comes after the serial ``after``: who takes a page pays for a page.
     """
     lags, factor = call.settings.lags, 1
     if lags.non_monotonic:
         call.world.data["reads"] += 1
         factor = 2 - call.world.data["reads"] % 2
-    _drop_old_ghosts(call)
-    scope = call.scope
-    for arn, entry in call.world.data["index"].items():
-        if int(entry["serial"]) <= after or entry["scope"] != scope or entry["from"] > call.now - lags.tagged * factor:
+    call.world.drop_ghosts(call.now - 2 * lags.ghost)  # no replica shows them any more
+    for serial, arn, entry in call.world.indexed(call.scope, after):
+        if entry["from"] > call.now - lags.tagged * factor:
             continue
         if entry["to"] is not None and entry["to"] <= call.now - lags.ghost * factor:
             continue
         tags = _tags_at(entry, call.now - lags.tags * factor, fresh=entry["from"])
         if tags is not None:
-            yield int(entry["serial"]), arn, tags
-
-
-def _drop_old_ghosts(call: Call) -> None:
-    """Drop entries that no replica shows any more."""
-    index, before = call.world.data["index"], call.now - 2 * call.settings.lags.ghost
-    for arn in [arn for arn, entry in index.items() if entry["to"] is not None and entry["to"] < before]:
-        del index[arn]
+            yield serial, arn, tags
 
 
 def _tags_at(entry: dict[str, Any], when: float, fresh: float) -> dict[str, str] | None:
@@ -70,11 +63,11 @@ def get_resources(call: Call) -> dict[str, Any]:
     params = call.params
     _check_filters(params)
     after = _after(call, params.get("PaginationToken", ""))
-    rest = sorted(row for row in _indexed(call, after) if _wanted(row, params))
     size = params.get("ResourcesPerPage", _MOST_PAGE)
     if not 1 <= size <= _MOST_PAGE:
         raise _bad(f"ResourcesPerPage must be between 1 and {_MOST_PAGE}")
     size = min(size, call.settings.page_size or size)
+    rest = list(islice((row for row in _indexed(call, after) if _wanted(row, params)), size + 1))
     page = rest[:size]
     token = _token(call, page[-1][0]) if len(rest) > size else ""
     shown = [{"ResourceARN": arn, "Tags": [{"Key": k, "Value": v} for k, v in tags.items()]} for _, arn, tags in page]

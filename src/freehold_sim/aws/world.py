@@ -9,6 +9,8 @@ import pickle
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from freehold_sim.aws.index_order import IndexOrder
+
 Record = dict[str, Any]
 """A resource. `view` is what AWS shows of it, in the shape of the service's output, without tags.
 
@@ -29,6 +31,7 @@ class World:
 
     def __init__(self, seed: int, effects: Mapping[str, Effect]) -> None:
         self._effects = effects
+        self._order = IndexOrder()
         self.touched = False
         self.data: dict[str, Any] = {
             "seed": seed,
@@ -76,10 +79,11 @@ class World:
         scope = scope_of(record["account"], record["region"])
         self.data["resources"].setdefault(scope, {}).setdefault(kind, {})[ident] = record
         if record["arn"]:
-            self.data["index"][record["arn"]] = {
+            entry = {
                 "scope": scope, "kind": kind, "id": ident, "from": now, "to": None, "tags": [[now, record["tags"]]],
                 "serial": record["serial"],
             }  # fmt: skip
+            self._order.put(self.data["index"], record["arn"], entry)
         return record
 
     def table(self, scope: str, kind: str) -> dict[str, Record]:
@@ -105,12 +109,23 @@ class World:
     def forget(self, record: Record) -> None:
         """Remove a record as if it had never been there: its call was refused after all."""
         self.table(scope_of(record["account"], record["region"]), record["kind"]).pop(record["id"], None)
-        self.data["index"].pop(record["arn"], None)
+        self._order.drop(self.data["index"], record["arn"])
 
     def unindex(self, record: Record, now: float) -> None:
         entry = self.data["index"].get(record["arn"])
         if entry is not None and entry["to"] is None:
             entry["to"] = now
+            self._order.ended(self.data["index"], record["arn"])
+
+    def indexed(self, scope: str, after: int) -> Iterator[tuple[int, str, dict[str, Any]]]:
+        """Yield serial, ARN and entry of the tag index after a serial, oldest first."""
+        index = self.data["index"]
+        for serial, arn in self._order.after(index, scope, after):
+            yield serial, arn, index[arn]
+
+    def drop_ghosts(self, before: float) -> None:
+        """Drop the entries of what was deleted before a time."""
+        self._order.drop_ended(self.data["index"], before)
 
     # -- tags -------------------------------------------------------------------------------------------------
 

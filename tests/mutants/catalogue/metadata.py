@@ -139,8 +139,8 @@ MUTANTS = (
     ),
     _pass(
         "TagPass.run",
-        "by_id |= await _read(place, mine, failed)",
-        "await _read(place, mine, failed)",
+        "differing = [each for each in read.values() if each != found[each.id][0]]",
+        "differing = list[Resource]()",
         "what is written and removed is decided on the index",
     ),
     _work(

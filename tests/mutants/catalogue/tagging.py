@@ -43,14 +43,14 @@ MUTANTS = (
     ),
     _plan(
         "_Planner._write",
-        "self._before[key] = earlier.about_to_write(claimant.uid, upsert.value)",
-        "self._before[key] = self._known.get(key, earlier)",
+        "self._before[key] = earlier.about_to_write(claimant.uid, upsert.value) if earlier else intended",
+        "self._before[key] = earlier or intended",
         "the record before a write does not have what is written: after a crash it is nobody's",
     ),
     _plan(
-        "_Planner.plan",
-        "wanted = {key for each in granted for key in (*each.wants, *each.lost)} | set(self._rules.cluster_keys)",
-        "wanted = {key for each in granted for key in (*each.wants, *each.lost)}",
+        "Terms.named",
+        "return frozenset(keys | set(self.rules.cluster_keys))",
+        "return frozenset(keys)",
         "a tag that a cluster asks for is removed because an object dropped it",
     ),
     _protected(

@@ -157,6 +157,42 @@ def test_a_volume_that_is_attached_stays(sim: Any) -> None:
     sim.ec2.delete_volume(VolumeId=left)
 
 
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"AvailabilityZone": "us-east-1a"}, "MissingParameter"),
+        ({"Size": 8}, "MissingParameter"),
+        (
+            {"AvailabilityZone": "us-east-1a", "AvailabilityZoneId": "use1-az1", "Size": 8},
+            "InvalidParameterCombination",
+        ),
+        ({"AvailabilityZone": "mars-1a", "Size": 8}, "InvalidZone.NotFound"),
+        ({"AvailabilityZone": "us-east-1a", "Size": 0}, "InvalidParameterValue"),
+        ({"AvailabilityZone": "us-east-1a", "Size": 100, "VolumeType": "st1"}, "InvalidParameterValue"),
+        ({"AvailabilityZone": "us-east-1a", "Size": 8, "VolumeType": "io2"}, "MissingParameter"),
+        ({"AvailabilityZone": "us-east-1a", "Size": 8, "Iops": 3000}, "InvalidParameterCombination"),
+        ({"AvailabilityZone": "us-east-1a", "Size": 8, "KmsKeyId": "k"}, "InvalidParameterDependency"),
+        ({"AvailabilityZone": "us-east-1a", "SnapshotId": "snap-1"}, "NotServedBySimulator"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else " ".join(each),
+)
+def test_what_a_volume_is_refused_for(sim: Any, given: dict[str, Any], code: str) -> None:
+    with refused(code):
+        sim.ec2.create_volume(**given)
+    assert sim.ec2.describe_volumes()["Volumes"] == []
+
+
+def test_a_volume_has_tags_from_birth_and_is_in_the_zone_of_an_id(sim: Any) -> None:
+    made = sim.ec2.create_volume(
+        AvailabilityZoneId="use1-az2", Size=8, Encrypted=True, KmsKeyId="k", TagSpecifications=tagged("volume", a="b")
+    )
+    assert (made["AvailabilityZone"], made["KmsKeyId"]) == ("us-east-1b", "k")
+    assert made["Tags"] == [{"Key": "a", "Value": "b"}]
+    sim.ec2.create_volume(AvailabilityZone="us-east-1a", Size=8)
+    found = sim.ec2.describe_volumes(Filters=[{"Name": "tag:a", "Values": ["b"]}])["Volumes"]
+    assert [row["VolumeId"] for row in found] == [made["VolumeId"]]
+
+
 def test_a_subnet_gets_and_loses_an_ipv6_block(sim: Any) -> None:
     vpc = sim.vpc(AmazonProvidedIpv6CidrBlock=True)
     subnet = sim.subnet(vpc)

@@ -73,6 +73,29 @@ def test_an_instance_from_birth_to_the_end_of_its_listing(sim: Any) -> None:
         look()
 
 
+def test_a_volume_alone_from_birth_to_its_end(sim: Any) -> None:
+    made = sim.ec2.create_volume(AvailabilityZone="us-east-1b", Size=8, VolumeType="gp3")
+    ident = made["VolumeId"]
+    assert (made["State"], made["Iops"], made["Throughput"], made["Encrypted"]) == ("creating", 3000, 125, False)
+    with refused("IncorrectState"):
+        sim.ec2.delete_volume(VolumeId=ident)
+    sim.clock.advance(2)
+    shown = sim.ec2.describe_volumes(Filters=[{"Name": "status", "Values": ["available"]}])["Volumes"]
+    assert [(row["VolumeId"], row["AvailabilityZone"], row["Attachments"]) for row in shown] == [
+        (ident, "us-east-1b", [])
+    ]
+    sim.ec2.delete_volume(VolumeId=ident)
+    with refused("InvalidVolume.NotFound"):
+        sim.ec2.describe_volumes(VolumeIds=[ident])
+
+
+def test_a_volume_whose_making_fails_shows_it_later(sim: Any) -> None:
+    sim.cloud.faults.add(Fault(Effect.FAILED, "ec2.CreateVolume"))
+    ident = sim.ec2.create_volume(AvailabilityZone="us-east-1a", Size=8)["VolumeId"]
+    sim.clock.advance(2)
+    assert sim.ec2.describe_volumes(VolumeIds=[ident])["Volumes"][0]["State"] == "error"
+
+
 def test_stopping_and_starting_and_termination_protection(sim: Any) -> None:
     _, subnets = sim.network()
     ident = sim.instance(subnets[0], DisableApiTermination=True)

@@ -1,5 +1,7 @@
 """Tags: limits, tags at birth, CreateTags, and the tagging API with its batches, lag and ghosts."""
 
+import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -208,6 +210,64 @@ def test_the_index_lags_shows_ghosts_and_what_was_tagged_once(sim: Any) -> None:
     assert len(sim.tagging.get_resources()["ResourceTagMappingList"]) == 1, "and deleted ones for a while"
     sim.clock.advance(20)
     assert sim.tagging.get_resources()["ResourceTagMappingList"] == []
+
+
+def _pages(sim: Any, size: int) -> list[str]:
+    found, token = [], ""
+    while True:
+        page = sim.tagging.get_resources(ResourcesPerPage=size, PaginationToken=token)
+        found += [row["ResourceARN"] for row in page["ResourceTagMappingList"]]
+        token = page["PaginationToken"]
+        if not token:
+            return found
+
+
+def test_pages_have_all_in_the_order_of_birth_through_deletes_rebirths_and_a_restore(make_sim: Any) -> None:
+    """The order is derived from the state: it must not part from it."""
+    sim = make_sim(limits={})
+    chance, own = random.Random(11), [{"Key": "own", "Value": "1"}]
+    for step in range(120):
+        bucket = f"bucket-{chance.randrange(8)}"
+        there = {each["Name"] for each in sim.s3.list_buckets()["Buckets"]}
+        if bucket in there:
+            sim.s3.delete_bucket(Bucket=bucket)
+        else:
+            sim.s3.create_bucket(Bucket=bucket)
+            sim.s3.put_bucket_tagging(Bucket=bucket, Tagging={"TagSet": own})
+        sim.clock.advance(chance.choice([0.0, 5.0, 45.0]))
+        if step == 60:
+            sim.cloud.world.restore(sim.cloud.world.snapshot())
+        index = sim.cloud.world.data["index"]
+        now, lag = sim.clock.now(), sim.cloud.settings.lags
+        shown = [
+            arn
+            for arn, entry in sorted(index.items(), key=lambda each: int(each[1]["serial"]))
+            if entry["from"] <= now - lag.tagged and (entry["to"] is None or entry["to"] > now - lag.ghost)
+        ]
+        assert _pages(sim, 1) == _pages(sim, 100) == shown
+
+
+def test_a_page_costs_a_page(make_sim: Any) -> None:
+    """A fleet of 100,000 has 1,000 pages: looking at everything for each of them would be 100,000,000 looks."""
+    sim = make_sim(limits={})
+    for _ in range(300):
+        sim.cloud.strangers.create(
+            "ec2", "CreateVolume",
+            {"AvailabilityZone": "us-east-1a", "Size": 1, "TagSpecifications": tagged("volume", own="1")},
+        )  # fmt: skip
+    sim.clock.advance(60)
+    looked = 0
+    inner = sim.cloud.world.indexed
+
+    def counted(scope: str, after: int) -> Iterator[Any]:
+        nonlocal looked
+        for row in inner(scope, after):
+            looked += 1
+            yield row
+
+    sim.cloud.world.indexed = counted
+    assert len(_pages(sim, 10)) == 300
+    assert looked <= 300 + 30
 
 
 def test_two_reads_of_a_lagging_index_can_step_back(make_sim: Any) -> None:

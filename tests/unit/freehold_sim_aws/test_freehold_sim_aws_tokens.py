@@ -42,6 +42,9 @@ CASES: Mapping[str, Case] = {
     "CreateNetworkInterface": _ec2(
         "create_network_interface", "NetworkInterface", "NetworkInterfaceId",
         lambda sim: {"SubnetId": sim.network()[1][0]}, {"Description": "other"}),
+    "CreateVolume": (
+        lambda sim: {"AvailabilityZone": "us-east-1a", "Size": 8},
+        lambda sim, **params: str(sim.ec2.create_volume(**params)["VolumeId"]), {"Size": 9}),
     "RunInstances": (lambda sim: {**MACHINE, "SubnetId": sim.network()[1][0]}, _run, {"InstanceType": "t3.small"}),
 }  # fmt: skip
 

@@ -59,11 +59,11 @@ class TagPass:
         failed: dict[str, CloudError] = {}
         draft = self._plan([each for each, _ in found.values()], known)
         doubtful = [plan.resource.id for plan in draft.plans.values() if self._must_be_read(plan, found, known)]
-        by_id = {ident: each for ident, (each, _) in found.items()}
+        read: dict[str, Resource] = {}
         for place in asked:
-            mine = [ident for ident in doubtful if found[ident][1] is place]
-            by_id |= await _read(place, mine, failed)
-        fleet = self._plan([each for each in by_id.values() if each.id not in failed], known)
+            read |= await _read(place, [ident for ident in doubtful if found[ident][1] is place], failed)
+        differing = [each for each in read.values() if each != found[each.id][0]]
+        fleet = draft.planned_anew({*failed, *(each.id for each in differing)}, self._plan(differing, known))
         forgotten = await self._look_for_released(asked, found, known)
         outcome = Outcome(
             selected=len(fleet.plans),

@@ -11,6 +11,7 @@ import hmac
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, Protocol
 
 from freehold.kube import errors as kube
@@ -64,7 +65,14 @@ class StoredRecord:
     head: StoredShard
 
     def of(self, resource: str) -> Record | RecordLost:
+        if resource in self._records or not self.lost:
+            return self._records.get(resource, {})
         return self.shards[shard_of(resource)].shard.of(resource)
+
+    @cached_property
+    def _records(self) -> Mapping[str, Record]:
+        """Of all shards: a resource is in one of them."""
+        return {ident: each for stored in self.shards.values() for ident, each in stored.shard.records.items()}
 
     def written_for(self, writer: str) -> tuple[str, ...]:
         """The resources on which something was written for this object."""
@@ -86,7 +94,7 @@ class StoredRecord:
             for entry in record.values()
         )
 
-    @property
+    @cached_property
     def lost(self) -> int:
         """How many shards do not know all."""
         return sum(stored.shard.knowledge is Knowledge.PART for stored in self.shards.values())

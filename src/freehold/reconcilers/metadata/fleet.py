@@ -5,7 +5,7 @@ The index of a cloud is a hint. What a plan on it would change is read from the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,7 +14,7 @@ from freehold.reconcilers.metadata.demand import Demand, Place
 from freehold.tagging.classifiers import Selection, select
 from freehold.tagging.conflicts import Claim
 from freehold.tagging.ownership import Record, RecordLost
-from freehold.tagging.plan import ResourcePlan, Verdict, plan_resource
+from freehold.tagging.plan import ResourcePlan, Terms, Verdict, plan_on, terms
 from freehold.tagging.protected import IgnoreList
 from freehold.tagging.resources import Cloud, Resource, canonical
 from freehold.tagging.rules import Rules
@@ -40,6 +40,12 @@ class Fleet:
 
     plans: Mapping[str, ResourcePlan]
     yielded: Mapping[str, Yielded]
+
+    def planned_anew(self, outdated: Collection[str], anew: Fleet) -> Fleet:
+        """``anew`` instead of what was planned for ``outdated``: an equal resource has an equal plan."""
+        plans = {ident: plan for ident, plan in self.plans.items() if ident not in outdated}
+        yielded = {ident: each for ident, each in self.yielded.items() if ident not in outdated}
+        return Fleet({**plans, **anew.plans}, {**yielded, **anew.yielded})
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,7 @@ def plan_fleet(
     """``others``: every other demand, whether it meets this one or not."""
     plans: dict[str, ResourcePlan] = {}
     yielded: dict[str, Yielded] = {}
-    rivals = Rivals(others)
+    rivals, terms_of = Rivals(others), _TermsOf(acting.claim, [acting], common)
     for resource in resources:
         if select(acting.classifiers, resource) is not Selection.SELECTED:
             continue
@@ -87,9 +93,8 @@ def plan_fleet(
         if elder:
             yielded[resource.id] = Yielded(resource.id, min(elder).name)
             continue
-        rules = _rules(resource, (acting, *met), common)
-        claims = _claims(acting.claim, met)
-        plans[resource.id] = plan_resource(resource, claims, record_of(resource.id), rules, acting.claim.claimant.uid)
+        record, uid = record_of(resource.id), acting.claim.claimant.uid
+        plans[resource.id] = plan_on(resource, terms_of.on(resource, met), record, uid)
     return Fleet(plans, yielded)
 
 
@@ -106,23 +111,39 @@ def plan_removal(
     ``going``: its claim, without wants. Source: docs/reference/metadata-compat.md A24.
     """
     plans: dict[str, ResourcePlan] = {}
-    rivals = Rivals(others)
+    rivals, terms_of = Rivals(others), _TermsOf(going, [], common)
     for resource in resources:
-        met = rivals.on(resource, place)
-        rules = _rules(resource, met, common)
-        claims = _claims(going, met)
-        plans[resource.id] = plan_resource(resource, claims, record_of(resource.id), rules, going.claimant.uid)
+        there = terms_of.on(resource, rivals.on(resource, place))
+        plans[resource.id] = plan_on(resource, there, record_of(resource.id), going.claimant.uid)
     return Fleet(plans, {})
 
 
-def _rules(resource: Resource, demands: Iterable[Demand], common: Common) -> Rules:
-    return Rules(
-        ignored=common.ignored,
-        classifier_keys=frozenset(key for each in demands for key in each.classifiers.keys),
-        cluster_keys=asked_for_on(resource, common.clusters),
-        contested=common.contested.get(resource.id, frozenset()),
-        granted=common.granted,
-    )
+class _TermsOf:
+    """Worked out once for all resources on which the same demands meet: in a large fleet these are nearly all.
+
+    ``acting``: the demands that meet everywhere.
+    """
+
+    def __init__(self, claim: Claim, acting: Sequence[Demand], common: Common) -> None:
+        self._claim = claim
+        self._acting = acting
+        self._common = common
+        self._known: dict[tuple[Hashable, ...], Terms] = {}
+
+    def on(self, resource: Resource, met: Sequence[Demand]) -> Terms:
+        clusters = asked_for_on(resource, self._common.clusters)
+        contested = self._common.contested.get(resource.id, frozenset())
+        same = (tuple(map(id, met)), tuple(clusters.items()), contested)
+        if same not in self._known:
+            rules = Rules(
+                ignored=self._common.ignored,
+                classifier_keys=frozenset(key for each in (*self._acting, *met) for key in each.classifiers.keys),
+                cluster_keys=clusters,
+                contested=contested,
+                granted=self._common.granted,
+            )
+            self._known[same] = terms(_claims(self._claim, met), rules)
+        return self._known[same]
 
 
 def _meets(other: Demand, place: Place, resource: Resource) -> bool:

@@ -3,11 +3,12 @@
 https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateTags.html
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
 from freehold_sim.aws.ec2.describing import matching, named_exactly, paged_rows
-from freehold_sim.aws.ec2.kinds import find
+from freehold_sim.aws.ec2.kinds import Kind, find
 from freehold_sim.aws.ec2.resources import TAGGABLE
 from freehold_sim.aws.tagging import MUST_NOT_BE_RESERVED, checked_tags, too_many
 from freehold_sim.aws.world import Record
@@ -60,18 +61,25 @@ _FILTERS = {"key": "Key", "value": "Value", "resource-id": "ResourceId", "resour
 
 
 def describe_tags(call: Call) -> dict[str, Any]:
-    rows, only = [], named_exactly(call, "resource-id")
-    for kind in TAGGABLE.values():
-        for record in call.all(kind.name):
-            if (only and record["id"] not in only) or not call.sees(record):
-                continue
-            for key, value in record["tags"].items():
-                view = {"ResourceId": record["id"], "ResourceType": kind.name, "Key": key, "Value": value}
-                rows.append((record, view))
+    rows = []
+    for kind, record in _shown(call, named_exactly(call, "resource-id")):
+        for key, value in record["tags"].items():
+            view = {"ResourceId": record["id"], "ResourceType": kind.name, "Key": key, "Value": value}
+            rows.append((record, view))
     rows = matching(call, rows, _FILTERS)
     rows = [({"serial": number, "tags": {}}, view) for number, (_, view) in enumerate(rows, 1)]
     page, more = paged_rows(call, rows)
     return {"Tags": [view for _, view in page], **({"NextToken": more} if more else {})}
+
+
+def _shown(call: Call, only: frozenset[str]) -> Iterator[tuple[Kind, Record]]:
+    """Yield what may have tags: of these ids, or everything where there are none."""
+    for ident in only:
+        kind = TAGGABLE.get(ident.rpartition("-")[0])
+        if kind is not None and (record := call.get(kind.name, ident)) is not None:
+            yield kind, record
+    for kind in TAGGABLE.values() if not only else ():
+        yield from ((kind, record) for record in call.all(kind.name) if call.sees(record))
 
 
 OPERATIONS: tuple[Operation, ...] = (
