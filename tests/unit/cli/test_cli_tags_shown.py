@@ -174,6 +174,13 @@ def test_nothing_selected_is_not_a_hundred_percent() -> None:
     assert report(TagPlan("a/b")).whole.percent == "-"
 
 
+def test_a_page_about_nothing_claims_nothing() -> None:
+    """Of no resource at all nobody can say that every tag is as it is asked for."""
+    text = Elements(tags_report_html.page(report(TagPlan("team/tags")))).text
+    assert "Tags: nothing found" in text and "There is no resource to look at." in text
+    assert "Every tag" not in text and "0 of 0" not in text
+
+
 @pytest.mark.parametrize("text", ["", "=x"])
 def test_a20_a_selector_without_a_key_is_refused(text: str) -> None:
     """It would select the whole account."""
