@@ -20,7 +20,7 @@ $(STAMP): requirements/dev.txt pyproject.toml
 
 setup: $(STAMP) ## install everything into .venv
 
-demo: $(STAMP) ## the main job on the simulated IBM Cloud and AWS, told as a story; exit 0 only if every step was checked
+demo: $(STAMP) ## a cluster on each simulated cloud and the tags of a fleet, told as a story; exit 0 only if every step was checked
 	@$(BIN)/freehold demo
 
 test: $(STAMP) ## the whole suite

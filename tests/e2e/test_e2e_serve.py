@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,8 +23,10 @@ NAME = "minimal"
 class Served:
     """A state directory that is served, and kubectl on it."""
 
-    def __init__(self, state: Path) -> None:
+    def __init__(self, state: Path, told: str) -> None:
+        """``told``: what it said at its start."""
         self.state = state
+        self.told = told
 
     def kubectl(self, *words: str) -> str:
         environment = {**os.environ, "KUBECONFIG": str(self.state / "kubeconfig")}
@@ -50,11 +53,25 @@ def _served(tmp_path: Path) -> Iterator[Served]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         assert process.stdout is not None
-        assert "serving" in process.stdout.readline()
-        yield Served(state)
+        told = []
+        while "Ctrl-C stops" not in "".join(told[-1:]):
+            told.append(process.stdout.readline())
+            assert told[-1], told
+        assert "serving" in told[0]
+        yield Served(state, "".join(told))
     finally:
         process.terminate()
         process.communicate()
+
+
+def test_others_reach_the_simulated_aws_as_it_is_told(served: Served) -> None:
+    """Somebody who tries drift by hand needs another client: the AWS CLI and SDKs read these variables."""
+    said = dict(re.findall(r"(AWS_[A-Z_]+)=(\S+)", served.told))
+    code = "import boto3; print(len(boto3.client('ec2').describe_availability_zones()['AvailabilityZones']))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **said}, capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) > 1
 
 
 def test_kubectl_makes_and_deletes_a_cluster_on_each_cloud(served: Served) -> None:

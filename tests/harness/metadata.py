@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -54,46 +55,7 @@ RESOURCES: Mapping[str, Resource] = {
     each.kind: each for each in (CLOUD_METADATAS, AWS_METADATAS, IBM_METADATAS, GRANTS)
 }
 
-EXAMPLES = """
-apiVersion: metadata-controller.cloud.io/v1alpha1
-kind: CloudMetadata
-metadata:
-  name : metadata
-  namespace: metadata-controller
-spec:
-  cloudprovider:
-    awsref:
-      name: awstags
-      namespace: metadata-controller
-  classifiers:
-    "kubernetes.io/cluster/test-7lpkm-crhfx" : "owned"
-  controllerconfig:
-    limit: "POLICY_APPLY_PARTIAL"
-    syncevery: "10m"
-status:
-  type: ready
-  status: true
-  reason: "none"
-  message: "tags are applied successfully and can be referred by users"
----
-apiVersion: metadata-controller.aws.io/v1alpha1
-kind: AWSMetadata
-metadata:
-  name: awstags
-  namespace: metadata-controller
-spec:
-  resourcetags:
-    "env": "test"
-    "centre": "eng"
-status:
-  type: applied
-  status: true
-  reason: "none"
-  message: "tags are applied successfully to cloud resources"
-  resourcetags:
-    "env": "test"
-    "centre": "eng"
-"""
+EXAMPLES = (Path(__file__).parents[2] / "examples" / "metadata.yaml").read_text()
 """The proposal's two, unmodified."""
 WANTED = {"env": "test", "centre": "eng"}
 

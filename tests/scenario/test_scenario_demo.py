@@ -6,7 +6,11 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 STEPS = (
     "strangers with tempting names are there before us",
@@ -23,8 +27,13 @@ STEPS = (
     "the endpoint is the internet-facing load balancer's DNS name",
     "somebody meddles behind our back",
     "it is seen and healed: the route leads to its NAT gateway again",
+    "200 resources of somebody's cluster are there, with tags of their own",
+    "the proposal's two manifests are applied as they are, and all is tagged",
+    "a second pass writes nothing",
+    "somebody's script changes and strips tags behind our back",
     "one operator (process",
     "both objects are deleted, and everything that they owned is gone",
+    "at its next sync the controller has seen it, repaired it and told it",
     "what is not owned stays",
 )
 
@@ -41,6 +50,7 @@ def test_the_demo_succeeds_from_the_first_create_to_the_last_delete(tmp_path: Pa
     assert [step for step, line in zip(STEPS, told, strict=True) if not line.startswith(step)] == []
     _the_world_holds_strangers_only(tmp_path)
     _the_simulated_aws_holds_strangers_only(tmp_path)
+    _the_fleet_has_its_tags_and_ours(tmp_path)
     _every_write_is_in_the_audit_log(tmp_path)
 
 
@@ -60,24 +70,101 @@ def _the_simulated_aws_holds_strangers_only(home: Path) -> None:
     records = [each for kinds in world["resources"].values() for kind in kinds.values() for each in kind.values()]
     left = [each for each in records if each["view"].get("State") != "deleted"]
     assert {each["by"] for each in left} == {"stranger"}
-    [beside] = [each for each in left if each["kind"] == "vpc"]
+    [beside] = [each for each in left if each["kind"] == "vpc" and each["tags"]]
     assert beside["tags"]["Name"] == "minimal-vpc"
     assert beside["tags"]["freehold.dev/owner"] == "default/minimal", "the copied tags are still there"
 
 
+def _the_fleet_has_its_tags_and_ours(home: Path) -> None:
+    """The manifests' tags, one stranger's that came later, and what the installer had put on, each as it was made."""
+    world = json.loads((home / "cloud" / "simulated-cloud.json").read_text())["clouds"]["aws"]["data"]
+    records = [each for kinds in world["resources"].values() for kind in kinds.values() for each in kind.values()]
+    fleet = [each for each in records if "kubernetes.io/cluster/test-7lpkm-crhfx" in each["tags"]]
+    assert len(fleet) == 200
+    for each in fleet:
+        theirs = dict(each["tags"])
+        assert (theirs.pop("env"), theirs.pop("centre")) == ("test", "eng")
+        assert theirs.pop("kubernetes.io/cluster/test-7lpkm-crhfx") == "owned"
+        assert theirs.pop("audited", "2026") == "2026"
+        of_kind = {"security-group": {"Name": each["view"].get("GroupName"), "owner": "team a"}}
+        assert theirs == of_kind.get(each["kind"], {"rotation": "30 days"})
+    assert sum("audited" in each["tags"] for each in fleet) == 10
+    assert not [each for each in records if "env" in each["tags"] and each not in fleet]
+
+
 def _every_write_is_in_the_audit_log(home: Path) -> None:
-    """Each requested change is in the log, written before it was sent. The log has more lines only where the
-    kill cut a call off between the two: such a line has no outcome."""
+    """Each request is in the log, written before it was sent, and each answer that the log tells was given.
+
+    The log has more lines only where the kill cut a call off between the two, and where its outcome says that no
+    answer came: on a busy machine a call may wait too long for its turn, or for a connection, and is not sent.
+    """
     lines = [json.loads(line) for line in (home / "state" / "audit.jsonl").read_text().splitlines()]
-    sent = Counter(_spelled(line["call"]) for line in lines if line["outcome"] == "sent")
-    ended = Counter(_spelled(line["call"]) for line in lines if line["outcome"] != "sent")
     clouds = json.loads((home / "cloud" / "simulated-cloud.json").read_text())["clouds"]
     calls = [each for cloud in clouds.values() for each in cloud["calls"]]
     asked = Counter(
         _spelled(operation) for _, _, operation, _, _, _, mutating, actor in calls if mutating and actor == "api"
     )
-    assert asked <= sent
-    assert not (sent - asked) - (sent - ended)
+    check_audited(lines, asked)
+
+
+def check_audited(lines: Sequence[Mapping[str, Any]], asked: Mapping[str, int]) -> None:
+    """``asked``: how often the cloud was sent each call that writes."""
+    calls = [line for line in lines if line["call"]]
+    sent = _counted(line for line in calls if line["outcome"] == "sent")
+    ended = _counted(line for line in calls if line["outcome"] != "sent")
+    answered = _counted(line for line in calls if _was_answered(line))
+    assert asked <= sent, f"not in the log: {Counter(asked) - sent}"
+    assert answered <= asked, f"the log tells of answers that nobody gave: {answered - Counter(asked)}"
+    assert ended <= sent, f"outcomes without their calls: {ended - sent}"
+
+
+def _counted(lines: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    return Counter(_spelled(line["call"]) for line in lines)
+
+
+def _was_answered(line: Mapping[str, Any]) -> bool:
+    """A refusal has the cloud's code or request id; what an SDK or we ourselves did not send has neither."""
+    if line["outcome"] != "refused":
+        return bool(line["outcome"] == "done")
+    return bool(line["request_id"]) or (bool(line["code"]) and not line["code"].endswith(("Error", "Timeout")))
+
+
+def _line(text: str) -> Mapping[str, Any]:
+    """An outcome, and the code of a refusal."""
+    outcome, _, code = text.partition(" ")
+    return {"call": "ec2.create_vpc", "outcome": outcome, "code": code, "request_id": ""}
+
+
+@pytest.mark.parametrize(
+    ("lines", "asked"),
+    [
+        pytest.param(("sent", "done"), 1, id="answered"),
+        pytest.param(("sent", "refused VpcLimitExceeded"), 1, id="refused"),
+        pytest.param(("sent", "unknown"), 1, id="the answer was lost"),
+        pytest.param(("sent", "unknown"), 0, id="nobody knows whether it reached the cloud"),
+        pytest.param(("sent", "refused ConnectTimeoutError"), 0, id="no connection in time"),
+        pytest.param(("sent", "refused"), 0, id="waited too long for its turn"),
+        pytest.param(("sent",), 1, id="killed after it was sent"),
+        pytest.param(("sent",), 0, id="killed before it was sent"),
+    ],
+)
+def test_what_the_log_may_say(lines: Sequence[str], asked: int) -> None:
+    check_audited(list(map(_line, lines)), Counter({"ec2.createvpc": asked}))
+
+
+@pytest.mark.parametrize(
+    ("lines", "asked"),
+    [
+        pytest.param((), 1, id="a request without a line"),
+        pytest.param(("sent", "unknown"), 2, id="sent twice, told once"),
+        pytest.param(("sent", "done"), 0, id="an answer to a request that was not sent"),
+        pytest.param(("sent", "refused VpcLimitExceeded"), 0, id="a refusal of a request that was not sent"),
+        pytest.param(("sent", "done", "unknown"), 1, id="two outcomes of one call"),
+    ],
+)
+def test_what_the_log_may_not_say(lines: Sequence[str], asked: int) -> None:
+    with pytest.raises(AssertionError):
+        check_audited(list(map(_line, lines)), Counter({"ec2.createvpc": asked}))
 
 
 def _spelled(call: str) -> str:

@@ -48,6 +48,23 @@ async def test_a5_a6_a7_both_objects_tell_what_is(lab: Lab) -> None:
     assert lab.condition("Approved")[1] == "NoGrants"
 
 
+async def test_a_classifier_that_nothing_has_is_told(lab: Lab) -> None:
+    """Else a misspelled one reads as: applied successfully. Nothing is wrong with the object: it stays Ready."""
+    lab.group("other", **{CLASSIFIER: "shared"})
+    lab.wait(60)
+    await lab.apply_examples()
+    await lab.settle()
+    told = "no resource with these classifiers was found, so no tag is written: compare their keys and values"
+    for condition in ("Ready", "Applied"):
+        status, reason, message = lab.condition(condition)
+        assert (status, reason) == ("True", "NothingFound") and message.startswith(told)
+    assert lab.status()["message"].startswith(told)
+    assert lab.status("AWSMetadata", "awstags")["message"].startswith(told)
+    lab.groups(1)
+    await lab.settle()
+    assert lab.condition("Ready")[:2] == ("True", "Applied")
+
+
 @pytest.mark.parametrize("page_size", [None, 1])
 async def test_a27_a_second_pass_writes_nothing(page_size: int | None) -> None:
     """Nothing to the cloud and nothing to the API server, from another process too."""

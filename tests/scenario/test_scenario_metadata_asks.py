@@ -271,5 +271,6 @@ async def test_a_cloud_metadata_narrows_what_it_finds(lab: Lab) -> None:
     ):
         await lab.cloud(name, "tags", **{**narrowed, **more})
         await lab.settle(name)
-        assert f"on {found} resource" in lab.condition("Applied", name=name)[2], name
+        told = f"on {found} resource" if found else "no resource with these classifiers"
+        assert told in lab.condition("Applied", name=name)[2], name
     assert [lab.tags_on(arn).get("env") for arn in (plain, blue, frozen)] == [None, "test", None]

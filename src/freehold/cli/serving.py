@@ -10,6 +10,7 @@ from shlex import quote
 
 from freehold.api.feature_gates import FeatureGates
 from freehold.cli.access import ServeOptions
+from freehold.cli.credentials import ACCESS_KEY, SIMULATED_REGION
 from freehold.cli.errors import CliError
 from freehold.cli.live import live_server
 from freehold.cli.logins import use
@@ -61,6 +62,8 @@ async def _serve(directory: StateDirectory, options: ServeOptions, until_stdin_c
         say("  kubectl apply -f examples/powervs-create-infra.yaml -f examples/aws-cluster.yaml")
         say("  kubectl get ibmpowervsclusters,awsclusters        (or: freehold get, freehold tree NAME)")
         if directory.cloud is CloudChoice.SIMULATED:
+            say(f"  other clients of the simulated AWS: AWS_ENDPOINT_URL={running.server.simulator}/aws")
+            say(f"    AWS_ACCESS_KEY_ID={ACCESS_KEY} AWS_SECRET_ACCESS_KEY=any AWS_DEFAULT_REGION={SIMULATED_REGION}")
             say("  times in statuses are the simulated clouds' own; ages of objects and events are real")
         if options.metrics is not None:
             say("  metrics on http://{}:{}/metrics".format(*options.metrics))

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from freehold.operator.metadata.plan import TagPlan
 
 _LOOK_SECONDS = 2.0
+_TAGGED = "tagged"
+_LISTED = 25
+"""Resources that are listed, whatever became of them; of more, those that are tagged are only counted."""
 _STUCK_LOOKS = 3
 """Looks in a row that show the same failure, until it is believed."""
 
@@ -226,8 +229,9 @@ def _report(plans: Sequence[TagPlan], now: _Now) -> None:
     """Each resource that was to be changed, and what became of it. Raises CliError where one is not as asked for."""
     planned = {each.resource for plan in plans for each in plan.resources if each.changes}
     rows = [(shortened(name), *_outcome(name, now)) for name in sorted({*planned, *now.undone, *now.held, *now.failed})]
-    if rows:
-        for line in printed(Rows(("RESOURCE", "OUTCOME", "WHY"), tuple(rows)), width()):
+    shown = rows if len(rows) <= _LISTED else [each for each in rows if each[1] != _TAGGED]
+    if shown:
+        for line in printed(Rows(("RESOURCE", "OUTCOME", "WHY"), tuple(shown)), width()):
             say(line)
     counts = Counter(outcome for _, outcome, _ in rows)
     said = ", ".join(f"{number} {word}" for word, number in sorted(counts.items()))
@@ -246,7 +250,5 @@ def _outcome(name: str, now: _Now) -> tuple[str, str]:
     if name in now.held:
         return "waits", "for an approval"
     return (
-        ("not yet", now.told or now.waits or "the operator has not come to it")
-        if name in now.undone
-        else ("tagged", "")
+        ("not yet", now.told or now.waits or "the operator has not come to it") if name in now.undone else (_TAGGED, "")
     )

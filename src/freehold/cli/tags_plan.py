@@ -20,7 +20,7 @@ from freehold.cli.planning import CHANGES, NOTHING
 from freehold.cli.running import run as run_to_end
 from freehold.cli.session import Session, opened
 from freehold.cli.tags_text import print_plan
-from freehold.cli.terminal import tell, warn
+from freehold.cli.terminal import warn
 from freehold.kube.resources import Json, Key, key_of
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ async def selected(session: Session, name: str, namespace: str, *, anywhere: boo
     keys = sorted(key_of(row) for row in rows)
     if not name:
         if not keys:
-            tell("there is no CloudMetadata")
+            warn("there is no CloudMetadata")
         return keys
     found = [key for key in keys if key.name == name]
     here = [key for key in found if key.namespace == namespace]
@@ -120,7 +120,7 @@ async def plans_of(session: Session, target: Access, wanted: Sequence[Json], key
     asked |= {key_of(each) for each in (*stored, *clouds) if any(refers_to(each, reference) for reference in named)}
     if not asked:
         if wanted:
-            tell("no CloudMetadata refers to what is in this manifest: nothing would be tagged")
+            warn("no CloudMetadata refers to what is in this manifest: nothing would be tagged")
         return []
     async with AsyncExitStack() as stack:
         simulator = await simulator_of(session, target, stack)

@@ -46,7 +46,7 @@ font-variant-numeric:tabular-nums}.soft{color:var(--soft)}
 svg text{fill:var(--ink);font:inherit}svg text.soft{fill:var(--soft)}svg .none{fill:var(--line)}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:6px 12px 6px 0;vertical-align:top;
 border-bottom:1px solid var(--line)}th{color:var(--soft);font-weight:600;font-size:13px}
-td.name{width:38%}td.bar{width:42%}.num{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+td.name{width:38%}td.bar{width:38%}.num{width:12%;text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 code{font:13px/1.4 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-wrap:anywhere}
 td.fix,td.fix code{white-space:nowrap}td.key{min-width:9em}
 .tag{white-space:nowrap;border-radius:4px;padding:1px 7px;font-size:12px;color:#fff}.wide{overflow-x:auto}
@@ -57,12 +57,12 @@ td.fix,td.fix code{white-space:nowrap}td.key{min-width:9em}
 def page(report: Report) -> str:
     """The whole page."""
     body = [
-        f"<h1>Tags: {report.whole.percent} as wanted</h1>",
+        f"<h1>Tags: {_headline(report.whole)}</h1>",
         f'<p class="sub">{_text(report.cloud)} · {_text(report.made)}</p>',
         _overview(report.whole),
         _shares("By object", "object", report.objects),
         _shares("By kind", "kind", report.kinds),
-        _findings(report.findings),
+        _findings(report),
         _open(report.open_),
     ]
     policy = "default-src 'none'; style-src 'unsafe-inline'"
@@ -78,6 +78,10 @@ def page(report: Report) -> str:
 def _text(text: str) -> str:
     """As text or as the value of an attribute; what is invisible is shown as an escape."""
     return html.escape(escaped(text), quote=True)
+
+
+def _headline(share: Share) -> str:
+    return f"{share.percent} as wanted" if share.total else "nothing found"
 
 
 def _overview(share: Share) -> str:
@@ -135,12 +139,15 @@ def _shares(title: str, head: str, shares: Sequence[Share]) -> str:
         return ""
     rows = "".join(
         f'<tr><td class="name"><code>{_text(each.name)}</code></td><td class="bar">{_bar(each)}</td>'
-        f'<td class="num">{each.percent}</td><td class="num soft">{each.counts.get(Standing.AS_WANTED, 0)}'
-        f" of {each.total}</td></tr>"
+        f'<td class="num">{each.percent}</td><td class="num soft">{_share(each)}</td></tr>'
         for each in shares
     )
     heads = f'<tr><th>{head}</th><th></th><th class="num"></th><th class="num">as wanted</th></tr>'
     return f'<h2>{title}</h2><div class="wide"><table>{heads}{rows}</table></div>'
+
+
+def _share(share: Share) -> str:
+    return f"{share.counts.get(Standing.AS_WANTED, 0)} of {share.total}" if share.total else "nothing found"
 
 
 def _bar(share: Share) -> str:
@@ -158,9 +165,11 @@ def _bar(share: Share) -> str:
     return _svg(400, 14, f"{share.name}: {share.percent} as wanted", parts, "width:100%;height:14px;margin-top:5px")
 
 
-def _findings(findings: Sequence[Finding]) -> str:
+def _findings(report: Report) -> str:
+    findings = report.findings
     if not findings:
-        return "<h2>Findings</h2><p>Every tag is as it is asked for.</p>"
+        told = "Every tag is as it is asked for." if report.whole.total else "There is no resource to look at."
+        return f"<h2>Findings</h2><p>{told}</p>"
     heads = "".join(f"<th>{each}</th>" for each in ("standing", "resource", "region", "tag", "is", "asked for", "why"))
     rows = "".join(map(_finding, findings))
     return f'<h2>Findings ({len(findings)})</h2><div class="wide"><table><tr>{heads}</tr>{rows}</table></div>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from freehold.cli.tables import Rows, printed
@@ -25,6 +25,8 @@ _CAUSES: Final = {
     "Deleted": "the spec asks for its removal",
     "Dropped": "ours; no object names it any more",
 }
+_NAMED: Final = 12
+"""Resources with equal changes that a plan names."""
 _PLAIN = re.compile(r"[^\s\"'=:,→]+")
 
 
@@ -47,17 +49,18 @@ def why(row: TagRow) -> str:
 
 
 def print_plan(plan: TagPlan) -> None:
-    """Nothing of what is as wanted is listed but by its number."""
+    """Nothing of what is as wanted is listed but by its number; resources with equal changes are listed together."""
     tell(f"{plan.object}: {summary(plan)}")
     room = width() - 2
     several = len({(each.account, each.region) for each in plan.resources}) > 1
-    for each in plan.resources:
-        say(f"  {_name(each, several=several)}")
-        rows = tuple(_rows(each))
+    for rows, alike in _alike(plan.resources):
+        names = [_name(each, several=several) for each in alike]
+        say(f"  {names[0] if len(names) == 1 else f'{len(names)} resources'}")
         for line in printed(Rows(("TAG", "WHY"), rows), room - 2)[1:]:
             say(f"    {line}")
-        for line in folded(_foreign(each), "      ", width(), first="    ") if _foreign(each) else ():
-            say(line)
+        for told in (_others(alike), _listed(names)):
+            for line in folded(told, "      ", width(), first="    ") if told else ():
+                say(line)
     if plan.calls:
         tell("  calls, in their order:")
         for line in printed(Rows(("API", "WHERE", "RESOURCES", "TAGS"), tuple(map(_call, plan.calls))), room):
@@ -77,7 +80,8 @@ def summary(plan: TagPlan) -> str:
     if not counts:
         return f"{found}, {'none' if not plan.selected else 'nothing'} to change"
     told = ", ".join(f"{number} to {action}" for action, number in sorted(counts.items()))
-    return f"{found}; on {touched} of them {told} (tags), in {len(plan.calls)} call{'s' * (len(plan.calls) != 1)}"
+    calls = f"{len(plan.calls)} call{'s' * (len(plan.calls) != 1)}"
+    return f"{found}; tags on {touched} of them: {told}, in {calls}"
 
 
 def _rows(resource: ResourceChanges) -> Iterator[tuple[str, str]]:
@@ -89,15 +93,36 @@ def _rows(resource: ResourceChanges) -> Iterator[tuple[str, str]]:
         yield "!", note
 
 
+def _alike(resources: Iterable[ResourceChanges]) -> list[tuple[tuple[tuple[str, str], ...], list[ResourceChanges]]]:
+    """Resources by what is said of them, in the order of the first of each."""
+    found: dict[tuple[tuple[str, str], ...], list[ResourceChanges]] = {}
+    for each in resources:
+        found.setdefault(tuple(_rows(each)), []).append(each)
+    return list(found.items())
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Of several resources, which; empty for one, which stands above."""
+    if len(names) == 1:
+        return ""
+    more = len(names) - _NAMED
+    return f"on {', '.join(names[:_NAMED])}" + (f" and {more} more (-o json names each)" if more > 0 else "")
+
+
 def _is_foreign(row: TagRow) -> bool:
     """Somebody else's, which nobody asks to change."""
     return not row.action.changes and not row.why
 
 
-def _foreign(resource: ResourceChanges) -> str:
-    """In one line: what is not ours is only there to be seen."""
-    found = [f"{shown(row.key)}: {' and '.join(map(shown, row.before))}" for row in resource.rows if _is_foreign(row)]
-    return f"= left, not ours: {', '.join(found)}" if found else ""
+def _others(alike: Sequence[ResourceChanges]) -> str:
+    """What is on them and nobody asks to change, in one line: it is only there to be seen."""
+    rows = [row for each in alike for row in each.rows if _is_foreign(row)]
+    if not rows:
+        return ""
+    if len(alike) > 1:
+        return "= their other tags stay as they are"
+    found = [f"{shown(row.key)}: {' and '.join(map(shown, row.before))}" for row in rows]
+    return f"= stays as it is: {', '.join(found)}"
 
 
 def _name(changes: ResourceChanges, *, several: bool) -> str:

@@ -52,6 +52,32 @@ def test_the_reasons_of_a_plan_fit_the_terminal(
     assert "~ a-key-of-thirty-two-characters-: before → after" in out and "somebody changed it" in out
 
 
+def fleet(*changes: tuple[str, int]) -> TagPlan:
+    """So many resources that get this value."""
+    left = TagRow(TagAction.LEAVE, "owner", ("x",), None, "Foreign")
+    values = [value for value, count in changes for _ in range(count)]
+    resources = tuple(
+        ResourceChanges(
+            f"{SG[:-1]}{number:03}", "ec2:security-group", "111122223333", "eu-central-1",
+            (TagRow(TagAction.ADD, "env", (), value, "Missing"), left),
+        )
+        for number, value in enumerate(values)
+    )  # fmt: skip
+    return TagPlan("team/tags", len(values), resources)
+
+
+def test_a_plan_of_a_fleet_can_be_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is to be done to many is told once, and each resource that is to be treated otherwise stands out."""
+    monkeypatch.setattr(tags_text, "width", lambda: 80)
+    tags_text.print_plan(fleet(("test", 3), ("prod", 1), ("test", 197)))
+    out = capsys.readouterr().out
+    assert len(out.splitlines()) <= 15 and max(map(len, out.splitlines())) <= 80
+    many, one = out.split("  security-group/sg-003\n")
+    assert "  200 resources\n    + env: test   it is missing\n" in many and "188 more" in many
+    assert "on security-group/sg-000, " in many and "sg-003" not in many
+    assert one == "    + env: prod   it is missing\n    = stays as it is: owner: x\n"
+
+
 @pytest.mark.parametrize(
     ("value", "told"), [("", '""'), ("a b", '"a b"'), ("a=b", '"a=b"'), ("a", "a"), ('say "x"', '"say \\"x\\""')]
 )
@@ -146,6 +172,13 @@ def test_foreign_tags_beside_ours_are_no_finding() -> None:
 
 def test_nothing_selected_is_not_a_hundred_percent() -> None:
     assert report(TagPlan("a/b")).whole.percent == "-"
+
+
+def test_a_page_about_nothing_claims_nothing() -> None:
+    """Of no resource at all nobody can say that every tag is as it is asked for."""
+    text = Elements(tags_report_html.page(report(TagPlan("team/tags")))).text
+    assert "Tags: nothing found" in text and "There is no resource to look at." in text
+    assert "Every tag" not in text and "0 of 0" not in text
 
 
 @pytest.mark.parametrize("text", ["", "=x"])

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 from freehold.cli.access import Access, ServeOptions
 from freehold.cli.demo.servers import Server, server
+from freehold.cli.errors import CliError
 from freehold.cli.following import ViewSnapshot
 from freehold.cli.progress import Display
 from freehold.cli.session import Session, opened
 from freehold.cli.state_directory import StateDirectory
-from freehold.cli.terminal import tell
+from freehold.cli.terminal import duration, tell
 
 DEEP_EVERY = 120
 """Domain seconds between deep passes, instead of 600: the story shall not take half a minute to notice."""
@@ -41,9 +42,17 @@ class Stage:
     def checked(self, claim: str, *found: str) -> None:
         """Tell a step that was checked."""
         self.steps += 1
-        tell(f"{claim}   ({time.monotonic() - self.began:.0f} s)", bullet="✓ ")
+        tell(f"{claim}   ({duration(time.monotonic() - self.began)})", bullet="✓ ")
         for each in found:
             tell(each, bullet="    checked: ")
+
+    async def until(self, so: Callable[[], Awaitable[bool]], every: float, patience: float) -> None:
+        """Ask every so many seconds. Raises CliError where it is not so in time."""
+        deadline = time.monotonic() + patience
+        while not await so():
+            if time.monotonic() > deadline:
+                raise CliError(f"what the next step waits for was not so within {patience:.0f} s")
+            await asyncio.sleep(every)
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[Serving]:

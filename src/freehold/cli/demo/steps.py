@@ -76,7 +76,8 @@ async def healed(stage: Stage, act: Act, serving: Serving) -> None:
     """Something is taken away behind our back, and our tags are copied onto what a stranger has."""
     since = await act.world.last_call()
     damages = await act.meddle(await act.world.resources())
-    act.before = await act.world.resources()
+    known = {each.id for each in act.before}
+    act.before = [each for each in await act.world.resources() if each.id in known]
     hurts = [each.mended for each in damages if each.mended is not None]
     if any([await mended() for mended in hurts]):
         raise checks.NotSo("the damage was not done")
@@ -138,7 +139,8 @@ async def what_stays(stage: Stage, acts: Sequence[Act], picture: ViewSnapshot) -
         if unnamed or not copied:
             raise checks.NotSo(f"the operator never said that {', '.join(unnamed) or 'anything'} has copied tags")
         found.append(f"{act.title}: the operator names the one that has copied tags")
-        found_there.append((act.title, closing_table(act.cloud, left, reported)))
+        known = {each.id for each in act.before}
+        found_there.append((act.title, closing_table(act.cloud, [each for each in left if each.id in known], reported)))
     stage.checked("what is not owned stays", *found)
     for title, rows in found_there:
         say(f"\nOn {title}, and why it stays:")

@@ -1,17 +1,19 @@
-"""``freehold demo``: the main job told as a story, in an act for each cloud, beside each other on one server."""
+"""``freehold demo``: the main job told as a story: a cluster on each cloud, and the tags of a fleet, on one server."""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from pathlib import Path
 from tempfile import mkdtemp
 
 from freehold.cli import manifests
-from freehold.cli.demo import checks, steps
+from freehold.cli.demo import checks, steps, tags_act
 from freehold.cli.demo.acts import Act
 from freehold.cli.demo.aws_act import AWSAct
 from freehold.cli.demo.powervs_act import PowerVSAct
 from freehold.cli.demo.stage import DEEP_EVERY, Stage
+from freehold.cli.demo.tags_act import TagsAct
 from freehold.cli.errors import INTERRUPTED, CliError
 from freehold.cli.following import ViewSnapshot
 from freehold.cli.logs import log_to
@@ -24,6 +26,7 @@ from freehold.cli.terminal import say, tell
 _EXAMPLES = Path(__file__).parents[4] / "examples"
 _POWERVS = "powervs-create-infra.yaml"
 _AWS = "aws-cluster.yaml"
+_TAGS = "metadata.yaml"
 
 
 def run(filename: str | None, speed: float, keep: Path | None, simulate_settings: Path | None) -> None:
@@ -91,14 +94,15 @@ async def _story(
     async with simulated_cloud(cloud, speed, settings) as base:
         powervs = PowerVSAct(base, first.documents, first.cluster)
         aws = AWSAct(base, second.documents, second.cluster)
+        tags = TagsAct(base, manifests.read(_example(_TAGS)))
         with display() as show:
             stage = Stage(base, state, show, began)
-            picture = await _told(stage, powervs, aws)
+            picture = await _told(stage, powervs, aws, tags)
         await steps.what_stays(stage, (powervs, aws), picture)
     say(f"\n{stage.steps} steps, each checked, in {time.monotonic() - began:.0f} s")
 
 
-async def _told(stage: Stage, powervs: Act, aws: Act) -> ViewSnapshot:
+async def _told(stage: Stage, powervs: Act, aws: Act, tags: TagsAct) -> ViewSnapshot:
     """Three operators in turn: two are killed in mid-create, the third one ends the story."""
     _begin(stage, powervs)
     await steps.strangers_arrive(stage, powervs)
@@ -112,10 +116,18 @@ async def _told(stage: Stage, powervs: Act, aws: Act) -> ViewSnapshot:
         await steps.killed_in_mid_create(stage, aws, serving)
     since = await powervs.world.last_call()
     async with stage.serving() as serving:
-        await steps.ready(stage, aws, serving)
+        await asyncio.gather(steps.ready(stage, aws, serving), tags.fleet.arrive())
         await steps.healed(stage, aws, serving)
+        say(f"\n{tags.title}")
+        await tags_act.fleet_is_there(stage, tags, serving)
+        await tags_act.tagged(stage, tags, serving)
+        await tags_act.at_rest(stage, tags, serving)
+        await tags_act.meddled(stage, tags, serving)
+        say("\nAll of them, on one operator")
         await steps.served_together(stage, (powervs, aws), powervs, since, serving)
-        return await steps.deleted(stage, (powervs, aws), serving)
+        picture = await steps.deleted(stage, (powervs, aws), serving)
+        await tags_act.repaired(stage, tags, serving)
+        return picture
 
 
 def _begin(stage: Stage, act: Act) -> None:

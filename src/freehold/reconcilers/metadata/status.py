@@ -35,6 +35,11 @@ NOT_APPLIED: Final = (
 
 _CLOUD_READY = "tags are applied successfully and can be referred by users"
 _PROVIDER_READY = "tags are applied successfully to cloud resources"
+_NOTHING_FOUND: Final = "NothingFound"
+_NONE: Final = (
+    "no resource with these classifiers was found, so no tag is written: compare their keys and values, character by "
+    "character, and regions, accounts and kinds; the index of the cloud shows what is new some seconds late"
+)
 _LOST: Final = "part of the record of what was written is lost: what it does not name is not removed as ours"
 _ON_LOSS: Final = ". Put the ConfigMaps of the record back from a backup, or: freehold keys accept-record"
 _TOLD: Final = (Reason.RECORD_LOST, Reason.TRIMMED, Reason.SKIPPED, Reason.IGNORED, Reason.NOT_GRANTED, Reason.EXEMPT)
@@ -100,11 +105,16 @@ def _was_ready(raw: Mapping[str, Any]) -> bool:
 
 
 def _ready_reason(applied: Observation) -> str:
-    return "Applied" if applied.status == "True" else applied.reason
+    return "Applied" if _is_good(applied) else applied.reason
 
 
 def _ready_message(applied: Observation, good: str) -> str:
-    return good if applied.status == "True" else applied.message
+    return good if _is_good(applied) else applied.message
+
+
+def _is_good(applied: Observation) -> bool:
+    """Whether tags were applied, to anything at all."""
+    return applied.status == "True" and applied.reason != _NOTHING_FOUND
 
 
 _WORST: Final = ("False", "Unknown", "True")
@@ -119,6 +129,7 @@ def _summed(parts: Mapping[str, Sequence[Observation]]) -> list[Observation]:
         each = [(name, seen) for name, part in parts.items() for seen in part if seen.type == type_]
         status = min((seen.status for _, seen in each), key=_WORST.index)
         worst = [(name, seen) for name, seen in each if seen.status == status]
+        worst.sort(key=lambda part: part[1].reason != _NOTHING_FOUND)
         message = _listed(f"{name}: {seen.message}" for name, seen in worst)
         found.append(Observation(type_, status, worst[0][1].reason, message))
     return found
@@ -181,13 +192,13 @@ def _request(outcome: Outcome) -> Observation:
 
 
 def _applied(outcome: Outcome) -> Observation:
-    counted = f"the tags are as wanted on {_resources(outcome.selected)}"
+    counted = f"the tags are as wanted on {_resources(outcome.selected)}" if outcome.selected else _NONE
     if outcome.released:
         counted += f"; {_resources(outcome.released)} lost the classifier and keep what was written"
     if outcome.repairs:
         told = _listed(each.message for each in outcome.repairs)
         return Observation(APPLIED, "True", "Repaired", f"{counted}; {told}")
-    return Observation(APPLIED, "True", "Applied", counted)
+    return Observation(APPLIED, "True", "Applied" if outcome.selected else _NOTHING_FOUND, counted)
 
 
 def code_of(error: CloudError) -> str:
