@@ -138,12 +138,6 @@ ONCE = (
     ),
     _create(
         "_may_create",
-        "ctx.outcomes[key] = held  #",
-        "ctx.block(key, held)  #",
-        "minutes after a prune the subnet whose range it freed is still not made",
-    ),
-    _create(
-        "_may_create",
         "if entry and entry.gone and kind.once:",
         "if False:",
         "a machine that somebody terminated is made again by the next pass",
