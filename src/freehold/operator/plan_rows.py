@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from freehold.lifecycle import dry_run
-from freehold.lifecycle.dry_run import PLANNED, Write, is_planned
+from freehold.lifecycle import overlay
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason, Surplus, Waiting
+from freehold.lifecycle.overlay import PLANNED, Write, is_planned
 from freehold.operator.plan import Action as Action
 from freehold.operator.plan import PlanRow as PlanRow
 from freehold.reconcilers.adapter import PassReport, Wanted
@@ -34,7 +34,7 @@ class _Rows:
         self._after: Mapping[NodeKey, Entry] = report.journal.entries if report.journal else {}
         self._writes = _folded(writes)
         self._deps = deps
-        self._deleted = {(w.kind, w.id) for w in writes if w.action is dry_run.Action.DELETE}
+        self._deleted = {(w.kind, w.id) for w in writes if w.action is overlay.Action.DELETE}
         entries = [*self._after.items(), *self._before.items()]
         self._keys = {(key.kind, e.id): key for key, e in reversed(entries) if e.id}
         self._planned_names = {e.id: self._name(key) for key, e in self._after.items() if is_planned(e.id)}
@@ -148,14 +148,14 @@ class _Rows:
         return _PLANNED_ID.sub(lambda found: self._planned_names.get(found[0], found[0]), text)
 
     def _key_of(self, write: Write) -> NodeKey | None:
-        tagged = write.action in (dry_run.Action.ATTACH, dry_run.Action.DETACH)
+        tagged = write.action in (overlay.Action.ATTACH, overlay.Action.DETACH)
         return self._targets.get(write.id) if tagged else self._keys.get((write.kind, write.id))
 
     def _belongs_to_another(self, write: Write) -> bool:
         match write.action:
-            case dry_run.Action.CREATE | dry_run.Action.DELETE:
+            case overlay.Action.CREATE | overlay.Action.DELETE:
                 return True
-            case dry_run.Action.ATTACH | dry_run.Action.DETACH:
+            case overlay.Action.ATTACH | overlay.Action.DETACH:
                 carried = self._deps.codec.read([write.attribute]).carried
                 gone = {id_.rpartition("/")[2].casefold() for _, id_ in self._deleted}
                 of_deleted = any(mark.id.casefold() in gone for mark in carried)
@@ -167,17 +167,17 @@ class _Rows:
 
     def _why(self, write: Write) -> str:
         match write.action:
-            case dry_run.Action.ATTACH:
+            case overlay.Action.ATTACH:
                 return (
                     "a mark of ours is missing" if self._deps.codec.is_mark(write.attribute) else "the spec asks for it"
                 )
-            case dry_run.Action.DETACH:
+            case overlay.Action.DETACH:
                 mark = self._deps.codec.is_mark(write.attribute)
                 return "the mark is not used any more" if mark else "the spec does not ask for it any more"
-            case dry_run.Action.REMOVE_PART:
+            case overlay.Action.REMOVE_PART:
                 deleted = (write.kind, write.id) in self._deleted
                 return "taken out before the delete" if deleted else "the spec does not ask for it any more"
-            case dry_run.Action.UPDATE:
+            case overlay.Action.UPDATE:
                 return f"is {_told(write.before)}, the spec says {_told(write.after)}"
         return "the spec asks for it"
 
@@ -191,21 +191,21 @@ def _folded(writes: Sequence[Write]) -> list[Write]:
     """The writes, without what later ones take back."""
     last: dict[tuple[str, str, str, str], Write] = {}
     for write in writes:
-        if write.action in (dry_run.Action.CREATE, dry_run.Action.DELETE):
+        if write.action in (overlay.Action.CREATE, overlay.Action.DELETE):
             last[write.action.value, write.kind, write.id, ""] = write
             continue
         slot = (_what(write.action), write.kind, write.id, write.attribute)
         earlier = last.pop(slot, None)
         if earlier is None:
             last[slot] = write
-        elif write.action is dry_run.Action.UPDATE and earlier.before != write.after:
+        elif write.action is overlay.Action.UPDATE and earlier.before != write.after:
             last[slot] = Write(write.action, write.kind, write.id, write.attribute, earlier.before, write.after)
-        elif write.action is earlier.action is not dry_run.Action.UPDATE:
+        elif write.action is earlier.action is not overlay.Action.UPDATE:
             last[slot] = write
     return list(last.values())
 
 
-def _what(action: dry_run.Action) -> str:
-    if action in (dry_run.Action.ATTACH, dry_run.Action.DETACH):
+def _what(action: overlay.Action) -> str:
+    if action in (overlay.Action.ATTACH, overlay.Action.DETACH):
         return "tag"
-    return "part" if action in (dry_run.Action.ADD_PART, dry_run.Action.REMOVE_PART) else action.value
+    return "part" if action in (overlay.Action.ADD_PART, overlay.Action.REMOVE_PART) else action.value

@@ -16,13 +16,14 @@ from freehold.kube.resources import Json, Key, Resource, key_of
 from freehold.lifecycle import decisions
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import Clock, ManualClock
-from freehold.lifecycle.dry_run import Overlay, dry_run_deps
+from freehold.lifecycle.dry_run import dry_run_deps
 from freehold.lifecycle.interface import EngineDeps
 from freehold.lifecycle.inventory import OtherObjects
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.keys import KeyRing
 from freehold.lifecycle.kinds import NodeKey, Observed
 from freehold.lifecycle.outcomes import Reason, Waiting
+from freehold.lifecycle.overlay import Overlay
 from freehold.lifecycle.ownership import Owner
 from freehold.operator.accounts import Accounts, Binding, CloudAccount, NoCredentials, OneAccount
 from freehold.operator.adapters import ADAPTERS

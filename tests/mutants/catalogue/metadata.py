@@ -36,14 +36,14 @@ MUTANTS = (
         "a pass within the lag of the index writes what it has just written",
     ),
     _fleet(
-        "_rules",
-        "cluster_keys=asked_for_on(resource, common.clusters),",
+        "_TermsOf.on",
+        "cluster_keys=clusters,",
         "",
         "the engine and the metadata controller set a key back in turns",
     ),
     _fleet(
-        "_rules",
-        "ignored=common.ignored,",
+        "_TermsOf.on",
+        "ignored=self._common.ignored,",
         "",
         "a key that the operator is told to leave alone is written",
     ),

@@ -10,6 +10,7 @@ _parts = partial(Mutant, "lifecycle/phases/parts.py")
 _delete = partial(Mutant, "lifecycle/phases/delete.py")
 _fitness = partial(Mutant, "lifecycle/phases/fitness.py")
 _dry_run = partial(Mutant, "lifecycle/dry_run.py")
+_overlay = partial(Mutant, "lifecycle/overlay.py")
 
 _lists = partial(Mutant, "lifecycle/shared_lists.py")
 
@@ -140,7 +141,7 @@ MUTANTS = (
         "",
         "a plan promises a load balancer whose name a stranger has",
     ),
-    _dry_run(
+    _overlay(
         "Overlay.seen",
         "parts=self.parts.get((kind.name, observed.id), observed.parts)",
         "parts=observed.parts",

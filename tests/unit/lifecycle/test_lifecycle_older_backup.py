@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.dry_run import Action, Overlay, dry_run_deps
+from freehold.lifecycle.dry_run import dry_run_deps
 from freehold.lifecycle.engine import ensure
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Reason, Surplus
+from freehold.lifecycle.overlay import Action, Overlay
 from freehold.lifecycle.port import ReadOnlyPort, step
 from lab.faults import Crash
 from lab.life import Life

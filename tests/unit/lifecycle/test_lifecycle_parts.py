@@ -9,12 +9,13 @@ import pytest
 
 from freehold.lifecycle import errors
 from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.dry_run import Action, Overlay, dry_run_deps
+from freehold.lifecycle.dry_run import dry_run_deps
 from freehold.lifecycle.engine import ensure, release
 from freehold.lifecycle.graph import Graph, Node
 from freehold.lifecycle.journal import Journal
 from freehold.lifecycle.kinds import Kind, Part
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason, Waiting
+from freehold.lifecycle.overlay import Action, Overlay
 from freehold.lifecycle.port import Port, ReadOnlyPort, step
 from lab import faults
 from lab.cloud import Resource, Traits

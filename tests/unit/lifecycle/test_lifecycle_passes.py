@@ -9,13 +9,14 @@ import pytest
 from freehold.lifecycle import errors
 from freehold.lifecycle import journal as journals
 from freehold.lifecycle.clock import ManualClock
-from freehold.lifecycle.dry_run import Overlay, dry_run_deps
+from freehold.lifecycle.dry_run import dry_run_deps
 from freehold.lifecycle.engine import ensure
 from freehold.lifecycle.graph import Graph
 from freehold.lifecycle.interface import PassResult
 from freehold.lifecycle.journal import Entry, Journal, Phase
 from freehold.lifecycle.kinds import NodeKey, Part
 from freehold.lifecycle.outcomes import Blocked, Kept, Ready, Reason, Waiting
+from freehold.lifecycle.overlay import Overlay
 from freehold.lifecycle.port import Effect, ReadOnlyPort, step
 from freehold.lifecycle.state import Existence
 from lab import faults

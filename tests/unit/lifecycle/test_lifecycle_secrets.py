@@ -11,12 +11,13 @@ import pytest
 
 from freehold.lifecycle import errors
 from freehold.lifecycle import journal as journals
-from freehold.lifecycle.dry_run import Action, Overlay, dry_run_deps
+from freehold.lifecycle.dry_run import dry_run_deps
 from freehold.lifecycle.engine import ensure
 from freehold.lifecycle.journal import Journal, Phase
 from freehold.lifecycle.keys import KeyRing, digest_of
 from freehold.lifecycle.kinds import NodeKey
 from freehold.lifecycle.outcomes import Blocked, Ready, Reason
+from freehold.lifecycle.overlay import Action, Overlay
 from freehold.lifecycle.port import ReadOnlyPort, step
 from freehold.lifecycle.secret_values import REFERENCE, SecretValue, named, reference, withhold, without
 from lab import faults
