@@ -143,7 +143,8 @@ class ObjectState:
     process last sent a create, or attached a mark to something of others. ``confirmed``: the journal as this process
     last read it, or wrote it with success; ``tried``: that of its last write, whose reply may be lost.
     ``emptied``: carriers of others that our marks were taken off, by target: what nothing marks may still be in them.
-    ``deleted``: the ids of what has gone at our request.
+    ``deleted``: the ids of what has gone at our request. ``missed``: since when what has our marks and is on no record
+    is not found, by id; ``gone``: what is not asked for again, by id and target.
     ``marks_read_at``: when the index was last asked for all marks of this object. ``at_rest``: the outcomes of the
     last pass, if it left nothing to do. ``copied``: messages about copied marks, by target. ``own_look_due``: something
     changed, so the next look reads each resource itself; ``looked_at``: when the last such look ended.
@@ -159,6 +160,7 @@ class ObjectState:
     nodes: dict[NodeKey, NodeState] = field(default_factory=dict)
     detached: Attached | None = None
     gone: set[str] = field(default_factory=set)
+    missed: dict[str, float] = field(default_factory=dict)
     deleted: set[str] = field(default_factory=set)
     copied: dict[str, str] = field(default_factory=dict)
     emptied: set[str] = field(default_factory=set)

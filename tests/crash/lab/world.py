@@ -282,8 +282,15 @@ class MemoryWorld:
         )
 
     def _on_given(self, resource: Resource) -> frozenset[str]:
-        given = [n for n in self.nodes if n.given is not None and n.given({}) == resource.id]
+        given = [n for n in self.nodes if self._is_given(n, resource)]
         return frozenset(tag for node in given for tag in self.life.user_tags | node.given_tags)
+
+    def _is_given(self, node: Node, resource: Resource) -> bool:
+        """By its id, or, where it is not ours, by the name that the spec has."""
+        if node.given is not None:
+            return node.given({}) == resource.id
+        named = node.naming is Naming.EXPLICIT and node.key.kind == resource.kind and resource.creator != self.actor
+        return named and node.name == resource.name(self.cloud.now())
 
     def _on_ours(self, resource: Resource) -> frozenset[str]:
         if resource.creator != self.actor or not self.traits[resource.kind].taggable:

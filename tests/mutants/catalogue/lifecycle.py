@@ -759,6 +759,12 @@ PROOF = (
         "after a restart a stranger's copy of the nonce of a recovered resource is deleted",
     ),
     _recovery(
+        "_missed",
+        "if ctx.now - since >= ctx.kind(item.key).settle:",
+        "if True:",
+        "a resource of ours that one read did not show is not told of any more",
+    ),
+    _recovery(
         "_take_off",
         "ctx.state.emptied.add(item.ref.target)",
         "pass",

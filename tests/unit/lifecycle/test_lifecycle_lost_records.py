@@ -10,6 +10,7 @@ import pytest
 from freehold.lifecycle import errors
 from freehold.lifecycle.journal import Entry, Phase
 from freehold.lifecycle.kinds import NodeKey
+from lab.cloud import ReadLags
 from lab.life import OWNER, Life
 from lab.outage import outage
 from lab.spelling import PlainCodec
@@ -180,3 +181,18 @@ def test_the_pass_that_finds_a_resource_without_a_node_creates_nothing() -> None
         world.clock.advance(100.0)
     assert "create_site" not in [call.operation for call in life.port.calls[begun:]]
     assert NodeKey("site", "house") not in life.journal.entries
+
+
+def test_one_read_that_lags_does_not_hide_what_is_ours() -> None:
+    """Its record was lost. The index shows the resource, and the first read of it is from before its creation."""
+    world = MemoryWorld(nodes=[node("net/main", size=1), node("site/home")])
+    life = Life(world)
+    life.create()
+    ours, net = world.ours("site"), NodeKey("net", "main")
+    life.rewrite(replace(life.journal, entries={net: life.journal.entries[net]}))
+    world.nodes = [node("net/main", size=1)]
+    world.cloud.read_lags = ReadLags(read_lag=10_000.0)
+    run_until(life, lambda: ours.id in life.state.missed)
+    world.cloud.read_lags = ReadLags()
+    world.clock.advance(700.0)
+    run_until(life, lambda: recorded(life, ours.id))

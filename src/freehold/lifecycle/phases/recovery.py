@@ -64,11 +64,19 @@ async def by_marks(ctx: PassContext, tags_by_target: TagsByTarget, *, last: bool
         for item in group:
             observed = existing.get(item.ref.id)
             if observed is not None:
+                ctx.state.missed.pop(item.ref.id, None)
                 _assess(ctx, item, observed, tags_by_target.get(item.ref.target, frozenset()))
             else:
-                ctx.state.gone.add(item.ref.id)
+                _missed(ctx, item)
                 if last and item.carried:
                     await _take_off(ctx, item)
+
+
+def _missed(ctx: PassContext, item: _Unrecorded) -> None:
+    """One read may lag: what is still not found when the kind has settled has gone, and is not asked for again."""
+    since = ctx.state.missed.setdefault(item.ref.id, ctx.now)
+    if ctx.now - since >= ctx.kind(item.key).settle:
+        ctx.state.gone.add(item.ref.id)
 
 
 async def _still_tagged(ctx: PassContext, found: Sequence[_Unrecorded]) -> list[_Unrecorded]:
