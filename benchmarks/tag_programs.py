@@ -1,7 +1,7 @@
 """``python -m benchmarks.tag_programs NAME …``: what runs in the processes of the benchmarks of tags.
 
-aws KIND        the simulated AWS with one resource that has the classifier; says its URL. At a line of input it makes
-                the fleet: FLEET resources of KIND (volumes, secrets) with the classifier and OTHERS without
+aws KIND COUNT  the simulated AWS with one resource that has the classifier; says its URL. At a line of input it makes
+                the rest of a fleet: COUNT resources of KIND (volumes, secrets) with the classifier, OTHERS without
 controller URL  the metadata controller as the operator runs it: threads, record, audit log; its API server is in
                 memory. At each line of input it makes one pass, and says the CPU-seconds of it, and its use in all
 loop URL KIND   the requests of such a pass alone, in a loop of boto3; likewise
@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.processes import Usage, say
 
-FLEET, OTHERS = 1_000, 100
+OTHERS = 100
 CLASSIFIER, WANTED = "kubernetes.io/cluster/test-7lpkm-crhfx", {"env": "test", "centre": "eng"}
 REGION = "us-east-1"
 NAMESPACE = "metadata-controller"
@@ -31,7 +31,7 @@ SPEED = 1000.0
 # -- the cloud --------------------------------------------------------------------------------------------------
 
 
-async def aws(kind: str) -> None:
+async def aws(kind: str, count: str) -> None:
     from freehold_sim.aws.cloud import SimulatedAWS
     from freehold_sim.server import Options, Server
 
@@ -42,10 +42,8 @@ async def aws(kind: str) -> None:
     serving = asyncio.create_task(server.serve(lambda port: say(f"http://127.0.0.1:{port}"), stop))
     make(cloud, 0, {CLASSIFIER: "owned"})
     while await loop.run_in_executor(None, sys.stdin.readline):
-        for number in range(1, FLEET + 1):
-            make(cloud, number, {CLASSIFIER: "owned"})
-        for number in range(FLEET + 1, FLEET + OTHERS + 1):
-            make(cloud, number, {"owner": "somebody"})
+        for number in range(1, int(count) + OTHERS):
+            make(cloud, number, {CLASSIFIER: "owned"} if number < int(count) else {"owner": "somebody"})
         await asyncio.sleep(60 / SPEED)  # the index shows all of them
         say("made")
     stop.set()
