@@ -68,6 +68,7 @@ def _rows(tags: dict[str, str]) -> list[dict[str, str]]:
 
 
 async def controller(url: str) -> None:
+    from freehold.cli.collector import collected_seldom
     from freehold.clouds.aws.identities import Identity, StaticKeys
     from freehold.kube.resources import Json, Key
     from freehold.lifecycle.clock import SystemClock
@@ -130,10 +131,11 @@ async def controller(url: str) -> None:
         means = Means(objects, here, places, record, here, clock, here, lambda: 0.5, (REGION,))
         reconciler = MetadataReconciler(means)
         loop = asyncio.get_running_loop()
-        while await loop.run_in_executor(None, sys.stdin.readline):
-            begun = time.process_time()
-            await reconciler.reconcile(Key(NAMESPACE, "tags"))
-            _tell(begun)
+        with collected_seldom():
+            while await loop.run_in_executor(None, sys.stdin.readline):
+                begun = time.process_time()
+                await reconciler.reconcile(Key(NAMESPACE, "tags"))
+                _tell(begun)
 
 
 async def loop(url: str, kind: str) -> None:

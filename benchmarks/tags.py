@@ -188,9 +188,9 @@ async def _passes_on_ibm() -> tuple[Measured, Measured]:
 def _large() -> Iterator[Row]:
     """Ten pages of the index beside a thousand, in processes of their own."""
     few = min(_run("volumes", FLEET, "controller")["passed"] for _ in range(RUNS)) / FLEET
-    told = _run("volumes", LARGE, "controller")
-    many = told["passed"] / LARGE
+    told = [_run("volumes", LARGE, "controller") for _ in range(2)]
+    many = min(each["passed"] for each in told) / LARGE
     how = f"{TARGET}; {LARGE:,} volumes beside {FLEET:,}: {many * 1e6:.0f} and {few * 1e6:.0f} µs of CPU for each"
     yield Row("tags.large.cpu", round(many / few, 2), "×", 1.2, source=how)
     how = f"{TARGET}; the process that makes a first pass over {LARGE:,} volumes"
-    yield Row("tags.large.memory", round(told["peak"]), "MB", 500, source=how)
+    yield Row("tags.large.memory", round(max(each["peak"] for each in told)), "MB", 500, source=how)
