@@ -1,9 +1,10 @@
-"""``python -m benchmarks.custodian COMMAND``: Cloud Custodian on the fleet of the rows ``tags.*``, as a person repeats it.
+"""``python -m benchmarks.custodian COMMAND``: Cloud Custodian on the fleet of the rows ``tags.*``.
 
 It is no dependency of this project: make a virtual environment elsewhere, ``pip install c7n==0.9.53`` there, and give
 its ``custodian`` as COMMAND. The fleet is on the simulated AWS of this project, a process on the loopback, in
-whose log all requests are counted. Each policy runs twice, the second time with nothing to do; then on new fleets of
-volumes, where each third write is refused, or its reply lost. The rows name what was measured so.
+whose log all requests are counted. Each policy runs twice, the second time with nothing to do; it must end as the
+metadata controller does. Then it runs on new fleets of volumes, where each third write is refused, or its reply lost.
+The rows name what was measured so.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ def main(arguments: list[str]) -> int:
             cloud.ask()
             for time_ in ("first", "second"):
                 print(kind, time_, run(arguments[0], url, kind), by_operation(url))
+            print(kind, "ends as ours" if _tags(url) == _tags_of_ours(kind) else "DOES NOT END AS OURS")
     for effect in FAULTS:
         with child("aws", "volumes", FLEET, of=PROGRAMS) as cloud:
             url = cloud.heard()
@@ -101,9 +103,24 @@ def each_third(url: str, operation: str, effect: str) -> None:
         urllib.request.urlopen(urllib.request.Request(f"{url}/_sim/faults", body)).close()
 
 
+def _tags_of_ours(kind: str) -> dict[str, dict[str, str]]:
+    """What the metadata controller leaves on the same fleet: the ids of a new simulated cloud are the same again."""
+    with child("aws", kind, FLEET, of=PROGRAMS) as cloud:
+        url = cloud.heard()
+        cloud.ask()
+        with child("controller", url, of=PROGRAMS) as controller:
+            controller.ask()
+        return _tags(url)
+
+
 def _right(url: str) -> int:
-    rows = json.load(urllib.request.urlopen(f"{url}/_sim/resources"))["resources"]
-    return sum(WANTED.items() <= row["tags"].items() for row in rows if CLASSIFIER in row["tags"])
+    return sum(WANTED.items() <= tags.items() for tags in _tags(url).values() if CLASSIFIER in tags)
+
+
+def _tags(url: str) -> dict[str, dict[str, str]]:
+    """By ARN."""
+    with urllib.request.urlopen(f"{url}/_sim/resources") as answer:
+        return {row["arn"]: row["tags"] for row in json.load(answer)["resources"]}
 
 
 def by_operation(url: str) -> Any:

@@ -45,15 +45,15 @@ class Fleet:
 
 
 FLEETS: Final = {
-    "native": Fleet("volumes", lambda lab: lab.volumes(FLEET, OTHERS), FLEET / BATCH, 40, 43, 1.23, 96, 0.4),
+    "native": Fleet("volumes", lambda lab: lab.volumes(FLEET, OTHERS), FLEET / BATCH, 40, 43, 1.2, 97, 0.4),
     "generic": Fleet(
-        "secrets", lambda lab: lab.secrets(FLEET, OTHERS), FLEET / BATCH_OF_ALL, 1_000, 2_113, 2.3, 81, 0.4
+        "secrets", lambda lab: lab.secrets(FLEET, OTHERS), FLEET / BATCH_OF_ALL, 1_000, 2_112, 2.23, 79, 0.4
     ),
 }
 PEER_TROUBLE: Final = {
     Trouble.THROTTLE: "7.8",
-    Trouble.ERROR_BEFORE: "8.0",
-    Trouble.ERROR_AFTER: "10.4",
+    Trouble.ERROR_BEFORE: "7.9",
+    Trouble.ERROR_AFTER: "8.1",
     Trouble.REPLY_LOST: "8.0, as the connection is closed; not in 150 where nothing comes (60 s each)",
 }
 """Seconds, of its process."""
