@@ -1,7 +1,7 @@
 """``python -m benchmarks.tag_programs NAME …``: what runs in the processes of the benchmarks of tags.
 
-aws KIND        the simulated AWS with one resource that has the classifier; says its URL. At a line of input it makes
-                the fleet: FLEET resources of KIND (volumes, secrets) with the classifier and OTHERS without
+aws KIND COUNT  the simulated AWS with one resource that has the classifier; says its URL. At a line of input it makes
+                the rest of a fleet: COUNT resources of KIND (volumes, secrets) with the classifier, OTHERS without
 controller URL  the metadata controller as the operator runs it: threads, record, audit log; its API server is in
                 memory. At each line of input it makes one pass, and says the CPU-seconds of it, and its use in all
 loop URL KIND   the requests of such a pass alone, in a loop of boto3; likewise
@@ -20,10 +20,9 @@ from typing import Any
 
 from benchmarks.processes import Usage, say
 
-FLEET, OTHERS = 1_000, 100
+OTHERS = 100
 CLASSIFIER, WANTED = "kubernetes.io/cluster/test-7lpkm-crhfx", {"env": "test", "centre": "eng"}
 REGION = "us-east-1"
-NAMESPACE = "metadata-controller"
 SPEED = 1000.0
 """Simulated seconds in a second: the index shows the fleet soon, and each pass asks it anew."""
 
@@ -31,7 +30,7 @@ SPEED = 1000.0
 # -- the cloud --------------------------------------------------------------------------------------------------
 
 
-async def aws(kind: str) -> None:
+async def aws(kind: str, count: str) -> None:
     from freehold_sim.aws.cloud import SimulatedAWS
     from freehold_sim.server import Options, Server
 
@@ -42,10 +41,8 @@ async def aws(kind: str) -> None:
     serving = asyncio.create_task(server.serve(lambda port: say(f"http://127.0.0.1:{port}"), stop))
     make(cloud, 0, {CLASSIFIER: "owned"})
     while await loop.run_in_executor(None, sys.stdin.readline):
-        for number in range(1, FLEET + 1):
-            make(cloud, number, {CLASSIFIER: "owned"})
-        for number in range(FLEET + 1, FLEET + OTHERS + 1):
-            make(cloud, number, {"owner": "somebody"})
+        for number in range(1, int(count) + OTHERS):
+            make(cloud, number, {CLASSIFIER: "owned"} if number < int(count) else {"owner": "somebody"})
         await asyncio.sleep(60 / SPEED)  # the index shows all of them
         say("made")
     stop.set()
@@ -70,72 +67,24 @@ def _rows(tags: dict[str, str]) -> list[dict[str, str]]:
 
 
 async def controller(url: str) -> None:
-    from freehold.clouds.aws.identities import Identity, StaticKeys
-    from freehold.kube.resources import Json, Key
+    from freehold.cli.collector import collected_seldom
     from freehold.lifecycle.clock import SystemClock
-    from freehold.lifecycle.keys import KeyRing
     from freehold.operator.audit import FileAudit
     from freehold.operator.aws import AwsCloud
-    from freehold.operator.aws_identities import Reference
-    from freehold.operator.events import Severity
     from freehold.operator.limits import Limits
-    from freehold.operator.metadata.accounts_aws import AwsTagAccounts
-    from freehold.operator.metadata.changes import AuditedChanges, watched
-    from freehold.operator.metadata.means import AWS_METADATAS, CLOUD_METADATAS, Means
-    from freehold.operator.metadata.reconcile import MetadataReconciler
-    from freehold.operator.metadata.record import TagRecord
-    from freehold.reconcilers.metadata.references import Provider
-    from harness.stored_objects import MemoryObjects
+    from harness.bare_controller import BareController
 
-    class OwnKeys:
-        async def credentials(self, reference: Reference, namespace: str) -> Identity:
-            return StaticKeys("AKIASIMULATED0000001", "any secret")
-
-    class Here:
-        """What the watches have shown, the key ring, and where events go."""
-
-        ring = KeyRing.single(b"r" * 32)
-
-        def missed(self) -> None:
-            """It never is."""
-
-        def record(self, obj: Json, severity: Severity, reason: str, message: str) -> None:
-            """Nobody looks at them."""
-
-        def clouds(self) -> Sequence[Json]:
-            return self._all(CLOUD_METADATAS.kind)
-
-        def providers(self) -> Sequence[Provider]:
-            return [Provider(AWS_METADATAS.kind, each) for each in self._all(AWS_METADATAS.kind)]
-
-        def clusters(self) -> Sequence[Json]:
-            return ()
-
-        def grants(self) -> Sequence[Json]:
-            return ()
-
-        def _all(self, kind: str) -> list[Json]:
-            return [each for (of, _), each in objects.objects.items() if of == kind]
-
-    clock, objects, here = SystemClock(SPEED, (time.time(), time.time())), MemoryObjects(), Here()
-    metadata = {"name": "tags", "namespace": NAMESPACE}
-    for resource, spec in (
-        (AWS_METADATAS, {"resourcetags": WANTED}),
-        (CLOUD_METADATAS, {"cloudprovider": {"awsref": {"name": "tags"}}, "classifiers": {CLASSIFIER: "owned"}}),
-    ):
-        kind = {"apiVersion": resource.api_version, "kind": resource.kind}
-        await objects.create(resource, {**kind, "metadata": dict(metadata), "spec": spec})
+    clock = SystemClock(SPEED, (time.time(), time.time()))
     with tempfile.TemporaryDirectory() as folder, FileAudit(Path(folder) / "audit.jsonl", clock) as audit:
         cloud = AwsCloud(url, clock, audit, limits=lambda: Limits(1e6, 1_000_000))
-        places = watched(AwsTagAccounts(cloud, OwnKeys(), clock), [AuditedChanges(audit)])
-        record = TagRecord(objects, "freehold-system")
-        means = Means(objects, here, places, record, here, clock, here, lambda: 0.5, (REGION,))
-        reconciler = MetadataReconciler(means)
+        made = BareController(cloud, clock, audit, REGION)
+        await made.asked_for({CLASSIFIER: "owned"}, {"resourcetags": WANTED})
         loop = asyncio.get_running_loop()
-        while await loop.run_in_executor(None, sys.stdin.readline):
-            begun = time.process_time()
-            await reconciler.reconcile(Key(NAMESPACE, "tags"))
-            _tell(begun)
+        with collected_seldom():
+            while await loop.run_in_executor(None, sys.stdin.readline):
+                begun = time.process_time()
+                await made.work()
+                _tell(begun)
 
 
 async def loop(url: str, kind: str) -> None:

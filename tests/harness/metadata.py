@@ -15,7 +15,7 @@ from freehold.clouds.aws.identities import Identity
 from freehold.kube.resources import CONFIG_MAPS, Json, Key, Resource
 from freehold.lifecycle.clock import ManualClock
 from freehold.lifecycle.keys import KeyRing
-from freehold.lifecycle.port import Call
+from freehold.lifecycle.port import Call, Port
 from freehold.operator.audit import NoAudit
 from freehold.operator.aws import AwsCloud
 from freehold.operator.aws_identities import Reference
@@ -158,9 +158,13 @@ class Lab:
             self.objects, self, self, TagRecord(self.objects, PLACE), self.rings, self.clock, self.events,
             lambda: self.fraction, (REGION,), self.configuration,
         )  # fmt: skip
-        cloud = AwsCloud(None, self.clock, self.audit, mount=self.account.mount, port=self.port)
-        self.aws = AwsTagAccounts(cloud, self.identities, self.clock)
+        self.use(self.port)
         return MetadataReconciler(self.means)
+
+    def use(self, port: Port) -> None:
+        """Send all calls to AWS through it."""
+        cloud = AwsCloud(None, self.clock, self.audit, mount=self.account.mount, port=port)
+        self.aws = AwsTagAccounts(cloud, self.identities, self.clock)
 
     async def at(self, place: Place, subject: str) -> Sequence[TagPlace | Region] | Refused:
         """TagAccounts."""
@@ -253,24 +257,35 @@ class Lab:
         self.wait(60)
         return made
 
+    def volumes(self, count: int, others: int = 0) -> list[str]:
+        """Volumes with the classifier, made by somebody else, and ``others`` without."""
+        made = [self._volume(**{CLASSIFIER: "owned"}) for _ in range(count)]
+        for _ in range(others):
+            self._volume(owner="x")
+        self.wait(60)
+        return made
+
+    def _volume(self, **tags: str) -> str:
+        request = {"AvailabilityZone": f"{REGION}a", "Size": 1, "TagSpecifications": tagged("volume", **tags)}
+        return str(self.account.cloud.strangers.create("ec2", "CreateVolume", request)["arn"])
+
     def group(self, name: str, **tags: str) -> str:
         request: dict[str, Any] = {"GroupName": name, "Description": "of a test", "VpcId": self.vpc}
         request["TagSpecifications"] = tagged("security-group", **tags) if tags else []
         return str(self.account.cloud.strangers.create("ec2", "CreateSecurityGroup", request)["arn"])
 
-    def secrets(self, count: int) -> list[str]:
-        """Of a service that is read one by one, with the classifier."""
-        rows = [{"Key": CLASSIFIER, "Value": "owned"}]
-        made = [
-            self.account.cloud.strangers.create(
-                "secretsmanager",
-                "CreateSecret",
-                {"Name": f"s{n}", "SecretString": "s", "ClientRequestToken": f"{n:032d}", "Tags": rows},
-            )
-            for n in range(count)
-        ]
+    def secrets(self, count: int, others: int = 0) -> list[str]:
+        """Of a service that is read one by one, with the classifier; ``others`` without."""
+        made = [self._secret(number, {CLASSIFIER: "owned"}) for number in range(count)]
+        for number in range(count, count + others):
+            self._secret(number, {"owner": "x"})
         self.wait(60)
-        return [str(each["arn"]) for each in made]
+        return made
+
+    def _secret(self, number: int, tags: Mapping[str, str]) -> str:
+        rows = [{"Key": key, "Value": value} for key, value in tags.items()]
+        request = {"Name": f"s{number}", "SecretString": "s", "ClientRequestToken": f"{number:032d}", "Tags": rows}
+        return str(self.account.cloud.strangers.create("secretsmanager", "CreateSecret", request)["arn"])
 
     def tags_on(self, arn: str) -> dict[str, str]:
         return dict(self.account.cloud.strangers.find(arn)["tags"])

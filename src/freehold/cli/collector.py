@@ -5,6 +5,10 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
+
+SELDOM: Final = (50_000, 20, 10)
+"""Python's own are 700, 10 and 10 (https://docs.python.org/3/library/gc.html#gc.set_threshold)."""
 
 
 @contextmanager
@@ -17,3 +21,15 @@ def uncollected() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+@contextmanager
+def collected_seldom() -> Iterator[None]:
+    """For a process that serves: a pass over a large fleet keeps millions of values until its end, and Python would
+    walk all of them each time that some hundred are new. It cost a third of the CPU of a pass over 100,000 volumes."""
+    before = gc.get_threshold()
+    gc.set_threshold(*SELDOM)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

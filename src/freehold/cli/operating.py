@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from freehold.api.feature_gates import FeatureGates
 from freehold.api.served import SERVED
+from freehold.cli.collector import collected_seldom
 from freehold.cli.credentials import access_of, api_key_of, has_aws
 from freehold.cli.errors import CliError
 from freehold.cli.logs import tell_looks
@@ -32,7 +33,7 @@ def run(
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     tell_looks()
     try:
-        with onlookers_of(metrics_address) as onlookers:
+        with onlookers_of(metrics_address) as onlookers, collected_seldom():
             run_to_end(
                 _operate(
                     kubeconfig, cluster_api, namespace, keys_namespace, simulator, workers, audit, feature_gates,

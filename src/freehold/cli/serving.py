@@ -10,6 +10,7 @@ from shlex import quote
 
 from freehold.api.feature_gates import FeatureGates
 from freehold.cli.access import ServeOptions
+from freehold.cli.collector import collected_seldom
 from freehold.cli.credentials import ACCESS_KEY, SIMULATED_REGION
 from freehold.cli.errors import CliError
 from freehold.cli.live import live_server
@@ -42,7 +43,8 @@ def run(
         metadata=metadata,
     )
     try:
-        run_to_end(_serve(directory, options, until_stdin_closes))
+        with collected_seldom():
+            run_to_end(_serve(directory, options, until_stdin_closes))
     except KeyboardInterrupt:
         say("stopped; the state is kept, and the next command goes on")
 

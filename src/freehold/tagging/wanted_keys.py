@@ -11,7 +11,7 @@ from enum import StrEnum
 from freehold.tagging.operations import Opcode, Want
 from freehold.tagging.ownership import Entry, ForeignValuePolicy, Holder, Proof, holder
 from freehold.tagging.protected import Access, access
-from freehold.tagging.resources import Cloud, Resource, canonical
+from freehold.tagging.resources import Cloud, Resource, canonical_keys
 from freehold.tagging.rules import Rules
 
 
@@ -128,7 +128,7 @@ def _contested(at: KeySituation) -> Kept:
 
 
 def _untouchable(at: KeySituation) -> Kept | None:
-    if at.key in {canonical(at.resource.cloud, key) for key in at.rules.classifier_keys}:
+    if at.key in canonical_keys(at.resource.cloud, at.rules.classifier_keys):
         return Kept(Reason.CLASSIFIER, f"{at.subject} is a classifier, by which the resource is found: it is read only")
     if not at.rules.granted(at.key):
         return Kept(Reason.NOT_GRANTED, f"{at.subject} may not be touched: no MetadataGrant of the namespace names it")

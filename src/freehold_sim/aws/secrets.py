@@ -8,12 +8,15 @@ from base64 import b64decode, b64encode
 from typing import Any
 
 from freehold_sim.aws.call import Call, Operation, Refused, reads, writes
+from freehold_sim.aws.paging import BadToken, page
 from freehold_sim.aws.tagging import why_not
 from freehold_sim.aws.world import Record
 
 KIND = "secret"
 _NAME = re.compile(r"[A-Za-z0-9/_+=.@-]{1,512}")
 _DAY = 86_400.0
+_MOST_PAGE = 100
+"""Of ListSecrets: as many as a request can ask for, and without a word."""
 
 
 def find(call: Call) -> Record:
@@ -128,8 +131,14 @@ def delete_secret(call: Call) -> dict[str, Any]:
 
 
 def list_secrets(call: Call) -> dict[str, Any]:
-    rows = [row for row in call.all(KIND) if "DeletedDate" not in row["view"]]
-    return {"SecretList": [{**row["view"], "Tags": _listed(row)} for row in rows]}
+    size = call.params.get("MaxResults", _MOST_PAGE)
+    rows = [(int(row["serial"]), row) for row in call.all(KIND) if "DeletedDate" not in row["view"]]
+    try:
+        shown, more = page(call, sorted(rows, key=lambda row: row[0]), call.params.get("NextToken"), size)
+    except BadToken:
+        raise Refused("InvalidNextTokenException", "The NextToken value is invalid.") from None
+    found = [{**row["view"], "Tags": _listed(row)} for row in shown]
+    return {"SecretList": found, **({"NextToken": more} if more else {})}
 
 
 def _listed(record: Record) -> list[dict[str, str]]:
@@ -167,7 +176,7 @@ OPERATIONS: tuple[Operation, ...] = (
     reads("GetSecretValue", get_value, "SecretId VersionId"),
     reads("DescribeSecret", describe_secret, "SecretId"),
     writes("DeleteSecret", delete_secret, "SecretId RecoveryWindowInDays ForceDeleteWithoutRecovery"),
-    reads("ListSecrets", list_secrets),
+    reads("ListSecrets", list_secrets, "MaxResults NextToken"),
     writes("TagResource", tag_resource, "SecretId Tags"),
     writes("UntagResource", untag_resource, "SecretId TagKeys"),
 )  # fmt: skip

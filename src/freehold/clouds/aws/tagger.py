@@ -107,8 +107,8 @@ class AwsTagger(StandInTagger[SourceTagger]):
 
     async def read(self, arns: Collection[str]) -> Mapping[str, Tags | CloudError]:
         """The tags that each resource itself has now: none of one that is missing; why, where that is not known."""
-        known = [arn for arn in arns if reading_of(arn) is not Reading.NEVER]
         unknown = {arn: _unreadable(arn) for arn in arns if reading_of(arn) is Reading.NEVER}
+        known = [arn for arn in arns if arn not in unknown]
         return {**unknown, **await self._native.tags_of_each(known)}
 
     async def send(self, batch: Batch) -> Mapping[str, CloudError]:

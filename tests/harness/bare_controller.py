@@ -1,0 +1,94 @@
+"""The metadata controller alone: two objects, its record and its key ring in memory; the cloud is the caller's.
+
+It imports nothing of the simulators and of pytest: benchmarks measure a process that has it, and moto is put under it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from freehold.clouds.aws.identities import Identity, StaticKeys
+from freehold.kube.resources import Json, Key
+from freehold.lifecycle.clock import Clock
+from freehold.lifecycle.keys import KeyRing
+from freehold.operator.audit import FileAudit
+from freehold.operator.aws import AwsCloud
+from freehold.operator.aws_identities import Reference
+from freehold.operator.events import Severity
+from freehold.operator.metadata.accounts_aws import AwsTagAccounts
+from freehold.operator.metadata.changes import AuditedChanges, watched
+from freehold.operator.metadata.means import AWS_METADATAS, CLOUD_METADATAS, Means
+from freehold.operator.metadata.reconcile import MetadataReconciler
+from freehold.operator.metadata.record import TagRecord
+from freehold.reconcilers.metadata.references import Provider
+from harness.stored_objects import MemoryObjects
+
+NAMESPACE, NAME = "metadata-controller", "tags"
+ACCESS_KEY = "AKIASIMULATED0000001"
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What the watches have shown, the key ring, whose credentials are used, and where events go."""
+
+    objects: MemoryObjects
+    ring: KeyRing
+
+    def missed(self) -> None:
+        """It never is."""
+
+    def record(self, obj: Json, severity: Severity, reason: str, message: str) -> None:
+        """Nobody looks at them."""
+
+    async def credentials(self, reference: Reference, namespace: str) -> Identity:
+        return StaticKeys(ACCESS_KEY, "any secret")
+
+    def clouds(self) -> Sequence[Json]:
+        return self._all(CLOUD_METADATAS.kind)
+
+    def providers(self) -> Sequence[Provider]:
+        return [Provider(AWS_METADATAS.kind, each) for each in self._all(AWS_METADATAS.kind)]
+
+    def clusters(self) -> Sequence[Json]:
+        return ()
+
+    def grants(self) -> Sequence[Json]:
+        return ()
+
+    def _all(self, kind: str) -> list[Json]:
+        return [each for (of, _), each in self.objects.objects.items() if of == kind]
+
+
+class BareController:
+    """One CloudMetadata and its AWSMetadata, whose tags can be changed."""
+
+    def __init__(self, cloud: AwsCloud, clock: Clock, audit: FileAudit, region: str) -> None:
+        self._objects = MemoryObjects()
+        known = _Known(self._objects, KeyRing.single(b"r" * 32))
+        places = watched(AwsTagAccounts(cloud, known, clock), [AuditedChanges(audit)])
+        record = TagRecord(self._objects, "freehold-system")
+        means = Means(self._objects, known, places, record, known, clock, known, lambda: 0.5, (region,))
+        self._reconciler = MetadataReconciler(means)
+
+    async def asked_for(self, classifiers: Mapping[str, str], tags: Mapping[str, Any]) -> None:
+        """``tags``: the spec of the AWSMetadata."""
+        provider = {"awsref": {"name": NAME}}
+        for resource, spec in (
+            (AWS_METADATAS, tags),
+            (CLOUD_METADATAS, {"cloudprovider": provider, "classifiers": dict(classifiers)}),
+        ):
+            metadata = {"name": NAME, "namespace": NAMESPACE}
+            kind = {"apiVersion": resource.api_version, "kind": resource.kind}
+            await self._objects.create(resource, {**kind, "metadata": metadata, "spec": dict(spec)})
+
+    async def edit(self, tags: Mapping[str, Any]) -> None:
+        """A merge patch of the AWSMetadata's spec."""
+        await self._objects.patch(AWS_METADATAS, Key(NAMESPACE, NAME), {"spec": dict(tags)})
+
+    async def work(self) -> Json:
+        """One pass; the status that it leaves."""
+        await self._reconciler.reconcile(Key(NAMESPACE, NAME))
+        found: Json = (await self._objects.get(CLOUD_METADATAS, Key(NAMESPACE, NAME)))["status"]
+        return found
