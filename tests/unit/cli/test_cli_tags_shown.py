@@ -83,14 +83,14 @@ def test_what_stands_against_many_is_told_once(capsys: pytest.CaptureFixture[str
     resources = tuple(
         ResourceChanges(
             arn, "ec2:security-group", "1", "r",
-            (TagRow(TagAction.LEAVE, "env", ("test",), None, "Conflict", f"somebody wants another 'env' on {arn}: no"),),
+            (TagRow(TagAction.LEAVE, "env", ("test",), None, "Conflict", f"it is another's on {arn}: no"),),
             (f"the limit is reached on {arn}",),
         )
         for arn in (f"{SG}{number}" for number in range(30))
     )  # fmt: skip
     tags_text.print_plan(TagPlan("team/tags", 30, resources))
     out = capsys.readouterr().out
-    assert out.count("somebody wants another 'env': no") == 1 and out.count("the limit is reached") == 1
+    assert out.count("it is another's: no") == 1 and out.count("the limit is reached") == 1
 
 
 @pytest.mark.parametrize(
