@@ -243,6 +243,8 @@ def _notes(outcome: Outcome) -> Iterator[str]:
     yield from (each.message for each in outcome.yielded)
     if outcome.released:
         yield f"{outcome.released} resources lost the classifier and keep what was written"
+    if outcome.exempt:
+        yield f"{outcome.exempt} resources are exempt by their tag and left as they are"
 
 
 def _call(batch: Batch, *, waits: bool = False) -> TagCall:

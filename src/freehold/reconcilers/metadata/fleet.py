@@ -36,10 +36,14 @@ class Yielded:
 
 @dataclass(frozen=True)
 class Fleet:
-    """``plans`` and ``yielded`` are by the resource's id; what is in neither is not selected."""
+    """``plans`` and ``yielded`` are by the resource's id; what is in neither is not selected.
+
+    ``exempt``: how many of these are so only because of the tag that exempts them.
+    """
 
     plans: Mapping[str, ResourcePlan]
     yielded: Mapping[str, Yielded]
+    exempt: int = 0
 
 
 @dataclass(frozen=True)
@@ -78,9 +82,11 @@ def plan_fleet(
     """``others``: every other demand, whether it meets this one or not."""
     plans: dict[str, ResourcePlan] = {}
     yielded: dict[str, Yielded] = {}
-    rivals = Rivals(others)
+    rivals, exempt = Rivals(others), 0
     for resource in resources:
-        if select(acting.classifiers, resource) is not Selection.SELECTED:
+        selection = select(acting.classifiers, resource)
+        if selection is not Selection.SELECTED:
+            exempt += selection is Selection.EXEMPT
             continue
         met = rivals.on(resource, acting.place)
         elder = [other.selector for other in met if _is_same_object_elder(other, acting)]
@@ -90,7 +96,7 @@ def plan_fleet(
         rules = _rules(resource, (acting, *met), common)
         claims = _claims(acting.claim, met)
         plans[resource.id] = plan_resource(resource, claims, record_of(resource.id), rules, acting.claim.claimant.uid)
-    return Fleet(plans, yielded)
+    return Fleet(plans, yielded, exempt)
 
 
 def plan_removal(
