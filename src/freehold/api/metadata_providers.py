@@ -27,11 +27,11 @@ Keys = Annotated[Items[Annotated[str, Field(min_length=1, max_length=128)]], Fie
 
 PROTECTED: Final = tuple(
     Rule(
-        f"!has(self.{field}) || self.{field}.all(key, !key.matches(r'{patterns.PROTECTED_KEY}'))",
+        f"!has(self.{field}) || self.{field}.all(each, !{key}.matches(r'{patterns.PROTECTED_KEY}'))",
         "a key is protected, because collectors decide by it what to delete: no metadata object may change it",
         field=f".{field}",
     )
-    for field in ("resourcetags", "tagkeys")
+    for field, key in (("resourcetags", "each"), ("tagkeys", "each"), ("exactTags", "each.key"))
 )
 AWS_RULES: Final = (
     *PROTECTED,
@@ -83,6 +83,18 @@ def _is_ibm_tag(key: str, value: str) -> bool:
     return legal and len(key) + len(value) <= 127
 
 
+class ExactTag(ApiModel):
+    """A tag with just this value."""
+
+    key: Annotated[str, Field(min_length=1, max_length=128)]
+    """Its key."""
+    value: Annotated[str, Field(max_length=256)] = ""
+    """Its value; the empty one is the empty one."""
+
+
+ExactTags = Annotated[Items[ExactTag], Field(max_length=50)]
+
+
 class AWSOperation(ApiModel):
     """One opcode with its tags."""
 
@@ -94,6 +106,8 @@ class AWSOperation(ApiModel):
     """The tags; in a delete, an empty value is any value."""
     tagkeys: Keys = ()
     """Keys to delete, whatever their values are."""
+    exact_tags: ExactTags = ()
+    """Tags to delete, each only where its value is just this one, the empty one too."""
 
 
 class IBMOperation(ApiModel):
@@ -107,6 +121,8 @@ class IBMOperation(ApiModel):
     """The tags; in a delete, an empty value is any value."""
     tagkeys: Keys = ()
     """Keys to delete, whatever their values are."""
+    exact_tags: ExactTags = ()
+    """Tags to delete, each only where its value is just this one, the empty one too."""
 
 
 class AWSRole(ApiModel):

@@ -161,9 +161,13 @@ def test_schema_and_controller_refuse_tags_that_no_object_may_write(case: str) -
     assert any("spec" in each.path and said in each.message for each in told), told
 
 
-def test_schema_refuses_the_removal_of_a_protected_key() -> None:
-    found = refusals("AWSMetadata", {"opcode": "delete", "tagkeys": ["env", "kubernetes.io/cluster/x"]})
-    assert any("spec.tagkeys" in each and "protected" in each for each in found), found
+@pytest.mark.parametrize(
+    ("field", "given"),
+    [("tagkeys", ["env", "kubernetes.io/cluster/x"]), ("exactTags", [{"key": "kubernetes.io/cluster/x"}])],
+)
+def test_schema_refuses_the_removal_of_a_protected_key(field: str, given: list[Any]) -> None:
+    found = refusals("AWSMetadata", {"opcode": "delete", field: given})
+    assert any(f"spec.{field}" in each and "protected" in each for each in found), found
 
 
 @given(key=st.text(st.characters(codec="ascii"), min_size=1, max_size=12), head=st.sampled_from(["", *PREFIXES]))
