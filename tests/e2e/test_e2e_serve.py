@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from e2e_servers import PATIENCE, PATIENTLY
+from e2e_servers import PATIENCE, PATIENTLY, until
+
+from harness.metadata import CLASSIFIER, NAMESPACE, WANTED
 
 pytestmark = pytest.mark.e2e
 
@@ -35,6 +37,14 @@ class Served:
         )
         assert done.returncode == 0, f"kubectl {' '.join(words)}: {done.stdout}{done.stderr}"
         return done.stdout
+
+    def somebody(self, call: str) -> Any:
+        """What ``call`` of an EC2 ``client`` returns to somebody else who has read what serve said."""
+        said = dict(re.findall(r"(AWS_[A-Z_]+)=(\S+)", self.told))
+        code = f"import boto3, json; client = boto3.client('ec2'); print(json.dumps({call}))"
+        environment = {**os.environ, **said}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
 
     def freehold(self, *words: str) -> str:
         command = [sys.executable, "-m", "freehold.cli.main", *words, "--state", str(self.state)]
@@ -66,12 +76,33 @@ def _served(tmp_path: Path) -> Iterator[Served]:
 
 def test_others_reach_the_simulated_aws_as_it_is_told(served: Served) -> None:
     """Somebody who tries drift by hand needs another client: the AWS CLI and SDKs read these variables."""
-    said = dict(re.findall(r"(AWS_[A-Z_]+)=(\S+)", served.told))
-    code = "import boto3; print(len(boto3.client('ec2').describe_availability_zones()['AvailabilityZones']))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, **said}, capture_output=True, text=True, check=True
+    zones = served.somebody("client.describe_availability_zones()['AvailabilityZones']")
+    assert len(zones) > 1
+
+
+def test_the_proposals_manifests_on_a_laptop(served: Served) -> None:
+    """Applied by kubectl, as they are; somebody's change is seen, repaired and told by ``freehold tags``."""
+    vpc = served.somebody("client.create_vpc(CidrBlock='10.0.0.0/16')['Vpc']['VpcId']")
+    tags = [{"Key": CLASSIFIER, "Value": "owned"}, {"Key": "owner", "Value": "x"}]
+    group = served.somebody(
+        f"client.create_security_group(GroupName='node', Description='x', VpcId={vpc!r}, "
+        f"TagSpecifications=[dict(ResourceType='security-group', Tags={tags!r})])['GroupId']"
     )
-    assert int(done.stdout) > 1
+    mine = f"client.describe_tags(Filters=[dict(Name='resource-id', Values=[{group!r}])])['Tags']"
+
+    def now() -> dict[str, str]:
+        return {each["Key"]: each["Value"] for each in served.somebody(mine)}
+
+    until(lambda: group in served.freehold("tags", "list", "-l", f"{CLASSIFIER}=owned"), "the index shows it")
+    served.kubectl("create", "namespace", NAMESPACE)
+    served.kubectl("apply", "-f", str(EXAMPLES / "metadata.yaml"))
+    served.kubectl("-n", NAMESPACE, "wait", "cloudmetadata/metadata", "--for=condition=Ready", PATIENTLY)
+    assert now() == {CLASSIFIER: "owned", "owner": "x", **WANTED}
+    served.somebody(f"client.create_tags(Resources=[{group!r}], Tags=[dict(Key='env', Value='prod')]) and 0")
+    until(lambda: now()["env"] == "test", "the drift is repaired")
+    until(lambda: "prod → test" in served.freehold("tags", "audit", "--key", "env"), "and told")
+    assert now() == {CLASSIFIER: "owned", "owner": "x", **WANTED}
+    assert "1 (100 %)" in served.freehold("tags", "report")
 
 
 def test_kubectl_makes_and_deletes_a_cluster_on_each_cloud(served: Served) -> None:

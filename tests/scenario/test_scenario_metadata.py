@@ -60,6 +60,7 @@ async def test_a_classifier_that_nothing_has_is_told(lab: Lab) -> None:
         assert (status, reason) == ("True", "NothingFound") and message.startswith(told)
     assert lab.status()["message"].startswith(told)
     assert lab.status("AWSMetadata", "awstags")["message"].startswith(told)
+    assert [reason for reason, _ in lab.events.said] == ["NothingFound"]
     lab.groups(1)
     await lab.settle()
     assert lab.condition("Ready")[:2] == ("True", "Applied")

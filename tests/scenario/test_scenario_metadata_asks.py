@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -32,6 +33,32 @@ async def test_a30_delete_removes_a_listed_key_whoever_wrote_it(lab: Lab) -> Non
     await lab.work()
     assert lab.tags_on(arn) == {CLASSIFIER: "owned", "keep": "theirs"}
     assert lab.condition("Policy")[:2] == ("False", "ValueDiffers")
+
+
+async def test_a15_a_list_of_exact_tags_deletes_only_what_has_the_value(lab: Lab) -> None:
+    """In a map an empty value is any value, so the empty one needs a spelling of its own."""
+    empty, full = lab.groups(2)
+    lab.somebody_sets(empty, old="", team="red")
+    lab.somebody_sets(full, old="kept", team="blue")
+    lab.wait()
+    await lab.tags(
+        "tags", {}, opcode="delete", exactTags=[{"key": "old", "value": ""}, {"key": "team", "value": "red"}]
+    )
+    await lab.cloud("metadata", "tags")
+    await lab.settle()
+    assert lab.tags_on(empty) == {CLASSIFIER: "owned"}
+    assert lab.tags_on(full) == {CLASSIFIER: "owned", "old": "kept", "team": "blue"}
+
+
+@pytest.mark.parametrize("field", [{"tagkeys": ["a"]}, {"exactTags": [{"key": "a", "value": "b"}]}], ids=str)
+async def test_a15_what_can_only_be_deleted_is_refused_elsewhere(lab: Lab, field: dict[str, Any]) -> None:
+    lab.groups(1)
+    await lab.tags("tags", {"env": "test"}, **field)
+    await lab.cloud("metadata", "tags")
+    await lab.work()
+    status, reason, message = lab.condition("Ready")
+    assert (status, reason) == ("False", "InvalidTags") and f"spec.{next(iter(field))}" in message
+    assert lab.writes() == []
 
 
 async def test_a13_add_leaves_what_is_there_and_says_so(lab: Lab) -> None:

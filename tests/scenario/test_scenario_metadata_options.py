@@ -73,6 +73,8 @@ async def test_a_marker_exempts_a_resource_from_every_operation() -> None:
     await lab.apply_examples()
     await lab.settle()
     assert [lab.tags_on(arn).get("env") for arn in (marked, late, other)] == [None, None, "test"]
+    told = "the tags are as wanted on 1 resource; 2 resources exempt by tag and left alone"
+    assert lab.condition("Applied")[2] == told, "a person who looks for a missing resource finds it"
     lab.somebody_sets(other, **{"freehold.dev/metadata": "ignore"})
     await lab.edit("AWSMetadata", "awstags", {"resourcetags": {"env": None}})
     lab.wait()

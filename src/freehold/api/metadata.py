@@ -65,8 +65,18 @@ class CloudProviders(ApiModel):
     """More of them, as for several accounts of one cloud."""
 
 
+_NAMED = Rule(
+    "!has(self.classifiers) || self.classifiers.all(key, size(key) >= 1)",
+    "a classifier has no key: name the tag by which the resources are found",
+    lambda spec: "" not in (spec.classifiers or {}),
+    field=".classifiers",
+)
+
+
 class ClassifierSpec(ApiModel):
     """The proposal's other spelling of ``classifiers``."""
+
+    RULES = (_NAMED,)
 
     classifiers: Classifiers
     """Tags by which the resources are found, joined by OR."""
@@ -95,6 +105,7 @@ class CloudMetadataSpec(ApiModel):
     """Which resources are looked after."""
 
     RULES = (
+        _NAMED,
         Rule(
             "has(self.classifiers) || has(self.classifier)",
             "there is no classifier: name at least one tag by which the resources are found",

@@ -1,7 +1,8 @@
 """``AWSMetadata`` and ``IBMMetadata``: the tags for one provider.
 
-What the schema cannot say (Unicode twins, 51 tags over several operations, a classifier among the tags, which is
-another object's) is said by :mod:`freehold.tagging.validation`. Source: docs/reference/metadata-compat.md A3, A15, A29.
+What the schema cannot say (Unicode twins, symbols beyond ASCII, 51 tags over several operations, a classifier among the
+tags, which is another object's) is said by :mod:`freehold.tagging.validation`. Rules without a predicate are said by it
+too, of objects that are stored already, with the key. Source: docs/reference/metadata-compat.md A3, A15, A29.
 """
 
 from __future__ import annotations
@@ -24,7 +25,28 @@ IbmTags = Annotated[dict[str, Annotated[str, Field(max_length=127, pattern=patte
 Opcode = Annotated[str, Field(max_length=6, pattern=patterns.OPCODE)]
 Keys = Annotated[Items[Annotated[str, Field(min_length=1, max_length=128)]], Field(max_length=50)]
 
+PROTECTED: Final = tuple(
+    Rule(
+        f"!has(self.{field}) || self.{field}.all(each, !{key}.matches(r'{patterns.PROTECTED_KEY}'))",
+        "a key is protected, because collectors decide by it what to delete: no metadata object may change it",
+        field=f".{field}",
+    )
+    for field, key in (("resourcetags", "each"), ("tagkeys", "each"), ("exactTags", "each.key"))
+)
 AWS_RULES: Final = (
+    *PROTECTED,
+    Rule(
+        "!has(self.resourcetags) || self.resourcetags.all(key, "
+        f"!key.matches(r'{patterns.AWS_ILLEGAL}') && !self.resourcetags[key].matches(r'{patterns.AWS_ILLEGAL}'))",
+        "a key or a value has a character in it that AWS does not allow: use letters, digits, spaces and any of "
+        "_ . : / = + - @",
+        field=".resourcetags",
+    ),
+    Rule(
+        "!has(self.resourcetags) || self.resourcetags.all(key, !self.resourcetags[key].matches('^[aA][wW][sS]:'))",
+        "values that begin with aws: are reserved by AWS; choose another",
+        field=".resourcetags",
+    ),
     Rule(
         "!has(self.resourcetags) || self.resourcetags.all(key, size(key) >= 1 && size(key) <= 128)",
         "a key has 1 to 128 characters on AWS",
@@ -39,6 +61,13 @@ AWS_RULES: Final = (
     ),
 )
 IBM_RULES: Final = (
+    *PROTECTED,
+    Rule(
+        "!has(self.resourcetags) || self.resourcetags.all(one, self.resourcetags.all(two, "
+        "one == two || one.lowerAscii() != two.lowerAscii()))",
+        "two keys are the same on IBM Cloud, which knows no case: keep one",
+        field=".resourcetags",
+    ),
     Rule(
         "!has(self.resourcetags) || self.resourcetags.all(key, key.matches('^[A-Za-z0-9 _.-]+$')"
         " && size(key) + size(self.resourcetags[key]) <= 127)",
@@ -54,6 +83,18 @@ def _is_ibm_tag(key: str, value: str) -> bool:
     return legal and len(key) + len(value) <= 127
 
 
+class ExactTag(ApiModel):
+    """A tag with just this value."""
+
+    key: Annotated[str, Field(min_length=1, max_length=128)]
+    """Its key."""
+    value: Annotated[str, Field(max_length=256)] = ""
+    """Its value; the empty one is the empty one."""
+
+
+ExactTags = Annotated[Items[ExactTag], Field(max_length=50)]
+
+
 class AWSOperation(ApiModel):
     """One opcode with its tags."""
 
@@ -65,6 +106,8 @@ class AWSOperation(ApiModel):
     """The tags; in a delete, an empty value is any value."""
     tagkeys: Keys = ()
     """Keys to delete, whatever their values are."""
+    exact_tags: ExactTags = ()
+    """Tags to delete, each only where its value is just this one, the empty one too."""
 
 
 class IBMOperation(ApiModel):
@@ -78,6 +121,8 @@ class IBMOperation(ApiModel):
     """The tags; in a delete, an empty value is any value."""
     tagkeys: Keys = ()
     """Keys to delete, whatever their values are."""
+    exact_tags: ExactTags = ()
+    """Tags to delete, each only where its value is just this one, the empty one too."""
 
 
 class AWSRole(ApiModel):

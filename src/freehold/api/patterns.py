@@ -15,6 +15,14 @@ AWS_LOAD_BALANCER_NAME: Final = r"^[A-Za-z0-9]([A-Za-z0-9]{0,31}|[-A-Za-z0-9]{0,
 TAG_KEY: Final = r"^[A-Za-z0-9_.:-][A-Za-z0-9 _.:-]*$"
 TAG_VALUE: Final = r"^[A-Za-z0-9 _.:-]*$"
 OPCODE: Final = r"^([aA][dD][dD]|[uU][pP][dD][aA][tT][eE]|[dD][eE][lL][eE][tT][eE])$"
+PROTECTED_KEY: Final = (
+    r"(?i)^(aws:|eks:|(kubernetescluster|csivolumename|csivolumesnapshotname)$)"
+    r"|(^|\.)(freehold\.dev|x-k8s\.io|k8s\.io|kubernetes\.io|k8s\.aws|k8s\.amazonaws\.com|csi\.aws\.com|karpenter\.sh)"
+    r"([/.:]|$)"
+)
+"""What is found in a key that no metadata object may touch (:mod:`freehold.tagging.protected`)."""
+AWS_ILLEGAL: Final = r"[\x00-\x1f\x21-\x2a\x2c\x3b\x3c\x3e\x3f\x5b-\x5e\x60\x7b-\x7f]"
+"""The ASCII characters that are in no tag of AWS (docs/reference/metadata-compat.md#limits-and-legal-tags)."""
 DURATION: Final = r"^(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$"
 """Go's notation (https://pkg.go.dev/time#ParseDuration), without a sign."""
 CONDITION_REASON: Final = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from freehold.api.feature_gates import FeatureGates
-from freehold.api.served import SERVED
+from freehold.api.served import CLOUD_METADATA, SERVED
 from freehold.cli.collector import collected_seldom
 from freehold.cli.credentials import access_of, api_key_of, has_aws
 from freehold.cli.errors import CliError
@@ -71,7 +71,7 @@ async def _operate(
     )
     if not simulator:
         _tell_missing()
-    kinds = ", ".join(served.kind for served in SERVED)
+    kinds = ", ".join([*(served.kind for served in SERVED), CLOUD_METADATA.kind])
     say(f"serving {kinds} objects of {connection.server}, namespace {namespace or '(all)'}")
     try:
         await Operator(settings).run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 _LOOK_SECONDS = 2.0
 _TAGGED = "tagged"
-_LISTED = 25
-"""Resources that are listed, whatever became of them; of more, those that are tagged are only counted."""
+_LISTED = 12
+"""Resources that are named where the same became of them; more are counted."""
 _STUCK_LOOKS = 3
 """Looks in a row that show the same failure, until it is believed."""
 
@@ -229,18 +229,28 @@ def _report(plans: Sequence[TagPlan], now: _Now) -> None:
     """Each resource that was to be changed, and what became of it. Raises CliError where one is not as asked for."""
     planned = {each.resource for plan in plans for each in plan.resources if each.changes}
     rows = [(shortened(name), *_outcome(name, now)) for name in sorted({*planned, *now.undone, *now.held, *now.failed})]
-    shown = rows if len(rows) <= _LISTED else [each for each in rows if each[1] != _TAGGED]
-    if shown:
-        for line in printed(Rows(("RESOURCE", "OUTCOME", "WHY"), tuple(shown)), width()):
+    if rows:
+        for line in printed(Rows(("RESOURCE", "OUTCOME", "WHY"), tuple(_together(rows))), width()):
             say(line)
     counts = Counter(outcome for _, outcome, _ in rows)
     said = ", ".join(f"{number} {word}" for word, number in sorted(counts.items()))
     if counts["failed"] or counts["not yet"] or now.told:
         raise CliError(f"not all is as it was asked for ({said or now.told}); the operator tries again")
     if now.held:
-        more = [f"{each.object}: {each.approval}: --approve {each.digest}" for each in plans if each.digest]
+        more = [f"{each.object}: add --approve {each.digest} to this command" for each in plans if each.digest]
         raise CliError(f"not all is as it was asked for ({said}): what waits is applied once it is approved", more)
     tell(said or "nothing was to be done: all tags are as they were asked for")
+
+
+def _together(rows: Sequence[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
+    """Many resources of which the same is to be said are one row."""
+    alike = Counter((outcome, why) for _, outcome, why in rows)
+    for resource, outcome, why in rows:
+        if alike[outcome, why] <= _LISTED:
+            yield resource, outcome, why
+    for (outcome, why), number in alike.items():
+        if number > _LISTED:
+            yield f"{number} resources", outcome, why
 
 
 def _outcome(name: str, now: _Now) -> tuple[str, str]:

@@ -36,9 +36,9 @@ class Change:
     why: str = ""
 
 
-def run(verify: bool, resource: str, key: str, output: str, state: Path | None) -> None:
+def run(files: Sequence[Path], verify: bool, resource: str, key: str, output: str, state: Path | None) -> None:
     """The command. Raises CliError."""
-    logs = logs_of(StateDirectory.open(state or default_path()))
+    logs = [list(files)] if files else logs_of(StateDirectory.open(state or default_path()))
     if verify:
         check(logs)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -71,13 +72,17 @@ def tags_apply(**given: Any) -> None:
 
 
 @tags.command(name="audit", short_help="Show who changed which tag, when, from what to what.")
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=options.NonEmptyPath(path_type=Path, dir_okay=False))
 @click.option("--verify", is_flag=True, help="Check that no line of the audit logs was changed, taken out or added.")
 @click.option("--resource", default="", metavar="ID", callback=options.filled, help="Only of ids that contain this.")
 @click.option("--key", default="", callback=options.filled, help="Only of this tag key.")
 @options.output
 @options.state
 def tags_audit(**given: Any) -> None:
-    """Show who changed which tag, when, from what to what, from the audit logs of the state directory."""
+    """Show who changed which tag, when, from what to what. FILEs are logs of an operator, the oldest first.
+
+    Without a FILE: the logs of the state directory, of its operator and of people.
+    """
     from freehold.cli import tags_audit as command
 
     command.run(**given)

@@ -53,6 +53,9 @@ def run(
 
 def _show(directory: StateDirectory) -> None:
     """Names and places; no secret."""
+    if directory.cloud is CloudChoice.SIMULATED:
+        say(f"{directory.path} holds simulated clouds, which need no login")
+        return
     login = logins.read(directory)
     aws = f"profile {login.profile or 'of the environment'}"
     aws += f", role {login.role}" if login.role else ""

@@ -88,9 +88,15 @@ def _rows(resource: ResourceChanges) -> Iterator[tuple[str, str]]:
     for row in resource.rows:
         if _is_foreign(row):
             continue
-        yield change(row), why(row) + (" (waits)" if resource.waits and row.action.changes else "")
+        told = _of(resource, why(row))
+        yield change(row), told + (" (waits)" if resource.waits and row.action.changes else "")
     for note in resource.notes:
-        yield "!", note
+        yield "!", _of(resource, note)
+
+
+def _of(resource: ResourceChanges, sentence: str) -> str:
+    """Without the resource that it stands under, so that equal sentences are equal."""
+    return sentence.replace(f" on {resource.resource}", "")
 
 
 def _alike(resources: Iterable[ResourceChanges]) -> list[tuple[tuple[tuple[str, str], ...], list[ResourceChanges]]]:

@@ -52,7 +52,8 @@ class ApprovalNeeded:
     def message(self) -> str:
         return (
             f"the plan overwrites foreign values or removes tags on {self.resources} resources, more than {self.limit}"
-            f": approve it by its digest {self.digest}, or narrow the classifiers"
+            f": approve it with the annotation freehold.dev/approve-tags: {self.digest} on this object, or narrow the "
+            "classifiers"
         )
 
 

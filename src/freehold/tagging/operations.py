@@ -73,19 +73,18 @@ class Operation:
         return {key: Want(self.opcode, value) for key, value in self.tags.items()}
 
 
-def operation(opcode: Opcode, tags: Mapping[str, str], keys: Collection[str] = ()) -> Operation:
-    """From ``resourcetags`` and ``tagkeys`` of a spec; in a delete an empty value is any value.
+def operation(
+    opcode: Opcode, tags: Mapping[str, str], keys: Collection[str] = (), exact: Mapping[str, str] | None = None
+) -> Operation:
+    """From ``resourcetags``, ``tagkeys`` and ``exactTags`` of a spec.
 
-    Source: docs/reference/metadata-compat.md A15. To delete only an empty value, see :func:`delete_exactly`.
+    In a delete an empty value of ``tags`` is any value, and one of ``exact`` is the empty value
+    (docs/reference/metadata-compat.md A15).
     """
     if opcode is not Opcode.DELETE:
         return Operation(opcode, dict(tags))
-    return Operation(opcode, {key: value or None for key, value in tags.items()} | dict.fromkeys(keys))
-
-
-def delete_exactly(tags: Mapping[str, str]) -> Operation:
-    """Delete keys that have just these values, the empty one too."""
-    return Operation(Opcode.DELETE, dict(tags))
+    any_value: dict[str, str | None] = {key: value or None for key, value in tags.items()}
+    return Operation(opcode, any_value | dict.fromkeys(keys) | dict(exact or {}))
 
 
 Wants = Mapping[str, Want]

@@ -148,7 +148,10 @@ class _Planner:
         """Removals and notes are put down; what is to be written must still be fitted into the limit."""
         claimant = granted.claim.claimant
         for key, winner in granted.lost.items():
-            message = f"{winner} wants something different of the tag {key!r} on {self._resource.id}, and comes first"
+            message = (
+                f"{winner} is older and asks for something else of the tag {key!r} on {self._resource.id}: "
+                "take the key out of one of the two"
+            )
             self._note(claimant, key, Reason.CONFLICT, message)
         upserts: dict[str, Upsert] = {}
         for key, want in granted.wants.items():

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from freehold.api.base import ApiModel
 from freehold.api.metadata import CloudMetadata
@@ -16,8 +18,10 @@ from freehold.api.parse import InvalidObject, parse
 from freehold.api.schema_lint import lint
 from freehold.api.structural import structural
 from freehold.apiserver.custom import CustomStrategy
-from freehold.tagging.operations import Opcode, parse_opcode
+from freehold.tagging.operations import Opcode, operation, parse_opcode
+from freehold.tagging.resources import Cloud
 from freehold.tagging.sync_period import UnparsableDuration, parse_sync_period
+from freehold.tagging.validation import problems
 from harness.metadata import EXAMPLES
 
 """The proposal's two, unmodified."""
@@ -31,6 +35,8 @@ MODELS: dict[str, type[ApiModel]] = {
 STRATEGIES = {
     kind: CustomStrategy(structural(model), has_status="status" in model.model_fields) for kind, model in MODELS.items()
 }
+CLOUD = {"AWSMetadata": Cloud.AWS, "IBMMetadata": Cloud.IBM}
+PREFIXES = ("aws:", "EKS:", "kubernetes.io", "elbv2.k8s.aws/", "my.karpenter.sh", "not-kubernetes.io/", "csiVolumeName")
 BY = {"classifiers": {"env": "test"}}
 
 
@@ -88,6 +94,12 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "A20 empty in the other spelling": (
         "CloudMetadata", {"classifier": {"classifiers": {}}}, "spec.classifier.classifiers", "at least 1",
     ),
+    "A20 a classifier without a key": (
+        "CloudMetadata", {"classifiers": {"": "x"}}, "spec.classifiers", "has no key",
+    ),
+    "A20 a classifier without a key, in the other spelling": (
+        "CloudMetadata", {"classifier": {"classifiers": {"": "x"}}}, "spec.classifier.classifiers", "has no key",
+    ),
     "A8 unparsable duration": (
         "CloudMetadata", {**BY, "controllerconfig": {"syncevery": "10"}}, "spec.controllerconfig.syncevery", "",
     ),
@@ -121,6 +133,50 @@ def test_schema_and_parser_refuse_with_the_path(case: str) -> None:
     assert any(path in each and said in each for each in found), found
     with pytest.raises(InvalidObject):
         parsed(kind, {"spec": spec})
+
+
+BY_THE_CONTROLLER_TOO: dict[str, tuple[str, dict[str, str], str]] = {
+    "a mark by which a collector deletes": ("AWSMetadata", {"kubernetes.io/cluster/x": "owned"}, "protected"),
+    "in another case": ("AWSMetadata", {"Kubernetes.IO/cluster/x": "owned"}, "protected"),
+    "in a domain below": ("AWSMetadata", {"elbv2.k8s.aws/cluster": "x"}, "protected"),
+    "our own mark": ("AWSMetadata", {"freehold.dev/owner": "x"}, "protected"),
+    "the EKS prefix": ("AWSMetadata", {"eks:cluster-name": "x"}, "protected"),
+    "a mark from before keys had domains": ("AWSMetadata", {"KubernetesCluster": "x"}, "protected"),
+    "a mark on IBM Cloud": ("IBMMetadata", {"powervs.cluster.x-k8s.io.owner": "x"}, "protected"),
+    "a character in a key": ("AWSMetadata", {"a#b": "x"}, "use letters, digits"),
+    "a character in a value": ("AWSMetadata", {"a": "x\ty"}, "use letters, digits"),
+    "a reserved value": ("AWSMetadata", {"a": "AWS:x"}, "reserve"),
+    "case twins on IBM Cloud": ("IBMMetadata", {"Env": "a", "env": "b"}, "knows no case"),
+}
+
+
+@pytest.mark.parametrize("case", BY_THE_CONTROLLER_TOO)
+def test_schema_and_controller_refuse_tags_that_no_object_may_write(case: str) -> None:
+    """Also in a list of operations, where they would slip through otherwise; and of objects that are stored already."""
+    kind, tags, said = BY_THE_CONTROLLER_TOO[case]
+    for spec in ({"resourcetags": tags}, {"operations": [{"resourcetags": tags}]}):
+        found = refusals(kind, spec)
+        assert any("resourcetags" in each and said in each for each in found), found
+    told = problems(CLOUD[kind], [operation(Opcode.UPDATE, tags)], None, "spec")
+    assert any("spec" in each.path and said in each.message for each in told), told
+
+
+@pytest.mark.parametrize(
+    ("field", "given"),
+    [("tagkeys", ["env", "kubernetes.io/cluster/x"]), ("exactTags", [{"key": "kubernetes.io/cluster/x"}])],
+)
+def test_schema_refuses_the_removal_of_a_protected_key(field: str, given: list[Any]) -> None:
+    found = refusals("AWSMetadata", {"opcode": "delete", field: given})
+    assert any(f"spec.{field}" in each and "protected" in each for each in found), found
+
+
+@given(key=st.text(st.characters(codec="ascii"), min_size=1, max_size=12), head=st.sampled_from(["", *PREFIXES]))
+def test_schema_refuses_ascii_keys_exactly_where_the_controller_does(head: str, key: str) -> None:
+    """A key that one of them takes and the other one does not would be stored and never applied, or never stored."""
+    tags = {head + key: "v"}
+    assert bool(refusals("AWSMetadata", {"resourcetags": tags})) == bool(
+        problems(Cloud.AWS, [operation(Opcode.UPDATE, tags)], None, "spec")
+    )
 
 
 @pytest.mark.parametrize("opcode", ["add", "Update", "DELETE"])

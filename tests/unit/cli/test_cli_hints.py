@@ -45,13 +45,17 @@ def said(text: str, *arguments: str) -> str:
             ("keys", "list", "--kubeconfig", "k", "-n", "ops"), "freehold keys accept x; freehold get -A",
             "freehold keys accept --kubeconfig k -n ops x; freehold get --kubeconfig k -A",
         ),
+        (
+            ("keys", "accept-record", "--kubeconfig", "k"), "to go on: freehold keys accept-record --yes",
+            "to go on: freehold keys accept-record --kubeconfig k --yes",
+        ),
         (("down", "m1", "--kubeconfig", "k"), "freehold plan -f FILE", "freehold plan -f FILE"),
         (("get", "--state", "s"), "freehold: there is no up; the freehold operator", None),
         (("get", "--state", "s"), "freehold get --state s shows it", None),
     ],
     ids=[
         "nothing given", "a status cannot know it", "kubeconfig", "a command of a group", "the namespace of the ring",
-        "plan has no kubeconfig", "what is no command", "never twice",
+        "a command whose name begins as another's", "plan has no kubeconfig", "what is no command", "never twice",
     ],
 )  # fmt: skip
 def test_a_command_in_a_message_gets_the_options_that_say_where(

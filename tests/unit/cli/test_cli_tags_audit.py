@@ -41,14 +41,14 @@ def test_each_tag_has_a_row_with_both_values_and_its_outcome(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written(tmp_path / "audit.jsonl")
-    tags_audit.run(False, "", "", "json", tmp_path)
+    tags_audit.run((), False, "", "", "json", tmp_path)
     rows = [(each["resource"], each["from"], each["to"], each["outcome"], each["why"]) for each in told(capsys)]
     assert rows == [("arn-a", "prod", "test", "done", ""), ("arn-b", None, "test", "refused", "not allowed")]
 
 
 def test_a_call_that_was_cut_off_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written(tmp_path / "audit.jsonl", ends=False)
-    tags_audit.run(False, "", "env", "table", tmp_path)
+    tags_audit.run((), False, "", "env", "table", tmp_path)
     lines = capsys.readouterr().out.splitlines()[1:]
     assert len(lines) == 2 and all("not known" in line and "done" not in line for line in lines)
 
@@ -68,7 +68,7 @@ def test_what_people_do_is_told_with_their_name(tmp_path: Path, capsys: pytest.C
     state = StateDirectory.open(tmp_path)
     written(state.audit)
     decided(state, At(), SUBJECT, "edited (tags edit)", {"spec": {"a": "b"}})
-    tags_audit.run(False, "", "", "json", tmp_path)
+    tags_audit.run((), False, "", "", "json", tmp_path)
     rows = told(capsys)
     person = next(each for each in rows if not each["resource"])
     assert "@" in person["who"] and person["object"] == SUBJECT and '"a": "b"' in person["why"]
@@ -80,14 +80,22 @@ def test_both_logs_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str
     state = StateDirectory.open(tmp_path)
     written(state.audit)
     decided(state, At(), SUBJECT, "edited (tags edit)")
-    tags_audit.run(True, "", "", "table", tmp_path)
+    tags_audit.run((), True, "", "", "table", tmp_path)
     assert capsys.readouterr().out.count("none changed, taken out or added") == 2
     log = state.audit_of_people
     log.write_text(log.read_text().replace("edited", "looked at"))
     with pytest.raises(CliError, match="not whole"):
-        tags_audit.run(True, "", "", "table", tmp_path)
+        tags_audit.run((), True, "", "", "table", tmp_path)
 
 
 def test_nothing_was_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tags_audit.run(False, "", "", "table", tmp_path)
+    tags_audit.run((), False, "", "", "table", tmp_path)
     assert capsys.readouterr().out == "no tag was changed from here\n"
+
+
+def test_the_log_of_an_operator_in_a_cluster_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It has no state directory; the file is what ``freehold operator --audit`` wrote."""
+    moved = tmp_path / "of-the-operator.jsonl"
+    written(moved)
+    tags_audit.run((moved,), False, "", "", "json", None)
+    assert [each["resource"] for each in told(capsys)] == ["arn-a", "arn-b"]

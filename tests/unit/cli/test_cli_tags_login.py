@@ -146,8 +146,10 @@ def test_a_keyring_without_a_backend_is_none(
     assert state.api_key.read_text() == KEY
 
 
-def test_simulated_clouds_need_no_login(state: StateDirectory) -> None:
+def test_simulated_clouds_need_no_login(state: StateDirectory, capsys: pytest.CaptureFixture[str]) -> None:
     state.bind(simulate=True)
+    login(state)
+    assert capsys.readouterr().out == f"{state.path} holds simulated clouds, which need no login\n"
     with pytest.raises(CliError, match="need no login"):
         login(state, "aws", profile="work")
 

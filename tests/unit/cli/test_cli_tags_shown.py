@@ -78,6 +78,21 @@ def test_a_plan_of_a_fleet_can_be_read(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert one == "    + env: prod   it is missing\n    = stays as it is: owner: x\n"
 
 
+def test_what_stands_against_many_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same conflict on each resource of a fleet: the resource is not part of the sentence."""
+    resources = tuple(
+        ResourceChanges(
+            arn, "ec2:security-group", "1", "r",
+            (TagRow(TagAction.LEAVE, "env", ("test",), None, "Conflict", f"it is another's on {arn}: no"),),
+            (f"the limit is reached on {arn}",),
+        )
+        for arn in (f"{SG}{number}" for number in range(30))
+    )  # fmt: skip
+    tags_text.print_plan(TagPlan("team/tags", 30, resources))
+    out = capsys.readouterr().out
+    assert out.count("it is another's: no") == 1 and out.count("the limit is reached") == 1
+
+
 @pytest.mark.parametrize(
     ("value", "told"), [("", '""'), ("a b", '"a b"'), ("a=b", '"a=b"'), ("a", "a"), ('say "x"', '"say \\"x\\""')]
 )

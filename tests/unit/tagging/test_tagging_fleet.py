@@ -247,7 +247,7 @@ def test_a18_the_older_object_wins_and_the_other_is_told_who() -> None:
     assert (removed(done), written(done)) == ({"k": {"0"}}, {"m": "1"})
     [note] = done.notes
     assert (note.claimant.name, note.reason) == ("AWSMetadata ns/second", Reason.CONFLICT)
-    assert note.message.startswith("AWSMetadata ns/first wants something different of the tag 'k'")
+    assert note.message.startswith("AWSMetadata ns/first is older and asks for something else of the tag 'k'")
 
 
 def test_a18_objects_that_agree_are_in_no_conflict() -> None:

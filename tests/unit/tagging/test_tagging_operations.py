@@ -8,8 +8,8 @@ from freehold.tagging.operations import (
     Operation,
     UnknownOpcode,
     Want,
-    delete_exactly,
     merge,
+    operation,
     parse_opcode,
 )
 from freehold.tagging.ownership import Entry, ForeignValuePolicy, Proof, RecordLost
@@ -142,8 +142,8 @@ def test_a14_delete_goes_on_as_long_as_the_object_says_so() -> None:
         (delete("env"), "prod", True),
         (delete(env="prod"), "prod", True),
         (delete(env="test"), "prod", False),
-        (delete_exactly({"env": ""}), "", True),
-        (delete_exactly({"env": ""}), "prod", False),
+        (operation(Opcode.DELETE, {}, (), {"env": ""}), "", True),
+        (operation(Opcode.DELETE, {}, (), {"env": ""}), "prod", False),
     ],
     ids=["A15 empty is any", "A15 tagkeys", "value fits", "value differs", "A15 exactly empty", "A15 not empty"],
 )

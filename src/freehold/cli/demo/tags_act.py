@@ -16,6 +16,7 @@ from freehold.cli.demo.fleet import BESIDE, GROUPS, SECRETS, Fleet
 from freehold.cli.demo.stage import Serving, Stage
 from freehold.cli.demo.tag_checks import Spoiled
 from freehold.cli.demo.world import AWSWorld, Call
+from freehold.cli.terminal import tell
 from freehold.kube.resources import Key
 from freehold.operator.metadata.means import CLOUD_METADATAS
 
@@ -115,6 +116,7 @@ async def meddled(stage: Stage, act: TagsAct, serving: Serving) -> None:
 
 async def repaired(stage: Stage, act: TagsAct, serving: Serving) -> None:
     """The next sync sees it: nobody asks for it, and the index is the only hint."""
+    tell("  the tags wait for their next sync, ten simulated minutes after the last one")
     await stage.until(act.whole, _LOOK, _PATIENCE)
     await stage.until(lambda: _says(act, serving, "Repaired"), _LOOK, _PATIENCE)
     calls = await _of_tags(act, act.since)

@@ -72,6 +72,7 @@ class TagPass:
             failed=failed,
             unasked=unasked,
             released=len(self.memory.released),
+            exempt=fleet.exempt,
             lost=known.lost,
             plans=fleet.plans,
         )

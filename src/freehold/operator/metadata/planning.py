@@ -242,7 +242,13 @@ def _told(errors: Mapping[str, CloudError], *, persons: bool) -> tuple[str, ...]
 def _notes(outcome: Outcome) -> Iterator[str]:
     yield from (each.message for each in outcome.yielded)
     if outcome.released:
-        yield f"{outcome.released} resources lost the classifier and keep what was written"
+        yield f"{_resources(outcome.released)} lost the classifier: what was written stays"
+    if outcome.exempt:
+        yield f"{_resources(outcome.exempt)} exempt by tag: left as it is"
+
+
+def _resources(count: int) -> str:
+    return f"{count} resource{'' if count == 1 else 's'}"
 
 
 def _call(batch: Batch, *, waits: bool = False) -> TagCall:

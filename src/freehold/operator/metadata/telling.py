@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from freehold.api import conditions
 from freehold.kube.merge_patch import merge_patch
 from freehold.kube.resources import Json, Resource, key_of
 from freehold.operator.events import Severity
@@ -76,8 +77,8 @@ def _events(
         record(cloud, Severity.WARNING, "DriftRepaired", repair.message)
     if (before.get("status"), before.get("reason")) != (after["status"], after["reason"]):
         good = after["status"] == "True"
-        severity, reason = (Severity.NORMAL, "Applied") if good else (Severity.WARNING, after["reason"])
-        record(cloud, severity, reason, after["message"])
+        ready = conditions.find(after["conditions"], status.READY) or after
+        record(cloud, Severity.NORMAL if good else Severity.WARNING, ready["reason"], after["message"])
 
 
 def _age(raw: Json) -> tuple[str, str]:

@@ -178,12 +178,14 @@ def _classifiers(spec: CloudMetadataSpec) -> Classifiers:
 
 def _operations(tags: ProviderSpec, reference: str) -> Iterator[Operation]:
     """The spec's own, and those of its list (docs/reference/metadata-compat.md A3, A15, A18)."""
-    own = [tags] if tags.resourcetags or tags.tagkeys or not tags.operations else []
+    own = [tags] if tags.resourcetags or tags.tagkeys or tags.exact_tags or not tags.operations else []
     for each in (*own, *tags.operations):
         opcode = parse_opcode(each.opcode)
         if isinstance(opcode, UnknownOpcode):
             raise NotValid("InvalidTags", f"{reference} spec.opcode: {opcode.message}", reference)
-        if each.tagkeys and opcode is not Opcode.DELETE:
-            message = f"{reference} spec.tagkeys: keys without values can only be deleted, and the opcode is {opcode}"
-            raise NotValid("InvalidTags", message, reference)
-        yield operation(opcode, each.resourcetags or {}, each.tagkeys)
+        for listed, given in (("tagkeys", each.tagkeys), ("exactTags", each.exact_tags)):
+            if given and opcode is not Opcode.DELETE:
+                message = f"{reference} spec.{listed}: what is listed here is deleted, and the opcode is {opcode}"
+                raise NotValid("InvalidTags", message, reference)
+        exact = {tag.key: tag.value for tag in each.exact_tags}
+        yield operation(opcode, each.resourcetags or {}, each.tagkeys, exact)

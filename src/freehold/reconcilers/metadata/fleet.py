@@ -36,16 +36,20 @@ class Yielded:
 
 @dataclass(frozen=True)
 class Fleet:
-    """``plans`` and ``yielded`` are by the resource's id; what is in neither is not selected."""
+    """``plans`` and ``yielded`` are by the resource's id; what is in neither is not selected.
+
+    ``exempt``: how many of these are so only because of the tag that exempts them.
+    """
 
     plans: Mapping[str, ResourcePlan]
     yielded: Mapping[str, Yielded]
+    exempt: int = 0
 
     def planned_anew(self, outdated: Collection[str], anew: Fleet) -> Fleet:
         """``anew`` instead of what was planned for ``outdated``: an equal resource has an equal plan."""
         plans = {ident: plan for ident, plan in self.plans.items() if ident not in outdated}
         yielded = {ident: each for ident, each in self.yielded.items() if ident not in outdated}
-        return Fleet({**plans, **anew.plans}, {**yielded, **anew.yielded})
+        return Fleet({**plans, **anew.plans}, {**yielded, **anew.yielded}, self.exempt + anew.exempt)
 
 
 @dataclass(frozen=True)
@@ -84,9 +88,11 @@ def plan_fleet(
     """``others``: every other demand, whether it meets this one or not."""
     plans: dict[str, ResourcePlan] = {}
     yielded: dict[str, Yielded] = {}
-    rivals, terms_of = Rivals(others), _TermsOf(acting.claim, [acting], common)
+    rivals, terms_of, exempt = Rivals(others), _TermsOf(acting.claim, [acting], common), 0
     for resource in resources:
-        if select(acting.classifiers, resource) is not Selection.SELECTED:
+        selection = select(acting.classifiers, resource)
+        if selection is not Selection.SELECTED:
+            exempt += selection is Selection.EXEMPT
             continue
         met = rivals.on(resource, acting.place)
         elder = [other.selector for other in met if _is_same_object_elder(other, acting)]
@@ -95,7 +101,7 @@ def plan_fleet(
             continue
         record, uid = record_of(resource.id), acting.claim.claimant.uid
         plans[resource.id] = plan_on(resource, terms_of.on(resource, met), record, uid)
-    return Fleet(plans, yielded)
+    return Fleet(plans, yielded, exempt)
 
 
 def plan_removal(

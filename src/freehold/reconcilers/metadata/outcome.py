@@ -50,6 +50,8 @@ class Outcome:
     approval: ApprovalNeeded | None = None
     repairs: tuple[Repair, ...] = ()
     released: int = 0
+    exempt: int = 0
+    """Resources that are left alone because of the tag that exempts them."""
     plans: Mapping[str, ResourcePlan] = field(default_factory=dict)
     """Of every resource that was selected, by its id, as they were before anything was written."""
     problem: str = ""

@@ -192,13 +192,16 @@ def _request(outcome: Outcome) -> Observation:
 
 
 def _applied(outcome: Outcome) -> Observation:
-    counted = f"the tags are as wanted on {_resources(outcome.selected)}" if outcome.selected else _NONE
+    found = outcome.selected + outcome.exempt
+    counted = f"the tags are as wanted on {_resources(outcome.selected)}" if found else _NONE
+    if outcome.exempt:
+        counted += f"; {_resources(outcome.exempt)} exempt by tag and left alone"
     if outcome.released:
         counted += f"; {_resources(outcome.released)} lost the classifier and keep what was written"
     if outcome.repairs:
         told = _listed(each.message for each in outcome.repairs)
         return Observation(APPLIED, "True", "Repaired", f"{counted}; {told}")
-    return Observation(APPLIED, "True", "Applied" if outcome.selected else _NOTHING_FOUND, counted)
+    return Observation(APPLIED, "True", "Applied" if found else _NOTHING_FOUND, counted)
 
 
 def code_of(error: CloudError) -> str:
